@@ -1,0 +1,212 @@
+import type { z } from "zod";
+
+/**
+ * A contract is the one place where a subject, its schemas and its errors are written down.
+ * Servers, clients, permissions, AsyncAPI and the subject table are all derived from it.
+ *
+ * `{caller}` in a template is the NATS user's own name: the server's permissions let a user publish
+ * only under its own token, so a receiver may believe it.
+ */
+type TokenNames<S extends string> = S extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | TokenNames<Rest>
+  : never;
+
+/** The values for the `{tokens}` of a subject template, by name. */
+export type Tokens<S extends string> = { readonly [K in TokenNames<S>]: string };
+
+/** A failure that a caller must be able to tell apart, with the schema of its data. */
+export interface DeclaredError {
+  readonly data: z.ZodType;
+  /** True when sending the same request again later may succeed and cannot do harm. */
+  readonly retryable?: boolean;
+}
+
+export type DeclaredErrors = Readonly<Record<string, DeclaredError>>;
+
+export interface Rpc<
+  S extends string = string,
+  Req extends z.ZodType = z.ZodType,
+  Rep extends z.ZodType = z.ZodType,
+  Errs extends DeclaredErrors = DeclaredErrors,
+> {
+  readonly kind: "rpc";
+  /** `{service}.{verb}`, unique among all rpcs. */
+  readonly name: string;
+  readonly subject: S;
+  readonly summary: string;
+  readonly request: Req;
+  readonly reply: Rep;
+  readonly errors: Errs;
+  /** How long a caller waits when it sets no deadline of its own, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+export interface Command<S extends string = string, P extends z.ZodType = z.ZodType> {
+  readonly kind: "command";
+  /** `{noun}.{verb}`, unique among all commands. */
+  readonly name: string;
+  readonly subject: S;
+  readonly summary: string;
+  readonly payload: P;
+}
+
+export interface Event<S extends string = string, P extends z.ZodType = z.ZodType> {
+  readonly kind: "event";
+  /** `{noun}.{past-participle}`, unique among all events. */
+  readonly name: string;
+  readonly subject: S;
+  readonly summary: string;
+  readonly payload: P;
+}
+
+export interface Live<S extends string = string, P extends z.ZodType = z.ZodType> {
+  readonly kind: "live";
+  readonly name: string;
+  readonly subject: S;
+  readonly summary: string;
+  readonly payload: P;
+}
+
+export type Contract = Rpc | Command | Event | Live;
+
+const TOKEN = /^\{[a-zA-Z]+\}$/;
+const LITERAL = /^[a-z0-9-]+$/;
+const SAFE_TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
+
+/**
+ * Declares a request-reply subject `yard.rpc.{caller}.{service}.{verb}[.{token}]`.
+ * Throws when the subject does not have that shape, so a bad contract fails at start.
+ */
+export function rpc<
+  const S extends string,
+  Req extends z.ZodType,
+  Rep extends z.ZodType,
+  const Errs extends DeclaredErrors = Record<never, never>,
+>(spec: {
+  subject: S;
+  summary: string;
+  request: Req;
+  reply: Rep;
+  errors?: Errs;
+  timeoutMs?: number;
+}): Rpc<S, Req, Rep, Errs> {
+  const [, , , service, verb] = checkTemplate(spec.subject, ["yard", "rpc", "{caller}"]);
+  return {
+    kind: "rpc",
+    name: `${service}.${verb}`,
+    subject: spec.subject,
+    summary: spec.summary,
+    request: spec.request,
+    reply: spec.reply,
+    errors: spec.errors ?? ({} as Errs),
+    timeoutMs: spec.timeoutMs ?? 5_000,
+  };
+}
+
+/** Declares a durable command `yard.cmd.{caller}.{noun}.{verb}[.{token}]`. */
+export function command<const S extends string, P extends z.ZodType>(spec: {
+  subject: S;
+  summary: string;
+  payload: P;
+}): Command<S, P> {
+  const [, , , noun, verb] = checkTemplate(spec.subject, ["yard", "cmd", "{caller}"]);
+  return { kind: "command", name: `${noun}.${verb}`, ...spec };
+}
+
+/** Declares a fact `yard.evt.{noun}.{id}.{past-participle}`. */
+export function event<const S extends string, P extends z.ZodType>(spec: {
+  subject: S;
+  summary: string;
+  payload: P;
+}): Event<S, P> {
+  const [, , noun, , participle] = checkTemplate(spec.subject, ["yard", "evt"]);
+  return { kind: "event", name: `${noun}.${participle}`, ...spec };
+}
+
+/** Declares a lossy subject of core NATS, `yard.live.{noun}.{id}`. */
+export function live<const S extends string, P extends z.ZodType>(spec: {
+  subject: S;
+  summary: string;
+  payload: P;
+}): Live<S, P> {
+  const [, , noun] = checkTemplate(spec.subject, ["yard", "live"]);
+  return { kind: "live", name: `live.${noun}`, ...spec };
+}
+
+/**
+ * The concrete subject of a contract. Throws on a token that is missing or that is not
+ * 1–64 characters of `A-Z a-z 0-9 _ -`: a dot, a wildcard or a space would change the subject's meaning.
+ */
+export function subjectOf<S extends string>(
+  contract: { readonly subject: S },
+  tokens: Tokens<S>,
+): string {
+  const values: Readonly<Record<string, string | undefined>> = tokens;
+  return contract.subject
+    .split(".")
+    .map((part) => (TOKEN.test(part) ? checkToken(part, values[part.slice(1, -1)]) : part))
+    .join(".");
+}
+
+/**
+ * The subscription subject of a contract: every token that is not given becomes `*`.
+ * Throws on an unsafe given token, like {@link subjectOf}.
+ */
+export function filterOf<S extends string>(
+  contract: { readonly subject: S },
+  tokens: Partial<Tokens<S>> = {},
+): string {
+  const values: Readonly<Record<string, string | undefined>> = tokens;
+  return contract.subject
+    .split(".")
+    .map((part) => {
+      if (!TOKEN.test(part)) return part;
+      const value = values[part.slice(1, -1)];
+      return value === undefined ? "*" : checkToken(part, value);
+    })
+    .join(".");
+}
+
+/** Reads the tokens back from a concrete subject, or returns null when the subject is another contract's. */
+export function tokensOf<S extends string>(
+  contract: { readonly subject: S },
+  subject: string,
+): Tokens<S> | null {
+  const template = contract.subject.split(".");
+  const parts = subject.split(".");
+  if (template.length !== parts.length) return null;
+  const found: Record<string, string> = {};
+  for (const [index, part] of template.entries()) {
+    const actual = parts[index] ?? "";
+    if (TOKEN.test(part)) found[part.slice(1, -1)] = actual;
+    else if (part !== actual) return null;
+  }
+  return found as Tokens<S>;
+}
+
+/** True when a value may stand as one token of a subject. */
+export function isSubjectToken(value: string): boolean {
+  return SAFE_TOKEN.test(value);
+}
+
+function checkToken(part: string, value: string | undefined): string {
+  if (value === undefined) throw new TypeError(`subject token ${part} is missing`);
+  if (!SAFE_TOKEN.test(value)) {
+    throw new TypeError(
+      `subject token ${part} must be 1-64 characters of A-Z a-z 0-9 _ -, got ${JSON.stringify(value.slice(0, 80))}`,
+    );
+  }
+  return value;
+}
+
+function checkTemplate(subject: string, prefix: readonly string[]): string[] {
+  const parts = subject.split(".");
+  const rightPrefix = prefix.every((expected, index) => parts[index] === expected);
+  const rightParts = parts.every((part) => TOKEN.test(part) || LITERAL.test(part));
+  if (!rightPrefix || !rightParts || parts.length <= prefix.length) {
+    throw new TypeError(
+      `subject template ${subject} must start with ${prefix.join(".")} and have only plain or {token} parts`,
+    );
+  }
+  return parts;
+}

@@ -1,0 +1,18 @@
+/** Header names on the wire. Two of them are NATS', one is W3C's, the rest are ours. */
+export const HEADERS = {
+  /** Absolute deadline of an rpc, in milliseconds since the Unix epoch. */
+  deadline: "Yard-Deadline",
+  /** Joins everything that one cause led to: the run id, or the id of the first request. */
+  correlationId: "Yard-Correlation-Id",
+  /** Name of the contract, such as `run.start`. */
+  contract: "Yard-Contract",
+  /** Claim check: the JSON reference to a payload kept in the object store. */
+  claim: "Yard-Claim",
+  /** W3C trace context, https://www.w3.org/TR/trace-context/. */
+  traceparent: "traceparent",
+  /** JetStream's deduplication id. */
+  messageId: "Nats-Msg-Id",
+  /** ADR-32: error text and numeric code of a service reply. */
+  serviceError: "Nats-Service-Error",
+  serviceErrorCode: "Nats-Service-Error-Code",
+} as const;

@@ -1,0 +1,47 @@
+import { z } from "zod";
+
+/** A NATS user: the `{caller}` of a subject. */
+export const CallerName = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9-]{0,31}$/,
+    "must be 1-32 characters of a-z 0-9 -, starting with a letter or digit",
+  );
+
+/** A run: made by the publisher or by the CLI (a ULID), unique for ever. */
+export const RunId = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, "must be 1-64 characters of A-Z a-z 0-9 _ -");
+
+/** An agent definition. The pattern is the seed's rule for directory names, which keeps paths out. */
+export const AgentName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, "must be 1-64 characters of A-Z a-z 0-9 _ -");
+
+/** A skill, by its slug. */
+export const SkillName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, "must be 1-64 characters of A-Z a-z 0-9 _ -");
+
+/** An MCP server. No underscore is allowed, so `mcp__{server}__{tool}` has exactly one reading. */
+export const ServerId = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9-]{0,23}$/,
+    "must be 1-24 characters of a-z 0-9 -, starting with a letter or digit",
+  );
+
+/** A tool as a model sees it: what every provider accepts. */
+export const ToolName = z
+  .string()
+  .regex(/^[a-zA-Z0-9_-]{1,64}$/, "must be 1-64 characters of a-z A-Z 0-9 _ -");
+
+/** A model as `provider/model`; only the first slash separates. */
+export const ModelName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,31}\/\S{1,128}$/, "must look like provider/model");
+
+/** `sha256:` and 64 hexadecimal digits. */
+export const Digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
+
+export const Timestamp = z.iso.datetime();

@@ -1,0 +1,147 @@
+import { z } from "zod";
+import { event, rpc } from "./define.ts";
+import { ServerId, Timestamp, ToolName } from "./ids.ts";
+import { Decision } from "./policy.ts";
+
+export const ServerStatus = z.enum([
+  "connecting",
+  "connected",
+  "disconnected",
+  "error",
+  "disabled",
+]);
+export type ServerStatus = z.infer<typeof ServerStatus>;
+
+export const TransportKind = z.enum(["stdio", "http"]);
+
+export const ServerInfo = z.object({
+  id: ServerId,
+  name: z.string(),
+  transport: TransportKind,
+  status: ServerStatus,
+  toolCount: z.int().nonnegative(),
+  /** Name and version that the server gave of itself. */
+  serverVersion: z.string().nullable(),
+  protocolVersion: z.string().nullable(),
+  lastError: z.string().nullable(),
+  connectedAt: Timestamp.nullable(),
+});
+export type ServerInfo = z.infer<typeof ServerInfo>;
+
+export const ToolInfo = z.object({
+  /** Canonical name, see `tool-names.ts`. */
+  name: ToolName,
+  server: ServerId,
+  /** The server's own name of the tool. */
+  tool: z.string(),
+  description: z.string(),
+  /** JSON Schema, as the server sent it. */
+  inputSchema: z.looseObject({ type: z.literal("object") }),
+});
+export type ToolInfo = z.infer<typeof ToolInfo>;
+
+/** A content block of an MCP result, passed on whole: https://modelcontextprotocol.io/specification. */
+export const ContentBlock = z.looseObject({ type: z.string() });
+export type ContentBlock = z.infer<typeof ContentBlock>;
+
+const Token = z.string().min(1).max(8_192);
+const InvalidToken = { data: z.object({ reason: z.string() }) };
+
+export const listServers = rpc({
+  subject: "yard.rpc.{caller}.mcp.servers",
+  summary: "Lists the configured MCP servers with their true status.",
+  request: z.strictObject({}),
+  reply: z.object({ servers: z.array(ServerInfo) }),
+});
+
+export const listTools = rpc({
+  subject: "yard.rpc.{caller}.mcp.tools",
+  summary: "Lists the tools of connected servers that the policy lets the principal call.",
+  request: z.strictObject({ server: ServerId.optional(), token: Token.optional() }),
+  reply: z.object({
+    tools: z.array(ToolInfo),
+    /** Enabled servers whose tools are missing from the list, and why. */
+    failures: z.array(z.object({ server: ServerId, status: ServerStatus, error: z.string() })),
+  }),
+  errors: {
+    invalid_token: InvalidToken,
+    unknown_server: { data: z.object({ server: z.string() }) },
+    policy_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
+  },
+  timeoutMs: 10_000,
+});
+
+/** A tool call. Served on one subject per server, so NATS routes it to the broker that keeps the connection. */
+export const callTool = rpc({
+  subject: "yard.rpc.{caller}.mcp.call.{server}",
+  summary: "Calls a tool of an MCP server after the policy allowed exactly this call.",
+  request: z.strictObject({
+    /** Canonical name or the server's own name. */
+    tool: z.string().min(1).max(512),
+    args: z.record(z.string(), z.unknown()),
+    token: Token.optional(),
+    /**
+     * Makes the call effectively-once: a repeated id gets the stored result of the first call.
+     * It is bound to the caller, the tool and the arguments; another call under the same id is refused.
+     */
+    callId: z
+      .string()
+      .regex(/^[A-Za-z0-9:_-]{1,200}$/)
+      .optional(),
+  }),
+  reply: z.object({
+    content: z.array(ContentBlock),
+    structuredContent: z.unknown().optional(),
+    isError: z.boolean(),
+    /** The text form of the result that an agent observes. */
+    text: z.string(),
+    decision: Decision,
+    /** Time the server took, in milliseconds; of the first call when the result is replayed. */
+    durationMs: z.number().nonnegative(),
+    /** True when the result is the stored one of an earlier call with the same `callId`. */
+    replayed: z.boolean(),
+  }),
+  errors: {
+    denied: { data: Decision },
+    invalid_token: InvalidToken,
+    unknown_tool: { data: z.object({ server: z.string(), tool: z.string() }) },
+    server_down: {
+      data: z.object({
+        server: z.string(),
+        status: ServerStatus,
+        lastError: z.string().nullable(),
+      }),
+      retryable: true,
+    },
+    server_overloaded: {
+      data: z.object({ server: z.string(), inFlight: z.int(), queued: z.int() }),
+      retryable: true,
+    },
+    policy_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
+    tool_timeout: { data: z.object({ timeoutMs: z.number() }) },
+    tool_failed: { data: z.object({ reason: z.string() }) },
+    result_too_large: { data: z.object({ bytes: z.int(), limitBytes: z.int() }) },
+    call_id_conflict: { data: z.object({ callId: z.string() }) },
+    /** The call was sent and its result was lost: it may or may not have happened. */
+    outcome_unknown: { data: z.object({ callId: z.string() }) },
+  },
+  timeoutMs: 35_000,
+});
+
+export const serverConnected = event({
+  subject: "yard.evt.mcp.{server}.connected",
+  summary: "An MCP server is connected and its tools are in the catalogue.",
+  payload: z.object({ server: ServerInfo, at: Timestamp }),
+});
+
+export const serverDisconnected = event({
+  subject: "yard.evt.mcp.{server}.disconnected",
+  summary: "An MCP server's connection ended; its tools left the catalogue.",
+  payload: z.object({ server: ServerInfo, reason: z.string(), at: Timestamp }),
+});
+
+export const serverFailed = event({
+  subject: "yard.evt.mcp.{server}.failed",
+  summary: "An MCP server could not be connected.",
+  payload: z.object({ server: ServerInfo, error: z.string(), at: Timestamp }),
+});

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isRpc, allContracts } from "./registry.ts";
+import { permissionsOf } from "./nats-permissions.ts";
+import { adminUser, anonymousUser, cliUser, client, serviceUsers } from "./topology.ts";
+
+const team = client("team-a", "A team");
+const everyone = [...serviceUsers, cliUser, adminUser, anonymousUser, team];
+const of = (name: string) => {
+  const user = everyone.find((candidate) => candidate.name === name);
+  assert.ok(user);
+  return permissionsOf(user, everyone);
+};
+
+test("lets a user publish commands and requests under its own name only", () => {
+  for (const user of everyone) {
+    for (const subject of permissionsOf(user, everyone).publish) {
+      const [, kind, caller] = subject.split(".");
+      if (kind === "rpc" || kind === "cmd") assert.equal(caller, user.name, subject);
+    }
+  }
+});
+
+test("gives nobody everything", () => {
+  for (const user of everyone) {
+    const { publish, subscribe } = permissionsOf(user, everyone);
+    for (const subject of [...publish, ...subscribe]) {
+      assert.notEqual(subject, ">");
+      assert.ok(!subject.startsWith("yard.>"), subject);
+      assert.ok(!subject.startsWith("$JS.>") && !subject.startsWith("$JS.API.>"), subject);
+      assert.ok(!subject.startsWith("$SYS"), subject);
+    }
+  }
+});
+
+test("lets a user read its own inbox and no other", () => {
+  for (const user of everyone) {
+    const inboxes = permissionsOf(user, everyone).subscribe.filter((s) => s.startsWith("_INBOX"));
+    assert.deepEqual(inboxes, [`${user.inboxPrefix}.>`]);
+  }
+});
+
+test("lets only tool providers ask for decisions and only the runner ask for tokens", () => {
+  const callers = (subjectEnd: string) =>
+    everyone
+      .filter((user) => permissionsOf(user, everyone).publish.some((s) => s.endsWith(subjectEnd)))
+      .map((user) => user.name);
+  assert.deepEqual(callers(".policy.check"), ["broker"]);
+  assert.deepEqual(callers(".policy.grant"), ["runner"]);
+});
+
+test("lets a service answer its callers and nobody else", () => {
+  assert.deepEqual(
+    of("policy").publish.filter((subject) => subject.startsWith("_INBOX_broker")),
+    ["_INBOX_broker.>"],
+  );
+  assert.equal(of("broker").publish.includes("_INBOX_policy.>"), false);
+  assert.equal(of("runner").publish.includes("_INBOX_broker.>"), false);
+});
+
+test("has an owner that serves each rpc, in a queue group", () => {
+  for (const contract of allContracts.filter(isRpc)) {
+    const servers = everyone.filter((user) => user.serves.some((s) => s.name === contract.name));
+    assert.equal(servers.length, 1, contract.name);
+  }
+  assert.ok(of("policy").subscribe.includes("yard.rpc.*.policy.check policy"));
+});
+
+test("lets only the runner take from its queue, with both shapes of the ack", () => {
+  const runner = of("runner").publish;
+  assert.ok(runner.includes("$JS.API.CONSUMER.MSG.NEXT.YARD_COMMANDS.agent-runner"));
+  assert.ok(runner.includes("$JS.ACK.YARD_COMMANDS.agent-runner.>"));
+  assert.ok(runner.includes("$JS.ACK.*.*.YARD_COMMANDS.agent-runner.>"));
+  const others = everyone.filter((user) => user.name !== "runner");
+  for (const user of others) {
+    const taking = permissionsOf(user, everyone).publish.filter((s) =>
+      s.includes("MSG.NEXT.YARD_COMMANDS"),
+    );
+    assert.deepEqual(taking, [], user.name);
+  }
+});

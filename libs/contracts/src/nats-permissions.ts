@@ -1,0 +1,120 @@
+import { filterOf } from "./define.ts";
+import { allConsumers, allStreams, eventStream, payloadStore } from "./streams.ts";
+import type { BusUser } from "./topology.ts";
+
+/** What one NATS user may publish and subscribe, in nats-server's own terms. */
+export interface NatsPermissions {
+  readonly publish: readonly string[];
+  readonly subscribe: readonly string[];
+}
+
+/**
+ * The permissions of one user, from what it serves, calls, publishes and consumes. `everyone` is
+ * needed because a service may answer only into its callers' private inboxes: `allow_responses`
+ * would let a caller choose the subject of the answer.
+ */
+export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): NatsPermissions {
+  const publish = new Set<string>();
+  const subscribe = new Set<string>([`${user.inboxPrefix}.>`]);
+
+  for (const contract of user.calls) publish.add(filterOf(contract, { caller: user.name }));
+  for (const contract of user.publishes) {
+    publish.add(
+      contract.kind === "command" ? filterOf(contract, { caller: user.name }) : filterOf(contract),
+    );
+  }
+  for (const contract of user.serves) {
+    subscribe.add(`${filterOf(contract)} ${queueOf(contract.name)}`);
+    for (const caller of callersOf(contract.name, everyone)) publish.add(`${caller.inboxPrefix}.>`);
+  }
+  if (user.serves.length > 0) addDiscovery(user, everyone, publish, subscribe);
+  if (user.readsEvents) addEventReading(publish, subscribe);
+  if (user.administersStreams) addAdministration(publish);
+  addJetStream(user, publish);
+  return { publish: [...publish].toSorted(), subscribe: [...subscribe].toSorted() };
+}
+
+/** The queue group of an rpc: one group for each service token, so replicas share the work. */
+export function queueOf(contractName: string): string {
+  return contractName.split(".")[0] ?? contractName;
+}
+
+function callersOf(contractName: string, everyone: readonly BusUser[]): BusUser[] {
+  return everyone.filter((other) => other.calls.some((called) => called.name === contractName));
+}
+
+/** ADR-32: every service answers `$SRV.PING|INFO|STATS`, to whoever may ask. */
+function addDiscovery(
+  user: BusUser,
+  everyone: readonly BusUser[],
+  publish: Set<string>,
+  subscribe: Set<string>,
+): void {
+  for (const verb of ["PING", "INFO", "STATS"]) {
+    subscribe.add(`$SRV.${verb}`);
+    subscribe.add(`$SRV.${verb}.${user.name}`);
+    subscribe.add(`$SRV.${verb}.${user.name}.*`);
+  }
+  for (const other of everyone.filter((candidate) => candidate.readsEvents)) {
+    publish.add(`${other.inboxPrefix}.>`);
+  }
+}
+
+function addEventReading(publish: Set<string>, subscribe: Set<string>): void {
+  subscribe.add("yard.evt.>");
+  subscribe.add("yard.live.>");
+  publish.add("$SRV.>");
+  publish.add(`$JS.API.STREAM.INFO.${eventStream.name}`);
+  publish.add(`$JS.API.STREAM.MSG.GET.${eventStream.name}`);
+  publish.add(`$JS.API.DIRECT.GET.${eventStream.name}`);
+  publish.add(`$JS.API.DIRECT.GET.${eventStream.name}.>`);
+  publish.add(`$JS.API.CONSUMER.CREATE.${eventStream.name}`);
+  publish.add(`$JS.API.CONSUMER.CREATE.${eventStream.name}.>`);
+  publish.add(`$JS.API.CONSUMER.INFO.${eventStream.name}.*`);
+  publish.add(`$JS.API.CONSUMER.DELETE.${eventStream.name}.*`);
+  publish.add(`$JS.API.CONSUMER.MSG.NEXT.${eventStream.name}.*`);
+  publish.add(`$JS.ACK.${eventStream.name}.>`);
+  publish.add(`$JS.ACK.*.*.${eventStream.name}.>`);
+  publish.add(`$JS.FC.${eventStream.name}.>`);
+}
+
+function addAdministration(publish: Set<string>): void {
+  const streams = [...allStreams.map((stream) => stream.name), `OBJ_${payloadStore.bucket}`];
+  for (const stream of streams) {
+    for (const verb of ["INFO", "CREATE", "UPDATE"])
+      publish.add(`$JS.API.STREAM.${verb}.${stream}`);
+  }
+  for (const consumer of allConsumers) {
+    publish.add(`$JS.API.CONSUMER.INFO.${consumer.stream}.${consumer.name}`);
+    publish.add(`$JS.API.CONSUMER.CREATE.${consumer.stream}.${consumer.name}.>`);
+    publish.add(`$JS.API.CONSUMER.CREATE.${consumer.stream}.${consumer.name}`);
+    publish.add(`$JS.API.CONSUMER.DURABLE.CREATE.${consumer.stream}.${consumer.name}`);
+  }
+}
+
+function addJetStream(user: BusUser, publish: Set<string>): void {
+  publish.add("$JS.API.INFO");
+  for (const consumer of user.consumes) {
+    publish.add(`$JS.API.STREAM.INFO.${consumer.stream}`);
+    publish.add(`$JS.API.CONSUMER.INFO.${consumer.stream}.${consumer.name}`);
+    publish.add(`$JS.API.CONSUMER.MSG.NEXT.${consumer.stream}.${consumer.name}`);
+    // Both shapes of the ack subject: servers move from the first to the second by a feature flag.
+    publish.add(`$JS.ACK.${consumer.stream}.${consumer.name}.>`);
+    publish.add(`$JS.ACK.*.*.${consumer.stream}.${consumer.name}.>`);
+  }
+  const { bucket } = payloadStore;
+  if (user.administersStreams) return;
+  publish.add(`$O.${bucket}.C.>`);
+  publish.add(`$O.${bucket}.M.>`);
+  for (const suffix of [
+    `STREAM.INFO.OBJ_${bucket}`,
+    `STREAM.MSG.GET.OBJ_${bucket}`,
+    `STREAM.PURGE.OBJ_${bucket}`,
+    `DIRECT.GET.OBJ_${bucket}.>`,
+    `CONSUMER.CREATE.OBJ_${bucket}.>`,
+    `CONSUMER.DELETE.OBJ_${bucket}.*`,
+  ]) {
+    publish.add(`$JS.API.${suffix}`);
+  }
+  publish.add(`$JS.FC.OBJ_${bucket}.>`);
+}

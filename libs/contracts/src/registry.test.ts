@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { z } from "zod";
+import { filterOf, subjectOf, tokensOf } from "./define.ts";
+import { allContracts, eventOfSubject, isCommand, isEvent } from "./registry.ts";
+import { runEvents, runStarted, startRun } from "./runs.ts";
+import { allConsumers, allStreams, commandStream, eventStream, runCommands } from "./streams.ts";
+
+test("gives every contract a name and a subject of its own", () => {
+  for (const kind of ["rpc", "command", "event", "live"] as const) {
+    const ofKind = allContracts.filter((contract) => contract.kind === kind);
+    assert.ok(ofKind.length > 0, kind);
+    assert.equal(new Set(ofKind.map((contract) => contract.name)).size, ofKind.length, kind);
+    assert.equal(new Set(ofKind.map((contract) => filterOf(contract))).size, ofKind.length, kind);
+  }
+});
+
+test("describes every schema as JSON Schema, as AsyncAPI needs it", () => {
+  for (const contract of allContracts) {
+    assert.ok(contract.summary.endsWith("."), `${contract.name} has no summary`);
+    const schemas =
+      contract.kind === "rpc" ? [contract.request, contract.reply] : [contract.payload];
+    for (const schema of schemas)
+      assert.doesNotThrow(() => z.toJSONSchema(schema, { io: "input" }));
+  }
+});
+
+test("finds the event contract of a subject", () => {
+  assert.equal(eventOfSubject(subjectOf(runStarted, { runId: "r1" })), runStarted);
+  assert.equal(eventOfSubject("yard.evt.run.r1.exploded"), null);
+  assert.equal(
+    runEvents.length,
+    allContracts.filter((c) => c.name.startsWith("run.") && isEvent(c)).length,
+  );
+});
+
+test("keeps every command and every event in a stream, and in one only", () => {
+  for (const contract of allContracts.filter((c) => isCommand(c) || isEvent(c))) {
+    const filter = filterOf(contract);
+    const homes = allStreams.filter((stream) =>
+      stream.subjects.some((subject) => isWithin(filter, subject)),
+    );
+    assert.deepEqual(
+      homes.map((stream) => stream.name),
+      [isCommand(contract) ? commandStream.name : eventStream.name],
+      contract.name,
+    );
+  }
+});
+
+test("hands every command to exactly one consumer: a work queue forgets what nobody takes", () => {
+  for (const contract of allContracts.filter(isCommand)) {
+    const takers = allConsumers.filter((consumer) =>
+      isWithin(filterOf(contract), consumer.filterSubject),
+    );
+    assert.equal(takers.length, 1, contract.name);
+  }
+  assert.equal(runCommands.stream, commandStream.name);
+});
+
+test("reads the caller and the agent from a run command's subject", () => {
+  assert.deepEqual(tokensOf(startRun, "yard.cmd.team-a.run.start.researcher"), {
+    caller: "team-a",
+    agent: "researcher",
+  });
+});
+
+test("refuses a run command with a field that nobody declared, or without an input", () => {
+  assert.equal(startRun.payload.safeParse({ input: "hello" }).success, true);
+  assert.equal(startRun.payload.safeParse({ input: "hello", modle: "x/y" }).success, false);
+  assert.equal(startRun.payload.safeParse({}).success, false);
+  assert.equal(startRun.payload.safeParse({ input: "" }).success, false);
+});
+
+/** True when a subject with wildcards covers only what the other one covers, too. */
+function isWithin(filter: string, wider: string): boolean {
+  const parts = filter.split(".");
+  const wide = wider.split(".");
+  return wide.every((part, index) => {
+    if (part === ">") return parts.length > index;
+    return part === "*" || part === parts[index];
+  });
+}

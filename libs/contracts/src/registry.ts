@@ -1,0 +1,38 @@
+import * as agents from "./agents.ts";
+import type { Command, Contract, Event, Live, Rpc } from "./define.ts";
+import * as mcp from "./mcp.ts";
+import * as policy from "./policy.ts";
+import * as runs from "./runs.ts";
+import * as skills from "./skills.ts";
+
+/** Every contract, by the service that owns it: what permissions, AsyncAPI and the subject table are made from. */
+export const contractsByOwner = {
+  policy: contractsOf(policy),
+  "mcp-broker": contractsOf(mcp),
+  "skill-importer": [...contractsOf(skills), ...contractsOf(agents)],
+  "agent-runner": contractsOf(runs),
+} as const satisfies Record<string, readonly Contract[]>;
+
+export type Owner = keyof typeof contractsByOwner;
+
+export const allContracts: readonly Contract[] = Object.values(contractsByOwner).flat();
+
+export const isRpc = (contract: Contract): contract is Rpc => contract.kind === "rpc";
+export const isCommand = (contract: Contract): contract is Command => contract.kind === "command";
+export const isEvent = (contract: Contract): contract is Event => contract.kind === "event";
+export const isLive = (contract: Contract): contract is Live => contract.kind === "live";
+
+/** The event contract of a concrete subject, or null for a subject nobody declared. */
+export function eventOfSubject(subject: string): Event | null {
+  const parts = subject.split(".");
+  const name = `${parts[2]}.${parts[4]}`;
+  return allContracts.filter(isEvent).find((contract) => contract.name === name) ?? null;
+}
+
+function contractsOf(module: Record<string, unknown>): Contract[] {
+  return Object.values(module).filter(isContract);
+}
+
+function isContract(value: unknown): value is Contract {
+  return typeof value === "object" && value !== null && "kind" in value && "subject" in value;
+}

@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { AgentName, CallerName, RunId } from "./ids.ts";
+import { matchesTool, type ToolRef } from "./tool-names.ts";
+
+/** `iss` and `aud` of every run token. */
+export const RUN_TOKEN_ISSUER = "switchyard/policy";
+export const RUN_TOKEN_AUDIENCE = "switchyard/tools";
+
+/**
+ * The claims of a run token: who acts in a tool call. The policy service signs them (compact JWS,
+ * EdDSA); an agent, run or requester is believed only from here or from the subject.
+ * Times are seconds since the Unix epoch (RFC 7519).
+ */
+export const RunTokenClaims = z.strictObject({
+  iss: z.literal(RUN_TOKEN_ISSUER),
+  aud: z.literal(RUN_TOKEN_AUDIENCE),
+  /** The agent. */
+  sub: AgentName,
+  run: RunId,
+  /** The NATS user whose command started the run. */
+  requester: CallerName,
+  /**
+   * What the run may call, as layers of patterns: a tool passes when every layer has a pattern that
+   * matches it. No layer means no restriction here; an empty layer lets nothing pass.
+   */
+  tools: z.array(z.array(z.string().min(1).max(256)).max(256)).max(16),
+  iat: z.int().nonnegative(),
+  exp: z.int().positive(),
+});
+export type RunTokenClaims = z.infer<typeof RunTokenClaims>;
+
+/** True when every layer of the token has a pattern for the tool. */
+export function tokenAllowsTool(claims: Pick<RunTokenClaims, "tools">, ref: ToolRef): boolean {
+  return claims.tools.every((layer) => layer.some((pattern) => matchesTool(pattern, ref)));
+}
+
+/**
+ * The tool layers of a run that works for another: the parent's layers and one more. Adding a
+ * layer can only narrow, so a child never reaches a tool that its parent does not.
+ */
+export function narrowTools(
+  parent: RunTokenClaims["tools"],
+  layer: readonly string[] | null,
+): RunTokenClaims["tools"] {
+  return layer === null ? parent : [...parent, [...layer]];
+}
+
+/** True while the token is good: `iat` ≤ now < `exp`, with a tolerance for clocks that differ, in seconds. */
+export function isTokenCurrent(
+  claims: Pick<RunTokenClaims, "iat" | "exp">,
+  nowMs: number,
+  toleranceSeconds = 5,
+): boolean {
+  const now = nowMs / 1000;
+  return now + toleranceSeconds >= claims.iat && now < claims.exp;
+}

@@ -1,0 +1,94 @@
+import { allContracts, isCommand, isEvent } from "./registry.ts";
+
+/**
+ * The JetStream streams and durable consumers, as data. `libs/bus` creates and checks them;
+ * permissions and the Kubernetes manifests are compared with them. Durations are milliseconds.
+ */
+export interface StreamDefinition {
+  readonly name: string;
+  readonly description: string;
+  readonly subjects: readonly string[];
+  readonly retention: "workqueue" | "limits";
+  readonly maxAgeMs: number;
+  readonly maxBytes: number;
+  /** Largest message, in bytes: anything larger goes by claim check. */
+  readonly maxMessageBytes: number;
+  /** Window in which a repeated `Nats-Msg-Id` is dropped. */
+  readonly duplicateWindowMs: number;
+  /** `new` makes a full stream refuse a publish, `old` makes it forget its oldest message. */
+  readonly discard: "new" | "old";
+}
+
+export interface ConsumerDefinition {
+  readonly stream: string;
+  readonly name: string;
+  readonly description: string;
+  readonly filterSubject: string;
+  /** How long a silent worker keeps a message: the time to detect a crash, not the length of the work. */
+  readonly ackWaitMs: number;
+  /** Ceiling of messages in work over all replicas. */
+  readonly maxAckPending: number;
+}
+
+export interface ObjectStoreDefinition {
+  readonly bucket: string;
+  readonly description: string;
+  readonly ttlMs: number;
+  readonly maxBytes: number;
+}
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const MIB = 1024 * 1024;
+const GIB = 1024 * MIB;
+
+export const commandStream: StreamDefinition = {
+  name: "YARD_COMMANDS",
+  description: "Commands waiting for a worker",
+  subjects: nouns("command").map((noun) => `yard.cmd.*.${noun}.>`),
+  retention: "workqueue",
+  maxAgeMs: 30 * DAY,
+  maxBytes: 1 * GIB,
+  maxMessageBytes: 1 * MIB,
+  duplicateWindowMs: 2 * MINUTE,
+  discard: "new",
+};
+
+export const eventStream: StreamDefinition = {
+  name: "YARD_EVENTS",
+  description: "Facts, in the order they happened",
+  subjects: nouns("event").map((noun) => `yard.evt.${noun}.>`),
+  retention: "limits",
+  maxAgeMs: 30 * DAY,
+  maxBytes: 4 * GIB,
+  maxMessageBytes: 1 * MIB,
+  duplicateWindowMs: 2 * MINUTE,
+  discard: "old",
+};
+
+/** The runners' work queue. KEDA scales the runners by its lag. */
+export const runCommands: ConsumerDefinition = {
+  stream: commandStream.name,
+  name: "agent-runner",
+  description: "Run commands, shared by all runner replicas",
+  filterSubject: "yard.cmd.*.run.>",
+  ackWaitMs: 10_000,
+  maxAckPending: 10_000,
+};
+
+/** Payloads that are too large for a message; the message carries the reference. */
+export const payloadStore: ObjectStoreDefinition = {
+  bucket: "YARD_PAYLOADS",
+  description: "Payloads sent by claim check",
+  ttlMs: 1 * DAY,
+  maxBytes: 4 * GIB,
+};
+
+export const allStreams: readonly StreamDefinition[] = [commandStream, eventStream];
+export const allConsumers: readonly ConsumerDefinition[] = [runCommands];
+
+function nouns(kind: "command" | "event"): string[] {
+  const contracts =
+    kind === "command" ? allContracts.filter(isCommand) : allContracts.filter(isEvent);
+  return [...new Set(contracts.map((contract) => contract.name.split(".")[0] ?? ""))].toSorted();
+}

@@ -1,0 +1,111 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { matchesGlob } from "./glob.ts";
+import { ServerId, ToolName } from "./ids.ts";
+
+/**
+ * A tool is known by three facts that travel together; none of them is ever parsed out of another.
+ * `server` is null for tools that are not MCP tools, and then `tool` equals `name`.
+ */
+export const ToolRef = z.strictObject({
+  /** The canonical name, unique in the catalogue: what models and policies see. */
+  name: ToolName,
+  server: ServerId.nullable(),
+  /** The name that the server itself uses. */
+  tool: z.string().min(1).max(512),
+});
+export type ToolRef = z.infer<typeof ToolRef>;
+
+const MAX_NAME = 64;
+const HASH_LENGTH = 8;
+
+/**
+ * The canonical name `mcp__{server}__{tool}` of an MCP tool. A name that is too long, or that has
+ * characters providers refuse, is cut and gets a hash of the raw name, so that two tools that look
+ * alike after the cut stay two. Throws a TypeError on a bad server id.
+ */
+export function canonicalToolName(server: string, tool: string): string {
+  if (!ServerId.safeParse(server).success) {
+    throw new TypeError(`server id ${JSON.stringify(server)} must match [a-z0-9][a-z0-9-]{0,23}`);
+  }
+  const prefix = `mcp__${server}__`;
+  const safe = tool.replaceAll(/[^a-zA-Z0-9_-]/g, "_");
+  if (safe === tool && tool !== "" && prefix.length + tool.length <= MAX_NAME) return prefix + tool;
+  const hash = createHash("sha256")
+    .update(`${server}\0${tool}`)
+    .digest("hex")
+    .slice(0, HASH_LENGTH);
+  return `${prefix}${safe.slice(0, MAX_NAME - prefix.length - HASH_LENGTH - 1)}_${hash}`;
+}
+
+/** The reference of an MCP tool, with its canonical name. */
+export function mcpToolRef(server: string, tool: string): ToolRef {
+  return { name: canonicalToolName(server, tool), server, tool };
+}
+
+/** The reference of a built-in or platform tool. */
+export function builtinToolRef(name: string): ToolRef {
+  return { name, server: null, tool: name };
+}
+
+/**
+ * What two names must not share: some clients fold `-` into `_` and some ignore case, so tools
+ * that differ only there cannot be told apart by them.
+ */
+export function foldedToolName(name: string): string {
+  return name.toLowerCase().replaceAll("-", "_");
+}
+
+/** The description that a model sees. */
+export function mcpToolDescription(server: string, description: string | undefined): string {
+  return `[MCP: ${server}] ${description ?? ""}`.trimEnd();
+}
+
+/** A parsed pattern: `server` null matches only tools without a server, `everything` all of them. */
+export type ToolPattern =
+  | { readonly kind: "everything" }
+  | { readonly kind: "bare"; readonly name: string }
+  | { readonly kind: "server"; readonly server: string; readonly tool: string };
+
+const SERVER_GLOB = "[a-z0-9*?-]+";
+const SPELLINGS = [
+  new RegExp(`^mcp__(${SERVER_GLOB})__(.+)$`), // canonical
+  new RegExp(`^mcp_(${SERVER_GLOB})_([^_].*)$`), // Gemini CLI, openwork
+  new RegExp(`^(?!mcp__)(${SERVER_GLOB})__(.+)$`), // clawft
+  new RegExp(`^(${SERVER_GLOB})\\.(.+)$`), // AgentSpace
+];
+
+/**
+ * Reads a tool pattern. `mcp__github__*`, `github__*`, `github.*` and `mcp_github_*` mean the same;
+ * `*` alone is every tool, `mcp__*` every MCP tool; any other pattern is a glob over the names of
+ * tools that have no server, so that a loose `read*` never reaches into an MCP server.
+ */
+export function parseToolPattern(pattern: string): ToolPattern {
+  if (pattern === "*") return { kind: "everything" };
+  if (pattern === "mcp__*" || pattern === "mcp_*")
+    return { kind: "server", server: "*", tool: "*" };
+  for (const spelling of SPELLINGS) {
+    const [, server, tool] = spelling.exec(pattern) ?? [];
+    if (server !== undefined && tool !== undefined) return { kind: "server", server, tool };
+  }
+  return { kind: "bare", name: pattern };
+}
+
+/** True when the pattern selects the tool. Case-sensitive; see {@link parseToolPattern}. */
+export function matchesTool(pattern: string | ToolPattern, ref: ToolRef): boolean {
+  const parsed = typeof pattern === "string" ? parseToolPattern(pattern) : pattern;
+  switch (parsed.kind) {
+    case "everything":
+      return true;
+    case "bare":
+      return ref.server === null && matchesGlob(parsed.name, ref.name);
+    case "server": {
+      if (ref.server === null || !matchesGlob(parsed.server, ref.server)) return false;
+      // A shortened name can be copied from the catalogue into a pattern, so both spellings count.
+      const shown = ref.name.slice(`mcp__${ref.server}__`.length);
+      return matchesGlob(parsed.tool, ref.tool) || matchesGlob(parsed.tool, shown);
+    }
+    default:
+      return parsed satisfies never;
+  }
+}
