@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { runCommands } from "@switchyard/contracts/streams";
+import {
+  kustomizeCommand,
+  renderManifests,
+  typedManifests,
+  type Manifest,
+} from "./render-manifests.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const command = kustomizeCommand();
+const skip = command === null && "neither kubectl nor kustomize is installed";
+const services = ["agent-runner", "mcp-broker", "policy", "skill-importer"];
+
+for (const folder of ["base", "overlays/dev"]) {
+  test(`${folder}: renders, and every manifest fits the Kubernetes types`, { skip }, async (t) => {
+    const manifests = renderManifests(command ?? [], folder);
+    assert.deepEqual(await typeErrors(manifests, t), "");
+  });
+
+  test(
+    `${folder}: runs every service with probes, limits, a clean stop and no privileges`,
+    { skip },
+    () => {
+      const deployments = ofKind(renderManifests(command ?? [], folder), "Deployment");
+      assert.deepEqual(deployments.map((manifest) => manifest.metadata.name).toSorted(), services);
+      for (const deployment of deployments) assertWellKept(deployment);
+    },
+  );
+
+  test(`${folder}: scales the runners by the queue that the code declares`, { skip }, () => {
+    const [scaled, ...others] = ofKind(renderManifests(command ?? [], folder), "ScaledObject");
+    assert.equal(others.length, 0);
+    assert.deepEqual(dig(scaled, "spec.scaleTargetRef.name"), "agent-runner");
+    const metadata = dig(scaled, "spec.triggers.0.metadata") as Record<string, string>;
+    assert.equal(metadata["stream"], runCommands.stream);
+    assert.equal(metadata["consumer"], runCommands.name);
+    assert.equal(metadata["account"], "$G");
+  });
+}
+
+test("the type check finds a misspelt key and a wrong type", { skip }, async (t) => {
+  const [deployment] = ofKind(renderManifests(command ?? [], "base"), "Deployment");
+  assert.ok(deployment);
+  const misspelt = { ...deployment, spec: { ...deployment.spec, replcas: 2 } };
+  const mistyped = { ...deployment, spec: { ...deployment.spec, replicas: "two" } };
+  assert.match(await typeErrors([misspelt], t), /replcas/);
+  assert.match(await typeErrors([mistyped], t), /not assignable/);
+});
+
+function assertWellKept(deployment: Manifest): void {
+  const { name } = deployment.metadata;
+  const pod = dig(deployment, "spec.template.spec");
+  const container = dig(pod, "containers.0");
+  for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"]) {
+    assert.ok(dig(container, probe), `${name} has no ${probe}`);
+  }
+  assert.equal(dig(container, "livenessProbe.httpGet.path"), "/livez", name);
+  assert.equal(dig(container, "readinessProbe.httpGet.path"), "/readyz", name);
+  assert.equal(dig(pod, "securityContext.runAsNonRoot"), true, name);
+  assert.equal(dig(pod, "automountServiceAccountToken"), false, name);
+  assert.equal(dig(container, "securityContext.readOnlyRootFilesystem"), true, name);
+  assert.equal(dig(container, "securityContext.allowPrivilegeEscalation"), false, name);
+  assert.deepEqual(dig(container, "securityContext.capabilities.drop"), ["ALL"], name);
+  assert.ok(dig(container, "resources.requests.memory"), name);
+  assert.ok(dig(container, "resources.limits.memory"), name);
+  const pauseMs = Number(dig(container, "lifecycle.preStop.sleep.seconds")) * 1000;
+  const drainMs = Number(variable(container, "YARD_DRAIN_MS"));
+  const graceMs = Number(dig(pod, "terminationGracePeriodSeconds")) * 1000;
+  assert.ok(
+    pauseMs + drainMs < graceMs,
+    `${name}: ${pauseMs} + ${drainMs} is not below ${graceMs} ms`,
+  );
+  const secrets = JSON.stringify(dig(container, "env"));
+  assert.ok(
+    !/SEED|PASSWORD|secretKeyRef/.test(secrets),
+    `${name} takes a secret from its environment`,
+  );
+}
+
+/** What the compiler says of the manifests, or an empty string. */
+async function typeErrors(
+  manifests: Manifest[],
+  t: { after(stop: () => Promise<void>): void },
+): Promise<string> {
+  // Below the repository, so that the compiler finds the installed types.
+  const folder = await mkdtemp(join(root, "node_modules/.manifests-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, "manifests.ts"), typedManifests(manifests));
+  const tsc = spawnSync(
+    join(root, "node_modules/.bin/tsc"),
+    [
+      "--ignoreConfig",
+      "--noEmit",
+      "--strict",
+      "--skipLibCheck",
+      "--module",
+      "nodenext",
+      "--target",
+      "es2024",
+      "--types",
+      "",
+      "manifests.ts",
+    ],
+    { cwd: folder, encoding: "utf8" },
+  );
+  return tsc.stdout + tsc.stderr;
+}
+
+function ofKind(manifests: Manifest[], kind: string): Manifest[] {
+  return manifests.filter((manifest) => manifest.kind === kind);
+}
+
+function variable(container: unknown, name: string): unknown {
+  const list = dig(container, "env");
+  assert.ok(Array.isArray(list));
+  return list.find((entry: { name: string }) => entry.name === name)?.value;
+}
+
+/** The value at a dotted path, or undefined. */
+function dig(value: unknown, path: string): unknown {
+  return path.split(".").reduce<unknown>((at, key) => {
+    if (typeof at !== "object" || at === null) return undefined;
+    return (at as Record<string, unknown>)[key];
+  }, value);
+}

@@ -1,0 +1,46 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { format } from "./generate/format.ts";
+import { asyncApi } from "./generate/asyncapi.ts";
+import { natsAuthorizationFile } from "./generate/nats-authorization.ts";
+import { replaceSection } from "./generate/section.ts";
+import { eventTable, rpcTable, streamTable } from "./generate/subject-tables.ts";
+
+/**
+ * Writes every file that is derived from the contracts, or with `--check` says which of them differ
+ * from what would be written and exits 1.
+ */
+const root = new URL("../", import.meta.url);
+const check = process.argv.includes("--check");
+
+const generated: Record<string, (current: string) => string | Promise<string>> = {
+  "docs/asyncapi.json": () => format("asyncapi.json", JSON.stringify(asyncApi())),
+  "deploy/nats/authorization.conf": () => natsAuthorizationFile(),
+  "ARCHITECTURE.md": (current) =>
+    format(
+      "ARCHITECTURE.md",
+      replaceSection(current, {
+        "rpc subjects": rpcTable(),
+        "event subjects": eventTable(),
+        streams: streamTable(),
+      }),
+    ),
+};
+
+const stale: string[] = [];
+for (const [path, make] of Object.entries(generated)) {
+  const url = new URL(path, root);
+  const current = await readFile(url, "utf8").catch(() => "");
+  const wanted = await make(current);
+  if (wanted === current) continue;
+  stale.push(path);
+  if (!check) await writeFile(url, wanted);
+}
+
+if (check && stale.length > 0) {
+  console.error(`out of date: ${stale.join(", ")}\nrun "npm run generate" and commit the result`);
+  process.exitCode = 1;
+} else {
+  const verb = check ? "up to date" : "written";
+  console.log(`${Object.keys(generated).length} generated files ${verb} in ${fileURLToPath(root)}`);
+}
