@@ -65,7 +65,9 @@ function code(text: string): string {
 }
 
 function table(head: string[], rows: string[][]): string {
-  const line = (cells: string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+  return [row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n");
+}
+
+function row(cells: string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }
