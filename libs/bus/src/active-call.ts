@@ -1,0 +1,106 @@
+import type { Msg } from "@nats-io/transport-node";
+import { isSubjectToken, type DeclaredErrors, type Rpc } from "@switchyard/contracts/define";
+import { ServiceError, type Fail } from "@switchyard/contracts/errors";
+import { HEADERS } from "@switchyard/contracts/headers";
+import type { DeadlineWheel, Expirable, Slot } from "./deadline-wheel.ts";
+import type { Work } from "./in-flight.ts";
+import { correlationIdOf, headerOf } from "./message-headers.ts";
+import type { CallContext } from "./serve.ts";
+import { childTraceparent } from "./trace-context.ts";
+
+export type CallTokens = Readonly<Record<string, string>>;
+
+interface ActiveCallOptions {
+  readonly contract: Rpc;
+  /** Of the message's subject. */
+  readonly tokens: CallTokens;
+  readonly fail: Fail<DeclaredErrors>;
+  readonly deadlines: DeadlineWheel;
+}
+
+const SAFE_SUBJECT = /^(?:[A-Za-z0-9_-]{1,64}\.)+[A-Za-z0-9_-]{1,64}$/;
+
+/**
+ * One call in work, and the context that its handler sees. Most handlers read two or three of its
+ * facts, so everything that costs something is made when it is asked for.
+ */
+export class ActiveCall implements CallContext, Work, Expirable {
+  readonly deadline: number;
+  readonly tokens: CallTokens;
+  readonly fail: Fail<DeclaredErrors>;
+  readonly #message: Msg;
+  readonly #contract: Rpc;
+  readonly #deadlines: DeadlineWheel;
+  #correlationId: string | null = null;
+  #traceparent: string | null = null;
+  #controller: AbortController | null = null;
+  #abortReason: ServiceError | null = null;
+  #slot: Slot | null = null;
+
+  constructor(message: Msg, options: ActiveCallOptions) {
+    this.#message = message;
+    this.tokens = options.tokens;
+    this.#contract = options.contract;
+    this.#deadlines = options.deadlines;
+    this.fail = options.fail;
+    this.deadline = deadlineOf(message, options.contract);
+  }
+
+  get caller(): string {
+    return this.tokens["caller"] ?? "";
+  }
+
+  get correlationId(): string {
+    this.#correlationId ??= correlationIdOf(this.#message);
+    return this.#correlationId;
+  }
+
+  get traceparent(): string {
+    this.#traceparent ??= childTraceparent(headerOf(this.#message, HEADERS.traceparent));
+    return this.#traceparent;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#abortReason === null)
+        this.#slot = this.#deadlines.add(this, this.deadline - Date.now());
+      else this.#controller.abort(this.#abortReason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** True when the deadline passed or a drain gave up, so a throw of the handler is no bug. */
+  get isAborted(): boolean {
+    return this.#abortReason !== null;
+  }
+
+  /** The name of a token that a publisher on NATS wrote and our own code would not, or null. */
+  unsafeToken(): string | null {
+    if (SAFE_SUBJECT.test(this.#message.subject)) return null;
+    const found = Object.entries(this.tokens).find(([, value]) => !isSubjectToken(value));
+    return found === undefined ? null : `{${found[0]}}`;
+  }
+
+  expire(): void {
+    this.#abort(`the deadline of ${this.#contract.name} has passed`);
+  }
+
+  abort(): void {
+    this.#abort(`the service stops and no longer waits for ${this.#contract.name}`);
+  }
+
+  finish(): void {
+    this.#slot?.delete(this);
+  }
+
+  #abort(message: string): void {
+    this.#abortReason ??= new ServiceError("deadline_exceeded", message);
+    this.#controller?.abort(this.#abortReason);
+  }
+}
+
+function deadlineOf(message: Msg, contract: Rpc): number {
+  const given = Number(headerOf(message, HEADERS.deadline));
+  return Number.isSafeInteger(given) && given > 0 ? given : Date.now() + contract.timeoutMs;
+}

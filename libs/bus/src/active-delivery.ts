@@ -1,0 +1,132 @@
+import type { Msg } from "@nats-io/transport-node";
+import type { Connection } from "./connection.ts";
+import type { ConsumeOptions, Outcome } from "./consume.ts";
+import { contentOf, factsOf, type Delivery, type DeliveryFacts } from "./delivery.ts";
+import type { Work } from "./in-flight.ts";
+import { retryDelayMs } from "./retry-delay.ts";
+
+const ACK_TIMEOUT_MS = 5_000;
+const NANOS_PER_MS = 1_000_000;
+
+/** One message in work: keeps it ours while the handler runs, then tells the queue what became of it. */
+export class ActiveDelivery implements Work {
+  readonly #connection: Connection;
+  readonly #message: Msg;
+  readonly #options: ConsumeOptions;
+  readonly #controller = new AbortController();
+  #delivery: Delivery | null = null;
+  #isOurs = true;
+  #isStopped = false;
+  #isRenewing = false;
+  #renewals: NodeJS.Timeout | null = null;
+
+  constructor(connection: Connection, message: Msg, options: ConsumeOptions) {
+    this.#connection = connection;
+    this.#message = message;
+    this.#options = options;
+  }
+
+  /** Never rejects. */
+  async run(): Promise<void> {
+    const { consumer, onFault } = this.#options;
+    const { subject } = this.#message;
+    let facts: DeliveryFacts | null = null;
+    this.#renewals = setInterval(() => void this.#renew(), consumer.ackWaitMs / 3);
+    try {
+      facts = factsOf(this.#message, this.#controller.signal);
+      const content = await contentOf(
+        this.#message,
+        this.#options.commands,
+        this.#connection.claims,
+      );
+      const delivery: Delivery = { ...content, ...facts };
+      this.#delivery = delivery;
+      await this.#settle(await this.#options.handle(delivery));
+    } catch (error) {
+      // A handler that stops because its message was taken away or the process stops has no fault.
+      if (!this.#controller.signal.aborted) onFault({ error, subject });
+      this.#giveBack(this.#isStopped ? 0 : retryDelayMs(facts?.deliveryCount ?? 1));
+    } finally {
+      this.#endRenewals();
+    }
+  }
+
+  abort(): void {
+    this.#isStopped = true;
+    this.#endRenewals();
+    this.#controller.abort(new DOMException("the consumer stops", "AbortError"));
+  }
+
+  async #settle(outcome: Outcome): Promise<void> {
+    if (!this.#isOurs) return;
+    switch (outcome.outcome) {
+      case "done":
+        return this.#confirm("+ACK");
+      case "drop":
+        return this.#confirm(`+TERM ${outcome.reason.replaceAll(/[\r\n]/g, " ").slice(0, 500)}`);
+      case "retry":
+        return this.#giveBack(outcome.delayMs);
+      default:
+        return outcome satisfies never;
+    }
+  }
+
+  /** Acknowledges and waits until the server has it. A lost confirmation means one more delivery. */
+  async #confirm(body: string): Promise<void> {
+    const { reply = "", subject } = this.#message;
+    try {
+      await this.#connection.replies.request({ subject: reply, body, timeoutMs: ACK_TIMEOUT_MS });
+    } catch (error) {
+      this.#options.onFault({ error, subject });
+    }
+  }
+
+  #giveBack(delayMs: number): void {
+    if (this.#isOurs) giveBack(this.#connection, this.#message, delayMs);
+  }
+
+  async #renew(): Promise<void> {
+    const { renew } = this.#options;
+    const delivery = this.#delivery; // null while its payload is fetched
+    if (!this.#isOurs) return;
+    if (this.#isRenewing) {
+      this.#lose("the renewal took longer than the time between two of them");
+      return;
+    }
+    this.#isRenewing = true;
+    try {
+      if (renew !== undefined && delivery !== null && !(await renew(delivery)))
+        this.#lose("the renewal was refused");
+    } catch (error) {
+      this.#options.onFault({ error, subject: this.#message.subject });
+      this.#lose("the renewal failed");
+    } finally {
+      this.#isRenewing = false;
+    }
+    if (this.#isOurs && !this.#isStopped && this.#connection.isConnected()) {
+      this.#connection.nc.publish(this.#message.reply ?? "", "+WPI");
+    }
+  }
+
+  #endRenewals(): void {
+    if (this.#renewals !== null) clearInterval(this.#renewals);
+  }
+
+  #lose(why: string): void {
+    this.#isOurs = false;
+    this.#endRenewals();
+    this.#controller.abort(
+      new DOMException(`${why}; the message is somebody else's`, "AbortError"),
+    );
+  }
+}
+
+/** Gives a message back for another delivery, after a delay. Without a connection the ack wait does it. */
+export function giveBack(connection: Connection, message: Msg, delayMs: number): void {
+  if (!connection.isConnected() || connection.nc.isClosed()) return;
+  const delay = Math.max(0, Math.round(delayMs)) * NANOS_PER_MS;
+  connection.nc.publish(
+    message.reply ?? "",
+    delay === 0 ? "-NAK" : `-NAK ${JSON.stringify({ delay })}`,
+  );
+}

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { createServer, type AddressInfo } from "node:net";
+import { after, test } from "node:test";
+import { rpc } from "@switchyard/contracts/define";
+import { runRejected, startRun } from "@switchyard/contracts/runs";
+import { runCommands } from "@switchyard/contracts/streams";
+import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { z } from "zod";
+import { call } from "./call.ts";
+import { connectBus, type BusStatus } from "./connect.ts";
+import { consume } from "./consume.ts";
+import { readEvents } from "./events.ts";
+import { publishCommand, publishEvent } from "./publish.ts";
+import { serve } from "./serve.ts";
+import { ensureStreams } from "./streams.ts";
+import { signalled, testBus, until } from "./test-bus.ts";
+
+const ping = rpc({
+  subject: "yard.rpc.{caller}.target.ping",
+  summary: "Answers.",
+  request: z.strictObject({}),
+  reply: z.object({ pong: z.int() }),
+});
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo; // a TCP server has an address with a port
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Speaks just enough of the NATS protocol to be taken for a server of some version. */
+async function serverOfVersion(version: string): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.write(
+      `INFO ${JSON.stringify({ server_id: "X", version, max_payload: 1_048_576, headers: true, proto: 1 })}\r\n`,
+    );
+    socket.on("data", (bytes) => {
+      if (bytes.toString().includes("PING")) socket.write("PONG\r\n");
+    });
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  after(() => server.close());
+  const { port } = server.address() as AddressInfo; // a TCP server has an address with a port
+  return `nats://127.0.0.1:${port}`;
+}
+
+test("an address where nobody listens is told with the address, the time and the reason, and without the password", async () => {
+  const port = await freePort();
+  await assert.rejects(
+    connectBus({
+      servers: `nats://joe:hunter2@127.0.0.1:${port}`,
+      user: "cli",
+      connectTimeoutMs: 300,
+    }),
+    (error) => {
+      const { code, message } = error as { code: string; message: string }; // connectBus rejects with a ServiceError
+      assert.equal(code, "disconnected");
+      assert.match(message, new RegExp(`nats://127\\.0\\.0\\.1:${port} within 300 ms \\(.+\\)`));
+      assert.doesNotMatch(message, /hunter2/);
+      return true;
+    },
+  );
+});
+
+test("a server that is too old is refused with both versions", async () => {
+  const servers = await serverOfVersion("2.9.10");
+  await assert.rejects(connectBus({ servers, user: "cli" }), {
+    code: "unsupported_server",
+    message: /2\.9\.10.*2\.14/,
+  });
+});
+
+test("a server without JetStream for this user is refused", async () => {
+  const authorization = `accounts { PLAIN { users: [{ user: plain, password: plain }] } }\nno_auth_user: plain\n`;
+  const nats = await testNats({ authorization });
+  await assert.rejects(connectBus({ servers: nats.url, user: "cli" }), {
+    code: "jetstream_disabled",
+  });
+});
+
+test("a server that comes up while the first connection is tried is found", async () => {
+  const port = await freePort();
+  const connecting = testBus({ url: `nats://127.0.0.1:${port}` }, "cli", {
+    connectTimeoutMs: 30_000,
+  });
+  await testNats({ port });
+  const bus = await connecting;
+  assert.equal(bus.status, "connected");
+  assert.match(bus.serverVersion, /^2\./);
+  assert.ok(bus.maxPayload >= 1_000_000);
+});
+
+test(
+  "a lost server fails calls at once, and when it is back everything goes on by itself",
+  { timeout: 60_000 },
+  async () => {
+    const dataDir = await testDirectory();
+    const first = await testNats({ dataDir });
+    const statuses: BusStatus[] = [];
+    const caller = await testBus(first, "cli", { onStatus: (status) => statuses.push(status) });
+    const target = await testBus(first, "target");
+    await ensureStreams(caller);
+    const service = serve(target, {
+      name: "target",
+      version: "1.0.0",
+      description: "",
+      onFault: ({ error }) => assert.fail(String(error)),
+    });
+    let pongs = 0;
+    service.handle(ping, () => ({ pong: (pongs += 1) }));
+    const worked: string[] = [];
+    const { promise: allWorked, resolve } = signalled();
+    consume(target, {
+      consumer: runCommands,
+      commands: [startRun],
+      concurrency: 2,
+      handle: (delivery) => {
+        worked.push(
+          delivery.kind === "command" ? String(delivery.tokens["agent"]) : delivery.message,
+        );
+        if (worked.includes("after")) resolve();
+        return Promise.resolve({ outcome: "done" });
+      },
+      onFault: () => {},
+    });
+    const events: number[] = [];
+    const { promise: secondEvent, resolve: haveSecondEvent } = signalled();
+    const stopReading = new AbortController();
+    const reading = (async () => {
+      for await (const event of readEvents(caller, {
+        filters: ["yard.evt.run.>"],
+        from: "beginning",
+        signal: stopReading.signal,
+      })) {
+        events.push(event.sequence);
+        if (events.length === 2) haveSecondEvent();
+      }
+    })();
+    await target.flush();
+    assert.deepEqual(await call(caller, ping, {}), { pong: 1 });
+    await publishCommand(caller, startRun, { agent: "before" }, { input: "x" });
+    await publishEvent(target, runRejected, { runId: "r" }, rejection(1));
+    await until(async () => worked.length === 1 && events.length === 1);
+
+    first.kill("SIGKILL");
+    await first.exited;
+    await until(async () => caller.status === "reconnecting");
+    await assert.rejects(call(caller, ping, {}), { code: "disconnected", retryable: true });
+    await assert.rejects(publishCommand(caller, startRun, { agent: "lost" }, { input: "x" }), {
+      code: "disconnected",
+    });
+
+    await testNats({ dataDir, port: first.port });
+    await until(async () => caller.status === "connected" && target.status === "connected");
+    assert.deepEqual(await call(caller, ping, {}), { pong: 2 });
+    await publishCommand(caller, startRun, { agent: "after" }, { input: "x" });
+    await allWorked;
+    await publishEvent(target, runRejected, { runId: "r" }, rejection(2));
+    await secondEvent;
+    stopReading.abort();
+    await reading;
+    assert.deepEqual(worked, ["before", "after"]);
+    assert.deepEqual(events, [1, 2]);
+    assert.deepEqual(
+      statuses.filter((status, index) => status !== statuses[index - 1]),
+      ["reconnecting", "connected"],
+    );
+  },
+);
+
+test("draining while the server is away ends, and so does closing twice", async () => {
+  const nats = await testNats();
+  const bus = await testBus(nats, "cli");
+  await nats.stop();
+  await until(async () => bus.status === "reconnecting");
+  await bus.drain(100);
+  await bus.close();
+  assert.equal(bus.status, "closed");
+});
+
+function rejection(streamSequence: number): z.input<typeof runRejected.payload> {
+  return {
+    runId: "r",
+    subject: "yard.cmd.cli.run.start.a",
+    caller: "cli",
+    code: "unknown_agent",
+    message: "there is no agent a",
+    problems: [],
+    streamSequence,
+    messageId: null,
+    at: new Date(0).toISOString(),
+  };
+}

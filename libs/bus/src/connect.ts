@@ -1,0 +1,293 @@
+import { jetstreamManager } from "@nats-io/jetstream";
+import {
+  AuthorizationError,
+  connect,
+  nkeyAuthenticator,
+  PermissionViolationError,
+  UserAuthenticationExpiredError,
+  type NatsConnection,
+  type Status,
+} from "@nats-io/transport-node";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { ClaimCheck } from "./claim-check.ts";
+import { registerConnection, type Connection } from "./connection.ts";
+import { DeadlineWheel } from "./deadline-wheel.ts";
+import { flushConnection } from "./drain-subscription.ts";
+import { ReplyInbox } from "./reply-inbox.ts";
+
+export type BusStatus = "connected" | "reconnecting" | "closed";
+
+export interface BusOptions {
+  /** `nats://127.0.0.1:4222`, several separated by commas. */
+  readonly servers: string;
+  /** This client's NATS user: the `{caller}` token of everything it sends. */
+  readonly user: string;
+  /** Where its replies arrive; only `_INBOX_{user}` (the default) is granted in production. */
+  readonly inboxPrefix?: string;
+  /** Reads the NKey seed; asked again at each connect of `connectBus`. */
+  readonly nkeySeed?: () => string | Promise<string>;
+  /** The whole time for the first connection, in milliseconds. Default 10,000. */
+  readonly connectTimeoutMs?: number;
+  /** Hears every change, and, with an unchanged status, what the server refused. */
+  readonly onStatus?: (status: BusStatus, detail: string) => void;
+}
+
+export interface Bus {
+  readonly user: string;
+  readonly status: BusStatus;
+  readonly serverVersion: string;
+  /** Largest message the server takes, in bytes. */
+  readonly maxPayload: number;
+  /** Resolves when the server has processed everything sent so far, subscriptions included. */
+  flush(): Promise<void>;
+  /**
+   * Stops every service and consumer made on this bus, waits for their work (at most `deadlineMs`,
+   * default 20,000; then it is aborted), flushes and closes.
+   */
+  drain(deadlineMs?: number): Promise<void>;
+  /** Closes at once; whoever waits for a reply gets `disconnected`, not retryable. */
+  close(): Promise<void>;
+}
+
+const OLDEST_SERVER = { major: 2, minor: 14 };
+const CONNECT_TIMEOUT_MS = 10_000;
+const ATTEMPT_TIMEOUT_MS = 5_000;
+const RETRY_MS = { first: 100, most: 1_000 };
+const RECONNECT_MS = { least: 200, spread: 300 };
+const PING_INTERVAL_MS = 10_000;
+const DRAIN_MS = 20_000;
+
+/**
+ * Connects to NATS and checks that the server can carry the bus. The first connection is tried
+ * again until its time is over; afterwards the bus reconnects without end.
+ *
+ * Rejects with a ServiceError: `disconnected` when no server answers, `forbidden` when the
+ * credentials are refused (at once), `unsupported_server` below 2.14, `jetstream_disabled`.
+ */
+export async function connectBus(options: BusOptions): Promise<Bus> {
+  const nc = await connectWithRetries(options);
+  try {
+    checkVersion(nc, options.servers);
+    await checkJetStream(nc, options.servers);
+  } catch (error) {
+    await nc.close();
+    throw error;
+  }
+  return new NatsBus(nc, options);
+}
+
+class NatsBus implements Bus {
+  readonly user: string;
+  readonly #nc: NatsConnection;
+  readonly #connection: Connection;
+  readonly #onStatus: (status: BusStatus, detail: string) => void;
+  #status: BusStatus = "connected";
+  #serverVersion: string;
+  #maxPayload: number;
+  #draining: Promise<void> | null = null;
+
+  constructor(nc: NatsConnection, options: BusOptions) {
+    this.user = options.user;
+    this.#nc = nc;
+    this.#onStatus = options.onStatus ?? (() => {});
+    this.#serverVersion = nc.info?.version ?? "";
+    this.#maxPayload = nc.info?.max_payload ?? 0;
+    this.#connection = this.#createConnection(options);
+    registerConnection(this, this.#connection);
+    void this.#watch();
+  }
+
+  get status(): BusStatus {
+    return this.#status;
+  }
+
+  get serverVersion(): string {
+    return this.#serverVersion;
+  }
+
+  get maxPayload(): number {
+    return this.#maxPayload;
+  }
+
+  async flush(): Promise<void> {
+    await this.#nc.flush();
+  }
+
+  drain(deadlineMs: number = DRAIN_MS): Promise<void> {
+    this.#draining ??= this.#drain(deadlineMs);
+    return this.#draining;
+  }
+
+  async close(): Promise<void> {
+    await this.#nc.close();
+    this.#closed("closed by this process");
+  }
+
+  async #drain(deadlineMs: number): Promise<void> {
+    if (this.#status === "closed") return;
+    await Promise.all([...this.#connection.intakes].map((intake) => intake.stop(deadlineMs)));
+    // While the server is away there is nobody to flush to, and waiting would use up the process's time.
+    if (this.#status === "connected") await flushConnection(this.#nc);
+    await this.close();
+  }
+
+  #createConnection(options: BusOptions): Connection {
+    const inboxPrefix = options.inboxPrefix ?? `_INBOX_${options.user}`;
+    const deadlines = new DeadlineWheel();
+    const replies = new ReplyInbox(this.#nc, { user: options.user, inboxPrefix, deadlines });
+    return {
+      nc: this.#nc,
+      user: options.user,
+      inboxPrefix,
+      deadlines,
+      replies,
+      claims: new ClaimCheck(replies, () => this.#maxPayload),
+      intakes: new Set(),
+      listeners: new Set(),
+      isConnected: () => this.#status === "connected",
+    };
+  }
+
+  async #watch(): Promise<void> {
+    for await (const status of this.#nc.status()) this.#take(status);
+    this.#closed("the connection ended");
+  }
+
+  #take(status: Status): void {
+    switch (status.type) {
+      case "disconnect":
+        this.#change("reconnecting", `lost ${status.server}`);
+        for (const listener of this.#connection.listeners) listener.disconnected();
+        break;
+      case "reconnect":
+        this.#serverVersion = this.#nc.info?.version ?? this.#serverVersion;
+        this.#maxPayload = this.#nc.info?.max_payload ?? this.#maxPayload;
+        this.#change("connected", `connected to ${status.server}`);
+        for (const listener of this.#connection.listeners) listener.reconnected();
+        break;
+      case "error":
+        this.#refused(status.error);
+        break;
+      default:
+        break;
+    }
+  }
+
+  #refused(error: Error): void {
+    if (error instanceof PermissionViolationError) {
+      this.#connection.replies.refuse(error);
+      if (error.operation === "publish") {
+        for (const listener of this.#connection.listeners) listener.publishRefused(error.subject);
+      }
+    }
+    this.#onStatus(this.#status, error.message);
+  }
+
+  #closed(detail: string): void {
+    if (this.#status === "closed") return;
+    for (const intake of this.#connection.intakes) intake.closed();
+    this.#connection.replies.close();
+    this.#connection.deadlines.stop();
+    this.#change("closed", detail);
+  }
+
+  #change(status: BusStatus, detail: string): void {
+    if (this.#status === status || this.#status === "closed") return;
+    this.#status = status;
+    this.#onStatus(status, detail);
+  }
+}
+
+async function connectWithRetries(options: BusOptions): Promise<NatsConnection> {
+  const budgetMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
+  const giveUpAt = performance.now() + budgetMs;
+  let pauseMs = RETRY_MS.first;
+  for (;;) {
+    const leftMs = giveUpAt - performance.now();
+    try {
+      return await connectOnce(options, Math.max(1, Math.min(leftMs, ATTEMPT_TIMEOUT_MS)));
+    } catch (error) {
+      if (isRefusal(error)) throw refused(options, error);
+      if (giveUpAt - performance.now() <= pauseMs)
+        throw unreachable(options.servers, budgetMs, error);
+    }
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    pauseMs = Math.min(pauseMs * 2, RETRY_MS.most);
+  }
+}
+
+async function connectOnce(options: BusOptions, timeoutMs: number): Promise<NatsConnection> {
+  const seed = await options.nkeySeed?.();
+  return connect({
+    servers: options.servers.split(",").map((server) => server.trim()),
+    name: options.user,
+    inboxPrefix: options.inboxPrefix ?? `_INBOX_${options.user}`,
+    ...(seed === undefined
+      ? {}
+      : { authenticator: nkeyAuthenticator(new TextEncoder().encode(seed.trim())) }),
+    timeout: timeoutMs,
+    maxReconnectAttempts: -1,
+    reconnectDelayHandler: () => RECONNECT_MS.least + Math.random() * RECONNECT_MS.spread,
+    // A server that restarts with other keys first refuses and later accepts: never give up on it.
+    ignoreAuthErrorAbort: true,
+    pingInterval: PING_INTERVAL_MS,
+    noAsyncTraces: true,
+  });
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError;
+}
+
+function refused(options: BusOptions, cause: unknown): ServiceError {
+  const how = options.nkeySeed === undefined ? "without an NKey" : "with its NKey";
+  return new ServiceError(
+    "forbidden",
+    `NATS at ${withoutSecrets(options.servers)} refused user ${options.user} ${how}: check the seed and the server's users`,
+    { cause },
+  );
+}
+
+function unreachable(servers: string, budgetMs: number, cause: unknown): ServiceError {
+  const reason = cause instanceof Error ? rootMessage(cause) : String(cause);
+  return new ServiceError(
+    "disconnected",
+    `cannot reach NATS at ${withoutSecrets(servers)} within ${budgetMs} ms (${reason}): check the address and that nats-server runs`,
+    { cause },
+  );
+}
+
+function rootMessage(error: Error): string {
+  const text = error.cause instanceof Error ? rootMessage(error.cause) : error.message;
+  return text === "" ? error.name : text;
+}
+
+function checkVersion(nc: NatsConnection, servers: string): void {
+  const version = nc.info?.version ?? "unknown";
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const isNewEnough =
+    major > OLDEST_SERVER.major || (major === OLDEST_SERVER.major && minor >= OLDEST_SERVER.minor);
+  if (isNewEnough) return;
+  throw new ServiceError(
+    "unsupported_server",
+    `nats-server ${version} at ${withoutSecrets(servers)} is too old: 2.14 or newer is needed`,
+  );
+}
+
+async function checkJetStream(nc: NatsConnection, servers: string): Promise<void> {
+  try {
+    const manager = await jetstreamManager(nc, { checkAPI: false });
+    await manager.getAccountInfo();
+  } catch (cause) {
+    throw new ServiceError(
+      "jetstream_disabled",
+      `NATS at ${withoutSecrets(servers)} does not answer for JetStream: start nats-server with a jetstream block, and let this user publish $JS.API.INFO`,
+      { cause },
+    );
+  }
+}
+
+/** A server URL may carry a password; messages end up in logs. */
+function withoutSecrets(servers: string): string {
+  return servers.replaceAll(/\/\/[^/@,]*@/g, "//");
+}

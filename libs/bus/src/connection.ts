@@ -1,0 +1,46 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import type { Bus } from "./connect.ts";
+import type { ClaimCheck } from "./claim-check.ts";
+import type { DeadlineWheel } from "./deadline-wheel.ts";
+import type { ReplyInbox } from "./reply-inbox.ts";
+
+/** What takes work from the bus: a service, a consumer, a live subscription. A drain stops all of them. */
+export interface Intake {
+  stop(deadlineMs: number): Promise<void>;
+  /** The connection is closed for good, and nothing can be answered any more. */
+  closed(): void;
+}
+
+/** Hears of every loss and return of the connection. */
+export interface ConnectionListener {
+  disconnected(): void;
+  reconnected(): void;
+  /** The server refused to take a message on this subject from us. */
+  publishRefused(subject: string): void;
+}
+
+/** What the files of this package know of a bus and its users do not. */
+export interface Connection {
+  readonly nc: NatsConnection;
+  readonly user: string;
+  readonly inboxPrefix: string;
+  readonly deadlines: DeadlineWheel;
+  readonly replies: ReplyInbox;
+  readonly claims: ClaimCheck;
+  readonly intakes: Set<Intake>;
+  readonly listeners: Set<ConnectionListener>;
+  isConnected(): boolean;
+}
+
+const connections = new WeakMap<Bus, Connection>();
+
+export function registerConnection(bus: Bus, connection: Connection): void {
+  connections.set(bus, connection);
+}
+
+/** The connection behind a bus. Throws a TypeError for an object that `connectBus` did not make. */
+export function connectionOf(bus: Bus): Connection {
+  const connection = connections.get(bus);
+  if (connection === undefined) throw new TypeError("this bus was not made by connectBus()");
+  return connection;
+}

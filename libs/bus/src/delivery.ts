@@ -1,0 +1,136 @@
+import type { Msg } from "@nats-io/transport-node";
+import { isSubjectToken, tokensOf, type Command } from "@switchyard/contracts/define";
+import { HEADERS } from "@switchyard/contracts/headers";
+import { ClaimError, type ClaimCheck } from "./claim-check.ts";
+import { correlationIdOf, headerOf } from "./message-headers.ts";
+import { childTraceparent } from "./trace-context.ts";
+import { parseJson, problemsOf } from "./wire.ts";
+
+/** What the queue knows of a message, whatever is in it. */
+export interface DeliveryFacts {
+  /** The NATS user that published it: the server's permissions vouch for it. */
+  readonly caller: string;
+  readonly subject: string;
+  readonly streamSequence: number;
+  /** 1 at the first delivery. */
+  readonly deliveryCount: number;
+  readonly messageId: string | null;
+  /** When the stream stored it. */
+  readonly publishedAt: Date;
+  readonly correlationId: string;
+  readonly traceparent: string;
+  /** Aborts when the message is no longer ours, and when a stop gives up waiting. */
+  readonly signal: AbortSignal;
+}
+
+export interface CommandContent {
+  readonly kind: "command";
+  readonly contract: Command;
+  readonly tokens: Record<string, string>;
+  /** Parsed by the contract's schema. */
+  readonly payload: unknown;
+}
+
+/** A message that no command contract accepts; trying it again would not help. */
+export interface RejectedContent {
+  readonly kind: "rejected";
+  readonly code: "malformed_json" | "invalid_command" | "unknown_command";
+  readonly message: string;
+  /** One line per problem. */
+  readonly problems: string[];
+}
+
+export type Delivery = (CommandContent | RejectedContent) & DeliveryFacts;
+
+/** Reads what JetStream wrote about a message into its reply subject. Throws a TypeError on any other message. */
+export function factsOf(message: Msg, signal: AbortSignal): DeliveryFacts {
+  const { deliveryCount, streamSequence, publishedAtMs } = readAckSubject(message.reply ?? "");
+  return {
+    caller: message.subject.split(".")[2] ?? "",
+    subject: message.subject,
+    streamSequence,
+    deliveryCount,
+    messageId: headerOf(message, HEADERS.messageId) ?? null,
+    publishedAt: new Date(publishedAtMs),
+    correlationId: correlationIdOf(message),
+    traceparent: childTraceparent(headerOf(message, HEADERS.traceparent)),
+    signal,
+  };
+}
+
+/**
+ * Reads a message as one of the commands. Rejects only when the payload bucket cannot be read now,
+ * so that the message is worth another try.
+ */
+export async function contentOf(
+  message: Msg,
+  commands: readonly Command[],
+  claims: ClaimCheck,
+): Promise<CommandContent | RejectedContent> {
+  const { subject } = message;
+  const found = matchCommand(commands, subject);
+  if (found === null) {
+    const known = commands.map((command) => command.subject).join(", ");
+    return rejected("unknown_command", `no command has the subject ${subject}; known are ${known}`);
+  }
+  const { contract, tokens } = found;
+  const unsafe = Object.entries(tokens).find(([, value]) => !isSubjectToken(value));
+  if (unsafe !== undefined) {
+    return invalid(contract, [`{${unsafe[0]}}: must be 1-64 characters of A-Z a-z 0-9 _ -`]);
+  }
+  let text: string;
+  try {
+    const claim = headerOf(message, HEADERS.claim);
+    text = claim === undefined ? message.string() : await claims.get(claim);
+  } catch (error) {
+    if (error instanceof ClaimError) return invalid(contract, [error.message]);
+    throw error;
+  }
+  const body = parseJson(text);
+  if (!body.ok)
+    return rejected("malformed_json", `${contract.name} needs a JSON payload`, [body.problem]);
+  const payload = contract.payload.safeParse(body.value);
+  if (!payload.success) return invalid(contract, problemsOf(payload.error));
+  return { kind: "command", contract, tokens, payload: payload.data };
+}
+
+/** `$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<nanoseconds>.<pending>`, or with domain and account in front (ADR-15). */
+export function readAckSubject(subject: string): {
+  deliveryCount: number;
+  streamSequence: number;
+  publishedAtMs: number;
+} {
+  const parts = subject.split(".");
+  const offset = parts.length === 9 ? 4 : 6;
+  if ((parts.length !== 9 && parts.length < 11) || parts[0] !== "$JS" || parts[1] !== "ACK") {
+    throw new TypeError(`${subject} is not the ack subject of a JetStream message`);
+  }
+  return {
+    deliveryCount: Number(parts[offset]),
+    streamSequence: Number(parts[offset + 1]),
+    publishedAtMs: Number(BigInt(parts[offset + 3] ?? "0") / 1_000_000n),
+  };
+}
+
+function matchCommand(
+  commands: readonly Command[],
+  subject: string,
+): { contract: Command; tokens: Record<string, string> } | null {
+  for (const contract of commands) {
+    const tokens = tokensOf<string>(contract, subject);
+    if (tokens !== null) return { contract, tokens };
+  }
+  return null;
+}
+
+function invalid(contract: Command, problems: string[]): RejectedContent {
+  return rejected("invalid_command", `the payload does not fit ${contract.name}`, problems);
+}
+
+function rejected(
+  code: RejectedContent["code"],
+  message: string,
+  problems: string[] = [],
+): RejectedContent {
+  return { kind: "rejected", code, message, problems };
+}

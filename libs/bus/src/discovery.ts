@@ -1,0 +1,111 @@
+import type { Bus } from "./connect.ts";
+import { connectionOf, type Connection } from "./connection.ts";
+import { parseJson } from "./wire.ts";
+
+export interface EndpointInfo {
+  readonly name: string;
+  readonly subject: string;
+  readonly queue: string;
+  readonly requests: number;
+  readonly errors: number;
+  /** Mean time up to the reply, in milliseconds. */
+  readonly averageMs: number;
+}
+
+/** One replica of a service, as it describes itself (ADR-32). */
+export interface ServiceInfo {
+  readonly name: string;
+  readonly id: string;
+  readonly version: string;
+  readonly description: string;
+  readonly endpoints: readonly EndpointInfo[];
+}
+
+interface Answer {
+  readonly name: string;
+  readonly id: string;
+  readonly version: string;
+  readonly description?: string;
+  readonly endpoints?: readonly {
+    readonly name: string;
+    readonly subject: string;
+    readonly queue_group?: string;
+    readonly num_requests?: number;
+    readonly num_errors?: number;
+    readonly average_processing_time?: number;
+  }[];
+}
+
+const TIMEOUT_MS = 1_000;
+const NANOS_PER_MS = 1_000_000;
+
+/**
+ * Asks every service on the bus to describe itself and waits until no further answer comes, at
+ * most `timeoutMs` (default 1,000). Nobody answering is an empty list.
+ */
+export async function discoverServices(
+  bus: Bus,
+  options: { timeoutMs?: number } = {},
+): Promise<ServiceInfo[]> {
+  const connection = connectionOf(bus);
+  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+  const [infos, stats] = await Promise.all([
+    ask(connection, "$SRV.INFO", timeoutMs),
+    ask(connection, "$SRV.STATS", timeoutMs),
+  ]);
+  const statsById = new Map(stats.map((answer) => [answer.id, answer]));
+  return infos
+    .map((info) => serviceInfo(info, statsById.get(info.id)))
+    .toSorted((a, b) => a.name.localeCompare(b.name) || a.id.localeCompare(b.id));
+}
+
+async function ask(connection: Connection, subject: string, timeoutMs: number): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  try {
+    const replies = await connection.nc.requestMany(subject, "", {
+      strategy: "stall",
+      maxWait: timeoutMs,
+    });
+    for await (const message of replies) {
+      const answer = message.headers?.hasError === true ? null : answerOf(message.string());
+      if (answer !== null) answers.push(answer);
+    }
+  } catch {
+    return answers; // nobody is there, or nobody may be asked: what came so far is what can be known
+  }
+  return answers;
+}
+
+function answerOf(text: string): Answer | null {
+  const parsed = parseJson(text);
+  if (!parsed.ok || typeof parsed.value !== "object" || parsed.value === null) return null;
+  const answer = parsed.value as Partial<Answer>; // the fields used are checked here or have defaults
+  const isService =
+    typeof answer.name === "string" &&
+    typeof answer.id === "string" &&
+    typeof answer.version === "string";
+  return isService && Array.isArray(answer.endpoints ?? []) ? (answer as Answer) : null;
+}
+
+function serviceInfo(info: Answer, stats: Answer | undefined): ServiceInfo {
+  const bySubject = new Map(
+    (stats?.endpoints ?? []).map((endpoint) => [endpoint.subject, endpoint]),
+  );
+  return {
+    name: info.name,
+    id: info.id,
+    version: info.version,
+    description: info.description ?? "",
+    endpoints: (info.endpoints ?? []).map((endpoint) => {
+      const measured = bySubject.get(endpoint.subject);
+      return {
+        name: endpoint.name,
+        subject: endpoint.subject,
+        queue: endpoint.queue_group ?? "",
+        requests: measured?.num_requests ?? 0,
+        errors: measured?.num_errors ?? 0,
+        averageMs: (measured?.average_processing_time ?? 0) / NANOS_PER_MS,
+      };
+    }),
+  };
+}

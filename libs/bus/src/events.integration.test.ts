@@ -1,0 +1,241 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AckPolicy, jetstreamManager } from "@nats-io/jetstream";
+import { event } from "@switchyard/contracts/define";
+import { runFailed, runLive, runRejected, startRun } from "@switchyard/contracts/runs";
+import { payloadStore } from "@switchyard/contracts/streams";
+import { testNats } from "@switchyard/local-servers/test-servers";
+import { z } from "zod";
+import { connectionOf } from "./connection.ts";
+import { readEvents, subscribeLive, type ReadEventsOptions, type StoredEvent } from "./events.ts";
+import { publishCommand, publishEvent, publishLive } from "./publish.ts";
+import { ensureStreams } from "./streams.ts";
+import { signalled, testBus } from "./test-bus.ts";
+
+const nats = await testNats();
+const bus = await testBus(nats, "runner");
+const missing = await read({ from: "beginning" }).catch((error: unknown) => error);
+const unstored = await publish("r0", 1).catch((error: unknown) => error);
+await ensureStreams(bus);
+
+const AT = new Date(0).toISOString();
+
+function publish(
+  runId: string,
+  seq: number,
+  message = "boom",
+  messageId?: string,
+): ReturnType<typeof publishEvent> {
+  const payload = {
+    runId,
+    seq,
+    at: new Date(0).toISOString(),
+    failure: { code: "internal", message },
+    steps: 0,
+  };
+  return publishEvent(bus, runFailed, { runId }, payload, { correlationId: runId, messageId });
+}
+
+function seqOf(stored: StoredEvent): number {
+  return (stored.payload as { seq: number }).seq; // publish() above put it there
+}
+
+async function read(options: Partial<ReadEventsOptions>, count = Infinity): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = [];
+  for await (const stored of readEvents(bus, {
+    filters: ["yard.evt.>"],
+    from: "beginning",
+    stopAtEnd: true,
+    ...options,
+  })) {
+    events.push(stored);
+    if (events.length === count) break;
+  }
+  return events;
+}
+
+test("a missing stream is told on both sides", () => {
+  assert.match(String(missing), /YARD_EVENTS/);
+  assert.match(String(unstored), /yard\.evt\.run\.r0\.failed.*yard streams ensure/);
+});
+
+test("an empty stream ends a reading that stops at its end", async () => {
+  assert.deepEqual(await read({}), []);
+});
+
+test("stored events are read in order with what belongs to them", async () => {
+  for (const seq of [1, 2, 3]) await publish("r1", seq);
+  const events = await read({ filters: ["yard.evt.run.r1.>"] });
+  assert.deepEqual(events.map(seqOf), [1, 2, 3]);
+  const [first] = events;
+  assert.equal(first?.contract, runFailed);
+  assert.deepEqual([first?.subject, first?.correlationId], ["yard.evt.run.r1.failed", "r1"]);
+  assert.ok(Math.abs((first?.time.getTime() ?? 0) - Date.now()) < 60_000);
+});
+
+test("a filter that nothing matches ends at once, also when other events are stored", async () => {
+  assert.deepEqual(await read({ filters: ["yard.evt.run.nobody.>"] }), []);
+});
+
+test("several filters select their union", async () => {
+  await publish("r2", 1);
+  await publish("r3", 1);
+  const events = await read({ filters: ["yard.evt.run.r2.>", "yard.evt.run.r3.>"] });
+  assert.deepEqual(
+    events.map((stored) => stored.correlationId),
+    ["r2", "r3"],
+  );
+});
+
+test("a reading goes on at a sequence", async () => {
+  const all = await read({});
+  const from = all[1]?.sequence ?? 0;
+  assert.deepEqual(
+    (await read({ from: { sequence: from } })).map((stored) => stored.sequence),
+    all.slice(1).map((stored) => stored.sequence),
+  );
+});
+
+test("a reading from now on sees what is published later, and nothing from before", async () => {
+  const signal = AbortSignal.timeout(60_000);
+  const reading = readEvents(bus, { filters: ["yard.evt.run.r4.>"], from: "now", signal });
+  await publish("r4", 1); // a generator begins to read with the first next()
+  const found: { first: StoredEvent | null } = { first: null };
+  const next = (async () => {
+    found.first = (await reading.next()).value ?? null;
+  })();
+  // Where "now" is lies between two of these: the reading gives no sign when it has begun.
+  for (let seq = 2; found.first === null; seq += 1) await publish("r4", seq);
+  await next;
+  assert.ok(seqOf(found.first) >= 2);
+  await reading.return();
+});
+
+test("an abort ends a waiting reading without an error", async () => {
+  const controller = new AbortController();
+  const reading = readEvents(bus, {
+    filters: ["yard.evt.run.r5.>"],
+    from: "beginning",
+    signal: controller.signal,
+  });
+  await publish("r5", 1);
+  assert.equal((await reading.next()).value?.correlationId, "r5");
+  const ended = reading.next();
+  controller.abort();
+  assert.equal((await ended).done, true);
+  assert.deepEqual(await read({ signal: AbortSignal.abort() }), []);
+});
+
+test("many events are all read once and in order", async () => {
+  await Promise.all(Array.from({ length: 500 }, (_, seq) => publish("r6", seq + 1)));
+  const events = await read({ filters: ["yard.evt.run.r6.>"] });
+  const sequences = events.map((stored) => stored.sequence);
+  assert.equal(new Set(sequences).size, 500);
+  assert.deepEqual(
+    sequences,
+    sequences.toSorted((a, b) => a - b),
+  );
+});
+
+test("a large event arrives whole", async () => {
+  const message = "m".repeat(700_000);
+  await publish("r7", 1, message);
+  const [stored] = await read({ filters: ["yard.evt.run.r7.>"] });
+  assert.ok(stored);
+  assert.equal((stored.payload as { failure: { message: string } }).failure.message, message);
+});
+
+test("an event that nobody declared, or that is no JSON, is told without a contract", async () => {
+  const { nc } = connectionOf(bus);
+  await nc.request("yard.evt.run.r8.exploded", "{}", { timeout: 5_000 });
+  await nc.request("yard.evt.run.r8.failed", "{oops", { timeout: 5_000 });
+  const events = await read({ filters: ["yard.evt.run.r8.>"] });
+  assert.deepEqual(
+    events.map(({ contract, payload }) => [contract, payload]),
+    [
+      [null, {}],
+      [null, null],
+    ],
+  );
+});
+
+test("a repeated message id is stored once and answered as a duplicate", async () => {
+  const first = await publish("r9", 1, "boom", "r9:1");
+  const second = await publish("r9", 1, "boom", "r9:1");
+  assert.deepEqual([first.stream, first.duplicate, second.duplicate], ["YARD_EVENTS", false, true]);
+  assert.equal(second.sequence, first.sequence);
+  assert.equal((await read({ filters: ["yard.evt.run.r9.>"] })).length, 1);
+});
+
+test("a payload outside its schema is not published", async () => {
+  const wrong: unknown = { runId: "r10", surprise: 1 };
+  await assert.rejects(
+    publishEvent(bus, runRejected, { runId: "r10" }, wrong as z.input<typeof runRejected.payload>),
+    {
+      code: "invalid_request",
+      message: /run\.rejected: .*caller/,
+    },
+  );
+  await assert.rejects(publishCommand(bus, startRun, { agent: "a" }, { input: "" }), {
+    code: "invalid_request",
+  });
+  assert.deepEqual(await read({ filters: ["yard.evt.run.r10.>"] }), []);
+});
+
+test("a subject that a foreign subscriber answers is not taken for stored", async () => {
+  const foreign = event({
+    subject: "yard.evt.stranger.{id}.seen",
+    summary: "",
+    payload: z.object({}),
+  });
+  const { nc } = connectionOf(await testBus(nats, "stranger"));
+  nc.subscribe("yard.evt.stranger.>", {
+    callback: (_error, message) => void message.respond("thanks"),
+  });
+  await nc.flush();
+  await assert.rejects(publishEvent(bus, foreign, { id: "1" }, {}), { code: "invalid_reply" });
+});
+
+test("live messages reach those who listen, and what does not fit is dropped", async () => {
+  const { promise: heard, resolve: hear } = signalled();
+  const deltas: string[] = [];
+  const live = subscribeLive(bus, runLive, { runId: "r11" }, ({ delta }) => {
+    deltas.push(delta);
+    if (delta === "end") hear();
+  });
+  const { nc } = connectionOf(bus);
+  nc.publish("yard.live.run.r11", "{oops");
+  nc.publish("yard.live.run.r11", '{"delta":1}');
+  publishLive(bus, runLive, { runId: "r11" }, { runId: "r11", step: 1, delta: "Hi" });
+  publishLive(bus, runLive, { runId: "r12" }, { runId: "r12", step: 1, delta: "other run" });
+  publishLive(bus, runLive, { runId: "r11" }, { runId: "r11", step: 1, delta: "end" });
+  await heard;
+  assert.deepEqual(deltas, ["Hi", "end"]);
+  live.stop();
+});
+
+test("a stored message that a push consumer delivers to a live subject is not taken for a live message", async () => {
+  const { nc } = connectionOf(bus);
+  const deltas: string[] = [];
+  const live = subscribeLive(bus, runLive, { runId: "r13" }, ({ delta }) => deltas.push(delta));
+  const { promise: delivered, resolve: deliver } = signalled();
+  nc.subscribe("yard.live.run.r13", { max: 1, callback: () => deliver() });
+  const manager = await jetstreamManager(nc);
+  const subject = `$O.${payloadStore.bucket}.C.forged.0`;
+  nc.publish(subject, JSON.stringify({ runId: "r13", step: 1, delta: "forged" }));
+  await manager.consumers.add(`OBJ_${payloadStore.bucket}`, {
+    name: "forger",
+    filter_subject: subject,
+    deliver_subject: "yard.live.run.r13",
+    ack_policy: AckPolicy.None,
+  });
+  await delivered;
+  assert.deepEqual(deltas, []);
+  live.stop();
+});
+
+test("a live message on a closed bus is dropped without a word", async () => {
+  const own = await testBus(nats, "runner");
+  await own.close();
+  publishLive(own, runLive, { runId: "r" }, { runId: "r", step: 1, delta: AT });
+});

@@ -1,0 +1,136 @@
+import { JetStreamApiError } from "@nats-io/jetstream";
+import {
+  ClosedConnectionError,
+  DrainingConnectionError,
+  InvalidArgumentError,
+  NoRespondersError,
+  PermissionViolationError,
+  RequestError,
+  TimeoutError,
+} from "@nats-io/transport-node";
+import { ServiceError } from "@switchyard/contracts/errors";
+
+/** JetStream's own error, as it stands in an API reply: https://docs.nats.io/reference/reference-protocols/nats_api_reference. */
+export interface ApiError {
+  readonly code: number;
+  readonly err_code?: number;
+  readonly description: string;
+}
+
+// Numbers of nats-server's errors.json.
+const MESSAGE_TOO_LARGE = 10_054;
+const INSUFFICIENT_RESOURCES = 10_023;
+const STORE_FAILED = 10_077; // also when a stream that discards `new` is full
+
+/** Nobody subscribes the subject of a request. */
+export function noResponders(subject: string): ServiceError {
+  return new ServiceError(
+    "no_responders",
+    `nobody answers ${subject}: the service is not running, or nothing owns this subject`,
+  );
+}
+
+/** The server's permissions do not let this user use the subject. */
+export function forbidden(
+  operation: "publish" | "subscribe",
+  user: string,
+  subject: string,
+): ServiceError {
+  return new ServiceError(
+    "forbidden",
+    `NATS user ${user} may not ${operation} ${subject}: the permissions follow from libs/contracts/src/topology.ts`,
+  );
+}
+
+export function timedOut(subject: string, waitedMs: number): ServiceError {
+  return new ServiceError(
+    "timeout",
+    `no answer to ${subject} within ${Math.round(waitedMs)} ms; the request may have been carried out`,
+  );
+}
+
+export function disconnected(subject: string): ServiceError {
+  return new ServiceError(
+    "disconnected",
+    `not connected to NATS, so ${subject} was not sent; the bus reconnects by itself`,
+  );
+}
+
+/** The bus was closed between a request and its answer. */
+export function answerLost(subject: string): ServiceError {
+  return new ServiceError(
+    "disconnected",
+    `the bus was closed before the answer to ${subject} came; the request may have been carried out`,
+    { retryable: false },
+  );
+}
+
+export function tooLarge(subject: string, limitBytes: number): ServiceError {
+  return new ServiceError(
+    "payload_too_large",
+    `the payload for ${subject} is larger than ${limitBytes} bytes; send a reference to it instead`,
+    { data: { limitBytes } },
+  );
+}
+
+/** Nothing covers a JetStream subject. */
+export function streamMissing(subject: string): ServiceError {
+  return new ServiceError(
+    "no_responders",
+    `no stream stores ${subject}: create the streams with \`yard streams ensure\``,
+  );
+}
+
+/** A refusal by JetStream. A full stream is `overloaded`, because room may come back. */
+export function jetStreamError(subject: string, error: ApiError): ServiceError {
+  const text = `JetStream refused ${subject}: ${error.description} (${error.err_code ?? error.code})`;
+  switch (error.err_code) {
+    case MESSAGE_TOO_LARGE:
+      return new ServiceError("payload_too_large", text);
+    case INSUFFICIENT_RESOURCES:
+    case STORE_FAILED:
+      return new ServiceError("overloaded", text);
+    default:
+      return new ServiceError(error.code === 503 ? "overloaded" : "internal", text);
+  }
+}
+
+/**
+ * The one mapping from what the NATS client throws to the standard codes. Anything it does not know
+ * is a fault and stays what it is.
+ */
+export function infrastructureError(error: unknown, user: string, subject: string): unknown {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof RequestError && error.cause !== undefined) {
+    return infrastructureError(error.cause, user, subject);
+  }
+  if (error instanceof NoRespondersError) return noResponders(subject);
+  if (error instanceof PermissionViolationError) {
+    return forbidden(error.operation === "publish" ? "publish" : "subscribe", user, error.subject);
+  }
+  if (error instanceof TimeoutError) {
+    return new ServiceError("timeout", `no answer to ${subject} in time`, { cause: error });
+  }
+  if (
+    error instanceof ClosedConnectionError ||
+    error instanceof DrainingConnectionError ||
+    error instanceof RequestError
+  ) {
+    return disconnected(subject);
+  }
+  if (error instanceof InvalidArgumentError && error.message.includes("max_payload")) {
+    return new ServiceError(
+      "payload_too_large",
+      `the message for ${subject} is larger than the server takes`,
+      { cause: error },
+    );
+  }
+  if (error instanceof JetStreamApiError) {
+    return jetStreamError(subject, {
+      code: error.status,
+      err_code: error.code,
+      description: error.message,
+    });
+  }
+  return error;
+}

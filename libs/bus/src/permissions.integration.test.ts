@@ -1,0 +1,285 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy";
+import { getRun, runLive, runRejected, startRun } from "@switchyard/contracts/runs";
+import { allStreams, runCommands } from "@switchyard/contracts/streams";
+import { testNats } from "@switchyard/local-servers/test-servers";
+import { connect as connectOldClient } from "nats";
+import { call } from "./call.ts";
+import { connectBus, type Bus } from "./connect.ts";
+import { connectionOf } from "./connection.ts";
+import { consume, type Delivery } from "./consume.ts";
+import { discoverServices } from "./discovery.ts";
+import { readEvents, subscribeLive, type StoredEvent } from "./events.ts";
+import { createUserKey } from "./keys.ts";
+import { publishCommand, publishEvent, publishLive } from "./publish.ts";
+import { serve } from "./serve.ts";
+import { ensureStreams, verifyStreams } from "./streams.ts";
+import { signalled, testBus } from "./test-bus.ts";
+import { testUsers } from "./test-users.ts";
+
+// Everything in this file runs with the permissions that nats-server gets in production.
+const users = testUsers();
+const nats = await testNats({ authorization: users.authorization });
+const [admin, policy, broker, runner, cli, me] = await Promise.all(
+  ["admin", "policy", "broker", "runner", "cli", "me"].map((user) => users.connect(nats, user)),
+).then((buses) => buses as [Bus, Bus, Bus, Bus, Bus, Bus]); // one bus for each of the six names
+
+const unknownRun = "01JD0000000000000000000000";
+const rejection = {
+  runId: unknownRun,
+  subject: "yard.cmd.cli.run.start.a",
+  caller: "cli",
+  code: "unknown_agent",
+  message: "there is no agent a",
+  problems: [],
+  streamSequence: 1,
+  messageId: null,
+  at: new Date(0).toISOString(),
+};
+
+function servePolicy(): { callers: string[]; stop: () => Promise<void> } {
+  const callers: string[] = [];
+  const service = serve(policy, {
+    name: "policy",
+    version: "1.0.0",
+    description: "Policy service",
+    onFault: ({ error }) => assert.fail(String(error)),
+  });
+  service.handle(filterPolicy, (_request, { caller }) => {
+    callers.push(caller);
+    return { allowed: [], policyDigest: `sha256:${"0".repeat(64)}` };
+  });
+  return { callers, stop: () => service.drain() };
+}
+
+const question = { onBehalfOf: "cli", tools: [] };
+
+test("the admin makes the streams, and everyone else can check what it needs of them", async () => {
+  await ensureStreams(admin);
+  await verifyStreams(policy, []);
+  await verifyStreams(runner, [runCommands]);
+  await assert.rejects(ensureStreams(cli), { code: "forbidden" });
+});
+
+test("a user that the topology lets call is served under its own name", async () => {
+  const { callers, stop } = servePolicy();
+  await policy.flush();
+  await call(broker, filterPolicy, question);
+  assert.deepEqual(callers, ["broker"]);
+  await stop();
+});
+
+test("a call outside the topology is forbidden at once", async () => {
+  await assert.rejects(call(cli, filterPolicy, question, { timeoutMs: 600_000 }), {
+    code: "forbidden",
+    message: /cli may not publish yard\.rpc\.cli\.policy\.filter/,
+  });
+});
+
+test("nobody can call under another user's name", async () => {
+  const { callers, stop } = servePolicy();
+  await policy.flush();
+  const { nc, replies } = connectionOf(cli);
+  const forged = replies.request({
+    subject: "yard.rpc.broker.policy.filter",
+    body: JSON.stringify(question),
+    timeoutMs: 600_000,
+  });
+  await assert.rejects(forged, { code: "forbidden" });
+  nc.publish("yard.cmd.me.run.start.a", '{"input":"x"}');
+  await cli.flush();
+  await call(broker, filterPolicy, question); // whatever was sent before has arrived by now
+  assert.deepEqual(callers, ["broker"]);
+  await stop();
+});
+
+test("nobody can take another service's calls, in its queue group or beside it", async () => {
+  const { callers, stop } = servePolicy();
+  await policy.flush();
+  const { nc } = connectionOf(cli);
+  const subject = "yard.rpc.*.policy.filter";
+  const taps = [
+    nc.subscribe(subject, { queue: "policy" }),
+    nc.subscribe(subject),
+    nc.subscribe(">"),
+  ];
+  const endings = await Promise.all(taps.map((tap) => tap.closed));
+  for (const ending of endings) assert.match(String(ending), /Permissions Violation/);
+  await call(broker, filterPolicy, question);
+  assert.deepEqual(callers, ["broker"]);
+  await stop();
+});
+
+test("nobody can read another user's inbox", async () => {
+  const ending = await connectionOf(cli).nc.subscribe("_INBOX_broker.>").closed;
+  assert.match(String(ending), /Permissions Violation/);
+});
+
+test("a forged reply subject makes a service publish nothing", async () => {
+  const { callers, stop } = servePolicy();
+  await policy.flush();
+  const forgedTargets = [
+    "yard.cmd.cli.run.start.a",
+    "yard.evt.run.r.finished",
+    "$JS.API.STREAM.DELETE.YARD_EVENTS",
+  ];
+  for (const reply of forgedTargets) {
+    connectionOf(broker).nc.publish("yard.rpc.broker.policy.filter", JSON.stringify(question), {
+      reply,
+    });
+  }
+  await broker.flush();
+  await call(broker, filterPolicy, question);
+  assert.equal(callers.length, forgedTargets.length + 1);
+  await policy.flush();
+  const manager = await jetstreamManager(connectionOf(admin).nc, { checkAPI: false });
+  for (const stream of allStreams) {
+    const { state } = await manager.streams.info(stream.name);
+    assert.equal(state.messages, 0, stream.name);
+  }
+  await stop();
+});
+
+test("a service that may not subscribe a subject tells so, and nothing else breaks", async () => {
+  const { promise: told, resolve: tell } = signalled<unknown>();
+  const service = serve(broker, {
+    name: "broker",
+    version: "1.0.0",
+    description: "",
+    onFault: ({ error }) => tell(error),
+  });
+  service.handle(checkPolicy, () => assert.fail("ran"));
+  assert.match(String(await told), /broker may not subscribe/);
+  await service.drain();
+});
+
+test("wrong credentials are refused at once, with the user and the server in the message", async () => {
+  const stranger = createUserKey();
+  await assert.rejects(
+    connectBus({
+      servers: nats.url,
+      user: "cli",
+      nkeySeed: () => stranger.seed,
+      connectTimeoutMs: 600_000,
+    }),
+    {
+      code: "forbidden",
+      message: /127\.0\.0\.1.*refused user cli/,
+    },
+  );
+});
+
+test("a command of any client reaches the runner, of the frozen npm client too, with plain publish and no headers", async () => {
+  const deliveries: Delivery[] = [];
+  const { promise: all, resolve } = signalled();
+  const consumption = consume(runner, {
+    consumer: runCommands,
+    commands: [startRun],
+    concurrency: 8,
+    handle: (delivery) => {
+      deliveries.push(delivery);
+      if (deliveries.length === 3) resolve();
+      return Promise.resolve({ outcome: "done" });
+    },
+    onFault: ({ error }) => assert.fail(String(error)),
+  });
+  const old = await connectOldClient({ servers: nats.url });
+  old.publish(
+    "yard.cmd.me.run.start.greeter",
+    new TextEncoder().encode('{"input":"from nats 2.29.3"}'),
+  );
+  await old.flush();
+  await old.close();
+  await publishCommand(cli, startRun, { agent: "greeter" }, { input: "from the bus" });
+  await publishCommand(me, startRun, { agent: "greeter" }, { input: "x".repeat(700_000) });
+  await all;
+  await consumption.stop();
+  const inputs = deliveries.map((delivery) =>
+    delivery.kind === "command" ? (delivery.payload as { input: string }).input : delivery.message,
+  );
+  assert.deepEqual(
+    deliveries
+      .map((delivery, index) => [delivery.caller, inputs[index]?.slice(0, 20)])
+      .toSorted((a, b) => String(a).localeCompare(String(b))),
+    [
+      ["cli", "from the bus"],
+      ["me", "from nats 2.29.3"],
+      ["me", "x".repeat(20)],
+    ],
+  );
+});
+
+test("events and live messages of the runner are read by clients, and nobody else may write them", async () => {
+  const { promise: heard, resolve: hear } = signalled<string>();
+  const live = subscribeLive(cli, runLive, { runId: unknownRun }, ({ delta }) => hear(delta));
+  await cli.flush();
+  publishLive(runner, runLive, { runId: unknownRun }, { runId: unknownRun, step: 1, delta: "Hel" });
+  assert.equal(await heard, "Hel");
+  live.stop();
+
+  await publishEvent(runner, runRejected, { runId: unknownRun }, rejection, {
+    correlationId: unknownRun,
+  });
+  for (const reader of [cli, me]) {
+    const events: StoredEvent[] = [];
+    for await (const event of readEvents(reader, {
+      filters: [`yard.evt.run.${unknownRun}.>`],
+      from: "beginning",
+      stopAtEnd: true,
+    })) {
+      events.push(event);
+    }
+    assert.deepEqual(
+      events.map(({ contract, correlationId }) => [contract?.name, correlationId]),
+      [["run.rejected", unknownRun]],
+    );
+    assert.deepEqual(events[0]?.payload, rejection);
+  }
+  await assert.rejects(publishEvent(cli, runRejected, { runId: unknownRun }, rejection), {
+    code: "forbidden",
+  });
+});
+
+test("a reply that is too large for a message arrives whole", async () => {
+  const service = serve(runner, {
+    name: "runner",
+    version: "1.0.0",
+    description: "",
+    onFault: ({ error }) => assert.fail(String(error)),
+  });
+  const message = "m".repeat(900_000);
+  service.handle(getRun, ({ runId }, { fail }) => {
+    throw fail.unknown_run(message, { runId });
+  });
+  await runner.flush();
+  await assert.rejects(call(cli, getRun, { runId: unknownRun }), { code: "unknown_run", message });
+  await service.drain();
+});
+
+test("a client discovers the services and what they serve", async () => {
+  const { stop } = servePolicy();
+  await policy.flush();
+  await call(broker, filterPolicy, question);
+  const found = await discoverServices(cli);
+  assert.deepEqual(
+    found.map(({ name, version }) => [name, version]),
+    [["policy", "1.0.0"]],
+  );
+  const [endpoint] = found[0]?.endpoints ?? [];
+  assert.deepEqual(
+    [endpoint?.name, endpoint?.subject, endpoint?.queue, endpoint?.requests, endpoint?.errors],
+    ["policy-filter", "yard.rpc.*.policy.filter", "policy", 1, 0],
+  );
+  assert.ok((endpoint?.averageMs ?? 0) > 0);
+  await stop();
+  assert.deepEqual(await discoverServices(cli), []);
+});
+
+test("a key made by createUserKey has the shape of an NKey user", async () => {
+  const key = createUserKey();
+  assert.match(key.publicKey, /^U[A-Z2-7]{55}$/);
+  assert.match(key.seed, /^SU[A-Z2-7]{56}$/);
+  await assert.rejects(testBus(nats, "cli", { nkeySeed: () => key.seed }), { code: "forbidden" });
+});

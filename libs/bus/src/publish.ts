@@ -1,0 +1,156 @@
+import {
+  subjectOf,
+  type Command,
+  type Event,
+  type Live,
+  type Tokens,
+} from "@switchyard/contracts/define";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { HEADERS } from "@switchyard/contracts/headers";
+import type { z } from "zod";
+import type { Bus } from "./connect.ts";
+import { connectionOf, type Connection } from "./connection.ts";
+import {
+  disconnected,
+  jetStreamError,
+  streamMissing,
+  type ApiError,
+} from "./infrastructure-errors.ts";
+import { correlationHeaders, headersOf, type Correlation } from "./message-headers.ts";
+import { encodeJson, parseJson, problemsOf } from "./wire.ts";
+
+export interface PublishOptions extends Correlation {
+  /** A repeat with the same id is dropped while the stream's duplicate window lasts. */
+  readonly messageId?: string | undefined;
+}
+
+export interface Published {
+  readonly stream: string;
+  readonly sequence: number;
+  /** True when the stream already had a message with this id. */
+  readonly duplicate: boolean;
+}
+
+const PUBLISH_TIMEOUT_MS = 5_000;
+
+/**
+ * Stores an event in its stream; resolves when the server has it. Rejects with a ServiceError:
+ * `invalid_request` when the payload does not fit the contract, else a standard code.
+ * After `timeout` the event may be stored: repeat it with a `messageId`.
+ */
+// oxlint-disable-next-line max-params -- four name what is published, the fifth is optional
+export function publishEvent<E extends Event>(
+  bus: Bus,
+  contract: E,
+  tokens: Tokens<E["subject"]>,
+  payload: z.input<E["payload"]>,
+  options?: PublishOptions,
+): Promise<Published> {
+  return store(connectionOf(bus), contract, {
+    subject: subjectOf<string>(contract, tokens),
+    payload,
+    options,
+  });
+}
+
+/** Stores a command in the work queue, under this bus's own user. Errors as for {@link publishEvent}. */
+// oxlint-disable-next-line max-params -- as for publishEvent
+export function publishCommand<C extends Command>(
+  bus: Bus,
+  contract: C,
+  tokens: Omit<Tokens<C["subject"]>, "caller">,
+  payload: z.input<C["payload"]>,
+  options?: PublishOptions,
+): Promise<Published> {
+  const connection = connectionOf(bus);
+  const subject = subjectOf<string>(contract, { ...tokens, caller: connection.user });
+  return store(connection, contract, { subject, payload, options });
+}
+
+/**
+ * Sends a live message, at most once. While the bus is not connected it is dropped: every fact in
+ * it is repeated by an event. Throws only when the payload does not fit the contract.
+ */
+export function publishLive<L extends Live>(
+  bus: Bus,
+  contract: L,
+  tokens: Tokens<L["subject"]>,
+  payload: z.input<L["payload"]>,
+): void {
+  const connection = connectionOf(bus);
+  const { nc } = connection;
+  const subject = subjectOf<string>(contract, tokens);
+  const body = bodyOf(contract, subject, payload);
+  if (!connection.isConnected() || nc.isClosed() || nc.isDraining()) return;
+  nc.publish(subject, body);
+}
+
+interface Message {
+  readonly subject: string;
+  readonly payload: unknown;
+  readonly options: PublishOptions | undefined;
+}
+
+async function store(
+  connection: Connection,
+  contract: Event | Command,
+  message: Message,
+): Promise<Published> {
+  const { subject, payload, options = {} } = message;
+  const body = bodyOf(contract, subject, payload);
+  if (!connection.isConnected()) throw disconnected(subject);
+  const headers: Record<string, string> = {
+    [HEADERS.contract]: contract.name,
+    ...correlationHeaders(options),
+  };
+  if (options.messageId !== undefined) headers[HEADERS.messageId] = options.messageId;
+  const isClaimed = connection.claims.isNeededFor(body);
+  if (isClaimed) headers[HEADERS.claim] = await connection.claims.put(body, subject);
+  try {
+    const answer = await connection.replies.request({
+      subject,
+      body: isClaimed ? "" : body,
+      headers: headersOf(headers),
+      timeoutMs: PUBLISH_TIMEOUT_MS,
+    });
+    return acknowledgement(subject, answer.string());
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === "no_responders")
+      throw streamMissing(subject);
+    throw error;
+  }
+}
+
+function bodyOf(contract: Event | Command | Live, subject: string, payload: unknown): string {
+  const parsed = contract.payload.safeParse(payload);
+  if (parsed.success) return encodeJson(parsed.data);
+  const problems = problemsOf(parsed.error);
+  throw new ServiceError(
+    "invalid_request",
+    `the payload for ${subject} does not fit ${contract.name}: ${problems.join("; ")}`,
+    {
+      data: { problems },
+    },
+  );
+}
+
+function acknowledgement(subject: string, text: string): Published {
+  const parsed = parseJson(text);
+  if (parsed.ok) {
+    // JetStream's publish acknowledgement: https://docs.nats.io/reference/reference-protocols/nats_api_reference.
+    const ack = parsed.value as {
+      stream?: string;
+      seq?: number;
+      duplicate?: boolean;
+      error?: ApiError;
+    };
+    if (ack.error !== undefined) throw jetStreamError(subject, ack.error);
+    if (ack.stream !== undefined && ack.seq !== undefined) {
+      return { stream: ack.stream, sequence: ack.seq, duplicate: ack.duplicate ?? false };
+    }
+  }
+  throw new ServiceError(
+    "invalid_reply",
+    `the answer to ${subject} is not an acknowledgement of a stream; a service may be subscribed to it`,
+  );
+}

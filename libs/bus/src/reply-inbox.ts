@@ -1,0 +1,163 @@
+import {
+  createInbox,
+  type Msg,
+  type MsgHdrs,
+  type NatsConnection,
+  type PermissionViolationError,
+} from "@nats-io/transport-node";
+import type { ServiceError } from "@switchyard/contracts/errors";
+import type { DeadlineWheel, Expirable, Slot } from "./deadline-wheel.ts";
+import {
+  answerLost,
+  forbidden,
+  infrastructureError,
+  noResponders,
+  timedOut,
+} from "./infrastructure-errors.ts";
+import { randomHex } from "./random-hex.ts";
+
+export interface OutgoingRequest {
+  readonly subject: string;
+  readonly body: string | Uint8Array;
+  readonly headers?: MsgHdrs | undefined;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const TOKEN_DIGITS = 16;
+
+/**
+ * All replies to this connection arrive on one subscription. The token of each request is random:
+ * whoever may write into this inbox still cannot answer a request that it did not receive.
+ */
+export class ReplyInbox {
+  readonly #nc: NatsConnection;
+  readonly #user: string;
+  readonly #base: string;
+  readonly #deadlines: DeadlineWheel;
+  readonly #pending = new Map<string, PendingReply>();
+
+  constructor(
+    nc: NatsConnection,
+    options: { user: string; inboxPrefix: string; deadlines: DeadlineWheel },
+  ) {
+    this.#nc = nc;
+    this.#user = options.user;
+    this.#deadlines = options.deadlines;
+    this.#base = `${createInbox(options.inboxPrefix)}.`;
+    nc.subscribe(`${this.#base}*`, {
+      callback: (error, message) => {
+        if (error === null) this.#receive(message);
+        else this.rejectAll(() => forbidden("subscribe", this.#user, `${this.#base}*`));
+      },
+    });
+  }
+
+  /** Sends a request and waits for its first answer. Rejects with a ServiceError, or with the signal's reason. */
+  request(request: OutgoingRequest): Promise<Msg> {
+    const { subject, body, headers, timeoutMs, signal } = request;
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted === true) {
+        reject(abortReason(signal));
+        return;
+      }
+      const token = randomHex(TOKEN_DIGITS);
+      const pending = new PendingReply({
+        subject,
+        timeoutMs,
+        resolve,
+        reject,
+        release: () => this.#pending.delete(token),
+      });
+      this.#pending.set(token, pending);
+      pending.slot = this.#deadlines.add(pending, timeoutMs);
+      if (signal !== undefined) pending.abortOn(signal);
+      try {
+        const reply = this.#base + token;
+        this.#nc.publish(subject, body, headers === undefined ? { reply } : { reply, headers });
+      } catch (error) {
+        pending.fail(infrastructureError(error, this.#user, subject));
+      }
+    });
+  }
+
+  /** The server refused a publish: whoever waits for an answer to it waits in vain. */
+  refuse(violation: PermissionViolationError): void {
+    if (violation.operation !== "publish") return;
+    for (const pending of this.#pending.values()) {
+      if (pending.subject === violation.subject)
+        pending.fail(forbidden("publish", this.#user, pending.subject));
+    }
+  }
+
+  /** Ends every wait, at the end of the connection. */
+  close(): void {
+    this.rejectAll(answerLost);
+  }
+
+  rejectAll(errorOf: (subject: string) => ServiceError): void {
+    for (const pending of this.#pending.values()) pending.fail(errorOf(pending.subject));
+  }
+
+  #receive(message: Msg): void {
+    const pending = this.#pending.get(message.subject.slice(this.#base.length));
+    if (pending === undefined) return;
+    if (message.data.length === 0 && message.headers?.code === 503)
+      pending.fail(noResponders(pending.subject));
+    else pending.succeed(message);
+  }
+}
+
+class PendingReply implements Expirable {
+  readonly subject: string;
+  slot: Slot | null = null;
+  readonly #timeoutMs: number;
+  readonly #resolve: (message: Msg) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #release: () => void;
+  #stopListening: (() => void) | null = null;
+
+  constructor(options: {
+    subject: string;
+    timeoutMs: number;
+    resolve: (message: Msg) => void;
+    reject: (error: unknown) => void;
+    release: () => void;
+  }) {
+    this.subject = options.subject;
+    this.#timeoutMs = options.timeoutMs;
+    this.#resolve = options.resolve;
+    this.#reject = options.reject;
+    this.#release = options.release;
+  }
+
+  abortOn(signal: AbortSignal): void {
+    const onAbort = (): void => this.fail(abortReason(signal));
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#stopListening = () => signal.removeEventListener("abort", onAbort);
+  }
+
+  succeed(message: Msg): void {
+    this.#settle();
+    this.#resolve(message);
+  }
+
+  fail(error: unknown): void {
+    this.#settle();
+    this.#reject(error);
+  }
+
+  expire(): void {
+    this.fail(timedOut(this.subject, this.#timeoutMs));
+  }
+
+  #settle(): void {
+    this.#release();
+    this.slot?.delete(this);
+    this.#stopListening?.();
+  }
+}
+
+function abortReason(signal: AbortSignal): unknown {
+  return signal.reason ?? new DOMException("the call was cancelled", "AbortError");
+}

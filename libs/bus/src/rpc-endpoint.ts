@@ -1,0 +1,280 @@
+import type { Msg, Subscription } from "@nats-io/transport-node";
+import { filterOf, tokensOf, type DeclaredErrors, type Rpc } from "@switchyard/contracts/define";
+import { failuresOf, ServiceError, type Fail } from "@switchyard/contracts/errors";
+import { HEADERS } from "@switchyard/contracts/headers";
+import { queueOf } from "@switchyard/contracts/nats-permissions";
+import type { EndpointStats } from "./answer-discovery.ts";
+import { ActiveCall, type CallTokens } from "./active-call.ts";
+import { ClaimError } from "./claim-check.ts";
+import type { Connection } from "./connection.ts";
+import { drainSubscription } from "./drain-subscription.ts";
+import { InFlight } from "./in-flight.ts";
+import { infrastructureError } from "./infrastructure-errors.ts";
+import { correlationIdOf, headerOf, headersOf } from "./message-headers.ts";
+import type { Handler } from "./serve.ts";
+import { numericCode } from "./service-error-code.ts";
+import { encodeFailure, encodeValue, parseJson, problemsOf, type Failure } from "./wire.ts";
+
+/** A served contract. */
+export interface Endpoint {
+  /** Stops taking calls, then waits for the calls in work. */
+  stop(): Promise<void>;
+}
+
+/** A bug that a caller was answered `internal` for. */
+export interface Fault {
+  readonly error: unknown;
+  readonly contract: string;
+  readonly correlationId: string;
+}
+
+interface RpcEndpointOptions {
+  readonly contract: Rpc;
+  readonly handler: Handler<Rpc>;
+  readonly at: Partial<Record<string, string>>;
+  /** The calls in work of the whole service. */
+  readonly running: InFlight;
+  readonly concurrency: number;
+  readonly onFault: (fault: Fault) => void;
+  readonly onStop: () => void;
+}
+
+type Outcome =
+  | { readonly ok: true; readonly body: string }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** Turns messages into calls of a handler, and what the handler does into replies. */
+export class RpcEndpoint implements Endpoint {
+  readonly #connection: Connection;
+  readonly #options: RpcEndpointOptions;
+  readonly #fail: Fail<DeclaredErrors>;
+  readonly #subject: string;
+  readonly #queue: string;
+  readonly #subscription: Subscription;
+  readonly #own = new InFlight();
+  #stopping: Promise<void> | null = null;
+  #requests = 0;
+  #errors = 0;
+  #ignored = 0;
+  #busyMs = 0;
+  #lastError = "";
+
+  constructor(connection: Connection, options: RpcEndpointOptions) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#fail = failuresOf(options.contract.errors);
+    this.#subject = filterOf<string>(options.contract, options.at);
+    this.#queue = queueOf(options.contract.name);
+    this.#subscription = connection.nc.subscribe(this.#subject, {
+      queue: this.#queue,
+      callback: (error, message) => {
+        if (error === null) this.#take(message);
+        else this.#fault(infrastructureError(error, connection.user, this.#subject), "");
+      },
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.stopIntake();
+    await this.#own.idle();
+  }
+
+  /** Unsubscribes and returns when every call that was already delivered has begun. */
+  stopIntake(): Promise<void> {
+    this.#stopping ??= this.#unsubscribe();
+    return this.#stopping;
+  }
+
+  stats(): EndpointStats {
+    return {
+      name: this.#options.contract.name.replaceAll(".", "-"),
+      subject: this.#subject,
+      queueGroup: this.#queue,
+      description: this.#options.contract.summary,
+      requests: this.#requests,
+      errors: this.#errors,
+      ignored: this.#ignored,
+      busyMs: this.#busyMs,
+      lastError: this.#lastError,
+    };
+  }
+
+  async #unsubscribe(): Promise<void> {
+    this.#options.onStop();
+    await drainSubscription(this.#connection.nc, this.#subscription);
+  }
+
+  #take(message: Msg): void {
+    const { running, concurrency, contract } = this.#options;
+    const tokens = tokensOfCall(message, contract);
+    if (tokens === null) {
+      this.#ignored += 1;
+      return;
+    }
+    this.#requests += 1;
+    if (running.size >= concurrency) {
+      const failure = failureFor(
+        "overloaded",
+        `${contract.name} is at its limit of ${concurrency} calls at a time; try again shortly`,
+      );
+      void this.#reply(message, { ok: false, failure });
+      return;
+    }
+    void this.#serve(message, tokens);
+  }
+
+  /** Never rejects: whatever happens becomes a reply, and a fault besides if it is a bug. */
+  async #serve(message: Msg, tokens: CallTokens): Promise<void> {
+    const startedAt = performance.now();
+    const call = new ActiveCall(message, {
+      contract: this.#options.contract,
+      tokens,
+      fail: this.#fail,
+      deadlines: this.#connection.deadlines,
+    });
+    this.#options.running.add(call);
+    this.#own.add(call);
+    try {
+      const outcome = await this.#outcome(call, message);
+      await this.#reply(message, outcome);
+    } finally {
+      call.finish();
+      this.#busyMs += performance.now() - startedAt;
+      this.#options.running.delete(call);
+      this.#own.delete(call);
+    }
+  }
+
+  async #outcome(call: ActiveCall, message: Msg): Promise<Outcome> {
+    const { contract } = this.#options;
+    if (call.deadline <= Date.now()) {
+      return failed(
+        "deadline_exceeded",
+        `the deadline of ${contract.name} was over before the call began`,
+      );
+    }
+    try {
+      const claim = headerOf(message, HEADERS.claim);
+      const text =
+        claim === undefined ? message.string() : await this.#connection.claims.get(claim);
+      return await this.#run(call, text);
+    } catch (error) {
+      return this.#failureOf(call, error);
+    }
+  }
+
+  async #run(call: ActiveCall, text: string): Promise<Outcome> {
+    const { contract, handler } = this.#options;
+    const body = parseJson(text);
+    if (!body.ok) return invalidRequest(contract, [body.problem]);
+    const request = contract.request.safeParse(body.value);
+    if (!request.success) return invalidRequest(contract, problemsOf(request.error));
+    const unsafeToken = call.unsafeToken();
+    if (unsafeToken !== null)
+      return invalidRequest(contract, [
+        `${unsafeToken}: must be 1-64 characters of A-Z a-z 0-9 _ -`,
+      ]);
+    const value = await handler(request.data, call);
+    const reply = contract.reply.safeParse(value);
+    if (reply.success) return { ok: true, body: encodeValue(reply.data) };
+    throw new TypeError(
+      `the reply of ${contract.name} does not fit its schema: ${problemsOf(reply.error).join("; ")}`,
+    );
+  }
+
+  #failureOf(call: ActiveCall, error: unknown): Outcome {
+    const { contract } = this.#options;
+    if (error instanceof ClaimError) return invalidRequest(contract, [error.message]);
+    if (error instanceof ServiceError && Object.hasOwn(contract.errors, error.code)) {
+      const data = contract.errors[error.code]?.data.safeParse(error.data);
+      if (data?.success === true) return failed(error.code, error.message, data.data);
+      const problems = data === undefined ? [] : problemsOf(data.error);
+      this.#fault(
+        new TypeError(`the data of ${error.code} does not fit its schema: ${problems.join("; ")}`, {
+          cause: error,
+        }),
+        call.correlationId,
+      );
+      return internal(contract);
+    }
+    if (call.isAborted) {
+      return failed(
+        "deadline_exceeded",
+        `${contract.name} was stopped before its work was done; it may have been carried out in part`,
+      );
+    }
+    this.#fault(error, call.correlationId);
+    return internal(contract);
+  }
+
+  async #reply(message: Msg, outcome: Outcome): Promise<void> {
+    try {
+      await this.#send(message, outcome);
+    } catch (error) {
+      const failure = infrastructureError(error, this.#connection.user, this.#subject);
+      if (failure instanceof ServiceError && failure.code === "disconnected") return; // the caller meets its own timeout
+      if (failure instanceof ServiceError && outcome.ok) {
+        await this.#reply(message, failed(failure.code, failure.message, failure.data));
+        return;
+      }
+      this.#fault(error, correlationIdOf(message));
+    }
+  }
+
+  async #send(message: Msg, outcome: Outcome): Promise<void> {
+    const body = outcome.ok ? outcome.body : encodeFailure(outcome.failure);
+    const headers: Record<string, string> = {};
+    if (!outcome.ok) {
+      this.#errors += 1;
+      this.#lastError = `${outcome.failure.code}: ${outcome.failure.message}`.slice(0, 300);
+      headers[HEADERS.serviceError] = outcome.failure.message.slice(0, 300);
+      headers[HEADERS.serviceErrorCode] = String(numericCode(outcome.failure.code));
+    }
+    const isClaimed = this.#connection.claims.isNeededFor(body);
+    if (isClaimed)
+      headers[HEADERS.claim] = await this.#connection.claims.put(
+        body,
+        `the reply of ${this.#options.contract.name}`,
+      );
+    if (outcome.ok && !isClaimed) message.respond(body);
+    else message.respond(isClaimed ? "" : body, { headers: headersOf(headers) });
+  }
+
+  #fault(error: unknown, correlationId: string): void {
+    this.#options.onFault({ error, contract: this.#options.contract.name, correlationId });
+  }
+}
+
+/**
+ * Null for what is no call. A call has somebody who waits for the answer, and a subject of its
+ * contract. The second is no matter of course: JetStream delivers a stored message, under the
+ * subject it was stored with, to any subject that the maker of a push consumer names, and then no
+ * permission vouches for a caller.
+ */
+function tokensOfCall(message: Msg, contract: Rpc): CallTokens | null {
+  if (message.reply === undefined || message.reply === "") return null;
+  return tokensOf<string>(contract, message.subject);
+}
+
+function invalidRequest(contract: Rpc, problems: string[]): Outcome {
+  return failed(
+    "invalid_request",
+    `the request does not fit ${contract.name}: ${problems.join("; ")}`,
+    { problems },
+  );
+}
+
+function internal(contract: Rpc): Outcome {
+  return failed(
+    "internal",
+    `${contract.name} failed by a fault of its service; the service's log has it under this correlation id`,
+  );
+}
+
+function failed(code: string, message: string, data: unknown = null): Outcome {
+  return { ok: false, failure: failureFor(code, message, data) };
+}
+
+function failureFor(code: string, message: string, data: unknown = null): Failure {
+  return { code, message, data };
+}

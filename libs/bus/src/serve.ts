@@ -1,0 +1,114 @@
+import type { Rpc, Tokens } from "@switchyard/contracts/define";
+import type { Fail } from "@switchyard/contracts/errors";
+import type { z } from "zod";
+import type { Bus } from "./connect.ts";
+import { connectionOf, type Connection, type Intake } from "./connection.ts";
+import { answerDiscovery, type Discovery } from "./answer-discovery.ts";
+import { InFlight } from "./in-flight.ts";
+import { RpcEndpoint, type Endpoint, type Fault } from "./rpc-endpoint.ts";
+
+/** What a handler knows of the call besides its request. */
+export interface CallContext<R extends Rpc = Rpc> {
+  /** The NATS user that called: the server's permissions vouch for it. */
+  readonly caller: string;
+  readonly tokens: Tokens<R["subject"]>;
+  /** The contract's errors: `throw fail.denied("…", decision)`. */
+  readonly fail: Fail<R["errors"]>;
+  /** In milliseconds since the epoch. */
+  readonly deadline: number;
+  /** Aborts at the deadline, and when a drain gives up waiting. */
+  readonly signal: AbortSignal;
+  readonly correlationId: string;
+  /** A new span in the caller's trace. */
+  readonly traceparent: string;
+}
+
+export type Handler<R extends Rpc> = (
+  request: z.output<R["request"]>,
+  context: CallContext<R>,
+) => z.input<R["reply"]> | Promise<z.input<R["reply"]>>;
+
+export interface ServeOptions {
+  /** The service's name in discovery; the permissions expect the NATS user's name. */
+  readonly name: string;
+  /** Semantic version. */
+  readonly version: string;
+  readonly description: string;
+  /** Calls in work at a time over all endpoints, default 256; above it a call is answered `overloaded`. */
+  readonly concurrency?: number;
+  /** Hears every fault: a handler that threw something undeclared, a reply outside its schema. */
+  readonly onFault: (fault: Fault) => void;
+}
+
+export interface Service {
+  /**
+   * Serves a contract. `at` pins tokens of its subject, such as `{ server: "github" }`; a token
+   * that is not pinned is a wildcard. Several endpoints of one contract may be served side by side.
+   */
+  handle<R extends Rpc>(
+    contract: R,
+    handler: Handler<R>,
+    at?: Partial<Tokens<R["subject"]>>,
+  ): Endpoint;
+  /** Stops all endpoints and waits for their work. */
+  drain(): Promise<void>;
+}
+
+const CONCURRENCY = 256;
+const DRAIN_MS = 20_000;
+
+/** A service on the bus: it answers rpcs and NATS discovery (ADR-32) until it is drained. */
+export function serve(bus: Bus, options: ServeOptions): Service {
+  return new BusService(connectionOf(bus), options);
+}
+
+class BusService implements Service, Intake {
+  readonly #connection: Connection;
+  readonly #options: ServeOptions;
+  readonly #endpoints = new Set<RpcEndpoint>();
+  readonly #running = new InFlight();
+  readonly #discovery: Discovery;
+
+  constructor(connection: Connection, options: ServeOptions) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#discovery = answerDiscovery(connection.nc, options, () =>
+      [...this.#endpoints].map((endpoint) => endpoint.stats()),
+    );
+    connection.intakes.add(this);
+  }
+
+  handle<R extends Rpc>(
+    contract: R,
+    handler: Handler<R>,
+    at: Partial<Tokens<R["subject"]>> = {},
+  ): Endpoint {
+    const endpoint = new RpcEndpoint(this.#connection, {
+      contract,
+      // The endpoint gives the handler only what R's own schema has parsed.
+      handler: handler as Handler<Rpc>,
+      at,
+      running: this.#running,
+      concurrency: this.#options.concurrency ?? CONCURRENCY,
+      onFault: this.#options.onFault,
+      onStop: () => this.#endpoints.delete(endpoint),
+    });
+    this.#endpoints.add(endpoint);
+    return endpoint;
+  }
+
+  async drain(): Promise<void> {
+    await this.stop(DRAIN_MS);
+  }
+
+  async stop(deadlineMs: number): Promise<void> {
+    this.#connection.intakes.delete(this);
+    this.#discovery.stop();
+    await Promise.all([...this.#endpoints].map((endpoint) => endpoint.stopIntake()));
+    await this.#running.settle(deadlineMs);
+  }
+
+  closed(): void {
+    this.#running.abort();
+  }
+}

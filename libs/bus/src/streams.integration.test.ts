@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { nanos } from "@nats-io/transport-node";
+import {
+  allConsumers,
+  allStreams,
+  commandStream,
+  runCommands,
+} from "@switchyard/contracts/streams";
+import { testNats } from "@switchyard/local-servers/test-servers";
+import { connectionOf } from "./connection.ts";
+import { ensureStreams, verifyStreams } from "./streams.ts";
+import { testBus } from "./test-bus.ts";
+
+const nats = await testNats();
+const bus = await testBus(nats, "admin");
+
+test("what is missing is named together with the command that makes it", async () => {
+  await assert.rejects(verifyStreams(bus, [runCommands]), {
+    message: /OBJ_YARD_PAYLOADS.*YARD_COMMANDS\/agent-runner.*yard streams ensure/,
+  });
+});
+
+test("everything is created once, and a second time changes nothing", async () => {
+  const made = await ensureStreams(bus);
+  const expected = [
+    ...allStreams.map((stream) => stream.name),
+    "OBJ_YARD_PAYLOADS",
+    ...allConsumers.map((consumer) => `${consumer.stream}/${consumer.name}`),
+  ];
+  assert.deepEqual(made, { created: expected, updated: [] });
+  assert.deepEqual(await ensureStreams(bus), { created: [], updated: [] });
+  await verifyStreams(bus, allConsumers);
+});
+
+test("the streams keep their messages on disk, and the work queue forgets what is done", async () => {
+  const manager = await jetstreamManager(connectionOf(bus).nc);
+  const { config } = await manager.streams.info(commandStream.name);
+  assert.deepEqual(
+    [config.storage, config.retention, config.discard],
+    ["file", "workqueue", "new"],
+  );
+  const consumer = await manager.consumers.info(runCommands.stream, runCommands.name);
+  assert.deepEqual([consumer.config.ack_policy, consumer.config.max_deliver], ["explicit", -1]);
+});
+
+test("only what differs in a field of ours is updated", async () => {
+  const manager = await jetstreamManager(connectionOf(bus).nc);
+  await manager.streams.update(commandStream.name, {
+    max_age: nanos(60_000),
+    duplicate_window: nanos(60_000),
+  });
+  await manager.consumers.update(runCommands.stream, runCommands.name, { ack_wait: nanos(1_000) });
+  assert.deepEqual(await ensureStreams(bus), {
+    created: [],
+    updated: [commandStream.name, `${runCommands.stream}/${runCommands.name}`],
+  });
+  const { config } = await manager.streams.info(commandStream.name);
+  assert.equal(config.max_age, nanos(commandStream.maxAgeMs));
+});
+
+test("more replicas than servers is refused with the name of the stream", async () => {
+  await assert.rejects(ensureStreams(bus, { replicas: 3 }), { message: /YARD_COMMANDS/ });
+});

@@ -1,0 +1,221 @@
+import {
+  AckPolicy,
+  DeliverPolicy,
+  DiscardPolicy,
+  JetStreamApiError,
+  jetstreamManager,
+  ReplayPolicy,
+  RetentionPolicy,
+  StorageType,
+  type ConsumerConfig,
+  type JetStreamManager,
+  type StreamConfig,
+} from "@nats-io/jetstream";
+import { nanos } from "@nats-io/transport-node";
+import { ServiceError } from "@switchyard/contracts/errors";
+import {
+  allConsumers,
+  allStreams,
+  payloadStore,
+  type ConsumerDefinition,
+  type ObjectStoreDefinition,
+  type StreamDefinition,
+} from "@switchyard/contracts/streams";
+import type { Bus } from "./connect.ts";
+import { connectionOf } from "./connection.ts";
+import { infrastructureError } from "./infrastructure-errors.ts";
+
+export interface EnsuredStreams {
+  /** Names of what was made: streams, `stream/consumer`, buckets. */
+  readonly created: string[];
+  /** Names of what differed from the contracts. */
+  readonly updated: string[];
+}
+
+const STREAM_NOT_FOUND = 10_059;
+const CONSUMER_NOT_FOUND = 10_014;
+
+/**
+ * Creates the streams, consumers and the payload bucket of the contracts, and updates what
+ * differs in a field that the contracts set. Safe to repeat. `replicas` (default 1) is for all of them.
+ * Needs the admin user; rejects with a ServiceError naming what could not be made.
+ */
+export async function ensureStreams(
+  bus: Bus,
+  options: { replicas?: number } = {},
+): Promise<EnsuredStreams> {
+  const { nc, user } = connectionOf(bus);
+  const replicas = options.replicas ?? 1;
+  const manager = await jetstreamManager(nc, { checkAPI: false });
+  const result: EnsuredStreams = { created: [], updated: [] };
+  const wanted = [
+    ...allStreams.map((stream) => streamConfig(stream, replicas)),
+    bucketConfig(payloadStore, replicas),
+  ];
+  for (const config of wanted) {
+    await named(user, config.name, () => ensureStream(manager, config, result));
+  }
+  for (const consumer of allConsumers) {
+    await named(user, labelOf(consumer), () => ensureConsumer(manager, consumer, result));
+  }
+  return result;
+}
+
+/**
+ * Checks that the payload bucket and the given consumers exist. Rejects with a ServiceError that
+ * names all that is missing and the command that makes it.
+ */
+export async function verifyStreams(
+  bus: Bus,
+  consumers: readonly ConsumerDefinition[],
+): Promise<void> {
+  const { nc, user } = connectionOf(bus);
+  const manager = await jetstreamManager(nc, { checkAPI: false });
+  const missing: string[] = [];
+  const bucket = bucketStream(payloadStore);
+  const isMissing = async (
+    name: string,
+    code: number,
+    read: () => Promise<unknown>,
+  ): Promise<void> => {
+    if ((await named(user, name, () => orNull(read, [code, STREAM_NOT_FOUND]))) === null)
+      missing.push(name);
+  };
+  await isMissing(bucket, STREAM_NOT_FOUND, () => manager.streams.info(bucket));
+  for (const consumer of consumers) {
+    await isMissing(labelOf(consumer), CONSUMER_NOT_FOUND, () =>
+      manager.consumers.info(consumer.stream, consumer.name),
+    );
+  }
+  if (missing.length === 0) return;
+  throw new ServiceError(
+    "streams_missing",
+    `NATS has no ${missing.join(", no ")}: create streams and consumers with \`yard streams ensure\``,
+    { data: { missing } },
+  );
+}
+
+async function ensureStream(
+  manager: JetStreamManager,
+  config: Partial<StreamConfig> & { name: string },
+  result: EnsuredStreams,
+): Promise<void> {
+  const found = await orNull(() => manager.streams.info(config.name), [STREAM_NOT_FOUND]);
+  if (found === null) {
+    await manager.streams.add(config);
+    result.created.push(config.name);
+  } else if (differs(config, found.config)) {
+    await manager.streams.update(config.name, config);
+    result.updated.push(config.name);
+  }
+}
+
+async function ensureConsumer(
+  manager: JetStreamManager,
+  consumer: ConsumerDefinition,
+  result: EnsuredStreams,
+): Promise<void> {
+  const config = consumerConfig(consumer);
+  const found = await orNull(
+    () => manager.consumers.info(consumer.stream, consumer.name),
+    [CONSUMER_NOT_FOUND],
+  );
+  if (found === null) {
+    await manager.consumers.add(consumer.stream, config);
+    result.created.push(labelOf(consumer));
+  } else if (differs(config, found.config)) {
+    await manager.consumers.update(consumer.stream, consumer.name, config);
+    result.updated.push(labelOf(consumer));
+  }
+}
+
+function streamConfig(
+  stream: StreamDefinition,
+  replicas: number,
+): Partial<StreamConfig> & { name: string } {
+  return {
+    name: stream.name,
+    description: stream.description,
+    subjects: [...stream.subjects],
+    retention:
+      stream.retention === "workqueue" ? RetentionPolicy.Workqueue : RetentionPolicy.Limits,
+    storage: StorageType.File,
+    discard: stream.discard === "new" ? DiscardPolicy.New : DiscardPolicy.Old,
+    max_age: nanos(stream.maxAgeMs),
+    max_bytes: stream.maxBytes,
+    max_msg_size: stream.maxMessageBytes,
+    duplicate_window: nanos(stream.duplicateWindowMs),
+    num_replicas: replicas,
+    allow_direct: true,
+  };
+}
+
+/** The bucket is laid out as NATS lays out an object store, so that its tools can show and purge it. */
+function bucketConfig(
+  store: ObjectStoreDefinition,
+  replicas: number,
+): Partial<StreamConfig> & { name: string } {
+  return {
+    name: bucketStream(store),
+    description: store.description,
+    subjects: [`$O.${store.bucket}.C.>`, `$O.${store.bucket}.M.>`],
+    retention: RetentionPolicy.Limits,
+    storage: StorageType.File,
+    discard: DiscardPolicy.New,
+    max_age: nanos(store.ttlMs),
+    max_bytes: store.maxBytes,
+    num_replicas: replicas,
+    allow_direct: true,
+    allow_rollup_hdrs: true,
+  };
+}
+
+function consumerConfig(
+  consumer: ConsumerDefinition,
+): Partial<ConsumerConfig> & { durable_name: string } {
+  return {
+    durable_name: consumer.name,
+    description: consumer.description,
+    filter_subject: consumer.filterSubject,
+    ack_policy: AckPolicy.Explicit,
+    deliver_policy: DeliverPolicy.All,
+    replay_policy: ReplayPolicy.Instant,
+    ack_wait: nanos(consumer.ackWaitMs),
+    max_ack_pending: consumer.maxAckPending,
+    // Attempts are counted by the worker: a message that ran out of deliveries would stay in the queue unseen.
+    max_deliver: -1,
+  };
+}
+
+/** Compares only the fields that we set: the server adds its own. */
+function differs(wanted: object, found: object): boolean {
+  const actual = new Map(Object.entries(found));
+  return Object.entries(wanted).some(
+    ([key, value]) => JSON.stringify(actual.get(key)) !== JSON.stringify(value),
+  );
+}
+
+async function orNull<T>(read: () => Promise<T>, codes: readonly number[]): Promise<T | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof JetStreamApiError && codes.includes(error.code)) return null;
+    throw error;
+  }
+}
+
+async function named<T>(user: string, name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw infrastructureError(error, user, name);
+  }
+}
+
+function bucketStream(store: ObjectStoreDefinition): string {
+  return `OBJ_${store.bucket}`;
+}
+
+function labelOf(consumer: ConsumerDefinition): string {
+  return `${consumer.stream}/${consumer.name}`;
+}

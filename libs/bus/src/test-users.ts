@@ -1,0 +1,37 @@
+import { natsAuthorization } from "@switchyard/contracts/nats-config";
+import {
+  adminUser,
+  anonymousUser,
+  cliUser,
+  serviceUsers,
+  type BusUser,
+} from "@switchyard/contracts/topology";
+import type { Bus } from "./connect.ts";
+import { createUserKey } from "./keys.ts";
+import { testBus } from "./test-bus.ts";
+
+export interface TestUsers {
+  /** The `authorization` block with every user of the topology. */
+  readonly authorization: string;
+  /** A bus with the user's own key, so that the server's permissions hold. */
+  connect(server: { readonly url: string }, user: string): Promise<Bus>;
+}
+
+/** The users of the topology with fresh keys. */
+export function testUsers(): TestUsers {
+  const users: BusUser[] = [...serviceUsers, adminUser, cliUser];
+  const keys = new Map(users.map((user) => [user.name, createUserKey()]));
+  const authorization = natsAuthorization({
+    users: users.map((user) => ({ user, nkey: keys.get(user.name)?.publicKey ?? "" })),
+    anonymous: anonymousUser,
+  });
+  return {
+    authorization,
+    connect: (server, user) => {
+      const seed = keys.get(user)?.seed;
+      if (seed === undefined)
+        return testBus(server, user, { inboxPrefix: anonymousUser.inboxPrefix });
+      return testBus(server, user, { nkeySeed: () => seed });
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import { randomHex } from "./random-hex.ts";
+
+// https://www.w3.org/TR/trace-context/#traceparent-header-field-values
+const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+const SAMPLED = "01";
+
+/** The root of a new trace, in W3C `traceparent` form. */
+export function newTraceparent(): string {
+  return `00-${randomHex(31)}1-${randomHex(15)}1-${SAMPLED}`;
+}
+
+/**
+ * A new span in the trace of `parent`, with its flags. A parent that is missing or that is not a
+ * valid `traceparent` starts a new trace, as the specification asks.
+ */
+export function childTraceparent(parent: string | undefined): string {
+  if (parent === undefined || !TRACEPARENT.test(parent)) return newTraceparent();
+  return `${parent.slice(0, 36)}${randomHex(15)}1${parent.slice(52)}`;
+}

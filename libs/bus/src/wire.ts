@@ -1,0 +1,87 @@
+import type { z } from "zod";
+
+/** What a service answers: https://json.org in, one of two shapes out. */
+export type Reply =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly code: string; readonly message: string; readonly data: unknown };
+
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly data: unknown;
+}
+
+export type Parsed =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problem: string };
+
+const MAX_PROBLEMS = 20;
+const MAX_PROBLEM_LENGTH = 500;
+
+/** JSON of a request or an event. `undefined` has no JSON and becomes `null`. */
+export function encodeJson(value: unknown): string {
+  // JSON.stringify answers undefined for undefined and for functions, whatever its type says.
+  const text = JSON.stringify(value) as string | undefined;
+  return text ?? "null";
+}
+
+export function encodeValue(value: unknown): string {
+  const text = JSON.stringify(value) as string | undefined;
+  return text === undefined ? '{"ok":true}' : `{"ok":true,"value":${text}}`;
+}
+
+export function encodeFailure(failure: Failure): string {
+  return JSON.stringify({
+    ok: false,
+    code: failure.code,
+    message: failure.message,
+    data: failure.data ?? null,
+  });
+}
+
+/** Reads a reply, or returns null when the text is not one. */
+export function decodeReply(text: string): Reply | null {
+  const parsed = parseJson(text);
+  if (!parsed.ok || typeof parsed.value !== "object" || parsed.value === null) return null;
+  // Every field is checked below before it is believed.
+  const reply = parsed.value as {
+    ok?: unknown;
+    value?: unknown;
+    code?: unknown;
+    message?: unknown;
+    data?: unknown;
+  };
+  if (reply.ok === true) return { ok: true, value: reply.value };
+  if (reply.ok !== false || typeof reply.code !== "string" || typeof reply.message !== "string")
+    return null;
+  return { ok: false, code: reply.code, message: reply.message, data: reply.data ?? null };
+}
+
+/** Parses JSON without throwing; `problem` names the place and never quotes the text. */
+export function parseJson(text: string): Parsed {
+  if (text === "") return { ok: false, problem: "the body is empty, JSON is expected" };
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch (error) {
+    const position = /position (\d+)/.exec(String(error))?.[1];
+    const where = position === undefined ? "" : ` at position ${position}`;
+    return {
+      ok: false,
+      problem: `the body is not JSON: syntax error${where} of ${text.length} characters`,
+    };
+  }
+}
+
+/** One line per problem, `path: message`, at most 20. */
+export function problemsOf(error: z.core.$ZodError): string[] {
+  return error.issues.slice(0, MAX_PROBLEMS).map((issue) => {
+    const path = issue.path.length === 0 ? "(root)" : issue.path.map(String).join(".");
+    return `${path}: ${issue.message}`.slice(0, MAX_PROBLEM_LENGTH);
+  });
+}
+
+/** True when the text takes more than `limit` bytes as UTF-8. */
+export function isLargerThan(text: string, limit: number): boolean {
+  // A UTF-16 unit takes at most three bytes, so most texts need no count.
+  return text.length * 3 > limit && Buffer.byteLength(text) > limit;
+}

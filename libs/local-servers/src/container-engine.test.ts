@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { findContainerEngine } from "./container-engine.ts";
+import type { CommandResult, RunCommand } from "./run-command.ts";
+import { SERVER_KINDS } from "./server-kinds.ts";
+
+const OK: CommandResult = { code: 0, stdout: "", stderr: "" };
+
+function refused(stderr: string): CommandResult {
+  return { code: 1, stdout: "", stderr };
+}
+
+/** Answers `docker info` and the like from a table, and notes what was asked with which limit. */
+function engines(answers: Record<string, CommandResult>): { run: RunCommand; asked: string[] } {
+  const asked: string[] = [];
+  const run: RunCommand = async (command, args, { timeoutMs }) => {
+    const line = [command, ...args].join(" ");
+    asked.push(`${line} (${timeoutMs / 1000} s)`);
+    return answers[line] ?? { code: null, stdout: "", stderr: `spawn ${command} ENOENT` };
+  };
+  return { run, asked };
+}
+
+const search = { kind: SERVER_KINDS.nats, env: {}, log: () => {} };
+
+test("takes docker when its daemon answers and the image is there, without pulling", async () => {
+  const { run, asked } = engines({
+    "docker info": OK,
+    "docker image inspect nats:2.15-alpine": OK,
+  });
+  assert.deepEqual(await findContainerEngine({ ...search, run }), {
+    engine: "docker",
+    image: "nats:2.15-alpine",
+  });
+  assert.deepEqual(asked, ["docker info (2 s)", "docker image inspect nats:2.15-alpine (2 s)"]);
+});
+
+test("pulls a missing image for at most a minute and says so", async () => {
+  const { run, asked } = engines({
+    "docker info": OK,
+    "docker image inspect registry.example/nats:3": refused("no such image"),
+    "docker pull --quiet registry.example/nats:3": OK,
+  });
+  const lines: string[] = [];
+  const env = { YARD_NATS_IMAGE: "registry.example/nats:3" };
+  const found = await findContainerEngine({
+    ...search,
+    env,
+    run,
+    log: (line) => void lines.push(line),
+  });
+  assert.deepEqual(found, { engine: "docker", image: "registry.example/nats:3" });
+  assert.equal(asked.at(-1), "docker pull --quiet registry.example/nats:3 (60 s)");
+  assert.deepEqual(lines, ["nats: pulling the image registry.example/nats:3 with docker"]);
+});
+
+test("goes on to podman when docker's daemon does not answer", async () => {
+  const { run } = engines({
+    "docker info": refused("Cannot connect to the Docker daemon"),
+    "podman info": OK,
+    "podman image inspect redis:7-alpine": OK,
+  });
+  const found = await findContainerEngine({ ...search, kind: SERVER_KINDS.redis, run });
+  assert.deepEqual(found, { engine: "podman", image: "redis:7-alpine" });
+});
+
+test("tells why no engine will do", async () => {
+  const { run } = engines({
+    "docker info": OK,
+    "docker image inspect nats:2.15-alpine": refused("no such image"),
+    "docker pull --quiet nats:2.15-alpine": {
+      code: null,
+      stdout: "",
+      stderr: "no answer within 60 s",
+    },
+  });
+  assert.deepEqual(await findContainerEngine({ ...search, run }), {
+    reason:
+      "docker cannot pull nats:2.15-alpine (no answer within 60 s); podman does not answer (spawn podman ENOENT)",
+  });
+});

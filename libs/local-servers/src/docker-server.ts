@@ -1,0 +1,205 @@
+// NATS or Redis in a container that belongs to this process: `docker run --rm` in the foreground is the child process, the
+// port is published on loopback alone, the data directory is mounted, and a label finds containers that a crash left behind.
+
+import { randomBytes } from "node:crypto";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { ContainerEngine } from "./container-engine.ts";
+import { natsServerConfig } from "./nats-server-config.ts";
+import { probeNats, probeRedis } from "./probe.ts";
+import { redisServerArguments } from "./redis-server-arguments.ts";
+import { runCommand, type CommandResult, type RunCommand } from "./run-command.ts";
+import type { ServerKindName } from "./server-kinds.ts";
+import { startServerProcess, type RunningServer, type ServerAddress } from "./server-process.ts";
+
+export interface DockerServerOptions {
+  kind: ServerKindName;
+  engine: ContainerEngine;
+  image: string;
+  /** Mounted as `/data`; kept when the server stops. */
+  dataDir: string;
+  /** Default 0: any free loopback port. */
+  port?: number;
+  /** NATS: more configuration text. */
+  config?: string;
+  /** Redis: default `always`. */
+  appendfsync?: "always" | "everysec";
+  onExit?: (code: number | null, signal: NodeJS.Signals | null) => void;
+  logFile?: string;
+  log?: (line: string) => void;
+  run?: RunCommand;
+}
+
+const HOST = "127.0.0.1";
+const LABEL = "switchyard.data-dir";
+const START_TIMEOUT_MS = 30_000;
+const CONTROL_TIMEOUT_MS = 15_000;
+const POLL_MS = 50;
+const NATS_PORT = 4222;
+const NATS_MONITOR_PORT = 8222;
+const REDIS_PORT = 6379;
+const CONFIG_FILE = "nats.container.conf";
+
+/**
+ * Starts the image, which must be present, and waits until the server answers. `pid` is that of the engine's client.
+ * Rejects with `ServerStartError`.
+ */
+export async function startDockerServer(options: DockerServerOptions): Promise<RunningServer> {
+  const { kind, engine, run = runCommand } = options;
+  const dataDir = resolve(options.dataDir);
+  const container = `yard-${kind}-${randomBytes(6).toString("hex")}`;
+  const control = (...args: string[]): Promise<CommandResult> =>
+    run(engine, args, { timeoutMs: CONTROL_TIMEOUT_MS });
+  const server = await startServerProcess({
+    name: `${kind}-container`,
+    binary: engine,
+    args: containerArguments({ ...options, dataDir, container, user: currentUser(engine) }),
+    env: engineEnvironment(process.env),
+    dataDir,
+    logFile: options.logFile,
+    onExit: options.onExit,
+    log: options.log,
+    startTimeoutMs: START_TIMEOUT_MS,
+    prepare: async () => {
+      await removeLeftOvers(control, dataDir);
+      await mkdir(dataDir, { recursive: true, mode: 0o700 });
+      if (kind === "nats") await writeNatsConfig(dataDir, options.config ?? "");
+    },
+    ready: (_pid, signal) => containerReady({ kind, container, control, signal }),
+  }).catch(async (error: unknown) => {
+    await control("rm", "--force", container);
+    throw error;
+  });
+  return {
+    ...server,
+    // Ending the engine's client passes the signal on, but only the engine can say that the container is gone.
+    stop: async () => {
+      await server.stop();
+      await control("rm", "--force", container);
+    },
+    kill: (signal) => void control("kill", "--signal", signal, container),
+  };
+}
+
+/** The engine's command line for one server. */
+export function containerArguments(options: {
+  kind: ServerKindName;
+  image: string;
+  dataDir: string;
+  container: string;
+  port?: number;
+  appendfsync?: "always" | "everysec";
+  /** Arguments that make files in the data directory belong to the person, not to root. */
+  user: readonly string[];
+}): string[] {
+  const { kind, image, dataDir, container, port = 0, appendfsync = "always", user } = options;
+  const shared = [
+    "run",
+    "--rm",
+    "--pull",
+    "never",
+    "--name",
+    container,
+    "--label",
+    `${LABEL}=${dataDir}`,
+    ...user,
+    "--volume",
+    `${dataDir}:/data`,
+  ];
+  if (kind === "nats") {
+    return [
+      ...shared,
+      ...publish(NATS_PORT, port),
+      ...publish(NATS_MONITOR_PORT, 0),
+      image,
+      "-c",
+      `/data/${CONFIG_FILE}`,
+    ];
+  }
+  const redis = redisServerArguments({
+    bind: "0.0.0.0",
+    port: REDIS_PORT,
+    dir: "/data",
+    appendfsync,
+    protectedMode: false,
+  });
+  return [...shared, ...publish(REDIS_PORT, port), image, ...redis];
+}
+
+function publish(inside: number, outside: number): string[] {
+  return ["--publish", `${HOST}:${outside === 0 ? "" : outside}:${inside}`];
+}
+
+function currentUser(engine: ContainerEngine): string[] {
+  if (engine === "podman") return ["--userns", "keep-id"];
+  const [uid, gid] = [process.getuid?.(), process.getgid?.()];
+  return uid === undefined || gid === undefined ? [] : ["--user", `${uid}:${gid}`];
+}
+
+function engineEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => /^(DOCKER_|CONTAINER_|CONTAINERS_|XDG_)/.test(name)),
+  );
+}
+
+async function removeLeftOvers(
+  control: (...args: string[]) => Promise<CommandResult>,
+  dataDir: string,
+): Promise<void> {
+  const { stdout } = await control(
+    "ps",
+    "--all",
+    "--quiet",
+    "--filter",
+    `label=${LABEL}=${dataDir}`,
+  );
+  const ids = stdout.split(/\s+/).filter((id) => id !== "");
+  if (ids.length > 0) await control("rm", "--force", ...ids);
+}
+
+async function writeNatsConfig(dataDir: string, extra: string): Promise<void> {
+  const file = join(dataDir, CONFIG_FILE);
+  await rm(file, { force: true });
+  const config = natsServerConfig({
+    host: "0.0.0.0",
+    port: NATS_PORT,
+    monitorPort: NATS_MONITOR_PORT,
+    storeDir: "/data/jetstream",
+    extra,
+  });
+  await writeFile(file, config, { mode: 0o600 });
+}
+
+async function containerReady(target: {
+  kind: ServerKindName;
+  container: string;
+  control: (...args: string[]) => Promise<CommandResult>;
+  signal: AbortSignal;
+}): Promise<ServerAddress> {
+  const { kind, container, control, signal } = target;
+  const publishedPort = async (inside: number): Promise<number> => {
+    const { stdout } = await control("port", container, `${inside}/tcp`);
+    return Number(/:(\d+)\s*$/m.exec(stdout)?.[1] ?? 0);
+  };
+  const inside = kind === "nats" ? NATS_PORT : REDIS_PORT;
+  for (;;) {
+    const port = await publishedPort(inside);
+    // The engine accepts connections before the server inside does, and closes them: ask until it answers.
+    const probe = kind === "nats" ? probeNats : probeRedis;
+    const answer = port === 0 ? null : await probe({ host: HOST, port, signal }).catch(() => null);
+    if (answer !== null) {
+      const address = {
+        url: `${kind}://${HOST}:${port}`,
+        host: HOST,
+        port,
+        version: answer.version,
+      };
+      return kind === "nats"
+        ? { ...address, monitorUrl: `http://${HOST}:${await publishedPort(NATS_MONITOR_PORT)}` }
+        : address;
+    }
+    await delay(POLL_MS, undefined, { signal });
+  }
+}

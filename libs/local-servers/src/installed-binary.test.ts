@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { cacheDir, findInstalledBinary } from "./installed-binary.ts";
+import type { RunCommand } from "./run-command.ts";
+import { SERVER_KINDS } from "./server-kinds.ts";
+import { testDirectory } from "./test-servers.ts";
+
+/** Executables that answer `--version` with the given text; `run` never starts them. */
+async function programs(
+  answers: Record<string, string>,
+): Promise<{ root: string; run: RunCommand }> {
+  const root = await testDirectory();
+  for (const path of Object.keys(answers)) {
+    await mkdir(join(root, path, ".."), { recursive: true });
+    await writeFile(join(root, path), "", { mode: 0o755 });
+  }
+  const run: RunCommand = async (command, args) => {
+    assert.deepEqual(args, ["--version"]);
+    const answer = answers[command.slice(root.length + 1)];
+    return answer === undefined
+      ? { code: null, stdout: "", stderr: `spawn ${command} ENOENT` }
+      : { code: 0, stdout: answer, stderr: "" };
+  };
+  return { root, run };
+}
+
+test("takes the first program that is recent enough: cache, then PATH, then system directories", async () => {
+  const { root, run } = await programs({
+    "path/nats-server": "nats-server: v2.15.1",
+    "sbin/nats-server": "nats-server: v2.16.0",
+  });
+  const search = { kind: SERVER_KINDS.nats, run, systemDirs: [join(root, "sbin")] };
+  const env = { HOME: root, PATH: join(root, "path") };
+  assert.deepEqual(await findInstalledBinary({ ...search, env }), {
+    binary: join(root, "path/nats-server"),
+    version: "2.15.1",
+    source: "PATH",
+  });
+  assert.deepEqual(await findInstalledBinary({ ...search, env: { HOME: root } }), {
+    binary: join(root, "sbin/nats-server"),
+    version: "2.16.0",
+    source: "system directory",
+  });
+});
+
+test("prefers the user's cache to PATH", async () => {
+  const { root, run } = await programs({
+    "cache/switchyard/bin/nats-server": "nats-server: v2.14.0",
+    "path/nats-server": "nats-server: v2.15.1",
+  });
+  const env = { XDG_CACHE_HOME: join(root, "cache"), PATH: join(root, "path") };
+  const found = await findInstalledBinary({ kind: SERVER_KINDS.nats, env, run, systemDirs: [] });
+  assert.deepEqual(found, {
+    binary: join(root, "cache/switchyard/bin/nats-server"),
+    version: "2.14.0",
+    source: "user cache",
+  });
+});
+
+test("names every program that is too old, with its version and the one that is needed", async () => {
+  const { root, run } = await programs({
+    "a/nats-server": "nats-server: v2.9.10",
+    "b/nats-server": "nats-server: v2.13.9",
+  });
+  const found = await findInstalledBinary({
+    kind: SERVER_KINDS.nats,
+    env: { HOME: root, PATH: join(root, "a") },
+    run,
+    systemDirs: [join(root, "b")],
+  });
+  assert.deepEqual(found, {
+    reason: `${root}/a/nats-server is 2.9.10, 2.14 or newer is needed; ${root}/b/nats-server is 2.13.9, 2.14 or newer is needed`,
+  });
+});
+
+test("takes a Valkey from 7.2 on where Redis is missing or too old", async () => {
+  const { root, run } = await programs({
+    "bin/redis-server": "Redis server v=6.2.14 sha=0",
+    "bin/valkey-server": "Valkey server v=7.2.5 sha=0",
+  });
+  const env = { HOME: root, PATH: join(root, "bin") };
+  const found = await findInstalledBinary({ kind: SERVER_KINDS.redis, env, run, systemDirs: [] });
+  assert.deepEqual(found, {
+    binary: join(root, "bin/valkey-server"),
+    version: "7.2.5",
+    source: "PATH",
+  });
+});
+
+test("a program that is really Valkey is held to Valkey's minimum, whatever its file is called", async () => {
+  const { root, run } = await programs({ "bin/redis-server": "Valkey server v=7.1.0 sha=0" });
+  const found = await findInstalledBinary({
+    kind: SERVER_KINDS.redis,
+    env: { HOME: root, PATH: join(root, "bin") },
+    run,
+    systemDirs: [],
+  });
+  assert.deepEqual(found, { reason: `${root}/bin/redis-server is 7.1.0, 7.2 or newer is needed` });
+});
+
+test("a program named by its variable is used or refused, never replaced by another", async () => {
+  const { root, run } = await programs({
+    "old/nats-server": "nats-server: v2.10.27",
+    "path/nats-server": "nats-server: v2.15.1",
+  });
+  const search = (binary: string) =>
+    findInstalledBinary({
+      kind: SERVER_KINDS.nats,
+      env: { HOME: root, PATH: join(root, "path"), YARD_NATS_SERVER_BIN: binary },
+      run,
+      systemDirs: [],
+    });
+  assert.deepEqual(await search(join(root, "path/nats-server")), {
+    binary: join(root, "path/nats-server"),
+    version: "2.15.1",
+    source: "YARD_NATS_SERVER_BIN",
+  });
+  await assert.rejects(
+    search(join(root, "old/nats-server")),
+    /YARD_NATS_SERVER_BIN: .*is 2\.10\.27, 2\.14 or newer is needed/,
+  );
+  await assert.rejects(search(join(root, "none")), /YARD_NATS_SERVER_BIN: .*ENOENT/);
+});
+
+test("ignores relative entries of PATH and a relative XDG_CACHE_HOME", async () => {
+  const { root, run } = await programs({});
+  const env = { HOME: root, XDG_CACHE_HOME: "cache", PATH: ".:bin:" };
+  assert.equal(cacheDir(env), join(root, ".cache/switchyard"));
+  const found = await findInstalledBinary({ kind: SERVER_KINDS.redis, env, run, systemDirs: [] });
+  assert.deepEqual(found, {
+    reason: `no redis-server or valkey-server on PATH, in the system directories or in ${root}/.cache/switchyard`,
+  });
+});

@@ -1,0 +1,130 @@
+import { access, constants } from "node:fs/promises";
+import { homedir } from "node:os";
+import { delimiter, isAbsolute, join } from "node:path";
+
+import type { RunCommand } from "./run-command.ts";
+import { programOf, isRecentEnough, type ServerKind } from "./server-kinds.ts";
+import { versionIn } from "./version.ts";
+
+export interface FoundBinary {
+  binary: string;
+  version: string;
+  /** Where it comes from, for a person: `YARD_NATS_SERVER_BIN`, `PATH`, … */
+  source: string;
+}
+
+/** Places where package managers put servers and which a login shell's PATH may lack. */
+export const SYSTEM_DIRS = [
+  "/usr/sbin",
+  "/usr/local/sbin",
+  "/usr/bin",
+  "/usr/local/bin",
+  "/opt/homebrew/bin",
+  "/snap/bin",
+] as const;
+
+const VERSION_TIMEOUT_MS = 5_000;
+
+/** `${XDG_CACHE_HOME:-~/.cache}/switchyard` */
+export function cacheDir(env: NodeJS.ProcessEnv): string {
+  const base = env["XDG_CACHE_HOME"];
+  // The XDG specification: a relative path is to be ignored.
+  return join(
+    base !== undefined && isAbsolute(base) ? base : join(env["HOME"] ?? homedir(), ".cache"),
+    "switchyard",
+  );
+}
+
+/**
+ * The first installed server program that is recent enough, or why there is none; every one passed over is named.
+ * Rejects when the variable that names a program (`YARD_…_SERVER_BIN`) is set but does not name a usable one.
+ */
+export async function findInstalledBinary(options: {
+  kind: ServerKind;
+  env: NodeJS.ProcessEnv;
+  run: RunCommand;
+  systemDirs?: readonly string[];
+}): Promise<FoundBinary | { reason: string }> {
+  const { kind, env, run, systemDirs = SYSTEM_DIRS } = options;
+  const chosen = env[kind.binaryVariable];
+  if (chosen !== undefined && chosen !== "") {
+    const verdict = await examineBinary(kind, chosen, run);
+    if ("problem" in verdict)
+      throw new Error(
+        `${kind.name}: ${kind.binaryVariable}: ${verdict.problem}; correct or unset ${kind.binaryVariable}`,
+      );
+    return { binary: chosen, version: verdict.version, source: kind.binaryVariable };
+  }
+  const problems: string[] = [];
+  for (const { binary, source } of await candidates(kind, env, systemDirs)) {
+    const verdict = await examineBinary(kind, binary, run);
+    if ("version" in verdict) return { binary, version: verdict.version, source };
+    problems.push(verdict.problem);
+  }
+  const programs = kind.programs.map(({ program }) => program).join(" or ");
+  return {
+    reason:
+      problems.length === 0
+        ? `no ${programs} on PATH, in the system directories or in ${cacheDir(env)}`
+        : problems.join("; "),
+  };
+}
+
+/** Runs `{binary} --version` and judges the answer. */
+export async function examineBinary(
+  kind: ServerKind,
+  binary: string,
+  run: RunCommand,
+): Promise<{ version: string } | { problem: string }> {
+  const { code, stdout, stderr } = await run(binary, ["--version"], {
+    timeoutMs: VERSION_TIMEOUT_MS,
+  });
+  if (code !== 0)
+    return {
+      problem: `${binary} --version fails: ${(stderr || stdout).trim() || `exit code ${code}`}`,
+    };
+  const version = versionIn(stdout);
+  if (version === null)
+    return {
+      problem: `${binary} --version tells no version (${JSON.stringify(stdout.trim().slice(0, 80))})`,
+    };
+  const { minimum } = programOf(kind, stdout);
+  return isRecentEnough(version, minimum)
+    ? { version }
+    : { problem: `${binary} is ${version}, ${shortVersion(minimum)} or newer is needed` };
+}
+
+async function candidates(
+  kind: ServerKind,
+  env: NodeJS.ProcessEnv,
+  systemDirs: readonly string[],
+): Promise<{ binary: string; source: string }[]> {
+  const path = (env["PATH"] ?? "").split(delimiter).filter(isAbsolute);
+  const places = [
+    { dir: join(cacheDir(env), "bin"), source: "user cache" },
+    ...path.map((dir) => ({ dir, source: "PATH" })),
+    ...systemDirs.map((dir) => ({ dir, source: "system directory" })),
+  ];
+  const seen = new Set<string>();
+  const found: { binary: string; source: string }[] = [];
+  for (const { program } of kind.programs) {
+    for (const { dir, source } of places) {
+      const binary = join(dir, program);
+      if (seen.has(binary) || !(await isExecutable(binary))) continue;
+      seen.add(binary);
+      found.push({ binary, source });
+    }
+  }
+  return found;
+}
+
+async function isExecutable(file: string): Promise<boolean> {
+  return access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+function shortVersion(version: string): string {
+  return version.replace(/\.0$/, "");
+}

@@ -1,0 +1,23 @@
+/** The configuration of a local nats-server. A port of -1 means any free one; paths are those the server sees. */
+export function natsServerConfig(options: {
+  host: string;
+  port: number;
+  monitorPort: number;
+  storeDir: string;
+  /** Where the server writes which ports it took. */
+  portsDir?: string;
+  /** More configuration text, put last. */
+  extra: string;
+}): string {
+  const { host, port, monitorPort, storeDir, portsDir, extra } = options;
+  return `server_name: "yard-local"
+listen: "${host}:${port}"
+http: "${host}:${monitorPort}"
+${portsDir === undefined ? "" : `ports_file_dir: ${JSON.stringify(portsDir)}\n`}max_payload: 1MB
+jetstream {
+  store_dir: ${JSON.stringify(storeDir)}
+  sync_interval: always
+}
+${extra}
+`;
+}

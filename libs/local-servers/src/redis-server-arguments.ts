@@ -1,0 +1,23 @@
+/** The command line of a local Redis or Valkey: append-only file on, no snapshots, a full memory refuses writes. */
+export function redisServerArguments(options: {
+  bind: string;
+  port: number;
+  /** As the server sees it. */
+  dir: string;
+  appendfsync: "always" | "everysec";
+  /** Off only where the server must accept clients from outside its own network namespace: in a container. */
+  protectedMode: boolean;
+}): string[] {
+  const settings: Record<string, string> = {
+    bind: options.bind,
+    port: String(options.port),
+    "protected-mode": options.protectedMode ? "yes" : "no",
+    dir: options.dir,
+    appendonly: "yes",
+    appendfsync: options.appendfsync,
+    "maxmemory-policy": "noeviction",
+    save: "",
+    daemonize: "no",
+  };
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+}

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { test } from "node:test";
+
+import { probeRedis } from "./probe.ts";
+import { ServerStartError, type RunningServer } from "./server-process.ts";
+import { testDirectory, testRedis } from "./test-servers.ts";
+
+/** Sends one inline command and returns the raw answer, which must end with `last`. */
+async function ask(server: RunningServer, command: string, last = "\r\n"): Promise<string> {
+  const socket = connect(server.port, server.host).setEncoding("utf8");
+  socket.write(`${command}\r\n`);
+  let heard = "";
+  while (!heard.endsWith(last)) heard += String((await once(socket, "data"))[0]);
+  socket.destroy();
+  return heard;
+}
+
+test("starts with the append-only file on, no eviction and loopback alone", async () => {
+  const redis = await testRedis({ appendfsync: "always" });
+  assert.equal(redis.url, `redis://127.0.0.1:${redis.port}`);
+  assert.match(redis.version, /^\d+\.\d+/);
+  for (const [name, value] of [
+    ["appendonly", "yes"],
+    ["appendfsync", "always"],
+    ["maxmemory-policy", "noeviction"],
+    ["bind", "127.0.0.1"],
+    ["protected-mode", "yes"],
+    ["save", ""],
+  ] as const) {
+    const answer = await ask(redis, `CONFIG GET ${name}`, `\r\n${value}\r\n`);
+    assert.match(answer, new RegExp(`${name}\r\n`));
+  }
+});
+
+test("keeps every acknowledged write through a kill with appendfsync always", async () => {
+  const dataDir = await testDirectory();
+  const first = await testRedis({ dataDir, appendfsync: "always" });
+  assert.equal(await ask(first, "SET kept yes"), "+OK\r\n");
+  first.kill("SIGKILL");
+  await first.exited;
+  const second = await testRedis({ dataDir, port: first.port });
+  assert.equal(second.port, first.port);
+  assert.equal(await ask(second, "GET kept", "yes\r\n"), "$3\r\nyes\r\n");
+});
+
+test("does not take another Redis on its port for its own", async () => {
+  const first = await testRedis();
+  await assert.rejects(testRedis({ port: first.port }), (error: unknown) => {
+    assert.ok(error instanceof ServerStartError);
+    assert.match(error.output, /address already in use/i);
+    return true;
+  });
+});
+
+test("servers started at once take different ports", async () => {
+  const servers = await Promise.all([testRedis(), testRedis(), testRedis()]);
+  assert.equal(new Set(servers.map(({ port }) => port)).size, 3);
+});
+
+test("the probe tells a wrong password, a missing one and a right one apart", async () => {
+  const redis = await testRedis();
+  assert.equal(await ask(redis, "CONFIG SET requirepass secret"), "+OK\r\n");
+  const probe = (password?: string) =>
+    probeRedis({
+      host: redis.host,
+      port: redis.port,
+      signal: AbortSignal.timeout(5_000),
+      ...(password === undefined ? {} : { password }),
+    });
+  await assert.rejects(probe(), /NOAUTH/);
+  await assert.rejects(probe("guess"), /refuses the password/);
+  assert.equal((await probe("secret")).processId, redis.pid);
+});

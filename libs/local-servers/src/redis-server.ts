@@ -1,0 +1,100 @@
+import { createServer } from "node:net";
+import { resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { probeRedis } from "./probe.ts";
+import { redisServerArguments } from "./redis-server-arguments.ts";
+import {
+  ServerStartError,
+  startServerProcess,
+  type RunningServer,
+  type ServerAddress,
+} from "./server-process.ts";
+
+export interface RedisServerOptions {
+  /** `redis-server` or `valkey-server`. */
+  binary: string;
+  /** Append-only files and log; kept when the server stops. */
+  dataDir: string;
+  /** Default 0: any free port. */
+  port?: number;
+  /** Default `always`: an acknowledged write survives a crash. */
+  appendfsync?: "always" | "everysec";
+  onExit?: (code: number | null, signal: NodeJS.Signals | null) => void;
+  /** Default `{dataDir}/redis-server.log`. */
+  logFile?: string;
+  /** Notices for the person at the terminal, such as a left-over server that was stopped. */
+  log?: (line: string) => void;
+}
+
+const HOST = "127.0.0.1";
+const POLL_MS = 10;
+const FREE_PORT_ATTEMPTS = 5;
+
+/** Starts Redis or Valkey with its append-only file on loopback and waits until it has loaded its data. Rejects with `ServerStartError`. */
+export async function startRedisServer(options: RedisServerOptions): Promise<RunningServer> {
+  if (options.port !== undefined && options.port !== 0) return startOnPort(options, options.port);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startOnPort(options, await freePort());
+    } catch (error) {
+      // Between finding a free port and Redis binding it, somebody else may take it.
+      if (
+        !(error instanceof ServerStartError) ||
+        !/address already in use/i.test(error.output) ||
+        attempt === FREE_PORT_ATTEMPTS
+      )
+        throw error;
+    }
+  }
+}
+
+async function startOnPort(options: RedisServerOptions, port: number): Promise<RunningServer> {
+  const dataDir = resolve(options.dataDir);
+  return startServerProcess({
+    name: "redis-server",
+    binary: options.binary,
+    args: redisServerArguments({
+      bind: HOST,
+      port,
+      dir: dataDir,
+      appendfsync: options.appendfsync ?? "always",
+      protectedMode: true,
+    }),
+    dataDir,
+    logFile: options.logFile,
+    onExit: options.onExit,
+    log: options.log,
+    ready: (pid, signal) => redisReady({ pid, port, signal }),
+  });
+}
+
+async function redisReady({
+  pid,
+  port,
+  signal,
+}: {
+  pid: number;
+  port: number;
+  signal: AbortSignal;
+}): Promise<ServerAddress> {
+  for (;;) {
+    const answer = await probeRedis({ host: HOST, port, signal }).catch(() => null);
+    // On a port that another Redis holds, that one answers while ours is about to give up.
+    if (answer?.processId === pid)
+      return { url: `redis://${HOST}:${port}`, host: HOST, port, version: answer.version };
+    await delay(POLL_MS, undefined, { signal });
+  }
+}
+
+async function freePort(): Promise<number> {
+  const listener = createServer();
+  return new Promise((done, fail) => {
+    listener.once("error", fail);
+    listener.listen(0, HOST, () => {
+      const address = listener.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      listener.close(() => done(port));
+    });
+  });
+}

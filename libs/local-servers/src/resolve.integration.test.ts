@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { access, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+
+import { startNatsServer } from "./nats-server.ts";
+import { startRedisServer } from "./redis-server.ts";
+import { resolveServer, type ResolvedServer } from "./resolve.ts";
+import { runCommand, type RunCommand } from "./run-command.ts";
+import { testDirectory, testNats, testRedis } from "./test-servers.ts";
+
+const DPKG_STATUS = "/var/lib/dpkg/status";
+
+test("uses the configured servers, wherever they are, when they answer", async () => {
+  const [nats, redis] = await Promise.all([testNats(), testRedis()]);
+  const env = { YARD_NATS_URL: nats.url, YARD_REDIS_URL: `${redis.url}/3` };
+  assert.deepEqual(await resolveServer({ kind: "nats", env, log: () => {} }), {
+    how: "url",
+    url: nats.url,
+    version: nats.version,
+  });
+  assert.deepEqual(await resolveServer({ kind: "redis", env, log: () => {} }), {
+    how: "url",
+    url: `${redis.url}/3`,
+    version: redis.version,
+  });
+});
+
+test("of several configured NATS servers one that answers is enough", async () => {
+  const nats = await testNats();
+  const url = `nats://127.0.0.1:1,${nats.url}`;
+  const found = await resolveServer({ kind: "nats", env: { YARD_NATS_URL: url }, log: () => {} });
+  assert.deepEqual(found, { how: "url", url, version: nats.version });
+});
+
+test("a configured server that is down is an error, even where a program is installed", async () => {
+  const env = { ...process.env, YARD_REDIS_URL: "redis://:secret@127.0.0.1:1" };
+  await assert.rejects(resolveServer({ kind: "redis", env, log: () => {} }), (error: unknown) => {
+    assert.ok(error instanceof Error);
+    assert.match(
+      error.message,
+      /YARD_REDIS_URL is set, but redis:\/\/127\.0\.0\.1:1: connect ECONNREFUSED/,
+    );
+    assert.match(error.message, /Start that server or unset YARD_REDIS_URL/);
+    assert.doesNotMatch(error.message, /secret/);
+    return true;
+  });
+});
+
+test("a configured server of the other kind, or too old, is told for what it is", async (t) => {
+  const redis = await testRedis();
+  const nats = await testNats();
+  const reject = (kind: "nats" | "redis", env: Record<string, string>, message: RegExp) =>
+    assert.rejects(resolveServer({ kind, env, log: () => {} }), message);
+  await reject(
+    "redis",
+    { YARD_REDIS_URL: `redis://127.0.0.1:${nats.port}` },
+    /it is not a Redis server/,
+  );
+  const old = await natsThatSays(t, { version: "2.9.10", jetstream: true });
+  await reject("nats", { YARD_NATS_URL: old }, /it is nats 2\.9\.10, 2\.14\.0 or newer is needed/);
+  const plain = await natsThatSays(t, { version: "2.15.1", jetstream: false });
+  await reject("nats", { YARD_NATS_URL: plain }, /JetStream is off/);
+  // Redis waits for the client to speak first, so only the time limit can tell.
+  await reject(
+    "nats",
+    { YARD_NATS_URL: `nats://127.0.0.1:${redis.port}` },
+    /it did not answer in time/,
+  );
+});
+
+test("nats-server out of the distribution's packages runs, and the next search finds it in the cache", async (t) => {
+  const machine = await bareMachine(t);
+  if (machine === null) return;
+  const found = await fromPackages(t, () =>
+    resolveServer({ ...machine, kind: "nats", steps: ["binary", "packages"] }),
+  );
+  if (found === null) return;
+  const server = await startNatsServer({ binary: found.binary, dataDir: await testDirectory() });
+  t.after(() => server.stop());
+  assert.equal(server.version, found.version);
+  const again = await resolveServer({ ...machine, kind: "nats", steps: ["binary"] });
+  assert.deepEqual(again, { ...found, source: "user cache" });
+});
+
+test("redis-server out of the distribution's packages brings the libraries that the system lacks", async (t) => {
+  const machine = await bareMachine(t);
+  if (machine === null) return;
+  const run = await withoutRedisLibraries(machine.directory);
+  const found = await fromPackages(t, () =>
+    resolveServer({ ...machine, run, kind: "redis", steps: ["packages"] }),
+  );
+  if (found === null) return;
+  const server = await startRedisServer({ binary: found.binary, dataDir: await testDirectory() });
+  t.after(() => server.stop());
+  assert.equal(server.version, found.version);
+  const maps = await readFile(`/proc/${server.pid}/maps`, "utf8");
+  assert.match(maps, new RegExp(`${machine.directory}/.*liblzf`));
+});
+
+/** The INFO line of a server that this machine does not have. */
+async function natsThatSays(t: TestContext, info: object): Promise<string> {
+  const listener = createServer(
+    (socket) => void socket.end(`INFO ${JSON.stringify({ auth_required: true, ...info })}\r\n`),
+  );
+  await new Promise<void>((listening) => void listener.listen(0, "127.0.0.1", listening));
+  t.after(() => listener.close());
+  const address = listener.address();
+  assert.ok(typeof address === "object" && address !== null);
+  return `nats://127.0.0.1:${address.port}`;
+}
+
+/** Options of a machine with apt, an empty cache and no servers; `null` (and skipped) where apt is missing. */
+async function bareMachine(t: TestContext) {
+  if ((await runCommand("apt-get", ["--version"], { timeoutMs: 5_000 })).code !== 0) {
+    t.skip("apt-get does not run on this machine");
+    return null;
+  }
+  const directory = await testDirectory();
+  return {
+    directory,
+    env: { XDG_CACHE_HOME: directory, HOME: directory, PATH: "" },
+    log: () => {},
+    systemDirs: [],
+  };
+}
+
+type FoundProgram = Extract<ResolvedServer, { how: "binary" }>;
+
+/** Skips where the machine has no mirror to fetch from; any other failure is a failure. */
+async function fromPackages(
+  t: TestContext,
+  resolve: () => Promise<ResolvedServer>,
+): Promise<FoundProgram | null> {
+  try {
+    const found = await resolve();
+    assert.ok(found.how === "binary");
+    return found;
+  } catch (error) {
+    if (
+      !/Could not (resolve|connect)|Temporary failure|no Debian mirror|or newer is needed/.test(
+        String(error),
+      )
+    )
+      throw error;
+    t.skip(`no packages to be had here: ${String(error)}`);
+    return null;
+  }
+}
+
+/** Makes apt believe that Redis and two of its libraries are not installed. */
+async function withoutRedisLibraries(directory: string): Promise<RunCommand> {
+  await access(DPKG_STATUS);
+  const removed = ["redis-server", "redis-tools", "liblzf1", "libjemalloc2"];
+  const stanzas = (await readFile(DPKG_STATUS, "utf8")).split("\n\n");
+  const status = join(directory, "status");
+  await writeFile(
+    status,
+    stanzas
+      .filter((stanza) => !removed.some((name) => stanza.startsWith(`Package: ${name}\n`)))
+      .join("\n\n"),
+  );
+  return (command, args, options) =>
+    runCommand(
+      command,
+      command.startsWith("apt-") ? [...args, "-o", `Dir::State::status=${status}`] : args,
+      options,
+    );
+}

@@ -1,0 +1,78 @@
+import { compareVersions } from "./version.ts";
+
+export type ServerKindName = "nats" | "redis";
+
+export interface ServerKind {
+  name: ServerKindName;
+  /** Programs that can serve, in order of preference, with the oldest version that is enough. */
+  programs: readonly { program: string; minimum: string }[];
+  urlVariable: string;
+  binaryVariable: string;
+  imageVariable: string;
+  image: string;
+  /** Port of a URL that names none. */
+  defaultPort: number;
+  brewFormula: string;
+  /** Debian packages: the first holds the program, the others are what of the same source it cannot run without. */
+  aptPackages: readonly string[];
+  /** On Debian, take the package of sid: stable's is too old, and this program needs nothing but libc. */
+  aptFromSid: boolean;
+  /** Commands and pages for a person, one a line. */
+  instructions: readonly string[];
+}
+
+export const SERVER_KINDS: Readonly<Record<ServerKindName, ServerKind>> = {
+  nats: {
+    name: "nats",
+    programs: [{ program: "nats-server", minimum: "2.14.0" }],
+    urlVariable: "YARD_NATS_URL",
+    binaryVariable: "YARD_NATS_SERVER_BIN",
+    imageVariable: "YARD_NATS_IMAGE",
+    image: "nats:2.15-alpine",
+    defaultPort: 4222,
+    brewFormula: "nats-server",
+    aptPackages: ["nats-server"],
+    aptFromSid: true,
+    instructions: [
+      "macOS:    brew install nats-server",
+      "Debian:   version 12 and 13 have an older nats-server; take the .deb of https://github.com/nats-io/nats-server/releases",
+      "Docker:   docker pull nats:2.15-alpine",
+      "others:   https://docs.nats.io/running-a-nats-service/introduction/installation, then set YARD_NATS_SERVER_BIN",
+    ],
+  },
+  redis: {
+    name: "redis",
+    programs: [
+      { program: "redis-server", minimum: "7.0.0" },
+      { program: "valkey-server", minimum: "7.2.0" },
+    ],
+    urlVariable: "YARD_REDIS_URL",
+    binaryVariable: "YARD_REDIS_SERVER_BIN",
+    imageVariable: "YARD_REDIS_IMAGE",
+    image: "redis:7-alpine",
+    defaultPort: 6379,
+    brewFormula: "redis",
+    aptPackages: ["redis-server", "redis-tools"],
+    aptFromSid: false,
+    instructions: [
+      "macOS:    brew install redis",
+      "Debian:   sudo apt-get install --no-install-recommends redis-server",
+      "Docker:   docker pull redis:7-alpine",
+      "others:   https://redis.io/docs/latest/operate/oss_and_stack/install/, then set YARD_REDIS_SERVER_BIN",
+    ],
+  },
+};
+
+/** The program of `kind` that a file or version text belongs to; the first one when it cannot be told. */
+export function programOf(kind: ServerKind, text: string): { program: string; minimum: string } {
+  const product = kind.programs.find(({ program }) =>
+    text.toLowerCase().includes(program.split("-")[0] ?? program),
+  );
+  const first = kind.programs[0];
+  if (first === undefined) throw new Error(`server kind ${kind.name} names no program`);
+  return product ?? first;
+}
+
+export function isRecentEnough(version: string, minimum: string): boolean {
+  return compareVersions(version, minimum) >= 0;
+}

@@ -1,0 +1,145 @@
+import { hostname } from "node:os";
+import { z } from "zod";
+import { redactText } from "./redact.ts";
+import { StartError } from "./start-error.ts";
+
+/** One variable that is missing or breaks its rule. `value` is null when it is absent or must not be shown. */
+export interface EnvProblem {
+  readonly name: string;
+  readonly rule: string;
+  readonly value: string | null;
+}
+
+/** The environment does not fit the schema; `problems` names every variable that is wrong, not just the first. */
+export class EnvError extends StartError {
+  override readonly name = "EnvError";
+  readonly problems: readonly EnvProblem[];
+
+  constructor(problems: readonly EnvProblem[]) {
+    super(`invalid environment: ${problems.map(describe).join("; ")}`, {
+      hint: "correct these environment variables and start again",
+    });
+    this.problems = problems;
+  }
+}
+
+/** A whole number between two bounds, both included. */
+export function envInteger(min: number, max: number) {
+  return z
+    .string()
+    .regex(/^-?\d{1,15}$/, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
+}
+
+/** `1`, `true` or `0`, `false`. */
+export function envFlag() {
+  return z
+    .enum(["0", "1", "false", "true"], { error: "must be 1, true, 0 or false" })
+    .transform((value) => value === "1" || value === "true");
+}
+
+/** The variables of every process. Durations are milliseconds. */
+export const processEnv = {
+  YARD_LOG_LEVEL: z
+    .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"], {
+      error: "must be trace, debug, info, warn, error, fatal or silent",
+    })
+    .default("info"),
+  YARD_HEALTH_HOST: z.string().default("127.0.0.1"),
+  /** 0 is any free port; the line "service ready" has the address. */
+  YARD_HEALTH_PORT: envInteger(0, 65_535).default(0),
+  /** Tells replicas apart in logs and leases. */
+  YARD_INSTANCE: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,128}$/, "must be 1-128 characters of A-Z a-z 0-9 . _ -")
+    .default(() => `${hostname()}-${process.pid}`),
+  /** How long the first connection to NATS, and the one to Redis, may take. */
+  YARD_CONNECT_MS: envInteger(1, 3_600_000).default(10_000),
+  /** How long a stopping process may take to finish what it began. */
+  YARD_DRAIN_MS: envInteger(0, 3_600_000).default(25_000),
+  /** Stop when stdin ends: set by a parent that holds the other end of the pipe. */
+  YARD_EXIT_WITH_PARENT: envFlag().default(false),
+};
+
+/** The variables of a process that connects to NATS. */
+export const natsEnv = {
+  /** One server, or several separated by commas. */
+  YARD_NATS_URL: z
+    .string()
+    .refine(
+      (value) => value.split(",").every(isUrlOf(["nats:", "tls:"])),
+      "must be one or more URLs like nats://127.0.0.1:4222, separated by commas",
+    ),
+  /** File with the NKey seed, read again at each connect so that keys can be rotated. */
+  YARD_NATS_NKEY_FILE: z.string().optional(),
+};
+
+/** The variables of a process that connects to Redis. */
+export const redisEnv = {
+  /** The path is the number of the database. */
+  YARD_REDIS_URL: z
+    .string()
+    .refine(isRedisUrl, "must be a URL like redis://127.0.0.1:6379 or rediss://user@host:6379/0"),
+  /** File with the password; it takes the place of one in the URL. */
+  YARD_REDIS_PASSWORD_FILE: z.string().optional(),
+};
+
+/**
+ * Reads the variables that a schema names; an empty one counts as unset. Throws an EnvError that
+ * lists every missing or bad variable with its rule. Values of variables whose name says that they
+ * are secret are never part of the message.
+ */
+export function readEnv<S extends z.ZodObject>(schema: S, env: NodeJS.ProcessEnv): z.output<S> {
+  const given: Record<string, string> = {};
+  for (const name of Object.keys(schema.shape)) {
+    const value = env[name];
+    if (value !== undefined && value !== "") given[name] = value;
+  }
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new EnvError(parsed.error.issues.map((issue) => problemOf(issue, given)));
+}
+
+const SECRET_NAME = /KEY|SECRET|TOKEN|PASSWORD|SEED/i;
+const SHOWN_LENGTH = 80;
+
+function problemOf(issue: z.core.$ZodIssue, given: Record<string, string>): EnvProblem {
+  const name = issue.path.length === 0 ? "environment" : issue.path.join(".");
+  const value = given[String(issue.path[0])];
+  if (value === undefined) return { name, rule: ruleOfMissing(issue), value: null };
+  // The path of a secret file is no secret, and without it the mistake cannot be found.
+  if (SECRET_NAME.test(name) && !name.endsWith("_FILE")) {
+    return { name, rule: issue.message.replaceAll(value, "[redacted]"), value: null };
+  }
+  return {
+    name,
+    rule: redactText(issue.message),
+    value: redactText(value).slice(0, SHOWN_LENGTH),
+  };
+}
+
+function ruleOfMissing(issue: z.core.$ZodIssue): string {
+  return issue.code === "custom" ? issue.message : "is required";
+}
+
+function describe(problem: EnvProblem): string {
+  const got = problem.value === null ? "" : ` (got ${JSON.stringify(problem.value)})`;
+  return `${problem.name} ${problem.rule}${got}`;
+}
+
+function isUrlOf(protocols: readonly string[]): (value: string) => boolean {
+  return (value) => {
+    const url = URL.parse(value);
+    return url !== null && url.hostname !== "" && protocols.includes(url.protocol);
+  };
+}
+
+function isRedisUrl(value: string): boolean {
+  if (!isUrlOf(["redis:", "rediss:"])(value)) return false;
+  const url = new URL(value);
+  // A lone percent sign makes the credentials undecodable.
+  return (
+    /^\/?\d{0,5}$/.test(url.pathname) && !/%(?![0-9a-f]{2})/i.test(url.username + url.password)
+  );
+}

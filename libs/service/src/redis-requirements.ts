@@ -1,0 +1,55 @@
+/** What a Redis server must be for the state in it to be safe, read from its `INFO` reply. */
+export interface RedisFacts {
+  readonly version: string;
+  readonly maxmemoryPolicy: string;
+  readonly appendOnly: boolean;
+}
+
+/** A rule that a server breaks, and what to do about it. Only an `error` forbids its use. */
+export interface RedisComplaint {
+  readonly severity: "error" | "warning";
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** Reads the reply of `INFO`: `name:value` lines between `# Section` lines. */
+export function parseRedisInfo(info: string): RedisFacts {
+  const fields = new Map<string, string>();
+  for (const line of info.split(/\r?\n/)) {
+    const colon = line.indexOf(":");
+    if (colon > 0 && !line.startsWith("#")) fields.set(line.slice(0, colon), line.slice(colon + 1));
+  }
+  return {
+    version: fields.get("redis_version") ?? "unknown",
+    maxmemoryPolicy: fields.get("maxmemory_policy") ?? "unknown",
+    appendOnly: fields.get("aof_enabled") === "1",
+  };
+}
+
+/** Compares a server with what Switchyard needs. An empty list is a good server. */
+export function checkRedis(facts: RedisFacts): RedisComplaint[] {
+  const complaints: RedisComplaint[] = [];
+  const major = Number(/^(\d+)\./.exec(facts.version)?.[1] ?? 0);
+  if (major < 7) {
+    complaints.push({
+      severity: "error",
+      message: `Redis is version ${facts.version}; 7.0 or later is needed`,
+      hint: "upgrade Redis, or let YARD_REDIS_URL name a newer server",
+    });
+  }
+  if (facts.maxmemoryPolicy !== "noeviction") {
+    complaints.push({
+      severity: "error",
+      message: `Redis has maxmemory-policy ${facts.maxmemoryPolicy}, so it may delete runs when memory is short`,
+      hint: 'set "maxmemory-policy noeviction" in redis.conf, or run: redis-cli CONFIG SET maxmemory-policy noeviction',
+    });
+  }
+  if (!facts.appendOnly) {
+    complaints.push({
+      severity: "warning",
+      message: "Redis has its append-only file off, so a crash of Redis loses runs",
+      hint: 'set "appendonly yes" in redis.conf',
+    });
+  }
+  return complaints;
+}

@@ -1,0 +1,154 @@
+import { Redis, type RedisOptions } from "ioredis";
+import type { Log } from "./log.ts";
+import { checkRedis, parseRedisInfo } from "./redis-requirements.ts";
+import { EXIT_UNREACHABLE, StartError } from "./start-error.ts";
+
+export type { Redis } from "ioredis";
+
+interface RedisConnectOptions {
+  /** `redis://[user[:password]@]host:port[/db]`, or `rediss://` for TLS. */
+  url: string;
+  /** Takes the place of a password in the URL. */
+  password?: string;
+  /** Name of the connection in `CLIENT LIST`. */
+  name: string;
+  log: Log;
+  /** Whole budget for the first connection, in milliseconds. */
+  connectTimeoutMs?: number;
+}
+
+/**
+ * Connects to Redis and checks that it is fit to hold state. Rejects with a StartError when the
+ * server is unreachable within the budget, refuses the credentials, is older than 7.0, or evicts
+ * keys.
+ *
+ * Afterwards the client reconnects for ever. While the connection is down every command fails at
+ * once, also those already sent: whether they were executed is unknown, so they are never sent again.
+ */
+export async function connectRedis(options: RedisConnectOptions): Promise<Redis> {
+  const redis = new Redis(clientOptions(options));
+  const where = shownUrl(options.url);
+  try {
+    await firstReady(redis, where, options.connectTimeoutMs ?? 10_000);
+    await checkServer(redis, where, options.log);
+  } catch (error) {
+    redis.disconnect();
+    throw error;
+  }
+  logOutages(redis, where, options.log);
+  return redis;
+}
+
+/** The URL without user and password, for logs and messages. */
+function shownUrl(url: string): string {
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname === "/" ? "" : pathname}`;
+}
+
+const COMMAND_TIMEOUT_MS = 5_000;
+const FIRST_RETRY_MS = 50;
+const LAST_RETRY_MS = 2_000;
+
+function clientOptions(options: RedisConnectOptions) {
+  const url = new URL(options.url);
+  const password = options.password ?? decodeURIComponent(url.password);
+  return {
+    host: url.hostname.replaceAll(/^\[|\]$/g, ""), // IPv6
+    port: Number(url.port || "6379"),
+    db: Number(url.pathname.slice(1) || "0"),
+    ...(url.username === "" ? {} : { username: decodeURIComponent(url.username) }),
+    ...(password === "" ? {} : { password }),
+    ...(url.protocol === "rediss:" ? { tls: {} } : {}),
+    connectionName: options.name,
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    retryStrategy: (attempt: number) =>
+      Math.min(FIRST_RETRY_MS * 2 ** Math.min(attempt - 1, 10), LAST_RETRY_MS),
+  } satisfies RedisOptions;
+}
+
+async function firstReady(redis: Redis, where: string, budgetMs: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let lastError: Error | null = null;
+  const onError = (error: Error) => {
+    lastError = error;
+    const refusal = refusalOf(error, where);
+    if (refusal !== null) reject(refusal);
+  };
+  const timer = setTimeout(() => reject(unreachable(where, budgetMs, lastError)), budgetMs);
+  redis.on("error", onError);
+  redis.once("ready", resolve);
+  redis.connect().catch(() => {}); // a failed attempt is reported by "error", and the client tries again
+  try {
+    await promise;
+  } finally {
+    clearTimeout(timer);
+    redis.off("error", onError);
+    redis.off("ready", resolve);
+    redis.on("error", () => {}); // without a listener the client prints to the console
+  }
+}
+
+function refusalOf(error: Error, where: string): StartError | null {
+  if (/^WRONGPASS|invalid password/.test(error.message)) {
+    return new StartError(`Redis at ${where} refused the user or the password`, {
+      hint: "check the user in YARD_REDIS_URL and the content of YARD_REDIS_PASSWORD_FILE",
+      cause: error,
+    });
+  }
+  if (/^NOAUTH|NOAUTH /.test(error.message)) {
+    return new StartError(`Redis at ${where} wants a password`, {
+      hint: "let YARD_REDIS_PASSWORD_FILE name a file with the password",
+      cause: error,
+    });
+  }
+  return null;
+}
+
+function unreachable(where: string, budgetMs: number, lastError: Error | null): StartError {
+  const reason = lastError === null ? "no answer" : lastError.message || lastError.name;
+  return new StartError(`Redis at ${where} is unreachable after ${budgetMs} ms (${reason})`, {
+    hint: "start Redis, or correct YARD_REDIS_URL; on a laptop `yard dev` starts one",
+    exitCode: EXIT_UNREACHABLE,
+    cause: lastError,
+  });
+}
+
+async function checkServer(redis: Redis, where: string, log: Log): Promise<void> {
+  let info: string;
+  try {
+    info = await redis.info();
+  } catch (error) {
+    throw new StartError(`Redis at ${where} did not answer INFO`, {
+      hint: 'let the user run it: add "+info" to its ACL rules',
+      cause: error,
+    });
+  }
+  for (const { severity, message, hint } of checkRedis(parseRedisInfo(info))) {
+    if (severity === "error") throw new StartError(`${message} (${where})`, { hint });
+    log.warn({ redisUrl: where, reason: message, hint }, "redis is not durable");
+  }
+}
+
+/** One line when the connection is lost and one when it is back, however many attempts lie between. */
+function logOutages(redis: Redis, where: string, log: Log): void {
+  let lostAt: number | null = null;
+  let lastError: Error | null = null;
+  redis.on("error", (error: Error) => {
+    lastError = error;
+  });
+  redis.on("reconnecting", () => {
+    if (lostAt !== null) return;
+    lostAt = Date.now();
+    log.warn({ redisUrl: where, err: lastError ?? undefined }, "redis connection lost");
+  });
+  redis.on("ready", () => {
+    if (lostAt === null) return;
+    log.info({ redisUrl: where, outageMs: Date.now() - lostAt }, "redis connection restored");
+    lostAt = null;
+    lastError = null;
+  });
+}

@@ -1,0 +1,305 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { call } from "@switchyard/bus/call";
+import { connectBus } from "@switchyard/bus/connect";
+import { createUserKey } from "@switchyard/bus/keys";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { natsAuthorization } from "@switchyard/contracts/nats-config";
+import { runCommands } from "@switchyard/contracts/streams";
+import { adminUser, client, type BusUser } from "@switchyard/contracts/topology";
+import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { fixtureCall } from "../test/fixture-contract.ts";
+import { observe, startFixture, type ServiceProcess } from "../test/service-process.ts";
+
+const nats = await testNats();
+const redis = await testRedis();
+const env = { YARD_NATS_URL: nats.url, YARD_REDIS_URL: redis.url };
+const bus = await connectBus({ servers: nats.url, user: "caller" });
+await ensureStreams(bus);
+after(() => bus.close());
+
+test("becomes ready, shows its health and metrics, and exits 0 on SIGTERM", async () => {
+  const service = startFixture({ ...env, YARD_INSTANCE: "fixture-1" });
+  const ready = await service.logged("service ready");
+  assert.equal(ready["service"], "fixture");
+  assert.equal(ready["instance"], "fixture-1");
+  assert.deepEqual(await get(service, "/livez"), { status: 200, body: { status: "ok" } });
+  assert.deepEqual(await get(service, "/readyz"), {
+    status: 200,
+    body: { status: "ready", checks: { redis: "ok", bus: "ok", fixture: "ok" } },
+  });
+  const metrics = await (await fetch(`${String(ready["healthUrl"])}/metrics`)).text();
+  assert.match(metrics, /yard_build_info\{version="1\.2\.3",node="[^"]+",service="fixture"\} 1/);
+  assert.match(metrics, /yard_ready\{service="fixture"\} 1/);
+  assert.match(metrics, /process_cpu_seconds_total/);
+  service.child.kill("SIGTERM");
+  assert.deepEqual(await service.exited, { code: 0, signal: null });
+  assert.deepEqual(messages(service), [
+    "service ready",
+    "service stopping",
+    "fixture undone",
+    "service stopped",
+  ]);
+});
+
+test("answers the call in flight at SIGTERM with Redis still open, then exits 0", async () => {
+  const service = startFixture(env);
+  await service.logged("service ready");
+  const reply = call(bus, fixtureCall, { does: "wait-for-stop" });
+  await service.logged("handler entered");
+  service.child.kill("SIGTERM");
+  assert.deepEqual(await reply, { key: "OK" });
+  assert.deepEqual(await service.exited, { code: 0, signal: null });
+});
+
+test("is alive but not ready while it drains, and a second signal ends it with exit 1", async () => {
+  const service = await startHanging({ YARD_DRAIN_MS: "60000" });
+  service.child.kill("SIGINT");
+  await service.logged("service stopping");
+  const readiness = await get(service, "/readyz");
+  assert.equal(readiness.status, 503);
+  assert.equal(readiness.body["status"], "stopping");
+  assert.equal((await get(service, "/livez")).status, 200);
+  service.child.kill("SIGTERM");
+  assert.deepEqual(await service.exited, { code: 1, signal: null });
+  assert.ok(messages(service).includes("second signal, exiting without waiting"));
+});
+
+test("exits 1 at the end of its drain time when a handler never ends", async () => {
+  const service = await startHanging({ YARD_DRAIN_MS: "200" });
+  service.child.kill("SIGTERM");
+  assert.deepEqual(await service.exited, { code: 1, signal: null });
+});
+
+test("reports every bad variable in one fatal line and exits 1", async () => {
+  const service = startFixture({ YARD_NATS_URL: "localhost", YARD_LOG_LEVEL: "loud" });
+  assert.deepEqual(await service.exited, { code: 1, signal: null });
+  assert.equal(service.records.length, 1);
+  const [record] = service.records;
+  assert.equal(record?.["level"], "fatal");
+  assert.equal(record["err"], undefined);
+  const problems = record["problems"] as { name: string }[];
+  assert.deepEqual(
+    problems.map((problem) => problem.name),
+    ["YARD_LOG_LEVEL", "YARD_NATS_URL", "YARD_REDIS_URL"],
+  );
+});
+
+test("exits 6 with the address and a hint when NATS or Redis is unreachable", async () => {
+  const nowhere = `127.0.0.1:${await freePort()}`;
+  for (const [broken, reason] of [
+    [{ YARD_NATS_URL: `nats://${nowhere}` }, /cannot reach NATS at .*127\.0\.0\.1/],
+    [
+      { YARD_REDIS_URL: `redis://u:canary-4711@${nowhere}` },
+      /^Redis at redis:\/\/127\.0\.0\.1:\d+ is unreachable/,
+    ],
+  ] as const) {
+    const service = startFixture({ ...env, ...broken, YARD_CONNECT_MS: "100" });
+    assert.equal((await service.exited).code, 6); // oxlint-disable-line no-await-in-loop
+    const [record] = service.records;
+    assert.match(String(record?.["reason"]), reason);
+    assert.match(String(record?.["hint"]), /yard dev/);
+    assert.equal(record?.["err"], undefined, "no stack for an expected failure");
+    assert.ok(!JSON.stringify(service.records).includes("canary-4711"));
+  }
+});
+
+test("names what is missing on NATS and the command that makes it", async () => {
+  const emptyNats = await testNats();
+  const service = startFixture({ ...env, YARD_NATS_URL: emptyNats.url });
+  assert.equal((await service.exited).code, 1);
+  assert.match(String(service.records[0]?.["reason"]), /YARD_COMMANDS\/agent-runner/);
+  assert.match(String(service.records[0]?.["hint"]), /yard streams ensure/);
+});
+
+test("names the file of a key that it cannot read", async () => {
+  const service = startFixture({ ...env, YARD_NATS_NKEY_FILE: "/nowhere/seed.nk" });
+  assert.equal((await service.exited).code, 1);
+  assert.match(
+    String(service.records[0]?.["reason"]),
+    /YARD_NATS_NKEY_FILE: cannot read \/nowhere\/seed\.nk/,
+  );
+});
+
+test("logs in with the key of its file, and exits 1 when NATS refuses the key", async () => {
+  const [adminKey, fixtureKey, otherKey] = [createUserKey(), createUserKey(), createUserKey()];
+  const fixtureUser: BusUser = {
+    ...client("fixture", "Fixture"),
+    serves: [fixtureCall],
+    consumes: [runCommands],
+  };
+  const guarded = await testNats({
+    authorization: natsAuthorization({
+      users: [
+        { user: adminUser, nkey: adminKey.publicKey },
+        { user: fixtureUser, nkey: fixtureKey.publicKey },
+      ],
+    }),
+  });
+  const admin = await connectBus({
+    servers: guarded.url,
+    user: adminUser.name,
+    nkeySeed: () => adminKey.seed,
+  });
+  await ensureStreams(admin);
+  await admin.close();
+
+  const seedFile = join(await testDirectory(), "seed.nk");
+  const guardedEnv = { ...env, YARD_NATS_URL: guarded.url, YARD_NATS_NKEY_FILE: seedFile };
+  await writeFile(seedFile, `${fixtureKey.seed}\n`);
+  const service = startFixture(guardedEnv);
+  await service.logged("service ready");
+  await stop(service);
+
+  await writeFile(seedFile, otherKey.seed);
+  const refused = startFixture(guardedEnv);
+  assert.equal((await refused.exited).code, 1);
+  assert.match(String(refused.records[0]?.["reason"]), /refused user fixture with its NKey/);
+  assert.ok(!JSON.stringify(refused.records).includes(otherKey.seed));
+});
+
+test("logs a bug in the start with its stack, undoes what was started and exits 1", async () => {
+  const service = startFixture({ ...env, FIXTURE_START: "fault" });
+  assert.equal((await service.exited).code, 1);
+  const failure = await service.logged("service could not start");
+  assert.match((failure["err"] as { stack: string }).stack, /fixture-service\.ts/);
+  assert.ok(messages(service).includes("fixture undone"));
+});
+
+test("says which port is taken when health cannot be served", async () => {
+  const blocker = createServer().listen(0, "127.0.0.1");
+  await once(blocker, "listening");
+  const { port } = blocker.address() as AddressInfo; // what a TCP listener has
+  const service = startFixture({ ...env, YARD_HEALTH_PORT: String(port) });
+  assert.equal((await service.exited).code, 1);
+  blocker.close();
+  assert.match(
+    String(service.records[0]?.["reason"]),
+    new RegExp(`cannot serve health at 127.0.0.1:${port}`),
+  );
+});
+
+test("exits 0 on SIGTERM in the middle of the start", async () => {
+  const service = startFixture({ ...env, FIXTURE_START: "hang" });
+  await service.logged("fixture hangs");
+  service.child.kill("SIGTERM");
+  assert.deepEqual(await service.exited, { code: 0, signal: null });
+  assert.ok(!messages(service).includes("service ready"));
+});
+
+test("logs an error that nobody caught, stops and exits 1", async () => {
+  for (const does of ["throw-later", "reject-later"] as const) {
+    const service = startFixture(env);
+    await service.logged("service ready"); // oxlint-disable-line no-await-in-loop
+    call(bus, fixtureCall, { does }).catch(() => {}); // the answer may or may not make it
+    assert.equal((await service.exited).code, 1); // oxlint-disable-line no-await-in-loop
+    const fatal = await service.logged("uncaught error"); // oxlint-disable-line no-await-in-loop
+    assert.equal(fatal["level"], "fatal");
+    assert.match(JSON.stringify(fatal["err"]), /a bug outside|nobody handles/);
+  }
+});
+
+test("is not ready while a check of the service fails", async () => {
+  const service = startFixture(env);
+  await service.logged("service ready");
+  await call(bus, fixtureCall, { does: "fall-ill" });
+  assert.deepEqual(await get(service, "/readyz"), {
+    status: 503,
+    body: { status: "not_ready", checks: { redis: "ok", bus: "ok", fixture: "failing" } },
+  });
+  await stop(service);
+});
+
+test("stays alive without NATS and Redis, says so, and still stops with exit 0", async () => {
+  const ownNats = await testNats();
+  const ownRedis = await testRedis();
+  const admin = await connectBus({ servers: ownNats.url, user: "admin" });
+  await ensureStreams(admin);
+  await admin.close();
+  const service = startFixture({ YARD_NATS_URL: ownNats.url, YARD_REDIS_URL: ownRedis.url });
+  await service.logged("service ready");
+  ownNats.kill("SIGKILL");
+  ownRedis.kill("SIGKILL");
+  await Promise.all([
+    service.logged("bus connection lost"),
+    service.logged("redis connection lost"),
+  ]);
+  assert.deepEqual(await get(service, "/readyz"), {
+    status: 503,
+    body: { status: "not_ready", checks: { redis: "failing", bus: "failing", fixture: "ok" } },
+  });
+  assert.equal((await get(service, "/livez")).status, 200);
+  service.child.kill("SIGTERM");
+  assert.deepEqual(await service.exited, { code: 0, signal: null });
+});
+
+test("stops when its parent is killed, so that no orphan stays", async () => {
+  const script = fileURLToPath(new URL("../test/fixture-parent.ts", import.meta.url));
+  const parent = observe(spawn(process.execPath, [script], { env, stdio: "pipe" }));
+  await parent.logged("service ready");
+  parent.child.kill("SIGKILL");
+  await parent.exited; // stdout closes when the orphan, which inherited it, has ended too
+  assert.equal((await parent.logged("service stopping"))["reason"], "parent gone");
+  assert.ok(messages(parent).includes("service stopped"));
+});
+
+test("stops in order also when nobody reads its log any more", async () => {
+  const service = startFixture({ ...env, YARD_EXIT_WITH_PARENT: "1" });
+  await service.logged("service ready");
+  const reply = call(bus, fixtureCall, { does: "wait-for-stop" });
+  await service.logged("handler entered");
+  service.child.stdout.destroy();
+  service.child.stdin.end();
+  assert.deepEqual(await reply, { key: "OK" });
+  assert.deepEqual(await service.exited, { code: 0, signal: null });
+});
+
+test("leaves Ctrl-C to the parent that holds its stdin", async () => {
+  const service = startFixture({ ...env, YARD_EXIT_WITH_PARENT: "1" });
+  await service.logged("service ready");
+  service.child.kill("SIGINT");
+  service.child.kill("SIGTERM");
+  assert.deepEqual(await service.exited, { code: 0, signal: null });
+  assert.equal((await service.logged("service stopping"))["reason"], "SIGTERM");
+});
+
+async function startHanging(extra: Record<string, string>): Promise<ServiceProcess> {
+  const service = startFixture({ ...env, ...extra });
+  await service.logged("service ready");
+  call(bus, fixtureCall, { does: "hang" }).catch(() => {}); // it is never answered
+  await service.logged("handler entered");
+  return service;
+}
+
+async function stop(service: ServiceProcess): Promise<void> {
+  service.child.kill("SIGTERM");
+  assert.deepEqual(await service.exited, { code: 0, signal: null });
+}
+
+async function get(
+  service: ServiceProcess,
+  path: string,
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const { healthUrl } = await service.logged("service ready");
+  const response = await fetch(`${String(healthUrl)}${path}`);
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }; // our own JSON
+}
+
+function messages(service: ServiceProcess): unknown[] {
+  return service.records.map((record) => record["msg"]);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo; // what a TCP listener has
+  server.close();
+  await once(server, "close");
+  return port;
+}

@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { test } from "node:test";
+import {
+  RUN_TOKEN_AUDIENCE,
+  RUN_TOKEN_ISSUER,
+  type RunTokenClaims,
+} from "@switchyard/contracts/run-token";
+import fc from "fast-check";
+import { CompactSign, importJWK } from "jose";
+import {
+  createRunTokenKey,
+  createRunTokenSigner,
+  createRunTokenVerifier,
+  RunTokenError,
+  type RunTokenFault,
+} from "./run-token.ts";
+
+const NOW_MS = 1_800_000_000_000;
+const NOW = NOW_MS / 1000;
+const CLAIMS: RunTokenClaims = {
+  iss: RUN_TOKEN_ISSUER,
+  aud: RUN_TOKEN_AUDIENCE,
+  sub: "researcher",
+  run: "01JD3Q4Z9VQ8ABCDEFGHJKMNPQ",
+  requester: "team-a",
+  tools: [["mcp__github__*"], ["read_file"]],
+  iat: NOW,
+  exp: NOW + 600,
+};
+
+const key = await createRunTokenKey();
+const otherKey = await createRunTokenKey();
+const sign = await createRunTokenSigner(key.privateJwk);
+const now = () => NOW_MS;
+const verify = await createRunTokenVerifier(key.publicJwk, { now });
+const token = await sign(CLAIMS);
+
+test("returns the claims that were signed", async () => {
+  assert.deepEqual(await verify(token), CLAIMS);
+});
+
+test("hands out claims that nobody can change for the next user of the token", async () => {
+  const claims = await verify(token);
+  assert.throws(() => claims.tools.push(["*"]), TypeError);
+  assert.throws(() => claims.tools[0]?.push("*"), TypeError);
+  assert.throws(() => Object.assign(claims, { sub: "admin" }), TypeError);
+});
+
+test("refuses a token with any character changed, removed or added", async () => {
+  const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ ";
+  const place = fc.integer({ min: 0, max: token.length - 1 });
+  const character = fc.constantFrom(...alphabet.split(""));
+  await fc.assert(
+    fc.asyncProperty(
+      place,
+      character,
+      fc.constantFrom("change", "remove", "add"),
+      async (at, put, how) => {
+        const before = token.slice(0, at);
+        const rest = token.slice(at + 1);
+        const kept = token.charAt(at);
+        const tampered = {
+          change: before + put + rest,
+          remove: before + rest,
+          add: before + put + kept + rest,
+        }[how];
+        fc.pre(tampered !== token);
+        await assert.rejects(verify(tampered), RunTokenError);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test("refuses every other spelling of the last character, whose spare bits decoders ignore", async () => {
+  for (const last of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") {
+    const other = token.slice(0, -1) + last;
+    if (other !== token) await assert.rejects(verify(other), RunTokenError, last); // oxlint-disable-line no-await-in-loop -- one at a time names the culprit
+  }
+});
+
+test("refuses what is no token at all", async () => {
+  for (const text of ["", ".", "..", "a.b", "a.b.c", "a.b.c.d", "…", "x".repeat(10_000)]) {
+    assert.equal(await reasonOf(text), "malformed", text); // oxlint-disable-line no-await-in-loop
+  }
+  await fc.assert(
+    fc.asyncProperty(fc.string(), async (text) => {
+      await assert.rejects(verify(text), RunTokenError);
+    }),
+  );
+});
+
+test("refuses a token that another key signed", async () => {
+  const signOther = await createRunTokenSigner(otherKey.privateJwk);
+  assert.equal(await reasonOf(await signOther(CLAIMS)), "signature");
+});
+
+test("refuses the algorithm none", async () => {
+  const header = encode({ alg: "none", typ: "yard-run+jwt" });
+  assert.equal(await reasonOf(`${header}.${encode(CLAIMS)}.`), "signature");
+});
+
+test("refuses HS256 with the public key as the secret", async () => {
+  const signed = `${encode({ alg: "HS256", typ: "yard-run+jwt" })}.${encode(CLAIMS)}`;
+  for (const secret of [key.publicJwk, Buffer.from(x(key.publicJwk), "base64url")]) {
+    const mac = createHmac("sha256", secret).update(signed).digest("base64url");
+    assert.equal(await reasonOf(`${signed}.${mac}`), "signature"); // oxlint-disable-line no-await-in-loop
+  }
+});
+
+test("refuses a token of another type, or of none, from the right key", async () => {
+  for (const header of [{ typ: "JWT" }, { typ: "at+jwt" }, {}]) {
+    assert.equal(await reasonOf(await signRaw(CLAIMS, header)), "claims"); // oxlint-disable-line no-await-in-loop
+  }
+});
+
+test("refuses a header with a critical extension it does not know", async () => {
+  const header = encode({ alg: "EdDSA", typ: "yard-run+jwt", crit: ["future"], future: 1 });
+  assert.equal(await reasonOf(`${header}.${encode(CLAIMS)}.AAAA`), "malformed");
+});
+
+test("refuses claims that break the contract, though the signature is good", async () => {
+  const bad = [
+    { ...CLAIMS, iss: "switchyard/broker" },
+    { ...CLAIMS, aud: "somebody-else" },
+    { ...CLAIMS, sub: "../researcher" },
+    { ...CLAIMS, admin: true },
+    { ...CLAIMS, exp: "never" },
+    { ...CLAIMS, tools: null },
+    [],
+    null,
+  ];
+  for (const claims of bad) {
+    assert.equal(await reasonOf(await signRaw(claims, { typ: "yard-run+jwt" })), "claims"); // oxlint-disable-line no-await-in-loop
+  }
+});
+
+test("refuses an expired token also when it knows it already", async () => {
+  let clock = NOW_MS;
+  const verifyLater = await createRunTokenVerifier(key.publicJwk, { now: () => clock });
+  await verifyLater(token);
+  clock = CLAIMS.exp * 1000 - 1;
+  await verifyLater(token);
+  clock = CLAIMS.exp * 1000;
+  await assert.rejects(verifyLater(token), { name: "RunTokenError", reason: "expired" });
+  clock = NOW_MS;
+  await verifyLater(token);
+});
+
+test("refuses a token that is dated further in the future than clocks differ", async () => {
+  assert.equal(await reasonOf(await sign({ ...CLAIMS, iat: NOW + 60 })), "claims");
+  await verify(await sign({ ...CLAIMS, iat: NOW + 4 }));
+});
+
+test("checks a signature once and forgets the token that was used least recently", async () => {
+  const remember = await createRunTokenVerifier(key.publicJwk, { now, cacheSize: 2 });
+  const tokens = await Promise.all(["r1", "r2", "r3"].map((run) => sign({ ...CLAIMS, run })));
+  const [first = "", second = "", third = ""] = tokens;
+  const claims = await remember(first);
+  await remember(second);
+  assert.equal(await remember(first), claims, "the same object: it was remembered");
+  const secondClaims = await remember(second);
+  await remember(third); // pushes the first out
+  assert.equal(await remember(second), secondClaims);
+  assert.notEqual(await remember(first), claims);
+});
+
+test("signs nothing that a verifier would refuse", async () => {
+  await assert.rejects(sign({ ...CLAIMS, sub: "no spaces" }), { reason: "claims" });
+  const tools = Array.from({ length: 16 }, () =>
+    Array.from({ length: 256 }, (_, n) => `mcp__server__tool_${n}`),
+  );
+  await assert.rejects(sign({ ...CLAIMS, tools }), {
+    reason: "claims",
+    message: /8192 are allowed/,
+  });
+});
+
+test("accepts only an Ed25519 key of the right half, and never quotes it", async () => {
+  const withoutD = {
+    name: "TypeError",
+    message: "the run token key is not the JSON Web Key of an Ed25519 private key",
+  };
+  await assert.rejects(createRunTokenSigner(key.publicJwk), withoutD);
+  await assert.rejects(createRunTokenSigner("not json"), withoutD);
+  await assert.rejects(createRunTokenVerifier(key.privateJwk), /an Ed25519 public key$/);
+  await assert.rejects(
+    createRunTokenVerifier('{"kty":"oct","k":"AAAA"}'),
+    /an Ed25519 public key$/,
+  );
+});
+
+test("makes different keys", () => {
+  assert.notEqual(key.privateJwk, otherKey.privateJwk);
+});
+
+async function reasonOf(text: string): Promise<RunTokenFault | "accepted"> {
+  try {
+    await verify(text);
+    return "accepted";
+  } catch (error) {
+    assert.ok(error instanceof RunTokenError);
+    return error.reason;
+  }
+}
+
+/** Signs anything, as a policy service with a bug might. */
+async function signRaw(claims: unknown, header: { typ?: string }): Promise<string> {
+  const privateKey = await importJWK(JSON.parse(key.privateJwk) as object, "EdDSA");
+  return new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
+    .setProtectedHeader({ alg: "EdDSA", ...header })
+    .sign(privateKey);
+}
+
+function encode(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}
+
+function x(jwk: string): string {
+  return (JSON.parse(jwk) as { x: string }).x; // an Ed25519 key has it
+}

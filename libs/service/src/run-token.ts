@@ -1,0 +1,177 @@
+import { hash } from "node:crypto";
+import {
+  isTokenCurrent,
+  RunTokenClaims,
+  type RunTokenClaims as Claims,
+} from "@switchyard/contracts/run-token";
+import { CompactSign, compactVerify, errors, exportJWK, generateKeyPair, importJWK } from "jose";
+import { z } from "zod";
+
+/** Why a run token is refused: it is no token, not ours, too old, or says something it may not. */
+export type RunTokenFault = "malformed" | "signature" | "expired" | "claims";
+
+export class RunTokenError extends Error {
+  override readonly name = "RunTokenError";
+  readonly reason: RunTokenFault;
+
+  constructor(reason: RunTokenFault, message: string, options?: { cause: unknown }) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+/** RFC 8725 §3.11: an explicit type keeps tokens of another kind, signed by the same key, out. */
+const TYPE = "yard-run+jwt";
+const ALGORITHM = "EdDSA";
+/** What the contracts accept as a token. */
+const MAX_LENGTH = 8_192;
+
+/** A new Ed25519 key pair as JSON Web Keys (RFC 8037). The private one belongs to the policy service alone. */
+export async function createRunTokenKey(): Promise<{ privateJwk: string; publicJwk: string }> {
+  const { privateKey, publicKey } = await generateKeyPair(ALGORITHM, {
+    crv: "Ed25519",
+    extractable: true,
+  });
+  return {
+    privateJwk: JSON.stringify(await exportJWK(privateKey)),
+    publicJwk: JSON.stringify(await exportJWK(publicKey)),
+  };
+}
+
+/**
+ * Makes the function that signs claims into a compact JWS. It rejects with a RunTokenError
+ * (`claims`) when the claims break their schema or make a token longer than 8,192 characters.
+ */
+export async function createRunTokenSigner(
+  privateJwk: string,
+): Promise<(claims: Claims) => Promise<string>> {
+  const key = await importKey(PrivateJwk, privateJwk);
+  return async (claims) => {
+    const payload = JSON.stringify(parseClaims(claims));
+    const token = await new CompactSign(new TextEncoder().encode(payload))
+      .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
+      .sign(key);
+    if (token.length <= MAX_LENGTH) return token;
+    throw new RunTokenError(
+      "claims",
+      `the run token has ${token.length} characters and ${MAX_LENGTH} are allowed: use fewer or shorter tool patterns`,
+    );
+  };
+}
+
+/**
+ * Makes the function that checks a token and returns its claims; they are frozen. It rejects with a
+ * RunTokenError. A good token is remembered by its SHA-256, so the signature is checked once; its
+ * times are checked at every use. `now` is in milliseconds.
+ */
+export async function createRunTokenVerifier(
+  publicJwk: string,
+  options: { now?: () => number; cacheSize?: number } = {},
+): Promise<(token: string) => Promise<Claims>> {
+  const { now = Date.now, cacheSize = 10_000 } = options;
+  const key = await importKey(PublicJwk, publicJwk);
+  const known = new Map<string, Claims>(); // in the order of last use
+
+  return async (token) => {
+    if (token.length > MAX_LENGTH) throw malformed(`it has more than ${MAX_LENGTH} characters`);
+    const digest = hash("sha256", token, "base64");
+    const remembered = known.get(digest);
+    known.delete(digest);
+    const claims = remembered ?? (await verify(token, key));
+    checkTimes(claims, now());
+    known.set(digest, claims);
+    const [oldest] = known.keys();
+    if (known.size > cacheSize && oldest !== undefined) known.delete(oldest);
+    return claims;
+  };
+}
+
+type Key = Awaited<ReturnType<typeof importKey>>;
+
+const Coordinate = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
+const PublicJwk = z.strictObject({
+  kty: z.literal("OKP"),
+  crv: z.literal("Ed25519"),
+  x: Coordinate,
+});
+const PrivateJwk = PublicJwk.extend({ d: Coordinate });
+
+async function importKey(schema: typeof PublicJwk | typeof PrivateJwk, jwk: string) {
+  const parsed = schema.safeParse(parseJson(jwk));
+  if (!parsed.success) {
+    const kind = schema === PrivateJwk ? "private" : "public";
+    // No cause: it could quote the key.
+    throw new TypeError(`the run token key is not the JSON Web Key of an Ed25519 ${kind} key`);
+  }
+  return importJWK(parsed.data, ALGORITHM);
+}
+
+async function verify(token: string, key: Key): Promise<Claims> {
+  if (!isCanonical(token)) throw malformed("it is not three base64url parts");
+  let payload: Uint8Array;
+  let type: string | undefined;
+  try {
+    const verified = await compactVerify(token, key, { algorithms: [ALGORITHM] });
+    payload = verified.payload;
+    type = verified.protectedHeader.typ;
+  } catch (error) {
+    throw faultOf(error);
+  }
+  if (type !== TYPE) throw new RunTokenError("claims", `the token's typ is not ${TYPE}`);
+  return freeze(parseClaims(parseJson(new TextDecoder().decode(payload))));
+}
+
+/** base64url of some lengths has spare bits: without this check one token would have many spellings. */
+function isCanonical(token: string): boolean {
+  const parts = token.split(".");
+  return (
+    parts.length === 3 &&
+    parts.every((part) => Buffer.from(part, "base64url").toString("base64url") === part)
+  );
+}
+
+function faultOf(error: unknown): RunTokenError {
+  const isRefused =
+    error instanceof errors.JWSSignatureVerificationFailed ||
+    error instanceof errors.JOSEAlgNotAllowed;
+  if (!isRefused) return malformed("its header cannot be read", error);
+  return new RunTokenError("signature", "the run token was not signed by the policy service", {
+    cause: error,
+  });
+}
+
+function malformed(why: string, cause?: unknown): RunTokenError {
+  return new RunTokenError("malformed", `this is no run token: ${why}`, { cause });
+}
+
+function parseClaims(value: unknown): Claims {
+  const parsed = RunTokenClaims.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const wrong = parsed.error.issues.map((issue) => issue.path.join(".") || "claims").join(", ");
+  throw new RunTokenError("claims", `the run token's claims break their schema: ${wrong}`, {
+    cause: parsed.error,
+  });
+}
+
+function checkTimes(claims: Claims, nowMs: number): void {
+  if (isTokenCurrent(claims, nowMs)) return;
+  if (nowMs / 1000 >= claims.exp) {
+    throw new RunTokenError("expired", "the run token has expired: the run must get a new one");
+  }
+  throw new RunTokenError("claims", "the run token is dated in the future: compare the clocks");
+}
+
+/** The claims are shared by every use of a token. */
+function freeze(claims: Claims): Claims {
+  for (const layer of claims.tools) Object.freeze(layer);
+  Object.freeze(claims.tools);
+  return Object.freeze(claims);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // every schema refuses it
+  }
+}

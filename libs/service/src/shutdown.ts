@@ -1,0 +1,90 @@
+import type { Log } from "./log.ts";
+
+/** Undoes one step of the start. `remainingMs` is what is left of the whole budget. */
+export type StopStep = (remainingMs: number) => Promise<void>;
+
+/**
+ * Stops a process: undoes the steps of the start, last one first, and exits. Whatever was started
+ * is pushed here at that moment, so a signal in the middle of the start undoes just that much.
+ */
+export class Shutdown {
+  readonly #steps: { readonly name: string; readonly stop: StopStep }[] = [];
+  readonly #log: Log;
+  readonly #drainMs: number;
+  readonly #onBegin: () => void;
+  readonly #exit: (code: number) => void;
+  #exitCode = 0;
+  #stopping = false;
+
+  /** `onBegin` runs at once when the stop begins, before the first step. */
+  constructor(options: {
+    log: Log;
+    drainMs: number;
+    onBegin: () => void;
+    exit: (code: number) => void;
+  }) {
+    this.#log = options.log;
+    this.#drainMs = options.drainMs;
+    this.#onBegin = options.onBegin;
+    this.#exit = options.exit;
+  }
+
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  push(name: string, stop: StopStep): void {
+    this.#steps.push({ name, stop });
+  }
+
+  /** Begins an orderly stop; while one is under way it does nothing. */
+  begin(reason: string): void {
+    this.#begin(reason, this.#drainMs);
+  }
+
+  /** Begins a stop that leaves only a short time for what is in flight; one under way only gets the exit code. */
+  beginAfterFault(reason: string, exitCode = 1): void {
+    this.#exitCode = exitCode;
+    this.#begin(reason, Math.min(this.#drainMs, FAULT_BUDGET_MS));
+  }
+
+  /** The first signal begins an orderly stop, the second ends the process at once. */
+  signal(name: NodeJS.Signals): void {
+    if (!this.#stopping) return this.begin(name);
+    this.#log.warn({ signal: name }, "second signal, exiting without waiting");
+    this.#exit(1);
+  }
+
+  #begin(reason: string, budgetMs: number): void {
+    if (this.#stopping) return;
+    this.#stopping = true;
+    this.#log.info({ reason, budgetMs }, "service stopping");
+    this.#onBegin();
+    void this.#run(budgetMs);
+  }
+
+  async #run(budgetMs: number): Promise<void> {
+    const startedAt = performance.now();
+    const remaining = () => Math.max(0, budgetMs - (performance.now() - startedAt));
+    let current = "";
+    const deadline = setTimeout(() => {
+      this.#log.error({ step: current, budgetMs }, "drain deadline passed, exiting");
+      this.#exit(1);
+    }, budgetMs);
+    for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
+      current = step.name;
+      try {
+        await step.stop(remaining()); // oxlint-disable-line no-await-in-loop -- the order is the point
+      } catch (err) {
+        this.#exitCode ||= 1;
+        this.#log.error({ err, step: step.name }, "stop step failed");
+      }
+    }
+    clearTimeout(deadline);
+    const durationMs = Math.round(performance.now() - startedAt);
+    this.#log.info({ durationMs }, "service stopped");
+    this.#exit(this.#exitCode);
+  }
+}
+
+const FAULT_BUDGET_MS = 2_000;

@@ -1,0 +1,13 @@
+import { rpc } from "@switchyard/contracts/define";
+import { z } from "zod";
+
+/** What the fixture service is told to do. */
+export const fixtureCall = rpc({
+  subject: "yard.rpc.{caller}.fixture.call",
+  summary: "Makes the fixture service behave in one way.",
+  request: z.strictObject({
+    does: z.enum(["wait-for-stop", "hang", "throw-later", "reject-later", "fall-ill"]),
+  }),
+  reply: z.object({ key: z.string().nullable() }),
+  timeoutMs: 20_000,
+});

@@ -1,0 +1,11 @@
+// Starts the fixture service the way `yard dev` does and does nothing else: the tests kill it.
+// The child inherits stdout, so its log outlives this process.
+
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const script = fileURLToPath(new URL("fixture-service.ts", import.meta.url));
+spawn(process.execPath, [script], {
+  env: { ...process.env, YARD_EXIT_WITH_PARENT: "1" },
+  stdio: ["pipe", "inherit", "inherit"],
+});

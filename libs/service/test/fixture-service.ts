@@ -1,0 +1,65 @@
+// A service with one contract, run as a process of its own by the tests of runService.
+
+import { serve } from "@switchyard/bus/serve";
+import { runCommands } from "@switchyard/contracts/streams";
+import { z } from "zod";
+import { natsEnv, processEnv, redisEnv } from "../src/env.ts";
+import { runService } from "../src/run-service.ts";
+import { fixtureCall } from "./fixture-contract.ts";
+
+await runService({
+  name: "fixture",
+  user: "fixture",
+  version: "1.2.3",
+  env: z.object({
+    ...processEnv,
+    ...natsEnv,
+    ...redisEnv,
+    FIXTURE_START: z.enum(["ready", "fault", "hang"]).default("ready"),
+  }),
+  consumers: [runCommands],
+  async start(kit) {
+    const { promise: stopping, resolve: stop } = Promise.withResolvers<void>();
+    kit.onStop("fixture", async () => {
+      kit.log.info("fixture undone");
+      stop();
+    });
+    if (kit.config.FIXTURE_START === "fault") throw new TypeError("a bug in start");
+    let isHealthy = true;
+    kit.ready("fixture", () => isHealthy);
+    if (kit.config.FIXTURE_START === "hang") {
+      kit.log.info("fixture hangs");
+      await new Promise(() => {});
+    }
+    const service = serve(kit.bus, {
+      name: "fixture",
+      version: "1.2.3",
+      description: "Fixture",
+      onFault: ({ error }) => kit.log.error({ err: error }, "handler fault"),
+    });
+    service.handle(fixtureCall, async ({ does }) => {
+      kit.log.info({ does }, "handler entered");
+      switch (does) {
+        case "wait-for-stop":
+          await stopping;
+          return { key: await kit.redis.set("yard:fixture", "set while stopping") };
+        case "hang":
+          return new Promise(() => {});
+        case "throw-later":
+          setImmediate(() => {
+            throw new Error("a bug outside every handler");
+          });
+          return { key: null };
+        case "reject-later":
+          void Promise.reject(new Error("a rejection nobody handles"));
+          return { key: null };
+        case "fall-ill":
+          isHealthy = false;
+          return { key: null };
+        default:
+          return does satisfies never;
+      }
+    });
+    await kit.bus.flush();
+  },
+});

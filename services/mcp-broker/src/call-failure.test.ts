@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
+import { classifyCallFailure, type CallFailure } from "./call-failure.ts";
+
+const network = (code: string): Error =>
+  new TypeError("fetch failed", { cause: Object.assign(new Error(`connect ${code}`), { code }) });
+
+const failures: [string, unknown, CallFailure["kind"]][] = [
+  ["an error that the server answered", new ProtocolError(-32_602, "no such tool"), "answered"],
+  ["a result that is none", new SdkError(SdkErrorCode.InvalidResult, "invalid"), "answered"],
+  ["silence", new SdkError(SdkErrorCode.RequestTimeout, "timed out"), "timed_out"],
+  ["a connection that ended", new SdkError(SdkErrorCode.ConnectionClosed, "closed"), "lost"],
+  [
+    "a connection that was gone before",
+    new SdkError(SdkErrorCode.NotConnected, "none"),
+    "not_sent",
+  ],
+  ["a transport that was gone before", new Error("Not connected"), "not_sent"],
+  ["a refused TCP connection", network("ECONNREFUSED"), "not_sent"],
+  ["a TCP connection that broke", network("ECONNRESET"), "lost"],
+  [
+    "HTTP 401",
+    new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, "no", { status: 401 }),
+    "not_sent",
+  ],
+  [
+    "HTTP 502",
+    new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, "no", { status: 502 }),
+    "lost",
+  ],
+  ["anything unknown", new Error("?"), "lost"],
+  ["something that is no error", "?", "lost"],
+];
+for (const [what, error, kind] of failures) {
+  test(`${what} means ${kind}`, () => {
+    assert.equal(classifyCallFailure(error).kind, kind);
+  });
+}
+
+test("the reason of a failed fetch names what is below it", () => {
+  assert.equal(
+    classifyCallFailure(network("ECONNREFUSED")).reason,
+    "fetch failed: connect ECONNREFUSED",
+  );
+});

@@ -1,0 +1,72 @@
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
+
+/**
+ * What a failed request says about the tool: the one question is whether it may have run.
+ * - `not_sent`: the server never saw the call.
+ * - `answered`: the server answered, with a refusal or with something that is no result.
+ * - `timed_out`: nothing came in time; the server was told to stop.
+ * - `lost`: the connection ended after the call was sent.
+ */
+export interface CallFailure {
+  readonly kind: "not_sent" | "answered" | "timed_out" | "lost";
+  readonly reason: string;
+}
+
+/** Network errors that come before the first byte of a request. */
+const BEFORE_SENDING = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** Classifies what the SDK throws from a request. Anything unknown counts as `lost`, the careful answer. */
+export function classifyCallFailure(error: unknown): CallFailure {
+  const reason = errorText(error);
+  if (error instanceof ProtocolError) return { kind: "answered", reason };
+  if (error instanceof SdkHttpError)
+    return { kind: error.status < 500 ? "not_sent" : "lost", reason };
+  if (error instanceof SdkError) return { kind: kindOfCode(error.code), reason };
+  // The SDK throws a plain error when the transport is gone before the request is written.
+  if (error instanceof Error && error.message === "Not connected")
+    return { kind: "not_sent", reason };
+  const code = networkCode(error);
+  return { kind: code !== null && BEFORE_SENDING.has(code) ? "not_sent" : "lost", reason };
+}
+
+/** The message of an error with the reason below it, which `fetch` hides in its cause. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  // An address with several IPs fails with an aggregate whose own message is empty.
+  const below = cause.message || (networkCode(error) ?? cause.name);
+  return error.message.includes(below) ? error.message : `${error.message}: ${below}`;
+}
+
+function kindOfCode(code: SdkErrorCode): CallFailure["kind"] {
+  switch (code) {
+    case SdkErrorCode.RequestTimeout:
+      return "timed_out";
+    case SdkErrorCode.NotConnected:
+    case SdkErrorCode.NotInitialized:
+    case SdkErrorCode.CapabilityNotSupported:
+    case SdkErrorCode.MethodNotSupportedByProtocolVersion:
+      return "not_sent";
+    case SdkErrorCode.InvalidResult:
+    case SdkErrorCode.UnsupportedResultType:
+    case SdkErrorCode.InputRequiredRoundsExceeded:
+      return "answered";
+    default:
+      return "lost"; // the rest are ends of the connection
+  }
+}
+
+function networkCode(error: unknown): string | null {
+  const cause = error instanceof Error ? error.cause : null;
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string"
+    ? cause.code
+    : null;
+}

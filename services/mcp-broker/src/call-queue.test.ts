@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { createCallQueue, QueueFullError, QueueWaitError } from "./call-queue.ts";
+
+const patient = { timeoutMs: 60_000, signal: new AbortController().signal };
+
+function gate() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}
+
+test("runs as many at a time as it may, queues a few and refuses the rest at once", async () => {
+  const queue = createCallQueue({ maxConcurrency: 2, queueLimit: 1 });
+  const { opened, open } = gate();
+  const admitted = [1, 2, 3].map((n) => queue.run(() => opened.then(() => n), patient));
+  assert.deepEqual([queue.inFlight, queue.queued], [2, 1]);
+  await assert.rejects(
+    queue.run(() => Promise.resolve(4), patient),
+    QueueFullError,
+  );
+  open();
+  assert.deepEqual(await Promise.all(admitted), [1, 2, 3]);
+  assert.deepEqual([queue.inFlight, queue.queued], [0, 0]);
+});
+
+test("a place is free again after a task that failed", async () => {
+  const queue = createCallQueue({ maxConcurrency: 1, queueLimit: 0 });
+  await assert.rejects(
+    queue.run(() => Promise.reject(new Error("no")), patient),
+    /no/,
+  );
+  assert.equal(await queue.run(() => Promise.resolve("yes"), patient), "yes");
+});
+
+test("a caller that gives up leaves the queue and its task never runs", async () => {
+  const queue = createCallQueue({ maxConcurrency: 1, queueLimit: 8 });
+  const { opened, open } = gate();
+  const first = queue.run(() => opened, patient);
+  const controller = new AbortController();
+  let ran = false;
+  const task = (): Promise<void> => {
+    ran = true;
+    return Promise.resolve();
+  };
+  const aborted = queue.run(task, { timeoutMs: 60_000, signal: controller.signal });
+  const tooSlow = queue.run(task, { timeoutMs: 1, signal: patient.signal });
+  controller.abort();
+  await assert.rejects(aborted, QueueWaitError);
+  await assert.rejects(tooSlow, QueueWaitError);
+  assert.equal(queue.queued, 0);
+  open();
+  await first;
+  assert.equal(ran, false);
+});
+
+test("a call without any time left is refused before it takes a place", async () => {
+  const queue = createCallQueue({ maxConcurrency: 1, queueLimit: 8 });
+  await assert.rejects(
+    queue.run(() => Promise.resolve(), { timeoutMs: 0, signal: patient.signal }),
+    QueueWaitError,
+  );
+});
+
+test("keeps the order of arrival and never exceeds its limits", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 4 }),
+      fc.scheduler(),
+      fc.nat(20),
+      async (maxConcurrency, scheduler, count) => {
+        const queue = createCallQueue({ maxConcurrency, queueLimit: 100 });
+        const started: number[] = [];
+        const calls = Array.from({ length: count }, (_, n) =>
+          queue.run(async () => {
+            started.push(n);
+            assert.ok(queue.inFlight <= maxConcurrency);
+            await scheduler.schedule(Promise.resolve());
+          }, patient),
+        );
+        await scheduler.waitFor(Promise.all(calls));
+        assert.deepEqual(
+          started,
+          started.toSorted((a, b) => a - b),
+        );
+        assert.equal(started.length, count);
+      },
+    ),
+    { numRuns: 50 },
+  );
+});

@@ -1,0 +1,84 @@
+/**
+ * Bounds the calls that one server works on at a time, and the calls that wait for it. First come,
+ * first served.
+ */
+export interface CallQueue {
+  readonly inFlight: number;
+  readonly queued: number;
+  /**
+   * Waits for a free place and runs the task in it. Rejects with QueueFullError at once when too
+   * many wait already, and with QueueWaitError when the time is over or the signal aborts before
+   * the task began.
+   */
+  run<T>(task: () => Promise<T>, wait: QueueWait): Promise<T>;
+}
+
+export interface QueueWait {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export class QueueFullError extends Error {
+  override readonly name = "QueueFullError";
+}
+
+export class QueueWaitError extends Error {
+  override readonly name = "QueueWaitError";
+}
+
+export function createCallQueue(limits: { maxConcurrency: number; queueLimit: number }): CallQueue {
+  const waiting = new Set<() => void>();
+  let inFlight = 0;
+
+  const release = (): void => {
+    const [next] = waiting;
+    if (next === undefined) {
+      inFlight -= 1;
+      return;
+    }
+    // The place passes on without being free in between, so that nobody overtakes the queue.
+    waiting.delete(next);
+    next();
+  };
+
+  const waitForPlace = ({ timeoutMs, signal }: QueueWait): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const settle = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", giveUp);
+      };
+      const start = (): void => {
+        settle();
+        resolve();
+      };
+      const giveUp = (): void => {
+        settle();
+        waiting.delete(start);
+        reject(new QueueWaitError("the time ran out before a place was free"));
+      };
+      const timer = setTimeout(giveUp, timeoutMs);
+      waiting.add(start);
+      signal.addEventListener("abort", giveUp, { once: true });
+    });
+
+  return {
+    get inFlight() {
+      return inFlight;
+    },
+    get queued() {
+      return waiting.size;
+    },
+    async run(task, wait) {
+      if (wait.signal.aborted || wait.timeoutMs <= 0)
+        throw new QueueWaitError("the time had run out");
+      if (inFlight < limits.maxConcurrency) inFlight += 1;
+      else if (waiting.size < limits.queueLimit) await waitForPlace(wait);
+      else throw new QueueFullError("no more may wait");
+      try {
+        return await task();
+      } finally {
+        release();
+      }
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { resolveServer, UnsetVariableError } from "./env-references.ts";
+import { parseServerFile, type ServerConfig } from "./server-config.ts";
+
+function config(entry: object): ServerConfig {
+  const [parsed] = parseServerFile(JSON.stringify({ servers: [{ id: "x", ...entry }] }), "f.json");
+  assert.ok(parsed?.config, parsed?.problem ?? "");
+  return parsed.config;
+}
+
+test("resolves references in command, args, env and cwd when it connects [A31]", () => {
+  const server = config({
+    command: "${BIN}/run",
+    args: ["--at", "${A}:${B}"],
+    env: { TOKEN: "${B}" },
+    cwd: "${A}",
+  });
+  assert.deepEqual(resolveServer(server, { BIN: "/opt", A: "/data", B: "secret" }).launch, {
+    transport: "stdio",
+    command: "/opt/run",
+    args: ["--at", "/data:secret"],
+    env: { TOKEN: "secret" },
+    cwd: "/data",
+  });
+});
+
+test("resolves references in url and headers [A31]", () => {
+  const server = config({ url: "https://${HOST}/mcp", headers: { Authorization: "Bearer ${T}" } });
+  assert.deepEqual(resolveServer(server, { HOST: "example.com", T: "secret" }).launch, {
+    transport: "http",
+    url: "https://example.com/mcp",
+    headers: { Authorization: "Bearer secret" },
+  });
+});
+
+test("an unset variable is an error that names it and its place, not an empty string [AR7]", () => {
+  const server = config({ command: "a", env: { TOKEN: "${GITHUB_TOKEN}" } });
+  assert.throws(
+    () => resolveServer(server, {}),
+    (error) =>
+      error instanceof UnsetVariableError &&
+      error.message.startsWith(
+        'server x: environment variable GITHUB_TOKEN is not set (used in "env.TOKEN")',
+      ),
+  );
+});
+
+test("a default stands in for a variable that is unset or empty", () => {
+  const server = config({ command: "a", args: ["${A:-one}", "${B:-two}", "${C:-}"] });
+  const { launch } = resolveServer(server, { B: "" });
+  assert.deepEqual(launch.transport === "stdio" && launch.args, ["one", "two", ""]);
+});
+
+test("resolves once: a value that looks like a reference stays as it is", () => {
+  const server = config({ command: "${A}" });
+  const { launch } = resolveServer(server, { A: "${B}", B: "deeper" });
+  assert.equal(launch.transport === "stdio" && launch.command, "${B}");
+});
+
+test("leaves text that is no reference alone", () => {
+  const server = config({ command: "$A ${} ${1} ${a b}" });
+  const { launch } = resolveServer(server, {});
+  assert.equal(launch.transport === "stdio" && launch.command, "$A ${} ${1} ${a b}");
+});
+
+test("redaction puts the reference in the place of every secret, longest first", () => {
+  const server = config({ command: "a", env: { A: "${SHORT}", B: "${LONG}" } });
+  const resolved = resolveServer(server, { SHORT: "abcd", LONG: "abcd-efgh" });
+  assert.equal(resolved.redact("abcd-efgh and abcd"), "${LONG} and ${SHORT}");
+});
+
+test("no text keeps a secret after redaction [A31]", () => {
+  const server = config({ command: "a", env: { A: "${SECRET}" } });
+  fc.assert(
+    fc.property(fc.string({ minLength: 8 }), fc.array(fc.string()), (secret, parts) => {
+      const resolved = resolveServer(server, { SECRET: secret });
+      fc.pre(!"${SECRET}".includes(secret));
+      const shown = resolved.redact(parts.join(secret));
+      // A secret may only arise anew where the text beside it runs into the reference.
+      assert.ok(!shown.replaceAll("${SECRET}", "\0").includes(secret));
+    }),
+  );
+});

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { call } from "@switchyard/bus/call";
+import { callTool, listServers } from "@switchyard/contracts/mcp";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { fixtureServer, testWorld, until } from "../test-fixtures/test-broker.ts";
+import { processIdentity } from "./process-identity.ts";
+
+const world = await testWorld();
+const repository = fileURLToPath(new URL("../../..", import.meta.url));
+
+interface BrokerProcess {
+  readonly process: ChildProcess;
+  /** Log lines so far. */
+  readonly lines: Record<string, unknown>[];
+  readonly exited: Promise<unknown[]>;
+}
+
+async function startProcess(env: Record<string, string>): Promise<BrokerProcess> {
+  const child = spawn(process.execPath, [fileURLToPath(new URL("main.ts", import.meta.url))], {
+    env: {
+      PATH: process.env["PATH"],
+      YARD_NATS_URL: world.natsUrl,
+      YARD_REDIS_URL: world.redisUrl,
+      ...env,
+    },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  after(() => child.kill("SIGKILL"));
+  const lines: Record<string, unknown>[] = [];
+  createInterface({ input: child.stdout }).on("line", (line) => lines.push(JSON.parse(line)));
+  return { process: child, lines, exited: once(child, "exit") };
+}
+
+/** Starts a broker on its own state directory and server file, and waits until it is ready. */
+async function startReady(servers: readonly object[], stateDir: string): Promise<BrokerProcess> {
+  const file = join(await testDirectory(), "mcp-servers.json");
+  await writeFile(file, JSON.stringify({ servers }));
+  const broker = await startProcess({ YARD_MCP_SERVERS_FILE: file, YARD_STATE_DIR: stateDir });
+  await until(
+    () => broker.lines.some(({ msg }) => msg === "service ready"),
+    (isReady) => isReady,
+  );
+  return broker;
+}
+
+const callOf = (server: string, request: { tool: string; args: Record<string, unknown> }) =>
+  call(world.cli, callTool, request, { tokens: { server } });
+
+/** Numbers of a fixture server and of a process that it started. */
+async function fork(server: string): Promise<number[]> {
+  return (await callOf(server, { tool: "fork", args: {} })).text.split(" ").map(Number);
+}
+
+async function allGone(pids: readonly number[]): Promise<void> {
+  await until(
+    () => Promise.all(pids.map((pid) => processIdentity(pid))),
+    (identities) => identities.every((identity) => identity === null),
+  );
+}
+
+test("serves the example configuration [A29]", async () => {
+  const workspace = await testDirectory();
+  await writeFile(join(workspace, "hello.txt"), "hello");
+  const broker = await startProcess({
+    YARD_MCP_SERVERS_FILE: join(repository, "examples", "mcp-servers.json"),
+    YARD_STATE_DIR: workspace,
+    YARD_HOME: repository,
+    YARD_WORKSPACE: workspace,
+  });
+  await until(
+    () => broker.lines.some(({ msg }) => msg === "service ready"),
+    (isReady) => isReady,
+  );
+  const { servers } = await until(
+    () => call(world.cli, listServers, {}),
+    (reply) => reply.servers.every(({ status }) => status === "connected"),
+  );
+  assert.deepEqual(
+    servers.map(({ id }) => id),
+    ["files", "everything"],
+  );
+  assert.equal(
+    (await callOf("files", { tool: "read_text_file", args: { path: "hello.txt" } })).text,
+    "hello",
+  );
+  broker.process.kill("SIGTERM");
+  assert.deepEqual(await broker.exited, [0, null]);
+});
+
+test("at SIGTERM a call in work ends, then the servers and all their processes [A20, A23]", async () => {
+  const directory = await testDirectory();
+  const broker = await startReady([fixtureServer("stops", ["fixture-server.ts"])], directory);
+  const pids = await fork("stops");
+  const [begun, release] = [join(directory, "begun"), join(directory, "release")];
+  const inWork = callOf("stops", { tool: "wait", args: { file: begun, until: release } });
+  await until(
+    () => readFile(begun, "utf8").catch(() => ""),
+    (text) => text !== "",
+  );
+  broker.process.kill("SIGTERM");
+  // No more intake: the subject is left, and that is told at once.
+  await until(
+    () =>
+      callOf("stops", { tool: "echo", args: { message: "" } }).then(
+        () => "answered",
+        (error: Error & { code?: string }) => error.code ?? "",
+      ),
+    (code) => code === "no_responders",
+  );
+  await writeFile(release, "");
+  assert.equal((await inWork).text, "done");
+  assert.deepEqual(await broker.exited, [0, null]);
+  await allGone(pids);
+});
+
+test("when the broker is killed, servers end with their pipe and the next broker ends the rest [A23]", async () => {
+  const stateDir = await testDirectory();
+  const servers = [
+    fixtureServer("polite", ["fixture-server.ts"]),
+    fixtureServer("deaf", ["hostile-server.ts", "deaf"]),
+  ];
+  const first = await startReady(servers, stateDir);
+  const [polite = 0, grandchild = 0] = await fork("polite");
+  first.process.kill("SIGKILL");
+  await first.exited;
+  await allGone([polite]);
+  assert.notEqual(await processIdentity(grandchild), null);
+
+  const second = await startReady(servers, stateDir);
+  const reaped = second.lines.filter(({ msg }) => msg === "leftover mcp server process ended");
+  assert.deepEqual(reaped.map(({ server }) => String(server)).toSorted(), ["deaf", "polite"]);
+  await allGone([grandchild, ...reaped.map(({ pid }) => Number(pid))]);
+  second.process.kill("SIGTERM");
+  assert.deepEqual(await second.exited, [0, null]);
+});
+
+test("a server file that cannot be used ends the start with one line that says what to do", async () => {
+  const directory = await testDirectory();
+  const file = join(directory, "mcp-servers.json");
+  await writeFile(file, "{");
+  const broker = await startProcess({ YARD_MCP_SERVERS_FILE: file, YARD_STATE_DIR: directory });
+  assert.deepEqual(await broker.exited, [1, null]);
+  const fatal = broker.lines.find(({ level }) => level === "fatal");
+  assert.match(JSON.stringify(fatal), /mcp-servers.json: not valid JSON/);
+});

@@ -1,0 +1,30 @@
+import { runService } from "@switchyard/service/run-service";
+import { brokerEnv } from "./config.ts";
+import { startBroker } from "./start-broker.ts";
+
+const VERSION = "0.1.0";
+
+/** The part of the drain time that calls in flight get; the rest is for the children to end. */
+const CALLS_SHARE = 0.6;
+
+await runService({
+  name: "mcp-broker",
+  user: "broker",
+  version: VERSION,
+  env: brokerEnv,
+  start: async (kit) => {
+    const { config, bus, redis, log, metrics } = kit;
+    const broker = await startBroker({
+      bus,
+      redis,
+      log,
+      metrics,
+      version: VERSION,
+      serversFile: config.YARD_MCP_SERVERS_FILE,
+      stateDir: config.YARD_STATE_DIR,
+      env: process.env,
+      drainMs: config.YARD_DRAIN_MS * CALLS_SHARE,
+    });
+    kit.onStop("mcp servers", () => broker.stop());
+  },
+});

@@ -1,0 +1,45 @@
+import { execFile } from "node:child_process";
+import { readFile, readlink } from "node:fs/promises";
+import { promisify } from "node:util";
+import { readProcessStat } from "./process-stat.ts";
+
+const run = promisify(execFile);
+
+/**
+ * What tells a process from a later one with the same number: where numbers have their meaning
+ * (`scope`: the boot and the PID namespace) and when it started.
+ */
+export interface ProcessIdentity {
+  readonly scope: string;
+  readonly startedAt: string;
+}
+
+/** The identity of a living process; null when there is none with this number, or only a dead one. */
+export async function processIdentity(pid: number): Promise<ProcessIdentity | null> {
+  const startedAt = process.platform === "linux" ? await linuxStart(pid) : await psStart(pid);
+  return startedAt === null ? null : { scope: await processScope(), startedAt };
+}
+
+/** The scope of process numbers as this process sees them. */
+export async function processScope(): Promise<string> {
+  if (process.platform !== "linux") return process.platform;
+  const [boot, namespace] = await Promise.all([
+    readFile("/proc/sys/kernel/random/boot_id", "utf8"),
+    readlink("/proc/self/ns/pid"),
+  ]);
+  return `${boot.trim()} ${namespace}`;
+}
+
+async function linuxStart(pid: number): Promise<string | null> {
+  const stat = await readProcessStat(pid);
+  return stat === null || stat.isDead ? null : stat.startedAt;
+}
+
+async function psStart(pid: number): Promise<string | null> {
+  try {
+    const { stdout } = await run("ps", ["-o", "lstart=", "-p", String(pid)]);
+    return stdout.trim() || null;
+  } catch {
+    return null; // ps fails when there is no such process
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * When to try again after a connection was lost or could not be made. An outage begins with the
+ * loss (or the failed first connect) and ends with any success, which forgets it.
+ */
+export interface Outage {
+  /** Reconnects that were tried since the outage began; all of them failed. */
+  readonly reconnectsTried: number;
+  readonly maxReconnectAttempts: number;
+  /** True when another try cannot help until somebody changes the configuration or the machine. */
+  readonly permanent: boolean;
+}
+
+export interface NextReconnect {
+  /** What the server is until then. */
+  readonly status: "disconnected" | "error";
+  readonly delayMs: number;
+}
+
+const FIRST_DELAY_MS = 1_000;
+const MAX_DELAY_MS = 30_000;
+const JITTER = 0.2;
+
+/**
+ * Decides the wait before the next try: 1 s, doubling to 30 s, ±20 %; after the configured number
+ * of failures the server is in `error` and is probed every 30 s. `random` is in [0, 1).
+ */
+export function nextReconnect(outage: Outage, random: number): NextReconnect {
+  if (outage.permanent || outage.reconnectsTried >= outage.maxReconnectAttempts) {
+    return { status: "error", delayMs: MAX_DELAY_MS };
+  }
+  // Beyond 2^10 the cap decides anyway, and the power must not overflow.
+  const doubled = FIRST_DELAY_MS * 2 ** Math.min(outage.reconnectsTried, 10);
+  const jittered = doubled * (1 - JITTER + 2 * JITTER * random);
+  return { status: "disconnected", delayMs: Math.min(MAX_DELAY_MS, Math.round(jittered)) };
+}

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ContentBlock } from "@switchyard/contracts/mcp";
+import { resultText } from "./result-text.ts";
+
+const textOf = (...content: ContentBlock[]): string => resultText({ content, isError: false });
+
+test("joins the blocks of a result by newlines [A17]", () => {
+  assert.equal(textOf({ type: "text", text: "one" }, { type: "text", text: "two" }), "one\ntwo");
+});
+
+const blocks: [ContentBlock, string][] = [
+  [
+    { type: "image", mimeType: "image/png", data: "aGVsbG8=" },
+    "[Image: image/png, 8 bytes base64]",
+  ],
+  [{ type: "resource", resource: { uri: "file:///a", text: "inside" } }, "inside"],
+  [{ type: "resource", resource: { uri: "file:///a", blob: "aGk=" } }, "[Resource: file:///a]"],
+  [{ type: "audio", data: "aGk=", mimeType: "audio/wav" }, "[Unknown content type]"],
+  [{ type: "hologram" }, "[Unknown content type]"],
+  [{ type: "text" }, ""],
+  [{ type: "resource" }, "[Resource: ]"],
+];
+for (const [block, text] of blocks) {
+  test(`shows ${JSON.stringify(block)} as ${JSON.stringify(text)} [A17]`, () => {
+    assert.equal(textOf(block), text);
+  });
+}
+
+test("shows an error with its text blocks only [A17, X13]", () => {
+  const content = [
+    { type: "text", text: "disk full" },
+    { type: "image", mimeType: "image/png", data: "" },
+    { type: "text", text: "try later" },
+  ];
+  assert.equal(resultText({ content, isError: true }), "Error: disk full\ntry later");
+});
+
+test("shows an empty result as empty text and an empty error as an error [A17]", () => {
+  assert.equal(textOf(), "");
+  assert.equal(resultText({ content: [], isError: true }), "Error: ");
+});

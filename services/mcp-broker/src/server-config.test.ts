@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseServerFile, ServerFileError } from "./server-config.ts";
+
+const parse = (document: unknown) => parseServerFile(JSON.stringify(document), "mcp-servers.json");
+const problemOf = (entry: object): string | null | undefined =>
+  parse({ servers: [entry] })[0]?.problem;
+
+test("reads a stdio server with the documented defaults [A6, A22, A29]", () => {
+  const [entry] = parse({
+    servers: [{ id: "files", command: "node", args: ["a", "${HOME}"], env: { A: "${B}" } }],
+  });
+  assert.deepEqual(entry, {
+    id: "files",
+    name: "files",
+    transport: "stdio",
+    problem: null,
+    config: {
+      id: "files",
+      name: "files",
+      transport: "stdio",
+      enabled: true,
+      autoConnect: true,
+      connectTimeoutMs: 15_000,
+      callTimeoutMs: 30_000,
+      maxConcurrency: 16,
+      queueLimit: 64,
+      maxReconnectAttempts: 3,
+      maxResultBytes: 4 * 1024 * 1024,
+      command: "node",
+      args: ["a", "${HOME}"],
+      env: { A: "${B}" },
+      cwd: null,
+    },
+  });
+});
+
+test("reads the format of other MCP clients, with the key as id and the transport inferred [E1, E6]", () => {
+  const entries = parse({
+    mcpServers: {
+      files: { command: "node" },
+      remote: { url: "https://mcp.example.com/mcp", headers: { Authorization: "Bearer ${T}" } },
+      typed: { type: "streamable-http", url: "http://127.0.0.1/mcp" },
+    },
+  });
+  assert.deepEqual(
+    entries.map(({ id, transport, problem }) => [id, transport, problem]),
+    [
+      ["files", "stdio", null],
+      ["remote", "http", null],
+      ["typed", "http", null],
+    ],
+  );
+});
+
+const problems: [string, object, string][] = [
+  [
+    "a stdio server without command",
+    { id: "x", transport: "stdio" },
+    'MCP stdio server x missing "command" field',
+  ],
+  [
+    "an http server without url",
+    { id: "x", transport: "http" },
+    'MCP http server x missing "url" field',
+  ],
+  [
+    "an unknown transport",
+    { id: "x", transport: "websocket" },
+    "Unsupported MCP transport: websocket",
+  ],
+  [
+    "sse, which is not served",
+    { id: "x", transport: "sse", url: "http://a" },
+    "Unsupported MCP transport: sse",
+  ],
+  [
+    "neither command nor url",
+    { id: "x" },
+    "must specify at least 'command' (stdio) or 'url' (http)",
+  ],
+  [
+    "a field of the other transport",
+    { id: "x", command: "a", url: "http://a", headers: { A: "b" } },
+    '"url", "headers" has no meaning for transport stdio',
+  ],
+  [
+    "two names for the transport that disagree",
+    { id: "x", command: "a", transport: "stdio", type: "http" },
+    '"transport" and "type" disagree; keep one of them',
+  ],
+  [
+    "a number out of its range",
+    { id: "x", command: "a", maxConcurrency: 0 },
+    '"maxConcurrency": Too small: expected number to be >=1',
+  ],
+  ["an unknown key", { id: "x", comand: "a" }, 'Unrecognized key: "comand"'],
+];
+for (const [what, entry, problem] of problems) {
+  test(`names file, server and problem for ${what} [AR13]`, () => {
+    assert.equal(problemOf(entry), `mcp-servers.json: server x: ${problem}`);
+  });
+}
+
+test("suggests an id in the place of one that cannot be used", () => {
+  assert.equal(
+    problemOf({ id: "Brave_Search", command: "a" }),
+    'mcp-servers.json: server Brave_Search: id "Brave_Search" must be 1-24 characters of a-z 0-9 -, starting with a letter or digit; rename it, for example to "brave-search"',
+  );
+});
+
+test("shows every entry under an id of its own and keeps the good ones beside the bad ones [A4]", () => {
+  const entries = parse({
+    servers: [
+      { id: "a", command: "x" },
+      { id: "a", command: "y" },
+      { id: "Ä Ö" },
+      7,
+      { command: "z" },
+    ],
+  });
+  assert.deepEqual(
+    entries.map(({ id, config, problem }) => [id, config !== null, problem !== null]),
+    [
+      ["a", true, false],
+      ["a-2", false, true],
+      ["unnamed", false, true],
+      ["4", false, true],
+      ["5", false, true],
+    ],
+  );
+});
+
+for (const text of ["{", "[]", "{}", '{"servers": {}}', '{"servers": [], "more": 1}']) {
+  test(`refuses ${text} as a whole`, () => {
+    assert.throws(
+      () => parseServerFile(text, "f.json"),
+      (error) => error instanceof ServerFileError && error.message.startsWith("f.json: "),
+    );
+  });
+}

@@ -1,0 +1,94 @@
+import type { Transport } from "@modelcontextprotocol/client";
+import type { ChildRecords } from "./child-records.ts";
+import type { ResolvedServer } from "./env-references.ts";
+import { createHttpTransport } from "./http-transport.ts";
+import { StdioTransport } from "./stdio-transport.ts";
+
+/** A transport with what the session needs to know of it beyond the SDK's interface. */
+export interface SessionTransport {
+  readonly transport: Transport;
+  /** Why the other side ended the connection; null when it did not, or when nobody can tell. */
+  describeEnd(): string | null;
+  /** Ends the connection. Resolves when nothing is left of it on this machine; never rejects. */
+  close(): Promise<void>;
+}
+
+/** The address in the configuration cannot be used. */
+export class AddressError extends Error {
+  override readonly name = "AddressError";
+}
+
+const STDERR_SHOWN = 1_000;
+const FAREWELL_MS = 1_000;
+
+/** Makes the transport of a server; nothing is started or connected yet. Throws AddressError. */
+export function createTransport(options: {
+  server: string;
+  launch: ResolvedServer["launch"];
+  path: string;
+  records: ChildRecords;
+  onTrouble: (problem: string) => void;
+}): SessionTransport {
+  const { launch, server } = options;
+  return launch.transport === "http"
+    ? httpTransport(httpUrl(server, launch.url), launch.headers)
+    : stdioTransport({ ...options, launch });
+}
+
+function stdioTransport(options: {
+  server: string;
+  launch: Extract<ResolvedServer["launch"], { transport: "stdio" }>;
+  path: string;
+  records: ChildRecords;
+  onTrouble: (problem: string) => void;
+}): SessionTransport {
+  const { server, launch, path, records } = options;
+  const notRecorded = (error: unknown): void =>
+    options.onTrouble(`child process not recorded: ${String(error)}`);
+  const transport = new StdioTransport({
+    ...launch,
+    path,
+    onSpawned: (pid) => void records.add({ pid, server }).catch(notRecorded),
+    onGone: (pid) => void records.remove(pid).catch(notRecorded),
+  });
+  return {
+    transport,
+    describeEnd: () => describeStdioEnd(transport),
+    close: () => transport.close(),
+  };
+}
+
+function describeStdioEnd(transport: StdioTransport): string | null {
+  if (transport.endReason === null) return null;
+  const ignored =
+    transport.ignoredLines === 0
+      ? ""
+      : ` (${transport.ignoredLines} lines on stdout were no MCP messages)`;
+  const stderr = transport.stderrTail.trim();
+  return `${transport.endReason}${ignored}${stderr === "" ? "" : `; stderr: ${stderr.slice(-STDERR_SHOWN)}`}`;
+}
+
+function httpTransport(url: URL, headers: Readonly<Record<string, string>>): SessionTransport {
+  const transport = createHttpTransport({ url, headers });
+  return {
+    transport,
+    describeEnd: () => null,
+    async close() {
+      // Politeness only: a server that is gone keeps no session, and one that hangs is not waited for.
+      const tooLate = AbortSignal.timeout(FAREWELL_MS);
+      const gaveUp = new Promise<void>((resolve) =>
+        tooLate.addEventListener("abort", () => resolve()),
+      );
+      await Promise.race([transport.terminateSession().catch(() => undefined), gaveUp]);
+      await transport.close();
+    },
+  };
+}
+
+function httpUrl(server: string, text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url !== null && ["http:", "https:"].includes(url.protocol)) return url;
+  throw new AddressError(
+    `server ${server}: "url" is no http or https address once its references are resolved`,
+  );
+}

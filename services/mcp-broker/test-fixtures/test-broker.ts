@@ -1,0 +1,210 @@
+// A broker in the test's process, on real NATS and Redis, beside a policy service that does what the test says.
+
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after } from "node:test";
+import { fileURLToPath } from "node:url";
+import { call, type CallOptions } from "@switchyard/bus/call";
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { serve } from "@switchyard/bus/serve";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { callTool, listTools, type ServerInfo } from "@switchyard/contracts/mcp";
+import { checkPolicy, filterPolicy, type Decision } from "@switchyard/contracts/policy";
+import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis, type Redis } from "@switchyard/service/redis";
+import { Registry } from "prom-client";
+import type { z } from "zod";
+import { startBroker, type Broker } from "../src/start-broker.ts";
+
+type CallRequest = z.input<typeof callTool.request>;
+type CallReply = z.output<typeof callTool.reply>;
+
+/** Servers that all tests of a file share. */
+export interface TestWorld {
+  readonly natsUrl: string;
+  readonly redis: Redis;
+  readonly redisUrl: string;
+  readonly cli: Bus;
+  readonly policy: PolicyPeer;
+  startBroker(options: TestBrokerOptions): Promise<TestBroker>;
+}
+
+export interface TestBrokerOptions {
+  /** Entries of the server file. */
+  readonly servers: readonly object[];
+  /** Added to the PATH that every child needs. */
+  readonly env?: Record<string, string>;
+  readonly stateDir?: string;
+  readonly redis?: Redis;
+}
+
+export interface TestBroker {
+  readonly broker: Broker;
+  /** Everything that was logged so far. */
+  readonly logText: () => string;
+  readonly metrics: Registry;
+  call(
+    server: string,
+    request: CallRequest,
+    options?: CallOptions<typeof callTool>,
+  ): Promise<CallReply>;
+  tools(request?: z.input<typeof listTools.request>): Promise<z.output<typeof listTools.reply>>;
+  /** Asked of this broker and not over the bus, where another one of the same test may answer. */
+  info(server: string): ServerInfo;
+  /** Waits until a server's information fits, looking again at every change of a few milliseconds. */
+  until(server: string, fits: (info: ServerInfo) => boolean): Promise<ServerInfo>;
+  stop(): Promise<void>;
+}
+
+/** What the policy peer answers; a test changes it and sets it back. */
+export interface PolicyPeer {
+  answer: (tool: string) => "allow" | "deny" | "fault" | "silence" | "invalid_token";
+  /** Checks that were asked. */
+  readonly checked: { tool: string; onBehalfOf: string; token: string | undefined }[];
+}
+
+export const decision: Decision = {
+  effect: "allow",
+  rule: "everything",
+  reason: "test",
+  policyDigest: `sha256:${"0".repeat(64)}`,
+};
+
+export function fixture(name: string): string {
+  return fileURLToPath(new URL(`./${name}`, import.meta.url));
+}
+
+export function packageFile(path: string): string {
+  return fileURLToPath(new URL(`../../../node_modules/${path}`, import.meta.url));
+}
+
+/** A stdio entry of the server file that runs a fixture. */
+export function fixtureServer(id: string, args: readonly string[], more: object = {}): object {
+  const [script = "", ...rest] = args;
+  return { id, command: process.execPath, args: [fixture(script), ...rest], ...more };
+}
+
+/** Starts NATS, Redis and, unless told otherwise, the policy peer; call it at the top of a file. */
+export async function testWorld({ withPolicy = true } = {}): Promise<TestWorld> {
+  const [nats, redisServer] = await Promise.all([testNats(), testRedis()]);
+  const log = createLog({ service: "test", level: "silent" });
+  const redis = await connectRedis({ url: redisServer.url, name: "test", log });
+  const [cli, policyBus] = await Promise.all(
+    ["cli", "policy"].map((user) => connectBus({ servers: nats.url, user })),
+  );
+  if (cli === undefined || policyBus === undefined)
+    throw new Error("unreachable: two users, two buses");
+  await ensureStreams(cli);
+  const policy: PolicyPeer = { answer: () => "allow", checked: [] };
+  if (withPolicy) servePolicy(policyBus, policy);
+  await policyBus.flush();
+  after(async () => {
+    await Promise.all([cli.close(), policyBus.close()]);
+    redis.disconnect();
+  });
+  return {
+    natsUrl: nats.url,
+    redis,
+    redisUrl: redisServer.url,
+    cli,
+    policy,
+    startBroker: (options) => startTestBroker(options, { natsUrl: nats.url, redis, cli }),
+  };
+}
+
+async function startTestBroker(
+  options: TestBrokerOptions,
+  world: { natsUrl: string; redis: Redis; cli: Bus },
+): Promise<TestBroker> {
+  const directory = await testDirectory();
+  const serversFile = join(directory, "mcp-servers.json");
+  await writeFile(serversFile, JSON.stringify({ servers: options.servers }));
+  const lines: string[] = [];
+  const log = createLog({
+    service: "mcp-broker",
+    level: "debug",
+    destination: { write: (line) => lines.push(line) },
+  });
+  const bus = await connectBus({ servers: world.natsUrl, user: "broker" });
+  const metrics = new Registry();
+  const broker = await startBroker({
+    bus,
+    redis: options.redis ?? world.redis,
+    log,
+    metrics,
+    version: "0.0.0",
+    serversFile,
+    stateDir: options.stateDir ?? directory,
+    env: { PATH: process.env["PATH"], ...options.env },
+    drainMs: 5_000,
+  });
+  await bus.flush();
+  const stop = async (): Promise<void> => {
+    await broker.stop();
+    await bus.close();
+  };
+  after(stop);
+
+  const info = (server: string): ServerInfo => {
+    const member = broker.pool.members.find(({ connection }) => connection.entry.id === server);
+    if (member === undefined) throw new Error(`the broker has no server ${server}`);
+    return member.connection.info;
+  };
+  return {
+    broker,
+    logText: () => lines.join(""),
+    metrics,
+    call: (server, request, callOptions) =>
+      call(world.cli, callTool, request, { ...callOptions, tokens: { server } }),
+    tools: (request = {}) => call(world.cli, listTools, request),
+    info,
+    until: (server, fits) => until(() => info(server), fits),
+    stop,
+  };
+}
+
+/** Asks again and again until the answer fits; fails with the last answer after 20 s. */
+export async function until<T>(ask: () => T | Promise<T>, fits: (value: T) => boolean): Promise<T> {
+  const end = performance.now() + 20_000;
+  for (;;) {
+    const value = await ask();
+    if (fits(value)) return value;
+    if (performance.now() > end)
+      throw new Error(`not reached within 20 s: ${JSON.stringify(value)}`);
+    await new Promise((resolve) => {
+      setTimeout(resolve, 10);
+    });
+  }
+}
+
+function servePolicy(bus: Bus, peer: PolicyPeer): void {
+  const service = serve(bus, {
+    name: "policy",
+    version: "0.0.0",
+    description: "test",
+    onFault: () => undefined,
+  });
+  service.handle(checkPolicy, async ({ tool, onBehalfOf, token }, { fail }) => {
+    peer.checked.push({ tool: tool.name, onBehalfOf, token });
+    const answer = peer.answer(tool.name);
+    if (answer === "silence") await new Promise(() => undefined);
+    if (answer === "fault") throw new Error("a bug in the policy");
+    if (answer === "invalid_token")
+      throw fail.invalid_token("the token expired", { reason: "expired" });
+    const effect: Decision["effect"] = answer === "deny" ? "deny" : "allow";
+    return {
+      decision: { ...decision, effect },
+      principal: { user: onBehalfOf, agent: null, runId: null },
+    };
+  });
+  service.handle(filterPolicy, ({ tools }, { fail }) => {
+    const answers = tools.map((tool) => ({ name: tool.name, answer: peer.answer(tool.name) }));
+    if (answers.some(({ answer }) => answer === "fault")) throw new Error("a bug in the policy");
+    if (answers.some(({ answer }) => answer === "invalid_token")) {
+      throw fail.invalid_token("the token expired", { reason: "expired" });
+    }
+    const allowed = answers.filter(({ answer }) => answer === "allow").map(({ name }) => name);
+    return { allowed, policyDigest: decision.policyDigest };
+  });
+}

@@ -1,0 +1,103 @@
+import type { Handler } from "@switchyard/bus/serve";
+import type { ServiceError } from "@switchyard/contracts/errors";
+import type { checkPolicy, filterPolicy, grantRun, Principal } from "@switchyard/contracts/policy";
+import {
+  RUN_TOKEN_AUDIENCE,
+  RUN_TOKEN_ISSUER,
+  type RunTokenClaims,
+} from "@switchyard/contracts/run-token";
+import { RunTokenError } from "@switchyard/service/run-token";
+import type { CompiledBundle } from "./compile-bundle.ts";
+import { decide, mayEverAllow } from "./evaluate.ts";
+import type { PolicyMetrics } from "./policy-metrics.ts";
+import { compileToolLayers, type ToolLayers } from "./tool-layers.ts";
+
+export interface PolicyHandlers {
+  readonly check: Handler<typeof checkPolicy>;
+  readonly filter: Handler<typeof filterPolicy>;
+  readonly grant: Handler<typeof grantRun>;
+}
+
+export function createHandlers(parts: {
+  /** The bundle in force, asked anew for each request. */
+  readonly bundle: () => CompiledBundle;
+  readonly verify: (token: string) => Promise<RunTokenClaims>;
+  readonly sign: (claims: RunTokenClaims) => Promise<string>;
+  readonly metrics: Pick<PolicyMetrics, "decided">;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+}): PolicyHandlers {
+  const identify = createIdentifier(parts.verify);
+  return {
+    async check({ onBehalfOf, token, tool, args }, { fail }) {
+      const { principal, layers } = await identify({ onBehalfOf, token }, fail.invalid_token);
+      const startedAt = performance.now();
+      const decision = decide(parts.bundle(), { principal, layers, tool, args });
+      parts.metrics.decided(decision.effect, (performance.now() - startedAt) / 1000);
+      return { decision, principal };
+    },
+
+    async filter({ onBehalfOf, token, tools }, { fail }) {
+      const who = await identify({ onBehalfOf, token }, fail.invalid_token);
+      const bundle = parts.bundle();
+      const allowed = tools.filter((tool) => mayEverAllow(bundle, { ...who, tool }));
+      return { allowed: allowed.map(({ name }) => name), policyDigest: bundle.digest };
+    },
+
+    async grant({ runId, agent, requester, tools, ttlSeconds }) {
+      const iat = Math.floor(parts.now() / 1000);
+      const exp = iat + ttlSeconds;
+      const token = await parts.sign({
+        iss: RUN_TOKEN_ISSUER,
+        aud: RUN_TOKEN_AUDIENCE,
+        sub: agent,
+        run: runId,
+        requester,
+        tools,
+        iat,
+        exp,
+      });
+      const expiresAt = new Date(exp * 1000).toISOString();
+      return { token, expiresAt, policyDigest: parts.bundle().digest };
+    },
+  };
+}
+
+interface Identity {
+  readonly principal: Principal;
+  readonly layers: ToolLayers | null;
+}
+
+/**
+ * Who a request is about: what the token says, or, without one, the caller that the tool provider
+ * vouches for. A request with a token that is not good is refused; it is never treated as one without.
+ */
+function createIdentifier(verify: (token: string) => Promise<RunTokenClaims>) {
+  // The verifier returns the same frozen claims for the same token, so their patterns are parsed once.
+  const parsedLayers = new WeakMap<RunTokenClaims["tools"], ToolLayers>();
+  const layersOf = (tools: RunTokenClaims["tools"]): ToolLayers => {
+    const known = parsedLayers.get(tools) ?? compileToolLayers(tools);
+    parsedLayers.set(tools, known);
+    return known;
+  };
+
+  return async (
+    request: { readonly onBehalfOf: string; readonly token: string | undefined },
+    invalidToken: (message: string, data: { reason: string }) => ServiceError,
+  ): Promise<Identity> => {
+    if (request.token === undefined) {
+      const principal = { user: request.onBehalfOf, agent: null, runId: null };
+      return { principal, layers: null };
+    }
+    try {
+      const { requester, sub, run, tools } = await verify(request.token);
+      const principal = { user: requester, agent: sub, runId: run };
+      return { principal, layers: layersOf(tools) };
+    } catch (error) {
+      if (error instanceof RunTokenError) {
+        throw invalidToken(error.message, { reason: error.reason });
+      }
+      throw error;
+    }
+  };
+}

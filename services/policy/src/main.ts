@@ -1,0 +1,50 @@
+import { serve } from "@switchyard/bus/serve";
+import { checkPolicy, filterPolicy, grantRun } from "@switchyard/contracts/policy";
+import { runService } from "@switchyard/service/run-service";
+import { createRunTokenSigner, createRunTokenVerifier } from "@switchyard/service/run-token";
+import { announceBundles } from "./bundle-news.ts";
+import { Config } from "./config.ts";
+import { createHandlers } from "./handlers.ts";
+import { bundleName, PolicyFile } from "./policy-file.ts";
+import { createPolicyMetrics } from "./policy-metrics.ts";
+import { readRunTokenKey } from "./run-token-key.ts";
+
+const version = "0.1.0";
+
+await runService({
+  name: "policy",
+  user: "policy",
+  version,
+  env: Config,
+  async start(kit) {
+    const { config, log, bus } = kit;
+    const path = config.YARD_POLICY_FILE;
+    const keyFile = config.YARD_RUN_TOKEN_KEY_FILE;
+    const now = Date.now;
+    const key = await readRunTokenKey(keyFile);
+    if (key.isExposed) log.warn({ keyFile }, "run token key is open to other users, use mode 0600");
+
+    const metrics = createPolicyMetrics(kit.metrics, bundleName(path));
+    const news = announceBundles({ bus, log, metrics, path, now });
+    const policyFile = await PolicyFile.open({ path, ...news });
+    kit.onStop("policy file", () => policyFile.stop());
+
+    const handlers = createHandlers({
+      bundle: () => policyFile.current,
+      verify: await createRunTokenVerifier(key.publicJwk, { now }),
+      sign: await createRunTokenSigner(key.privateJwk),
+      metrics,
+      now,
+    });
+    const service = serve(bus, {
+      name: "policy",
+      version,
+      description: "Decides about tool calls and mints run tokens",
+      onFault: ({ error, contract, correlationId }) =>
+        log.error({ err: error, contract, correlationId }, "handler fault"),
+    });
+    service.handle(checkPolicy, handlers.check);
+    service.handle(filterPolicy, handlers.filter);
+    service.handle(grantRun, handlers.grant);
+  },
+});

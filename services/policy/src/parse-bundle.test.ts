@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bundleDigest } from "./bundle.ts";
+import { BundleError, parseBundle } from "./parse-bundle.ts";
+
+const HEAD = "version: 1\nrules:\n";
+
+function parse(text: string) {
+  return parseBundle({ file: "policy.yaml", text });
+}
+
+/** The refusal's lines, as a person gets them. */
+function refusal(text: string): string[] {
+  try {
+    parse(text);
+  } catch (error) {
+    assert.ok(error instanceof BundleError, String(error));
+    return error.lines;
+  }
+  return assert.fail("the bundle was accepted");
+}
+
+test("a bundle is read as it is written", () => {
+  const bundle = parse(`${HEAD}  - id: reads # why
+    effect: allow
+    who: { agents: [demo*], users: [cli] }
+    what: { tools: [files.read_*, mcp__files__list_directory] }
+    when: [{ arg: /path, op: pathWithin, value: /data, required: true }]
+    note: reading is fine
+`);
+  assert.deepEqual(bundle, {
+    version: 1,
+    rules: [
+      {
+        id: "reads",
+        effect: "allow",
+        who: { agents: ["demo*"], users: ["cli"] },
+        what: { tools: ["files.read_*", "mcp__files__list_directory"] },
+        when: [{ arg: "/path", op: "pathWithin", value: "/data", required: true }],
+        note: "reading is fine",
+      },
+    ],
+  });
+});
+
+test("an unknown key refuses the bundle with its place and the key that was meant", () => {
+  assert.deepEqual(refusal(`${HEAD}  - id: a\n    effect: deny\n    wat: { tools: [x] }\n`), [
+    'policy.yaml:5:5: unknown key "wat" in rules[0]; did you mean "what"?',
+  ]);
+  assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: deny }\nrule: 1\n`), [
+    'policy.yaml:4:1: unknown key "rule"; did you mean "rules"?',
+  ]);
+  assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: deny, who: { agent: [x] } }\n`), [
+    'policy.yaml:3:35: unknown key "agent" in rules[0].who; did you mean "agents"?',
+  ]);
+  assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: deny, what: { servers: [x] } }\n`), [
+    'policy.yaml:3:36: unknown key "servers" in rules[0].what; known keys are tools',
+  ]);
+});
+
+test("a key that this version does not know is refused, not ignored", () => {
+  const known = "known keys are id, effect, who, what, when, note";
+  assert.deepEqual(refusal(`${HEAD}  - id: a\n    effect: allow\n    approval: always\n`), [
+    `policy.yaml:5:5: unknown key "approval" in rules[0]; ${known}`,
+  ]);
+  assert.deepEqual(refusal(`${HEAD}  - id: a\n    effect: allow\n    ttl: 30m\n`), [
+    `policy.yaml:5:5: unknown key "ttl" in rules[0]; ${known}`,
+  ]);
+});
+
+test("every problem is reported at once, in the order of the file", () => {
+  assert.deepEqual(
+    refusal(`version: 2
+rules:
+  - effect: permit
+    who: { agents: [] }
+  - nope
+`),
+    [
+      "policy.yaml:1:1: version must be 1",
+      "policy.yaml:3:5: rules[0].id is missing",
+      "policy.yaml:3:5: rules[0].effect must be allow or deny",
+      "policy.yaml:4:12: rules[0].who.agents is empty; leave it out to mean any",
+      "policy.yaml:5:5: rules[1] must be a mapping with id and effect",
+    ],
+  );
+});
+
+test("an id may be used once", () => {
+  assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: deny }\n  - { id: a, effect: allow }\n`), [
+    'policy.yaml:4:7: rules[1].id "a" is already the id of rules[0]',
+  ]);
+});
+
+test("lists and mappings that select nothing are refused", () => {
+  for (const [selector, message] of [
+    ["who: {}", "rules[0].who selects nothing; leave it out to mean everyone"],
+    ["what: {}", "rules[0].what selects nothing; leave it out to mean every tool"],
+    ["when: []", "rules[0].when is empty; leave it out to mean any arguments"],
+  ]) {
+    assert.deepEqual(refusal(`${HEAD}  - id: a\n    effect: deny\n    ${selector}\n`), [
+      `policy.yaml:5:5: ${message}`,
+    ]);
+  }
+  assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: deny, what: { tools: [] } }\n`), [
+    "policy.yaml:3:36: rules[0].what.tools is empty; leave it out to mean any",
+  ]);
+  assert.match(refusal("version: 1\nrules: []\n")[0] ?? "", /^policy\.yaml:2:1: rules is empty/);
+});
+
+test("a pattern that can never match is refused", () => {
+  for (const pattern of ["mcp__files", "mcp__GitHub__x", "read file", "", "x/y"]) {
+    const text = `${HEAD}  - { id: a, effect: deny, what: { tools: [${JSON.stringify(pattern)}] } }\n`;
+    assert.match(
+      refusal(text)[0] ?? "",
+      /^policy\.yaml:3:44: rules\[0\]\.what\.tools\[0\] /,
+      pattern,
+    );
+  }
+  for (const name of ["a.b", "a b", ""]) {
+    const text = `${HEAD}  - { id: a, effect: deny, who: { users: [${JSON.stringify(name)}] } }\n`;
+    assert.match(refusal(text)[0] ?? "", /can never match a name/, name);
+  }
+});
+
+test("a condition with an unknown operator, a wrong value or no pointer is refused", () => {
+  const condition = (text: string) =>
+    refusal(`${HEAD}  - id: a\n    effect: deny\n    when:\n      - { ${text} }\n`);
+  assert.deepEqual(condition("arg: /x, op: regex, value: a"), [
+    "policy.yaml:6:20: rules[0].when[0].op must be one of eq, in, prefix, glob, lte, gte, maxLength, pathWithin, absent",
+  ]);
+  assert.match(condition("arg: /x, op: lt, value: 1")[0] ?? "", /did you mean "lte"\?$/);
+  assert.deepEqual(condition("arg: /x, value: a"), [
+    "policy.yaml:6:9: rules[0].when[0].op is missing",
+  ]);
+  assert.deepEqual(condition('arg: /x, op: lte, value: "5"'), [
+    "policy.yaml:6:29: rules[0].when[0].value must be a number",
+  ]);
+  assert.deepEqual(condition("arg: /x, op: eq"), [
+    "policy.yaml:6:9: rules[0].when[0].value is missing",
+  ]);
+  assert.match(condition("arg: path, op: eq, value: 1")[0] ?? "", /6:11: .*JSON pointer such as/);
+  assert.match(condition("arg: /x, op: lte, value: .nan")[0] ?? "", /must be a number/);
+  assert.match(condition("arg: /x, op: lte, value: 9007199254740993")[0] ?? "", /2\^53 - 1/);
+  assert.match(condition("arg: /x, op: pathWithin, value: ../a")[0] ?? "", /plain directory path/);
+  assert.match(
+    condition("arg: /x, op: absent, value: 1")[0] ?? "",
+    /does not go with this operator/,
+  );
+  assert.match(condition("arg: /x, op: absent, required: true")[0] ?? "", /does not go with/);
+});
+
+test("what hides a rule's meaning in YAML is refused: aliases, anchors, tags, directives, second documents", () => {
+  assert.deepEqual(
+    refusal(`version: 1
+rules:
+  - &all { id: a, effect: deny }
+  - *all
+  - { id: !!str b, effect: deny }
+`),
+    [
+      "policy.yaml:3:10: anchor &all is not allowed",
+      "policy.yaml:4:5: alias *all is not allowed; write it out",
+      "policy.yaml:5:17: tag !!str is not allowed",
+    ],
+  );
+  assert.match(refusal(`%YAML 1.1\n---\n${HEAD}`)[0] ?? "", /directives such as %YAML/);
+  assert.match(
+    refusal(`${HEAD}  - { id: a, effect: deny }\n---\nversion: 1\n`)[0] ?? "",
+    /^policy\.yaml:4:1: the file holds a second document/,
+  );
+});
+
+test("broken YAML and repeated keys are refused with their place", () => {
+  assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: deny, effect: allow }\n`), [
+    "policy.yaml:3:28: Map keys must be unique",
+  ]);
+  assert.match(refusal(`${HEAD}\t- id: a\n`)[0] ?? "", /^policy\.yaml:3:1: Tabs are not allowed/);
+});
+
+test("a file that is too large, empty or nested too deeply is refused", () => {
+  assert.deepEqual(refusal(`# ${"x".repeat(1024 * 1024)}`), [
+    "policy.yaml:1:1: the file is larger than 1048576 bytes",
+  ]);
+  assert.match(refusal("")[0] ?? "", /^policy\.yaml:1:1: the bundle must be a mapping/);
+  assert.match(refusal("[".repeat(20_000))[0] ?? "", /nested too deeply$/);
+});
+
+test("at most fifty problems are listed", () => {
+  assert.equal(refusal(`${HEAD}${"  - 5\n".repeat(80)}`).length, 50);
+});
+
+const RULE_A = "  - { id: a, effect: deny, note: no }\n";
+const RULE_B = "  - id: b # comment\n    what:\n      tools: [x]\n    effect: allow\n";
+
+test("comments, layout and the order of rules and keys do not change the digest", () => {
+  const digest = bundleDigest(parse(HEAD + RULE_A + RULE_B));
+  assert.match(digest, /^sha256:[0-9a-f]{64}$/);
+  const rewritten = `# other\n${HEAD}  - { effect: allow, what: { tools: [ "x" ] }, id: b }\n${RULE_A}`;
+  assert.equal(bundleDigest(parse(rewritten)), digest);
+});
+
+test("any change of content changes the digest", () => {
+  const digests = [RULE_A, RULE_B, RULE_A + RULE_B, RULE_A.replace("note: no", "note: not")].map(
+    (rules) => bundleDigest(parse(HEAD + rules)),
+  );
+  assert.equal(new Set(digests).size, digests.length);
+});

@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { EventEmitter, on } from "node:events";
+import { appendFile, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { StartError } from "@switchyard/service/start-error";
+import { bundleName, PolicyFile } from "./policy-file.ts";
+
+const ALLOW = "version: 1\nrules:\n  - { id: all, effect: allow }\n";
+const DENY = "version: 1\nrules:\n  - { id: none, effect: deny }\n";
+const BROKEN = "version: 1\nrules:\n  - { id: all, efect: allow }\n";
+
+type News =
+  | { readonly kind: "activated"; readonly digest: string }
+  | { readonly kind: "refused"; readonly lines: readonly string[]; readonly inForce: string };
+
+/** Opens a file, and gives its news one by one. */
+async function openFile(path: string, options: { pollMs?: number; settleMs?: number } = {}) {
+  const news = new EventEmitter();
+  const stream = on(news, "news");
+  const file = await PolicyFile.open({
+    path,
+    settleMs: 20,
+    pollMs: 60_000,
+    ...options,
+    onActivated: ({ digest }) => news.emit("news", { kind: "activated", digest }),
+    onRefused: (lines, { digest }) =>
+      news.emit("news", { kind: "refused", lines, inForce: digest }),
+    onWatchLost: (error) => news.emit("error", error),
+  });
+  after(() => file.stop());
+  const next = async (): Promise<News> => {
+    const { value } = (await stream.next()) as IteratorYieldResult<[News]>; // the emitter never ends
+    return value[0];
+  };
+  assert.deepEqual(await next(), { kind: "activated", digest: file.current.digest });
+  return { file, next };
+}
+
+async function policyAt(text: string): Promise<string> {
+  const path = join(await testDirectory(), "policy.yaml");
+  await writeFile(path, text);
+  return path;
+}
+
+/** In one step, so that no half of it is ever there to be read. */
+async function replace(path: string, content: string | Uint8Array): Promise<void> {
+  await writeFile(`${path}.new`, content);
+  await rename(`${path}.new`, path);
+}
+
+test("an edit comes into force, by writing and by renaming over the file", async () => {
+  const path = await policyAt(ALLOW);
+  const { file, next } = await openFile(path, { settleMs: 200 });
+  const before = file.current.digest;
+
+  await writeFile(path, DENY);
+  assert.equal((await next()).kind, "activated");
+  assert.notEqual(file.current.digest, before);
+
+  await replace(path, ALLOW);
+  assert.deepEqual(await next(), { kind: "activated", digest: before });
+});
+
+test("a bad edit is refused with its place and the last good policy stays", async () => {
+  const path = await policyAt(ALLOW);
+  const { file, next } = await openFile(path);
+  const good = file.current;
+
+  await replace(path, BROKEN);
+  const refused = await next();
+  assert.deepEqual(refused, {
+    kind: "refused",
+    lines: [
+      `${path}:3:5: rules[0].effect is missing`,
+      `${path}:3:16: unknown key "efect" in rules[0]; did you mean "effect"?`,
+    ],
+    inForce: good.digest,
+  });
+  assert.equal(file.current, good);
+
+  await replace(path, ALLOW);
+  assert.deepEqual(await next(), { kind: "activated", digest: good.digest });
+});
+
+test("a policy that is removed, or is no text, stays in force as it was", async () => {
+  const path = await policyAt(ALLOW);
+  const { file, next } = await openFile(path);
+  const good = file.current;
+
+  await rm(path);
+  const removed = await next();
+  assert.ok(removed.kind === "refused");
+  assert.deepEqual(removed.lines, [`${path}: cannot be read (ENOENT)`]);
+
+  await replace(path, Buffer.from([0x76, 0xff, 0xfe]));
+  const binary = await next();
+  assert.ok(binary.kind === "refused");
+  assert.deepEqual(binary.lines, [`${path}: is not valid UTF-8`]);
+  assert.equal(file.current, good);
+});
+
+test("a file that is still being written is not taken by its first half", async () => {
+  const path = await policyAt(DENY);
+  const { file, next } = await openFile(path, { settleMs: 500 });
+  await writeFile(path, ALLOW);
+  await appendFile(path, "  - { id: no-writes, effect: deny, what: { tools: [files.write_*] } }\n");
+  assert.equal((await next()).kind, "activated");
+  assert.equal(file.current.ruleCount, 2);
+});
+
+test("a change behind links, as Kubernetes mounts files, comes into force", async () => {
+  const mount = await testDirectory();
+  await mkdir(join(mount, "v1"));
+  await mkdir(join(mount, "v2"));
+  await writeFile(join(mount, "v1", "policy.yaml"), ALLOW);
+  await writeFile(join(mount, "v2", "policy.yaml"), DENY);
+  await symlink("v1", join(mount, "..data"));
+  await symlink("..data/policy.yaml", join(mount, "policy.yaml"));
+  const { file, next } = await openFile(join(mount, "policy.yaml"));
+  const before = file.current.digest;
+
+  await symlink("v2", join(mount, "..new"));
+  await rename(join(mount, "..new"), join(mount, "..data"));
+  assert.equal((await next()).kind, "activated");
+  assert.notEqual(file.current.digest, before);
+});
+
+test("a change that sends no notice is seen at the next interval", async () => {
+  const elsewhere = await policyAt(ALLOW);
+  const link = join(await testDirectory(), "policy.yaml");
+  await symlink(elsewhere, link);
+  const { next } = await openFile(link, { pollMs: 20 });
+  await replace(elsewhere, DENY);
+  assert.equal((await next()).kind, "activated");
+});
+
+test("a policy that is missing, broken or a directory cannot be opened", async () => {
+  const directory = await testDirectory();
+  const broken = await policyAt(BROKEN);
+  for (const [path, message] of [
+    [join(directory, "none.yaml"), /none\.yaml: cannot be read \(ENOENT\)$/],
+    [broken, /policy\.yaml:3:16: unknown key "efect"/],
+    [directory, /: is not a regular file$/],
+  ] as const) {
+    const opening = PolicyFile.open({
+      path,
+      onActivated: () => assert.fail("activated"),
+      onRefused: () => assert.fail("refused"),
+      onWatchLost: () => assert.fail("watched"),
+    });
+    await assert.rejects(opening, (error) => {
+      assert.ok(error instanceof StartError);
+      assert.match(error.message, message);
+      return true;
+    });
+  }
+});
+
+test("a bundle is named after its file, as one token of a subject", () => {
+  assert.equal(bundleName("/etc/yard/demo.yaml"), "demo");
+  assert.equal(bundleName("my policy.v2.yaml"), "my-policy-v2");
+  assert.equal(bundleName("/x/.yaml"), "policy");
+});

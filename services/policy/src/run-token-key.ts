@@ -1,0 +1,51 @@
+import { stat } from "node:fs/promises";
+import { readSecretFile } from "@switchyard/service/secret-file";
+import { StartError } from "@switchyard/service/start-error";
+import { z } from "zod";
+
+export interface RunTokenKey {
+  readonly privateJwk: string;
+  /** The private key's JWK without its secret part. */
+  readonly publicJwk: string;
+  /** True when others than the owner may read or write the file. */
+  readonly isExposed: boolean;
+}
+
+const VARIABLE = "YARD_RUN_TOKEN_KEY_FILE";
+
+/** RFC 8037: an Ed25519 private key. Members that say nothing about the key, such as `kid`, are left out. */
+const PrivateJwk = z.object({
+  kty: z.literal("OKP"),
+  crv: z.literal("Ed25519"),
+  x: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+  d: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+});
+
+/** Reads the key that signs run tokens. Throws a StartError, which never shows the content, when it is missing or no such key. */
+export async function readRunTokenKey(path: string): Promise<RunTokenKey> {
+  const text = await readSecretFile(path, VARIABLE);
+  const { mode } = await stat(path);
+  const privateJwk = parsePrivateJwk(text, path);
+  const { d: _secret, ...publicJwk } = privateJwk;
+  return {
+    privateJwk: JSON.stringify(privateJwk),
+    publicJwk: JSON.stringify(publicJwk),
+    isExposed: (mode & 0o077) !== 0,
+  };
+}
+
+function parsePrivateJwk(text: string, path: string): z.infer<typeof PrivateJwk> {
+  const parsed = PrivateJwk.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
+  throw new StartError(`${VARIABLE}: ${path} holds no private Ed25519 key in JWK form`, {
+    hint: `let ${VARIABLE} name a JSON file with kty OKP, crv Ed25519, x and d (RFC 8037)`,
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

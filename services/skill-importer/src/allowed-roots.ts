@@ -1,0 +1,74 @@
+import { realpath, stat } from "node:fs/promises";
+import { delimiter, isAbsolute, resolve } from "node:path";
+import { StartError } from "@switchyard/service/start-error";
+import { isWithin } from "./scan-directory.ts";
+
+/** A directory that skills may come from. */
+export interface Root {
+  /** As configured, for messages. */
+  readonly shown: string;
+  /** Without links. */
+  readonly path: string;
+}
+
+/**
+ * Reads the list of roots. Rejects with a StartError when one is not an absolute path of a directory,
+ * or when one contains another: the same file would then have two places.
+ */
+export async function openRoots(list: string): Promise<Root[]> {
+  const shown = list.split(delimiter).filter((part) => part !== "");
+  const roots = await Promise.all(shown.map((directory) => openRoot(directory)));
+  for (const [index, root] of roots.entries()) {
+    const other = roots.find(
+      (candidate, at) => at !== index && isWithin(candidate.path, root.path),
+    );
+    if (other !== undefined) throw badRoots(`${root.shown} lies in ${other.shown}`);
+  }
+  return roots;
+}
+
+export type Located =
+  | { readonly kind: "inside"; readonly root: string; readonly directory: string }
+  | { readonly kind: "missing"; readonly directory: string }
+  | { readonly kind: "outside"; readonly directory: string };
+
+/**
+ * Finds the root that a directory belongs to, before and after links are followed. A path that lies
+ * outside as it is written is refused without a look at the disk, so nobody learns what is there.
+ */
+export async function locate(roots: readonly Root[], written: string): Promise<Located> {
+  const [first] = roots;
+  if (first === undefined) return { kind: "outside", directory: written };
+  const directory = resolve(first.path, written);
+  const isBelowRoot = roots.some(
+    (root) => isWithin(root.path, directory) || isWithin(resolve(root.shown), directory),
+  );
+  if (!isBelowRoot) return { kind: "outside", directory };
+  const path = await directoryAt(directory);
+  if (path === null) return { kind: "missing", directory };
+  const root = roots.find((candidate) => isWithin(candidate.path, path));
+  if (root === undefined) return { kind: "outside", directory };
+  return { kind: "inside", root: root.path, directory: path };
+}
+
+async function openRoot(shown: string): Promise<Root> {
+  if (!isAbsolute(shown)) throw badRoots(`${shown} is not an absolute path`);
+  const path = await directoryAt(shown);
+  if (path === null) throw badRoots(`${shown} is not a directory that can be read`);
+  return { shown, path };
+}
+
+async function directoryAt(path: string): Promise<string | null> {
+  try {
+    const real = await realpath(path);
+    return (await stat(real)).isDirectory() ? real : null;
+  } catch {
+    return null;
+  }
+}
+
+function badRoots(problem: string): StartError {
+  return new StartError(`YARD_SKILL_ROOTS: ${problem}`, {
+    hint: `list absolute paths of existing directories, separated by ${delimiter}`,
+  });
+}

@@ -1,0 +1,73 @@
+import { createHash } from "node:crypto";
+import type { AgentDefinition } from "@switchyard/contracts/agents";
+
+const DEFAULTS = {
+  source: "built-in",
+  model: null,
+  tools: null,
+  skills: [],
+  maxSteps: 20,
+  temperature: null,
+  plan: null,
+} as const;
+
+type Written = Pick<AgentDefinition, "name" | "description" | "systemPrompt"> &
+  Partial<AgentDefinition>;
+
+/** What is there before anyone writes a file; a project's agent of the same name takes the place. */
+export const builtInAgents: readonly AgentDefinition[] = [
+  define({
+    name: "default",
+    description: "General work with every tool that the policy allows.",
+    systemPrompt:
+      "You do what the user asks, with the tools you are given. Prefer looking to guessing. When a tool call is denied, say so and go on without it; never look for a way round a denial.",
+  }),
+  define({
+    name: "explore",
+    description: "Reads files and the web to answer a question; changes nothing.",
+    systemPrompt:
+      "You find things out and change nothing. Search before you read, read before you answer, and name the file or page behind every claim. When the answer is not there, say where you looked.",
+    tools: [
+      "read_file",
+      "list_directory",
+      "web_search",
+      "mcp__files__read_*",
+      "mcp__files__list_*",
+      "mcp__files__search_*",
+    ],
+  }),
+  define({
+    name: "coder",
+    description: "Changes code: reads, writes and edits files and runs commands.",
+    systemPrompt:
+      "You change code. Read what is there first and keep to its style. Make the smallest change that does the job, run the checks, and report what you changed and what the checks said.",
+    tools: [
+      "read_file",
+      "write_file",
+      "edit_file",
+      "list_directory",
+      "execute_command",
+      "mcp__files__*",
+    ],
+    maxSteps: 50,
+  }),
+  define({
+    name: "planner",
+    description: "Thinks a task through and writes a plan; has no tools.",
+    systemPrompt:
+      "You write plans. State the goal, what is known, what is not, the steps in order with what proves that each is done, and the risks. You have no tools, so never claim to have looked at anything.",
+    tools: [],
+    temperature: 0.9,
+  }),
+];
+
+function define(written: Written): AgentDefinition {
+  const agent = { ...DEFAULTS, skills: [], ...written };
+  return { ...agent, digest: digestOf(agent) };
+}
+
+/** Sorted keys make the digest independent of the order in which the constant is written. */
+function digestOf(agent: object): string {
+  const members = Object.entries(agent).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `sha256:${createHash("sha256").update(JSON.stringify(members)).digest("hex")}`;
+}

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import { testRedis } from "@switchyard/local-servers/test-servers";
+import type { CatalogueChange } from "./catalogue-store.ts";
+import { CatalogueStore } from "./catalogue-store.ts";
+import type { SkillEntry, StoredSkill } from "./definition.ts";
+
+const server = await testRedis();
+const log = createLog({ service: "test", level: "silent" });
+const redis = await connectRedis({ url: server.url, name: "test", log });
+after(() => redis.disconnect());
+const corrupt: string[] = [];
+const store = new CatalogueStore(redis, (key) => corrupt.push(key));
+
+const DIGEST = `sha256:${"0".repeat(64)}`;
+const NOTHING = { set: [], remove: [], announce: [], hidden: [] };
+
+function storedSkill(name: string, body: string, digest = DIGEST): StoredSkill {
+  const skill = {
+    name,
+    description: "d\uD800", // half a character, as a YAML escape can make one
+    digest,
+    path: "p",
+    userInvocable: true,
+    modelInvocable: true,
+    allowedTools: null,
+    argumentHint: null,
+    diagnostics: [],
+    body,
+    arguments: [],
+    plan: null,
+  };
+  return { skill, directory: "/d", metadata: null };
+}
+
+function setting(...entries: SkillEntry[]): CatalogueChange {
+  return { skills: { ...NOTHING, set: entries }, agents: NOTHING, announcements: [] };
+}
+
+function entryOf({ skill }: StoredSkill): SkillEntry {
+  const { body: _body, arguments: _arguments, plan: _plan, ...summary } = skill;
+  return { root: "/r", file: "p/SKILL.md", summary };
+}
+
+test("commits only on the revision that the change was planned against", async () => {
+  await redis.flushdb();
+  const { revision } = await store.load();
+  const one = entryOf(storedSkill("one", "x"));
+  const two = entryOf(storedSkill("two", "x"));
+  assert.equal(await store.commit(revision, setting(one)), true);
+  assert.equal(await store.commit(revision, setting(two)), false);
+  assert.deepEqual(await store.listSkills(), [one]);
+  const next = await store.load();
+  assert.notEqual(next.revision, revision);
+  assert.deepEqual(next.skills, [one]);
+  assert.equal(await store.commit(next.revision, setting(two)), true);
+  assert.deepEqual(await store.listSkills(), [one, two]);
+});
+
+test("lets exactly one of many concurrent commits win", async () => {
+  await redis.flushdb();
+  const { revision } = await store.load();
+  const entries = Array.from({ length: 20 }, (_, index) => entryOf(storedSkill(`s${index}`, "x")));
+  const results = await Promise.all(entries.map((entry) => store.commit(revision, setting(entry))));
+  assert.equal(results.filter(Boolean).length, 1);
+  assert.equal((await store.listSkills()).length, 1);
+});
+
+test("writes nothing when there is nothing to write", async () => {
+  await redis.flushdb();
+  assert.equal(await store.commit("7", setting()), true);
+  assert.deepEqual(await redis.keys("*"), []);
+});
+
+test("keeps a version readable after another took its place, and lets it go later", async () => {
+  await redis.flushdb();
+  const old = storedSkill("s", "old");
+  const current = storedSkill("s", "new", `sha256:${"1".repeat(64)}`);
+  await store.saveSkill(old);
+  await store.saveSkill(current);
+  await store.commit("0", setting(entryOf(current)));
+  await store.retire("skill", "s", old.skill.digest);
+  assert.equal((await store.readSkill("s", undefined))?.skill.body, "new");
+  assert.equal((await store.readSkill("s", old.skill.digest))?.skill.body, "old");
+  const key = `yard:skill:{s}:${old.skill.digest}`;
+  const days = (await redis.ttl(key)) / 86_400;
+  assert(days > 30 && days <= 45, String(days));
+  await store.saveSkill(old);
+  assert.equal(await redis.ttl(key), -1, "a version that comes back stays");
+});
+
+test("leaves out stored values that cannot be read, and says which [B17]", async () => {
+  await redis.flushdb();
+  corrupt.length = 0;
+  await store.commit("0", setting(entryOf(storedSkill("good", "x"))));
+  await redis.hset("yard:{catalogue}:skills", "bad", "{not json", "worse", '{"root":1}');
+  await redis.set(`yard:skill:{good}:${DIGEST}`, "{}");
+  assert.deepEqual(
+    (await store.listSkills()).map(({ summary }) => summary.name),
+    ["good"],
+  );
+  assert.equal(await store.readSkill("good", undefined), null);
+  assert.equal(await store.readSkill("bad", undefined), null);
+  assert.deepEqual(
+    new Set(corrupt),
+    new Set([
+      "yard:{catalogue}:skills bad",
+      "yard:{catalogue}:skills worse",
+      `yard:skill:{good}:${DIGEST}`,
+    ]),
+  );
+});
+
+test("keeps announcements in order until each is settled", async () => {
+  await redis.flushdb();
+  const announcements = ["1", "2"].map((id) => ({
+    id,
+    at: "2026-01-01T00:00:00.000Z",
+    kind: "skill" as const,
+    summary: entryOf(storedSkill(`s${id}`, "x")).summary,
+  }));
+  await store.commit("0", { skills: NOTHING, agents: NOTHING, announcements });
+  const first = await store.nextAnnouncement();
+  assert.equal(first?.announcement?.id, "1");
+  assert.deepEqual(await store.nextAnnouncement(), first, "reading takes nothing away");
+  await store.settleAnnouncement(first.raw);
+  const second = await store.nextAnnouncement();
+  assert.equal(second?.announcement?.id, "2");
+  await store.settleAnnouncement(second.raw);
+  assert.equal(await store.nextAnnouncement(), null);
+});

@@ -1,0 +1,100 @@
+import type { Service } from "@switchyard/bus/serve";
+import { getAgent, listAgents } from "@switchyard/contracts/agents";
+import { getSkill, importSkills, listSkills, renderSkill } from "@switchyard/contracts/skills";
+import { locate, type Root } from "./allowed-roots.ts";
+import type { CatalogueStore } from "./catalogue-store.ts";
+import type { Importer } from "./importer.ts";
+import { renderSkill as render } from "./render.ts";
+
+export interface HandlerParts {
+  readonly store: CatalogueStore;
+  readonly importer: Importer;
+  readonly roots: readonly Root[];
+}
+
+export function serveCatalogue(service: Service, { store, importer, roots }: HandlerParts): void {
+  service.handle(importSkills, async (request, { fail }) => {
+    const located = await locate(roots, request.directory);
+    const { directory } = located;
+    switch (located.kind) {
+      case "outside":
+        throw fail.directory_not_allowed(
+          `${directory} is in none of the importer's roots; add its root to YARD_SKILL_ROOTS`,
+          { directory, roots: roots.map((root) => root.shown) },
+        );
+      case "missing":
+        throw fail.directory_missing(`${directory} is not a directory`, { directory });
+      case "inside": {
+        const { skills, agents, diagnostics } = await importer.importDirectory(located);
+        return { skills, agents, diagnostics };
+      }
+      default:
+        return located satisfies never;
+    }
+  });
+
+  service.handle(listSkills, async () => {
+    const skills = await store.listSkills();
+    return { skills: skills.map((entry) => entry.summary) };
+  });
+
+  service.handle(getSkill, async ({ name, digest }, { fail }) => {
+    const stored = await store.readSkill(name, digest);
+    if (stored !== null) return { skill: stored.skill };
+    const known = namesOf(await store.listSkills());
+    throw fail.unknown_skill(notFound("skill", { name, digest }), { name, known });
+  });
+
+  service.handle(renderSkill, async (request, { fail }) => {
+    const { name, digest } = request;
+    const stored = await store.readSkill(name, digest);
+    if (stored === null) {
+      const known = namesOf(await store.listSkills());
+      throw fail.unknown_skill(notFound("skill", { name, digest }), { name, known });
+    }
+    const { skill } = stored;
+    const { text, warnings } = render({
+      name: skill.name,
+      body: skill.body,
+      argumentNames: skill.arguments,
+      arguments: request.arguments,
+      sessionId: request.sessionId ?? null,
+      baseDirectory: stored.directory,
+    });
+    const { allowedTools, plan } = skill;
+    return {
+      name: skill.name,
+      digest: skill.digest,
+      text,
+      allowedTools,
+      plan,
+      warnings: [...warnings],
+    };
+  });
+
+  service.handle(listAgents, async () => {
+    const agents = await store.listAgents();
+    return { agents: agents.map((entry) => entry.summary) };
+  });
+
+  service.handle(getAgent, async ({ name, digest }, { fail }) => {
+    const agent = await store.readAgent(name, digest);
+    if (agent !== null) return { agent };
+    const known = namesOf(await store.listAgents());
+    throw fail.unknown_agent(notFound("agent", { name, digest }), { name, known });
+  });
+}
+
+const MAX_KNOWN = 50;
+
+function namesOf(entries: readonly { summary: { name: string } }[]): string[] {
+  return entries.slice(0, MAX_KNOWN).map((entry) => entry.summary.name);
+}
+
+function notFound(
+  kind: "skill" | "agent",
+  wanted: { name: string; digest: string | undefined },
+): string {
+  const version = wanted.digest === undefined ? "" : ` with digest ${wanted.digest}`;
+  return `${kind} '${wanted.name}'${version} not found; see the available ones with: yard ${kind}s list`;
+}

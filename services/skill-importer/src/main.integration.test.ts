@@ -1,0 +1,271 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { readEvents } from "@switchyard/bus/events";
+import { getAgent, listAgents } from "@switchyard/contracts/agents";
+import { isError } from "@switchyard/contracts/errors";
+import { getSkill, importSkills, listSkills, renderSkill } from "@switchyard/contracts/skills";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { importerWorld, startProcess, type ImporterWorld } from "../test/importer-world.ts";
+
+const skillText = (body: string, more = "") =>
+  `---\nname: greet\ndescription: Greets people.\n${more}---\n${body}`;
+const digestOf = (text: string) => `sha256:${createHash("sha256").update(text).digest("hex")}`;
+
+async function importedEvents({ cli }: ImporterWorld): Promise<string[]> {
+  const names: string[] = [];
+  const filters = ["yard.evt.skill.*.imported", "yard.evt.agent.*.imported"];
+  for await (const event of readEvents(cli, { filters, from: "beginning", stopAtEnd: true })) {
+    names.push(event.subject.split(".").slice(2, 4).join(" "));
+  }
+  return names;
+}
+
+const names = (items: readonly { name: string }[]) => items.map(({ name }) => name);
+
+test("imports its roots at start and serves skills and agents", async () => {
+  const world = await importerWorld();
+  const text = skillText("Hello $ARGUMENTS, from {baseDir}.", "allowed-tools: read_file\n");
+  await world.write({
+    "skills/greet/SKILL.md": text,
+    "skills/bare/skill.md": "# Bare\n\nNo frontmatter at all.",
+    "skills/broken/SKILL.md": "---\nname: broken\ndescription: a: b\n---\nx",
+    "agents/helper.md": "---\ndescription: Helps.\ntools: none\n---\nYou help.",
+    "agents/coder.yaml": "description: Our own coder",
+    "agents/README.md": "# About the agents",
+  });
+  const importer = await world.start();
+
+  await test("lists what can be loaded; a bad file stops nothing [B15]", async () => {
+    const { skills } = await call(world.cli, listSkills, {});
+    assert.deepEqual(names(skills), ["bare", "greet"]);
+    const { agents } = await call(world.cli, listAgents, {});
+    assert.deepEqual(names(agents), ["coder", "default", "explore", "helper", "planner"]);
+  });
+
+  await test("tells the operator which file was skipped, where and why [D57]", () => {
+    const skipped = importer.records.filter(({ msg }) => msg === "file skipped");
+    assert.deepEqual(
+      skipped.map(({ level, file, line, column, code }) => ({ level, file, line, column, code })),
+      [
+        {
+          level: "warn",
+          file: "skills/broken/SKILL.md",
+          line: 3,
+          column: 14,
+          code: "invalid_yaml",
+        },
+      ],
+    );
+    const done = importer.records.find(({ msg }) => msg === "catalogue imported");
+    assert.deepEqual(done?.["skills"], { found: 3, loaded: 2, skipped: 1 });
+    assert.deepEqual(done?.["agents"], { found: 2, loaded: 2, skipped: 0 });
+  });
+
+  await test("returns a skill with its body, and an agent with its prompt", async () => {
+    const { skill } = await call(world.cli, getSkill, { name: "greet" });
+    assert.equal(skill.body, "Hello $ARGUMENTS, from {baseDir}.");
+    assert.equal(skill.path, "skills/greet");
+    assert.equal(skill.digest, digestOf(text));
+    const { agent } = await call(world.cli, getAgent, { name: "helper" });
+    assert.equal(agent.systemPrompt, "You help.");
+    assert.deepEqual(agent.tools, []);
+  });
+
+  await test("prefers the project's agent to the built-in one [D15]", async () => {
+    const { agent } = await call(world.cli, getAgent, { name: "coder" });
+    assert.equal(agent.source, "project");
+    assert.equal(agent.description, "Our own coder");
+  });
+
+  await test("renders a skill for a prompt [D10, D11]", async () => {
+    const reply = await call(world.cli, renderSkill, { name: "greet", arguments: "Ada" });
+    const directory = join(world.root, "skills/greet");
+    assert.equal(
+      reply.text,
+      `<skill_content name="greet">\nHello Ada, from ${directory}.\n</skill_content>`,
+    );
+    assert.deepEqual(reply.allowedTools, ["read_file"]);
+    assert.deepEqual(reply.warnings, []);
+  });
+
+  await test("names what there is when asked for what there is not [D57]", async () => {
+    await assert.rejects(call(world.cli, getSkill, { name: "absent" }), (error) => {
+      assert(isError(error, getSkill, "unknown_skill"));
+      assert.match(error.message, /skill 'absent' not found/);
+      assert.deepEqual(error.data, { name: "absent", known: ["bare", "greet"] });
+      return true;
+    });
+    await assert.rejects(
+      call(world.cli, getSkill, { name: "greet", digest: digestOf("another") }),
+      (error) => isError(error, getSkill, "unknown_skill"),
+    );
+    await assert.rejects(call(world.cli, renderSkill, { name: "absent" }), (error) =>
+      isError(error, renderSkill, "unknown_skill"),
+    );
+    await assert.rejects(call(world.cli, getAgent, { name: "absent" }), (error) =>
+      isError(error, getAgent, "unknown_agent"),
+    );
+  });
+
+  await test("tells the bus once of each new version, also when it starts again", async () => {
+    const expected = [
+      "skill bare",
+      "skill greet",
+      "agent coder",
+      "agent helper",
+      "agent default",
+      "agent explore",
+      "agent planner",
+    ].toSorted();
+    assert.deepEqual((await importedEvents(world)).toSorted(), expected);
+    assert.equal(await importer.stop(), 0);
+    const again = await world.start();
+    assert.equal((await importedEvents(world)).length, expected.length);
+    assert.equal(await again.stop(), 0);
+  });
+});
+
+test("imports a directory on request", async () => {
+  const world = await importerWorld();
+  const first = skillText("First.");
+  await world.write({ "team/greet/SKILL.md": first, "other/keep/SKILL.md": "Keep me." });
+  await world.start();
+
+  await test("keeps an old version readable by its digest after an update", async () => {
+    const second = skillText("Second.");
+    await world.write({ "team/greet/SKILL.md": second });
+    const reply = await call(world.cli, importSkills, { directory: "team" });
+    assert.deepEqual(reply, {
+      skills: { found: 1, loaded: 1, skipped: 0 },
+      agents: { found: 0, loaded: 0, skipped: 0 },
+      diagnostics: [],
+    });
+    const current = await call(world.cli, getSkill, { name: "greet" });
+    assert.equal(current.skill.digest, digestOf(second));
+    const pinned = await call(world.cli, getSkill, { name: "greet", digest: digestOf(first) });
+    assert.equal(pinned.skill.body, "First.");
+    const rendered = await call(world.cli, renderSkill, { name: "greet", digest: digestOf(first) });
+    assert.match(rendered.text, /First\./);
+    const events = await importedEvents(world);
+    assert.equal(events.filter((name) => name === "skill greet").length, 2);
+  });
+
+  await test("takes a skill off the list when its file is gone, and leaves others alone", async () => {
+    await rm(join(world.root, "team/greet"), { recursive: true });
+    await call(world.cli, importSkills, { directory: join(world.root, "team") });
+    assert.deepEqual(names((await call(world.cli, listSkills, {})).skills), ["keep"]);
+    const pinned = await call(world.cli, getSkill, { name: "greet", digest: digestOf(first) });
+    assert.equal(pinned.skill.name, "greet");
+  });
+
+  await test("reports duplicates and broken files, and its counts add up", async () => {
+    await world.write({
+      "team/a/SKILL.md": "---\nname: twin\n---\nThe first.",
+      "team/b/SKILL.md": "---\nname: twin\n---\nThe second.",
+      "team/c/SKILL.md": "---\nname: c\n",
+      "team/agents/planner.yaml": "description: Ours",
+      "team/agents/wrong.yaml": "modle: x/y",
+    });
+    const reply = await call(world.cli, importSkills, { directory: "team" });
+    assert.deepEqual(reply.skills, { found: 3, loaded: 1, skipped: 2 });
+    assert.deepEqual(reply.agents, { found: 2, loaded: 1, skipped: 1 });
+    assert.deepEqual(
+      reply.diagnostics
+        .filter(({ code }) => code !== "name_differs")
+        .map(({ severity, code, file }) => `${severity} ${code} ${file}`),
+      [
+        "error unknown_key team/agents/wrong.yaml",
+        "error unterminated_frontmatter team/c/SKILL.md",
+        "warning duplicate_name team/b/SKILL.md",
+        "info overrides_built_in team/agents/planner.yaml",
+      ],
+    );
+    const { skill } = await call(world.cli, getSkill, { name: "twin" });
+    assert.equal(skill.body, "The first.");
+  });
+
+  await test("refuses a directory outside of its roots, however it is written", async () => {
+    const outside = await testDirectory();
+    await symlink(outside, join(world.root, "link"));
+    await mkdir(join(outside, "greet"));
+    await writeFile(join(outside, "greet/SKILL.md"), first);
+    const attempts = [outside, "../", "/etc", `${world.root}/../etc`, "link", "link/greet"];
+    await Promise.all(
+      attempts.map((directory) =>
+        assert.rejects(call(world.cli, importSkills, { directory }), (error) => {
+          assert(isError(error, importSkills, "directory_not_allowed"), directory);
+          assert.deepEqual(error.data.roots, [world.root]);
+          return true;
+        }),
+      ),
+    );
+  });
+
+  await test("says that a directory is missing", async () => {
+    await assert.rejects(call(world.cli, importSkills, { directory: "absent" }), (error) =>
+      isError(error, importSkills, "directory_missing"),
+    );
+  });
+
+  await test("does not follow a link out of the root [BR12]", async () => {
+    const secret = join(await testDirectory(), "secret.txt");
+    await writeFile(secret, "top secret");
+    await mkdir(join(world.root, "team/escape"));
+    await symlink(secret, join(world.root, "team/escape/SKILL.md"));
+    const reply = await call(world.cli, importSkills, { directory: "team/escape" });
+    assert.deepEqual(reply.skills, { found: 1, loaded: 0, skipped: 1 });
+    assert.equal(reply.diagnostics[0]?.code, "symlink_escape");
+    assert(!names((await call(world.cli, listSkills, {})).skills).includes("escape"));
+  });
+});
+
+test("serves from every replica what one of them imported", async () => {
+  const world = await importerWorld();
+  const [one, two] = await Promise.all([world.start(), world.start()]);
+  assert.equal((await importedEvents(world)).length, 4, "both start with the same built-in agents");
+  await world.write({ "greet/SKILL.md": skillText("Hello.") });
+  await call(world.cli, importSkills, { directory: "." });
+  assert.equal(await one.stop(), 0);
+  const { skill } = await call(world.cli, getSkill, { name: "greet" });
+  assert.equal(skill.body, "Hello.");
+  assert.equal(await two.stop(), 0);
+});
+
+test("imports again when files change, while it watches", async () => {
+  const world = await importerWorld();
+  await world.write({ "skills/greet/SKILL.md": skillText("First.") });
+  const importer = await world.start({ YARD_IMPORT_WATCH: "1" });
+  const loadedSkills = (count: number) => (record: { [key: string]: unknown }) =>
+    record["msg"] === "catalogue imported" &&
+    (record["skills"] as { loaded: number }).loaded === count; // as the service writes it
+
+  await world.write({ "skills/new/deep/SKILL.md": "A new one." });
+  await importer.logged(loadedSkills(2));
+  await call(world.cli, getSkill, { name: "deep" });
+  await rm(join(world.root, "skills"), { recursive: true });
+  await importer.logged(loadedSkills(0));
+  assert.deepEqual((await call(world.cli, listSkills, {})).skills, []);
+  assert.equal(await importer.stop(), 0);
+});
+
+test("does not start with a root that is no directory, and says which", async () => {
+  const world = await importerWorld();
+  const start = world.start({ YARD_SKILL_ROOTS: "relative/path" });
+  await assert.rejects(start, /YARD_SKILL_ROOTS: relative\/path is not an absolute path/);
+  const missing = world.start({ YARD_SKILL_ROOTS: join(world.root, "absent") });
+  await assert.rejects(missing, /absent is not a directory that can be read/);
+  const nested = world.start({ YARD_SKILL_ROOTS: `${world.root}:${world.root}` });
+  await assert.rejects(nested, /lies in/);
+});
+
+test("does not start with a wrong environment, and lists all that is wrong", async () => {
+  const importer = startProcess({ YARD_IMPORT_WATCH: "maybe" });
+  assert.equal(await importer.exitCode, 1);
+  const [line] = importer.records;
+  assert.match(JSON.stringify(line), /YARD_IMPORT_WATCH/);
+  assert.match(JSON.stringify(line), /YARD_NATS_URL/);
+});

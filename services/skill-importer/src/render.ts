@@ -1,0 +1,147 @@
+import { splitArguments } from "./split-arguments.ts";
+
+/** What of one skill goes into a prompt. */
+export const MAX_PROMPT_BYTES = 32 * 1024;
+
+export interface RenderRequest {
+  readonly name: string;
+  readonly body: string;
+  /** Names declared in the frontmatter; only then do `$N` and `$name` stand for something. */
+  readonly argumentNames: readonly string[];
+  /** The argument line as typed. */
+  readonly arguments: string;
+  readonly sessionId: string | null;
+  /** The skill's directory, for `{baseDir}`. */
+  readonly baseDirectory: string;
+}
+
+export interface Rendered {
+  readonly text: string;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Turns a skill into prompt text. Substitution is one pass over the body: what was inserted is never
+ * looked at again, so an argument cannot smuggle in a placeholder. A backslash before a placeholder
+ * keeps it as text. Commands (`` !`cmd` ``) and file references (`@file`) are text.
+ */
+export function renderSkill(request: RenderRequest): Rendered {
+  const warnings: string[] = [];
+  const line = request.arguments.trim();
+  const split = splitArguments(line);
+  const filled = substitute(request, { line, words: split.words });
+  if (filled.usesWords && split.hasOpenQuote) {
+    warnings.push("a quotation mark in the arguments has no partner; it was taken as a character");
+  }
+  if (filled.lacksSession) {
+    warnings.push(
+      "the skill asks for the session id and the call has none; the placeholder was left",
+    );
+  }
+  const suffix = line === "" || filled.usesArguments ? "" : `\n\nARGUMENTS: ${line}`;
+  const content = fit(inert(filled.text), inert(suffix), warnings);
+  return {
+    text: `<skill_content name="${escapeXml(request.name)}">\n${content}\n</skill_content>`,
+    warnings,
+  };
+}
+
+interface Filled {
+  readonly text: string;
+  readonly usesArguments: boolean;
+  readonly usesWords: boolean;
+  readonly lacksSession: boolean;
+}
+
+function substitute(
+  request: RenderRequest,
+  given: { line: string; words: readonly string[] },
+): Filled {
+  let usesWords = false;
+  let usesLine = false;
+  let lacksSession = false;
+  let insertedLength = 0;
+
+  function valueOf(groups: Placeholder, written: string): string {
+    if (groups.base !== undefined) return request.baseDirectory;
+    if (groups.session !== undefined) {
+      lacksSession ||= request.sessionId === null;
+      return request.sessionId ?? written;
+    }
+    const index = groups.index ?? groups.braced ?? groups.bare;
+    if (index !== undefined) {
+      usesWords = true;
+      // Without such an argument the placeholder stays, as a price like $100 should.
+      return given.words[Number(index)] ?? written;
+    }
+    if (groups.named !== undefined) {
+      usesWords = true;
+      return given.words[request.argumentNames.indexOf(groups.named)] ?? "";
+    }
+    usesLine = true;
+    return given.line;
+  }
+
+  const text = request.body.replaceAll(placeholderPattern(request.argumentNames), (...match) => {
+    const groups = match.at(-1) as Placeholder; // named groups are the last argument
+    const { slashes = "", written = "" } = groups;
+    if (slashes.length % 2 === 1) return slashes.slice(1) + written;
+    const value = valueOf(groups, written);
+    // All from here on is cut away later; inserting it could fill the memory first.
+    if (insertedLength > MAX_PROMPT_BYTES) return slashes;
+    insertedLength += value.length;
+    return slashes + value;
+  });
+  return { text, usesArguments: usesWords || usesLine, usesWords, lacksSession };
+}
+
+type Placeholder = Partial<
+  Record<"slashes" | "written" | "session" | "index" | "braced" | "bare" | "named" | "base", string>
+>;
+
+function placeholderPattern(argumentNames: readonly string[]): RegExp {
+  const forms = [
+    String.raw`\$(?<session>SESSION_ID\b|\{SESSION_ID\}|\{CLAUDE_SESSION_ID\})`,
+    String.raw`\$ARGUMENTS\[(?<index>\d+)\]`,
+    String.raw`\$ARGUMENTS\b`,
+    String.raw`\$\{(?<braced>\d+)\}`,
+    String.raw`(?<!\$)(?<base>\{baseDir\})`,
+  ];
+  if (argumentNames.length > 0) {
+    const names = argumentNames.toSorted((a, b) => b.length - a.length).join("|");
+    forms.push(String.raw`\$(?<bare>\d+)`, String.raw`\$(?<named>${names})(?![A-Za-z0-9_])`);
+  }
+  // Starting only where a run of backslashes starts keeps a long run from being tried at each of its places.
+  return new RegExp(String.raw`(?<!\\)(?<slashes>\\*)(?<written>${forms.join("|")})`, "g");
+}
+
+/** Keeps a text from ending its own wrapper, and from opening another skill's. */
+function inert(text: string): string {
+  return text.replaceAll(/<(?=\/?skill_content)/gi, "&lt;");
+}
+
+/** Cuts the body rather than the arguments: they are what the caller wants done. */
+function fit(body: string, suffix: string, warnings: string[]): string {
+  const sizeBytes = Buffer.byteLength(body) + Buffer.byteLength(suffix);
+  if (sizeBytes <= MAX_PROMPT_BYTES) return body + suffix;
+  warnings.push(`the skill's text is too long and was cut to ${MAX_PROMPT_BYTES} bytes`);
+  const room = Math.max(0, MAX_PROMPT_BYTES - Buffer.byteLength(suffix));
+  return cutBytes(cutBytes(body, room) + suffix, MAX_PROMPT_BYTES);
+}
+
+function cutBytes(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxBytes) return text;
+  let end = maxBytes;
+  // Continuation bytes are 10xxxxxx: step back to the start of the character that does not fit.
+  while (end > 0 && ((bytes[end] ?? 0) & 0b1100_0000) === 0b1000_0000) end -= 1;
+  return bytes.toString("utf8", 0, end);
+}
+
+function escapeXml(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}

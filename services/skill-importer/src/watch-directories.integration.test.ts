@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { watchDirectories } from "./watch-directories.ts";
+
+/** A watch whose changes are awaited one by one. */
+function watching(onChange: () => Promise<void> = () => Promise.resolve()) {
+  let calls = 0;
+  let arrived = Promise.withResolvers<void>();
+  const errors: unknown[] = [];
+  const watch = watchDirectories({
+    debounceMs: 20,
+    retryMs: 20,
+    onError: (error) => errors.push(error),
+    async onChange() {
+      calls += 1;
+      arrived.resolve();
+      arrived = Promise.withResolvers();
+      await onChange();
+    },
+  });
+  return { watch, errors, next: () => arrived.promise, calls: () => calls };
+}
+
+test("tells of new, changed and deleted files", async () => {
+  const directory = await testDirectory();
+  const { watch, next } = watching();
+  let change = next();
+  watch.update([directory]);
+  await change; // what changed before the watch began is looked at once
+  for (const act of [
+    () => writeFile(join(directory, "a"), "1"),
+    () => writeFile(join(directory, "a"), "2"),
+    () => rm(join(directory, "a")),
+  ]) {
+    change = next();
+    // oxlint-disable-next-line no-await-in-loop -- one change after the other
+    await act();
+    // oxlint-disable-next-line no-await-in-loop
+    await change;
+  }
+  await watch.close();
+});
+
+test("watches a directory that was deleted and made again", async () => {
+  const parent = await testDirectory();
+  const directory = join(parent, "d");
+  await mkdir(directory);
+  const { watch, next } = watching();
+  let change = next();
+  watch.update([parent, directory]);
+  await change;
+  change = next();
+  await rm(directory, { recursive: true });
+  await mkdir(directory);
+  await change;
+  change = next();
+  watch.update([parent, directory]);
+  await change;
+  change = next();
+  await writeFile(join(directory, "a"), "1");
+  await change;
+  await watch.close();
+});
+
+test("calls again after a failure, without another change", async () => {
+  const directory = await testDirectory();
+  let failures = 2;
+  const recovered = Promise.withResolvers<void>();
+  const { watch, errors } = watching(() => {
+    if (failures === 0) recovered.resolve();
+    else failures -= 1;
+    return failures === 0 && errors.length === 2
+      ? Promise.resolve()
+      : Promise.reject(new Error("x"));
+  });
+  watch.update([directory]);
+  await recovered.promise;
+  assert.equal(errors.length, 2);
+  await watch.close();
+});
+
+test("is silent after it was closed", async () => {
+  const directory = await testDirectory();
+  const { watch, calls } = watching();
+  watch.update([directory]);
+  await watch.close();
+  await writeFile(join(directory, "a"), "1");
+  watch.update([directory]);
+  await watch.close();
+  assert.equal(calls(), 0);
+});

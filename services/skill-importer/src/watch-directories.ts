@@ -1,0 +1,101 @@
+import { statSync, watch, type FSWatcher } from "node:fs";
+
+export interface DirectoryWatch {
+  /** Watches exactly these directories from now on. */
+  update(directories: readonly string[]): void;
+  /** Ends the watch; waits for a change that is being handled. */
+  close(): Promise<void>;
+}
+
+export interface DirectoryWatchOptions {
+  /** A burst of changes within this time is one change. */
+  readonly debounceMs: number;
+  /** When a handler failed: how long until it is called again. */
+  readonly retryMs: number;
+  /** Never runs twice at a time. */
+  readonly onChange: () => Promise<void>;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Calls back when something in one of the directories changes. Each directory has a watch of its own:
+ * a recursive one would also follow everything that the importer never enters.
+ */
+export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch {
+  const watched = new Map<string, { identity: string; watcher: FSWatcher }>();
+  let timer: NodeJS.Timeout | null = null;
+  let handling: Promise<void> | null = null;
+  let isChangeWaiting = false;
+  let isClosed = false;
+
+  function schedule(delayMs: number): void {
+    if (isClosed) return;
+    if (handling !== null) {
+      isChangeWaiting = true;
+      return;
+    }
+    if (timer !== null) clearTimeout(timer);
+    timer = setTimeout(() => {
+      timer = null;
+      handling = handle();
+    }, delayMs);
+  }
+
+  async function handle(): Promise<void> {
+    isChangeWaiting = false;
+    let hasFailed = false;
+    try {
+      await options.onChange();
+    } catch (error) {
+      hasFailed = true;
+      options.onError(error);
+    }
+    handling = null;
+    if (hasFailed) schedule(options.retryMs);
+    else if (isChangeWaiting) schedule(options.debounceMs);
+  }
+
+  function add(directory: string): boolean {
+    const identity = identityOf(directory);
+    if (identity === null) return false;
+    // A directory that was deleted and made again has the old name, but the old watch is dead.
+    if (watched.get(directory)?.identity === identity) return false;
+    remove(directory);
+    try {
+      const watcher = watch(directory, { persistent: false }, () => schedule(options.debounceMs));
+      watcher.on("error", options.onError);
+      watched.set(directory, { identity, watcher });
+      return true;
+    } catch (error) {
+      options.onError(error);
+      return false;
+    }
+  }
+
+  function remove(directory: string): void {
+    watched.get(directory)?.watcher.close();
+    watched.delete(directory);
+  }
+
+  return {
+    update(directories) {
+      const wanted = new Set(directories);
+      for (const directory of watched.keys()) if (!wanted.has(directory)) remove(directory);
+      const added = directories.map((directory) => add(directory));
+      // What changed between the look at the directory and the start of its watch was not seen by either.
+      if (added.includes(true)) schedule(options.debounceMs);
+    },
+    async close() {
+      isClosed = true;
+      if (timer !== null) clearTimeout(timer);
+      for (const directory of watched.keys()) remove(directory);
+      await handling;
+    },
+  };
+}
+
+/** An inode's number is used again at once, so the time of birth belongs to it. */
+function identityOf(directory: string): string | null {
+  const facts = statSync(directory, { bigint: true, throwIfNoEntry: false });
+  return facts === undefined ? null : `${facts.ino}:${facts.birthtimeNs}`;
+}

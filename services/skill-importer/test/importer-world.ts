@@ -1,0 +1,137 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { after } from "node:test";
+import { fileURLToPath } from "node:url";
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { createUserKey } from "@switchyard/bus/keys";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { natsAuthorization } from "@switchyard/contracts/nats-config";
+import { adminUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
+import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import type { RunningServer } from "@switchyard/local-servers/server-process";
+
+/** A NATS server with the real permissions, a Redis, and one root directory for importers. */
+export interface ImporterWorld {
+  readonly root: string;
+  readonly redis: RunningServer;
+  /** A bus of the command line's user. */
+  readonly cli: Bus;
+  /** Writes files below the root, by their path. */
+  write(files: Readonly<Record<string, string>>): Promise<void>;
+  /** Starts the service as a process of its own and waits until it is ready. */
+  start(env?: Record<string, string>): Promise<ImporterProcess>;
+}
+
+export type LogRecord = Readonly<Record<string, unknown>>;
+
+export interface ImporterProcess {
+  readonly records: readonly LogRecord[];
+  /** The first line that satisfies the condition, written or to come; rejects when the process ends without it. */
+  logged(isWanted: (record: LogRecord) => boolean): Promise<LogRecord>;
+  /** Sends SIGTERM and returns the exit code. */
+  stop(): Promise<number | null>;
+  readonly exitCode: Promise<number | null>;
+}
+
+export async function importerWorld(): Promise<ImporterWorld> {
+  const users = [...serviceUsers, adminUser, cliUser].map((user) => ({
+    user,
+    key: createUserKey(),
+  }));
+  const authorization = natsAuthorization({
+    users: users.map(({ user, key }) => ({ user, nkey: key.publicKey })),
+  });
+  const [nats, redis, keys, root] = await Promise.all([
+    testNats({ authorization }),
+    testRedis(),
+    testDirectory(),
+    testDirectory(),
+  ]);
+  const seedOf = (name: string) => users.find(({ user }) => user.name === name)?.key.seed ?? "";
+  const connect = (user: string) =>
+    connectBus({ servers: nats.url, user, nkeySeed: () => seedOf(user) });
+  const admin = await connect(adminUser.name);
+  await ensureStreams(admin);
+  await admin.close();
+  const seedFile = join(keys, "importer.nk");
+  await writeFile(seedFile, seedOf("importer"), { mode: 0o600 });
+  const cli = await connect(cliUser.name);
+  after(() => cli.close());
+
+  return {
+    root,
+    redis,
+    cli,
+    write: (files) => writeFiles(root, files),
+    async start(env = {}) {
+      const importer = startProcess({
+        YARD_NATS_URL: nats.url,
+        YARD_NATS_NKEY_FILE: seedFile,
+        YARD_REDIS_URL: redis.url,
+        YARD_SKILL_ROOTS: root,
+        ...env,
+      });
+      await importer.logged(({ msg }) => msg === "service ready");
+      return importer;
+    },
+  };
+}
+
+export async function writeFiles(
+  root: string,
+  files: Readonly<Record<string, string>>,
+): Promise<void> {
+  const writes = Object.entries(files).map(async ([path, text]) => {
+    const file = join(root, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+  });
+  await Promise.all(writes);
+}
+
+/** Starts the service with only the given environment; it is killed when the test file ends. */
+export function startProcess(env: Record<string, string>): ImporterProcess {
+  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+  const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const records: LogRecord[] = [];
+  const listeners = new Set<() => void>();
+  const notify = () => listeners.forEach((listener) => listener());
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    records.push(JSON.parse(line) as LogRecord); // the service writes nothing else there
+    notify();
+  });
+  let hasEnded = false;
+  const exitCode = once(child, "close").then(([code]: unknown[]) => {
+    hasEnded = true;
+    notify();
+    return code as number | null; // as Node documents
+  });
+  after(async () => {
+    if (hasEnded) return;
+    child.kill("SIGKILL");
+    await exitCode;
+  });
+  return {
+    records,
+    exitCode,
+    logged: (isWanted) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const found = records.find((record) => isWanted(record));
+          if (found === undefined && !hasEnded) return;
+          listeners.delete(look);
+          if (found === undefined) reject(new Error(`never logged: ${JSON.stringify(records)}`));
+          else resolve(found);
+        };
+        listeners.add(look);
+        look();
+      }),
+    stop: () => {
+      child.kill("SIGTERM");
+      return exitCode;
+    },
+  };
+}
