@@ -44,14 +44,20 @@ const child = spawn(
     "--test-reporter=./scripts/test-reporter.ts",
     "--test-reporter-destination=stdout",
     `--test-concurrency=${concurrency}`,
+    // Nothing here takes minutes: a test that waits for ever is a failed one.
+    "--test-timeout=180000",
     ...nodeOptions,
     ...files,
   ],
   { cwd: root, stdio: "inherit" },
 );
+let interrupted = false;
 child.on("exit", (code, signal) => {
-  process.exitCode = signal === null ? (code ?? 1) : 1;
+  process.exitCode = interrupted || signal !== null ? 1 : (code ?? 1);
 });
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => child.kill(signal));
+  process.on(signal, () => {
+    interrupted = true;
+    child.kill(signal);
+  });
 }

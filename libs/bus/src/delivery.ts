@@ -38,6 +38,8 @@ export interface RejectedContent {
   readonly message: string;
   /** One line per problem. */
   readonly problems: string[];
+  /** What the payload says when it is JSON, so that an answer can name what the sender named. */
+  readonly payload: unknown;
 }
 
 export type Delivery = (CommandContent | RejectedContent) & DeliveryFacts;
@@ -90,7 +92,7 @@ export async function contentOf(
   if (!body.ok)
     return rejected("malformed_json", `${contract.name} needs a JSON payload`, [body.problem]);
   const payload = contract.payload.safeParse(body.value);
-  if (!payload.success) return invalid(contract, problemsOf(payload.error));
+  if (!payload.success) return invalid(contract, problemsOf(payload.error), body.value);
   return { kind: "command", contract, tokens, payload: payload.data };
 }
 
@@ -123,8 +125,9 @@ function matchCommand(
   return null;
 }
 
-function invalid(contract: Command, problems: string[]): RejectedContent {
-  return rejected("invalid_command", `the payload does not fit ${contract.name}`, problems);
+function invalid(contract: Command, problems: string[], payload?: unknown): RejectedContent {
+  const message = `the payload does not fit ${contract.name}`;
+  return { ...rejected("invalid_command", message, problems), payload };
 }
 
 function rejected(
@@ -132,5 +135,5 @@ function rejected(
   message: string,
   problems: string[] = [],
 ): RejectedContent {
-  return { kind: "rejected", code, message, problems };
+  return { kind: "rejected", code, message, problems, payload: undefined };
 }

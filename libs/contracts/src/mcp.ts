@@ -2,6 +2,7 @@ import { z } from "zod";
 import { event, rpc } from "./define.ts";
 import { ServerId, Timestamp, ToolName } from "./ids.ts";
 import { Decision } from "./policy.ts";
+import { RunToken } from "./run-token.ts";
 
 export const ServerStatus = z.enum([
   "connecting",
@@ -44,7 +45,6 @@ export type ToolInfo = z.infer<typeof ToolInfo>;
 export const ContentBlock = z.looseObject({ type: z.string() });
 export type ContentBlock = z.infer<typeof ContentBlock>;
 
-const Token = z.string().min(1).max(8_192);
 const InvalidToken = { data: z.object({ reason: z.string() }) };
 
 export const listServers = rpc({
@@ -57,7 +57,7 @@ export const listServers = rpc({
 export const listTools = rpc({
   subject: "yard.rpc.{caller}.mcp.tools",
   summary: "Lists the tools of connected servers that the policy lets the principal call.",
-  request: z.strictObject({ server: ServerId.optional(), token: Token.optional() }),
+  request: z.strictObject({ server: ServerId.optional(), token: RunToken.optional() }),
   reply: z.object({
     tools: z.array(ToolInfo),
     /** Enabled servers whose tools are missing from the list, and why. */
@@ -79,7 +79,7 @@ export const callTool = rpc({
     /** Canonical name or the server's own name. */
     tool: z.string().min(1).max(512),
     args: z.record(z.string(), z.unknown()),
-    token: Token.optional(),
+    token: RunToken.optional(),
     /**
      * Makes the call effectively-once: a repeated id gets the stored result of the first call.
      * It is bound to the caller, the tool and the arguments; another call under the same id is refused.
@@ -118,12 +118,14 @@ export const callTool = rpc({
       retryable: true,
     },
     policy_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
+    /** The store of call results does not answer; nothing was sent. */
+    call_store_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
     tool_timeout: { data: z.object({ timeoutMs: z.number() }) },
     tool_failed: { data: z.object({ reason: z.string() }) },
     result_too_large: { data: z.object({ bytes: z.int(), limitBytes: z.int() }) },
     call_id_conflict: { data: z.object({ callId: z.string() }) },
     /** The call was sent and its result was lost: it may or may not have happened. */
-    outcome_unknown: { data: z.object({ callId: z.string() }) },
+    outcome_unknown: { data: z.object({ callId: z.string().nullable() }) },
   },
   timeoutMs: 35_000,
 });

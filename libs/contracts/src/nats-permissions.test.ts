@@ -79,3 +79,12 @@ test("lets only the runner take from its queue, with both shapes of the ack", ()
     assert.deepEqual(taking, [], user.name);
   }
 });
+
+test("lets nobody but the admin create a consumer on the payload bucket", () => {
+  // A push consumer would deliver bytes that its maker stored to any subject, past every permission.
+  for (const user of everyone) {
+    const { publish } = permissionsOf(user, everyone);
+    const creating = publish.filter((s) => s.includes("CONSUMER.CREATE.OBJ_"));
+    assert.deepEqual(creating, [], user.name);
+  }
+});

@@ -64,6 +64,8 @@ function addEventReading(publish: Set<string>, subscribe: Set<string>): void {
   subscribe.add("yard.evt.>");
   subscribe.add("yard.live.>");
   publish.add("$SRV.>");
+  // Clients look up by name which stream holds a subject.
+  publish.add("$JS.API.STREAM.NAMES");
   publish.add(`$JS.API.STREAM.INFO.${eventStream.name}`);
   publish.add(`$JS.API.STREAM.MSG.GET.${eventStream.name}`);
   publish.add(`$JS.API.DIRECT.GET.${eventStream.name}`);
@@ -104,17 +106,9 @@ function addJetStream(user: BusUser, publish: Set<string>): void {
   }
   const { bucket } = payloadStore;
   if (user.administersStreams) return;
+  // Read by direct get, one message at a time: who could create a consumer here could have the
+  // server deliver stored bytes to any subject, past every permission.
   publish.add(`$O.${bucket}.C.>`);
-  publish.add(`$O.${bucket}.M.>`);
-  for (const suffix of [
-    `STREAM.INFO.OBJ_${bucket}`,
-    `STREAM.MSG.GET.OBJ_${bucket}`,
-    `STREAM.PURGE.OBJ_${bucket}`,
-    `DIRECT.GET.OBJ_${bucket}.>`,
-    `CONSUMER.CREATE.OBJ_${bucket}.>`,
-    `CONSUMER.DELETE.OBJ_${bucket}.*`,
-  ]) {
-    publish.add(`$JS.API.${suffix}`);
-  }
-  publish.add(`$JS.FC.OBJ_${bucket}.>`);
+  publish.add(`$JS.API.STREAM.INFO.OBJ_${bucket}`);
+  publish.add(`$JS.API.DIRECT.GET.OBJ_${bucket}.>`);
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { event, rpc } from "./define.ts";
 import { AgentName, CallerName, Digest, RunId, Timestamp, ToolName } from "./ids.ts";
+import { RunToken } from "./run-token.ts";
 import { ToolRef } from "./tool-names.ts";
 
 /** Who a decision is about. `agent` and `runId` are null when a person or a program calls a tool directly. */
@@ -27,8 +28,6 @@ export type Decision = z.infer<typeof Decision>;
  */
 const OnBehalfOf = CallerName;
 
-const Token = z.string().min(1).max(8_192);
-
 const InvalidToken = { data: z.object({ reason: z.string() }) };
 
 /** Asked by a tool provider before every call. */
@@ -37,7 +36,7 @@ export const checkPolicy = rpc({
   summary: "Decides whether this principal may call this tool with these arguments.",
   request: z.strictObject({
     onBehalfOf: OnBehalfOf,
-    token: Token.optional(),
+    token: RunToken.optional(),
     tool: ToolRef,
     args: z.record(z.string(), z.unknown()),
   }),
@@ -52,7 +51,7 @@ export const filterPolicy = rpc({
   summary: "Names the tools of a list that this principal may call with at least some arguments.",
   request: z.strictObject({
     onBehalfOf: OnBehalfOf,
-    token: Token.optional(),
+    token: RunToken.optional(),
     tools: z.array(ToolRef).max(20_000),
   }),
   reply: z.object({ allowed: z.array(ToolName), policyDigest: Digest }),
@@ -73,6 +72,10 @@ export const grantRun = rpc({
     ttlSeconds: z.int().min(1).max(86_400),
   }),
   reply: z.object({ token: z.string(), expiresAt: Timestamp, policyDigest: Digest }),
+  errors: {
+    /** The tool patterns make a token that no request could carry. `limit` in characters. */
+    token_too_large: { data: z.object({ limit: z.int() }) },
+  },
   timeoutMs: 2_000,
 });
 

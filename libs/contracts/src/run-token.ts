@@ -6,6 +6,12 @@ import { matchesTool, type ToolRef } from "./tool-names.ts";
 export const RUN_TOKEN_ISSUER = "switchyard/policy";
 export const RUN_TOKEN_AUDIENCE = "switchyard/tools";
 
+/** Characters that a run token may have: it travels in every tool call. */
+export const RUN_TOKEN_MAX_LENGTH = 8_192;
+
+/** A run token on the wire: compact JWS. */
+export const RunToken = z.string().min(1).max(RUN_TOKEN_MAX_LENGTH);
+
 /**
  * The claims of a run token: who acts in a tool call. The policy service signs them (compact JWS,
  * EdDSA); an agent, run or requester is believed only from here or from the subject.

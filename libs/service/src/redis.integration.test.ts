@@ -113,7 +113,7 @@ test("fails commands fast while the server is down, and logs one line for the lo
   await lost;
   await assert.rejects(redis.get("yard:test:{a}"), /isn't writeable/);
   // Several attempts fail in between.
-  for (let attempt = 0; attempt < 3; attempt += 1) await next(redis, "reconnecting"); // oxlint-disable-line no-await-in-loop
+  for (let attempt = 0; attempt < 3; attempt += 1) await next(redis, "reconnecting");
 
   const back = next(redis, "ready");
   await testRedis({ dataDir, port: first.port, appendfsync: "always" });

@@ -101,7 +101,7 @@ test("exits 6 with the address and a hint when NATS or Redis is unreachable", as
     ],
   ] as const) {
     const service = startFixture({ ...env, ...broken, YARD_CONNECT_MS: "100" });
-    assert.equal((await service.exited).code, 6); // oxlint-disable-line no-await-in-loop
+    assert.equal((await service.exited).code, 6);
     const [record] = service.records;
     assert.match(String(record?.["reason"]), reason);
     assert.match(String(record?.["hint"]), /yard dev/);
@@ -196,10 +196,10 @@ test("exits 0 on SIGTERM in the middle of the start", async () => {
 test("logs an error that nobody caught, stops and exits 1", async () => {
   for (const does of ["throw-later", "reject-later"] as const) {
     const service = startFixture(env);
-    await service.logged("service ready"); // oxlint-disable-line no-await-in-loop
+    await service.logged("service ready");
     call(bus, fixtureCall, { does }).catch(() => {}); // the answer may or may not make it
-    assert.equal((await service.exited).code, 1); // oxlint-disable-line no-await-in-loop
-    const fatal = await service.logged("uncaught error"); // oxlint-disable-line no-await-in-loop
+    assert.equal((await service.exited).code, 1);
+    const fatal = await service.logged("uncaught error");
     assert.equal(fatal["level"], "fatal");
     assert.match(JSON.stringify(fatal["err"]), /a bug outside|nobody handles/);
   }

@@ -76,13 +76,13 @@ test("refuses a token with any character changed, removed or added", async () =>
 test("refuses every other spelling of the last character, whose spare bits decoders ignore", async () => {
   for (const last of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") {
     const other = token.slice(0, -1) + last;
-    if (other !== token) await assert.rejects(verify(other), RunTokenError, last); // oxlint-disable-line no-await-in-loop -- one at a time names the culprit
+    if (other !== token) await assert.rejects(verify(other), RunTokenError, last);
   }
 });
 
 test("refuses what is no token at all", async () => {
   for (const text of ["", ".", "..", "a.b", "a.b.c", "a.b.c.d", "…", "x".repeat(10_000)]) {
-    assert.equal(await reasonOf(text), "malformed", text); // oxlint-disable-line no-await-in-loop
+    assert.equal(await reasonOf(text), "malformed", text);
   }
   await fc.assert(
     fc.asyncProperty(fc.string(), async (text) => {
@@ -105,13 +105,13 @@ test("refuses HS256 with the public key as the secret", async () => {
   const signed = `${encode({ alg: "HS256", typ: "yard-run+jwt" })}.${encode(CLAIMS)}`;
   for (const secret of [key.publicJwk, Buffer.from(x(key.publicJwk), "base64url")]) {
     const mac = createHmac("sha256", secret).update(signed).digest("base64url");
-    assert.equal(await reasonOf(`${signed}.${mac}`), "signature"); // oxlint-disable-line no-await-in-loop
+    assert.equal(await reasonOf(`${signed}.${mac}`), "signature");
   }
 });
 
 test("refuses a token of another type, or of none, from the right key", async () => {
   for (const header of [{ typ: "JWT" }, { typ: "at+jwt" }, {}]) {
-    assert.equal(await reasonOf(await signRaw(CLAIMS, header)), "claims"); // oxlint-disable-line no-await-in-loop
+    assert.equal(await reasonOf(await signRaw(CLAIMS, header)), "claims");
   }
 });
 
@@ -132,7 +132,7 @@ test("refuses claims that break the contract, though the signature is good", asy
     null,
   ];
   for (const claims of bad) {
-    assert.equal(await reasonOf(await signRaw(claims, { typ: "yard-run+jwt" })), "claims"); // oxlint-disable-line no-await-in-loop
+    assert.equal(await reasonOf(await signRaw(claims, { typ: "yard-run+jwt" })), "claims");
   }
 });
 
@@ -172,7 +172,7 @@ test("signs nothing that a verifier would refuse", async () => {
     Array.from({ length: 256 }, (_, n) => `mcp__server__tool_${n}`),
   );
   await assert.rejects(sign({ ...CLAIMS, tools }), {
-    reason: "claims",
+    reason: "too_large",
     message: /8192 are allowed/,
   });
 });

@@ -1,14 +1,15 @@
 import { hash } from "node:crypto";
 import {
   isTokenCurrent,
+  RUN_TOKEN_MAX_LENGTH,
   RunTokenClaims,
   type RunTokenClaims as Claims,
 } from "@switchyard/contracts/run-token";
 import { CompactSign, compactVerify, errors, exportJWK, generateKeyPair, importJWK } from "jose";
 import { z } from "zod";
 
-/** Why a run token is refused: it is no token, not ours, too old, or says something it may not. */
-export type RunTokenFault = "malformed" | "signature" | "expired" | "claims";
+/** Why a run token is refused: it is no token, not ours, too old, says something it may not, or is too long to travel. */
+export type RunTokenFault = "malformed" | "signature" | "expired" | "claims" | "too_large";
 
 export class RunTokenError extends Error {
   override readonly name = "RunTokenError";
@@ -23,8 +24,6 @@ export class RunTokenError extends Error {
 /** RFC 8725 §3.11: an explicit type keeps tokens of another kind, signed by the same key, out. */
 const TYPE = "yard-run+jwt";
 const ALGORITHM = "EdDSA";
-/** What the contracts accept as a token. */
-const MAX_LENGTH = 8_192;
 
 /** A new Ed25519 key pair as JSON Web Keys (RFC 8037). The private one belongs to the policy service alone. */
 export async function createRunTokenKey(): Promise<{ privateJwk: string; publicJwk: string }> {
@@ -51,10 +50,10 @@ export async function createRunTokenSigner(
     const token = await new CompactSign(new TextEncoder().encode(payload))
       .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
       .sign(key);
-    if (token.length <= MAX_LENGTH) return token;
+    if (token.length <= RUN_TOKEN_MAX_LENGTH) return token;
     throw new RunTokenError(
-      "claims",
-      `the run token has ${token.length} characters and ${MAX_LENGTH} are allowed: use fewer or shorter tool patterns`,
+      "too_large",
+      `the run token has ${token.length} characters and ${RUN_TOKEN_MAX_LENGTH} are allowed: use fewer or shorter tool patterns`,
     );
   };
 }
@@ -73,7 +72,8 @@ export async function createRunTokenVerifier(
   const known = new Map<string, Claims>(); // in the order of last use
 
   return async (token) => {
-    if (token.length > MAX_LENGTH) throw malformed(`it has more than ${MAX_LENGTH} characters`);
+    if (token.length > RUN_TOKEN_MAX_LENGTH)
+      throw malformed(`it has more than ${RUN_TOKEN_MAX_LENGTH} characters`);
     const digest = hash("sha256", token, "base64");
     const remembered = known.get(digest);
     known.delete(digest);

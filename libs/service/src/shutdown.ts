@@ -74,7 +74,7 @@ export class Shutdown {
     for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
       current = step.name;
       try {
-        await step.stop(remaining()); // oxlint-disable-line no-await-in-loop -- the order is the point
+        await step.stop(remaining());
       } catch (err) {
         this.#exitCode ||= 1;
         this.#log.error({ err, step: step.name }, "stop step failed");

@@ -128,10 +128,9 @@ function outcomeReply(
   }
 }
 
-/** The contract has no code of its own for this; the meaning of `policy_unavailable` fits: not made, try again. */
 function storeUnavailable(error: CallStoreError) {
-  return fail.policy_unavailable(
+  return fail.call_store_unavailable(
     `A call with a callId cannot be made safely now, and was not made: ${error.message}; try again when Redis is up.`,
-    { cause: "call_store" },
+    { cause: error.message },
   );
 }

@@ -148,6 +148,6 @@ function overloaded(connection: ServerConnection, queue: CallQueue, reason: stri
 function unknown(reason: string, call: AllowedCall): ServiceError {
   return fail.outcome_unknown(
     `The call was sent to MCP server ${call.ref.server} and its result was lost: ${reason}. It may or may not have happened.`,
-    { callId: call.callId ?? "" },
+    { callId: call.callId ?? null },
   );
 }

@@ -4,6 +4,7 @@ import type { checkPolicy, filterPolicy, grantRun, Principal } from "@switchyard
 import {
   RUN_TOKEN_AUDIENCE,
   RUN_TOKEN_ISSUER,
+  RUN_TOKEN_MAX_LENGTH,
   type RunTokenClaims,
 } from "@switchyard/contracts/run-token";
 import { RunTokenError } from "@switchyard/service/run-token";
@@ -44,18 +45,20 @@ export function createHandlers(parts: {
       return { allowed: allowed.map(({ name }) => name), policyDigest: bundle.digest };
     },
 
-    async grant({ runId, agent, requester, tools, ttlSeconds }) {
+    async grant({ runId, agent, requester, tools, ttlSeconds }, { fail }) {
       const iat = Math.floor(parts.now() / 1000);
       const exp = iat + ttlSeconds;
-      const token = await parts.sign({
+      const identity = { sub: agent, run: runId, requester, tools };
+      const claims = {
         iss: RUN_TOKEN_ISSUER,
         aud: RUN_TOKEN_AUDIENCE,
-        sub: agent,
-        run: runId,
-        requester,
-        tools,
+        ...identity,
         iat,
         exp,
+      } as const;
+      const token = await parts.sign(claims).catch((error: unknown) => {
+        if (!(error instanceof RunTokenError) || error.reason !== "too_large") throw error;
+        throw fail.token_too_large(error.message, { limit: RUN_TOKEN_MAX_LENGTH });
       });
       const expiresAt = new Date(exp * 1000).toISOString();
       return { token, expiresAt, policyDigest: parts.bundle().digest };

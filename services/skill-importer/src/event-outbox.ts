@@ -33,7 +33,6 @@ export function createEventOutbox(options: EventOutboxOptions): EventOutbox {
     try {
       let isMore = true;
       // In order, and an announcement leaves the list only when the stream has it.
-      // oxlint-disable-next-line no-await-in-loop
       while (isMore) isMore = !isStopped && (await publishNext(options));
     } catch (error) {
       if (isStopped) return;

@@ -77,10 +77,8 @@ export class Importer {
     const parts: Definitions[] = [];
     for (const scope of scopes) {
       // Roots are few, and one at a time their diagnostics keep their order.
-      // oxlint-disable-next-line no-await-in-loop
       const scan = await scanDirectory(scope.root, scope.directory);
       directories.push(...scan.directories);
-      // oxlint-disable-next-line no-await-in-loop
       parts.push(await readDefinitions(scope.root, scan));
     }
     const found = joined(parts);
@@ -101,12 +99,9 @@ export class Importer {
     const places = { isInScope, roots: roots.map((root) => root.path) };
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       // Each try plans against what another importer may have written since.
-      // oxlint-disable-next-line no-await-in-loop
       const current = await store.load();
       const change = this.#plan(current, found, places);
-      // oxlint-disable-next-line no-await-in-loop
       if (await store.commit(current.revision, change)) {
-        // oxlint-disable-next-line no-await-in-loop
         await this.#retire(current, change);
         return change;
       }

@@ -37,7 +37,6 @@ export async function readDefinitions(root: string, scan: Scan): Promise<Definit
   };
   for (const candidate of scan.candidates) {
     // One file at a time: what is in memory is one file, however many there are.
-    // oxlint-disable-next-line no-await-in-loop
     const content = await readCandidate(candidate);
     if (candidate.kind === "skill") addSkill(definitions, { root, candidate, content });
     else addAgent(definitions, { root, candidate, content });

@@ -77,7 +77,6 @@ class Walk {
       const below: Place[] = [];
       for (const place of places) {
         // One directory at a time keeps the order, and with it the limit, the same on every run.
-        // oxlint-disable-next-line no-await-in-loop
         below.push(...(await this.#enter(place)));
       }
       places = below;
@@ -117,7 +116,6 @@ class Walk {
     const below: Place[] = [];
     for (const entry of entries) {
       const kind = kindOf(entry.name, { directory: place.path, skillFile, isInSkill });
-      // oxlint-disable-next-line no-await-in-loop -- see from()
       const target = await this.#resolve(join(place.path, entry.name), entry, kind);
       if (target === null) continue;
       if (target.isDirectory) {

@@ -36,9 +36,7 @@ test("tells of new, changed and deleted files", async () => {
     () => rm(join(directory, "a")),
   ]) {
     change = next();
-    // oxlint-disable-next-line no-await-in-loop -- one change after the other
     await act();
-    // oxlint-disable-next-line no-await-in-loop
     await change;
   }
   await watch.close();

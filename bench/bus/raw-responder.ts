@@ -1,0 +1,16 @@
+import { connect } from "@nats-io/transport-node";
+import { reply } from "./echo-contract.ts";
+
+/** The baseline: what a hand-written responder with nats.js does, JSON included. */
+const nc = await connect({ servers: process.env["BENCH_NATS_URL"] ?? "" });
+nc.subscribe("raw.echo", {
+  queue: "q",
+  callback: (_, message) => {
+    const { tool } = message.json<{ tool: { name: string } }>();
+    message.respond(JSON.stringify({ ok: tool.name !== "", value: reply }));
+  },
+});
+await nc.flush();
+process.on("SIGTERM", () => void nc.drain());
+process.send?.("ready");
+process.channel?.unref();

@@ -1,0 +1,28 @@
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { anonymousUser } from "@switchyard/contracts/topology";
+import { startYardDev, type DevInstance } from "../../test/lib/yard-dev.ts";
+import type { Stage } from "./stage.ts";
+
+/**
+ * Starts the whole of Switchyard on the benchmarks' project and connects to it as a client without
+ * credentials. Ends with the stage.
+ */
+export async function startSwitchyard(
+  stage: Stage,
+  options: { runners: number },
+): Promise<{ bus: Bus; instance: DevInstance }> {
+  const instance = await startYardDev({
+    project: "bench/project",
+    stateDir: await stage.directory(),
+    runners: options.runners,
+    env: { YARD_RUNNER_SLOTS: "64" },
+  });
+  stage.onEnd(() => instance.stop());
+  const bus = await connectBus({
+    servers: instance.natsUrl,
+    user: anonymousUser.name,
+    inboxPrefix: anonymousUser.inboxPrefix,
+  });
+  stage.onEnd(() => bus.close());
+  return { bus, instance };
+}

@@ -1,0 +1,100 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { connect } from "@nats-io/transport-node";
+import { call } from "@switchyard/bus/call";
+import { connectBus } from "@switchyard/bus/connect";
+import { checkPolicy } from "@switchyard/contracts/policy";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { compileBundle } from "@switchyard/policy/compile-bundle";
+import { decide } from "@switchyard/policy/evaluate";
+import { parseBundle } from "@switchyard/policy/parse-bundle";
+import { request } from "../bus/echo-contract.ts";
+import { compared, type Figure, type Report } from "../lib/figure.ts";
+import { measureLoad, measurePair } from "../lib/measure.ts";
+import { startSwitchyard } from "../lib/switchyard.ts";
+import type { Bench } from "../main.ts";
+
+/** The engine by itself at 1,000 rules, and `policy.check` over the bus against a bare request-reply. */
+export async function benchPolicy(bench: Bench): Promise<Report> {
+  const engine = [10, 1_000].map((rules) => engineFigure(rules, bench.windowMs));
+  return { name: "policy", figures: [...engine, ...(await roundTrip(bench))] };
+}
+
+const DECISIONS_A_SAMPLE = 200;
+
+/** The median time of a decision, in samples of many: one alone is too short for the clock. */
+function engineFigure(rules: number, windowMs: number): Figure {
+  const text = `version: 1\nrules:\n${Array.from({ length: rules }, (_, n) => rule(n)).join("")}`;
+  const bundle = compileBundle(parseBundle({ file: "bench.yaml", text }));
+  const principal = { user: "team-a", agent: "researcher", runId: "r1" };
+  const tool = mcpToolRef("server-7", "read_item");
+  const args = { path: "docs/index.md", limit: 7 };
+  const samples: number[] = [];
+  for (const until = performance.now() + windowMs; performance.now() < until;) {
+    const started = performance.now();
+    for (let n = 0; n < DECISIONS_A_SAMPLE; n += 1) {
+      decide(bundle, { principal, layers: null, tool, args });
+    }
+    samples.push(((performance.now() - started) * 1000) / DECISIONS_A_SAMPLE);
+  }
+  samples.sort((one, other) => one - other);
+  const value = samples[Math.floor(samples.length / 2)] ?? Number.NaN;
+  const name = `decision p50, ${rules.toLocaleString("en-US")} rules`;
+  return rules === 1_000
+    ? { name, value, unit: "µs", goal: "≤ 5 µs", met: value <= 5 }
+    : { name, value, unit: "µs" };
+}
+
+/** Rules over a hundred servers, some with conditions, a tenth of them denials. */
+function rule(n: number): string {
+  const effect = n % 10 === 9 ? "deny" : "allow";
+  const when = n % 3 === 0 ? `, when: [{ arg: /limit, op: lte, value: ${n} }]` : "";
+  return `  - { id: rule-${n}, effect: ${effect}, who: { agents: [agent-${n % 50}, researcher] }, what: { tools: ["server-${n % 100}.${effect === "deny" ? "delete" : "read"}_*"] }${when} }\n`;
+}
+
+async function roundTrip({ stage, windowMs, rounds }: Bench): Promise<Figure[]> {
+  const rawUrl = await stage.nats();
+  await stage.process(new URL("../bus/raw-responder.ts", import.meta.url), {
+    BENCH_NATS_URL: rawUrl,
+  });
+  const nc = await connect({ servers: rawUrl });
+  stage.onEnd(() => nc.close());
+  const raw = () => nc.request("raw.echo", JSON.stringify(request), { timeout: 5_000 });
+
+  const { instance } = await startSwitchyard(stage, { runners: 1 });
+  // Only a tool provider may ask for decisions.
+  const seed = () =>
+    readFile(join(instance.stateDir, "keys/broker.nk"), "utf8").then((text) => text.trim());
+  const bus = await connectBus({ servers: instance.natsUrl, user: "broker", nkeySeed: seed });
+  stage.onEnd(() => bus.close());
+  const tool = mcpToolRef("echo", "echo");
+  const check = () =>
+    call(bus, checkPolicy, { onBehalfOf: "me", tool, args: { message: "hello" } });
+
+  const figures: Figure[] = [];
+  for (const inFlight of [1, 64]) {
+    const [mine, baseline] = await measurePair(
+      rounds,
+      () => measureLoad({ operation: check, inFlight, durationMs: windowMs }),
+      () => measureLoad({ operation: raw, inFlight, durationMs: windowMs }),
+    );
+    figures.push(
+      compared(
+        {
+          name: `policy.check p50, ${inFlight} in flight`,
+          value: mine.p50Us,
+          unit: "µs",
+          baseline: baseline.p50Us,
+        },
+        { text: "≤ 1.3×", holds: (ratio) => ratio <= 1.3 },
+      ),
+      compared({
+        name: `policy.check throughput, ${inFlight} in flight`,
+        value: mine.perSecond,
+        unit: "/s",
+        baseline: baseline.perSecond,
+      }),
+    );
+  }
+  return figures;
+}

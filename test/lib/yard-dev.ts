@@ -1,0 +1,103 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+/** The root of the repository. */
+export const root = fileURLToPath(new URL("../../", import.meta.url));
+
+export interface DevProcess {
+  readonly name: string;
+  readonly pid: number;
+  readonly healthUrl: string | null;
+}
+
+/** What `yard dev --json` says when everything runs. */
+export interface DevInstance {
+  readonly natsUrl: string;
+  readonly redisUrl: string;
+  readonly processes: readonly DevProcess[];
+  readonly stateDir: string;
+  /** Lines of the merged log so far, parsed; grows while the instance runs. */
+  readonly log: readonly Record<string, unknown>[];
+  /** Stops everything as Ctrl-C does, and resolves with the exit code. */
+  stop(): Promise<number | null>;
+}
+
+/**
+ * Starts the whole of Switchyard with `yard dev` on a project, with a state directory of its own.
+ * Rejects with the end of the log when it ends before it is ready.
+ */
+export async function startYardDev(options: {
+  project: string;
+  stateDir: string;
+  runners?: number;
+  env?: Record<string, string>;
+}): Promise<DevInstance> {
+  const { project, stateDir, runners = 1, env = {} } = options;
+  const child = spawn(
+    process.execPath,
+    [
+      join(root, "apps/cli/src/main.ts"),
+      "dev",
+      "--json",
+      "--project",
+      join(root, project),
+      "--runners",
+      String(runners),
+    ],
+    {
+      env: { ...withoutOurs(process.env), YARD_STATE_DIR: stateDir, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  const exited: Promise<number | null> = once(child, "exit").then(
+    ([code]) => code as number | null,
+  );
+  const log: Record<string, unknown>[] = [];
+  let errors = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+
+  const ready = new Promise<Record<string, unknown>>((resolve) => {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const entry = parseLine(line);
+      log.push(entry);
+      if (entry["msg"] === "switchyard ready") resolve(entry);
+    });
+  });
+  const facts = await Promise.race([
+    ready,
+    exited.then((code) => {
+      const lines = log.slice(-20).map((entry) => JSON.stringify(entry));
+      throw new Error(`yard dev ended with ${code}:\n${lines.join("\n")}\n${errors}`);
+    }),
+  ]);
+  return {
+    natsUrl: String(facts["natsUrl"]),
+    redisUrl: String(facts["redisUrl"]),
+    processes: facts["processes"] as DevProcess[], // written by readyBlock's own types
+    stateDir,
+    log,
+    async stop() {
+      child.kill("SIGTERM");
+      return exited;
+    },
+  };
+}
+
+function parseLine(line: string): Record<string, unknown> {
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return { msg: line };
+  }
+}
+
+/** A test must not find the servers of the person who runs it. */
+function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const kept = Object.entries(env).filter(
+    ([name]) => !name.startsWith("YARD_") || name.endsWith("_SERVER_BIN"),
+  );
+  return Object.fromEntries(kept);
+}
