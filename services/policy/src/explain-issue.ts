@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { Bundle, Condition, OPERATORS, Rule } from "./bundle.ts";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "@switchyard/service/nearest-name";
 
 /** What is wrong with the content of a bundle: where in it, and a sentence for its author. */
 export interface ShapeProblem {

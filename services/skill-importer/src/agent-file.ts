@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { AgentDefinition } from "@switchyard/contracts/agents";
 import { AgentName, ModelName, SkillName } from "@switchyard/contracts/ids";
 import { z } from "zod";
-import { closestWord } from "./closest-word.ts";
+import { nearestName } from "@switchyard/service/nearest-name";
 import { decodeText } from "./decode-text.ts";
 import { errorFinding, type Finding } from "./finding.ts";
 import { firstParagraph } from "./first-paragraph.ts";
@@ -151,7 +151,7 @@ function findingsOf(
 
 function unknownKey(key: string): string {
   const known = Object.keys(AgentFile.shape);
-  const meant = closestWord(key, known);
+  const meant = nearestName(key, known);
   const hint = meant === null ? `the keys are ${known.join(", ")}` : `did you mean ${meant}?`;
   return `unknown key ${JSON.stringify(key)}: ${hint}`;
 }

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { CliError, describeFailure, reportFailure } from "./cli-error.ts";
+import { EXIT } from "./exit-codes.ts";
+import { collectingTerminal } from "../test-fixtures/collecting-terminal.ts";
+
+test("an error of ours is its message and its next command, without a stack", () => {
+  const { terminal, notes, lines } = collectingTerminal();
+  const error = new CliError("not_running", "Switchyard does not run here", { hint: "./yard dev" });
+  assert.equal(reportFailure(terminal, error, false), EXIT.dependencyDown);
+  assert.deepEqual(notes, ["error: Switchyard does not run here", "  → ./yard dev"]);
+  assert.deepEqual(lines, []);
+});
+
+test("a declared error names what exists instead", () => {
+  const error = new ServiceError("unknown_agent", "there is no agent x", {
+    data: { name: "x", known: ["coder", "demo"] },
+  });
+  assert.deepEqual(describeFailure(error), {
+    code: "unknown_agent",
+    message: "there is no agent x",
+    hint: "known: coder, demo",
+    stack: null,
+    exitCode: EXIT.notFound,
+  });
+});
+
+test("with --json a failure is one document on stderr", () => {
+  const { terminal, notes, lines } = collectingTerminal();
+  reportFailure(terminal, new ServiceError("denied", "no"), true);
+  assert.equal(notes.length, 1);
+  assert.deepEqual(JSON.parse(notes[0] ?? ""), {
+    schemaVersion: 1,
+    error: {
+      code: "denied",
+      message: "no",
+      hint: "the policy decides this; change its rules to allow the call",
+    },
+  });
+  assert.deepEqual(lines, []);
+});
+
+test("a failure nobody foresaw shows its stack and asks for a report", () => {
+  const report = describeFailure(new TypeError("x is undefined"));
+  assert.equal(report.exitCode, EXIT.failed);
+  assert.match(report.stack ?? "", /TypeError: x is undefined/);
+  assert.match(report.hint ?? "", /report/);
+});
+
+test("escape sequences in a server's message do not reach the terminal", () => {
+  const { terminal, notes } = collectingTerminal();
+  reportFailure(terminal, new ServiceError("tool_failed", "bad \u001B[2J"), false);
+  assert.ok(notes.every((note) => !note.includes("\u001B")));
+});

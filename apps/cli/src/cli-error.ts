@@ -1,0 +1,92 @@
+import { ServiceError } from "@switchyard/contracts/errors";
+import { exitCodeOf, type ExitCode } from "./exit-codes.ts";
+import { printable } from "./printable.ts";
+import { type Terminal } from "./terminal.ts";
+
+/** A failure that the person can understand: what and why in the message, the next command in the hint. */
+export class CliError extends Error {
+  override readonly name = "CliError";
+  readonly code: string;
+  readonly hint: string | null;
+
+  constructor(code: string, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint ?? null;
+  }
+}
+
+export interface FailureReport {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string | null;
+  /** Only for failures nobody foresaw: the stack, for a bug report. */
+  readonly stack: string | null;
+  readonly exitCode: ExitCode;
+}
+
+/** Turns whatever was thrown into what is shown. */
+export function describeFailure(error: unknown): FailureReport {
+  if (error instanceof CliError) {
+    const { code, message, hint } = error;
+    return { code, message, hint, stack: null, exitCode: exitCodeOf(code) };
+  }
+  if (error instanceof ServiceError) {
+    const { code, message } = error;
+    return { code, message, hint: hintOf(error), stack: null, exitCode: exitCodeOf(code) };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return {
+    code: "internal",
+    message: `unexpected failure: ${message}`,
+    hint: "this is a defect of yard; please report it with the lines below",
+    stack: error instanceof Error ? (error.stack ?? null) : null,
+    exitCode: exitCodeOf("internal"),
+  };
+}
+
+/** Writes a failure to stderr: as lines for people, or as one JSON document. */
+export function reportFailure(terminal: Terminal, error: unknown, json: boolean): ExitCode {
+  const report = describeFailure(error);
+  const { code, message, hint, stack } = report;
+  if (json) {
+    terminal.note(JSON.stringify({ schemaVersion: 1, error: { code, message, hint } }));
+    return report.exitCode;
+  }
+  terminal.note(`${terminal.paintNote("red", "error:")} ${printable(message)}`);
+  if (hint !== null) terminal.note(`  ${terminal.paintNote("dim", "→")} ${printable(hint)}`);
+  if (stack !== null) terminal.note(printable(stack));
+  return report.exitCode;
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  no_responders: "no service answers this; see what runs with: ./yard services",
+  disconnected: "the connection to NATS is lost; look at it with: ./yard doctor",
+  timeout: "the service is slow or stuck; look at it with: ./yard services",
+  deadline_exceeded: "the service is busy; look at it with: ./yard services",
+  overloaded: "the service is busy; try again, or start more replicas",
+  forbidden:
+    "this NATS user may not do that; its permissions come from the contracts: ./yard keys init",
+  unknown_agent: "see the agents with: ./yard agents list",
+  unknown_skill: "see the skills with: ./yard skills list",
+  unknown_run: "see the runs with: ./yard runs list",
+  unknown_server: "see the servers with: ./yard mcp list",
+  unknown_tool: "see the tools with: ./yard mcp tools",
+  server_down: "see its status with: ./yard mcp list",
+  denied: "the policy decides this; change its rules to allow the call",
+  policy_unavailable: "without the policy service nothing is called; see: ./yard services",
+};
+
+/** The next command for a failed call: what exists instead, or where to look. */
+export function hintOf(error: { code: string; data?: unknown }): string | null {
+  const known = knownNames(error.data);
+  const hint = Object.hasOwn(HINTS, error.code) ? (HINTS[error.code] ?? null) : null;
+  return known.length === 0 ? hint : `known: ${known.join(", ")}`;
+}
+
+function knownNames(data: unknown): string[] {
+  if (typeof data !== "object" || data === null || !("known" in data)) return [];
+  return Array.isArray(data.known)
+    ? data.known.filter((name) => typeof name === "string").slice(0, 20)
+    : [];
+}

@@ -1,0 +1,164 @@
+import { randomBytes } from "node:crypto";
+import type { Bus } from "@switchyard/bus/connect";
+import type { StoredEvent } from "@switchyard/bus/events";
+import { cliUser } from "@switchyard/contracts/topology";
+import { withBus, type BusTarget } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
+import { judgeDemo } from "../demo-verdict.ts";
+import { natsCommand, serverText } from "../dev/ready-block.ts";
+import { readableLog } from "../dev/merged-log.ts";
+import { stackOptions } from "../dev/stack-options.ts";
+import { Stack, type StackReport } from "../dev/stack.ts";
+import { onStopSignals } from "../dev/stop-signals.ts";
+import { waitForMcpServers } from "../dev/wait-for-mcp-servers.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { findRunningInstance, type InstanceRecord } from "../instance-record.ts";
+import { seedFile } from "../key-directory.ts";
+import { stateDirectory } from "../locations.ts";
+import { printable } from "../printable.ts";
+import { count } from "../quantities.ts";
+import { runIdOf } from "../run-id.ts";
+import { startAndFollow } from "../run-story.ts";
+import { type Terminal } from "../terminal.ts";
+
+const QUESTION = "What is in this repository?";
+const RUN_TIMEOUT_MS = 60_000;
+const MCP_TIMEOUT_MS = 30_000;
+const KEPT_LINES = 40;
+
+/** `yard demo`: one run from end to end, with everything it needs started before and stopped after. */
+export async function demo(terminal: Terminal, options: { json?: true }): Promise<ExitCode> {
+  const state = stateDirectory(process.env);
+  const running = await findRunningInstance(state.instanceFile);
+  if (running !== null) {
+    terminal.note(`Using the running instance (process ${running.owner.pid}).\n`);
+    return runDemo(terminal, { instance: running, json: options.json ?? false });
+  }
+
+  const log = quietLog(terminal);
+  const stack = new Stack(await stackOptions({}, process.env, log.report));
+  const stop = new AbortController();
+  const signals = onStopSignals({
+    stop: () => stop.abort(),
+    kill: () => {
+      stack.kill();
+      process.exit(EXIT.interrupted);
+    },
+    env: process.env,
+  });
+  terminal.note("Starting NATS, Redis and four services on this machine:");
+  try {
+    await stack.start(stop.signal);
+    try {
+      const context = { instance: stack.record, json: options.json ?? false, signal: stop.signal };
+      return await runDemo(terminal, context);
+    } finally {
+      await stack.stop();
+    }
+  } catch (error) {
+    if (stop.signal.aborted) return EXIT.interrupted;
+    log.replay();
+    throw error;
+  } finally {
+    signals.remove();
+  }
+}
+
+async function runDemo(
+  terminal: Terminal,
+  context: { instance: InstanceRecord; json: boolean; signal?: AbortSignal },
+): Promise<ExitCode> {
+  const { instance, json } = context;
+  const limit = AbortSignal.timeout(RUN_TIMEOUT_MS);
+  const signal = context.signal === undefined ? limit : AbortSignal.any([context.signal, limit]);
+  const { events, end } = await withBus(targetOf(instance), async (bus) => {
+    await requireFiles(terminal, bus, signal);
+    terminal.note(`\nyard run demo "${QUESTION}"\n`);
+    const seen: StoredEvent[] = [];
+    const command = { input: QUESTION, runId: runIdOf(Date.now(), randomBytes(10)) };
+    const onEvent = (event: StoredEvent): void => void seen.push(event);
+    const start = { agent: "demo", command, terminal, json, signal, onEvent };
+    return { end: await startAndFollow(bus, start), events: seen };
+  });
+  if (context.signal?.aborted === true) return EXIT.interrupted;
+  if (end?.end === "finished" && !json) terminal.out(`\n${printable(end.output)}\n`);
+
+  const verdict = judgeDemo(events, end);
+  if (!verdict.passed) {
+    throw new CliError(
+      "demo_failed",
+      ["the demo did not go as it should:", ...verdict.problems].join("\n  "),
+      { hint: "check this machine with: ./yard doctor" },
+    );
+  }
+  terminal.note(
+    terminal.paintNote(
+      "green",
+      `The policy allowed ${count(verdict.allowed, "call")} and denied the write (rule ${verdict.rule}), as it should.`,
+    ),
+  );
+  for (const line of nextSteps(instance)) terminal.note(line);
+  return EXIT.ok;
+}
+
+async function requireFiles(terminal: Terminal, bus: Bus, signal: AbortSignal): Promise<void> {
+  const servers = await waitForMcpServers(bus, { timeoutMs: MCP_TIMEOUT_MS, signal });
+  terminal.note(`  MCP servers: ${servers.map(serverText).join(", ")}`);
+  const files = servers.find(({ id }) => id === "files");
+  if (signal.aborted || files?.status === "connected") return;
+  throw new CliError(
+    "server_down",
+    files === undefined
+      ? 'the demo needs the MCP server "files", which this instance does not have'
+      : `the demo needs the MCP server files: ${serverText(files)}`,
+    { hint: "start an instance with the examples: ./yard dev" },
+  );
+}
+
+function targetOf(instance: InstanceRecord): BusTarget {
+  if (instance.phase !== "ready" || instance.natsUrl === null) {
+    throw new CliError("not_running", `the running instance is ${instance.phase}`, {
+      hint: "try again in a moment",
+    });
+  }
+  const { name } = cliUser;
+  const { keys } = stateDirectory(process.env);
+  return {
+    servers: instance.natsUrl,
+    user: name,
+    nkeyFile: seedFile(keys, name),
+    source: "dev",
+  };
+}
+
+function nextSteps(instance: InstanceRecord): string[] {
+  return [
+    "",
+    "Do it yourself:",
+    "  ./yard dev                 starts everything and shows one log; then, in another terminal,",
+    `  ./yard run demo "${QUESTION}"`,
+    "or with any NATS client, no library of ours:",
+    `  ${natsCommand(instance.natsUrl ?? "", QUESTION)}`,
+    "",
+  ];
+}
+
+/** One line for each phase; the services' own lines only when something goes wrong. */
+function quietLog(terminal: Terminal): { report: StackReport; replay: () => void } {
+  const kept: string[] = [];
+  const keep = readableLog({
+    ...terminal,
+    out: (line) => void (kept.push(line) > KEPT_LINES && kept.shift()),
+    paintOut: (_style, text) => text,
+  });
+  return {
+    report: {
+      ...keep,
+      step: (text) => terminal.note(`  ${text}`),
+      warn: (text) => terminal.note(`  ${terminal.paintNote("yellow", "warning:")} ${text}`),
+    },
+    replay: () => {
+      for (const line of kept) terminal.note(line);
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { once } from "node:events";
+import { cliUser } from "@switchyard/contracts/topology";
+import { withBus } from "../bus-session.ts";
+import { jsonLog, readableLog } from "../dev/merged-log.ts";
+import { readyBlock, serverText } from "../dev/ready-block.ts";
+import { stackOptions, type StackFlags } from "../dev/stack-options.ts";
+import { Stack, type StackOptions } from "../dev/stack.ts";
+import { onStopSignals } from "../dev/stop-signals.ts";
+import { waitForMcpServers } from "../dev/wait-for-mcp-servers.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { seedFile } from "../key-directory.ts";
+import { writeJsonLine, type Terminal } from "../terminal.ts";
+
+const MCP_TIMEOUT_MS = 20_000;
+
+/** `yard dev`: starts everything, shows one log, and stops everything on Ctrl-C. */
+export async function dev(
+  terminal: Terminal,
+  { json, ...flags }: StackFlags & { json?: true },
+): Promise<ExitCode> {
+  const report = json === true ? jsonLog(terminal) : readableLog(terminal);
+  const options = await stackOptions(flags, process.env, report);
+  const stack = new Stack(options);
+  const stop = new AbortController();
+  const signals = onStopSignals({
+    stop: () => {
+      report.step("stopping; a second Ctrl-C kills");
+      stop.abort();
+    },
+    kill: () => {
+      stack.kill();
+      process.exit(EXIT.interrupted);
+    },
+    env: process.env,
+  });
+  try {
+    await stack.start(stop.signal);
+    try {
+      await announce(terminal, { stack, options, json: json ?? false, signal: stop.signal });
+      if (!stop.signal.aborted) await once(stop.signal, "abort");
+    } finally {
+      await stack.stop();
+    }
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+  } finally {
+    signals.remove();
+  }
+  return EXIT.ok;
+}
+
+async function announce(
+  terminal: Terminal,
+  context: { stack: Stack; options: StackOptions; json: boolean; signal: AbortSignal },
+): Promise<void> {
+  const { stack, options, json, signal } = context;
+  const { record } = stack;
+  const target = {
+    servers: record.natsUrl ?? "",
+    user: cliUser.name,
+    nkeyFile: seedFile(options.state.keys, cliUser.name),
+    source: "dev" as const,
+  };
+  const servers = await withBus(target, (bus) =>
+    waitForMcpServers(bus, { timeoutMs: MCP_TIMEOUT_MS, signal }),
+  );
+  if (signal.aborted) return;
+  const { defaultModel } = options.project;
+  for (const server of servers) {
+    if (server.status !== "connected") options.report.warn(`MCP server ${serverText(server)}`);
+  }
+  if (!json) {
+    for (const line of readyBlock({ record, servers, defaultModel })) terminal.out(line);
+    return;
+  }
+  const { natsUrl, natsMonitorUrl, redisUrl, processes } = record;
+  writeJsonLine(terminal, {
+    level: "info",
+    time: new Date().toISOString(),
+    service: "yard",
+    msg: "switchyard ready",
+    natsUrl,
+    natsMonitorUrl,
+    redisUrl,
+    processes,
+    defaultModel,
+    mcpServers: servers.map(({ id, status, toolCount }) => ({ id, status, toolCount })),
+  });
+}

@@ -1,0 +1,41 @@
+import type { Check } from "../doctor/check.ts";
+import { instanceChecks } from "../doctor/instance-checks.ts";
+import { machineChecks } from "../doctor/machine-checks.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { stateDirectory } from "../locations.ts";
+import { printable } from "../printable.ts";
+import { writeJson, type Style, type Terminal } from "../terminal.ts";
+
+const MARKS: Readonly<Record<Check["status"], readonly [mark: string, style: Style]>> = {
+  ok: ["✓", "green"],
+  warning: ["⚠", "yellow"],
+  failed: ["✗", "red"],
+  skipped: ["–", "dim"],
+};
+
+/** `yard doctor`: exit 1 when a check failed. It changes nothing. */
+export async function doctor(terminal: Terminal, options: { json?: true }): Promise<ExitCode> {
+  const state = stateDirectory(process.env);
+  const checks = [...(await machineChecks(process.env, state)), ...(await instanceChecks(state))];
+  const status = checks.some((check) => check.status === "failed")
+    ? "failed"
+    : checks.some((check) => check.status === "warning")
+      ? "warning"
+      : "ok";
+  if (options.json === true) writeJson(terminal, { status, checks });
+  else for (const line of checkLines(checks, terminal.paintOut)) terminal.out(line);
+  return status === "failed" ? EXIT.failed : EXIT.ok;
+}
+
+/** A row for each check, and below it what to do. */
+export function checkLines(
+  checks: readonly Check[],
+  paint: (style: Style, text: string) => string,
+): string[] {
+  const width = Math.max(...checks.map(({ id }) => id.length));
+  return checks.flatMap(({ id, status, summary, fix }) => {
+    const [mark, style] = MARKS[status];
+    const row = `${paint(style, mark)} ${id.padEnd(width)}  ${printable(summary)}`;
+    return fix === null ? [row] : [row, `${" ".repeat(width + 4)}→ ${fix}`];
+  });
+}

@@ -1,0 +1,131 @@
+import { randomBytes } from "node:crypto";
+import type { Bus } from "@switchyard/bus/connect";
+import { AgentName } from "@switchyard/contracts/ids";
+import type { RunInput } from "@switchyard/contracts/runs";
+import { findBus, withBus } from "../bus-session.ts";
+import { CliError, hintOf, reportFailure } from "../cli-error.ts";
+import { EXIT, exitCodeOf, type ExitCode } from "../exit-codes.ts";
+import type { RunEnd } from "../follow-run.ts";
+import { printable } from "../printable.ts";
+import { runIdOf } from "../run-id.ts";
+import { publishRun, startAndFollow, type RunStart } from "../run-story.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+
+export interface RunOptions {
+  readonly json?: true;
+  readonly wait: boolean;
+  readonly inputJson?: true;
+  readonly model?: string;
+  readonly skill?: string;
+  readonly label: Readonly<Record<string, string>>;
+  /** Seconds. */
+  readonly timeout?: number;
+}
+
+/** A run that has not ended this long after its own limit is not followed any further. */
+const GRACE_MS = 5_000;
+
+/** `yard run`: starts a run and tells its story until it ends. */
+export async function run(
+  terminal: Terminal,
+  agent: string,
+  input: string,
+  options: RunOptions,
+): Promise<ExitCode> {
+  const command = commandOf(input, options);
+  if (!AgentName.safeParse(agent).success) {
+    throw new CliError("usage", `${JSON.stringify(agent)} is no agent name`, {
+      hint: "see the agents with: ./yard agents list",
+    });
+  }
+  return withBus(await findBus(process.env), (bus) =>
+    options.wait
+      ? startAndWait(bus, terminal, { agent, command, json: options.json ?? false })
+      : startOnly(bus, terminal, { agent, command, json: options.json ?? false }),
+  );
+}
+
+interface Start extends RunStart {
+  readonly json: boolean;
+}
+
+/** Builds the command. Its schema is checked where it is published; what only a terminal can get wrong, here. */
+export function commandOf(input: string, options: Omit<RunOptions, "wait">): RunStart["command"] {
+  const { model, skill, label, timeout } = options;
+  return {
+    input: options.inputJson === true ? parseObject(input) : input,
+    runId: runIdOf(Date.now(), randomBytes(10)),
+    ...(model === undefined ? {} : { model }),
+    ...(skill === undefined ? {} : { skill }),
+    ...(Object.keys(label).length === 0 ? {} : { labels: label }),
+    ...(timeout === undefined ? {} : { limits: { timeoutMs: timeout * 1_000 } }),
+  };
+}
+
+async function startOnly(bus: Bus, terminal: Terminal, start: Start): Promise<ExitCode> {
+  const stored = await publishRun(bus, start);
+  const { runId } = start.command;
+  if (start.json) writeJson(terminal, { runId, sequence: stored.sequence });
+  else terminal.out(runId);
+  terminal.note(`queued; follow it with: ./yard runs events ${runId} --follow`);
+  return EXIT.ok;
+}
+
+async function startAndWait(bus: Bus, terminal: Terminal, start: Start): Promise<ExitCode> {
+  const { runId, limits } = start.command;
+  const stop = new AbortController();
+  const onSignal = (): void => stop.abort("interrupted");
+  process.once("SIGINT", onSignal);
+  process.once("SIGTERM", onSignal);
+  const timeoutMs = limits?.timeoutMs;
+  const timer =
+    timeoutMs === undefined
+      ? null
+      : setTimeout(() => stop.abort("timeout"), timeoutMs + GRACE_MS).unref();
+  try {
+    const end = await startAndFollow(bus, { ...start, terminal, signal: stop.signal });
+    if (end !== null) return conclude(terminal, end, start.json);
+    terminal.note(`no longer following; the run goes on. See it with: ./yard runs show ${runId}`);
+    return stop.signal.reason === "timeout" ? EXIT.timeout : EXIT.interrupted;
+  } finally {
+    if (timer !== null) clearTimeout(timer);
+    process.off("SIGINT", onSignal);
+    process.off("SIGTERM", onSignal);
+  }
+}
+
+/** Shows the end of a run: the answer on stdout, a failure on stderr. */
+export function conclude(terminal: Terminal, end: RunEnd, json: boolean): ExitCode {
+  if (end.end === "finished") {
+    if (!json) terminal.out(printable(end.output));
+    return EXIT.ok;
+  }
+  const { code, message } = end;
+  const hint = hintOf({ code });
+  const what = end.end === "rejected" ? "the command was refused" : "the run failed";
+  reportFailure(
+    terminal,
+    new CliError(code, `${what}: ${message}`, hint === null ? {} : { hint }),
+    json,
+  );
+  // A failed tool or policy is part of a failed run here, not the reason this command failed.
+  const exitCode = exitCodeOf(code);
+  return exitCode === EXIT.notFound ? exitCode : EXIT.failed;
+}
+
+function parseObject(input: string): RunInput {
+  let value: unknown;
+  try {
+    value = JSON.parse(input);
+  } catch (error) {
+    throw new CliError("usage", `--input-json: the input is no JSON: ${String(error)}`, {
+      cause: error,
+    });
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return { ...value };
+  }
+  throw new CliError("usage", "--input-json: the input must be a JSON object", {
+    hint: `such as '{"path":"README.md"}'`,
+  });
+}

@@ -1,0 +1,121 @@
+import { client } from "@switchyard/bus/call";
+import { RunStatus, getRun, listRuns, type RunDetail } from "@switchyard/contracts/runs";
+import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { fieldLines } from "../field-lines.ts";
+import { followRun } from "../follow-run.ts";
+import { modelLabel } from "../model-label.ts";
+import { printable, printableLine } from "../printable.ts";
+import { count } from "../quantities.ts";
+import { tellStory } from "../run-story.ts";
+import { tableLines } from "../table.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+
+export async function list(
+  terminal: Terminal,
+  options: { json?: true; limit: number; agent?: string; status?: string },
+): Promise<void> {
+  const { limit, agent } = options;
+  const status = options.status === undefined ? undefined : RunStatus.safeParse(options.status);
+  if (status?.success === false) {
+    throw new CliError("usage", `--status must be one of ${RunStatus.options.join(", ")}`);
+  }
+  const { runs } = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { listRuns }).listRuns({
+      limit,
+      ...(agent === undefined ? {} : { agent }),
+      ...(status === undefined ? {} : { status: status.data }),
+    }),
+  );
+  if (options.json) return writeJson(terminal, { runs });
+  if (runs.length === 0) return terminal.note('no runs yet; start one with: ./yard run demo "…"');
+  const lines = tableLines(
+    [
+      { title: "RUN", value: (run) => run.runId },
+      { title: "AGENT", value: (run) => run.agent },
+      { title: "STATUS", value: (run) => run.status },
+      { title: "STEPS", value: (run) => String(run.steps), align: "right" },
+      { title: "TOOLS", value: (run) => String(run.toolCalls), align: "right" },
+      { title: "MODEL", value: (run) => printableLine(run.model), maxWidth: 40 },
+      { title: "BY", value: (run) => run.requester },
+      { title: "CREATED", value: (run) => run.createdAt },
+    ],
+    runs,
+  );
+  for (const line of lines) terminal.out(line);
+}
+
+export async function show(
+  terminal: Terminal,
+  runId: string,
+  options: { json?: true },
+): Promise<void> {
+  const { run } = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { getRun }).getRun({ runId }),
+  );
+  if (options.json) return writeJson(terminal, { run });
+  for (const line of fieldLines(describe(run))) terminal.out(line);
+  if (run.output !== null) terminal.out(`\n${printable(run.output)}`);
+}
+
+/** The stored events of a run; with `--follow` also those to come. */
+export async function events(
+  terminal: Terminal,
+  runId: string,
+  options: { json?: true; follow?: true },
+): Promise<ExitCode> {
+  const story = tellStory(terminal, options.json ?? false);
+  const stop = new AbortController();
+  process.once("SIGINT", () => stop.abort());
+  let seen = 0;
+  try {
+    await withBus(await findBus(process.env), (bus) =>
+      followRun(bus, {
+        runId,
+        stopAtEnd: options.follow !== true,
+        signal: stop.signal,
+        onEvent: (event) => {
+          seen += 1;
+          story.onEvent(event);
+        },
+      }),
+    );
+  } finally {
+    story.end();
+  }
+  if (stop.signal.aborted) return EXIT.interrupted;
+  if (seen > 0) return EXIT.ok;
+  throw new CliError("unknown_run", `no events of run ${runId} are stored`, {
+    hint: "events are kept for 30 days; see the runs with: ./yard runs list",
+  });
+}
+
+function describe(run: RunDetail): [string, string][] {
+  const { failure, usage } = run;
+  return [
+    ["run", run.runId],
+    ["agent", `${run.agent}  ${run.agentDigest}`],
+    ["status", run.status],
+    ...(failure === null
+      ? []
+      : [["failure", `${failure.code}: ${failure.message}`] as [string, string]]),
+    ["model", modelLabel(run.model)],
+    ["requested by", run.requester],
+    ["created", run.createdAt],
+    ["updated", run.updatedAt],
+    [
+      "work",
+      `${count(run.steps, "step")}, ${count(run.toolCalls, "tool call")}, ${count(run.attempts, "attempt")}`,
+    ],
+    ["tokens", `${usage.inputTokens} in, ${usage.outputTokens} out`],
+    ["skills", run.skills.map((skill) => skill.name).join(", ")],
+    [
+      "labels",
+      Object.entries(run.labels)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(", "),
+    ],
+    ["input", typeof run.input === "string" ? run.input : JSON.stringify(run.input)],
+  ];
+}

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
+import { CliError } from "../cli-error.ts";
+import { HOME } from "../locations.ts";
+import { findProject } from "./project.ts";
+
+function project(files: Record<string, string>): string {
+  const root = tempDirectory();
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(join(root, name, ".."), { recursive: true });
+    writeFileSync(join(root, name), content);
+  }
+  return root;
+}
+
+test("the examples are a project", async () => {
+  const { policyFile, mcpServersFile } = await findProject(join(HOME, "examples"));
+  assert.equal(policyFile, join(HOME, "examples/policies/demo.yaml"));
+  assert.equal(mcpServersFile, join(HOME, "examples/mcp-servers.json"));
+});
+
+test("policy.yaml is in force, whatever else lies in policies/", async () => {
+  const root = project({ "mcp-servers.json": "{}", "policy.yaml": "", "policies/a.yaml": "" });
+  assert.equal((await findProject(root)).policyFile, join(root, "policy.yaml"));
+});
+
+test("several policies without policy.yaml are an error that names them", async () => {
+  const root = project({ "mcp-servers.json": "{}", "policies/a.yaml": "", "policies/b.yml": "" });
+  await assert.rejects(findProject(root), (error: unknown) => {
+    assert.ok(error instanceof CliError);
+    assert.match(error.message, /a\.yaml, b\.yml/);
+    return true;
+  });
+});
+
+test("what is missing is named", async () => {
+  await assert.rejects(findProject("/nonexistent"), /no project directory/);
+  await assert.rejects(findProject(project({ "policy.yaml": "" })), /no mcp-servers\.json/);
+  await assert.rejects(findProject(project({ "mcp-servers.json": "{}" })), /has no policy/);
+});
+
+test("the default model comes from models.json; a broken one is left to the runner to explain", async () => {
+  const files = { "mcp-servers.json": "{}", "policy.yaml": "" };
+  const none = await findProject(project(files));
+  assert.deepEqual([none.modelsFile, none.defaultModel], [null, "scripted/plan"]);
+  const chosen = await findProject(project({ ...files, "models.json": '{"default":"openai/x"}' }));
+  assert.equal(chosen.defaultModel, "openai/x");
+  const broken = await findProject(project({ ...files, "models.json": "{" }));
+  assert.equal(broken.defaultModel, "scripted/plan");
+  assert.notEqual(broken.modelsFile, null);
+});

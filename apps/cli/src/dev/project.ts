@@ -1,0 +1,79 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import { CliError } from "../cli-error.ts";
+
+/** A directory with everything the services work on: rules, servers, skills, agents, models. */
+export interface Project {
+  readonly directory: string;
+  readonly policyFile: string;
+  readonly mcpServersFile: string;
+  /** Null: the runner knows its built-in providers only. */
+  readonly modelsFile: string | null;
+  /** The model of agents that name none. */
+  readonly defaultModel: string;
+}
+
+const BUILT_IN_MODEL = "scripted/plan";
+
+/** The part of the runner's file that is shown when everything is ready. */
+const ModelsFile = z.looseObject({ default: z.string().optional() });
+
+/** Finds the files of a project. Throws an error that names the one that is missing. */
+export async function findProject(directory: string): Promise<Project> {
+  const root = resolve(directory);
+  if (!(await isDirectory(root))) {
+    throw new CliError("directory_missing", `there is no project directory ${root}`, {
+      hint: "name one with --project DIR; examples/ is one",
+    });
+  }
+  const mcpServersFile = join(root, "mcp-servers.json");
+  if (!(await isFile(mcpServersFile))) {
+    throw new CliError("directory_missing", `the project ${root} has no mcp-servers.json`, {
+      hint: 'a project without MCP servers has one with {"mcpServers":{}}',
+    });
+  }
+  const modelsFile = join(root, "models.json");
+  const hasModels = await isFile(modelsFile);
+  return {
+    directory: root,
+    policyFile: await findPolicy(root),
+    mcpServersFile,
+    modelsFile: hasModels ? modelsFile : null,
+    defaultModel: hasModels ? await readDefaultModel(modelsFile) : BUILT_IN_MODEL,
+  };
+}
+
+async function findPolicy(root: string): Promise<string> {
+  const named = join(root, "policy.yaml");
+  if (await isFile(named)) return named;
+  const directory = join(root, "policies");
+  const names = await readdir(directory).catch(() => []);
+  const files = names.filter((name) => /\.ya?ml$/.test(name)).toSorted();
+  const only = files[0];
+  if (only !== undefined && files.length === 1) return join(directory, only);
+  throw new CliError(
+    "directory_missing",
+    only === undefined
+      ? `the project ${root} has no policy: neither policy.yaml nor a YAML file in policies/`
+      : `the project ${root} has several policies (${files.join(", ")}) and no policy.yaml`,
+    { hint: `put the rules in force into ${named}` },
+  );
+}
+
+async function readDefaultModel(file: string): Promise<string> {
+  try {
+    const content = ModelsFile.parse(JSON.parse(await readFile(file, "utf8")));
+    return content.default ?? BUILT_IN_MODEL;
+  } catch {
+    return BUILT_IN_MODEL; // the runner reads the file too, and says precisely what is wrong with it
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.isFile() ?? false;
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.isDirectory() ?? false;
+}

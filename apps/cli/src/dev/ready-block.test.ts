@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { natsCommand, readyBlock, serverText } from "./ready-block.ts";
+
+const server = {
+  id: "files",
+  name: "Files",
+  transport: "stdio" as const,
+  status: "connected" as const,
+  toolCount: 14,
+  serverVersion: null,
+  protocolVersion: null,
+  lastError: null,
+  connectedAt: null,
+};
+
+test("says where everything is, which model answers, and what to type next", () => {
+  const text = readyBlock({
+    record: {
+      owner: { name: "yard", pid: 1, identity: "x" },
+      phase: "ready",
+      project: "/p",
+      workspace: "/w",
+      natsUrl: "nats://127.0.0.1:4222",
+      natsMonitorUrl: "http://127.0.0.1:8222",
+      redisUrl: "redis://127.0.0.1:6379",
+      processes: [{ name: "policy", pid: 2, identity: "y", healthUrl: "http://127.0.0.1:9000" }],
+    },
+    servers: [server],
+    defaultModel: "scripted/plan",
+  }).join("\n");
+  for (const part of [
+    "nats://127.0.0.1:4222  (monitoring http://127.0.0.1:8222)",
+    "redis://127.0.0.1:6379",
+    "http://127.0.0.1:9000/readyz",
+    "files connected (14 tools)",
+    "scripted/plan — rule-based, no AI",
+    "./yard run demo",
+    "./yard mcp tools",
+  ]) {
+    assert.ok(text.includes(part), part);
+  }
+});
+
+test("a server that is not connected says why", () => {
+  const down = { ...server, status: "error" as const, lastError: "command not found: x" };
+  assert.equal(serverText(down), "files error: command not found: x");
+});
+
+test("the NATS command publishes under the anonymous user, as plain JSON", () => {
+  assert.equal(
+    natsCommand("nats://127.0.0.1:4222", "hi"),
+    `nats pub -s nats://127.0.0.1:4222 yard.cmd.me.run.start.demo '{"input":"hi"}'`,
+  );
+});

@@ -1,0 +1,57 @@
+import type { ServerInfo } from "@switchyard/contracts/mcp";
+import { anonymousUser } from "@switchyard/contracts/topology";
+import { startRun } from "@switchyard/contracts/runs";
+import { subjectOf } from "@switchyard/contracts/define";
+import { fieldLines } from "../field-lines.ts";
+import type { InstanceRecord } from "../instance-record.ts";
+import { modelLabel } from "../model-label.ts";
+import { count } from "../quantities.ts";
+
+const QUESTION = "What is in this repository?";
+
+/** What a person wants to know when everything runs: addresses, what is connected, what to type next. */
+export function readyBlock(facts: {
+  record: InstanceRecord;
+  servers: readonly ServerInfo[];
+  defaultModel: string;
+}): string[] {
+  const { record, servers, defaultModel } = facts;
+  const services = record.processes.filter((process) => process.healthUrl !== null);
+  const monitor = record.natsMonitorUrl === null ? "" : `  (monitoring ${record.natsMonitorUrl})`;
+  return [
+    "",
+    "Switchyard is ready.",
+    "",
+    ...fieldLines([
+      ["  NATS", `${record.natsUrl ?? ""}${monitor}`],
+      ["  Redis", record.redisUrl ?? ""],
+      ...services.map(({ name, healthUrl }): [string, string] => [
+        `  ${name}`,
+        new URL("/readyz", healthUrl ?? "").href,
+      ]),
+      ["  MCP servers", servers.map(serverText).join(", ") || "none"],
+      ["  model", modelLabel(defaultModel)],
+    ]),
+    "",
+    "Next, in another terminal:",
+    "",
+    `  ./yard run demo "${QUESTION}"`,
+    `  ${natsCommand(record.natsUrl ?? "", QUESTION)}`,
+    "  ./yard mcp tools",
+    "",
+    "Ctrl-C stops everything; the data stays for the next start.",
+    "",
+  ];
+}
+
+/** How any NATS client starts the demo: no header, no library of ours. */
+export function natsCommand(natsUrl: string, question: string): string {
+  const subject = subjectOf(startRun, { caller: anonymousUser.name, agent: "demo" });
+  return `nats pub -s ${natsUrl} ${subject} '${JSON.stringify({ input: question })}'`;
+}
+
+/** `files connected (14 tools)`, or why not. */
+export function serverText({ id, status, toolCount, lastError }: ServerInfo): string {
+  if (status === "connected") return `${id} connected (${count(toolCount, "tool")})`;
+  return lastError === null ? `${id} ${status}` : `${id} ${status}: ${lastError}`;
+}

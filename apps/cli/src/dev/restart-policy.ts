@@ -1,0 +1,20 @@
+/** How often a process died in a row, and when it last came up. */
+export interface RestartState {
+  readonly failures: number;
+  readonly startedAtMs: number;
+}
+
+const FIRST_DELAY_MS = 500;
+const LONGEST_DELAY_MS = 30_000;
+/** A process that ran this long was healthy: its next failure is a first one. */
+const HEALTHY_AFTER_MS = 30_000;
+
+/** How long to wait before starting a process again that died, and the new count of failures. */
+export function nextRestart(
+  state: RestartState,
+  diedAtMs: number,
+): { readonly delayMs: number; readonly failures: number } {
+  const wasHealthy = diedAtMs - state.startedAtMs >= HEALTHY_AFTER_MS;
+  const failures = wasHealthy ? 1 : state.failures + 1;
+  return { failures, delayMs: Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1)) };
+}

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { test } from "node:test";
+import { stateDirectory } from "../locations.ts";
+import { servicePlan } from "./service-plan.ts";
+
+function plan(env: NodeJS.ProcessEnv, runners = 1): ReturnType<typeof servicePlan> {
+  return servicePlan({
+    state: stateDirectory({ YARD_STATE_DIR: "/state" }),
+    project: {
+      directory: "/project",
+      policyFile: "/project/policy.yaml",
+      mcpServersFile: "/project/mcp-servers.json",
+      modelsFile: null,
+      defaultModel: "scripted/plan",
+    },
+    workspace: "/workspace",
+    runners,
+    natsUrl: "nats://127.0.0.1:1",
+    redisUrl: "redis://127.0.0.1:2",
+    runTokenKeyFile: "/state/keys/run-token.jwk",
+    env,
+  });
+}
+
+test("starts each service after those it needs, each with a key of its own", () => {
+  const specs = plan({});
+  assert.deepEqual(
+    specs.map(({ name, env }) => [name, env["YARD_NATS_NKEY_FILE"]]),
+    ["policy", "importer", "broker", "runner"].map((name) => [name, `/state/keys/${name}.nk`]),
+  );
+});
+
+test("every entry point exists", () => {
+  for (const { entry } of plan({})) assert.ok(existsSync(entry), entry);
+});
+
+test("several runners share one NATS user and differ in name", () => {
+  const runners = plan({}, 3).slice(3);
+  assert.deepEqual(
+    runners.map(({ name }) => name),
+    ["runner-1", "runner-2", "runner-3"],
+  );
+  assert.equal(new Set(runners.map(({ env }) => env["YARD_NATS_NKEY_FILE"])).size, 1);
+});
+
+test("API keys reach the services that use them and no others", () => {
+  const specs = plan({ OPENAI_API_KEY: "canary" });
+  assert.deepEqual(
+    specs.filter(({ env }) => Object.values(env).includes("canary")).map(({ name }) => name),
+    ["broker", "runner"],
+  );
+});
+
+test("only the policy gets the key that signs run tokens", () => {
+  const owners = plan({}).filter(({ env }) => "YARD_RUN_TOKEN_KEY_FILE" in env);
+  assert.deepEqual(
+    owners.map(({ name }) => name),
+    ["policy"],
+  );
+});
+
+test("the person's own bus settings do not leak into the services", () => {
+  const env = {
+    YARD_NATS_URL: "nats://elsewhere:1",
+    YARD_NATS_NKEY_FILE: "/me.nk",
+    YARD_USER: "me",
+  };
+  for (const spec of plan(env)) {
+    assert.equal(spec.env["YARD_NATS_URL"], "nats://127.0.0.1:1");
+    assert.notEqual(spec.env["YARD_NATS_NKEY_FILE"], "/me.nk");
+    assert.equal(spec.env["YARD_USER"], undefined);
+  }
+});

@@ -1,0 +1,98 @@
+import { delimiter, dirname, join } from "node:path";
+import { seedFile } from "../key-directory.ts";
+import { HOME, type StateDirectory } from "../locations.ts";
+import type { Project } from "./project.ts";
+import type { ServiceSpec } from "./service-process.ts";
+
+export interface ServicePlanOptions {
+  readonly state: StateDirectory;
+  readonly project: Project;
+  readonly workspace: string;
+  readonly runners: number;
+  readonly natsUrl: string;
+  readonly redisUrl: string;
+  readonly runTokenKeyFile: string;
+  /** Our own environment: model keys and the variables that MCP servers refer to come from there. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Less than the patience of whoever pressed Ctrl-C. */
+const DRAIN_MS = 10_000;
+
+/** The services in the order of their start: each needs only those before it. */
+export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
+  const { state, project, workspace, runners, env } = options;
+  const models = project.modelsFile === null ? {} : { YARD_MODELS_FILE: project.modelsFile };
+  return [
+    service(options, "policy", "policy", "policy", {
+      YARD_POLICY_FILE: project.policyFile,
+      YARD_RUN_TOKEN_KEY_FILE: options.runTokenKeyFile,
+    }),
+    service(options, "importer", "importer", "skill-importer", {
+      YARD_SKILL_ROOTS: project.directory,
+      YARD_IMPORT_WATCH: "1",
+    }),
+    service(options, "broker", "broker", "mcp-broker", {
+      ...withoutOurs(env),
+      YARD_MCP_SERVERS_FILE: project.mcpServersFile,
+      YARD_STATE_DIR: state.brokerState,
+      YARD_HOME: HOME,
+      YARD_WORKSPACE: workspace,
+    }),
+    ...Array.from({ length: runners }, (_, index) =>
+      service(options, runners === 1 ? "runner" : `runner-${index + 1}`, "runner", "agent-runner", {
+        ...withoutOurs(env),
+        ...models,
+      }),
+    ),
+  ];
+}
+
+// oxlint-disable-next-line max-params -- three names of one thing: in the log, on the bus, in the repository
+function service(
+  options: ServicePlanOptions,
+  name: string,
+  user: string,
+  directory: string,
+  own: NodeJS.ProcessEnv,
+): ServiceSpec {
+  return {
+    name,
+    entry: join(HOME, "services", directory, "src", "main.ts"),
+    cwd: options.workspace,
+    env: {
+      ...basics(options.env),
+      ...own,
+      // `node` in an MCP server's command is the Node.js that we run on.
+      PATH: [dirname(process.execPath), options.env["PATH"] ?? ""].join(delimiter),
+      YARD_NATS_URL: options.natsUrl,
+      YARD_NATS_NKEY_FILE: seedFile(options.state.keys, user),
+      YARD_REDIS_URL: options.redisUrl,
+      YARD_HEALTH_PORT: "0",
+      YARD_DRAIN_MS: String(DRAIN_MS),
+    },
+  };
+}
+
+/** What every process needs. Services that start nothing and ask no model get no more: our environment holds API keys. */
+function basics(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const system = ["PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "NODE_EXTRA_CA_CERTS"];
+  return pick(env, [...system, "YARD_LOG_LEVEL", "YARD_REDIS_PASSWORD_FILE"]);
+}
+
+/** The person's environment without the variables that configure Switchyard itself. */
+function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return pick(
+    env,
+    Object.keys(env).filter((name) => !OURS.has(name)),
+  );
+}
+
+/** Set for each service by us; whatever the person has there is meant for the command line. */
+const OURS = new Set(["YARD_NATS_URL", "YARD_NATS_NKEY_FILE", "YARD_USER", "YARD_STATE_DIR"]);
+
+function pick(env: NodeJS.ProcessEnv, names: readonly string[]): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
+  );
+}

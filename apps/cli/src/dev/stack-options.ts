@@ -1,0 +1,39 @@
+import { stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { CliError } from "../cli-error.ts";
+import { HOME, stateDirectory } from "../locations.ts";
+import { findProject } from "./project.ts";
+import type { StackOptions, StackReport } from "./stack.ts";
+
+/** What the command line says about a stack; everything has a default. */
+export interface StackFlags {
+  readonly project?: string;
+  readonly workspace?: string;
+  readonly runners?: number;
+  readonly natsPort?: number;
+  readonly redisPort?: number;
+}
+
+/** Completes the flags. Throws an error that names a missing directory or file. */
+export async function stackOptions(
+  flags: StackFlags,
+  env: NodeJS.ProcessEnv,
+  report: StackReport,
+): Promise<StackOptions> {
+  const workspace = resolve(flags.workspace ?? HOME);
+  if ((await stat(workspace).catch(() => null))?.isDirectory() !== true) {
+    throw new CliError("directory_missing", `there is no workspace directory ${workspace}`, {
+      hint: "name one with --workspace DIR",
+    });
+  }
+  return {
+    state: stateDirectory(env),
+    project: await findProject(flags.project ?? join(HOME, "examples")),
+    workspace,
+    runners: flags.runners ?? 1,
+    natsPort: flags.natsPort ?? null,
+    redisPort: flags.redisPort ?? null,
+    env,
+    report,
+  };
+}

@@ -1,0 +1,298 @@
+// Everything that `yard dev` and `yard demo` run: NATS, Redis, the streams, then the services.
+//
+// T1  Things start in order and stop in reverse; what was started is stopped, also after a failed start.
+// T2  A server that comes back has the port it had, so nobody needs a new address.
+// T3  The instance file names all processes that answer, so that a later start can end left-overs.
+
+import { connectBus } from "@switchyard/bus/connect";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { adminUser } from "@switchyard/contracts/topology";
+import { CliError } from "../cli-error.ts";
+import {
+  claimInstance,
+  recordProcess,
+  releaseInstance,
+  writeInstance,
+  type InstanceRecord,
+} from "../instance-record.ts";
+import { ensureKeys, readSeed, seedFile, type KeyDirectory } from "../key-directory.ts";
+import type { StateDirectory } from "../locations.ts";
+import { count, formatDuration } from "../quantities.ts";
+import { readChosenPorts, writeChosenPorts } from "./chosen-ports.ts";
+import { stopLeftOvers } from "./left-overs.ts";
+import {
+  isPortTaken,
+  launchServer,
+  resolveLocalServer,
+  type LocalServer,
+  type ServerName,
+} from "./local-server.ts";
+import type { Project } from "./project.ts";
+import { servicePlan } from "./service-plan.ts";
+import { launchService, type ServiceSpec } from "./service-process.ts";
+import { supervise, type Change, type Running, type Supervised } from "./supervise.ts";
+
+export interface StackOptions {
+  readonly state: StateDirectory;
+  readonly project: Project;
+  readonly workspace: string;
+  readonly runners: number;
+  /** Null: the port of the last time when it is free, else any free one. */
+  readonly natsPort: number | null;
+  readonly redisPort: number | null;
+  readonly env: NodeJS.ProcessEnv;
+  readonly report: StackReport;
+}
+
+/** Hears what happens. */
+export interface StackReport {
+  /** Something is done: one line for each phase of a start or stop. */
+  readonly step: (text: string) => void;
+  /** How something was found or chosen. */
+  readonly detail: (text: string) => void;
+  /** Something went wrong and is being dealt with. */
+  readonly warn: (text: string) => void;
+  /** One line of a service's output. */
+  readonly output: (service: string, line: string) => void;
+}
+
+const SERVER_TITLE = { nats: "NATS", redis: "Redis" } as const;
+
+export class Stack {
+  readonly #options: StackOptions;
+  readonly #started: Supervised[] = [];
+  #record: InstanceRecord | null = null;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(options: StackOptions) {
+    this.#options = options;
+  }
+
+  /** What runs, as other commands see it. */
+  get record(): InstanceRecord {
+    if (this.#record === null) throw new Error("the stack has not been started");
+    return this.#record;
+  }
+
+  /** Starts everything; stops what it started when something fails. Throws `already_running` beside another instance. */
+  async start(signal: AbortSignal): Promise<void> {
+    await this.#claim();
+    try {
+      const keys = await ensureKeys(this.#options.state.keys);
+      if (keys.created.length > 0) {
+        this.#options.report.detail(`made ${count(keys.created.length, "key")} in ${keys.path}`);
+      }
+      const natsUrl = await this.#startServer("nats", keys, signal);
+      const redisUrl = await this.#startServer("redis", keys, signal);
+      await this.#ensureStreams(natsUrl);
+      const { runTokenKeyFile } = keys;
+      const specs = servicePlan({ ...this.#options, natsUrl, redisUrl, runTokenKeyFile });
+      for (const spec of specs) await this.#startService(spec, signal);
+      await this.#update({ phase: "ready" });
+    } catch (error) {
+      await this.stop();
+      signal.throwIfAborted();
+      throw error;
+    }
+  }
+
+  /** Stops everything in reverse order and gives the instance file back. */
+  async stop(): Promise<void> {
+    if (this.#record === null) return;
+    await this.#update({ phase: "stopping" });
+    for (const part of this.#started.splice(0).toReversed()) {
+      const began = performance.now();
+      await part.stop();
+      this.#options.report.step(
+        `${part.name} stopped (${formatDuration(performance.now() - began)})`,
+      );
+    }
+    await this.#writing;
+    await releaseInstance(this.#options.state.instanceFile);
+    this.#record = null;
+  }
+
+  /** Kills everything at once. */
+  kill(): void {
+    for (const part of this.#started.toReversed()) part.kill();
+  }
+
+  async #claim(): Promise<void> {
+    const { state, project, workspace, report } = this.#options;
+    const owner = await recordProcess("yard", process.pid);
+    if (owner === null) throw new Error("this process has no identity");
+    const record: InstanceRecord = {
+      owner,
+      phase: "starting",
+      project: project.directory,
+      workspace,
+      natsUrl: null,
+      natsMonitorUrl: null,
+      redisUrl: null,
+      processes: [],
+    };
+    const outcome = await claimInstance(state.instanceFile, record);
+    if (!outcome.claimed) throw alreadyRunning(outcome.holder);
+    this.#record = record;
+    if (outcome.abandoned === null) return;
+    report.step("an earlier start did not end in order; its data is used again");
+    await stopLeftOvers(outcome.abandoned.processes, report.step);
+  }
+
+  async #startServer(name: ServerName, keys: KeyDirectory, signal: AbortSignal): Promise<string> {
+    signal.throwIfAborted();
+    const { state, env, report } = this.#options;
+    const resolved = await resolveLocalServer(name, env, report.detail);
+    if (resolved.how === "url") {
+      await this.#serverIsAt(name, { url: resolved.url, monitorUrl: null });
+      report.step(`${SERVER_TITLE[name]} ${resolved.version} is the configured one`);
+      return resolved.url;
+    }
+    const launchOn = (port: number): Promise<LocalServer> =>
+      launchServer({
+        name,
+        resolved,
+        port,
+        dataDir: name === "nats" ? state.natsData : state.redisData,
+        natsConfig: keys.authorization({ anonymous: true }),
+        log: report.step,
+      });
+    const first = await this.#launchFirst(name, launchOn);
+    let isFirst = true;
+    await this.#supervise(name, signal, async () => {
+      const server = isFirst ? first : await launchOn(first.port);
+      isFirst = false;
+      await this.#serverIsAt(name, server); // the monitoring address may be another one
+      return server;
+    });
+    const monitor = first.monitorUrl === null ? "" : `, monitoring at ${first.monitorUrl}`;
+    report.step(`${SERVER_TITLE[name]} ${first.version} at ${first.url}${monitor}`);
+    return first.url;
+  }
+
+  /** On the port asked for; else on the port of the last time, or on any free one when that is taken. */
+  async #launchFirst(
+    name: ServerName,
+    launchOn: (port: number) => Promise<LocalServer>,
+  ): Promise<LocalServer> {
+    const { state, report, natsPort, redisPort } = this.#options;
+    const asked = name === "nats" ? natsPort : redisPort;
+    const chosen = await readChosenPorts(state.portsFile);
+    const port = asked ?? chosen[name] ?? 0;
+    const server = await launchOn(port).catch((error: unknown) => {
+      if (!isPortTaken(error)) throw error;
+      if (asked !== null) {
+        throw new CliError("start_failed", `port ${asked} for ${SERVER_TITLE[name]} is taken`, {
+          hint: "choose another port, or leave it out",
+          cause: error,
+        });
+      }
+      report.step(`${SERVER_TITLE[name]}'s port ${port} is taken now; choosing another`);
+      return launchOn(0);
+    });
+    if (asked === null) await writeChosenPorts(state.portsFile, { ...chosen, [name]: server.port });
+    return server;
+  }
+
+  async #ensureStreams(natsUrl: string): Promise<void> {
+    const { state, report } = this.#options;
+    const { name } = adminUser;
+    const nkeySeed = (): Promise<string> => readSeed(seedFile(state.keys, name));
+    const bus = await connectBus({ servers: natsUrl, user: name, nkeySeed });
+    try {
+      const { created, updated } = await ensureStreams(bus);
+      if (created.length > 0) report.step(`created ${created.join(", ")}`);
+      if (updated.length > 0) report.step(`updated ${updated.join(", ")}`);
+    } finally {
+      await bus.close();
+    }
+  }
+
+  async #startService(spec: ServiceSpec, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { report } = this.#options;
+    const began = performance.now();
+    await this.#supervise(spec.name, signal, (stopping) =>
+      launchService(spec, (line) => report.output(spec.name, line), stopping),
+    );
+    report.step(`${spec.name} is ready (${formatDuration(performance.now() - began)})`);
+  }
+
+  async #supervise(
+    name: string,
+    signal: AbortSignal,
+    launch: (signal: AbortSignal) => Promise<Running>,
+  ): Promise<void> {
+    const onChange = (change: Change): void => this.#took(name, change);
+    const part = await supervise({ name, launch, signal, onChange });
+    this.#started.push(part);
+    if (part.current !== null) await this.#runs(name, part.current);
+  }
+
+  #took(name: string, change: Change): void {
+    const { report } = this.#options;
+    switch (change.change) {
+      case "died":
+        report.warn(
+          `${name} ended (${change.how}); starting it again in ${formatDuration(change.restartInMs)}`,
+        );
+        break;
+      case "restarted":
+        report.step(`${name} is back`);
+        this.#runs(name, change.running).catch((error: unknown) =>
+          report.warn(`${name} could not be recorded: ${String(error)}`),
+        );
+        break;
+      case "restart_failed": {
+        const reason = change.error instanceof Error ? change.error.message : String(change.error);
+        report.warn(
+          `${name} did not start again: ${reason}; next try in ${formatDuration(change.restartInMs)}`,
+        );
+        break;
+      }
+      default:
+        change satisfies never;
+    }
+  }
+
+  /** Notes a process that answers, in place of an earlier one with the same name. */
+  async #runs(name: string, { pid, healthUrl }: Running): Promise<void> {
+    const process = await recordProcess(name, pid);
+    if (process === null || this.#record === null) return;
+    const entry = { ...process, healthUrl };
+    const { processes } = this.#record;
+    const at = processes.findIndex((known) => known.name === name);
+    await this.#update({
+      processes: at === -1 ? [...processes, entry] : processes.with(at, entry),
+    });
+  }
+
+  #serverIsAt(
+    name: ServerName,
+    { url, monitorUrl }: { url: string; monitorUrl: string | null },
+  ): Promise<void> {
+    return this.#update(
+      name === "nats" ? { natsUrl: url, natsMonitorUrl: monitorUrl } : { redisUrl: url },
+    );
+  }
+
+  async #update(change: Partial<InstanceRecord>): Promise<void> {
+    const record = { ...this.record, ...change };
+    this.#record = record;
+    // One write after the other: the last one must be the one that stays.
+    this.#writing = this.#writing.then(() =>
+      writeInstance(this.#options.state.instanceFile, record),
+    );
+    await this.#writing;
+  }
+}
+
+function alreadyRunning({ owner, phase, natsUrl, redisUrl }: InstanceRecord): CliError {
+  const urls = [natsUrl, redisUrl].filter((url) => url !== null);
+  const where = urls.length === 0 ? "" : `, ${urls.join(", ")}`;
+  return new CliError(
+    "already_running",
+    `Switchyard already runs here: process ${owner.pid}, ${phase}${where}`,
+    { hint: `use it, or stop it with: kill ${owner.pid}` },
+  );
+}

@@ -1,0 +1,34 @@
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/**
+ * The first signal asks for an orderly stop, the second one ends everything at once. With
+ * YARD_EXIT_WITH_PARENT=1, as for the services, the end of stdin counts as a signal: a program that
+ * starts us leaves nothing behind when it is killed.
+ */
+export function onStopSignals(options: {
+  stop: () => void;
+  kill: () => void;
+  env: NodeJS.ProcessEnv;
+}): { remove(): void } {
+  let isStopping = false;
+  const onSignal = (): void => {
+    if (isStopping) {
+      options.kill();
+      return;
+    }
+    isStopping = true;
+    options.stop();
+  };
+  const onParentGone = (): void => {
+    if (!isStopping) onSignal();
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  const watchesParent = options.env["YARD_EXIT_WITH_PARENT"] === "1";
+  if (watchesParent) process.stdin.once("close", onParentGone).resume();
+  return {
+    remove() {
+      if (watchesParent) process.stdin.off("close", onParentGone).destroy();
+      for (const signal of SIGNALS) process.off(signal, onSignal);
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { listServers, type ServerInfo } from "@switchyard/contracts/mcp";
+
+const POLL_MS = 50;
+
+/** Waits until every MCP server is connected or has said why not, and returns them as they are then. */
+export async function waitForMcpServers(
+  bus: Bus,
+  options: { timeoutMs: number; signal: AbortSignal },
+): Promise<ServerInfo[]> {
+  const giveUpAt = performance.now() + options.timeoutMs;
+  for (;;) {
+    const { servers } = await client(bus, { listServers }).listServers({});
+    const settled = servers.every(isSettled);
+    if (settled || performance.now() >= giveUpAt || options.signal.aborted) return servers;
+    await delay(POLL_MS);
+  }
+}
+
+function isSettled({ status, lastError }: ServerInfo): boolean {
+  return status !== "connecting" && (status !== "disconnected" || lastError !== null);
+}

@@ -1,0 +1,38 @@
+/** One row of `yard doctor`. */
+export interface Check {
+  readonly id: string;
+  readonly status: "ok" | "warning" | "failed" | "skipped";
+  /** What was found. */
+  readonly summary: string;
+  /** What to do about it; null when there is nothing to do. */
+  readonly fix: string | null;
+}
+
+export function ok(id: string, summary: string): Check {
+  return { id, status: "ok", summary, fix: null };
+}
+
+export function warning(id: string, summary: string, fix: string): Check {
+  return { id, status: "warning", summary, fix };
+}
+
+export function failed(id: string, summary: string, fix: string): Check {
+  return { id, status: "failed", summary, fix };
+}
+
+export function skipped(id: string, summary: string): Check {
+  return { id, status: "skipped", summary, fix: null };
+}
+
+/** Runs a check; whatever it throws is its finding. */
+export async function checked(
+  id: string,
+  fix: string,
+  check: () => Promise<Check>,
+): Promise<Check> {
+  try {
+    return await check();
+  } catch (error) {
+    return failed(id, error instanceof Error ? error.message : String(error), fix);
+  }
+}

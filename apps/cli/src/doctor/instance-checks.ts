@@ -1,0 +1,128 @@
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { client } from "@switchyard/bus/call";
+import { discoverServices } from "@switchyard/bus/discovery";
+import { verifyStreams } from "@switchyard/bus/streams";
+import { listServers } from "@switchyard/contracts/mcp";
+import { allConsumers } from "@switchyard/contracts/streams";
+import { adminUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import { z } from "zod";
+import { serverText } from "../dev/ready-block.ts";
+import { findRunningInstance, type InstanceRecord } from "../instance-record.ts";
+import { readSeed, seedFile } from "../key-directory.ts";
+import type { StateDirectory } from "../locations.ts";
+import { checked, failed, ok, skipped, warning, type Check } from "./check.ts";
+
+const START = "start it with ./yard dev";
+
+/** How the running instance does. Without one there is nothing to check. */
+export async function instanceChecks(state: StateDirectory): Promise<Check[]> {
+  const instance = await findRunningInstance(state.instanceFile);
+  if (instance === null) return [skipped("instance", `nothing runs here; ${START}`)];
+  const { owner, phase, natsUrl, natsMonitorUrl, redisUrl } = instance;
+  if (phase !== "ready" || natsUrl === null || redisUrl === null) {
+    return [warning("instance", `process ${owner.pid} is ${phase}`, "wait until it is ready")];
+  }
+  return [
+    ok("instance", `process ${owner.pid} runs ${instance.project}`),
+    await checked("nats", START, () => checkNats(natsMonitorUrl)),
+    await checked("redis", START, () => checkRedis(redisUrl)),
+    await checked("streams", "create them: ./yard streams ensure", () =>
+      asUser(state, natsUrl, adminUser.name, async (bus) => {
+        await verifyStreams(bus, allConsumers);
+        return ok("streams", "streams, consumers and buckets exist");
+      }),
+    ),
+    ...(await asUser(state, natsUrl, cliUser.name, async (bus) => [
+      await checked("services", START, () => checkServices(bus)),
+      await checked("mcp", "look at them: ./yard mcp list", () => checkMcp(bus)),
+    ]).catch((error: unknown) => [failed("services", String(error), START)])),
+    ...(await checkHealth(instance)),
+  ];
+}
+
+/** https://docs.nats.io/running-a-nats-service/nats_admin/monitoring: `/jsz` tells the JetStream configuration. */
+const JetStreamStatus = z.looseObject({
+  disabled: z.boolean().optional(),
+  config: z.looseObject({ sync_always: z.boolean().optional() }).optional(),
+});
+
+async function checkNats(monitorUrl: string | null): Promise<Check> {
+  if (monitorUrl === null) return skipped("nats", "the configured server is not ours to look into");
+  const response = await fetch(new URL("/jsz", monitorUrl), { signal: AbortSignal.timeout(2_000) });
+  const status = JetStreamStatus.parse(await response.json());
+  if (status.disabled === true) {
+    return failed("nats", "JetStream is off", "start nats-server with a jetstream block");
+  }
+  return status.config?.sync_always === true
+    ? ok("nats", "JetStream is on and syncs every write")
+    : warning(
+        "nats",
+        "JetStream does not sync every write: an acknowledged message can be lost in a power cut",
+        "set sync_interval: always in its jetstream block",
+      );
+}
+
+/** Connecting already refuses versions below 7.0 and servers that evict keys. */
+async function checkRedis(url: string): Promise<Check> {
+  const log = createLog({ service: "doctor", level: "silent" });
+  const redis = await connectRedis({ url, name: "yard-doctor", log, connectTimeoutMs: 3_000 });
+  try {
+    const persistence = await redis.info("persistence");
+    return /^aof_enabled:1/m.test(persistence)
+      ? ok("redis", "evicts nothing and keeps an append-only file")
+      : warning("redis", "keeps no append-only file: a crash loses runs", "set appendonly yes");
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function checkServices(bus: Bus): Promise<Check> {
+  const found = await discoverServices(bus);
+  const expected = serviceUsers.map((user) => user.name);
+  const missing = expected.filter((name) => !found.some((service) => service.name === name));
+  return missing.length === 0
+    ? ok("services", found.map((service) => service.name).join(", "))
+    : failed("services", `no answer from ${missing.join(", ")}`, "their lines in yard dev say why");
+}
+
+async function checkMcp(bus: Bus): Promise<Check> {
+  const { servers } = await client(bus, { listServers }).listServers({});
+  const summary = servers.map(serverText).join(", ") || "none configured";
+  return servers.every(({ status }) => status === "connected" || status === "disabled")
+    ? ok("mcp", summary)
+    : failed("mcp", summary, "look at them: ./yard mcp list");
+}
+
+async function checkHealth({ processes }: InstanceRecord): Promise<Check[]> {
+  return Promise.all(
+    processes.flatMap(({ name, healthUrl }) =>
+      healthUrl === null
+        ? []
+        : checked(name, "its lines in yard dev say why", async () => {
+            const url = new URL("/readyz", healthUrl);
+            const { ok: isReady } = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+            return isReady
+              ? ok(name, `ready (${url.href})`)
+              : failed(name, `not ready (${url.href})`, `see why: curl ${url.href}`);
+          }),
+    ),
+  );
+}
+
+// oxlint-disable-next-line max-params -- where, who and what
+async function asUser<T>(
+  state: StateDirectory,
+  servers: string,
+  user: string,
+  use: (bus: Bus) => Promise<T>,
+): Promise<T> {
+  const nkeySeed = (): Promise<string> => readSeed(seedFile(state.keys, user));
+  const bus = await connectBus({ servers, user, nkeySeed, connectTimeoutMs: 3_000 });
+  try {
+    return await use(bus);
+  } finally {
+    await bus.close();
+  }
+}

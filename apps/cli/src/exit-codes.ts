@@ -1,0 +1,67 @@
+/** What `yard` exits with. Documented in README.md and in `yard --help`. */
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  denied: 4,
+  dependencyDown: 6,
+  timeout: 7,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** Error code → exit code: the standard codes, the codes that contracts declare, and our own. Any other code is 1. */
+const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
+  usage: EXIT.usage,
+  invalid_request: EXIT.usage,
+  invalid_command: EXIT.usage,
+  payload_too_large: EXIT.usage,
+
+  unknown_agent: EXIT.notFound,
+  unknown_model: EXIT.notFound,
+  unknown_run: EXIT.notFound,
+  unknown_server: EXIT.notFound,
+  unknown_skill: EXIT.notFound,
+  unknown_tool: EXIT.notFound,
+  directory_missing: EXIT.notFound,
+
+  denied: EXIT.denied,
+  forbidden: EXIT.denied,
+  invalid_token: EXIT.denied,
+  directory_not_allowed: EXIT.denied,
+
+  not_running: EXIT.dependencyDown,
+  no_responders: EXIT.dependencyDown,
+  disconnected: EXIT.dependencyDown,
+  unsupported_server: EXIT.dependencyDown,
+  jetstream_disabled: EXIT.dependencyDown,
+  overloaded: EXIT.dependencyDown,
+  policy_unavailable: EXIT.dependencyDown,
+  call_store_unavailable: EXIT.dependencyDown,
+  server_down: EXIT.dependencyDown,
+  server_overloaded: EXIT.dependencyDown,
+
+  timeout: EXIT.timeout,
+  deadline_exceeded: EXIT.timeout,
+  tool_timeout: EXIT.timeout,
+
+  internal: EXIT.failed,
+  invalid_reply: EXIT.failed,
+  tool_failed: EXIT.failed,
+  result_too_large: EXIT.failed,
+  call_id_conflict: EXIT.failed,
+  outcome_unknown: EXIT.failed,
+
+  interrupted: EXIT.interrupted,
+};
+
+export function exitCodeOf(code: string): ExitCode {
+  return Object.hasOwn(EXIT_OF_CODE, code) ? (EXIT_OF_CODE[code] ?? EXIT.failed) : EXIT.failed;
+}
+
+/** True when the table has a line for this code; a test keeps it complete. */
+export function hasExitCode(code: string): boolean {
+  return Object.hasOwn(EXIT_OF_CODE, code);
+}

@@ -1,0 +1,69 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { readEvents, type StoredEvent } from "@switchyard/bus/events";
+import { filterOf } from "@switchyard/contracts/define";
+import { runEvents, runFailed, runFinished, runRejected } from "@switchyard/contracts/runs";
+import { payloadOf } from "./run-timeline.ts";
+
+/** How a run ended. */
+export type RunEnd =
+  | { readonly end: "finished"; readonly output: string }
+  | { readonly end: "failed"; readonly code: string; readonly message: string }
+  | { readonly end: "rejected"; readonly code: string; readonly message: string };
+
+/**
+ * Reads the events of one run from its first one, also when it began earlier, and calls `onEvent`
+ * for each in order, once. Resolves with the end of the run, or with null when the signal aborted or,
+ * with `stopAtEnd`, when nothing more is stored.
+ */
+export async function followRun(
+  bus: Bus,
+  options: {
+    runId: string;
+    onEvent: (event: StoredEvent) => void;
+    signal?: AbortSignal;
+    stopAtEnd?: boolean;
+  },
+): Promise<RunEnd | null> {
+  const { runId, onEvent, signal, stopAtEnd = false } = options;
+  const filters = runEvents.map((contract) => filterOf(contract, { runId }));
+  let lastSeq = 0;
+  const events = readEvents(bus, {
+    filters,
+    from: "beginning",
+    stopAtEnd,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  try {
+    for await (const event of events) {
+      const seq = seqOf(event);
+      // A runner that took over repeats events whose publication it could not be sure of.
+      if (seq !== null && seq <= lastSeq) continue;
+      lastSeq = seq ?? lastSeq;
+      onEvent(event);
+      const end = endOf(event);
+      if (end !== null) return end;
+    }
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
+  }
+  return null;
+}
+
+/** What a terminal event says; null for any other event. */
+export function endOf(event: StoredEvent): RunEnd | null {
+  const finished = payloadOf(event, runFinished);
+  if (finished !== null) return { end: "finished", output: finished.output };
+  const failed = payloadOf(event, runFailed);
+  if (failed !== null) return { end: "failed", ...failed.failure };
+  const rejected = payloadOf(event, runRejected);
+  if (rejected !== null) {
+    return { end: "rejected", code: rejected.code, message: rejected.message };
+  }
+  return null;
+}
+
+function seqOf(event: StoredEvent): number | null {
+  const { payload } = event;
+  if (typeof payload !== "object" || payload === null || !("seq" in payload)) return null;
+  return typeof payload.seq === "number" ? payload.seq : null;
+}

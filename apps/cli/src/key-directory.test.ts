@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { chmodSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { tempDirectory } from "../test-fixtures/temp-directory.ts";
+import { ensureKeys, keyedUsers, readSeed, seedFile } from "./key-directory.ts";
+
+test("makes a key for every user and the run-token key, readable by their owner alone", async () => {
+  const directory = join(tempDirectory(), "keys");
+  const { created } = await ensureKeys(directory);
+  assert.deepEqual(created, [...keyedUsers.map(({ name }) => name), "run-token"]);
+  assert.equal(statSync(directory).mode & 0o777, 0o700);
+  for (const file of readdirSync(directory)) {
+    assert.equal(statSync(join(directory, file)).mode & 0o777, 0o600, file);
+  }
+});
+
+test("a second call keeps every key and closes files that were opened", async () => {
+  const directory = tempDirectory();
+  const first = await ensureKeys(directory);
+  const seed = await readSeed(seedFile(directory, "broker"));
+  chmodSync(seedFile(directory, "broker"), 0o644);
+  const second = await ensureKeys(directory);
+  assert.deepEqual(second.created, []);
+  assert.equal(await readSeed(seedFile(directory, "broker")), seed);
+  assert.equal(statSync(seedFile(directory, "broker")).mode & 0o777, 0o600);
+  assert.equal(
+    second.authorization({ anonymous: false }),
+    first.authorization({ anonymous: false }),
+  );
+});
+
+test("the server's configuration has public keys only, and the anonymous user only when asked for", async () => {
+  const directory = tempDirectory();
+  const keys = await ensureKeys(directory);
+  const text = keys.authorization({ anonymous: false });
+  for (const { name } of keyedUsers) {
+    assert.ok(text.includes(readFileSync(join(directory, `${name}.pub`), "utf8").trim()), name);
+    assert.ok(!text.includes(await readSeed(seedFile(directory, name))), name);
+  }
+  assert.ok(!text.includes("no_auth_user"));
+  assert.ok(keys.authorization({ anonymous: true }).includes("no_auth_user: me"));
+});
+
+test("a seed without its public key is an error, not a silently new identity", async () => {
+  const directory = tempDirectory();
+  await ensureKeys(directory);
+  rmSync(join(directory, "policy.pub"));
+  await assert.rejects(ensureKeys(directory), /policy\.pub is not/);
+});
+
+test("a missing key says how to make it", async () => {
+  await assert.rejects(readSeed(join(tempDirectory(), "cli.nk")), (error: unknown) => {
+    assert.ok(error instanceof Error && "hint" in error);
+    assert.match(String(error.hint), /yard keys init/);
+    return true;
+  });
+});

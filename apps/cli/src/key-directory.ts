@@ -1,0 +1,110 @@
+import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createUserKey } from "@switchyard/bus/keys";
+import { adminUser, anonymousUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
+import { natsAuthorization } from "@switchyard/contracts/nats-config";
+import { createRunTokenKey } from "@switchyard/service/run-token";
+import { CliError } from "./cli-error.ts";
+
+/** Every NATS user that gets a key of its own. */
+export const keyedUsers = [...serviceUsers, cliUser, adminUser];
+
+export interface KeyDirectory {
+  readonly path: string;
+  /** Names of the keys that this call made; empty when all of them were there. */
+  readonly created: readonly string[];
+  readonly runTokenKeyFile: string;
+  /** The `authorization` block for nats-server, with the public keys. */
+  authorization(options: { anonymous: boolean }): string;
+}
+
+export function seedFile(directory: string, user: string): string {
+  return join(directory, `${user}.nk`);
+}
+
+/**
+ * Makes the keys that are missing: an NKey for each user (`broker.nk`, with the public half in
+ * `broker.pub`) and the key that signs run tokens (`run-token.jwk`). Existing keys are never
+ * replaced. The directory is for its owner alone.
+ */
+export async function ensureKeys(directory: string): Promise<KeyDirectory> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await chmod(directory, 0o700);
+  const created: string[] = [];
+  const publicKeys = new Map<string, string>();
+  for (const { name } of keyedUsers) {
+    const known = await readUserKey(directory, name);
+    publicKeys.set(name, known ?? (await createKeyFiles(directory, name)));
+    if (known === null) created.push(name);
+  }
+  const runTokenKeyFile = join(directory, "run-token.jwk");
+  if ((await readSecret(runTokenKeyFile)) === null) {
+    const { privateJwk, publicJwk } = await createRunTokenKey();
+    await writeSecret(join(directory, "run-token.pub.jwk"), publicJwk);
+    await writeSecret(runTokenKeyFile, privateJwk);
+    created.push("run-token");
+  }
+  return {
+    path: directory,
+    created,
+    runTokenKeyFile,
+    authorization: ({ anonymous }) =>
+      natsAuthorization({
+        users: keyedUsers.map((user) => ({ user, nkey: publicKeys.get(user.name) ?? "" })),
+        ...(anonymous ? { anonymous: anonymousUser } : {}),
+      }),
+  };
+}
+
+/** The seed of one user. Throws an error that says how to make it. */
+export async function readSeed(file: string): Promise<string> {
+  const seed = await readFile(file, "utf8").catch((error: unknown) => {
+    throw new CliError("forbidden", `the key ${file} cannot be read`, {
+      hint: "make keys with ./yard keys init --dir DIR, or name one with YARD_NATS_NKEY_FILE",
+      cause: error,
+    });
+  });
+  return seed.trim();
+}
+
+/** Writes a file that only its owner may read, complete or not at all. */
+export async function writeSecret(file: string, content: string): Promise<void> {
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, content.endsWith("\n") ? content : `${content}\n`, { mode: 0o600 });
+  await rename(draft, file);
+}
+
+async function createKeyFiles(directory: string, user: string): Promise<string> {
+  const { seed, publicKey } = createUserKey();
+  // The seed last: where it is, its public half is too.
+  await writeSecret(join(directory, `${user}.pub`), publicKey);
+  await writeSecret(seedFile(directory, user), seed);
+  return publicKey;
+}
+
+async function readUserKey(directory: string, user: string): Promise<string | null> {
+  if ((await readSecret(seedFile(directory, user))) === null) return null;
+  const publicFile = join(directory, `${user}.pub`);
+  const publicKey = await readSecret(publicFile);
+  if (publicKey === null) {
+    throw new CliError(
+      "start_failed",
+      `${seedFile(directory, user)} is there, ${publicFile} is not`,
+      {
+        hint: "put the public key back, or remove the seed so that both are made anew",
+      },
+    );
+  }
+  return publicKey;
+}
+
+async function readSecret(file: string): Promise<string | null> {
+  try {
+    const content = await readFile(file, "utf8");
+    await chmod(file, 0o600);
+    return content.trim();
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    throw error;
+  }
+}

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { printable, printableLine } from "./printable.ts";
+
+test("makes escape sequences visible, so that a tool's text cannot rewrite the terminal", () => {
+  assert.equal(
+    printable("\u001B[2Jgone\u001B]52;c;eA==\u0007"),
+    "\\x1b[2Jgone\\x1b]52;c;eA==\\x07",
+  );
+});
+
+test("makes bidirectional overrides visible", () => {
+  assert.equal(printable("a\u202Eb\u2066"), "a\\x202eb\\x2066");
+});
+
+test("keeps newlines and tabs, and reads CRLF as a newline", () => {
+  assert.equal(printable("a\tb\r\nc"), "a\tb\nc");
+});
+
+test("no text leaves a control character behind", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (text) => {
+      assert.doesNotMatch(printable(text), /(?![\t\n])[\p{Cc}\u202A-\u202E\u2066-\u2069]/u);
+    }),
+  );
+});
+
+test("a line has no newline and at most the asked number of characters", () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: "grapheme" }),
+      fc.integer({ min: 1, max: 40 }),
+      (text, length) => {
+        const line = printableLine(text, length);
+        assert.ok(!line.includes("\n"));
+        assert.ok(Array.from(line).length <= length);
+      },
+    ),
+  );
+});

@@ -1,0 +1,26 @@
+/**
+ * Text from models, tools, servers and logs, made safe for a terminal: control characters could move
+ * the cursor, rewrite what was printed or (OSC) write the clipboard, and the bidirectional ones
+ * reorder a line. They become visible escapes; tab and newline stay.
+ */
+export function printable(text: string): string {
+  return text.replaceAll("\r\n", "\n").replaceAll(UNSAFE, escape);
+}
+
+/** {@link printable} on one line, cut to a number of characters. */
+export function printableLine(text: string, maxLength = Number.POSITIVE_INFINITY): string {
+  const line = printable(text)
+    .replaceAll(/\s*\n\s*/g, " ⏎ ")
+    .replaceAll("\t", " ");
+  const characters = Array.from(line);
+  return characters.length <= maxLength ? line : `${characters.slice(0, maxLength - 1).join("")}…`;
+}
+
+// C0 without tab and newline, DEL, C1, and the bidirectional overrides and isolates.
+// oxlint-disable-next-line no-control-regex -- matching control characters is the purpose
+const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+
+function escape(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return `\\x${code.toString(16).padStart(2, "0")}`;
+}

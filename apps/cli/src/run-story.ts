@@ -1,0 +1,97 @@
+import type { Bus } from "@switchyard/bus/connect";
+import type { StoredEvent } from "@switchyard/bus/events";
+import { publishCommand } from "@switchyard/bus/publish";
+import { subjectOf } from "@switchyard/contracts/define";
+import { startRun, type StartRun } from "@switchyard/contracts/runs";
+import { followRun, type RunEnd } from "./follow-run.ts";
+import { timelineLines, timelineText, type TimelineLine } from "./run-timeline.ts";
+import { writeJsonLine, type Terminal } from "./terminal.ts";
+
+export interface RunStart {
+  readonly agent: string;
+  readonly command: StartRun & { readonly runId: string };
+}
+
+const QUEUED_NOTE_MS = 5_000;
+
+/** Puts the command into the work queue. The run id makes a repeat harmless and joins everything it leads to. */
+export async function publishRun(bus: Bus, start: RunStart): Promise<{ sequence: number }> {
+  const { agent, command } = start;
+  const { runId } = command;
+  return publishCommand(bus, startRun, { agent }, command, {
+    messageId: runId,
+    correlationId: runId,
+  });
+}
+
+/** Starts a run and tells its story until it ends; null when the signal aborted before. */
+export async function startAndFollow(
+  bus: Bus,
+  options: RunStart & {
+    terminal: Terminal;
+    json: boolean;
+    signal: AbortSignal;
+    onEvent?: (event: StoredEvent) => void;
+  },
+): Promise<RunEnd | null> {
+  const { agent, command, signal, onEvent } = options;
+  const { runId } = command;
+  const story = tellStory(options.terminal, options.json);
+  try {
+    const { sequence } = await publishRun(bus, options);
+    const subject = subjectOf(startRun, { caller: bus.user, agent });
+    story.tell(
+      { mark: "▸", label: "queued", text: `${runId}  ${subject} #${sequence}`, style: "dim" },
+      new Date(),
+    );
+    return await followRun(bus, {
+      runId,
+      signal,
+      onEvent: (event) => {
+        onEvent?.(event);
+        story.onEvent(event);
+      },
+    });
+  } finally {
+    story.end();
+  }
+}
+
+interface Story {
+  onEvent(event: StoredEvent): void;
+  tell(line: TimelineLine, at: Date): void;
+  end(): void;
+}
+
+/** Writes events as they come: JSON lines on stdout, or a timeline on stderr, which starts with its first line. */
+export function tellStory(terminal: Terminal, json: boolean): Story {
+  let originMs: number | null = null;
+  const quiet = setTimeout(() => {
+    terminal.note("still queued: no runner took the run yet. Look at them with: ./yard services");
+  }, QUEUED_NOTE_MS).unref();
+  const tell = (line: TimelineLine, at: Date): void => {
+    originMs ??= at.getTime();
+    if (!json) {
+      terminal.note(timelineText(line, at.getTime() - originMs, terminal.paintNote));
+    }
+  };
+  return {
+    tell,
+    onEvent(event) {
+      clearTimeout(quiet);
+      if (json) writeJsonLine(terminal, eventJson(event));
+      for (const line of timelineLines(event)) tell(line, event.time);
+    },
+    end: () => clearTimeout(quiet),
+  };
+}
+
+function eventJson(event: StoredEvent): Record<string, unknown> {
+  return {
+    event: event.contract?.name ?? null,
+    subject: event.subject,
+    sequence: event.sequence,
+    time: event.time.toISOString(),
+    payload: event.payload,
+  };
+}

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { StoredEvent } from "@switchyard/bus/events";
+import type { Event } from "@switchyard/contracts/define";
+import { serverFailed } from "@switchyard/contracts/mcp";
+import {
+  modelResponded,
+  runEvents,
+  runFailed,
+  runFinished,
+  runRejected,
+  runStarted,
+  toolCompleted,
+  toolDenied,
+  toolFailed,
+  toolRequested,
+} from "@switchyard/contracts/runs";
+import { payloadOf, timelineLines, timelineText } from "./run-timeline.ts";
+import { storedEvent } from "../test-fixtures/stored-event.ts";
+
+const plain = (_style: unknown, text: string): string => text;
+const story = (event: StoredEvent): string[] =>
+  timelineLines(event).map(({ mark, label, text }) => `${mark} ${label}: ${text}`);
+
+test("tells every kind of run event", () => {
+  const untold = runEvents
+    .map((contract: Event) => storedEvent(contract))
+    .filter((event) => timelineLines(event).length === 0);
+  assert.deepEqual(
+    untold.map((event) => event.subject),
+    [],
+  );
+});
+
+test("says plainly that the scripted model is no AI", () => {
+  const event = storedEvent(runStarted, { agent: "demo", model: "scripted/plan" });
+  assert.deepEqual(story(event), ["▸ started: demo on scripted/plan — rule-based, no AI"]);
+});
+
+test("an allowed call shows the rule before the result, with size and time", () => {
+  const event = storedEvent(toolCompleted, {
+    tool: "mcp__files__read_file",
+    preview: "# Title\nmore",
+    textBytes: 1_234,
+    durationMs: 12,
+    decision: { effect: "allow", rule: "reads", reason: "rule reads allows it" },
+  });
+  assert.deepEqual(story(event), [
+    "✓ allowed: rule reads allows it",
+    "← result: mcp__files__read_file: 1.2 KB in 12 ms  # Title ⏎ more",
+  ]);
+});
+
+test("a tool of the runner itself has no decision to show", () => {
+  const event = storedEvent(toolCompleted, { tool: "skill", decision: null });
+  assert.equal(timelineLines(event).length, 1);
+});
+
+test("a denied call names the rule and the reason, once", () => {
+  const decision = { effect: "deny", rule: "no-writes", reason: "it never writes" };
+  assert.deepEqual(story(storedEvent(toolDenied, { decision })), [
+    "✗ denied: rule no-writes: it never writes",
+  ]);
+  const named = { ...decision, reason: "rule no-writes denies x" };
+  assert.deepEqual(story(storedEvent(toolDenied, { decision: named })), [
+    "✗ denied: rule no-writes denies x",
+  ]);
+});
+
+test("a refused command lists its problems", () => {
+  const event = storedEvent(runRejected, {
+    code: "invalid_command",
+    message: "the command does not fit",
+    problems: ["inptu: unknown key"],
+  });
+  assert.deepEqual(story(event), [
+    "✗ rejected: invalid_command: the command does not fit",
+    "  : inptu: unknown key",
+  ]);
+});
+
+test("failures show their code", () => {
+  assert.deepEqual(story(storedEvent(toolFailed, { code: "tool_timeout", message: "30 s" })), [
+    "! failed: mcp__x__y: tool_timeout: 30 s",
+  ]);
+  const failure = { code: "limit_exceeded", message: "maxSteps 20" };
+  assert.deepEqual(story(storedEvent(runFailed, { failure })), [
+    "✗ failed: limit_exceeded: maxSteps 20",
+  ]);
+});
+
+test("the last step only says that it answers, because the answer goes to stdout", () => {
+  const event = storedEvent(modelResponded, { text: "the answer", toolCalls: 0 });
+  assert.deepEqual(story(event), ["◆ model: answers"]);
+});
+
+test("escape sequences in arguments and results stay visible text", () => {
+  const event = storedEvent(toolRequested, { argsPreview: '{"path":"\u001B[2J"}' });
+  assert.ok(timelineLines(event).every(({ text }) => !text.includes("\u001B")));
+});
+
+test("an event of another noun, or one that does not fit its contract, tells nothing", () => {
+  assert.deepEqual(timelineLines(storedEvent(serverFailed)), []);
+  const broken = { ...storedEvent(runFinished), payload: { output: 1 } };
+  assert.deepEqual(timelineLines(broken), []);
+  assert.equal(payloadOf(broken, runFinished), null);
+});
+
+test("a line starts with the time since the start, never a negative one", () => {
+  const line = { mark: "▸", label: "queued", text: "x", style: "dim" as const };
+  assert.equal(timelineText(line, 1_234, plain), "   1.23s  ▸ queued    x");
+  assert.equal(timelineText(line, -5, plain), "   0.00s  ▸ queued    x");
+});

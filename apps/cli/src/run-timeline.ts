@@ -1,0 +1,143 @@
+import type { StoredEvent } from "@switchyard/bus/events";
+import type { Event } from "@switchyard/contracts/define";
+import type { Decision } from "@switchyard/contracts/policy";
+import {
+  modelResponded,
+  runFailed,
+  runFinished,
+  runRejected,
+  runResumed,
+  runStarted,
+  skillActivated,
+  toolCompleted,
+  toolDenied,
+  toolFailed,
+  toolRequested,
+} from "@switchyard/contracts/runs";
+import type { z } from "zod";
+import { modelLabel } from "./model-label.ts";
+import { printableLine } from "./printable.ts";
+import { count, formatBytes, formatDuration } from "./quantities.ts";
+import type { Style } from "./terminal.ts";
+
+/** One line of a run's story. */
+export interface TimelineLine {
+  readonly mark: string;
+  readonly label: string;
+  readonly text: string;
+  readonly style: Style;
+}
+
+const PREVIEW = 100;
+
+/** What an event of a run means to a person; nothing for events of other nouns. */
+export function timelineLines(event: StoredEvent): TimelineLine[] {
+  return TELLERS.flatMap((tell) => tell(event));
+}
+
+/** `+1.23s  ▸ started   demo …`, without colour when `paint` adds none. */
+export function timelineText(
+  line: TimelineLine,
+  offsetMs: number,
+  paint: (style: Style, text: string) => string,
+): string {
+  const offset = `${(Math.max(0, offsetMs) / 1_000).toFixed(2)}s`.padStart(8);
+  const mark = paint(line.style, `${line.mark} ${line.label.padEnd(9)}`);
+  return `${paint("dim", offset)}  ${mark} ${line.text}`;
+}
+
+/** The payload of an event when it is this contract's and fits its schema, else null. */
+export function payloadOf<E extends Event>(
+  event: StoredEvent,
+  contract: E,
+): z.output<E["payload"]> | null {
+  if (event.contract?.name !== contract.name) return null;
+  const parsed = contract.payload.safeParse(event.payload);
+  return parsed.success ? (parsed.data as z.output<E["payload"]>) : null; // E's own schema parsed it
+}
+
+type Teller = (event: StoredEvent) => TimelineLine[];
+
+const TELLERS: readonly Teller[] = [
+  teller(runRejected, (event) => [
+    told("✗", "rejected", `${event.code}: ${event.message}`, "red"),
+    ...event.problems.map((problem) => told(" ", "", problem, "red")),
+  ]),
+  teller(runStarted, (event) => [
+    told("▸", "started", `${event.agent} on ${modelLabel(event.model)}`, "cyan"),
+  ]),
+  teller(runResumed, (event) => [
+    told(
+      "↻",
+      "resumed",
+      `attempt ${event.attempt}: another runner goes on after ${count(event.journalEntries, "journal entry", "journal entries")}`,
+      "yellow",
+    ),
+  ]),
+  teller(skillActivated, (event) => [told("✦", "skill", `${event.skill} is active`, "magenta")]),
+  teller(modelResponded, (event) => [told("◆", "model", modelText(event), "cyan")]),
+  teller(toolRequested, (event) => [
+    told("→", "call", `${event.tool} ${printableLine(event.argsPreview, PREVIEW)}`, "blue"),
+  ]),
+  teller(toolCompleted, (event) => [
+    ...(event.decision === null ? [] : [decided(event.decision)]),
+    told(
+      event.isError ? "!" : "←",
+      event.isError ? "error" : "result",
+      [
+        `${event.tool}: ${formatBytes(event.textBytes)} in ${formatDuration(event.durationMs)}`,
+        ...(event.replayed ? ["(stored result of an earlier call)"] : []),
+        printableLine(event.preview, PREVIEW),
+      ].join("  "),
+      event.isError ? "yellow" : "green",
+    ),
+  ]),
+  teller(toolDenied, (event) => [decided(event.decision)]),
+  teller(toolFailed, (event) => [
+    told("!", "failed", `${event.tool}: ${event.code}: ${event.message}`, "yellow"),
+  ]),
+  teller(runFinished, (event) => [
+    told(
+      "■",
+      "finished",
+      `${count(event.steps, "step")}, ${count(event.toolCalls, "tool call")}, ${formatDuration(event.durationMs)}, ${modelLabel(event.model)}`,
+      "green",
+    ),
+  ]),
+  teller(runFailed, (event) => [
+    told("✗", "failed", `${event.failure.code}: ${event.failure.message}`, "red"),
+  ]),
+];
+
+function teller<E extends Event>(
+  contract: E,
+  tell: (payload: z.output<E["payload"]>) => TimelineLine[],
+): Teller {
+  return (event) => {
+    const payload = payloadOf(event, contract);
+    return payload === null ? [] : tell(payload);
+  };
+}
+
+function modelText(event: z.output<typeof modelResponded.payload>): string {
+  if (event.toolCalls === 0) return "answers";
+  if (event.text === "") return `asks for ${count(event.toolCalls, "tool call")}`;
+  return printableLine(event.text, PREVIEW);
+}
+
+function decided(decision: Decision): TimelineLine {
+  const isAllowed = decision.effect === "allow";
+  const rule = decision.rule === null ? "no rule" : `rule ${decision.rule}`;
+  // Most reasons name their rule themselves.
+  const text = decision.reason.includes(rule) ? decision.reason : `${rule}: ${decision.reason}`;
+  return told(
+    isAllowed ? "✓" : "✗",
+    isAllowed ? "allowed" : "denied",
+    text,
+    isAllowed ? "green" : "red",
+  );
+}
+
+function told(mark: string, label: string, text: string, style: Style): TimelineLine {
+  return { mark, label, text: printableLine(text), style };
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { styleText } from "node:util";
+import { tableLines } from "./table.ts";
+
+const columns = [
+  { title: "NAME", value: (row: { name: string; size: number }) => row.name },
+  {
+    title: "SIZE",
+    value: (row: { name: string; size: number }) => String(row.size),
+    align: "right" as const,
+  },
+];
+
+test("aligns words to the left and numbers to the right, without trailing space", () => {
+  const rows = [
+    { name: "a", size: 5 },
+    { name: "longer", size: 1_234 },
+  ];
+  assert.deepEqual(tableLines(columns, rows), ["NAME    SIZE", "a          5", "longer  1234"]);
+});
+
+test("an empty table has its titles", () => {
+  assert.deepEqual(tableLines(columns, []), ["NAME  SIZE"]);
+});
+
+test("cuts long cells with an ellipsis and puts several lines on one", () => {
+  const lines = tableLines(
+    [{ title: "TEXT", value: (text: string) => text, maxWidth: 8 }],
+    ["one\n  two three"],
+  );
+  assert.deepEqual(lines, ["TEXT", "one two…"]);
+});
+
+test("colours do not count as width", () => {
+  const paint = (text: string): string => styleText("red", text, { validateStream: false });
+  const [, first, second] = tableLines(
+    [
+      { title: "A", value: (text: string) => (text === "x" ? paint(text) : text) },
+      { title: "B", value: () => "|" },
+    ],
+    ["x", "yyy"],
+  );
+  assert.equal(first, `${paint("x")}    |`);
+  assert.equal(second, "yyy  |");
+});

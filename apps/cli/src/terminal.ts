@@ -1,0 +1,34 @@
+import { styleText } from "node:util";
+
+export type Style = Parameters<typeof styleText>[0];
+
+/** Where a command writes: data on stdout, everything else on stderr. */
+export interface Terminal {
+  /** One line of data. */
+  readonly out: (line: string) => void;
+  /** One line for the person: progress, notes, errors. */
+  readonly note: (line: string) => void;
+  /** Colours a part of a line for stdout or stderr; without effect when that is no terminal or NO_COLOR is set. */
+  readonly paintOut: (style: Style, text: string) => string;
+  readonly paintNote: (style: Style, text: string) => string;
+}
+
+/** The process's own streams. */
+export function processTerminal(): Terminal {
+  return {
+    out: (line) => void process.stdout.write(`${line}\n`),
+    note: (line) => void process.stderr.write(`${line}\n`),
+    paintOut: (style, text) => styleText(style, text, { stream: process.stdout }),
+    paintNote: (style, text) => styleText(style, text, { stream: process.stderr }),
+  };
+}
+
+/** `--json`: one document on stdout, versioned so that scripts can rely on its shape. */
+export function writeJson(terminal: Terminal, data: unknown): void {
+  terminal.out(JSON.stringify({ schemaVersion: 1, data }, null, 2));
+}
+
+/** `--json` of a stream: one line for each item. */
+export function writeJsonLine(terminal: Terminal, item: unknown): void {
+  terminal.out(JSON.stringify(item));
+}

@@ -1,0 +1,124 @@
+import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { processIdentity } from "@switchyard/local-servers/process-identity";
+
+const POLL_MS = 20;
+const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
+
+export interface YardResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The environment of a person at a terminal, without what the machine running the tests has set for Switchyard. */
+export function yardEnvironment(stateDir: string): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith("YARD_") || name.endsWith("_SERVER_BIN"),
+  );
+  return { ...Object.fromEntries(own), YARD_STATE_DIR: stateDir, NO_COLOR: "1" };
+}
+
+/** Runs one command to its end. */
+export async function yard(args: readonly string[], env: NodeJS.ProcessEnv): Promise<YardResult> {
+  const child = spawn(process.execPath, [MAIN, ...args], { env });
+  child.stdin.end();
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stdout: stdout(), stderr: stderr() };
+}
+
+export interface YardStarted {
+  readonly pid: number;
+  /** All that it printed so far. */
+  output(): string;
+  /** Resolves when the output has this text; rejects when it ends before. */
+  printed(text: string): Promise<void>;
+  kill(signal: NodeJS.Signals): void;
+  readonly exited: Promise<number | null>;
+}
+
+/** Starts `yard dev`; whatever it started is gone when the test ends, or the process of the tests. */
+export function yardDev(args: readonly string[], env: NodeJS.ProcessEnv): YardStarted {
+  return yardStarted(["dev", ...args], { ...env, YARD_EXIT_WITH_PARENT: "1" });
+}
+
+/** Starts a command and lets it run; it is ended when the test ends. */
+export function yardStarted(args: readonly string[], env: NodeJS.ProcessEnv): YardStarted {
+  const child = spawn(process.execPath, [MAIN, ...args], { env });
+  const exited = once(child, "close").then(([code]) => code as number | null);
+  const stdout = collect(child.stdout);
+  const stderr = collect(child.stderr);
+  after(async () => {
+    child.kill("SIGTERM");
+    await exited;
+  });
+  return {
+    pid: child.pid ?? 0,
+    output: () => stdout() + stderr(),
+    printed: (text) => untilPrinted(child, exited, () => stdout() + stderr(), text),
+    kill: (signal) => void child.kill(signal),
+    exited,
+  };
+}
+
+/** The processes that an instance recorded. */
+export function instanceProcesses(
+  stateDir: string,
+): { name: string; pid: number; identity: string; healthUrl: string | null }[] {
+  return JSON.parse(readFileSync(join(stateDir, "dev.json"), "utf8")).processes;
+}
+
+/** Names of those that still run. */
+export async function survivors(
+  processes: readonly { name: string; pid: number; identity: string }[],
+): Promise<string[]> {
+  const alive = await Promise.all(
+    processes.map(async ({ name, pid, identity }) =>
+      (await processIdentity(pid)) === identity ? [name] : [],
+    ),
+  );
+  return alive.flat();
+}
+
+/** Resolves when all of them are gone; the time limit is the test's own. */
+export async function gone(
+  processes: readonly { name: string; pid: number; identity: string }[],
+): Promise<void> {
+  while ((await survivors(processes)).length > 0) await delay(POLL_MS);
+}
+
+function collect(stream: NodeJS.ReadableStream): () => string {
+  const chunks: Buffer[] = [];
+  stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  return () => Buffer.concat(chunks).toString("utf8");
+}
+
+// oxlint-disable-next-line max-params -- the child, its end, its output and what to wait for
+async function untilPrinted(
+  child: ChildProcessWithoutNullStreams,
+  exited: Promise<number | null>,
+  output: () => string,
+  text: string,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const look = (): void => {
+    if (output().includes(text)) resolve();
+  };
+  child.stdout.on("data", look);
+  child.stderr.on("data", look);
+  void exited.then((code) =>
+    reject(new Error(`yard ended with ${code} before "${text}":\n${output()}`)),
+  );
+  look();
+  try {
+    await promise;
+  } finally {
+    child.stdout.off("data", look);
+    child.stderr.off("data", look);
+  }
+}

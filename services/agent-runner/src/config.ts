@@ -1,0 +1,15 @@
+import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { z } from "zod";
+
+/** The environment of the agent runner; the README explains each variable. */
+export const RunnerEnv = z.object({
+  ...processEnv,
+  ...natsEnv,
+  ...redisEnv,
+  YARD_RUNNER_SLOTS: envInteger(1, 1_000).default(16),
+  YARD_RUN_MAX_ATTEMPTS: envInteger(1, 1_000).default(5),
+  YARD_RUN_TIMEOUT_MS: envInteger(1_000, 86_400_000).default(3_600_000),
+  YARD_MODELS_FILE: z.string().min(1).optional(),
+  YARD_MODEL_IDLE_TIMEOUT_MS: envInteger(1_000, 3_600_000).default(120_000),
+});
+export type RunnerConfig = z.output<typeof RunnerEnv>;

@@ -1,0 +1,42 @@
+/** This runner is stopping: the run goes back to the queue unharmed, at a point where its journal is whole. */
+export class HandOver extends Error {
+  override readonly name = "HandOver";
+}
+
+/** Something that the run needs is down: the run goes back to the queue and comes again after a pause. */
+export class Suspended extends Error {
+  override readonly name = "Suspended";
+}
+
+/** The run's own time is over. */
+export class TimeOver extends Error {
+  override readonly name = "TimeOver";
+}
+
+/** Waits, unless the signal aborts: then it rejects with the signal's reason. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    await promise;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** Capped exponential backoff: 0.25 s, 0.5 s, 1 s, … by attempt, counted from 1. */
+export function backoffMs(attempt: number, capMs: number): number {
+  return Math.min(250 * 2 ** Math.min(attempt - 1, 20), capMs);
+}

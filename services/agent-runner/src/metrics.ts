@@ -1,0 +1,52 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+/** What the runner counts. Labels are from small fixed sets: no run, agent or tool names. */
+export interface RunnerMetrics {
+  readonly runs: Counter<"outcome">;
+  readonly rejected: Counter<"code">;
+  readonly active: Gauge;
+  readonly steps: Counter;
+  readonly toolCalls: Counter<"outcome">;
+  readonly modelSeconds: Histogram<"provider">;
+}
+
+export function createRunnerMetrics(registry: Registry): RunnerMetrics {
+  const registers = [registry];
+  return {
+    runs: new Counter({
+      name: "yard_runs_total",
+      help: "Runs that left this runner: succeeded, failed, handed-over, suspended, lost, corrupt or faulted.",
+      labelNames: ["outcome"],
+      registers,
+    }),
+    rejected: new Counter({
+      name: "yard_run_commands_rejected_total",
+      help: "Run commands that could not become a run, by code.",
+      labelNames: ["code"],
+      registers,
+    }),
+    active: new Gauge({
+      name: "yard_runs_active",
+      help: "Runs in work in this process.",
+      registers,
+    }),
+    steps: new Counter({
+      name: "yard_run_steps_total",
+      help: "Model calls that ended.",
+      registers,
+    }),
+    toolCalls: new Counter({
+      name: "yard_run_tool_calls_total",
+      help: "Tool calls by outcome: completed, tool_error, denied or failed.",
+      labelNames: ["outcome"],
+      registers,
+    }),
+    modelSeconds: new Histogram({
+      name: "yard_model_call_duration_seconds",
+      help: "Time until a model's whole answer was there, retries included.",
+      labelNames: ["provider"],
+      buckets: [0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 40, 80, 160],
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,143 @@
+import { readFile } from "node:fs/promises";
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { Plan } from "@switchyard/contracts/plan";
+import type { RunInput } from "@switchyard/contracts/runs";
+import type { ModelsConfig, ProviderConfig } from "./models-file.ts";
+import { createScriptedModel, SCRIPTED_MODEL } from "./scripted-model.ts";
+
+/** A model name that cannot be used; `code` becomes the code of the rejected or failed run. */
+export class ModelUnusable extends Error {
+  override readonly name = "ModelUnusable";
+  readonly code: "unknown_model" | "model_key_missing" | "plan_missing";
+
+  constructor(code: ModelUnusable["code"], message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+  }
+}
+
+export interface ModelRegistry {
+  /** The model of agents that name none. */
+  readonly defaultModel: string;
+  /**
+   * The model of a `provider/model` name. Keys are read each time, so that a rotated key is used by
+   * the next run. Rejects with ModelUnusable.
+   */
+  open(name: string, run: { plan: Plan | null; input: RunInput }): Promise<LanguageModelV4>;
+}
+
+export function createModelRegistry(config: ModelsConfig, env: NodeJS.ProcessEnv): ModelRegistry {
+  // The SDK prints warnings to the console, which here is the JSON log.
+  globalThis.AI_SDK_LOG_WARNINGS = false;
+  return {
+    defaultModel: config.default,
+    async open(name, { plan, input }) {
+      if (name === SCRIPTED_MODEL) {
+        if (plan !== null) return createScriptedModel(plan, input);
+        throw new ModelUnusable(
+          "plan_missing",
+          `${SCRIPTED_MODEL} plays a plan, and neither the agent nor its skill has one; ` +
+            "add a plan, or choose a model of a configured provider",
+        );
+      }
+      const slash = name.indexOf("/");
+      const provider = name.slice(0, slash);
+      const settings = Object.hasOwn(config.providers, provider)
+        ? config.providers[provider]
+        : undefined;
+      if (settings === undefined) throw unknownModel(name, config);
+      return openModel(settings, {
+        name: provider,
+        modelId: name.slice(slash + 1),
+        apiKey: await readKey(name, settings, env),
+      });
+    },
+  };
+}
+
+const DEFAULT_KEY_ENV = {
+  anthropic: "ANTHROPIC_API_KEY",
+  openai: "OPENAI_API_KEY",
+  google: "GOOGLE_GENERATIVE_AI_API_KEY",
+  "openai-compatible": null,
+} as const satisfies Record<ProviderConfig["type"], string | null>;
+
+async function readKey(
+  model: string,
+  settings: ProviderConfig,
+  env: NodeJS.ProcessEnv,
+): Promise<string | null> {
+  if (settings.apiKeyFile !== undefined) return readKeyFile(model, settings.apiKeyFile);
+  const variable = settings.apiKeyEnv ?? DEFAULT_KEY_ENV[settings.type];
+  if (variable === null) return null;
+  const key = env[variable]?.trim() ?? "";
+  if (key !== "") return key;
+  throw new ModelUnusable(
+    "model_key_missing",
+    `model ${model} needs the environment variable ${variable}, which the agent runner does not have`,
+  );
+}
+
+async function readKeyFile(model: string, path: string): Promise<string> {
+  try {
+    return (await readFile(path, "utf8")).trim();
+  } catch (error) {
+    throw new ModelUnusable(
+      "model_key_missing",
+      `model ${model} needs the key file ${path}, which the agent runner cannot read`,
+      error,
+    );
+  }
+}
+
+interface ModelChoice {
+  /** The provider's name in the configuration. */
+  readonly name: string;
+  readonly modelId: string;
+  readonly apiKey: string | null;
+}
+
+/** Providers are loaded when they are first used: most runners use one of them. */
+async function openModel(settings: ProviderConfig, choice: ModelChoice): Promise<LanguageModelV4> {
+  const { name, modelId } = choice;
+  const options = {
+    ...(choice.apiKey === null ? {} : { apiKey: choice.apiKey }),
+    ...(settings.baseURL === undefined ? {} : { baseURL: settings.baseURL }),
+  };
+  switch (settings.type) {
+    case "anthropic": {
+      const { createAnthropic } = await import("@ai-sdk/anthropic");
+      return createAnthropic({ name, ...options }).languageModel(modelId);
+    }
+    case "openai": {
+      const { createOpenAI } = await import("@ai-sdk/openai");
+      return createOpenAI({ name, ...options }).languageModel(modelId);
+    }
+    case "google": {
+      const { createGoogle } = await import("@ai-sdk/google");
+      return createGoogle({ name, ...options }).languageModel(modelId);
+    }
+    case "openai-compatible": {
+      const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+      const provider = createOpenAICompatible({
+        name,
+        ...options,
+        baseURL: settings.baseURL,
+        includeUsage: true,
+      });
+      return provider.languageModel(modelId);
+    }
+    default:
+      return settings satisfies never;
+  }
+}
+
+function unknownModel(name: string, config: ModelsConfig): ModelUnusable {
+  const known = ["scripted", ...Object.keys(config.providers)].join(", ");
+  return new ModelUnusable(
+    "unknown_model",
+    name.startsWith("scripted/")
+      ? `there is no model ${name}: the scripted provider has only ${SCRIPTED_MODEL}`
+      : `model ${name} is of no configured provider; configured are ${known}`,
+  );
+}

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseModels } from "./models-file.ts";
+
+test("reads providers and the default model", () => {
+  const models = parseModels(
+    "models.json",
+    JSON.stringify({
+      default: "ollama/library/qwen3:8b",
+      providers: {
+        anthropic: { type: "anthropic", apiKeyEnv: "ANTHROPIC_API_KEY" },
+        ollama: { type: "openai-compatible", baseURL: "http://127.0.0.1:11434/v1" },
+      },
+    }),
+  );
+  assert.equal(models.default, "ollama/library/qwen3:8b");
+  assert.deepEqual(Object.keys(models.providers), ["anthropic", "ollama"]);
+  assert.deepEqual(parseModels("models.json", "{}"), { default: "scripted/plan", providers: {} });
+});
+
+test("refuses what is wrong, with the file and the place", () => {
+  const cases: [string, RegExp][] = [
+    ["{", /^models\.json is not JSON: /],
+    ['{"provider":{}}', /^models\.json has errors: .*provider/],
+    ['{"providers":{"a":{"type":"anthropic","apiKey":"sk-1"}}}', /providers\.a: .*apiKey/],
+    ['{"providers":{"a":{"type":"openai-compatible"}}}', /providers\.a\.baseURL: /],
+    [
+      '{"providers":{"a":{"type":"openai-compatible","baseURL":"file:///etc"}}}',
+      /http or https URL/,
+    ],
+    [
+      '{"providers":{"a":{"type":"openai","apiKeyEnv":"sk-abc"}}}',
+      /name of an environment variable/,
+    ],
+    ['{"providers":{"scripted":{"type":"openai"}}}', /scripted is built in/],
+    ['{"default":"openai/gpt"}', /default: there is no provider "openai"/],
+    ['{"default":"gpt"}', /default: must look like provider\/model/],
+  ];
+  for (const [text, message] of cases) {
+    assert.throws(() => parseModels("models.json", text), { message }, text);
+  }
+});

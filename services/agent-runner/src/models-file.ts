@@ -1,0 +1,81 @@
+import { readFile } from "node:fs/promises";
+import { ModelName } from "@switchyard/contracts/ids";
+import { StartError } from "@switchyard/service/start-error";
+import { z } from "zod";
+
+const EnvName = z
+  .string()
+  .regex(/^[A-Z_][A-Z0-9_]{0,127}$/, "must be the name of an environment variable");
+
+/** A key is named, never written here: `apiKeyEnv` is a variable, `apiKeyFile` a file with the key. */
+const keySource = { apiKeyEnv: EnvName.optional(), apiKeyFile: z.string().min(1).optional() };
+const baseUrl = z.url({ protocol: /^https?$/, error: "must be an http or https URL" });
+
+export const ProviderConfig = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("anthropic"), ...keySource, baseURL: baseUrl.optional() }),
+  z.strictObject({ type: z.literal("openai"), ...keySource, baseURL: baseUrl.optional() }),
+  z.strictObject({ type: z.literal("google"), ...keySource, baseURL: baseUrl.optional() }),
+  z.strictObject({ type: z.literal("openai-compatible"), ...keySource, baseURL: baseUrl }),
+]);
+export type ProviderConfig = z.infer<typeof ProviderConfig>;
+
+const ProviderName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "must be 1-32 characters of a-z 0-9 -")
+  .refine((name) => name !== "scripted", "scripted is built in");
+
+export const ModelsConfig = z.strictObject({
+  /** The model of agents that name none. */
+  default: ModelName.default("scripted/plan"),
+  providers: z.record(ProviderName, ProviderConfig).default({}),
+});
+export type ModelsConfig = z.infer<typeof ModelsConfig>;
+
+/** The configuration of a runner that has only the scripted model. */
+export const SCRIPTED_ONLY: ModelsConfig = { default: "scripted/plan", providers: {} };
+
+/** Reads the file of model providers. Rejects with a StartError that names the file and every problem in it. */
+export async function readModelsFile(path: string): Promise<ModelsConfig> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (cause) {
+    throw new StartError(`${path} cannot be read`, {
+      hint: "let YARD_MODELS_FILE name a readable file, or unset it to have only scripted/plan",
+      cause,
+    });
+  }
+  return parseModels(path, text);
+}
+
+const HINT = "correct the file of model providers; the README of the agent runner describes it";
+
+/** Parses the text of the file; `path` is for the errors. */
+export function parseModels(path: string, text: string): ModelsConfig {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new StartError(`${path} is not JSON: ${String(error)}`, { hint: HINT, cause: error });
+  }
+  const parsed = ModelsConfig.safeParse(json);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(
+      (issue) => `${issue.path.join(".") || "(top)"}: ${ruleOf(issue)}`,
+    );
+    throw new StartError(`${path} has errors: ${problems.join("; ")}`, { hint: HINT });
+  }
+  const [provider = ""] = parsed.data.default.split("/");
+  if (provider !== "scripted" && !Object.hasOwn(parsed.data.providers, provider)) {
+    throw new StartError(
+      `${path} has errors: default: there is no provider "${provider}" under "providers"`,
+      { hint: HINT },
+    );
+  }
+  return parsed.data;
+}
+
+/** The rule that a key of a record broke lies one level deeper. */
+function ruleOf(issue: z.core.$ZodIssue): string {
+  return issue.code === "invalid_key" ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+}

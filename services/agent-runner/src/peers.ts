@@ -1,0 +1,31 @@
+import { client, type Client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { getAgent } from "@switchyard/contracts/agents";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { callTool, listTools } from "@switchyard/contracts/mcp";
+import { grantRun } from "@switchyard/contracts/policy";
+import { listSkills, renderSkill } from "@switchyard/contracts/skills";
+
+const contracts = { getAgent, listSkills, renderSkill, grantRun, listTools, callTool };
+
+/** The services that a runner asks. */
+export type Peers = Client<typeof contracts>;
+
+export function createPeers(bus: Bus): Peers {
+  return client(bus, contracts);
+}
+
+/** True when a service did not do its work, but may do it later: it is down, full or out of reach. */
+export function isOutage(error: unknown): boolean {
+  return error instanceof ServiceError && OUTAGES.has(error.code);
+}
+
+const OUTAGES: ReadonlySet<string> = new Set([
+  "timeout",
+  "no_responders",
+  "disconnected",
+  "overloaded",
+  "deadline_exceeded",
+  "internal",
+  "policy_unavailable",
+]);

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { madeRunId, readCommand } from "./run-command.ts";
+
+const message = {
+  subject: "yard.cmd.cli.run.start.demo",
+  streamSequence: 7,
+  publishedAt: new Date("2026-01-01T00:00:00.000Z"),
+  caller: "cli",
+  messageId: null,
+};
+
+test("gives every delivery of one message the same made run id, and another message another one", () => {
+  assert.equal(
+    madeRunId(message),
+    madeRunId({ ...message, publishedAt: new Date(message.publishedAt) }),
+  );
+  assert.notEqual(madeRunId(message), madeRunId({ ...message, streamSequence: 8 }));
+  assert.notEqual(madeRunId(message), madeRunId({ ...message, publishedAt: new Date(0) }));
+  assert.match(madeRunId(message), /^run-[0-9a-f]{26}$/);
+});
+
+test("tells commands under one run id apart by everything that they ask for", () => {
+  const digest = (change: Partial<typeof message>, agent: string, payload: object): string => {
+    const read = readCommand({ ...message, ...change }, agent, {
+      runId: "r",
+      input: "x",
+      ...payload,
+    });
+    assert.ok("command" in read);
+    return read.command.digest;
+  };
+  const same = digest({}, "demo", {});
+  assert.equal(digest({ streamSequence: 9, publishedAt: new Date(0) }, "demo", {}), same);
+  for (const other of [
+    digest({ caller: "me" }, "demo", {}),
+    digest({}, "other", {}),
+    digest({}, "demo", { input: "y" }),
+    digest({}, "demo", { labels: { a: "b" } }),
+  ]) {
+    assert.notEqual(other, same);
+  }
+});
+
+test("refuses a subject whose tokens cannot be names", () => {
+  const read = readCommand({ ...message, caller: "CLI" }, "_demo", { input: "x" });
+  assert.ok("rejection" in read);
+  assert.equal(read.rejection.code, "invalid_command");
+  assert.equal(read.rejection.problems.length, 2);
+});

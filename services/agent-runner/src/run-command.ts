@@ -1,0 +1,73 @@
+import { createHash } from "node:crypto";
+import { AgentName, CallerName } from "@switchyard/contracts/ids";
+import type { StartRun } from "@switchyard/contracts/runs";
+import { digestOf } from "./canonical-json.ts";
+
+/** A valid command, and the run that it names. */
+export interface RunCommand {
+  readonly runId: string;
+  readonly agent: string;
+  readonly requester: string;
+  readonly payload: StartRun;
+  /** Digest of everything that the command asks for: the same run id with another digest is another command. */
+  readonly digest: string;
+}
+
+/** Why a command cannot become a run. */
+export interface Rejection {
+  readonly code: string;
+  readonly message: string;
+  readonly problems: readonly string[];
+}
+
+/** What is known of a message, whatever its body holds. */
+export interface MessageFacts {
+  readonly subject: string;
+  readonly streamSequence: number;
+  readonly publishedAt: Date;
+  readonly caller: string;
+  readonly messageId: string | null;
+}
+
+/** Reads a command that fits its schema. The tokens of its subject are checked here, because a subject allows more. */
+export function readCommand(
+  message: MessageFacts,
+  agentToken: string,
+  payload: StartRun,
+): { readonly command: RunCommand } | { readonly rejection: Rejection } {
+  const agent = AgentName.safeParse(agentToken);
+  const requester = CallerName.safeParse(message.caller);
+  if (!agent.success || !requester.success) {
+    const problems = [
+      ...(agent.success ? [] : [`agent in the subject: ${rulesOf(agent.error)}`]),
+      ...(requester.success ? [] : [`caller in the subject: ${rulesOf(requester.error)}`]),
+    ];
+    const said = `${message.subject} is no subject of run.start`;
+    return { rejection: { code: "invalid_command", message: said, problems } };
+  }
+  const { runId, ...asked } = payload;
+  return {
+    command: {
+      runId: runId ?? madeRunId(message),
+      agent: agent.data,
+      requester: requester.data,
+      payload,
+      digest: digestOf({ agent: agent.data, requester: requester.data, asked }),
+    },
+  };
+}
+
+/**
+ * The id of a run whose command names none. It depends on the stored message alone, so every
+ * delivery of one message makes the same id, and a stream that was made anew makes other ones.
+ */
+export function madeRunId({ subject, streamSequence, publishedAt }: MessageFacts): string {
+  const digest = createHash("sha256")
+    .update(`${subject}\n${streamSequence}\n${publishedAt.toISOString()}`)
+    .digest("hex");
+  return `run-${digest.slice(0, 26)}`;
+}
+
+function rulesOf(error: { readonly issues: readonly { readonly message: string }[] }): string {
+  return error.issues.map((issue) => issue.message).join("; ");
+}

@@ -1,0 +1,62 @@
+import type { RunDetail, RunStatus, RunSummary } from "@switchyard/contracts/runs";
+import type { Redis } from "@switchyard/service/redis";
+import { replay } from "./replay.ts";
+import { reach, stateKey, type RunStore } from "./run-store.ts";
+import { detailOf, readSummary } from "./run-summary.ts";
+
+/**
+ * The list of runs by age. It lies in another hash slot than the runs, so it is written after a
+ * run's own keys and may miss one for a moment; whoever meets such a run adds it again.
+ */
+export interface RunIndex {
+  /** Adds a run; repeating it changes nothing. */
+  add(runId: string, createdAt: string): Promise<void>;
+  list(filter: {
+    limit: number;
+    agent?: string | undefined;
+    status?: RunStatus | undefined;
+  }): Promise<RunSummary[]>;
+  /** Null when there is no such run. */
+  get(runId: string): Promise<RunDetail | null>;
+}
+
+/** A filter that matches little stops after so many runs. */
+const MAX_SCANNED = 5_000;
+const PAGE = 100;
+const INDEX_KEY = "yard:runs";
+
+export function openRunIndex(redis: Redis, store: RunStore): RunIndex {
+  const add = async (runId: string, createdAt: string): Promise<void> => {
+    await reach(redis.zadd(INDEX_KEY, "NX", Date.parse(createdAt), runId));
+  };
+  return {
+    add,
+
+    async list({ limit, agent, status }) {
+      const found: RunSummary[] = [];
+      for (let start = 0; start < MAX_SCANNED && found.length < limit; start += PAGE) {
+        const ids = await reach(redis.zrevrange(INDEX_KEY, start, start + PAGE - 1));
+        const summaries = await Promise.all(
+          ids.map(async (runId) => readSummary(runId, await reach(redis.hgetall(stateKey(runId))))),
+        );
+        for (const run of summaries) {
+          if (run === null) continue;
+          if (agent !== undefined && run.agent !== agent) continue;
+          if (status !== undefined && run.status !== status) continue;
+          found.push(run);
+        }
+        if (ids.length < PAGE) break;
+      }
+      return found.slice(0, limit);
+    },
+
+    async get(runId) {
+      const entries = await store.load(runId);
+      if (entries.length === 0) return null;
+      const state = replay(entries);
+      await add(runId, state.started.at);
+      const attempts = await reach(redis.hget(stateKey(runId), "attempts"));
+      return detailOf(state, Math.max(1, Number(attempts)));
+    },
+  };
+}

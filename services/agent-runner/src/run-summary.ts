@@ -1,0 +1,74 @@
+import { RunSummary, type RunDetail, type RunStatus } from "@switchyard/contracts/runs";
+import type { RunState } from "./replay.ts";
+
+/**
+ * A run as it is listed. The columns lie beside the journal so that a list need not replay runs;
+ * `attempts` is kept by the scripts.
+ */
+
+/** Names and values, in turn, of the columns that never change. */
+export function fixedColumns({ started }: RunState): string[] {
+  return Object.entries({
+    agent: started.agent,
+    requester: started.requester,
+    model: started.model,
+    createdAt: started.at,
+    labels: JSON.stringify(started.labels),
+  }).flat();
+}
+
+/** Names and values, in turn, of the columns that change as the run goes on. */
+export function movingColumns(state: RunState): string[] {
+  return Object.entries({
+    status: statusOf(state),
+    steps: String(state.turns.length),
+    toolCalls: String(state.toolCalls),
+    updatedAt: state.updatedAt,
+  }).flat();
+}
+
+/** Reads a state hash; null when there is no such run. */
+export function readSummary(runId: string, columns: Record<string, string>): RunSummary | null {
+  if (columns["status"] === undefined) return null;
+  return RunSummary.parse({
+    runId,
+    agent: columns["agent"],
+    requester: columns["requester"],
+    model: columns["model"],
+    status: columns["status"],
+    steps: Number(columns["steps"]),
+    toolCalls: Number(columns["toolCalls"]),
+    createdAt: columns["createdAt"],
+    updatedAt: columns["updatedAt"],
+    attempts: Number(columns["attempts"]),
+    labels: JSON.parse(columns["labels"] ?? "{}"),
+  });
+}
+
+/** The whole run; `attempts` comes from the state hash. */
+export function detailOf(state: RunState, attempts: number): RunDetail {
+  const { started, end } = state;
+  return {
+    runId: started.runId,
+    agent: started.agent,
+    requester: started.requester,
+    model: started.model,
+    status: statusOf(state),
+    steps: state.turns.length,
+    toolCalls: state.toolCalls,
+    createdAt: started.at,
+    updatedAt: state.updatedAt,
+    attempts,
+    labels: started.labels,
+    input: started.input,
+    output: end?.status === "succeeded" ? end.output : null,
+    failure: end?.status === "failed" ? end.failure : null,
+    usage: state.usage,
+    agentDigest: started.agentDigest,
+    skills: [...state.skills],
+  };
+}
+
+function statusOf(state: RunState): RunStatus {
+  return state.end?.status ?? "running";
+}

@@ -1,0 +1,126 @@
+import type { LanguageModelV4Prompt, LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import { Plan } from "@switchyard/contracts/plan";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createScriptedModel } from "./scripted-model.ts";
+
+const plan = Plan.parse({
+  steps: [
+    {
+      say: "Reading {{/input}}.",
+      calls: [{ tool: "read", with: { path: { $from: "/input" } }, as: "file" }, { tool: "list" }],
+    },
+    { calls: [{ tool: "count", with: { text: { $from: "/results/file/text" } } }] },
+  ],
+  answer: "{{/results/file/text}} {{/results/1/text}} {{/results/2/text}} {{/results/2/isError}}",
+});
+const model = createScriptedModel(plan, "a.txt");
+
+const user: LanguageModelV4Prompt[number] = {
+  role: "user",
+  content: [{ type: "text", text: "a.txt" }],
+};
+const firstTurn: LanguageModelV4Prompt = [
+  user,
+  {
+    role: "assistant",
+    content: [
+      { type: "text", text: "Reading a.txt." },
+      { type: "tool-call", toolCallId: "c1", toolName: "read", input: {} },
+      { type: "tool-call", toolCallId: "c2", toolName: "list", input: {} },
+    ],
+  },
+  {
+    role: "tool",
+    content: [
+      {
+        type: "tool-result",
+        toolCallId: "c2",
+        toolName: "list",
+        output: { type: "text", value: "L" },
+      },
+      {
+        type: "tool-result",
+        toolCallId: "c1",
+        toolName: "read",
+        output: { type: "text", value: "F" },
+      },
+    ],
+  },
+];
+const secondTurn: LanguageModelV4Prompt = [
+  ...firstTurn,
+  {
+    role: "assistant",
+    content: [{ type: "tool-call", toolCallId: "c3", toolName: "count", input: {} }],
+  },
+  {
+    role: "tool",
+    content: [
+      {
+        type: "tool-result",
+        toolCallId: "c3",
+        toolName: "count",
+        output: { type: "error-text", value: "E" },
+      },
+    ],
+  },
+];
+
+test("plays the step that the prompt has come to", async () => {
+  const first = await model.doGenerate({ prompt: [user] });
+  assert.deepEqual(first.content, [
+    { type: "text", text: "Reading a.txt." },
+    { type: "tool-call", toolCallId: "plan-1-1", toolName: "read", input: '{"path":"a.txt"}' },
+    { type: "tool-call", toolCallId: "plan-1-2", toolName: "list", input: "{}" },
+  ]);
+  assert.equal(first.finishReason.unified, "tool-calls");
+
+  const second = await model.doGenerate({ prompt: firstTurn });
+  assert.deepEqual(second.content, [
+    { type: "tool-call", toolCallId: "plan-2-1", toolName: "count", input: '{"text":"F"}' },
+  ]);
+});
+
+test("answers after the last step, with results by name or by position", async () => {
+  const { content, finishReason } = await model.doGenerate({ prompt: secondTurn });
+  assert.deepEqual(content, [{ type: "text", text: "F L E true" }]);
+  assert.equal(finishReason.unified, "stop");
+});
+
+test("streams the same answer in pieces and counts characters / 4 as tokens", async () => {
+  const { stream } = await model.doStream({ prompt: secondTurn });
+  const parts: LanguageModelV4StreamPart[] = [];
+  for await (const part of stream) parts.push(part);
+  const text = parts.map((part) => (part.type === "text-delta" ? part.delta : "")).join("");
+  assert.equal(text, "F L E true");
+  const finish = parts.at(-1);
+  assert.equal(finish?.type, "finish");
+  assert.equal(finish?.type === "finish" && finish.usage.outputTokens.total, 3);
+});
+
+test("rejects with the step and the pointer when the plan asks for what is not there", async () => {
+  const broken = createScriptedModel(
+    Plan.parse({
+      steps: [{ calls: [{ tool: "read", with: { path: { $from: "/input/path" } } }] }],
+      answer: "x",
+    }),
+    "just text",
+  );
+  await assert.rejects(async () => broken.doStream({ prompt: [user] }), {
+    name: "PlanError",
+    message: /^plan step 1, call 1: pointer \/input\/path finds nothing at "path"/,
+  });
+});
+
+test("stops streaming when the call is aborted", async () => {
+  const controller = new AbortController();
+  const { stream } = await model.doStream({ prompt: secondTurn, abortSignal: controller.signal });
+  controller.abort(new Error("enough"));
+  await assert.rejects(
+    async () => {
+      for await (const part of stream) assert.ok(part);
+    },
+    { message: "enough" },
+  );
+});

@@ -1,0 +1,253 @@
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { serve, type CallContext } from "@switchyard/bus/serve";
+import { AgentDefinition, getAgent } from "@switchyard/contracts/agents";
+import { callTool, listTools, type ToolInfo } from "@switchyard/contracts/mcp";
+import { grantRun, type Decision } from "@switchyard/contracts/policy";
+import { listSkills, renderSkill, type SkillSummary } from "@switchyard/contracts/skills";
+import type { Plan } from "@switchyard/contracts/plan";
+import { canonicalToolName, mcpToolDescription } from "@switchyard/contracts/tool-names";
+import type { z } from "zod";
+
+/** The services around a runner, as small as they can be and real: each answers on its own connection. */
+export interface Peers {
+  readonly agents: Map<string, AgentDefinition>;
+  readonly skills: Map<string, TestSkill>;
+  /** Tools of the server `lab`, by raw name. */
+  readonly tools: Map<string, TestTool>;
+  /** How often each call id was executed, which is once for a broker that keeps results. */
+  readonly executed: Map<string, number>;
+  /** Every request that came for a call id. */
+  readonly requested: Map<string, number>;
+  readonly grants: z.output<typeof grantRun.request>[];
+  /** Takes one service away, as if its process had ended. */
+  pause(name: PeerName): Promise<void>;
+  resume(name: PeerName): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export type PeerName = "policy" | "importer" | "broker";
+export type ToolReply = z.input<typeof callTool.reply>;
+export type TestTool = (
+  args: Record<string, unknown>,
+  context: CallContext<typeof callTool>,
+) => string | Promise<string> | ToolReply;
+
+export interface TestSkill {
+  readonly summary: SkillSummary;
+  readonly text: string;
+  readonly plan: Plan | null;
+}
+
+export const DIGEST = `sha256:${"a".repeat(64)}`;
+
+export const ALLOWED: Decision = {
+  effect: "allow",
+  rule: "tests",
+  reason: "tests may",
+  policyDigest: DIGEST,
+};
+export const DENIED: Decision = {
+  effect: "deny",
+  rule: "no-writes",
+  reason: "rule no-writes denies it: tests never write",
+  policyDigest: DIGEST,
+};
+
+/** Name of a tool of the server `lab`, as agents know it. */
+export function labTool(tool: string): string {
+  return canonicalToolName("lab", tool);
+}
+
+export function agent(name: string, fields: Partial<AgentDefinition> = {}): AgentDefinition {
+  return AgentDefinition.parse({
+    name,
+    description: `agent ${name}`,
+    source: "project",
+    digest: DIGEST,
+    model: "scripted/plan",
+    systemPrompt: "You are a test.",
+    tools: null,
+    skills: [],
+    maxSteps: 20,
+    temperature: null,
+    plan: null,
+    ...fields,
+  });
+}
+
+/** An agent whose plan has only an answer. */
+export function answering(
+  name: string,
+  answer: string,
+  fields: Partial<AgentDefinition> = {},
+): AgentDefinition {
+  return agent(name, { ...fields, plan: { steps: [], answer } });
+}
+
+export function skill(name: string, fields: Partial<SkillSummary & TestSkill> = {}): TestSkill {
+  return {
+    text: fields.text ?? `<skill_content name="${name}">Do ${name}.</skill_content>`,
+    plan: fields.plan ?? null,
+    summary: {
+      name,
+      description: fields.description ?? `does ${name}`,
+      digest: DIGEST,
+      path: `skills/${name}`,
+      userInvocable: true,
+      modelInvocable: fields.modelInvocable ?? true,
+      allowedTools: fields.allowedTools ?? null,
+      argumentHint: null,
+      diagnostics: [],
+    },
+  };
+}
+
+/** Where a service connects, and its secret when the server asks for one. */
+export interface PeerServer {
+  readonly url: string;
+  /** NKey seeds by user; without them the server must let everyone in. */
+  readonly seeds?: ReadonlyMap<string, string>;
+}
+
+/** Starts policy, broker and importer. */
+export async function startPeers(servers: PeerServer): Promise<Peers> {
+  const state = {
+    agents: new Map<string, AgentDefinition>(),
+    skills: new Map<string, TestSkill>(),
+    tools: new Map<string, TestTool>(),
+    executed: new Map<string, number>(),
+    requested: new Map<string, number>(),
+    grants: [] as z.output<typeof grantRun.request>[],
+  };
+  const starts: Record<PeerName, () => Promise<() => Promise<void>>> = {
+    policy: () => startPolicy(servers, state.grants),
+    importer: () => startImporter(servers, state),
+    broker: () => startBroker(servers, state),
+  };
+  const stops = new Map<PeerName, () => Promise<void>>();
+  const resume = async (name: PeerName): Promise<void> => {
+    stops.set(name, await starts[name]());
+  };
+  const pause = async (name: PeerName): Promise<void> => {
+    await stops.get(name)?.();
+    stops.delete(name);
+  };
+  await Promise.all([resume("policy"), resume("importer"), resume("broker")]);
+  return {
+    ...state,
+    pause,
+    resume,
+    async stop() {
+      await Promise.all([...stops.keys()].map(pause));
+    },
+  };
+}
+
+/** A bus as the given user. */
+export function connectAs({ url, seeds }: PeerServer, user: string): Promise<Bus> {
+  const seed = seeds?.get(user);
+  return connectBus({
+    servers: url,
+    user,
+    ...(seed === undefined ? {} : { nkeySeed: () => seed }),
+  });
+}
+
+async function startService(servers: PeerServer, user: string) {
+  const bus = await connectAs(servers, user);
+  const service = serve(bus, {
+    name: user,
+    version: "0.0.0",
+    description: `test ${user}`,
+    onFault: ({ error }) => {
+      throw error;
+    },
+  });
+  return { service, stop: () => bus.drain(2_000) };
+}
+
+async function startPolicy(servers: PeerServer, grants: Peers["grants"]) {
+  const { service, stop } = await startService(servers, "policy");
+  service.handle(grantRun, (request) => {
+    grants.push(request);
+    return {
+      token: `token-${request.runId}-${grants.length}`,
+      expiresAt: new Date(Date.now() + request.ttlSeconds * 1_000).toISOString(),
+      policyDigest: DIGEST,
+    };
+  });
+  return stop;
+}
+
+async function startImporter(
+  servers: PeerServer,
+  { agents, skills }: Pick<Peers, "agents" | "skills">,
+) {
+  const { service, stop } = await startService(servers, "importer");
+  service.handle(getAgent, ({ name }, { fail }) => {
+    const found = agents.get(name);
+    if (found === undefined)
+      throw fail.unknown_agent(`no agent ${name}`, { name, known: [...agents.keys()] });
+    return { agent: found };
+  });
+  service.handle(listSkills, () => ({
+    skills: [...skills.values()].map(({ summary }) => summary),
+  }));
+  service.handle(renderSkill, ({ name, arguments: line }, { fail }) => {
+    const found = skills.get(name);
+    if (found === undefined)
+      throw fail.unknown_skill(`no skill ${name}`, { name, known: [...skills.keys()] });
+    const text = line === "" ? found.text : `${found.text}\n\nARGUMENTS: ${line}`;
+    const { digest, allowedTools } = found.summary;
+    return { name, digest, text, allowedTools, plan: found.plan, warnings: [] };
+  });
+  return stop;
+}
+
+async function startBroker(
+  servers: PeerServer,
+  { tools, executed, requested }: Pick<Peers, "tools" | "executed" | "requested">,
+) {
+  const { service, stop } = await startService(servers, "broker");
+  const stored = new Map<string, Promise<ToolReply>>();
+  service.handle(listTools, () => ({ tools: [...tools.keys()].map(toolInfo), failures: [] }));
+  service.handle(
+    callTool,
+    async ({ tool, args, callId = "" }, context) => {
+      requested.set(callId, (requested.get(callId) ?? 0) + 1);
+      const known = stored.get(callId);
+      if (known !== undefined) return { ...(await known), replayed: true };
+      const run = [...tools.entries()].find(([raw]) => labTool(raw) === tool)?.[1];
+      if (run === undefined) throw context.fail.denied(DENIED.reason, DENIED);
+      executed.set(callId, (executed.get(callId) ?? 0) + 1);
+      const reply = Promise.resolve(run(args, context)).then(replyOf);
+      stored.set(callId, reply);
+      reply.catch(() => stored.delete(callId));
+      return reply;
+    },
+    { server: "lab" },
+  );
+  return stop;
+}
+
+function toolInfo(tool: string): ToolInfo {
+  return {
+    name: labTool(tool),
+    server: "lab",
+    tool,
+    description: mcpToolDescription("lab", `tool ${tool}`),
+    inputSchema: { type: "object" },
+  };
+}
+
+function replyOf(result: string | ToolReply): ToolReply {
+  if (typeof result !== "string") return result;
+  return {
+    content: [{ type: "text", text: result }],
+    isError: false,
+    text: result,
+    decision: ALLOWED,
+    durationMs: 1,
+    replayed: false,
+  };
+}

@@ -1,0 +1,102 @@
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { readEvents } from "@switchyard/bus/events";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { startRun } from "@switchyard/contracts/runs";
+import { commandStream } from "@switchyard/contracts/streams";
+import { subjectOf } from "@switchyard/contracts/define";
+import { testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { after } from "node:test";
+import { connect } from "nats";
+import { startPeers, type Peers } from "./peers.ts";
+import { startRunner, type RunnerProcess } from "./runner-process.ts";
+
+export interface RunEventRecord {
+  readonly name: string;
+  readonly payload: Record<string, unknown>;
+}
+
+/** Servers, peers and a client: everything around the runners of one test file. */
+export interface Lab {
+  readonly nats: { readonly url: string };
+  readonly redis: { readonly url: string };
+  readonly peers: Peers;
+  /** A bus as the command line has it. */
+  readonly bus: Bus;
+  runner(env?: Record<string, string>): Promise<RunnerProcess>;
+  /** Publishes a command with a plain NATS client, as any program may. */
+  command(agent: string, body: unknown, options?: { messageId?: string }): Promise<void>;
+  /** Publishes raw bytes on any subject. */
+  publish(subject: string, body: string, messageId?: string): Promise<void>;
+  /** Commands that are not done yet. */
+  pendingCommands(): Promise<number>;
+  /** The events of a run up to one with the given name (or that the test accepts), in stream order. */
+  eventsUntil(
+    runId: string,
+    last: string | ((event: RunEventRecord) => boolean),
+  ): Promise<RunEventRecord[]>;
+}
+
+export async function startLab(servers?: {
+  nats: { url: string };
+  redis: { url: string };
+}): Promise<Lab> {
+  const nats = servers?.nats ?? (await testNats());
+  const redis = servers?.redis ?? (await testRedis());
+  const bus = await connectBus({ servers: nats.url, user: "cli" });
+  await ensureStreams(bus);
+  const peers = await startPeers(nats);
+  const plain = await connect({
+    servers: nats.url,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 100,
+  });
+  after(async () => {
+    await plain.close();
+    await peers.stop();
+    await bus.close();
+  });
+  const jetstream = plain.jetstream();
+  const publish = async (subject: string, body: string, messageId?: string): Promise<void> => {
+    const options = messageId === undefined ? {} : { msgID: messageId };
+    await jetstream.publish(subject, new TextEncoder().encode(body), options);
+  };
+  return {
+    nats,
+    redis,
+    peers,
+    bus,
+    publish,
+    runner: (env = {}) =>
+      startRunner({ YARD_NATS_URL: nats.url, YARD_REDIS_URL: redis.url, ...env }),
+    command: (agent, body, options) =>
+      publish(
+        subjectOf(startRun, { caller: "cli", agent }),
+        JSON.stringify(body),
+        options?.messageId,
+      ),
+    async pendingCommands() {
+      const manager = await plain.jetstreamManager();
+      return (await manager.streams.info(commandStream.name)).state.messages;
+    },
+    async eventsUntil(runId, last) {
+      const isLast = typeof last === "string" ? ({ name }: RunEventRecord) => name === last : last;
+      const found: RunEventRecord[] = [];
+      const filters = [`yard.evt.run.${runId}.*`];
+      for await (const { subject, payload } of readEvents(bus, { filters, from: "beginning" })) {
+        const name = subject.split(".").at(-1) ?? "";
+        // Every run event's payload is an object.
+        const event = { name, payload: payload as Record<string, unknown> };
+        found.push(event);
+        if (isLast(event)) return found;
+      }
+      throw new Error(`the events of run ${runId} ended too early`);
+    },
+  };
+}
+
+/** The numbers of events, which must be 1, 2, 3, … */
+export function sequenceOf(events: readonly RunEventRecord[]): number[] {
+  return events.flatMap(({ payload }) =>
+    typeof payload["seq"] === "number" ? [payload["seq"]] : [],
+  );
+}
