@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 /** The root of the repository. */
-export const root = fileURLToPath(new URL("../../", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
 
 export interface DevProcess {
   readonly name: string;
@@ -48,8 +48,14 @@ export async function startYardDev(options: {
       String(runners),
     ],
     {
-      env: { ...withoutOurs(process.env), YARD_STATE_DIR: stateDir, ...env },
-      stdio: ["ignore", "pipe", "pipe"],
+      // However this process ends, the instance ends with it: its standard input closes.
+      env: {
+        ...withoutOurs(process.env),
+        YARD_STATE_DIR: stateDir,
+        YARD_EXIT_WITH_PARENT: "1",
+        ...env,
+      },
+      stdio: ["pipe", "pipe", "pipe"],
     },
   );
   const exited: Promise<number | null> = once(child, "exit").then(

@@ -1,4 +1,6 @@
-import { join, resolve } from "node:path";
+import { createHash } from "node:crypto";
+import { homedir } from "node:os";
+import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** The directory of the repository, where services, examples and node_modules are. */
@@ -16,17 +18,33 @@ export interface StateDirectory {
   readonly brokerState: string;
 }
 
-/** `.yard` in the repository, or what YARD_STATE_DIR says. */
+/**
+ * `.yard` in the repository, or what YARD_STATE_DIR says. The keys of the default directory are not
+ * in it but in the person's own state directory: the workspace that agents read is the repository.
+ */
 export function stateDirectory(env: NodeJS.ProcessEnv): StateDirectory {
   const chosen = env["YARD_STATE_DIR"];
-  const path = chosen === undefined || chosen === "" ? join(HOME, ".yard") : resolve(chosen);
+  const isChosen = chosen !== undefined && chosen !== "";
+  const path = isChosen ? resolve(chosen) : join(HOME, ".yard");
   return {
     path,
     instanceFile: join(path, "dev.json"),
     portsFile: join(path, "ports.json"),
-    keys: join(path, "keys"),
+    keys: isChosen ? join(path, "keys") : join(privateDirectory(env), checkoutName(), "keys"),
     natsData: join(path, "data", "nats"),
     redisData: join(path, "data", "redis"),
     brokerState: join(path, "data", "broker"),
   };
+}
+
+/** The XDG state directory, https://specifications.freedesktop.org/basedir-spec/latest/. */
+function privateDirectory(env: NodeJS.ProcessEnv): string {
+  const chosen = env["XDG_STATE_HOME"];
+  const base = chosen?.startsWith("/") ? chosen : join(homedir(), ".local", "state");
+  return join(base, "switchyard");
+}
+
+/** Two checkouts have keys of their own. */
+function checkoutName(): string {
+  return `${basename(HOME)}-${createHash("sha256").update(HOME).digest("hex").slice(0, 12)}`;
 }

@@ -12,7 +12,8 @@ export class Shutdown {
   readonly #log: Log;
   readonly #drainMs: number;
   readonly #onBegin: () => void;
-  readonly #exit: (code: number) => void;
+  readonly #end: (code: number) => void;
+  #deadline: NodeJS.Timeout | undefined;
   #exitCode = 0;
   #stopping = false;
 
@@ -26,7 +27,7 @@ export class Shutdown {
     this.#log = options.log;
     this.#drainMs = options.drainMs;
     this.#onBegin = options.onBegin;
-    this.#exit = options.exit;
+    this.#end = options.exit;
   }
 
   get stopping(): boolean {
@@ -67,7 +68,7 @@ export class Shutdown {
     const startedAt = performance.now();
     const remaining = () => Math.max(0, budgetMs - (performance.now() - startedAt));
     let current = "";
-    const deadline = setTimeout(() => {
+    this.#deadline = setTimeout(() => {
       this.#log.error({ step: current, budgetMs }, "drain deadline passed, exiting");
       this.#exit(1);
     }, budgetMs);
@@ -80,10 +81,14 @@ export class Shutdown {
         this.#log.error({ err, step: step.name }, "stop step failed");
       }
     }
-    clearTimeout(deadline);
     const durationMs = Math.round(performance.now() - startedAt);
     this.#log.info({ durationMs }, "service stopped");
     this.#exit(this.#exitCode);
+  }
+
+  #exit(code: number): void {
+    clearTimeout(this.#deadline);
+    this.#end(code);
   }
 }
 

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 
-export type LogRecord = Readonly<Record<string, unknown>>;
+type LogRecord = Readonly<Record<string, unknown>>;
 
 /** A service that runs as a child process, seen through its log. */
 export interface ServiceProcess {

@@ -1,4 +1,4 @@
-import { followPointer } from "./json-pointer.ts";
+import { locate, parsePointer } from "@switchyard/contracts/json-pointer";
 
 /** What the pointers of a plan look into. */
 export interface PlanDocument {
@@ -55,10 +55,14 @@ function evaluate(expression: string, document: PlanDocument, where: string): st
 }
 
 function lookUp(pointer: string, document: PlanDocument, where: string): unknown {
-  const result = followPointer(document, pointer);
-  if (result.found) return result.value;
+  const tokens = parsePointer(pointer);
+  if (tokens === null) {
+    throw new PlanError(`${where}: ${pointer} is not a JSON pointer such as /results/0/text`);
+  }
+  const located = locate(document, tokens);
+  if (located.kind === "found") return located.value;
   throw new PlanError(
-    `${where}: pointer ${pointer} finds nothing at "${result.missing}"; ` +
+    `${where}: pointer ${pointer} finds nothing at "${located.at}"; ` +
       `there are results named ${Object.keys(document.results).join(", ") || "(none yet)"}`,
   );
 }

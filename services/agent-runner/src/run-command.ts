@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { AgentName, CallerName } from "@switchyard/contracts/ids";
+import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
 import type { StartRun } from "@switchyard/contracts/runs";
-import { digestOf } from "./canonical-json.ts";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 
 /** A valid command, and the run that it names. */
 export interface RunCommand {
@@ -52,9 +52,16 @@ export function readCommand(
       agent: agent.data,
       requester: requester.data,
       payload,
-      digest: digestOf({ agent: agent.data, requester: requester.data, asked }),
+      digest: canonicalDigest({ agent: agent.data, requester: requester.data, asked }),
     },
   };
+}
+
+/** The run id that a refused payload names, when it names a valid one. */
+export function namedRunId(payload: unknown): string | null {
+  if (typeof payload !== "object" || payload === null || !("runId" in payload)) return null;
+  const named = RunId.safeParse(payload.runId);
+  return named.success ? named.data : null;
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   toolFailed,
   toolRequested,
 } from "@switchyard/contracts/runs";
-import { canonicalJson, digestOf } from "./canonical-json.ts";
+import { canonicalJson, canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { cutText } from "./cut-text.ts";
 import type { EntryOf, JournalEntry, SkillRef, StartedEntry } from "./journal-entry.ts";
 import { textOf } from "./next-action.ts";
@@ -120,7 +120,7 @@ function answerFacts(before: RunState, entry: EntryOf<"model-responded">): Fact[
         callId,
         tool,
         argsPreview: cutText(canonicalJson(input), PREVIEW_BYTES),
-        argsDigest: digestOf(input),
+        argsDigest: canonicalDigest(input),
       },
     ]),
   ];

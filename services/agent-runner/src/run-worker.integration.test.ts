@@ -10,7 +10,7 @@ import { startedEntry } from "../test-fixtures/journals.ts";
 import { agent, answering } from "../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../test-fixtures/runner-lab.ts";
 import { waitFor, waitUntil } from "../test-fixtures/wait-for.ts";
-import { digestOf } from "./canonical-json.ts";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { applyEntry, startOf } from "./replay.ts";
 import { openRunStore, type RunStore } from "./run-store.ts";
 
@@ -154,7 +154,7 @@ async function withStore(act: (store: RunStore, client: Redis) => Promise<void>)
 /** The claim of a command `{ runId, input: "x" }` for the agent `plain`. */
 function requestOf(runId: string) {
   const asked = { input: "x" };
-  const commandDigest = digestOf({ agent: "plain", requester: "cli", asked });
+  const commandDigest = canonicalDigest({ agent: "plain", requester: "cli", asked });
   return { runId, commandDigest, delivery: "0" };
 }
 

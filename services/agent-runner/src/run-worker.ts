@@ -13,7 +13,7 @@ import type { Peers } from "./peers.ts";
 import { prepareRun } from "./prepare-run.ts";
 import { publishRejection } from "./rejection.ts";
 import { replay } from "./replay.ts";
-import { readCommand, type Rejection, type RunCommand } from "./run-command.ts";
+import { namedRunId, readCommand, type Rejection, type RunCommand } from "./run-command.ts";
 import { driveRun } from "./run-driver.ts";
 import { eventsOf } from "./run-events.ts";
 import type { RunIndex } from "./run-index.ts";
@@ -103,7 +103,7 @@ class Attempt {
 
   async #perform(): Promise<Outcome> {
     const delivery = this.#delivery;
-    if (delivery.kind === "rejected") return this.#reject(delivery, null);
+    if (delivery.kind === "rejected") return this.#reject(delivery, namedRunId(delivery.payload));
     // consume() parsed the payload by the one contract that this worker takes.
     const payload = delivery.payload as StartRun;
     const read = readCommand(delivery, delivery.tokens["agent"] ?? "", payload);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { Principal } from "@switchyard/contracts/policy";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 
@@ -22,16 +22,5 @@ export function callFingerprint(call: {
     ref.tool,
     args,
   ];
-  return `sha256:${createHash("sha256").update(canonicalJson(facts)).digest("hex")}`;
-}
-
-/** JSON with sorted keys: the same value has the same text whatever the order of its keys. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, item: unknown) => {
-    const isRecord = typeof item === "object" && item !== null && !Array.isArray(item);
-    if (!isRecord) return item;
-    const entries = Object.entries(item).toSorted(([a], [b]) => (a < b ? -1 : 1));
-    // Without a prototype, or an argument named __proto__ would be set instead of written.
-    return Object.assign(Object.create(null), Object.fromEntries(entries));
-  });
+  return canonicalDigest(facts);
 }

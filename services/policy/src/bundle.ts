@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { parsePointer } from "@switchyard/contracts/json-pointer";
 import { parseToolPattern } from "@switchyard/contracts/tool-names";
 import { z } from "zod";
-import { parsePointer } from "./json-pointer.ts";
 import { isComparablePath } from "./path-within.ts";
 
 /**
@@ -25,7 +25,7 @@ const Scalar = z.union([Text.max(4_096), FiniteNumber, z.boolean(), z.null()], {
 const Arg = z
   .string({ error: "must be a JSON pointer such as /path" })
   .max(256)
-  .refine((pointer) => parsePointer(pointer) !== null, {
+  .refine((pointer) => pointer !== "" && parsePointer(pointer) !== null, {
     error: "must be a JSON pointer such as /path or /options/0/name (RFC 6901)",
   });
 const required = z.boolean({ error: "must be true or false" }).optional();
@@ -137,13 +137,7 @@ export type Bundle = z.infer<typeof Bundle>;
  */
 export function bundleDigest(bundle: Bundle): string {
   const rules = bundle.rules.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const canonical = JSON.stringify({ rules, version: bundle.version }, sortKeys);
-  return `sha256:${createHash("sha256").update(canonical).digest("hex")}`;
-}
-
-function sortKeys(_key: string, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return canonicalDigest({ rules, version: bundle.version });
 }
 
 /** Keeps zod's own issue for unknown keys, and says in our words what else is wrong with a mapping. */

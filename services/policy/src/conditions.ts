@@ -1,6 +1,6 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
+import { locate, parsePointer } from "@switchyard/contracts/json-pointer";
 import type { Condition } from "./bundle.ts";
-import { locate, parsePointer } from "./json-pointer.ts";
 import { pathWithin } from "./path-within.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { AgentDefinition } from "@switchyard/contracts/agents";
 
 const DEFAULTS = {
@@ -63,11 +63,5 @@ export const builtInAgents: readonly AgentDefinition[] = [
 
 function define(written: Written): AgentDefinition {
   const agent = { ...DEFAULTS, skills: [], ...written };
-  return { ...agent, digest: digestOf(agent) };
-}
-
-/** Sorted keys make the digest independent of the order in which the constant is written. */
-function digestOf(agent: object): string {
-  const members = Object.entries(agent).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return `sha256:${createHash("sha256").update(JSON.stringify(members)).digest("hex")}`;
+  return { ...agent, digest: canonicalDigest(agent) };
 }

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { cliUser } from "@switchyard/contracts/topology";
 import { withBus } from "../bus-session.ts";
-import { jsonLog, readableLog } from "../dev/merged-log.ts";
+import { isLogLevel } from "../dev/log-line.ts";
+import { fromLevel, jsonLog, readableLog } from "../dev/merged-log.ts";
 import { readyBlock, serverText } from "../dev/ready-block.ts";
 import { stackOptions, type StackFlags } from "../dev/stack-options.ts";
 import { Stack, type StackOptions } from "../dev/stack.ts";
@@ -18,7 +19,9 @@ export async function dev(
   terminal: Terminal,
   { json, ...flags }: StackFlags & { json?: true },
 ): Promise<ExitCode> {
-  const report = json === true ? jsonLog(terminal) : readableLog(terminal);
+  const level = process.env["YARD_LOG_LEVEL"];
+  const everything = json === true ? jsonLog(terminal) : readableLog(terminal);
+  const report = isLogLevel(level) ? fromLevel(level, everything) : everything;
   const options = await stackOptions(flags, process.env, report);
   const stack = new Stack(options);
   const stop = new AbortController();

@@ -32,6 +32,15 @@ const ENVELOPE = new Set([
   "problems",
 ]);
 
+export function isLogLevel(value: string | undefined): value is LogLevel {
+  return LEVELS.some((level) => level === value);
+}
+
+/** True when `level` says less than `than`: error is quieter than info. */
+export function isQuieter(level: LogLevel, than: LogLevel): boolean {
+  return LEVELS.indexOf(level) > LEVELS.indexOf(than);
+}
+
 /** Reads one line of a service's output. Anything that is no pino record is text; it never throws. */
 export function parseLogLine(line: string): LogLine {
   if (!line.startsWith("{")) return { kind: "text", text: line };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collectingTerminal } from "../../test-fixtures/collecting-terminal.ts";
-import { jsonLog, readableLog } from "./merged-log.ts";
+import { fromLevel, jsonLog, readableLog } from "./merged-log.ts";
 
 const NOW = new Date(2026, 0, 2, 12, 1, 2);
 const RECORD = JSON.stringify({
@@ -40,4 +40,16 @@ test("as JSON every line is one document, and a service's own records stay as th
       { level: "info", time: NOW.toISOString(), service: "broker", msg: "text" },
     ],
   );
+});
+
+test("leaves out what services say below the chosen level, and keeps what yard itself says", () => {
+  const { terminal, lines } = collectingTerminal();
+  const log = fromLevel(
+    "warn",
+    readableLog(terminal, () => NOW),
+  );
+  log.step("NATS 2.15.1 is ready");
+  log.output("broker", RECORD);
+  log.output("broker", RECORD.replace('"warn"', '"info"'));
+  assert.equal(lines.length, 2);
 });

@@ -1,6 +1,6 @@
 import { printableLine } from "../printable.ts";
 import { writeJsonLine, type Style, type Terminal } from "../terminal.ts";
-import { clockText, logText, parseLogLine, type LogLevel } from "./log-line.ts";
+import { clockText, isQuieter, logText, parseLogLine, type LogLevel } from "./log-line.ts";
 import type { StackReport } from "./stack.ts";
 
 const NAME_WIDTH = 8;
@@ -36,6 +36,18 @@ export function jsonLog(terminal: Terminal, now: () => Date = () => new Date()):
       if (line.trim() === "") return;
       if (parseLogLine(line).kind === "record") terminal.out(line);
       else write(service, "info", line);
+    },
+  };
+}
+
+/** Leaves out the records of services that are below a level; what `yard dev` itself says stays. */
+export function fromLevel(level: LogLevel, report: StackReport): StackReport {
+  return {
+    ...report,
+    output(service, line) {
+      const parsed = parseLogLine(line);
+      if (parsed.kind === "record" && isQuieter(level, parsed.level)) return;
+      report.output(service, line);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { delimiter, dirname, join } from "node:path";
 import { seedFile } from "../key-directory.ts";
 import { HOME, type StateDirectory } from "../locations.ts";
+import { isLogLevel, isQuieter } from "./log-line.ts";
 import type { Project } from "./project.ts";
 import type { ServiceSpec } from "./service-process.ts";
 
@@ -77,7 +78,12 @@ function service(
 /** What every process needs. Services that start nothing and ask no model get no more: our environment holds API keys. */
 function basics(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const system = ["PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "NODE_EXTRA_CA_CERTS"];
-  return pick(env, [...system, "YARD_LOG_LEVEL", "YARD_REDIS_PASSWORD_FILE"]);
+  const level = isLogLevel(env["YARD_LOG_LEVEL"]) ? env["YARD_LOG_LEVEL"] : "info";
+  return {
+    ...pick(env, [...system, "YARD_REDIS_PASSWORD_FILE"]),
+    // Never quieter than info: that a service is ready, and where, is such a line.
+    YARD_LOG_LEVEL: isQuieter("info", level) ? level : "info",
+  };
 }
 
 /** The person's environment without the variables that configure Switchyard itself. */

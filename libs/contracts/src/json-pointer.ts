@@ -1,0 +1,34 @@
+/**
+ * What a pointer finds. `missing` means that the place could exist and does not; `blocked` that
+ * something on the way is no object or array, so nothing can lie below it. `at` is the token where
+ * the way ended.
+ */
+export type Located =
+  | { readonly kind: "found"; readonly value: unknown }
+  | { readonly kind: "missing"; readonly at: string }
+  | { readonly kind: "blocked"; readonly at: string };
+
+const ARRAY_INDEX = /^(?:0|[1-9][0-9]{0,9})$/;
+
+/** The reference tokens of a JSON pointer (RFC 6901), or null when it is none. The empty pointer has no tokens: the whole document. */
+export function parsePointer(pointer: string): string[] | null {
+  if (pointer === "") return [];
+  if (!pointer.startsWith("/") || /~(?![01])/.test(pointer)) return null;
+  return pointer
+    .slice(1)
+    .split("/")
+    .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+/** Follows the tokens through own properties only, so that `/constructor` finds nothing that the document does not hold. */
+export function locate(document: unknown, tokens: readonly string[]): Located {
+  let value = document;
+  for (const token of tokens) {
+    if (typeof value !== "object" || value === null) return { kind: "blocked", at: token };
+    if (Array.isArray(value) && !ARRAY_INDEX.test(token)) return { kind: "blocked", at: token };
+    if (!Object.hasOwn(value, token)) return { kind: "missing", at: token };
+    // Own properties of an object can be read by name, whatever its type.
+    value = (value as Record<string, unknown>)[token];
+  }
+  return { kind: "found", value };
+}
