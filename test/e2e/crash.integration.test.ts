@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { startYardDev, type DevProcess } from "../lib/yard-dev.ts";
 import { plainClient, type PlainClient } from "./plain-client.ts";
 
-const directory = await testDirectory();
+const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));
 const callsFile = join(directory, "calls");
 const dev = await startYardDev({
   project: "test/e2e/project",
@@ -14,9 +14,12 @@ const dev = await startYardDev({
   runners: 2,
   env: { CALLS_FILE: callsFile },
 });
-after(() => dev.stop());
 let client = await plainClient(dev.natsUrl);
-after(() => client.close());
+after(async () => {
+  await client.close();
+  await dev.stop();
+  await rm(directory, { recursive: true, force: true });
+});
 
 /** Starts the five-call run and waits until its second call has ended. */
 async function startAndWaitForSecondCall(runId: string): Promise<void> {

@@ -1,21 +1,24 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { startYardDev } from "../lib/yard-dev.ts";
 import { plainClient, type PlainEvent } from "./plain-client.ts";
 
-const directory = await testDirectory();
+const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));
 const callsFile = join(directory, "calls");
 const dev = await startYardDev({
   project: "test/e2e/project",
   stateDir: join(directory, "state"),
   env: { CALLS_FILE: callsFile },
 });
-after(() => dev.stop());
 const client = await plainClient(dev.natsUrl);
-after(() => client.close());
+after(async () => {
+  await client.close();
+  await dev.stop();
+  await rm(directory, { recursive: true, force: true });
+});
 
 const names = (events: PlainEvent[]) => events.map((event) => event.name);
 

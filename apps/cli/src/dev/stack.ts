@@ -99,16 +99,23 @@ export class Stack {
   /** Stops everything in reverse order and gives the instance file back. */
   async stop(): Promise<void> {
     if (this.#record === null) return;
-    await this.#update({ phase: "stopping" });
+    const { report, state } = this.#options;
+    // Whatever goes wrong on the way, no part may be left running.
+    await this.#update({ phase: "stopping" }).catch((error: unknown) => {
+      report.warn(`the state directory cannot be written: ${messageOf(error)}`);
+    });
     for (const part of this.#started.splice(0).toReversed()) {
       const began = performance.now();
-      await part.stop();
-      this.#options.report.step(
-        `${part.name} stopped (${formatDuration(performance.now() - began)})`,
-      );
+      try {
+        await part.stop();
+        report.step(`${part.name} stopped (${formatDuration(performance.now() - began)})`);
+      } catch (error) {
+        report.warn(`${part.name} did not stop in order and is killed: ${messageOf(error)}`);
+        part.kill();
+      }
     }
-    await this.#writing;
-    await releaseInstance(this.#options.state.instanceFile);
+    await this.#writing.catch(() => {}); // said above
+    await releaseInstance(state.instanceFile);
     this.#record = null;
   }
 
@@ -295,4 +302,8 @@ function alreadyRunning({ owner, phase, natsUrl, redisUrl }: InstanceRecord): Cl
     `Switchyard already runs here: process ${owner.pid}, ${phase}${where}`,
     { hint: `use it, or stop it with: kill ${owner.pid}` },
   );
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
