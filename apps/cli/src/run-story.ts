@@ -36,7 +36,7 @@ export async function startAndFollow(
 ): Promise<RunEnd | null> {
   const { agent, command, signal, onEvent } = options;
   const { runId } = command;
-  const story = tellStory(options.terminal, options.json);
+  const story = tellStory(options.terminal, { json: options.json, to: "stderr" });
   try {
     const { sequence } = await publishRun(bus, options);
     const subject = subjectOf(startRun, { caller: bus.user, agent });
@@ -63,8 +63,14 @@ interface Story {
   end(): void;
 }
 
-/** Writes events as they come: JSON lines on stdout, or a timeline on stderr, which starts with its first line. */
-export function tellStory(terminal: Terminal, json: boolean): Story {
+/**
+ * Writes events as they come: JSON lines on stdout, or a timeline, which starts with its first line.
+ * The timeline is the data itself (stdout), or what happens on the way to it (stderr).
+ */
+export function tellStory(
+  terminal: Terminal,
+  { json, to }: { json: boolean; to: "stdout" | "stderr" },
+): Story {
   let originMs: number | null = null;
   const quiet = setTimeout(() => {
     terminal.note("still queued: no runner took the run yet. Look at them with: ./yard services");
@@ -72,7 +78,9 @@ export function tellStory(terminal: Terminal, json: boolean): Story {
   const tell = (line: TimelineLine, at: Date): void => {
     originMs ??= at.getTime();
     if (!json) {
-      terminal.note(timelineText(line, at.getTime() - originMs, terminal.paintNote));
+      const afterMs = at.getTime() - originMs;
+      if (to === "stdout") terminal.out(timelineText(line, afterMs, terminal.paintOut));
+      else terminal.note(timelineText(line, afterMs, terminal.paintNote));
     }
   };
   return {

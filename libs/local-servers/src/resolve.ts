@@ -67,7 +67,7 @@ export async function resolveServer(options: ResolveOptions): Promise<ResolvedSe
   for (const step of steps) {
     const outcome = await TAKE[step]({ ...options, kind, run });
     if ("how" in outcome) {
-      log(`${kind.name}: using ${describe(outcome)}`);
+      log(`${kind.name}: using ${describeServer(outcome)}`);
       return outcome;
     }
     log(`${kind.name}: ${outcome.reason}`);
@@ -100,7 +100,8 @@ const TAKE: Readonly<
   },
 };
 
-function describe(server: ResolvedServer): string {
+/** Where a server comes from, for people: a URL without its password, a file, or an image. */
+export function describeServer(server: ResolvedServer): string {
   if (server.how === "url") {
     return `${server.url.replaceAll(/\/\/[^@/,]*@/g, "//")} (version ${server.version})`;
   }

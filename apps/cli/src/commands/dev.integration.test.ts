@@ -71,7 +71,7 @@ test("a run started without waiting can be followed, shown and listed", async ()
   const runId = stdout.trim();
   const followed = await yard(["runs", "events", runId, "--follow"], env);
   assert.equal(followed.code, 0);
-  assert.match(followed.stderr, /■ finished/);
+  assert.match(followed.stdout, /■ finished/);
   const shown = await yard(["runs", "show", runId, "--json"], env);
   assert.equal(JSON.parse(shown.stdout).data.run.status, "succeeded");
   const listed = await yard(["runs", "list", "--agent", "demo"], env);

@@ -65,7 +65,7 @@ export async function events(
   runId: string,
   options: { json?: true; follow?: true },
 ): Promise<ExitCode> {
-  const story = tellStory(terminal, options.json ?? false);
+  const story = tellStory(terminal, { json: options.json ?? false, to: "stdout" });
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
   let seen = 0;

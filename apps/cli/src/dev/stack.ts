@@ -4,6 +4,7 @@
 // T2  A server that comes back has the port it had, so nobody needs a new address.
 // T3  The instance file names all processes that answer, so that a later start can end left-overs.
 
+import { describeServer } from "@switchyard/local-servers/resolve";
 import { connectBus } from "@switchyard/bus/connect";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { adminUser } from "@switchyard/contracts/topology";
@@ -173,7 +174,8 @@ export class Stack {
       return server;
     });
     const monitor = first.monitorUrl === null ? "" : `, monitoring at ${first.monitorUrl}`;
-    report.step(`${SERVER_TITLE[name]} ${first.version} at ${first.url}${monitor}`);
+    const origin = describeServer(resolved);
+    report.step(`${SERVER_TITLE[name]} ${first.version} at ${first.url}${monitor}, from ${origin}`);
     return first.url;
   }
 
