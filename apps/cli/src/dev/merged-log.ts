@@ -1,7 +1,7 @@
 import { printableLine } from "../printable.ts";
 import { writeJsonLine, type Style, type Terminal } from "../terminal.ts";
 import { clockText, isQuieter, logText, parseLogLine, type LogLevel } from "./log-line.ts";
-import type { StackReport } from "./stack.ts";
+import type { StackReport } from "./stack-report.ts";
 
 const NAME_WIDTH = 8;
 const NAME_STYLES: readonly Style[] = ["cyan", "magenta", "blue", "green", "yellow"];

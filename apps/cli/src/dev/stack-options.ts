@@ -3,7 +3,8 @@ import { join, resolve } from "node:path";
 import { CliError } from "../cli-error.ts";
 import { HOME, stateDirectory } from "../locations.ts";
 import { findProject } from "./project.ts";
-import type { StackOptions, StackReport } from "./stack.ts";
+import type { StackReport } from "./stack-report.ts";
+import type { StackOptions } from "./stack.ts";
 
 /** What the command line says about a stack; everything has a default. */
 export interface StackFlags {

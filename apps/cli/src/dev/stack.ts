@@ -5,9 +5,6 @@
 // T3  The instance file names all processes that answer, so that a later start can end left-overs.
 
 import { describeServer } from "@switchyard/local-servers/resolve";
-import { connectBus } from "@switchyard/bus/connect";
-import { ensureStreams } from "@switchyard/bus/streams";
-import { adminUser } from "@switchyard/contracts/topology";
 import { CliError } from "../cli-error.ts";
 import {
   claimInstance,
@@ -16,7 +13,7 @@ import {
   writeInstance,
   type InstanceRecord,
 } from "../instance-record.ts";
-import { ensureKeys, readSeed, seedFile, type KeyDirectory } from "../key-directory.ts";
+import { ensureKeys, type KeyDirectory } from "../key-directory.ts";
 import type { StateDirectory } from "../locations.ts";
 import { count, formatDuration } from "../quantities.ts";
 import { readChosenPorts, writeChosenPorts } from "./chosen-ports.ts";
@@ -28,9 +25,11 @@ import {
   type LocalServer,
   type ServerName,
 } from "./local-server.ts";
+import { prepareStreams } from "./prepare-streams.ts";
 import type { Project } from "./project.ts";
 import { servicePlan } from "./service-plan.ts";
 import { launchService, type ServiceSpec } from "./service-process.ts";
+import type { StackReport } from "./stack-report.ts";
 import { supervise, type Change, type Running, type Supervised } from "./supervise.ts";
 
 export interface StackOptions {
@@ -43,18 +42,6 @@ export interface StackOptions {
   readonly redisPort: number | null;
   readonly env: NodeJS.ProcessEnv;
   readonly report: StackReport;
-}
-
-/** Hears what happens. */
-export interface StackReport {
-  /** Something is done: one line for each phase of a start or stop. */
-  readonly step: (text: string) => void;
-  /** How something was found or chosen. */
-  readonly detail: (text: string) => void;
-  /** Something went wrong and is being dealt with. */
-  readonly warn: (text: string) => void;
-  /** One line of a service's output. */
-  readonly output: (service: string, line: string) => void;
 }
 
 const SERVER_TITLE = { nats: "NATS", redis: "Redis" } as const;
@@ -85,7 +72,11 @@ export class Stack {
       }
       const natsUrl = await this.#startServer("nats", keys, signal);
       const redisUrl = await this.#startServer("redis", keys, signal);
-      await this.#ensureStreams(natsUrl);
+      await prepareStreams({
+        natsUrl,
+        keys: this.#options.state.keys,
+        report: this.#options.report,
+      });
       const { runTokenKeyFile } = keys;
       const specs = servicePlan({ ...this.#options, natsUrl, redisUrl, runTokenKeyFile });
       for (const spec of specs) await this.#startService(spec, signal);
@@ -201,20 +192,6 @@ export class Stack {
     });
     if (asked === null) await writeChosenPorts(state.portsFile, { ...chosen, [name]: server.port });
     return server;
-  }
-
-  async #ensureStreams(natsUrl: string): Promise<void> {
-    const { state, report } = this.#options;
-    const { name } = adminUser;
-    const nkeySeed = (): Promise<string> => readSeed(seedFile(state.keys, name));
-    const bus = await connectBus({ servers: natsUrl, user: name, nkeySeed });
-    try {
-      const { created, updated } = await ensureStreams(bus);
-      if (created.length > 0) report.step(`created ${created.join(", ")}`);
-      if (updated.length > 0) report.step(`updated ${updated.join(", ")}`);
-    } finally {
-      await bus.close();
-    }
   }
 
   async #startService(spec: ServiceSpec, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,11 @@
+/** Hears what happens. */
+export interface StackReport {
+  /** Something is done: one line for each phase of a start or stop. */
+  readonly step: (text: string) => void;
+  /** How something was found or chosen. */
+  readonly detail: (text: string) => void;
+  /** Something went wrong and is being dealt with. */
+  readonly warn: (text: string) => void;
+  /** One line of a service's output. */
+  readonly output: (service: string, line: string) => void;
+}
