@@ -1,18 +1,10 @@
+import type { Bench } from "./lib/bench.ts";
 import { printReport, type Report } from "./lib/figure.ts";
 import { Stage } from "./lib/stage.ts";
 
-/**
- * Measures one part of Switchyard beside a baseline of the same run.
- *
- *   npm run bench -- bus|broker|policy|skills|runs [--quick]
- */
-export interface Bench {
-  readonly stage: Stage;
-  /** Length of one measured window, in milliseconds. */
-  readonly windowMs: number;
-  /** How often each thing is measured, in turn with its baseline. */
-  readonly rounds: number;
-}
+// Measures one part of Switchyard beside a baseline of the same run.
+//
+//   npm run bench -- bus|broker|policy|skills|runs [--quick]
 
 const benchmarks: Record<string, () => Promise<(bench: Bench) => Promise<Report>>> = {
   bus: async () => (await import("./bus/bus-bench.ts")).benchBus,

@@ -7,7 +7,7 @@ import { callTool } from "@switchyard/contracts/mcp";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
 import { measureLoad, type Load } from "../lib/measure.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
-import type { Bench } from "../main.ts";
+import type { Bench } from "../lib/bench.ts";
 
 const args = { message: "hello" };
 const echoServer = fileURLToPath(new URL("echo-server.ts", import.meta.url));

@@ -3,7 +3,7 @@ import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
 import { measureLoad, measurePair } from "../lib/measure.ts";
-import type { Bench } from "../main.ts";
+import type { Bench } from "../lib/bench.ts";
 import { echo, request } from "./echo-contract.ts";
 
 /** `call()` and `serve()` with validation on both sides, against raw nats.js request-reply with JSON. */

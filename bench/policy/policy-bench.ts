@@ -12,7 +12,7 @@ import { request } from "../bus/echo-contract.ts";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
 import { measureLoad, measurePair } from "../lib/measure.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
-import type { Bench } from "../main.ts";
+import type { Bench } from "../lib/bench.ts";
 
 /** The engine by itself at 1,000 rules, and `policy.check` over the bus against a bare request-reply. */
 export async function benchPolicy(bench: Bench): Promise<Report> {

@@ -7,7 +7,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import type { Figure, Report } from "../lib/figure.ts";
 import { measureLoad } from "../lib/measure.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
-import type { Bench } from "../main.ts";
+import type { Bench } from "../lib/bench.ts";
 
 /** Model calls and tool calls of one run of the agent `three-calls`: each is a journaled step. */
 const JOURNALED_STEPS = 7;

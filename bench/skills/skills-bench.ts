@@ -1,7 +1,7 @@
 import { parseSkillFile } from "@switchyard/skill-importer/skill-file";
 import { parse } from "yaml";
 import { compared, type Report } from "../lib/figure.ts";
-import type { Bench } from "../main.ts";
+import type { Bench } from "../lib/bench.ts";
 
 /** Files like the public ones: half of them below 5 KB, one in a hundred above 33 KB. */
 const FILES = 5_000;

@@ -41,7 +41,8 @@ export async function followRun(
       lastSeq = seq ?? lastSeq;
       onEvent(event);
       const end = endOf(event);
-      if (end !== null) return end;
+      // A run that has started cannot be rejected: that is the answer to another command with its id.
+      if (end !== null && (end.end !== "rejected" || lastSeq === 0)) return end;
     }
   } catch (error) {
     if (signal?.aborted !== true) throw error;
