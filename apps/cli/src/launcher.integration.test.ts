@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import {
   chmodSync,
   cpSync,
@@ -53,7 +53,7 @@ function checkout(options: { nodeVersion?: string; npm?: boolean; npmFails?: boo
     const end = options.npmFails === true ? "echo broken; exit 1" : `${install}; echo installed`;
     script(join(bin, "npm"), `echo "$PWD: $*" >> "${calls}"; ${end}`);
   }
-  for (const name of ["dirname", "find", "mkdir", "cp"]) {
+  for (const name of ["dirname", "find", "mkdir", "cp", "cat", "cksum", "rm", "sleep"]) {
     const at = ["/usr/bin", "/bin"].map((dir) => join(dir, name)).find((file) => existsSync(file));
     symlinkSync(at ?? name, join(bin, name));
   }
@@ -92,13 +92,31 @@ test("installs what is missing, once, and keeps stdout clean", () => {
   assert.equal(npmCalls().length, 1);
 });
 
-test("installs again when package-lock.json is newer than the installation", () => {
+test("installs again when package-lock.json has changed since the installation", () => {
   const { root, ensure, npmCalls } = checkout();
   ensure();
   const later = Date.now() / 1_000 + 60;
   utimesSync(join(root, "package-lock.json"), later, later);
   assert.equal(ensure().code, 0);
+  assert.equal(npmCalls().length, 1, "a newer file with the same content is no change");
+
+  writeFileSync(join(root, "package-lock.json"), '{"changed":true}');
+  utimesSync(join(root, "package-lock.json"), later, later);
+  assert.equal(ensure().code, 0);
   assert.equal(npmCalls().length, 2);
+});
+
+test("two starts at once install once, and a lock that nobody holds is no obstacle", async () => {
+  const { root, npmCalls } = checkout();
+  mkdirSync(join(root, ".yard-install.lock"));
+  writeFileSync(join(root, ".yard-install.lock/pid"), String(spawnSync("true").pid));
+  const start = (): Promise<number | null> =>
+    new Promise((resolve) => {
+      const options = { env: { PATH: join(root, "bin") }, stdio: "ignore" as const };
+      spawn("/bin/sh", [join(root, "scripts/ensure-dependencies.sh")], options).on("exit", resolve);
+    });
+  assert.deepEqual(await Promise.all([start(), start()]), [0, 0]);
+  assert.equal(npmCalls().length, 1);
 });
 
 test("says what to do when npm is missing, Node.js is too old, or the installation fails", () => {
