@@ -35,7 +35,11 @@ major=$(node -p 'process.versions.node.split(".")[0]')
 # Two installations at once would take each other's files away. A lock whose owner is gone does not count.
 until mkdir "$lock" 2>/dev/null; do
   owner=$(cat "$lock/pid" 2>/dev/null || true)
-  if [ -n "$owner" ] && ! kill -0 "$owner" 2>/dev/null; then rm -rf "$lock"; fi
+  if [ -n "$owner" ]; then
+    kill -0 "$owner" 2>/dev/null || rm -rf "$lock"
+  elif [ -n "$(find "$lock" -prune -mmin +1 2>/dev/null)" ]; then
+    rm -rf "$lock" # its owner ended before it could say who it is
+  fi
   sleep 1
 done
 echo $$ >"$lock/pid"
