@@ -22,6 +22,8 @@ function engines(answers: Record<string, CommandResult>): { run: RunCommand; ask
   return { run, asked };
 }
 
+const CONTEXT = "docker context inspect --format {{.Endpoints.docker.Host}}";
+
 const search = { kind: SERVER_KINDS.nats, env: {}, log: () => {} };
 
 test("takes docker when its daemon answers and the image is there, without pulling", async () => {
@@ -33,7 +35,11 @@ test("takes docker when its daemon answers and the image is there, without pulli
     engine: "docker",
     image: "nats:2.15-alpine",
   });
-  assert.deepEqual(asked, ["docker info (2 s)", "docker image inspect nats:2.15-alpine (2 s)"]);
+  assert.deepEqual(asked, [
+    "docker info (2 s)",
+    `${CONTEXT} (2 s)`,
+    "docker image inspect nats:2.15-alpine (2 s)",
+  ]);
 });
 
 test("pulls a missing image for at most a minute and says so", async () => {
@@ -79,4 +85,25 @@ test("tells why no engine will do", async () => {
     reason:
       "docker cannot pull nats:2.15-alpine (no answer within 60 s); podman does not answer (spawn podman ENOENT)",
   });
+});
+
+test("passes over a docker daemon on another machine: data and ports would be there", async () => {
+  const searchOn = async (host: string) => {
+    const { run } = engines({
+      "docker info": OK,
+      [CONTEXT]: { ...OK, stdout: `${host}\n` },
+      "docker image inspect nats:2.15-alpine": OK,
+    });
+    return findContainerEngine({ kind: SERVER_KINDS.nats, env: {}, log: () => {}, run });
+  };
+  for (const host of ["ssh://someone@build.example:22", "tcp://10.0.0.7:2376"]) {
+    const found = await searchOn(host);
+    assert.ok("reason" in found);
+    assert.match(found.reason, /^docker's daemon is on another machine \((ssh|tcp):\/\/[a-z0-9.]+/);
+    assert.doesNotMatch(found.reason, /someone/);
+  }
+  const here = ["unix:///run/docker.sock", "npipe:////./pipe/x", "tcp://127.0.0.1:2375"];
+  for (const host of [...here, "tcp://localhost:2375", "tcp://[::1]:2375", ""]) {
+    assert.deepEqual(await searchOn(host), { engine: "docker", image: "nats:2.15-alpine" });
+  }
 });

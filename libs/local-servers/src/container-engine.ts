@@ -1,4 +1,4 @@
-import type { RunCommand } from "./run-command.ts";
+import { firstLine, type RunCommand } from "./run-command.ts";
 import type { ServerKind } from "./server-kinds.ts";
 
 export type ContainerEngine = "docker" | "podman";
@@ -22,6 +22,13 @@ export async function findContainerEngine(options: {
       reasons.push(`${engine} does not answer (${firstLine(info.stderr)})`);
       continue;
     }
+    const elsewhere = engine === "docker" ? await remoteDaemon(env, run) : null;
+    if (elsewhere !== null) {
+      reasons.push(
+        `docker's daemon is on another machine (${elsewhere}), where this one's files and loopback are not`,
+      );
+      continue;
+    }
     const present = await run(engine, ["image", "inspect", image], {
       timeoutMs: ANSWER_TIMEOUT_MS,
       env,
@@ -35,6 +42,13 @@ export async function findContainerEngine(options: {
   return { reason: reasons.join("; ") };
 }
 
-function firstLine(text: string): string {
-  return text.trim().split("\n")[0] || "no message";
+/** Where `DOCKER_HOST` or the chosen context points, when that is another machine. */
+async function remoteDaemon(env: NodeJS.ProcessEnv, run: RunCommand): Promise<string | null> {
+  const args = ["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"];
+  const { code, stdout } = await run("docker", args, { timeoutMs: ANSWER_TIMEOUT_MS, env });
+  const host = code === 0 ? URL.parse(stdout.trim()) : null; // what only resembles docker may lack contexts
+  if (host === null || !["ssh:", "tcp:", "http:", "https:"].includes(host.protocol)) return null;
+  return /^(localhost|127\..*|\[::1\])$/.test(host.hostname)
+    ? null
+    : `${host.protocol}//${host.host}`;
 }

@@ -10,7 +10,8 @@ test("a NATS container is published on loopback alone and keeps its data outside
   assert.equal(
     args.join("|"),
     "run|--rm|--pull|never|--name|yard-x-1|--label|switchyard.data-dir=/data dir/yard|--user|1000:1000|" +
-      "--volume|/data dir/yard:/data|--publish|127.0.0.1::4222|--publish|127.0.0.1::8222|nats:2.15-alpine|-c|/data/nats.container.conf",
+      '--mount|type=bind,"source=/data dir/yard",target=/data|' +
+      "--publish|127.0.0.1::4222|--publish|127.0.0.1::8222|nats:2.15-alpine|-c|/data/nats.container.conf",
   );
 });
 
@@ -29,6 +30,16 @@ test("a Redis container has a fixed port when asked and the settings of a local 
   const command = args.slice(args.indexOf("redis:7-alpine") + 1).join(" ");
   assert.match(command, /--appendonly yes --appendfsync everysec --maxmemory-policy noeviction/);
   assert.match(command, /--bind 0\.0\.0\.0 --port 6379 --protected-mode no --dir \/data/);
+});
+
+test("the data directory may have any name", () => {
+  const args = containerArguments({
+    ...base,
+    kind: "redis",
+    image: "i",
+    dataDir: '/a:b, c="d"',
+  });
+  assert.equal(args[args.indexOf("--mount") + 1], 'type=bind,"source=/a:b, c=""d""",target=/data');
 });
 
 test("every published port names loopback, whatever the port", () => {

@@ -7,10 +7,11 @@ import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { ContainerEngine } from "./container-engine.ts";
+import { dataDirLabel, removeLeftOvers, type EngineControl } from "./left-over-containers.ts";
 import { natsServerConfig } from "./nats-server-config.ts";
 import { probeNats, probeRedis } from "./probe.ts";
 import { redisServerArguments } from "./redis-server-arguments.ts";
-import { runCommand, type CommandResult, type RunCommand } from "./run-command.ts";
+import { runCommand, type RunCommand } from "./run-command.ts";
 import type { ServerKindName } from "./server-kinds.ts";
 import { startServerProcess, type RunningServer, type ServerAddress } from "./server-process.ts";
 
@@ -33,7 +34,6 @@ export interface DockerServerOptions {
 }
 
 const HOST = "127.0.0.1";
-const LABEL = "switchyard.data-dir";
 const START_TIMEOUT_MS = 30_000;
 const CONTROL_TIMEOUT_MS = 15_000;
 const POLL_MS = 50;
@@ -47,23 +47,23 @@ const CONFIG_FILE = "nats.container.conf";
  * Rejects with `ServerStartError`.
  */
 export async function startDockerServer(options: DockerServerOptions): Promise<RunningServer> {
-  const { kind, engine, run = runCommand } = options;
+  const { kind, engine, log = () => {}, run = runCommand } = options;
+  const name = `${kind}-server`; // as without a container: the claim of the data directory is the same
   const dataDir = resolve(options.dataDir);
   const container = `yard-${kind}-${randomBytes(6).toString("hex")}`;
-  const control = (...args: string[]): Promise<CommandResult> =>
-    run(engine, args, { timeoutMs: CONTROL_TIMEOUT_MS });
+  const control: EngineControl = (...args) => run(engine, args, { timeoutMs: CONTROL_TIMEOUT_MS });
   const server = await startServerProcess({
-    name: `${kind}-container`,
+    name,
     binary: engine,
     args: containerArguments({ ...options, dataDir, container, user: currentUser(engine) }),
     env: engineEnvironment(process.env),
     dataDir,
     logFile: options.logFile,
     onExit: options.onExit,
-    log: options.log,
+    log,
     startTimeoutMs: START_TIMEOUT_MS,
     prepare: async () => {
-      await removeLeftOvers(control, dataDir);
+      await removeLeftOvers({ control, name, dataDir, log });
       await mkdir(dataDir, { recursive: true, mode: 0o700 });
       if (kind === "nats") await writeNatsConfig(dataDir, options.config ?? "");
     },
@@ -102,11 +102,9 @@ export function containerArguments(options: {
     "never",
     "--name",
     container,
-    "--label",
-    `${LABEL}=${dataDir}`,
+    ...dataDirLabel(dataDir),
     ...user,
-    "--volume",
-    `${dataDir}:/data`,
+    ...bindMount(dataDir),
   ];
   if (kind === "nats") {
     return [
@@ -132,6 +130,12 @@ function publish(inside: number, outside: number): string[] {
   return ["--publish", `${HOST}:${outside === 0 ? "" : outside}:${inside}`];
 }
 
+/** Not `--volume`, which cuts a path at its colons. The engine reads the value as a line of CSV. */
+function bindMount(dataDir: string): string[] {
+  const source = `source=${dataDir}`.replaceAll('"', '""');
+  return ["--mount", `type=bind,"${source}",target=/data`];
+}
+
 function currentUser(engine: ContainerEngine): string[] {
   if (engine === "podman") return ["--userns", "keep-id"];
   const [uid, gid] = [process.getuid?.(), process.getgid?.()];
@@ -142,21 +146,6 @@ function engineEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(env).filter(([name]) => /^(DOCKER_|CONTAINER_|CONTAINERS_|XDG_)/.test(name)),
   );
-}
-
-async function removeLeftOvers(
-  control: (...args: string[]) => Promise<CommandResult>,
-  dataDir: string,
-): Promise<void> {
-  const { stdout } = await control(
-    "ps",
-    "--all",
-    "--quiet",
-    "--filter",
-    `label=${LABEL}=${dataDir}`,
-  );
-  const ids = stdout.split(/\s+/).filter((id) => id !== "");
-  if (ids.length > 0) await control("rm", "--force", ...ids);
 }
 
 async function writeNatsConfig(dataDir: string, extra: string): Promise<void> {
@@ -175,7 +164,7 @@ async function writeNatsConfig(dataDir: string, extra: string): Promise<void> {
 async function containerReady(target: {
   kind: ServerKindName;
   container: string;
-  control: (...args: string[]) => Promise<CommandResult>;
+  control: EngineControl;
   signal: AbortSignal;
 }): Promise<ServerAddress> {
   const { kind, container, control, signal } = target;
