@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { toolCompleted, toolDenied, toolFailed } from "@switchyard/contracts/runs";
+import { toolCompleted, toolDenied, toolFailed } from "@switchyard/contracts/run-events";
 import { storedEvent } from "../test-fixtures/stored-event.ts";
 import { judgeDemo } from "./demo-verdict.ts";
 

@@ -1,5 +1,5 @@
 import type { StoredEvent } from "@switchyard/bus/events";
-import { toolCompleted, toolDenied, toolFailed } from "@switchyard/contracts/runs";
+import { toolCompleted, toolDenied, toolFailed } from "@switchyard/contracts/run-events";
 import type { RunEnd } from "./follow-run.ts";
 import { payloadOf } from "./run-timeline.ts";
 

@@ -18,6 +18,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   invalid_request: EXIT.usage,
   invalid_command: EXIT.usage,
   payload_too_large: EXIT.usage,
+  invalid_config: EXIT.usage,
 
   unknown_agent: EXIT.notFound,
   unknown_model: EXIT.notFound,
@@ -29,7 +30,9 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
 
   denied: EXIT.denied,
   forbidden: EXIT.denied,
+  forbidden_admin: EXIT.denied,
   invalid_token: EXIT.denied,
+  not_allowed: EXIT.denied,
   directory_not_allowed: EXIT.denied,
 
   not_running: EXIT.dependencyDown,
@@ -42,6 +45,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   call_store_unavailable: EXIT.dependencyDown,
   server_down: EXIT.dependencyDown,
   server_overloaded: EXIT.dependencyDown,
+  registry_unavailable: EXIT.dependencyDown,
 
   timeout: EXIT.timeout,
   deadline_exceeded: EXIT.timeout,
@@ -50,6 +54,8 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   internal: EXIT.failed,
   invalid_reply: EXIT.failed,
   tool_failed: EXIT.failed,
+  server_exists: EXIT.failed,
+  server_disabled: EXIT.failed,
   result_too_large: EXIT.failed,
   call_id_conflict: EXIT.failed,
   outcome_unknown: EXIT.failed,

@@ -1,19 +1,27 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { readEvents, type StoredEvent } from "@switchyard/bus/events";
 import { filterOf } from "@switchyard/contracts/define";
-import { runEvents, runFailed, runFinished, runRejected } from "@switchyard/contracts/runs";
-import { payloadOf } from "./run-timeline.ts";
+import {
+  runCancelled,
+  runEvents,
+  runFailed,
+  runFinished,
+  runRejected,
+} from "@switchyard/contracts/run-events";
+import { cancelText, payloadOf } from "./run-timeline.ts";
 
 /** How a run ended. */
 export type RunEnd =
   | { readonly end: "finished"; readonly output: string }
   | { readonly end: "failed"; readonly code: string; readonly message: string }
+  | { readonly end: "cancelled"; readonly code: "cancelled"; readonly message: string }
   | { readonly end: "rejected"; readonly code: string; readonly message: string };
 
 /**
  * Reads the events of one run from its first one, also when it began earlier, and calls `onEvent`
- * for each in order, once. Resolves with the end of the run, or with null when the signal aborted or,
- * with `stopAtEnd`, when nothing more is stored.
+ * for each in order, once. What is stored is read to its end, because a run goes on after a retry.
+ * Resolves with the end of the run, or with null when the signal aborted or, with `stopAtEnd`, when
+ * no end is stored.
  */
 export async function followRun(
   bus: Bus,
@@ -27,22 +35,38 @@ export async function followRun(
   const { runId, onEvent, signal, stopAtEnd = false } = options;
   const filters = runEvents.map((contract) => filterOf(contract, { runId }));
   let lastSeq = 0;
-  const events = readEvents(bus, {
-    filters,
-    from: "beginning",
-    stopAtEnd,
-    ...(signal === undefined ? {} : { signal }),
-  });
+  let lastStored = 0;
+  /** The end that this event is, unless the run has gone on. */
+  const take = (event: StoredEvent): RunEnd | null => {
+    lastStored = event.sequence;
+    const seq = seqOf(event);
+    // A runner that took over repeats events whose publication it could not be sure of.
+    if (seq !== null && seq <= lastSeq) return null;
+    lastSeq = seq ?? lastSeq;
+    onEvent(event);
+    const end = endOf(event);
+    // A run that has started cannot be rejected: that is the answer to another command with its id.
+    return end !== null && (end.end !== "rejected" || lastSeq === 0) ? end : null;
+  };
+  const signals = signal === undefined ? {} : { signal };
   try {
-    for await (const event of events) {
-      const seq = seqOf(event);
-      // A runner that took over repeats events whose publication it could not be sure of.
-      if (seq !== null && seq <= lastSeq) continue;
-      lastSeq = seq ?? lastSeq;
-      onEvent(event);
-      const end = endOf(event);
-      // A run that has started cannot be rejected: that is the answer to another command with its id.
-      if (end !== null && (end.end !== "rejected" || lastSeq === 0)) return end;
+    let end: RunEnd | null = null;
+    for await (const event of readEvents(bus, {
+      filters,
+      from: "beginning",
+      stopAtEnd: true,
+      ...signals,
+    })) {
+      const seqBefore = lastSeq;
+      const taken = take(event);
+      // Whatever the run did after an end takes that end back.
+      if (taken !== null || lastSeq > seqBefore) end = taken;
+    }
+    if (end !== null || stopAtEnd) return end;
+    const from = lastStored === 0 ? "beginning" : { sequence: lastStored + 1 };
+    for await (const event of readEvents(bus, { filters, from, ...signals })) {
+      const taken = take(event);
+      if (taken !== null) return taken;
     }
   } catch (error) {
     if (signal?.aborted !== true) throw error;
@@ -56,6 +80,10 @@ export function endOf(event: StoredEvent): RunEnd | null {
   if (finished !== null) return { end: "finished", output: finished.output };
   const failed = payloadOf(event, runFailed);
   if (failed !== null) return { end: "failed", ...failed.failure };
+  const cancelled = payloadOf(event, runCancelled);
+  if (cancelled !== null) {
+    return { end: "cancelled", code: "cancelled", message: cancelText(cancelled) };
+  }
   const rejected = payloadOf(event, runRejected);
   if (rejected !== null) {
     return { end: "rejected", code: rejected.code, message: rejected.message };

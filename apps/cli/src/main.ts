@@ -1,7 +1,8 @@
 import { CommanderError } from "commander";
 import { reportFailure } from "./cli-error.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
-import { buildProgram, type Perform } from "./program.ts";
+import { buildProgram } from "./program.ts";
+import type { Perform } from "./program/command-options.ts";
 import { processTerminal } from "./terminal.ts";
 
 const VERSION = "0.1.0";

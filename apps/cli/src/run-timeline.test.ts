@@ -5,16 +5,19 @@ import type { Event } from "@switchyard/contracts/define";
 import { serverFailed } from "@switchyard/contracts/mcp";
 import {
   modelResponded,
+  runCancelled,
   runEvents,
   runFailed,
   runFinished,
   runRejected,
+  runRetried,
   runStarted,
   toolCompleted,
   toolDenied,
   toolFailed,
   toolRequested,
-} from "@switchyard/contracts/runs";
+} from "@switchyard/contracts/run-events";
+import { formatDuration } from "./quantities.ts";
 import { payloadOf, timelineLines, timelineText } from "./run-timeline.ts";
 import { storedEvent } from "../test-fixtures/stored-event.ts";
 
@@ -86,6 +89,16 @@ test("failures show their code", () => {
   const failure = { code: "limit_exceeded", message: "maxSteps 20" };
   assert.deepEqual(story(storedEvent(runFailed, { failure })), [
     "✗ failed: limit_exceeded: maxSteps 20",
+  ]);
+});
+
+test("a cancel says by whom and why, a retry says what limits hold now", () => {
+  assert.deepEqual(story(storedEvent(runCancelled, { by: "team-a", reason: "wrong file" })), [
+    "■ cancelled: by team-a: wrong file",
+  ]);
+  const limits = { maxSteps: 9, maxToolCalls: 4, timeoutMs: 60_000 };
+  assert.deepEqual(story(storedEvent(runRetried, { by: "cli", limits })), [
+    `↻ retried: by cli: up to 9 steps, 4 tool calls, ${formatDuration(60_000)}`,
   ]);
 });
 

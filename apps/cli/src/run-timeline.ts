@@ -3,17 +3,19 @@ import type { Event } from "@switchyard/contracts/define";
 import type { Decision } from "@switchyard/contracts/policy";
 import {
   modelResponded,
+  runCancelled,
   runFailed,
   runFinished,
   runRejected,
   runResumed,
+  runRetried,
   runStarted,
   skillActivated,
   toolCompleted,
   toolDenied,
   toolFailed,
   toolRequested,
-} from "@switchyard/contracts/runs";
+} from "@switchyard/contracts/run-events";
 import type { z } from "zod";
 import { modelLabel } from "./model-label.ts";
 import { printableLine } from "./printable.ts";
@@ -107,7 +109,21 @@ const TELLERS: readonly Teller[] = [
   teller(runFailed, (event) => [
     told("✗", "failed", `${event.failure.code}: ${event.failure.message}`, "red"),
   ]),
+  teller(runCancelled, (event) => [told("■", "cancelled", cancelText(event), "yellow")]),
+  teller(runRetried, ({ by, limits }) => [
+    told(
+      "↻",
+      "retried",
+      `by ${by}: up to ${count(limits.maxSteps, "step")}${limits.maxToolCalls === null ? "" : `, ${count(limits.maxToolCalls, "tool call")}`}, ${formatDuration(limits.timeoutMs)}`,
+      "yellow",
+    ),
+  ]),
 ];
+
+/** Who cancelled a run, and why. */
+export function cancelText({ by, reason }: { by: string; reason: string | null }): string {
+  return reason === null ? `by ${by}` : `by ${by}: ${reason}`;
+}
 
 function teller<E extends Event>(
   contract: E,

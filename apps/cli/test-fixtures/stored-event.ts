@@ -42,6 +42,9 @@ const FIELDS = {
   problems: [],
   streamSequence: 1,
   messageId: null,
+  by: "cli",
+  reason: null,
+  limits: { maxSteps: 20, maxToolCalls: null, timeoutMs: 60_000 },
 };
 
 /** An event as the bus hands it over, with valid fields except for those given. */

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { z } from "zod";
 import { filterOf, subjectOf, tokensOf } from "./define.ts";
 import { allContracts, eventOfSubject, isCommand, isEvent } from "./registry.ts";
-import { runEvents, runStarted, startRun } from "./runs.ts";
+import { runEvents, runStarted } from "./run-events.ts";
+import { startRun } from "./runs.ts";
 import { allConsumers, allStreams, commandStream, eventStream, runCommands } from "./streams.ts";
 
 test("gives every contract a name and a subject of its own", () => {

@@ -2,6 +2,7 @@ import * as agents from "./agents.ts";
 import type { Command, Contract, Event, Live, Rpc } from "./define.ts";
 import * as mcp from "./mcp.ts";
 import * as policy from "./policy.ts";
+import * as runEvents from "./run-events.ts";
 import * as runs from "./runs.ts";
 import * as skills from "./skills.ts";
 
@@ -10,7 +11,7 @@ export const contractsByOwner = {
   policy: contractsOf(policy),
   "mcp-broker": contractsOf(mcp),
   "skill-importer": [...contractsOf(skills), ...contractsOf(agents)],
-  "agent-runner": contractsOf(runs),
+  "agent-runner": [...contractsOf(runs), ...contractsOf(runEvents)],
 } as const satisfies Record<string, readonly Contract[]>;
 
 export type Owner = keyof typeof contractsByOwner;

@@ -1,16 +1,6 @@
 import { z } from "zod";
-import { command, event, live, rpc } from "./define.ts";
-import {
-  AgentName,
-  CallerName,
-  Digest,
-  ModelName,
-  RunId,
-  SkillName,
-  Timestamp,
-  ToolName,
-} from "./ids.ts";
-import { Decision } from "./policy.ts";
+import { command, rpc } from "./define.ts";
+import { AgentName, CallerName, Digest, ModelName, RunId, SkillName, Timestamp } from "./ids.ts";
 
 /** The text or the JSON object that a run works on. */
 export const RunInput = z.union([z.string().min(1), z.record(z.string(), z.unknown())]);
@@ -46,7 +36,31 @@ export const startRun = command({
 });
 export type StartRun = z.infer<typeof startRun.payload>;
 
-export const RunStatus = z.enum(["queued", "running", "succeeded", "failed"]);
+/** Why a run is to be cancelled, in the words of whoever asks. */
+const CancelReason = z.string().min(1).max(512);
+
+/**
+ * Cancels a run. Its requester may, and the users `cli` and `admin`; anyone else is answered by a
+ * `run.rejected` event. A run that has not begun is cancelled when it does, if that is within a day.
+ * For a run that has ended nothing happens.
+ */
+export const cancelRun = command({
+  subject: "yard.cmd.{caller}.run.cancel.{runId}",
+  summary: "Cancels a run.",
+  payload: z.strictObject({ reason: CancelReason.optional() }),
+});
+
+/**
+ * Lets a failed or cancelled run go on from its journal, at the first step without a result. The
+ * same users may as for `run.cancel`. `limits` replace those of the run; its time begins anew.
+ */
+export const retryRun = command({
+  subject: "yard.cmd.{caller}.run.retry.{runId}",
+  summary: "Goes on with a failed or cancelled run.",
+  payload: z.strictObject({ limits: RunLimits.optional() }),
+});
+
+export const RunStatus = z.enum(["queued", "running", "succeeded", "failed", "cancelled"]);
 export type RunStatus = z.infer<typeof RunStatus>;
 
 export const Usage = z.object({
@@ -61,6 +75,10 @@ export const RunFailure = z.object({
   message: z.string(),
 });
 export type RunFailure = z.infer<typeof RunFailure>;
+
+/** Who cancelled a run, and why. */
+export const Cancellation = z.object({ by: CallerName, reason: CancelReason.nullable() });
+export type Cancellation = z.infer<typeof Cancellation>;
 
 export const RunSummary = z.object({
   runId: RunId,
@@ -82,6 +100,8 @@ export const RunDetail = RunSummary.extend({
   input: RunInput,
   output: z.string().nullable(),
   failure: RunFailure.nullable(),
+  /** Set as soon as the run is to be cancelled; `status` says whether it has ended. */
+  cancellation: Cancellation.nullable(),
   usage: Usage,
   agentDigest: Digest,
   skills: z.array(z.object({ name: SkillName, digest: Digest })),
@@ -107,157 +127,14 @@ export const getRun = rpc({
   errors: { unknown_run: { data: z.object({ runId: z.string() }) } },
 });
 
-/** What every run event carries. `seq` counts the events of one run from 1, without a gap. */
-const RunEvent = z.object({ runId: RunId, seq: z.int().positive(), at: Timestamp });
-
-const Step = z.int().positive();
-const CallId = z.string();
-
-export const runStarted = event({
-  subject: "yard.evt.run.{runId}.started",
-  summary: "A runner took a new run.",
-  payload: RunEvent.extend({
-    agent: AgentName,
-    agentDigest: Digest,
-    requester: CallerName,
-    model: ModelName,
-    labels: z.record(z.string(), z.string()),
+/** Needs no free slot of a runner, as the command does, and says what became of the request. */
+export const requestCancel = rpc({
+  subject: "yard.rpc.{caller}.runs.cancel",
+  summary: "Cancels a run, even when every runner is busy.",
+  request: z.strictObject({ runId: RunId, reason: CancelReason.optional() }),
+  reply: z.object({
+    /** `remembered`: no runner has the run yet. `ended`: it was over before, and nothing happens. */
+    outcome: z.enum(["requested", "remembered", "ended"]),
   }),
+  errors: { not_allowed: { data: z.object({ runId: z.string() }) } },
 });
-
-export const runResumed = event({
-  subject: "yard.evt.run.{runId}.resumed",
-  summary: "A runner took over a run that another one did not finish.",
-  payload: RunEvent.extend({ attempt: z.int().positive(), journalEntries: z.int().nonnegative() }),
-});
-
-export const skillActivated = event({
-  subject: "yard.evt.run.{runId}.skill-activated",
-  summary: "A skill's text became part of the run.",
-  payload: RunEvent.extend({ skill: SkillName, digest: Digest }),
-});
-
-export const modelResponded = event({
-  subject: "yard.evt.run.{runId}.model-responded",
-  summary: "One model call ended.",
-  payload: RunEvent.extend({
-    step: Step,
-    /** The model that was asked, and says plainly when it is the scripted one. */
-    model: ModelName,
-    text: z.string(),
-    toolCalls: z.int().nonnegative(),
-    usage: Usage,
-    durationMs: z.number().nonnegative(),
-  }),
-});
-
-export const toolRequested = event({
-  subject: "yard.evt.run.{runId}.tool-requested",
-  summary: "The model asked for a tool call.",
-  payload: RunEvent.extend({
-    step: Step,
-    callId: CallId,
-    tool: z.string(),
-    /** JSON of the arguments, cut to 1 KiB. */
-    argsPreview: z.string(),
-    argsDigest: Digest,
-  }),
-});
-
-export const toolCompleted = event({
-  subject: "yard.evt.run.{runId}.tool-completed",
-  summary: "A tool call was allowed and has a result; `isError` is the tool's own verdict.",
-  payload: RunEvent.extend({
-    step: Step,
-    callId: CallId,
-    tool: ToolName,
-    isError: z.boolean(),
-    /** Null for tools of the runner itself, which touch nothing outside the run. */
-    decision: Decision.nullable(),
-    /** First part of the result's text, cut to 1 KiB. */
-    preview: z.string(),
-    textBytes: z.int().nonnegative(),
-    durationMs: z.number().nonnegative(),
-    replayed: z.boolean(),
-  }),
-});
-
-export const toolDenied = event({
-  subject: "yard.evt.run.{runId}.tool-denied",
-  summary: "The policy denied a tool call; nothing was executed.",
-  payload: RunEvent.extend({ step: Step, callId: CallId, tool: z.string(), decision: Decision }),
-});
-
-export const toolFailed = event({
-  subject: "yard.evt.run.{runId}.tool-failed",
-  summary: "A tool call ended without a result; the model is told the error.",
-  payload: RunEvent.extend({
-    step: Step,
-    callId: CallId,
-    tool: z.string(),
-    code: z.string(),
-    message: z.string(),
-  }),
-});
-
-export const runFinished = event({
-  subject: "yard.evt.run.{runId}.finished",
-  summary: "A run succeeded.",
-  payload: RunEvent.extend({
-    output: z.string(),
-    model: ModelName,
-    steps: z.int().nonnegative(),
-    toolCalls: z.int().nonnegative(),
-    usage: Usage,
-    durationMs: z.number().nonnegative(),
-  }),
-});
-
-export const runFailed = event({
-  subject: "yard.evt.run.{runId}.failed",
-  summary: "A run ended without an answer.",
-  payload: RunEvent.extend({ failure: RunFailure, steps: z.int().nonnegative() }),
-});
-
-/** A command that cannot become a run. It has no `seq`: there is no run. */
-export const runRejected = event({
-  subject: "yard.evt.run.{runId}.rejected",
-  summary: "A run command was refused; it will not be tried again.",
-  payload: z.object({
-    runId: RunId,
-    /** The subject that the command was published on. */
-    subject: z.string(),
-    caller: z.string(),
-    /** `malformed_json`, `invalid_command`, `unknown_command`, `unknown_agent`, `unknown_skill`, `unknown_model`, `run_id_taken`, … */
-    code: z.string(),
-    message: z.string(),
-    /** One line per problem: path in the payload and what is wrong there. */
-    problems: z.array(z.string()).max(20),
-    /** Sequence of the command in its stream, and its `Nats-Msg-Id` when it had one. */
-    streamSequence: z.int().positive(),
-    messageId: z.string().nullable(),
-    at: Timestamp,
-  }),
-});
-
-/** Text as the model writes it. Lossy: every fact here is repeated by an event. */
-export const runLive = live({
-  subject: "yard.live.run.{runId}",
-  summary: "Text deltas of a running model call.",
-  payload: z.object({ runId: RunId, step: Step, delta: z.string() }),
-});
-
-/** Every event of a run, in the order a run can meet them. */
-export const runEvents = [
-  runRejected,
-  runStarted,
-  runResumed,
-  skillActivated,
-  modelResponded,
-  toolRequested,
-  toolCompleted,
-  toolDenied,
-  toolFailed,
-  runFinished,
-  runFailed,
-] as const;

@@ -12,6 +12,10 @@ export const Diagnostic = z.object({
   file: z.string(),
   line: z.int().positive().nullable(),
   column: z.int().positive().nullable(),
+  /** The line that it is about, shortened. */
+  excerpt: z.string().optional(),
+  /** What to write instead: from `line` on, the lines of `before` become those of `after`. */
+  patch: z.object({ line: z.int().positive(), before: z.string(), after: z.string() }).optional(),
 });
 export type Diagnostic = z.infer<typeof Diagnostic>;
 
@@ -27,6 +31,10 @@ export const SkillSummary = z.object({
   /** Tool patterns that the skill restricts itself to; null is no restriction. */
   allowedTools: z.array(z.string()).nullable(),
   argumentHint: z.string().nullable(),
+  /** True when the file's YAML is broken and was read after a repair; the digest is the file's own. */
+  repaired: z.boolean().optional(),
+  /** True when so little could be read that a person should look; grants were ignored, restrictions kept. */
+  needsReview: z.boolean().optional(),
   diagnostics: z.array(Diagnostic),
 });
 export type SkillSummary = z.infer<typeof SkillSummary>;
@@ -39,6 +47,73 @@ export const Skill = SkillSummary.extend({
   plan: Plan.nullable(),
 });
 export type Skill = z.infer<typeof Skill>;
+
+/** Who else reads skills, by rules of their own. */
+export const SkillTarget = z.enum([
+  "agent-skills",
+  "claude-code",
+  "claude-ai",
+  "openclaw",
+  "clawhub",
+]);
+export type SkillTarget = z.infer<typeof SkillTarget>;
+
+/** Whether a file, as it was written, keeps the rules of one target. */
+export const Conformance = z.object({
+  target: SkillTarget,
+  conforms: z.boolean(),
+  problems: z.array(
+    z.object({ code: z.string(), message: z.string(), line: z.int().positive().nullable() }),
+  ),
+});
+export type Conformance = z.infer<typeof Conformance>;
+
+/** What a skill says it needs, merged from its `metadata.openclaw` and the older names of that key. */
+export const SkillRequirements = z.object({
+  /** All of them. */
+  bins: z.array(z.string()),
+  /** One of them. */
+  anyBins: z.array(z.string()),
+  env: z.array(z.string()),
+  /** Settings of OpenClaw; nothing here has them. */
+  config: z.array(z.string()),
+  /** `windows`, `darwin`, `linux`, or what the file says. Empty: every system. */
+  os: z.array(z.string()),
+  /** The author wants the rest ignored, except for `os`. */
+  always: z.boolean(),
+  primaryEnv: z.string().nullable(),
+  /** As written; shown and never run. */
+  install: z.array(z.unknown()),
+});
+export type SkillRequirements = z.infer<typeof SkillRequirements>;
+
+/** The requirements as the importer's machine meets them at this moment; they never keep a skill from loading. */
+export const SkillDependencies = z.object({
+  met: z.boolean(),
+  requirements: SkillRequirements,
+  checks: z.array(
+    z.object({
+      kind: z.enum(["bin", "anyBin", "env", "config", "os"]),
+      name: z.string(),
+      status: z.enum(["found", "missing", "not_applicable"]),
+    }),
+  ),
+  warnings: z.array(z.string()),
+});
+export type SkillDependencies = z.infer<typeof SkillDependencies>;
+
+export const CheckedSkill = z.object({
+  /** Relative to the importer's root. */
+  file: z.string(),
+  /** Null when the file does not load. */
+  name: SkillName.nullable(),
+  loads: z.boolean(),
+  repaired: z.boolean(),
+  needsReview: z.boolean(),
+  conformance: z.array(Conformance),
+  diagnostics: z.array(Diagnostic),
+});
+export type CheckedSkill = z.infer<typeof CheckedSkill>;
 
 const unknownSkill = {
   data: z.object({ name: z.string(), known: z.array(z.string()).max(50) }),
@@ -53,9 +128,45 @@ export const importSkills = rpc({
     directory: z.string().min(1).max(4_096),
   }),
   reply: z.object({
-    skills: z.object({ found: z.int(), loaded: z.int(), skipped: z.int() }),
+    /** `found` is `loaded` + `skipped`; `repaired` counts those of `loaded` whose YAML was mended. */
+    skills: z.object({
+      found: z.int(),
+      loaded: z.int(),
+      skipped: z.int(),
+      repaired: z.int().optional(),
+    }),
     agents: z.object({ found: z.int(), loaded: z.int(), skipped: z.int() }),
     diagnostics: z.array(Diagnostic),
+  }),
+  errors: {
+    directory_not_allowed: {
+      data: z.object({ directory: z.string(), roots: z.array(z.string()) }),
+    },
+    directory_missing: { data: z.object({ directory: z.string() }) },
+  },
+  timeoutMs: 60_000,
+});
+
+export const checkSkills = rpc({
+  subject: "yard.rpc.{caller}.skills.check",
+  summary: "Reads the skill files below a directory and judges them; nothing is stored.",
+  request: z.strictObject({
+    /** Absolute, or relative to the first allowed root. */
+    directory: z.string().min(1).max(4_096),
+    /** Only these; all when missing. */
+    targets: z.array(SkillTarget).max(5).optional(),
+    /** Files to pass over, in path order. */
+    offset: z.int().nonnegative().default(0),
+    limit: z.int().min(1).max(100).default(100),
+  }),
+  reply: z.object({
+    files: z.array(CheckedSkill),
+    /** Skill files below the directory. */
+    total: z.int().nonnegative(),
+    /** What the search itself has to say, such as a limit that it reached. */
+    diagnostics: z.array(Diagnostic),
+    /** Where the next page begins; null at the end. */
+    nextOffset: z.int().nullable(),
   }),
   errors: {
     directory_not_allowed: {
@@ -77,7 +188,13 @@ export const getSkill = rpc({
   subject: "yard.rpc.{caller}.skills.get",
   summary: "Returns one skill with its body.",
   request: z.strictObject({ name: SkillName, digest: Digest.optional() }),
-  reply: z.object({ skill: Skill }),
+  reply: z.object({
+    skill: Skill,
+    /** Missing for a version that was stored before files were judged. */
+    conformance: z.array(Conformance).optional(),
+    /** Null when the skill says nothing about what it needs. */
+    dependencies: SkillDependencies.nullable().optional(),
+  }),
   errors: { unknown_skill: unknownSkill },
 });
 

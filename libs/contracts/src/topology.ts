@@ -2,7 +2,7 @@ import * as agents from "./agents.ts";
 import type { Command, Event, Live, Rpc } from "./define.ts";
 import * as mcp from "./mcp.ts";
 import * as policy from "./policy.ts";
-import * as runs from "./runs.ts";
+import { runLive } from "./run-events.ts";
 import * as skills from "./skills.ts";
 import { allContracts, contractsByOwner, isCommand, isEvent, isRpc } from "./registry.ts";
 import { runCommands, type ConsumerDefinition } from "./streams.ts";
@@ -29,8 +29,12 @@ export interface BusUser {
 }
 
 const allRpcs = allContracts.filter(isRpc);
+/** Of the policy's rpcs clients may ask only what explains; decisions and tokens are for services. */
+const explainingRpcs: ReadonlySet<Rpc> = new Set([policy.explainPolicy, policy.validatePolicy]);
 const callableByClients = allRpcs.filter(
-  (contract) => !contractsByOwner.policy.some((owned) => owned.name === contract.name),
+  (contract) =>
+    explainingRpcs.has(contract) ||
+    !contractsByOwner.policy.some((owned) => owned.name === contract.name),
 );
 const allCommands = allContracts.filter(isCommand);
 
@@ -59,7 +63,7 @@ export const serviceUsers: readonly BusUser[] = [
       skills.renderSkill,
       agents.getAgent,
     ],
-    publishes: [...contractsByOwner["agent-runner"].filter(isEvent), runs.runLive],
+    publishes: [...contractsByOwner["agent-runner"].filter(isEvent), runLive],
     consumes: [runCommands],
   }),
 ];

@@ -1,9 +1,10 @@
 import type { EventPublisher } from "./event-publisher.ts";
-import { backoffMs, pause } from "./interruption.ts";
-import type { JournalEntry } from "./journal-entry.ts";
+import { backoffMs, CancelRequested, pause } from "./interruption.ts";
+import { mayFollowCancel, type JournalEntry } from "./journal-entry.ts";
+import { StoreUnavailable } from "./redis-scripts.ts";
 import { applyEntry, type RunState } from "./replay.ts";
 import { eventsOfEntry } from "./run-events.ts";
-import { FenceLost, StoreUnavailable, type Hold, type RunStore } from "./run-store.ts";
+import { FenceLost, type Hold, type RunStore } from "./run-store.ts";
 
 const APPEND_ATTEMPTS = 5;
 const RETRY_CAP_MS = 1_000;
@@ -17,6 +18,9 @@ export class ActiveRun {
   readonly hold: Hold;
   /** Aborts when the run must stop at once: hold lost, delivery given up. */
   readonly signal: AbortSignal;
+  /** Aborts with CancelRequested when the journal has a request to cancel. */
+  readonly cancelSignal: AbortSignal;
+  readonly #cancelling = new AbortController();
   readonly #store: RunStore;
   readonly #publisher: EventPublisher;
   readonly #lose: (reason: FenceLost) => void;
@@ -33,6 +37,7 @@ export class ActiveRun {
   }) {
     this.hold = options.hold;
     this.signal = options.signal;
+    this.cancelSignal = this.#cancelling.signal;
     this.#state = options.state;
     this.#store = options.store;
     this.#publisher = options.publisher;
@@ -43,11 +48,21 @@ export class ActiveRun {
     return this.#state;
   }
 
-  /** Writes an entry. Resolves when Redis has it; rejects with FenceLost or the signal's reason. */
+  /**
+   * Writes an entry. Resolves when Redis has it; rejects with FenceLost or the signal's reason, and
+   * with CancelRequested when a request to cancel came first and the entry may not follow it.
+   */
   record(entry: JournalEntry): Promise<void> {
     const written = this.#tail.then(() => this.#write(entry));
     this.#tail = written.catch(() => {}); // whoever recorded the entry gets the error
     return written;
+  }
+
+  /** Looks for a request to cancel in the journal. */
+  lookForCancel(): Promise<void> {
+    const looked = this.#tail.then(() => this.#look());
+    this.#tail = looked.catch(() => {}); // whoever asked gets the error
+    return looked;
   }
 
   /** Resolves when every event of the run so far is in the stream and the journal knows it. */
@@ -58,25 +73,52 @@ export class ActiveRun {
   }
 
   async #write(entry: JournalEntry): Promise<void> {
-    this.signal.throwIfAborted();
-    const before = this.#state;
-    const after = applyEntry(before, entry);
-    await this.#append(entry, after);
-    this.#state = after;
-    this.#publisher.push(eventsOfEntry(before, entry));
+    for (;;) {
+      this.signal.throwIfAborted();
+      const before = this.#state;
+      if (before.cancellation !== null && !mayFollowCancel(entry))
+        throw new CancelRequested("the run is to be cancelled");
+      const after = applyEntry(before, entry);
+      const requests = await this.#append(entry, after);
+      if (requests.length === 0) {
+        this.#state = after;
+        this.#publisher.push(eventsOfEntry(before, entry));
+        return;
+      }
+      this.#adopt(requests);
+    }
+  }
+
+  async #look(): Promise<void> {
+    if (this.#state.end !== null || this.signal.aborted) return;
+    this.#adopt(await this.#fenced(this.#store.requestsAfter(this.hold, this.#state.length)));
+  }
+
+  #adopt(requests: readonly JournalEntry[]): void {
+    for (const request of requests) this.#state = applyEntry(this.#state, request);
+    if (this.#state.cancellation !== null)
+      this.#cancelling.abort(new CancelRequested("the run is to be cancelled"));
   }
 
   /** Repeating an append is harmless, so a short outage of Redis does not cost a model call. */
-  async #append(entry: JournalEntry, after: RunState): Promise<void> {
+  async #append(entry: JournalEntry, after: RunState): Promise<JournalEntry[]> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await this.#store.append(this.hold, entry, after, this.#publisher.published);
-        return;
+        const { published } = this.#publisher;
+        return await this.#fenced(this.#store.append(this.hold, entry, after, published));
       } catch (error) {
-        if (error instanceof FenceLost) this.#lose(error);
         if (!(error instanceof StoreUnavailable) || attempt === APPEND_ATTEMPTS) throw error;
         await pause(backoffMs(attempt, RETRY_CAP_MS), this.signal);
       }
+    }
+  }
+
+  async #fenced<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof FenceLost) this.#lose(error);
+      throw error;
     }
   }
 }

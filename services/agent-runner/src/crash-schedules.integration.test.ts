@@ -9,11 +9,13 @@ import fc from "fast-check";
 import { Registry } from "prom-client";
 import { agent, labTool } from "../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../test-fixtures/runner-lab.ts";
+import { ActiveRuns } from "./active-runs.ts";
 import { createRunnerMetrics } from "./metrics.ts";
 import { createModelRegistry } from "./model-registry.ts";
 import { SCRIPTED_ONLY } from "./models-file.ts";
 import { createPeers } from "./peers.ts";
 import { replay } from "./replay.ts";
+import { openRunControls, type CancelOutcome } from "./run-controls.ts";
 import { openRunIndex } from "./run-index.ts";
 import { openRunStore } from "./run-store.ts";
 import { createRunWorker, type RunWorker } from "./run-worker.ts";
@@ -93,11 +95,45 @@ test("comes to one end and repeats nothing when two runners have the run at once
   );
 });
 
+test("ends once, and begins nothing after the cancel, wherever it is cancelled and its runners die", async () => {
+  const points = fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 4 });
+  const cancelPoints = fc.integer({ min: 1, max: 90 });
+  await fc.assert(
+    fc.asyncProperty(points, cancelPoints, async (schedule, cancelPoint) => {
+      const run = newRun();
+      let boundary = 0;
+      let cancelled: CancelOutcome = "ended";
+      const cancel = async (): Promise<void> => {
+        boundary += 1;
+        if (boundary !== cancelPoint) return;
+        const at = new Date().toISOString();
+        const asked = { runId: run.runId, by: "cli", at, reason: null, command: "c:1" };
+        cancelled = await openRunControls(redis).cancel(asked);
+      };
+      for (const [attempt, point] of [...schedule, null].entries()) {
+        const worker = newWorker(point, undefined, cancel);
+        try {
+          await worker.handle(run.delivery(attempt + 1).delivery);
+        } catch (error) {
+          assert.ok(error instanceof Crash, String(error));
+        }
+      }
+      await assertCancelled(run.runId, cancelled);
+    }),
+    { numRuns: 50 },
+  );
+});
+
 /** A runner that dies at its n-th boundary, or with `onPoint` goes on and only tells; null lives on. */
-function newWorker(point: number | null, onPoint?: () => void): RunWorker {
+function newWorker(
+  point: number | null,
+  onPoint?: () => void,
+  atBoundary: () => Promise<void> = () => Promise.resolve(),
+): RunWorker {
   let boundary = 0;
   let isDead = false;
-  const pass = (): void => {
+  const pass = async (): Promise<void> => {
+    await atBoundary();
     boundary += 1;
     if (boundary === point) {
       if (onPoint === undefined) isDead = true;
@@ -109,6 +145,8 @@ function newWorker(point: number | null, onPoint?: () => void): RunWorker {
   return createRunWorker({
     bus,
     store,
+    controls: openRunControls(redis),
+    active: new ActiveRuns(),
     index: openRunIndex(redis, store),
     peers: dying(createPeers(bus), pass),
     models: createModelRegistry(SCRIPTED_ONLY, {}),
@@ -124,14 +162,14 @@ function newWorker(point: number | null, onPoint?: () => void): RunWorker {
 }
 
 /** The same functions with a boundary before and after each. */
-function dying<T extends object>(target: T, pass: () => void): T {
+function dying<T extends object>(target: T, pass: () => Promise<void>): T {
   const wrapped = Object.entries(target).map(
     ([name, act]: [string, (...args: unknown[]) => unknown]) => [
       name,
       async (...args: unknown[]) => {
-        pass();
+        await pass();
         const result = await act(...args);
-        pass();
+        await pass();
         return result;
       },
     ],
@@ -181,4 +219,26 @@ async function assertOneRun(runId: string, crashes: number): Promise<void> {
     events.map((_, index) => index + 1),
   );
   assert.equal(events.length, replay(entries).events);
+}
+
+/** Replaying refuses a journal in which anything begins after the request to cancel. */
+async function assertCancelled(runId: string, outcome: CancelOutcome): Promise<void> {
+  const entries = await openRunStore(redis, { holdMs: 0 }).load(runId);
+  const { end, events: count } = replay(entries);
+  const status = outcome === "ended" ? "succeeded" : "cancelled";
+  assert.equal(end?.status, status, JSON.stringify(entries.map(({ kind }) => kind)));
+  const asked = entries.filter(({ kind }) => kind === "cancel-requested").length;
+  assert.equal(asked, status === "cancelled" ? 1 : 0);
+  for (const position of CALLS) {
+    assert.ok((lab.peers.executed.get(`${runId}:${position}`) ?? 0) <= 1);
+  }
+  const last = status === "cancelled" ? "cancelled" : "finished";
+  const events = await lab.eventsUntil(runId, last);
+  assert.deepEqual(
+    sequenceOf(events),
+    events.map((_, index) => index + 1),
+  );
+  assert.equal(events.length, count);
+  const ends = events.filter(({ name }) => ["cancelled", "finished", "failed"].includes(name));
+  assert.equal(ends.length, 1);
 }

@@ -4,7 +4,8 @@ import { test } from "node:test";
 import { departureOf, type Departure } from "./departure.ts";
 import { HandOver, Suspended } from "./interruption.ts";
 import { JournalCorrupt } from "./replay.ts";
-import { FenceLost, StoreUnavailable } from "./run-store.ts";
+import { StoreUnavailable } from "./redis-scripts.ts";
+import { FenceLost } from "./run-store.ts";
 
 const calm = { isDeliveryAborted: false, isStopping: false };
 const stopping = { ...calm, isStopping: true };

@@ -1,7 +1,8 @@
 import { HandOver, Suspended } from "./interruption.ts";
 import { isOutage } from "./peers.ts";
 import { JournalCorrupt } from "./replay.ts";
-import { FenceLost, StoreUnavailable } from "./run-store.ts";
+import { StoreUnavailable } from "./redis-scripts.ts";
+import { FenceLost } from "./run-store.ts";
 
 /** Why a runner leaves a run before its end. */
 export type Departure =

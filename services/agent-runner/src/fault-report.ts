@@ -1,6 +1,6 @@
 import type { Log } from "@switchyard/service/log";
 import { isOutage } from "./peers.ts";
-import { StoreUnavailable } from "./run-store.ts";
+import { StoreUnavailable } from "./redis-scripts.ts";
 
 /** Logs what a handler or the queue could not do: an outage heals by itself, anything else is a fault. */
 export function reportFaultTo(log: Log): (fault: { readonly error: unknown }) => void {

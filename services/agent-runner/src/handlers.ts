@@ -1,5 +1,7 @@
 import type { Service } from "@switchyard/bus/serve";
-import { getRun, listRuns } from "@switchyard/contracts/runs";
+import { getRun, listRuns, requestCancel } from "@switchyard/contracts/runs";
+import type { ActiveRuns } from "./active-runs.ts";
+import type { RunControls } from "./run-controls.ts";
 import type { RunIndex } from "./run-index.ts";
 
 /** Answers questions about runs. */
@@ -10,5 +12,30 @@ export function handleRunQueries(service: Service, index: RunIndex): void {
     const run = await index.get(runId);
     if (run === null) throw fail.unknown_run(`there is no run ${runId}`, { runId });
     return { run };
+  });
+}
+
+/**
+ * Takes requests to cancel beside the queue, which may be waiting for a slot. Whoever holds the run
+ * sees the request at its next entry or renewal; a run in this process at once.
+ */
+export function handleCancelRequests(
+  service: Service,
+  options: {
+    readonly controls: RunControls;
+    readonly active: ActiveRuns;
+    readonly now: () => number;
+  },
+): void {
+  const { controls, active, now } = options;
+  service.handle(requestCancel, async ({ runId, reason = null }, { caller, fail }) => {
+    const at = new Date(now()).toISOString();
+    const outcome = await controls.cancel({ runId, by: caller, at, reason, command: null });
+    if (outcome === "not_allowed") {
+      const message = `run ${runId} was not started by ${caller}; its requester, cli and admin may cancel it`;
+      throw fail.not_allowed(message, { runId });
+    }
+    if (outcome === "requested") void active.lookForCancel(runId);
+    return { outcome };
   });
 }

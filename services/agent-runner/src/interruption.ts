@@ -13,6 +13,11 @@ export class TimeOver extends Error {
   override readonly name = "TimeOver";
 }
 
+/** The run is to be cancelled: what is under way stops and the journal is closed. */
+export class CancelRequested extends Error {
+  override readonly name = "CancelRequested";
+}
+
 /** Waits, unless the signal aborts: then it rejects with the signal's reason. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();

@@ -9,7 +9,7 @@ import {
 } from "@switchyard/contracts/ids";
 import { Plan } from "@switchyard/contracts/plan";
 import { Decision } from "@switchyard/contracts/policy";
-import { RunFailure, RunInput, Usage } from "@switchyard/contracts/runs";
+import { Cancellation, RunFailure, RunInput, RunLimits, Usage } from "@switchyard/contracts/runs";
 import { z } from "zod";
 
 /**
@@ -90,6 +90,26 @@ export const FinishReason = z.enum([
 ]);
 export type FinishReason = z.infer<typeof FinishReason>;
 
+/**
+ * The run is to be cancelled. The one entry that is written by whoever takes the command, not by
+ * the holder of the run; from here on no model or tool call begins.
+ */
+const CancelRequestedEntry = z.object({
+  kind: z.literal("cancel-requested"),
+  at,
+  ...Cancellation.shape,
+});
+
+/** A run that has failed or was cancelled goes on. */
+const RetriedEntry = z.object({
+  kind: z.literal("retried"),
+  at,
+  by: CallerName,
+  /** Only those that the command names. */
+  limits: RunLimits,
+  streamSequence: z.int().positive(),
+});
+
 export const JournalEntry = z.discriminatedUnion("kind", [
   StartedEntry,
   /** A runner took the run over from one that did not finish it. */
@@ -138,6 +158,10 @@ export const JournalEntry = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("tool-failed"), at, callId, code: z.string(), message: z.string() }),
   z.object({ kind: z.literal("finished"), at, output: z.string() }),
   z.object({ kind: z.literal("failed"), at, failure: RunFailure }),
+  CancelRequestedEntry,
+  /** The end of a run that was to be cancelled; every call has a result. */
+  z.object({ kind: z.literal("cancelled"), at }),
+  RetriedEntry,
 ]);
 export type JournalEntry = z.infer<typeof JournalEntry>;
 export type EntryOf<K extends JournalEntry["kind"]> = Extract<JournalEntry, { kind: K }>;
@@ -148,3 +172,17 @@ export function isProgress(entry: JournalEntry): boolean {
     entry.kind !== "resumed" && entry.kind !== "tools-left-out" && entry.kind !== "tool-dispatched"
   );
 }
+
+/** True for entries that may follow a request to cancel: results of what was under way, and the end. */
+export function mayFollowCancel({ kind }: JournalEntry): boolean {
+  return AFTER_CANCEL.has(kind);
+}
+
+const AFTER_CANCEL: ReadonlySet<JournalEntry["kind"]> = new Set([
+  "resumed",
+  "tools-left-out",
+  "tool-completed",
+  "tool-denied",
+  "tool-failed",
+  "cancelled",
+]);

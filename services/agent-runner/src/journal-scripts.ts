@@ -1,15 +1,25 @@
 /**
  * The only ways to write a run. Each script is atomic, touches keys of one run only (one hash slot)
- * and, apart from `claim`, refuses a caller whose epoch is not the newest.
+ * and, apart from `claim`, `cancel` and `retry`, refuses a caller whose epoch is not the newest.
+ * The keys of a run: state (hash), journal (list), blobs (hash of long texts by digest), cancels
+ * (hash of requests to cancel a run that does not exist yet, by caller).
  *
  * State hash: digest (of the command), epoch, delivery (stream sequence of the command that holds
  * the run), heldUntil (ms, by Redis' clock), attempts, stalled (claims since the last progress),
- * published (events that are surely in the stream), status and the other columns of a summary.
+ * published (events that are surely in the stream), cancel (1 when the journal has a request to
+ * cancel), control:… (commands that were applied), status and the other columns of a summary.
  */
 
 const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+`;
+
+/** Whose requests to cancel and retry are heard. */
+const MAY_CONTROL = `
+local function mayControl(caller, requester)
+  return caller == requester or caller == 'cli' or caller == 'admin'
+end
 `;
 
 const FENCE = `
@@ -18,25 +28,35 @@ if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return {'fenced'} end
 
 /**
  * Takes a run, or makes it when a first entry is given.
- * KEYS state, journal, blobs… · ARGV digest, delivery, holdMs, first entry or '', number of columns,
- * columns…, blob contents…
+ * A new run takes over the requests to cancel that came before it. An empty digest takes any command's run.
+ * KEYS state, journal, blobs, cancels · ARGV digest, delivery, holdMs, first entry or '', requester,
+ * number of columns, columns…, digest and content of blobs…
  */
 export const CLAIM = `${NOW}
-local state, journal = KEYS[1], KEYS[2]
+local state, journal, cancels = KEYS[1], KEYS[2], KEYS[4]
 local digest, delivery, entry = ARGV[1], ARGV[2], ARGV[4]
 local heldUntil = now + tonumber(ARGV[3])
 local run = redis.call('HMGET', state, 'digest', 'status', 'delivery', 'heldUntil', 'epoch', 'published')
 if not run[1] then
   if entry == '' then return {'absent'} end
-  local last = 5 + tonumber(ARGV[5])
+  local last = 6 + tonumber(ARGV[6])
   redis.call('HSET', state, 'digest', digest, 'epoch', 1, 'delivery', delivery, 'heldUntil', heldUntil,
     'attempts', 1, 'stalled', 1, 'published', 0, 'status', 'running')
-  if last > 5 then redis.call('HSET', state, unpack(ARGV, 6, last)) end
-  for index = 3, #KEYS do redis.call('SET', KEYS[index], ARGV[last + index - 2]) end
+  if last > 6 then redis.call('HSET', state, unpack(ARGV, 7, last)) end
+  if #ARGV > last then redis.call('HSET', KEYS[3], unpack(ARGV, last + 1)) end
   redis.call('RPUSH', journal, entry)
-  return {'claimed', '1', '1', '1', '0'}
+  local request = ''
+  for _, caller in ipairs({ARGV[5], 'cli', 'admin'}) do
+    if request == '' then request = redis.call('HGET', cancels, caller) or '' end
+  end
+  redis.call('DEL', cancels)
+  if request ~= '' then
+    redis.call('RPUSH', journal, request)
+    redis.call('HSET', state, 'cancel', 1)
+  end
+  return {'claimed', '1', '1', '1', '0', request}
 end
-if run[1] ~= digest then return {'taken'} end
+if digest ~= '' and run[1] ~= digest then return {'taken'} end
 if run[2] ~= 'running' then return {'ended', run[5], run[6]} end
 if run[3] ~= delivery and tonumber(run[4] or 0) > now then
   return {'busy', tostring(tonumber(run[4]) - now)}
@@ -45,14 +65,15 @@ redis.call('HSET', state, 'delivery', delivery, 'heldUntil', heldUntil)
 local epoch = redis.call('HINCRBY', state, 'epoch', 1)
 local attempts = redis.call('HINCRBY', state, 'attempts', 1)
 local stalled = redis.call('HINCRBY', state, 'stalled', 1)
-return {'claimed', tostring(epoch), tostring(attempts), tostring(stalled), run[6]}
+return {'claimed', tostring(epoch), tostring(attempts), tostring(stalled), run[6], ''}
 `;
 
 /**
  * Adds one entry at the position where the writer believes the end to be. Writing the same entry
- * again is no error, so a writer that lost the reply may repeat itself.
- * KEYS state, journal, blobs… · ARGV epoch, position, entry, progress, number of columns, columns…,
- * blob contents…
+ * again is no error, so a writer that lost the reply may repeat itself. What others put there first
+ * is given back, and nothing is written. The keys of a run that ends get their time to live.
+ * KEYS state, journal, blobs · ARGV epoch, position, entry, progress, keepSeconds or 0, number of
+ * columns, columns…, digest and content of blobs…
  */
 export const APPEND = `${FENCE}
 local state, journal = KEYS[1], KEYS[2]
@@ -60,19 +81,66 @@ local position, entry = tonumber(ARGV[2]), ARGV[3]
 local length = redis.call('LLEN', journal)
 if length ~= position then
   if redis.call('LINDEX', journal, position) == entry then return {'ok'} end
-  return {'conflict', tostring(length)}
+  return {'behind', unpack(redis.call('LRANGE', journal, position, position + 9))}
 end
-local last = 5 + tonumber(ARGV[5])
-for index = 3, #KEYS do redis.call('SET', KEYS[index], ARGV[last + index - 2]) end
+local last = 6 + tonumber(ARGV[6])
+if #ARGV > last then redis.call('HSET', KEYS[3], unpack(ARGV, last + 1)) end
 redis.call('RPUSH', journal, entry)
 if ARGV[4] == '1' then redis.call('HSET', state, 'stalled', 0) end
-if last > 5 then redis.call('HSET', state, unpack(ARGV, 6, last)) end
+if last > 6 then redis.call('HSET', state, unpack(ARGV, 7, last)) end
+local keepSeconds = tonumber(ARGV[5])
+if keepSeconds > 0 then
+  for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, keepSeconds) end
+end
 return {'ok'}
 `;
 
-/** Says that the holder is alive. KEYS state · ARGV epoch, holdMs */
+/**
+ * Puts a request to cancel into the journal, or keeps it for a run that may come. A command that
+ * was applied once is not applied to what a retry made of the run.
+ * KEYS state, journal, blobs, cancels · ARGV caller, entry, command or '', keepSeconds
+ */
+export const CANCEL = `${MAY_CONTROL}
+local state, cancels = KEYS[1], KEYS[4]
+local caller, entry, command = ARGV[1], ARGV[2], ARGV[3]
+local run = redis.call('HMGET', state, 'digest', 'status', 'requester', 'cancel')
+if not run[1] then
+  redis.call('HSETNX', cancels, caller, entry)
+  redis.call('EXPIRE', cancels, ARGV[4])
+  return {'remembered'}
+end
+if not mayControl(caller, run[3]) then return {'not_allowed'} end
+if run[2] ~= 'running' then return {'ended'} end
+if run[4] then return {'requested'} end
+if command ~= '' and redis.call('HSETNX', state, 'control:' .. command, 1) == 0 then return {'ended'} end
+redis.call('HSET', state, 'cancel', 1)
+redis.call('RPUSH', KEYS[2], entry)
+return {'requested'}
+`;
+
+/**
+ * Opens an ended run again; its keys stay. Repeating a command changes nothing.
+ * KEYS state, journal, blobs · ARGV caller, entry, command, time as text
+ */
+export const RETRY = `${MAY_CONTROL}
+local state = KEYS[1]
+local run = redis.call('HMGET', state, 'digest', 'status', 'requester')
+if not run[1] then return {'unknown'} end
+if not mayControl(ARGV[1], run[3]) then return {'not_allowed'} end
+if redis.call('HEXISTS', state, 'control:' .. ARGV[3]) == 1 then return {'ok'} end
+if run[2] == 'running' or run[2] == 'succeeded' then return {run[2]} end
+for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
+redis.call('HDEL', state, 'cancel')
+redis.call('HSET', state, 'control:' .. ARGV[3], 1, 'status', 'running', 'heldUntil', 0,
+  'stalled', 0, 'updatedAt', ARGV[4])
+redis.call('RPUSH', KEYS[2], ARGV[2])
+return {'ok'}
+`;
+
+/** Says that the holder is alive, and whether the run is to be cancelled. KEYS state · ARGV epoch, holdMs */
 export const RENEW = `${FENCE}${NOW}
 redis.call('HSET', KEYS[1], 'heldUntil', now + tonumber(ARGV[2]))
+if redis.call('HEXISTS', KEYS[1], 'cancel') == 1 then return {'cancelled'} end
 return {'ok'}
 `;
 

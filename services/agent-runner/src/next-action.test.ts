@@ -53,10 +53,56 @@ test("does not sell a broken answer as a success", () => {
   }
 });
 
+test("ends a run that is to be cancelled before anything else, open calls first", () => {
+  const entries = [startedEntry(), answer(1, 2), failure("r1:1:0"), CANCEL];
+  const late = Date.parse(AT) + 9_999_999_999;
+  const action = nextAction(replay(entries), late);
+  assert.ok(action.action === "cancel");
+  assert.deepEqual(
+    action.open.map(({ part }) => part.callId),
+    ["r1:1:1"],
+  );
+});
+
+test("goes on after a retry at the first step without a result, with the limits that it brings", () => {
+  const limits = { maxSteps: 1, maxToolCalls: null, timeoutMs: 60_000 };
+  const entries = [startedEntry({ limits }), answer(1, 1), failure("r1:1:0"), FAILED];
+  const raised = replay([...entries, retried({ maxSteps: 2 })]);
+  assert.deepEqual(nextAction(raised, SOON), { action: "call-model", step: 2 });
+  assert.deepEqual(raised.limits, { ...limits, maxSteps: 2 });
+  const same = nextAction(replay([...entries, retried({})]), SOON);
+  assert.equal(same.action, "fail");
+});
+
+test("asks again after a retry for an answer that broke off, and keeps a whole one", () => {
+  const broken = replay([startedEntry(), answer(1, 0, "length"), FAILED, retried({})]);
+  assert.deepEqual(nextAction(broken, SOON), { action: "call-model", step: 1 });
+  const cancelled: JournalEntry = { kind: "cancelled", at: AT };
+  const whole = replay([startedEntry(), answer(1, 0, "stop"), CANCEL, cancelled, retried({})]);
+  assert.deepEqual(nextAction(whole, SOON), { action: "finish", output: "text 1" });
+});
+
+test("counts the time of a retried run from the retry", () => {
+  const started = startedEntry({ at: "2020-01-01T00:00:00.000Z" });
+  assert.equal(nextAction(replay([started, FAILED]), SOON).action, "stop");
+  assert.equal(nextAction(replay([started, FAILED, retried({})]), SOON).action, "call-model");
+});
+
 test("does nothing after the end", () => {
   const state = replay([startedEntry(), { kind: "finished", at: AT, output: "done" }]);
   assert.deepEqual(nextAction(state, SOON), { action: "stop" });
 });
+
+const CANCEL: JournalEntry = { kind: "cancel-requested", at: AT, by: "cli", reason: null };
+const FAILED: JournalEntry = {
+  kind: "failed",
+  at: AT,
+  failure: { code: "limit_exceeded", message: "x" },
+};
+
+function retried(limits: { maxSteps?: number }): JournalEntry {
+  return { kind: "retried", at: AT, by: "cli", limits, streamSequence: 1 };
+}
 
 function answer(
   step: number,

@@ -8,12 +8,15 @@ export type NextAction =
   | { readonly action: "call-tools"; readonly calls: readonly CallState[] }
   | { readonly action: "finish"; readonly output: string }
   | { readonly action: "fail"; readonly failure: RunFailure }
+  /** Ends the run; the open calls get a result that says so. */
+  | { readonly action: "cancel"; readonly open: readonly CallState[] }
   | { readonly action: "stop" };
 
 /** Decides from the journal alone; `now` is milliseconds since the Unix epoch. */
 export function nextAction(state: RunState, now: number): NextAction {
   if (state.end !== null) return { action: "stop" };
-  const { limits } = state.started;
+  if (state.cancellation !== null) return { action: "cancel", open: openCalls(state) };
+  const { limits } = state;
   if (now >= deadlineOf(state)) return limitExceeded("timeoutMs", limits.timeoutMs);
 
   if (limits.maxToolCalls !== null && state.toolCalls > limits.maxToolCalls) {
@@ -31,7 +34,7 @@ export function nextAction(state: RunState, now: number): NextAction {
 
 /** When the run's time is over, in milliseconds since the Unix epoch. */
 export function deadlineOf(state: RunState): number {
-  return Date.parse(state.started.at) + state.started.limits.timeoutMs;
+  return Date.parse(state.clockFrom) + state.limits.timeoutMs;
 }
 
 /** The text of an answer, without reasoning and calls. */

@@ -46,28 +46,31 @@ export async function prepareRun(
 async function prepare(command: RunCommand, options: PrepareOptions): Promise<Preparation> {
   const { peers, models, now } = options;
   const call = { signal: options.signal, correlationId: command.runId };
-  const { agent } = await peers.getAgent({ name: command.agent }, call);
-  const { skills: imported } = await peers.listSkills({}, call);
-  const preloaded = await renderPreloaded(agent, command, options);
-  const invoked = await renderInvoked(command, options);
+  const [{ agent }, { skills: imported }, invoked] = await Promise.all([
+    peers.getAgent({ name: command.agent }, call),
+    peers.listSkills({}, call),
+    renderInvoked(command, options),
+  ]);
   const catalogue = skillCatalogue(imported);
+  const toolLayers = [agent.tools, invoked?.allowedTools ?? null].filter((layer) => layer !== null);
+  const [preloaded, grant] = await Promise.all([
+    renderPreloaded(agent, command, options),
+    peers.grantRun(
+      {
+        runId: command.runId,
+        agent: agent.name,
+        requester: command.requester,
+        tools: toolLayers,
+        ttlSeconds: TOKEN_TTL_SECONDS,
+      },
+      call,
+    ),
+  ]);
 
   const model = command.payload.model ?? agent.model ?? models.defaultModel;
   const plan = firstPlan(agent.plan, invoked, preloaded);
   // Opened only to be sure: an unusable model is the sender's to learn now.
   await models.open(model, { plan, input: command.payload.input });
-
-  const toolLayers = [agent.tools, invoked?.allowedTools ?? null].filter((layer) => layer !== null);
-  const grant = await peers.grantRun(
-    {
-      runId: command.runId,
-      agent: agent.name,
-      requester: command.requester,
-      tools: toolLayers,
-      ttlSeconds: TOKEN_TTL_SECONDS,
-    },
-    call,
-  );
   const inPrompt = invoked === null ? preloaded : [...preloaded, invoked];
   const started: StartedEntry = {
     kind: "started",

@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { publishEvent } from "@switchyard/bus/publish";
-import { runRejected } from "@switchyard/contracts/runs";
+import { runRejected } from "@switchyard/contracts/run-events";
 import { cutText } from "./cut-text.ts";
 import { madeRunId, type MessageFacts, type Rejection } from "./run-command.ts";
 

@@ -99,6 +99,14 @@ test("refuses journals that no runner can have written", () => {
     message: "y",
   };
   const end: JournalEntry = { kind: "finished", at: AT, output: "" };
+  const asked: JournalEntry = { kind: "cancel-requested", at: AT, by: "cli", reason: null };
+  const retried: JournalEntry = {
+    kind: "retried",
+    at: AT,
+    by: "cli",
+    limits: {},
+    streamSequence: 1,
+  };
   const corrupt: JournalEntry[][] = [
     [],
     [end],
@@ -108,6 +116,13 @@ test("refuses journals that no runner can have written", () => {
     [started, failed],
     [started, answer, failed, failed],
     [started, end, end],
+    [started, { kind: "cancelled", at: AT }],
+    [started, asked, end],
+    [started, asked, answer],
+    [started, answer, asked, { kind: "tool-dispatched", at: AT, callId: "r1:1:0" }],
+    [started, answer, asked, { kind: "cancelled", at: AT }],
+    [started, retried],
+    [started, end, retried],
   ];
   for (const entries of corrupt) assert.throws(() => replay(entries), JournalCorrupt);
 });

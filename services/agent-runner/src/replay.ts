@@ -1,6 +1,7 @@
-import type { RunFailure, Usage } from "@switchyard/contracts/runs";
+import type { Cancellation, RunFailure, Usage } from "@switchyard/contracts/runs";
 import {
   isProgress,
+  mayFollowCancel,
   type AnswerPart,
   type EntryOf,
   type JournalEntry,
@@ -28,16 +29,23 @@ export interface Turn {
 
 export type RunEnd =
   | { readonly status: "succeeded"; readonly output: string }
-  | { readonly status: "failed"; readonly failure: RunFailure };
+  | { readonly status: "failed"; readonly failure: RunFailure }
+  | { readonly status: "cancelled" };
 
 /** A run as its journal tells it. */
 export interface RunState {
   readonly started: StartedEntry;
+  /** Those of the start, and what retries changed. */
+  readonly limits: StartedEntry["limits"];
+  /** When the time limit began to count. */
+  readonly clockFrom: string;
   readonly turns: readonly Turn[];
   readonly skills: readonly SkillRef[];
   readonly toolCalls: number;
   readonly usage: Usage;
   readonly end: RunEnd | null;
+  /** Set once the run is to be cancelled. */
+  readonly cancellation: Cancellation | null;
   readonly updatedAt: string;
   /** Number of entries. */
   readonly length: number;
@@ -64,11 +72,14 @@ export function replay(entries: readonly JournalEntry[]): RunState {
 export function startOf(started: StartedEntry): RunState {
   return {
     started,
+    limits: started.limits,
+    clockFrom: started.at,
     turns: [],
     skills: started.skills,
     toolCalls: 0,
     usage: { inputTokens: 0, outputTokens: 0 },
     end: null,
+    cancellation: null,
     updatedAt: started.at,
     length: 1,
     progress: 1,
@@ -78,8 +89,10 @@ export function startOf(started: StartedEntry): RunState {
 
 /** The state after one more entry. Running and replaying a run use this one function. */
 export function applyEntry(state: RunState, entry: JournalEntry): RunState {
-  if (state.end !== null)
+  if (state.end !== null && entry.kind !== "retried")
     throw new JournalCorrupt(`entry ${entry.kind} follows the end of the run`);
+  if (state.end === null && state.cancellation !== null && !mayFollowCancel(entry))
+    throw new JournalCorrupt(`entry ${entry.kind} follows the request to cancel the run`);
   const length = state.length + 1;
   return {
     ...state,
@@ -102,12 +115,15 @@ export function eventCountOf(entry: JournalEntry): number {
       return entry.skill === null ? 1 : 2;
     case "tools-left-out":
     case "tool-dispatched":
+    case "cancel-requested":
       return 0;
     case "resumed":
     case "tool-denied":
     case "tool-failed":
     case "finished":
     case "failed":
+    case "cancelled":
+    case "retried":
       return 1;
     default:
       return entry satisfies never;
@@ -153,9 +169,44 @@ function changeOf(state: RunState, entry: JournalEntry): Partial<RunState> {
       return { end: { status: "succeeded", output: entry.output } };
     case "failed":
       return { end: { status: "failed", failure: entry.failure } };
+    case "cancel-requested":
+      return { cancellation: { by: entry.by, reason: entry.reason } };
+    case "cancelled":
+      return cancelled(state);
+    case "retried":
+      return retried(state, entry);
     default:
       return entry satisfies never;
   }
+}
+
+function cancelled(state: RunState): Partial<RunState> {
+  if (state.cancellation === null) throw new JournalCorrupt("nobody asked to cancel the run");
+  if (openCalls(state).length > 0) throw new JournalCorrupt("a cancelled run has open calls");
+  return { end: { status: "cancelled" } };
+}
+
+function retried(state: RunState, entry: EntryOf<"retried">): Partial<RunState> {
+  if (state.end === null || state.end.status === "succeeded")
+    throw new JournalCorrupt("only a run that failed or was cancelled goes on");
+  const { maxSteps, maxToolCalls, timeoutMs } = entry.limits;
+  const last = state.turns.at(-1);
+  return {
+    end: null,
+    cancellation: null,
+    clockFrom: entry.at,
+    limits: {
+      maxSteps: maxSteps ?? state.limits.maxSteps,
+      maxToolCalls: maxToolCalls ?? state.limits.maxToolCalls,
+      timeoutMs: timeoutMs ?? state.limits.timeoutMs,
+    },
+    // The model is asked again for the answer that broke off; a whole one is the run's output.
+    turns: last !== undefined && isBroken(last) ? state.turns.slice(0, -1) : state.turns,
+  };
+}
+
+function isBroken({ calls, finishReason }: Turn): boolean {
+  return calls.length === 0 && ["length", "content-filter", "error"].includes(finishReason);
 }
 
 function answered(state: RunState, entry: EntryOf<"model-responded">): Partial<RunState> {

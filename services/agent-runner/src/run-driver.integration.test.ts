@@ -1,6 +1,7 @@
 import { call } from "@switchyard/bus/call";
 import { subscribeLive } from "@switchyard/bus/events";
-import { getRun, listRuns, runLive } from "@switchyard/contracts/runs";
+import { runLive } from "@switchyard/contracts/run-events";
+import { getRun, listRuns } from "@switchyard/contracts/runs";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";

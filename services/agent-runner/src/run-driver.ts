@@ -2,12 +2,12 @@ import type { Bus } from "@switchyard/bus/connect";
 import { publishLive } from "@switchyard/bus/publish";
 import { listTools } from "@switchyard/contracts/mcp";
 import { isError } from "@switchyard/contracts/errors";
-import { runLive } from "@switchyard/contracts/runs";
+import { runLive } from "@switchyard/contracts/run-events";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { ActiveRun } from "./active-run.ts";
 import { boundedParallel } from "./bounded-parallel.ts";
 import { conversationOf } from "./conversation.ts";
-import { HandOver, pause, Suspended, TimeOver } from "./interruption.ts";
+import { CancelRequested, HandOver, pause, Suspended, TimeOver } from "./interruption.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 import type { RunnerMetrics } from "./metrics.ts";
 import { callModel, type ModelAnswer } from "./model-call.ts";
@@ -50,7 +50,10 @@ export async function driveRun(options: DriverOptions): Promise<void> {
     () => timeLimit.abort(new TimeOver("the run's time is over")),
     Math.max(0, deadlineOf(run.state) - now()),
   );
-  const driver = new Driver(options, AbortSignal.any([run.signal, timeLimit.signal]));
+  const driver = new Driver(
+    options,
+    AbortSignal.any([run.signal, run.cancelSignal, timeLimit.signal]),
+  );
   try {
     while (await driver.step());
   } finally {
@@ -61,7 +64,7 @@ export async function driveRun(options: DriverOptions): Promise<void> {
 class Driver {
   readonly #options: DriverOptions;
   readonly #run: ActiveRun;
-  /** Aborts when the run loses its hold or its time is over. */
+  /** Aborts when the run loses its hold, is to be cancelled, or its time is over. */
   readonly #signal: AbortSignal;
   #model: LanguageModelV4 | null = null;
   #catalogue: { readonly tools: ToolCatalogue; readonly at: number } | null = null;
@@ -86,6 +89,9 @@ class Driver {
         case "fail":
           await this.#record({ kind: "failed", failure: action.failure });
           return true;
+        case "cancel":
+          await this.#cancel(action.open);
+          return true;
         case "call-model":
           this.#throwIfStopping();
           await this.#callModel(action.step);
@@ -98,10 +104,19 @@ class Driver {
           return action satisfies never;
       }
     } catch (error) {
-      // The next turn of the loop finds the time over and writes it down.
-      if (error instanceof TimeOver) return true;
+      // The next turn of the loop finds the time over or the request to cancel, and writes it down.
+      if (error instanceof TimeOver || error instanceof CancelRequested) return true;
       throw error;
     }
+  }
+
+  async #cancel(open: readonly CallState[]): Promise<void> {
+    for (const { part, dispatched } of open) {
+      const fate = dispatched ? "in flight; it may have had its effect" : "not sent";
+      const said = `the run was cancelled while this call was ${fate}`;
+      await this.#record(failure(part.callId, "cancelled", said));
+    }
+    await this.#record({ kind: "cancelled" });
   }
 
   async #callModel(step: number): Promise<void> {

@@ -40,9 +40,13 @@ test("makes payloads that fit their contracts, and one terminal event at the end
       }
       const terminal = events.filter(
         ({ contract }) =>
-          /finished|failed$/.test(contract.name) && contract.name.startsWith("run."),
+          /finished|failed|cancelled$/.test(contract.name) && contract.name.startsWith("run."),
       );
-      assert.ok(["run.finished", "run.failed"].includes(events.at(-1)?.contract.name ?? ""));
+      assert.ok(
+        ["run.finished", "run.failed", "run.cancelled"].includes(
+          events.at(-1)?.contract.name ?? "",
+        ),
+      );
       assert.equal(
         terminal.filter(({ contract }) => contract.name !== "run.tool-failed").length,
         1,

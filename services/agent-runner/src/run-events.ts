@@ -1,16 +1,18 @@
 import type { Event } from "@switchyard/contracts/define";
 import {
   modelResponded,
+  runCancelled,
   runFailed,
   runFinished,
   runResumed,
+  runRetried,
   runStarted,
   skillActivated,
   toolCompleted,
   toolDenied,
   toolFailed,
   toolRequested,
-} from "@switchyard/contracts/runs";
+} from "@switchyard/contracts/run-events";
 import { canonicalJson, canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { cutText } from "./cut-text.ts";
 import type { EntryOf, JournalEntry, SkillRef, StartedEntry } from "./journal-entry.ts";
@@ -78,6 +80,7 @@ function factsOf(before: RunState, entry: JournalEntry): Fact[] {
     case "started":
     case "tools-left-out":
     case "tool-dispatched":
+    case "cancel-requested":
       return [];
     case "resumed":
       return [[runResumed, { attempt: entry.attempt, journalEntries: entry.journalEntries }]];
@@ -95,6 +98,12 @@ function factsOf(before: RunState, entry: JournalEntry): Fact[] {
       return [[runFinished, finishFacets(before, entry)]];
     case "failed":
       return [[runFailed, { failure: entry.failure, steps: before.turns.length }]];
+    case "cancelled":
+      return [[runCancelled, { ...before.cancellation, steps: before.turns.length }]];
+    case "retried": {
+      const { by, streamSequence } = entry;
+      return [[runRetried, { by, limits: applyEntry(before, entry).limits, streamSequence }]];
+    }
     default:
       return entry satisfies never;
   }

@@ -1,7 +1,8 @@
 import type { RunDetail, RunStatus, RunSummary } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
 import { replay } from "./replay.ts";
-import { reach, stateKey, type RunStore } from "./run-store.ts";
+import { reach } from "./redis-scripts.ts";
+import { stateKey, type RunStore } from "./run-store.ts";
 import { detailOf, readSummary } from "./run-summary.ts";
 
 /**
@@ -16,6 +17,8 @@ export interface RunIndex {
     agent?: string | undefined;
     status?: RunStatus | undefined;
   }): Promise<RunSummary[]>;
+  /** Takes runs off the list that are kept no longer; looks at the ten oldest. */
+  trim(): Promise<void>;
   /** Null when there is no such run. */
   get(runId: string): Promise<RunDetail | null>;
 }
@@ -23,6 +26,7 @@ export interface RunIndex {
 /** A filter that matches little stops after so many runs. */
 const MAX_SCANNED = 5_000;
 const PAGE = 100;
+const TRIMMED_AT_ONCE = 10;
 const INDEX_KEY = "yard:runs";
 
 export function openRunIndex(redis: Redis, store: RunStore): RunIndex {
@@ -31,6 +35,13 @@ export function openRunIndex(redis: Redis, store: RunStore): RunIndex {
   };
   return {
     add,
+
+    async trim() {
+      const oldest = await reach(redis.zrange(INDEX_KEY, "0", String(TRIMMED_AT_ONCE - 1)));
+      const kept = await Promise.all(oldest.map((runId) => reach(redis.exists(stateKey(runId)))));
+      const gone = oldest.filter((_, index) => kept[index] === 0);
+      if (gone.length > 0) await reach(redis.zrem(INDEX_KEY, ...gone));
+    },
 
     async list({ limit, agent, status }) {
       const found: RunSummary[] = [];

@@ -7,8 +7,10 @@ import { startedEntry } from "../test-fixtures/journals.ts";
 import { BLOB_BYTES } from "./entry-codec.ts";
 import type { JournalEntry, StartedEntry } from "./journal-entry.ts";
 import { applyEntry, replay, startOf, type RunState } from "./replay.ts";
+import { openRunControls } from "./run-controls.ts";
 import { openRunIndex } from "./run-index.ts";
-import { FenceLost, openRunStore, StoreUnavailable, type ClaimResult } from "./run-store.ts";
+import { StoreUnavailable } from "./redis-scripts.ts";
+import { FenceLost, openRunStore, type ClaimResult } from "./run-store.ts";
 
 const AT = "2026-01-01T00:00:01.000Z";
 const server = await testRedis();
@@ -35,7 +37,7 @@ test("refuses an old epoch at every function that writes", async () => {
 
   await assert.rejects(store.append(old, resumed(2), applyEntry(state, resumed(2)), 0), FenceLost);
   await assert.rejects(store.markPublished(old, 1), FenceLost);
-  assert.equal(await store.renew(old), false);
+  assert.equal(await store.renew(old), "lost");
   assert.equal(await store.release(old), false);
   assert.equal((await store.load("fenced")).length, 1);
 });
@@ -46,7 +48,7 @@ test("lets the newest holder write, renew, mark and release", async () => {
   const state = startOf(started("newest"));
   await store.append(newest, resumed(2), applyEntry(state, resumed(2)), 0);
   await store.markPublished(newest, 2);
-  assert.equal(await store.renew(newest), true);
+  assert.equal(await store.renew(newest), "held");
   assert.equal(await store.release(newest), true);
   const again = await claim("newest", "2");
   assert.equal(again.outcome, "claimed");
@@ -128,7 +130,7 @@ test("keeps long texts beside the journal and gives them back", async () => {
   const end = finished(`${prompt} end`);
   await store.append(held, end, applyEntry(startOf(first), end), 0);
   assert.deepEqual(await store.load("blobs"), [first, end]);
-  assert.equal((await redis.keys("yard:run:{blobs}:blob:*")).length, 2);
+  assert.equal(await redis.hlen("yard:run:{blobs}:blobs"), 2);
 });
 
 test("lists runs newest first, by agent and status, and repairs the list when a run is read", async () => {
@@ -158,6 +160,71 @@ test("lists runs newest first, by agent and status, and repairs the list when a 
   assert.equal((await index.get("list-2"))?.agent, "beta");
   assert.deepEqual(await ids({ limit: 9 }), ["list-2"]);
   assert.equal(await index.get("nobody"), null);
+});
+
+test("takes runs off the list that have expired, and no others", async () => {
+  const index = openRunIndex(redis, store);
+  for (const [day, runId] of ["gone", "kept"].entries()) {
+    const at = `2020-01-0${day + 1}T00:00:00.000Z`;
+    await claim(runId, "1", started(runId, { at }));
+    await index.add(runId, at);
+  }
+  await redis.del("yard:run:{gone}:state"); // as Redis does when the time is over
+  await index.trim();
+  assert.equal(await redis.zscore("yard:runs", "gone"), null);
+  assert.notEqual(await redis.zscore("yard:runs", "kept"), null);
+});
+
+test("lets a run expire after its end, and not before", async () => {
+  const brief = openRunStore(redis, { holdMs: 60_000, keepSeconds: 500 });
+  const first = started("expiring", { prompt: "long ".repeat(BLOB_BYTES) });
+  const held = hold(
+    await brief.claim({ runId: "expiring", commandDigest: "d", delivery: "1", started: first }),
+  );
+  const keys = ["state", "journal", "blobs"].map((part) => `yard:run:{expiring}:${part}`);
+  for (const key of keys) assert.equal(await redis.ttl(key), -1, key);
+  await brief.append(held, finished("x"), applyEntry(startOf(first), finished("x")), 0);
+  for (const key of keys) assert.ok((await redis.ttl(key)) > 400, key);
+});
+
+test("gives a holder the request to cancel that came before its entry, and writes nothing", async () => {
+  const controls = openRunControls(redis);
+  const first = started("asked");
+  const held = hold(await claim("asked", "1", first));
+  const asked = { runId: "asked", by: "cli", at: AT, reason: "why", command: "1:1" };
+  assert.equal(await controls.cancel({ ...asked, by: "mallory" }), "not_allowed");
+  assert.equal(await controls.cancel(asked), "requested");
+  assert.equal(await controls.cancel(asked), "requested");
+  assert.equal(await store.renew(held), "cancelled");
+  const requests = await store.append(held, answer, applyEntry(startOf(first), answer), 0);
+  assert.deepEqual(requests, [{ kind: "cancel-requested", at: AT, by: "cli", reason: "why" }]);
+  assert.deepEqual(await store.requestsAfter(held, 1), requests);
+  assert.deepEqual(await store.load("asked"), [first, ...requests]);
+});
+
+test("applies a command once, also when it comes again after a retry", async () => {
+  const controls = openRunControls(redis);
+  const first = started("lives");
+  const held = hold(await claim("lives", "1", first));
+  const cancel = { runId: "lives", by: "cli", at: AT, reason: null, command: "1:1" };
+  const retry = {
+    runId: "lives",
+    by: "cli",
+    at: AT,
+    limits: {},
+    command: "2:2",
+    streamSequence: 2,
+  };
+  assert.equal(await controls.retry(retry), "running");
+  const requests = await controls.cancel(cancel).then(() => store.requestsAfter(held, 1));
+  const asked = requests.reduce(applyEntry, startOf(first));
+  const end: JournalEntry = { kind: "cancelled", at: AT };
+  await store.append(held, end, applyEntry(asked, end), 0);
+  assert.equal(await controls.retry(retry), "ok");
+  assert.equal(await controls.retry(retry), "ok");
+  assert.equal(await controls.cancel(cancel), "ended");
+  const { end: now, cancellation, length } = replay(await store.load("lives"));
+  assert.deepEqual([now, cancellation, length], [null, null, 4]);
 });
 
 test("names an outage of Redis as one", async () => {

@@ -2,17 +2,13 @@ import type { Redis } from "@switchyard/service/redis";
 import { blobsOf, decodeEntry, encodeEntry, type EncodedEntry } from "./entry-codec.ts";
 import type { JournalEntry, StartedEntry } from "./journal-entry.ts";
 import { APPEND, CLAIM, MARK_PUBLISHED, RELEASE, RENEW } from "./journal-scripts.ts";
+import { defineScripts, reach } from "./redis-scripts.ts";
 import { fixedColumns, movingColumns } from "./run-summary.ts";
 import { startOf, type RunState } from "./replay.ts";
 
 /** Another runner holds the run now: whoever gets this must stop and may not write or act. */
 export class FenceLost extends Error {
   override readonly name = "FenceLost";
-}
-
-/** Redis did not do what it was asked; whether a write happened is unknown. */
-export class StoreUnavailable extends Error {
-  override readonly name = "StoreUnavailable";
 }
 
 /** Who holds a run: its writes are refused as soon as a newer epoch exists. */
@@ -38,6 +34,8 @@ export type ClaimResult =
       readonly stalled: number;
       /** Events that are surely in the stream. */
       readonly published: number;
+      /** The second entry of a run that was cancelled before it was made. */
+      readonly cancel: JournalEntry | null;
     };
 
 /** The runs in Redis. Every write is one script, see `journal-scripts.ts`. */
@@ -48,80 +46,102 @@ export interface RunStore {
    */
   claim(request: {
     runId: string;
-    commandDigest: string;
+    /** Null takes the run whatever command it is of. */
+    commandDigest: string | null;
     delivery: string;
     started?: StartedEntry;
   }): Promise<ClaimResult>;
   /** The journal of a run, whole; empty when there is none. */
   load(runId: string): Promise<JournalEntry[]>;
+  /** The requests to cancel behind the first `length` entries. Rejects with FenceLost when there is anything else. */
+  requestsAfter(hold: Hold, length: number): Promise<JournalEntry[]>;
   /**
    * Adds an entry after the `state.length` entries that the holder knows; `after` is the state with
-   * it. Rejects with FenceLost when the hold is over.
+   * it. Resolves with the requests to cancel that came first: then nothing was written. Rejects
+   * with FenceLost when the hold is over.
    */
-  append(hold: Hold, entry: JournalEntry, after: RunState, published: number): Promise<void>;
-  /** False when the hold is over. */
-  renew(hold: Hold): Promise<boolean>;
+  append(
+    hold: Hold,
+    entry: JournalEntry,
+    after: RunState,
+    published: number,
+  ): Promise<JournalEntry[]>;
+  renew(hold: Hold): Promise<"held" | "cancelled" | "lost">;
   /** Notes that the events up to `seq` are in the stream. Rejects with FenceLost. */
   markPublished(hold: Hold, seq: number): Promise<void>;
   /** Gives the run back without counting the attempt. False when the hold was over already. */
   release(hold: Hold): Promise<boolean>;
 }
 
-export function openRunStore(redis: Redis, options: { holdMs: number }): RunStore {
-  const run = scriptRunner(redis);
+const KEEP_SECONDS = 30 * 24 * 3_600;
+
+/** `keepSeconds` is how long a run is kept after its end. */
+export function openRunStore(
+  redis: Redis,
+  { holdMs, keepSeconds = KEEP_SECONDS }: { holdMs: number; keepSeconds?: number },
+): RunStore {
+  const run = defineScripts(redis, SCRIPTS);
   return {
     async claim({ runId, commandDigest, delivery, started }) {
       const first = started === undefined ? NO_ENTRY : encodeEntry(started);
       const columns = started === undefined ? [] : firstColumns(started);
-      const reply = await run("yardRunClaim", keysOf(runId, first), [
-        commandDigest,
-        delivery,
-        options.holdMs,
-        first.json,
-        columns.length,
-        ...columns,
-        ...first.blobs.values(),
-      ]);
+      const reply = await run(
+        "yardRunClaim",
+        [...keysOf(runId), cancelsKey(runId)],
+        [
+          commandDigest ?? "",
+          delivery,
+          holdMs,
+          first.json,
+          started?.requester ?? "",
+          columns.length,
+          ...columns,
+          ...[...first.blobs].flat(),
+        ],
+      );
       return readClaim(runId, reply);
     },
 
     async load(runId) {
       const stored = await reach(redis.lrange(journalKey(runId), 0, -1));
       const digests = blobsOf(stored);
-      const keys = digests.map((sha) => blobKey(runId, sha));
-      const texts = keys.length === 0 ? [] : await reach(redis.mget(keys));
+      const texts =
+        digests.length === 0 ? [] : await reach(redis.hmget(blobsKey(runId), ...digests));
       const blobs = new Map(digests.flatMap((sha, index) => pairIfPresent(sha, texts[index])));
       return stored.map((json) => decodeEntry(json, blobs));
+    },
+
+    async requestsAfter(hold, length) {
+      return readRequests(hold, await reach(redis.lrange(journalKey(hold.runId), length, -1)));
     },
 
     async append(hold, entry, after, published) {
       const encoded = encodeEntry(entry);
       const columns = ["published", published, ...movingColumns(after)];
       const isProgress = after.progress === after.length;
-      const reply = await run("yardRunAppend", keysOf(hold.runId, encoded), [
+      const [answer, ...found] = await run("yardRunAppend", keysOf(hold.runId), [
         hold.epoch,
         after.length - 1,
         encoded.json,
         isProgress ? 1 : 0,
+        after.end === null ? 0 : keepSeconds,
         columns.length,
         ...columns,
-        ...encoded.blobs.values(),
+        ...[...encoded.blobs].flat(),
       ]);
-      if (reply[0] === "ok") return;
+      if (answer === "ok") return [];
+      if (answer === "behind" && found.length > 0) return readRequests(hold, found);
       throw new FenceLost(
-        reply[0] === "conflict"
-          ? `journal of run ${hold.runId} has ${reply[1]} entries, expected ${after.length - 1}`
+        answer === "behind"
+          ? `the journal of run ${hold.runId} is shorter than ${after.length - 1} entries`
           : `run ${hold.runId} was taken over from epoch ${hold.epoch}`,
       );
     },
 
     async renew(hold) {
-      const [reply] = await run(
-        "yardRunRenew",
-        [stateKey(hold.runId)],
-        [hold.epoch, options.holdMs],
-      );
-      return reply === "ok";
+      const [reply] = await run("yardRunRenew", [stateKey(hold.runId)], [hold.epoch, holdMs]);
+      if (reply === "cancelled") return reply;
+      return reply === "ok" ? "held" : "lost";
     },
 
     async markPublished(hold, seq) {
@@ -145,8 +165,18 @@ export function journalKey(runId: string): string {
   return `yard:run:{${runId}}:journal`;
 }
 
-function blobKey(runId: string, sha: string): string {
-  return `yard:run:{${runId}}:blob:${sha}`;
+/** The keys that a run has from its start to its end. */
+export function keysOf(runId: string): [string, string, string] {
+  return [stateKey(runId), journalKey(runId), blobsKey(runId)];
+}
+
+/** Requests to cancel a run that does not exist yet. */
+export function cancelsKey(runId: string): string {
+  return `yard:run:{${runId}}:cancels`;
+}
+
+function blobsKey(runId: string): string {
+  return `yard:run:{${runId}}:blobs`;
 }
 
 const NO_ENTRY: EncodedEntry = { json: "", blobs: new Map() };
@@ -159,33 +189,11 @@ const SCRIPTS = {
   yardRunRelease: RELEASE,
 } as const;
 
-type Argument = string | number;
-type Script = (keyCount: number, ...args: Argument[]) => Promise<string[]>;
-
-function scriptRunner(redis: Redis) {
-  for (const [name, lua] of Object.entries(SCRIPTS)) redis.defineCommand(name, { lua });
-  // defineCommand adds the scripts as methods, which the client's type cannot know.
-  const scripts = redis as unknown as Record<keyof typeof SCRIPTS, Script>;
-  return (name: keyof typeof SCRIPTS, keys: string[], args: Argument[]): Promise<string[]> =>
-    reach(scripts[name](keys.length, ...keys, ...args));
-}
-
-/** Gives every failure of the Redis client one name, so that an outage is not taken for a fault. */
-export async function reach<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StoreUnavailable(`Redis did not answer as it should: ${reason}`, { cause: error });
-  }
-}
-
-function keysOf(runId: string, { blobs }: EncodedEntry): string[] {
-  return [
-    stateKey(runId),
-    journalKey(runId),
-    ...[...blobs.keys()].map((sha) => blobKey(runId, sha)),
-  ];
+/** Only requests to cancel come from elsewhere while the hold lasts; they have no long texts. */
+function readRequests({ runId }: Hold, stored: readonly string[]): JournalEntry[] {
+  const entries = stored.map((json) => decodeEntry(json, new Map()));
+  if (entries.every(({ kind }) => kind === "cancel-requested")) return entries;
+  throw new FenceLost(`the journal of run ${runId} has entries of another runner`);
 }
 
 function firstColumns(started: StartedEntry): string[] {
@@ -194,7 +202,7 @@ function firstColumns(started: StartedEntry): string[] {
 }
 
 function readClaim(runId: string, reply: string[]): ClaimResult {
-  const [outcome, first = "", second, third, fourth] = reply;
+  const [outcome, first = "", second, third, fourth, cancel = ""] = reply;
   switch (outcome) {
     case "absent":
     case "taken":
@@ -210,6 +218,7 @@ function readClaim(runId: string, reply: string[]): ClaimResult {
         attempts: Number(second),
         stalled: Number(third),
         published: Number(fourth),
+        cancel: cancel === "" ? null : decodeEntry(cancel, new Map()),
       };
     default:
       throw new TypeError(`claim answered ${String(outcome)}`);

@@ -63,6 +63,7 @@ export function detailOf(state: RunState, attempts: number): RunDetail {
     input: started.input,
     output: end?.status === "succeeded" ? end.output : null,
     failure: end?.status === "failed" ? end.failure : null,
+    cancellation: state.cancellation,
     usage: state.usage,
     agentDigest: started.agentDigest,
     skills: [...state.skills],

@@ -3,6 +3,9 @@ import type { Delivery, Outcome } from "@switchyard/bus/consume";
 import type { StartRun } from "@switchyard/contracts/runs";
 import type { Log } from "@switchyard/service/log";
 import { ActiveRun } from "./active-run.ts";
+import type { ActiveRuns } from "./active-runs.ts";
+import { applyControl, runIdOfMessage, type ControlResult } from "./control-command.ts";
+import { publishRest, reportEnd } from "./ended-run.ts";
 import { EventPublisher } from "./event-publisher.ts";
 import { departureOf } from "./departure.ts";
 import { aborted, backoffMs } from "./interruption.ts";
@@ -13,9 +16,10 @@ import type { Peers } from "./peers.ts";
 import { prepareRun } from "./prepare-run.ts";
 import { publishRejection } from "./rejection.ts";
 import { replay } from "./replay.ts";
-import { namedRunId, readCommand, type Rejection, type RunCommand } from "./run-command.ts";
+import { readCommand, type Rejection, type RunCommand } from "./run-command.ts";
 import { driveRun } from "./run-driver.ts";
 import { eventsOf } from "./run-events.ts";
+import type { RunControls } from "./run-controls.ts";
 import type { RunIndex } from "./run-index.ts";
 import { RunTokenKeeper, type RunToken } from "./run-token-keeper.ts";
 import type { ClaimResult, FenceLost, Hold, RunStore } from "./run-store.ts";
@@ -23,6 +27,8 @@ import type { ClaimResult, FenceLost, Hold, RunStore } from "./run-store.ts";
 export interface WorkerOptions {
   readonly bus: Bus;
   readonly store: RunStore;
+  readonly controls: RunControls;
+  readonly active: ActiveRuns;
   readonly index: RunIndex;
   readonly peers: Peers;
   readonly models: ModelRegistry;
@@ -51,15 +57,15 @@ export interface RunWorker {
  * holds the end of the run and the stream holds its last event.
  */
 export function createRunWorker(options: WorkerOptions): RunWorker {
-  const holds = new WeakMap<Delivery, Hold>();
+  const attempts = new WeakMap<Delivery, Attempt>();
   return {
     async handle(delivery) {
-      const attempt = new Attempt(options, delivery, (hold) => holds.set(delivery, hold));
+      const attempt = new Attempt(options, delivery);
+      attempts.set(delivery, attempt);
       return attempt.perform();
     },
     async renew(delivery) {
-      const hold = holds.get(delivery);
-      return hold === undefined || options.store.renew(hold);
+      return attempts.get(delivery)?.renew() ?? true;
     },
   };
 }
@@ -67,6 +73,8 @@ export function createRunWorker(options: WorkerOptions): RunWorker {
 /** A command that could not be prepared this often is given up: its services never came back. */
 const MAX_UNSTARTED_DELIVERIES = 100;
 const RETRY_CAP_MS = 30_000;
+/** Share of the runs after whose end ten of the list are looked at: more than come. */
+const TRIM_SHARE = 0.2;
 
 type Claimed = Extract<ClaimResult, { outcome: "claimed" }>;
 
@@ -80,13 +88,19 @@ interface Created {
 class Attempt {
   readonly #options: WorkerOptions;
   readonly #delivery: Delivery;
-  readonly #onHold: (hold: Hold) => void;
   #hold: Hold | null = null;
 
-  constructor(options: WorkerOptions, delivery: Delivery, onHold: (hold: Hold) => void) {
+  constructor(options: WorkerOptions, delivery: Delivery) {
     this.#options = options;
     this.#delivery = delivery;
-    this.#onHold = onHold;
+  }
+
+  async renew(): Promise<boolean> {
+    if (this.#hold === null) return true;
+    const { store, active } = this.#options;
+    const answer = await store.renew(this.#hold);
+    if (answer === "cancelled") await active.lookForCancel(this.#hold.runId);
+    return answer !== "lost";
   }
 
   async perform(): Promise<Outcome> {
@@ -103,15 +117,30 @@ class Attempt {
 
   async #perform(): Promise<Outcome> {
     const delivery = this.#delivery;
-    if (delivery.kind === "rejected") return this.#reject(delivery, namedRunId(delivery.payload));
-    // consume() parsed the payload by the one contract that this worker takes.
+    if (delivery.kind === "rejected") return this.#reject(delivery, runIdOfMessage(delivery));
+    const control = await applyControl(delivery, this.#options);
+    if (control !== null) return this.#control(control);
+    // The other commands are dealt with, and consume() parsed the payload by its contract.
     const payload = delivery.payload as StartRun;
     const read = readCommand(delivery, delivery.tokens["agent"] ?? "", payload);
     if ("rejection" in read) return this.#reject(read.rejection, payload.runId ?? null);
     const { command } = read;
     const claimed = await this.#claim(command);
-    if (claimed.outcome !== "absent") return this.#begin(command, claimed, null);
+    if (claimed.outcome !== "absent") return this.#begin(command.runId, claimed, null);
     return this.#create(command);
+  }
+
+  async #control(control: ControlResult): Promise<Outcome> {
+    if (control.next === "done") return { outcome: "done" };
+    if (control.next === "reject") return this.#reject(control.rejection, control.runId);
+    const { store, active } = this.#options;
+    const { runId, isCancel } = control;
+    if (isCancel) await active.lookForCancel(runId);
+    const delivery = String(this.#delivery.streamSequence);
+    const claimed = await store.claim({ runId, commandDigest: null, delivery });
+    // Whoever holds the run ends it; and if it dies, whoever gets the run's own message.
+    if (isCancel && claimed.outcome === "busy") return { outcome: "done" };
+    return this.#begin(runId, claimed, null);
   }
 
   async #create(command: RunCommand): Promise<Outcome> {
@@ -131,7 +160,7 @@ class Attempt {
     });
     if (prepared.outcome === "rejected") return this.#reject(prepared.rejection, command.runId);
     const { started, token } = prepared;
-    return this.#begin(command, await this.#claim(command, started), { started, token });
+    return this.#begin(command.runId, await this.#claim(command, started), { started, token });
   }
 
   #claim(command: RunCommand, started?: StartedEntry): Promise<ClaimResult> {
@@ -143,23 +172,19 @@ class Attempt {
     });
   }
 
-  async #begin(
-    command: RunCommand,
-    claimed: ClaimResult,
-    created: Created | null,
-  ): Promise<Outcome> {
+  async #begin(runId: string, claimed: ClaimResult, created: Created | null): Promise<Outcome> {
     switch (claimed.outcome) {
       case "taken": {
-        const message = `run ${command.runId} belongs to another command; choose another runId`;
-        return this.#reject({ code: "run_id_taken", message, problems: [] }, command.runId);
+        const message = `run ${runId} belongs to another command; choose another runId`;
+        return this.#reject({ code: "run_id_taken", message, problems: [] }, runId);
       }
       case "busy":
         return { outcome: "retry", delayMs: claimed.retryMs };
       case "ended":
-        return this.#republish(claimed.hold, claimed.published);
+        await publishRest({ ...this.#options, ...claimed, signal: this.#delivery.signal });
+        return { outcome: "done" };
       case "claimed":
         this.#hold = claimed.hold;
-        this.#onHold(claimed.hold);
         return this.#work(claimed, created);
       case "absent": // made and removed between two reads; the next delivery makes it anew
         return { outcome: "retry", delayMs: 0 };
@@ -169,24 +194,30 @@ class Attempt {
   }
 
   async #work(claimed: Claimed, created: Created | null): Promise<Outcome> {
-    const { store, peers, stopping, now } = this.#options;
+    const { store, index, active, peers, stopping, now, random } = this.#options;
     const isNew = created !== null && claimed.attempts === 1;
-    const entries = isNew ? [created.started] : await store.load(claimed.hold.runId);
+    const entries = isNew
+      ? [created.started, ...(claimed.cancel === null ? [] : [claimed.cancel])]
+      : await store.load(claimed.hold.runId);
     const lifetime = new AbortController();
     const run = this.#open(claimed, entries, lifetime);
+    const forget = active.add(run);
     try {
-      await this.#begun(run, claimed, isNew);
+      const isTakeover = !isNew && entries.at(-1)?.kind !== "retried";
+      await this.#begun(run, claimed, isTakeover);
       const { started } = run.state;
       const tokens = new RunTokenKeeper({ peers, started, initial: created?.token ?? null, now });
       await driveRun({ ...this.#options, run, tokens });
       await run.settle();
-      this.#reportEnd(run);
+      reportEnd(run, this.#options);
+      if (random() < TRIM_SHARE) await index.trim().catch(() => {}); // others trim it, too
       return { outcome: "done" };
     } catch (error) {
       // The successor publishes what is missing; doing it here only spares it the work.
       if (stopping.aborted && !run.signal.aborted) await run.settle().catch(() => {});
       throw error;
     } finally {
+      forget();
       lifetime.abort(new Error("the run is left")); // ends the publisher's retries
     }
   }
@@ -206,34 +237,21 @@ class Attempt {
   }
 
   /** Says that the run is in work here, and ends one that was picked up too often for nothing. */
-  async #begun(run: ActiveRun, { attempts, stalled }: Claimed, isNew: boolean): Promise<void> {
+  async #begun(run: ActiveRun, { attempts, stalled }: Claimed, isTakeover: boolean): Promise<void> {
     const { index, maxAttempts, log, now } = this.#options;
-    const { started, length } = run.state;
+    const { started, length, cancellation } = run.state;
     const { runId, agent, requester, model } = started;
     await index.add(runId, started.at);
     const facts = { runId, agent, requester, model, attempt: attempts };
-    log.info(facts, isNew ? "run started" : "run resumed");
+    log.info(facts, isTakeover ? "run resumed" : "run started");
+    if (cancellation !== null) return; // there is nothing to resume
     const at = new Date(now()).toISOString();
-    if (!isNew) {
+    if (isTakeover) {
       await run.record({ kind: "resumed", at, attempt: attempts, journalEntries: length });
     }
-    if (stalled <= maxAttempts) return;
+    if (stalled <= maxAttempts || run.state.cancellation !== null) return;
     const message = `${stalled - 1} runners took the run one after the other and it got no further`;
     await run.record({ kind: "failed", at, failure: { code: "too_many_attempts", message } });
-  }
-
-  /** A run that has ended may have died before its last event was in the stream. */
-  async #republish(hold: Hold, published: number): Promise<Outcome> {
-    const { bus, store } = this.#options;
-    const events = eventsOf(await store.load(hold.runId));
-    if (published < events.length) {
-      const { signal } = this.#delivery;
-      const publisher = new EventPublisher({ bus, runId: hold.runId, published, signal });
-      publisher.push(events);
-      await publisher.drain();
-      await store.markPublished(hold, publisher.published);
-    }
-    return { outcome: "done" };
   }
 
   async #reject(rejection: Rejection, runId: string | null): Promise<Outcome> {
@@ -293,18 +311,5 @@ class Attempt {
     } catch (err) {
       this.#options.log.warn({ runId: this.#hold.runId, err }, "run not released");
     }
-  }
-
-  #reportEnd(run: ActiveRun): void {
-    const { started, end, turns, toolCalls, updatedAt } = run.state;
-    const { runId, agent } = started;
-    const outcome = end?.status ?? "failed";
-    this.#options.metrics.runs.inc({ outcome });
-    const durationMs = Date.parse(updatedAt) - Date.parse(started.at);
-    const code = end?.status === "failed" ? { code: end.failure.code } : {};
-    this.#options.log.info(
-      { runId, agent, outcome, ...code, steps: turns.length, toolCalls, durationMs },
-      "run ended",
-    );
   }
 }

@@ -1,15 +1,17 @@
 import { consume } from "@switchyard/bus/consume";
 import { serve } from "@switchyard/bus/serve";
-import { startRun } from "@switchyard/contracts/runs";
 import { runCommands } from "@switchyard/contracts/streams";
 import type { ServiceKit } from "@switchyard/service/run-service";
+import { ActiveRuns } from "./active-runs.ts";
 import type { RunnerConfig } from "./config.ts";
+import { RUN_COMMANDS } from "./control-command.ts";
 import { reportFaultTo } from "./fault-report.ts";
-import { handleRunQueries } from "./handlers.ts";
+import { handleCancelRequests, handleRunQueries } from "./handlers.ts";
 import { createRunnerMetrics } from "./metrics.ts";
 import { createModelRegistry } from "./model-registry.ts";
 import { readModelsFile, SCRIPTED_ONLY } from "./models-file.ts";
 import { createPeers } from "./peers.ts";
+import { openRunControls } from "./run-controls.ts";
 import { openRunIndex } from "./run-index.ts";
 import { openRunStore } from "./run-store.ts";
 import { createRunWorker } from "./run-worker.ts";
@@ -18,18 +20,26 @@ export const VERSION = "0.1.0";
 
 /** Share of the drain budget that calls in flight may use; the rest is for handing their runs over. */
 const WORK_SHARE = 0.8;
+const DAY_SECONDS = 86_400;
 
 /** Puts the runner together and starts to serve and to consume. */
 export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> {
   const { config, log, bus, redis } = kit;
   const { YARD_MODELS_FILE: file } = config;
   const models = file === undefined ? SCRIPTED_ONLY : await readModelsFile(file);
-  const store = openRunStore(redis, { holdMs: runCommands.ackWaitMs });
+  const store = openRunStore(redis, {
+    holdMs: runCommands.ackWaitMs,
+    keepSeconds: config.YARD_RUN_KEEP_DAYS * DAY_SECONDS,
+  });
+  const controls = openRunControls(redis);
+  const active = new ActiveRuns();
   const index = openRunIndex(redis, store);
   const stopping = new AbortController();
   const worker = createRunWorker({
     bus,
     store,
+    controls,
+    active,
     index,
     log,
     peers: createPeers(bus),
@@ -51,9 +61,10 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     onFault,
   });
   handleRunQueries(service, index);
+  handleCancelRequests(service, { controls, active, now: Date.now });
   const consumption = consume(bus, {
     consumer: runCommands,
-    commands: [startRun],
+    commands: RUN_COMMANDS,
     concurrency: config.YARD_RUNNER_SLOTS,
     ...worker,
     onFault,

@@ -36,6 +36,7 @@ interface Draw {
   readonly calls: number;
   readonly outcome: number;
   readonly takeover: boolean;
+  readonly cancel: boolean;
   readonly text: string;
 }
 
@@ -43,6 +44,7 @@ const draw: fc.Arbitrary<Draw> = fc.record({
   calls: fc.integer({ min: 0, max: 4 }),
   outcome: fc.integer({ min: 0, max: 4 }),
   takeover: fc.boolean(),
+  cancel: fc.nat({ max: 12 }).map((drawn) => drawn === 0),
   text: fc.string(),
 });
 
@@ -76,6 +78,9 @@ function entriesFor(state: RunState, drawn: Draw, at: string): JournalEntry[] {
   const resumed: JournalEntry[] = drawn.takeover
     ? [{ kind: "resumed", at, attempt: 2, journalEntries: state.length }]
     : [];
+  if (drawn.cancel && state.cancellation === null) {
+    return [{ kind: "cancel-requested", at, by: "cli", reason: null }];
+  }
   const action = nextAction(state, Date.parse(at));
   switch (action.action) {
     case "stop":
@@ -84,6 +89,17 @@ function entriesFor(state: RunState, drawn: Draw, at: string): JournalEntry[] {
       return [...resumed, { kind: "finished", at, output: action.output }];
     case "fail":
       return [...resumed, { kind: "failed", at, failure: action.failure }];
+    case "cancel":
+      return [
+        ...action.open.map(({ part: { callId } }): JournalEntry => ({
+          kind: "tool-failed",
+          at,
+          callId,
+          code: "cancelled",
+          message: "cancelled",
+        })),
+        { kind: "cancelled", at },
+      ];
     case "call-model":
       return [...resumed, answerEntry(action.step, drawn, at)];
     case "call-tools":

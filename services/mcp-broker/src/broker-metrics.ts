@@ -71,6 +71,7 @@ function watchPool(pool: ServerPool, registry: Registry): void {
         labelNames: [label],
         registers: [],
         collect() {
+          this.reset(); // a server that went leaves no value behind
           collect(this);
         },
       }),

@@ -29,7 +29,7 @@ export function createConnectionReporter(options: {
     const tokens = { server: server.id };
     if (change.kind === "connected")
       return publishEvent(bus, serverConnected, tokens, { server, at });
-    if (change.kind === "lost") {
+    if (change.kind === "lost" || change.kind === "closed") {
       return publishEvent(bus, serverDisconnected, tokens, { server, reason: change.reason, at });
     }
     if (change.kind === "failed" && change.isNew) {
@@ -65,6 +65,8 @@ function logChange(log: Log, change: ConnectionChange, info: ServerInfo): void {
       return log.info({ server, tools: info.toolCount }, "mcp tools changed");
     case "lost":
       return log.warn({ server, reason: change.reason }, "mcp server disconnected");
+    case "closed":
+      return log.info({ server, reason: change.reason }, "mcp server closed");
     case "failed":
       return change.isNew
         ? log.error(

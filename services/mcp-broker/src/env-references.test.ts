@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { resolveServer, UnsetVariableError } from "./env-references.ts";
-import { parseServerFile, type ServerConfig } from "./server-config.ts";
+import type { ServerConfig } from "./server-config.ts";
+import { parseServerFile } from "./server-file.ts";
 
 function config(entry: object): ServerConfig {
   const [parsed] = parseServerFile(JSON.stringify({ servers: [{ id: "x", ...entry }] }), "f.json");
@@ -81,5 +82,25 @@ test("no text keeps a secret after redaction [A31]", () => {
       // A secret may only arise anew where the text beside it runs into the reference.
       assert.ok(!shown.replaceAll("${SECRET}", "\0").includes(secret));
     }),
+  );
+});
+
+test("leaves no rest of a value at the beginning of a stream's end [A31]", () => {
+  const server = config({ command: "x", env: { A: "${A}", B: "${B}" } });
+  const secret = fc.stringMatching(/^[a-z0-9\n]{8,40}$/);
+  fc.assert(
+    fc.property(
+      secret,
+      secret,
+      fc.stringMatching(/^[A-Z ]{0,30}$/),
+      fc.nat(),
+      (A, B, rest, cut) => {
+        const resolved = resolveServer(server, { A, B });
+        const text = `${A.slice(cut % A.length)}|${rest}|${B}`;
+        const shown = resolved.redactTail({ text, isCut: true });
+        fc.pre(!A.includes(B) && !B.includes(A));
+        assert.equal(shown, `|${rest}|\${B}`);
+      },
+    ),
   );
 });

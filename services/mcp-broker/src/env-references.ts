@@ -1,4 +1,5 @@
 import type { HttpConfig, ServerConfig, StdioConfig } from "./server-config.ts";
+import type { StreamTail } from "./tail-buffer.ts";
 
 /**
  * `${VAR}` and `${VAR:-default}` references. The values exist only while a connection is made: the
@@ -9,6 +10,8 @@ export interface ResolvedServer {
   readonly launch: StdioConfig | HttpConfig;
   /** Replaces every resolved value in a text by its reference. */
   redact(text: string): string;
+  /** The same for the end of a stream; what may be the rest of a value at its beginning is left out. */
+  redactTail(tail: StreamTail): string;
 }
 
 /** A reference to a variable that the broker's environment does not have. */
@@ -36,7 +39,23 @@ export function resolveServer(
     });
   const launch =
     config.transport === "stdio" ? stdioLaunch(config, resolve) : httpLaunch(config, resolve);
-  return { launch, redact: redactor(values) };
+  const redact = redactor(values);
+  return {
+    launch,
+    redact,
+    redactTail: ({ text, isCut }) => redact(isCut ? withoutRest(text, [...values.keys()]) : text),
+  };
+}
+
+/** Takes away what may be the rest of a value at the beginning of a text; half a character there too. */
+function withoutRest(text: string, values: readonly string[]): string {
+  const whole = text.replace(/^\uFFFD+/, "");
+  const restOf = (value: string): number => {
+    for (let length = value.length; length > 0; length -= 1)
+      if (whole.startsWith(value.slice(-length))) return length;
+    return 0;
+  };
+  return whole.slice(Math.max(0, ...values.map(restOf)));
 }
 
 type Resolve = (field: string, text: string) => string;

@@ -21,6 +21,7 @@ await runService({
       metrics,
       version: VERSION,
       serversFile: config.YARD_MCP_SERVERS_FILE,
+      admins: config.YARD_MCP_ADMINS,
       stateDir: config.YARD_STATE_DIR,
       env: process.env,
       drainMs: config.YARD_DRAIN_MS * CALLS_SHARE,

@@ -25,6 +25,8 @@ export interface McpSession {
   callTool(call: ToolCall): Promise<CallToolResult>;
   /** Takes what the configuration keeps secret out of a text, and cuts it. */
   redact(text: string): string;
+  /** The end of what the process wrote to stderr, with resolved references put back; empty for HTTP. */
+  stderr(): string;
   /** Resolves when the connection is closed and its process group is gone; never rejects. */
   close(): Promise<void>;
 }
@@ -60,14 +62,17 @@ export class ConnectError extends Error {
   readonly permanent: boolean;
   /** Resolves when nothing is left of the attempt: its process may take seconds to end. */
   readonly closed: Promise<void>;
+  /** What the process wrote to stderr, with resolved references put back. */
+  readonly stderr: string;
 
   constructor(
     message: string,
-    options: { permanent: boolean; closed?: Promise<void>; cause?: unknown },
+    options: { permanent: boolean; closed?: Promise<void>; stderr?: string; cause?: unknown },
   ) {
     super(message, { cause: options.cause });
     this.permanent = options.permanent;
     this.closed = options.closed ?? Promise.resolve();
+    this.stderr = options.stderr ?? "";
   }
 }
 
@@ -89,6 +94,7 @@ export function createSessionOpener(options: {
       throw new ConnectError(show(link.describeEnd() ?? errorText(error)), {
         permanent: error instanceof SpawnError,
         closed,
+        stderr: link.stderr(),
       });
     }
   };
@@ -103,7 +109,7 @@ function prepare(
     const resolved = resolveServer(config, options.env);
     const link = createTransport({
       server: config.id,
-      launch: resolved.launch,
+      resolved,
       path: options.env["PATH"] ?? "",
       records: options.records,
       onTrouble: (problem) => events.onTrouble(problem),
@@ -173,6 +179,7 @@ async function connect({
         ),
       ),
     redact: show,
+    stderr: () => link.stderr(),
     async close() {
       finish();
       await link.close();

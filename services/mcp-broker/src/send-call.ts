@@ -122,7 +122,7 @@ function failedOutcome(
         timeoutMs,
       });
     case "lost":
-      throw unknown(reason, call);
+      throw unknown(connection.stoppedBecause ?? reason, call);
     default:
       return failure.kind satisfies never;
   }

@@ -1,8 +1,10 @@
 import { ServerId } from "@switchyard/contracts/ids";
+import type { ServerDeclaration, ServerOrigin } from "@switchyard/contracts/mcp";
 import { z } from "zod";
+import { isRecord } from "./json-record.ts";
 
 /**
- * One MCP server as the configuration file declares it. `${VAR}` references are still in place:
+ * One MCP server, checked, with the defaults in. `${VAR}` references are still in place:
  * they are resolved at every connect and never kept (see `env-references.ts`).
  */
 export type ServerConfig = CommonConfig & (StdioConfig | HttpConfig);
@@ -35,25 +37,23 @@ export interface HttpConfig {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** One entry of the file: usable, or shown with its problem so that the others still start. */
+/** One server: usable, or shown with its problem so that the others still start. */
 export interface ServerEntry {
   readonly id: string;
   readonly name: string;
   readonly transport: "stdio" | "http";
+  readonly origin: ServerOrigin;
+  /** As it was written, for `mcp.get` and for changes of single fields. */
+  readonly declaration: ServerDeclaration;
   readonly config: ServerConfig | null;
   readonly problem: string | null;
-}
-
-/** The file as a whole cannot be used. */
-export class ServerFileError extends Error {
-  override readonly name = "ServerFileError";
 }
 
 const MIB = 1024 * 1024;
 
 const Milliseconds = z.int().min(100).max(3_600_000);
 
-const FileEntry = z.strictObject({
+const Declaration = z.strictObject({
   id: z.string().optional(),
   name: z.string().min(1).max(200).optional(),
   description: z.string().max(2_000).optional(),
@@ -80,77 +80,47 @@ const FileEntry = z.strictObject({
     .max(8 * MIB)
     .default(4 * MIB),
 });
-type FileEntry = z.output<typeof FileEntry>;
+type Declaration = z.output<typeof Declaration>;
 
-const ServerList = z.strictObject({ servers: z.array(z.unknown()) });
-const ServerMap = z.strictObject({ mcpServers: z.record(z.string(), z.unknown()) });
+/** The largest declaration that is kept, as JSON: it is repeated in messages and in Redis. */
+const MAX_DECLARATION_BYTES = 64 * 1024;
 
 /**
- * Reads the text of a server file. A bad entry becomes an entry with a problem; only a file that
- * is no JSON, or has neither of the two shapes, is refused with a ServerFileError.
+ * Checks what somebody declares a server to be. A declaration with problems becomes an entry
+ * without a configuration, so that it can be shown. `key` stands in the texts for the id.
  */
-export function parseServerFile(text: string, fileName: string): ServerEntry[] {
-  const taken = new Set<string>();
-  return rawEntries(text, fileName).map(({ key, value }) => {
-    const entry = parseEntry(key, value, fileName);
-    const id = freeId(entry.id, taken);
-    taken.add(id);
-    if (id === entry.id) return entry;
-    return duplicate(entry, id, fileName);
-  });
-}
-
-interface RawEntry {
-  readonly key: string;
-  readonly value: unknown;
-}
-
-function rawEntries(text: string, fileName: string): RawEntry[] {
-  const document = parseJson(text, fileName);
-  const list = ServerList.safeParse(document);
-  if (list.success) {
-    return list.data.servers.map((value, index) => ({
-      key: idOf(value) ?? `#${index + 1}`,
-      value,
-    }));
-  }
-  const map = ServerMap.safeParse(document);
-  if (map.success) {
-    return Object.entries(map.data.mcpServers).map(([key, value]) => ({
-      key,
-      value: typeof value === "object" && value !== null ? { id: key, ...value } : value,
-    }));
-  }
-  throw new ServerFileError(
-    `${fileName}: must be {"servers": [{"id": …}]} or {"mcpServers": {"<id>": {…}}}, with no other key at the top`,
-  );
-}
-
-function parseJson(text: string, fileName: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new ServerFileError(`${fileName}: not valid JSON: ${String(error)}`, { cause: error });
-  }
-}
-
-function parseEntry(key: string, value: unknown, fileName: string): ServerEntry {
-  const parsed = FileEntry.safeParse(value);
-  const problem = parsed.success ? problemOf(key, parsed.data) : problemsText(parsed.error);
+export function readDeclaration(
+  key: string,
+  declaration: unknown,
+  origin: ServerOrigin,
+): ServerEntry & { readonly problems: readonly string[] } {
+  const parsed = Declaration.safeParse(declaration);
+  const problems = parsed.success ? problemsOf(key, parsed.data) : zodProblems(parsed.error);
+  if (Buffer.byteLength(JSON.stringify(declaration) ?? "") > MAX_DECLARATION_BYTES)
+    problems.push(`must have at most ${MAX_DECLARATION_BYTES} bytes as JSON`);
   const shown = parsed.success ? parsed.data : null;
-  const transport = shown === null ? guessTransport(value) : transportOf(shown);
-  const entry = {
+  const transport = shown === null ? guessTransport(declaration) : transportOf(shown);
+  const names = {
     id: ServerId.safeParse(key).success ? key : slug(key),
     name: shown?.name ?? key,
-    transport: transport === "http" ? ("http" as const) : ("stdio" as const),
   };
-  if (shown === null || problem !== null) {
-    return { ...entry, config: null, problem: `${fileName}: server ${key}: ${problem}` };
-  }
-  return { ...entry, config: toConfig(entry, shown), problem: null };
+  return {
+    ...names,
+    origin,
+    transport: transport === "http" ? "http" : "stdio",
+    declaration: isRecord(declaration) ? declaration : {},
+    config: shown === null || problems.length > 0 ? null : toConfig(names, shown),
+    problem: problems.length === 0 ? null : `server ${key}: ${problems.join("; ")}`,
+    problems,
+  };
 }
 
-function problemOf(key: string, entry: FileEntry): string | null {
+function problemsOf(key: string, entry: Declaration): string[] {
+  const problem = problemOf(key, entry);
+  return problem === null ? [] : [problem];
+}
+
+function problemOf(key: string, entry: Declaration): string | null {
   const id = ServerId.safeParse(key);
   if (entry.id === undefined) return 'missing "id"';
   if (!id.success)
@@ -172,7 +142,7 @@ function problemOf(key: string, entry: FileEntry): string | null {
     : `${foreign.join(", ")} has no meaning for transport ${transport}`;
 }
 
-function foreignFields(transport: "stdio" | "http", entry: FileEntry): string[] {
+function foreignFields(transport: "stdio" | "http", entry: Declaration): string[] {
   const present =
     transport === "stdio"
       ? { url: entry.url !== undefined, headers: Object.keys(entry.headers).length > 0 }
@@ -186,7 +156,7 @@ function foreignFields(transport: "stdio" | "http", entry: FileEntry): string[] 
 }
 
 function transportOf(
-  entry: Pick<FileEntry, "transport" | "type" | "command" | "url">,
+  entry: Pick<Declaration, "transport" | "type" | "command" | "url">,
 ): string | null {
   const declared = entry.transport ?? entry.type;
   if (declared === "streamable-http" || declared === "streamableHttp") return "http";
@@ -195,46 +165,36 @@ function transportOf(
   return entry.url === undefined ? null : "http";
 }
 
-function toConfig(entry: { id: string; name: string }, file: FileEntry): ServerConfig {
+function toConfig(entry: { id: string; name: string }, declared: Declaration): ServerConfig {
   const common = {
     ...entry,
-    enabled: file.enabled,
-    autoConnect: file.autoConnect,
-    connectTimeoutMs: file.connectTimeoutMs,
-    callTimeoutMs: file.callTimeoutMs,
-    maxConcurrency: file.maxConcurrency,
-    queueLimit: file.queueLimit,
-    maxReconnectAttempts: file.maxReconnectAttempts,
-    maxResultBytes: file.maxResultBytes,
+    enabled: declared.enabled,
+    autoConnect: declared.autoConnect,
+    connectTimeoutMs: declared.connectTimeoutMs,
+    callTimeoutMs: declared.callTimeoutMs,
+    maxConcurrency: declared.maxConcurrency,
+    queueLimit: declared.queueLimit,
+    maxReconnectAttempts: declared.maxReconnectAttempts,
+    maxResultBytes: declared.maxResultBytes,
   };
-  if (transportOf(file) === "http") {
-    return { ...common, transport: "http", url: file.url ?? "", headers: file.headers };
+  if (transportOf(declared) === "http") {
+    return { ...common, transport: "http", url: declared.url ?? "", headers: declared.headers };
   }
-  const { command = "", args, env, cwd = null } = file;
+  const { command = "", args, env, cwd = null } = declared;
   return { ...common, transport: "stdio", command, args, env, cwd };
 }
 
-function duplicate(entry: ServerEntry, id: string, fileName: string): ServerEntry {
-  const problem = `${fileName}: server ${entry.id}: the id is used twice; give each server its own`;
-  return { ...entry, id, config: null, problem: entry.problem ?? problem };
-}
-
-function problemsText(error: z.ZodError): string {
+function zodProblems(error: z.ZodError): string[] {
   const texts = error.issues.map((issue) => {
     const path = issue.path.map(String).join(".");
     return path === "" ? issue.message : `"${path}": ${issue.message}`;
   });
-  return texts.slice(0, 5).join("; ");
+  return texts.slice(0, 5);
 }
 
 function guessTransport(value: unknown): "stdio" | "http" {
   const hasUrl = typeof value === "object" && value !== null && "url" in value;
   return hasUrl && !("command" in value) ? "http" : "stdio";
-}
-
-function idOf(value: unknown): string | null {
-  const hasId = typeof value === "object" && value !== null && "id" in value;
-  return hasId && typeof value.id === "string" ? value.id : null;
 }
 
 /** An id that may stand in `mcp.servers` for a name that is none. */
@@ -244,11 +204,4 @@ function slug(name: string): string {
     .replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-+|-+$/g, "");
   return safe.slice(0, 24) || "unnamed";
-}
-
-function freeId(id: string, taken: ReadonlySet<string>): string {
-  if (!taken.has(id)) return id;
-  let n = 2;
-  while (taken.has(`${id.slice(0, 20)}-${n}`)) n += 1;
-  return `${id.slice(0, 20)}-${n}`;
 }

@@ -14,12 +14,20 @@ export type ConnectionChange =
   | { readonly kind: "connecting"; readonly isRetry: boolean }
   | { readonly kind: "connected" | "tools_changed" }
   | { readonly kind: "lost"; readonly reason: string }
+  /** Ended from here, because somebody wanted it. */
+  | { readonly kind: "closed"; readonly reason: string }
   /** `isNew` is false for the slow probes that fail after the server is in `error` already. */
   | { readonly kind: "failed"; readonly reason: string; readonly isNew: boolean }
   | { readonly kind: "trouble"; readonly reason: string };
 
 export interface ServerConnectionOptions {
   readonly entry: ServerEntry;
+  /** Why the server is not to be connected for now; null when it may be. */
+  readonly heldBecause?: string | null;
+  /** The end of the connection before this one: two processes of a server may be in each other's way. */
+  readonly after?: Promise<void>;
+  /** What the process before this one wrote last; shown until there is a new one. */
+  readonly stderrBefore?: string;
   readonly open: OpenSession;
   readonly now: () => number;
   /** In [0, 1). */
@@ -43,6 +51,8 @@ export class ServerConnection {
   #session: McpSession | null = null;
   #catalogue: ToolCatalogue = emptyCatalogue;
   #connectedAt: Date | null = null;
+  #stderr: string;
+  #stoppedBecause: string | null = null;
   #reconnectsTried = 0;
   #firstAttempt: Promise<void> | null = null;
   #attempt: Promise<void> = Promise.resolve();
@@ -51,10 +61,26 @@ export class ServerConnection {
   constructor(options: ServerConnectionOptions) {
     this.#options = options;
     this.entry = options.entry;
+    this.#stderr = options.stderrBefore ?? "";
     const { config, problem } = options.entry;
     this.#status =
       problem !== null ? "error" : config?.enabled === false ? "disabled" : "disconnected";
-    this.#lastError = problem;
+    this.#lastError = problem ?? options.heldBecause ?? null;
+  }
+
+  /** Why it is not to be connected for now; null when it may be. */
+  get heldBecause(): string | null {
+    return this.#options.heldBecause ?? null;
+  }
+
+  /** Why it was stopped for good; null while it is kept connected. */
+  get stoppedBecause(): string | null {
+    return this.#stoppedBecause;
+  }
+
+  /** What the server's process wrote to stderr last, of the last process when there is none now. */
+  get stderr(): string {
+    return this.#session?.stderr() ?? this.#stderr;
   }
 
   /** The session while the server is connected. */
@@ -71,6 +97,7 @@ export class ServerConnection {
     return {
       id: this.entry.id,
       name: this.entry.name,
+      origin: this.entry.origin,
       transport: this.entry.transport,
       status: this.#status,
       toolCount: this.#catalogue.tools.length,
@@ -87,20 +114,32 @@ export class ServerConnection {
    */
   start(): Promise<void> {
     const { config } = this.entry;
-    if (config === null || !config.enabled) return Promise.resolve();
+    if (config === null || !config.enabled || this.heldBecause !== null) return Promise.resolve();
     this.#firstAttempt ??= this.#try(config);
     return this.#firstAttempt;
   }
 
-  /** Ends the connection for good. Resolves when no process of it is left. */
-  async stop(): Promise<void> {
+  /**
+   * Ends the connection for good. Resolves when no process of it is left. A reason is told to the
+   * outside and to the callers of calls in work; without one the whole broker stops.
+   */
+  async stop(reason: string | null = null): Promise<void> {
+    this.#stoppedBecause ??= reason;
     this.#stopping.abort();
     this.#cancelTimer();
+    this.#end(reason);
     await this.#attempt;
-    const session = this.#session;
-    this.#leave("disconnected", this.#lastError);
-    if (session !== null) this.#track(session.close());
+    this.#end(reason);
     await Promise.all(this.#closing);
+    await this.#options.after;
+  }
+
+  #end(reason: string | null): void {
+    const session = this.#session;
+    this.#leave("disconnected", reason ?? this.#lastError);
+    if (session === null) return;
+    this.#track(session.close());
+    if (reason !== null) this.#report({ kind: "closed", reason });
   }
 
   #try(config: ServerConfig): Promise<void> {
@@ -113,6 +152,8 @@ export class ServerConnection {
     // In `error` the slow probes stay out of sight: the server is not any better before one succeeds.
     if (this.#status !== "error") this.#status = "connecting";
     this.#report({ kind: "connecting", isRetry: this.#reconnectsTried > 0 });
+    await this.#options.after;
+    if (this.#stopping.signal.aborted) return;
     try {
       const session = await this.#options.open(
         config,
@@ -122,6 +163,7 @@ export class ServerConnection {
       this.#enter(session);
     } catch (error) {
       if (!(error instanceof ConnectError)) throw error;
+      this.#stderr = error.stderr || this.#stderr;
       this.#track(error.closed);
       this.#fail(config, error);
     }
@@ -179,6 +221,7 @@ export class ServerConnection {
   }
 
   #leave(status: ServerStatus, lastError: string | null): void {
+    this.#stderr = this.stderr;
     this.#session = null;
     this.#catalogue = emptyCatalogue;
     this.#connectedAt = null;

@@ -9,6 +9,8 @@ export interface SessionTransport {
   readonly transport: Transport;
   /** Why the other side ended the connection; null when it did not, or when nobody can tell. */
   describeEnd(): string | null;
+  /** The end of the process's stderr, with resolved references put back; empty without a process. */
+  stderr(): string;
   /** Ends the connection. Resolves when nothing is left of it on this machine; never rejects. */
   close(): Promise<void>;
 }
@@ -24,12 +26,13 @@ const FAREWELL_MS = 1_000;
 /** Makes the transport of a server; nothing is started or connected yet. Throws AddressError. */
 export function createTransport(options: {
   server: string;
-  launch: ResolvedServer["launch"];
+  resolved: ResolvedServer;
   path: string;
   records: ChildRecords;
   onTrouble: (problem: string) => void;
 }): SessionTransport {
-  const { launch, server } = options;
+  const { resolved, server } = options;
+  const { launch } = resolved;
   return launch.transport === "http"
     ? httpTransport(httpUrl(server, launch.url), launch.headers)
     : stdioTransport({ ...options, launch });
@@ -38,11 +41,12 @@ export function createTransport(options: {
 function stdioTransport(options: {
   server: string;
   launch: Extract<ResolvedServer["launch"], { transport: "stdio" }>;
+  resolved: ResolvedServer;
   path: string;
   records: ChildRecords;
   onTrouble: (problem: string) => void;
 }): SessionTransport {
-  const { server, launch, path, records } = options;
+  const { server, launch, resolved, path, records } = options;
   const notRecorded = (error: unknown): void =>
     options.onTrouble(`child process not recorded: ${String(error)}`);
   const transport = new StdioTransport({
@@ -53,18 +57,20 @@ function stdioTransport(options: {
   });
   return {
     transport,
-    describeEnd: () => describeStdioEnd(transport),
+    describeEnd: () => describeStdioEnd(transport, resolved),
+    stderr: () => resolved.redactTail(transport.stderrTail),
     close: () => transport.close(),
   };
 }
 
-function describeStdioEnd(transport: StdioTransport): string | null {
+function describeStdioEnd(transport: StdioTransport, resolved: ResolvedServer): string | null {
   if (transport.endReason === null) return null;
   const ignored =
     transport.ignoredLines === 0
       ? ""
       : ` (${transport.ignoredLines} lines on stdout were no MCP messages)`;
-  const stderr = transport.stderrTail.trim();
+  // Redacted before the cut: half of a value would not be found.
+  const stderr = resolved.redactTail(transport.stderrTail).trim();
   return `${transport.endReason}${ignored}${stderr === "" ? "" : `; stderr: ${stderr.slice(-STDERR_SHOWN)}`}`;
 }
 
@@ -73,6 +79,7 @@ function httpTransport(url: URL, headers: Readonly<Record<string, string>>): Ses
   return {
     transport,
     describeEnd: () => null,
+    stderr: () => "",
     async close() {
       // Politeness only: a server that is gone keeps no session, and one that hangs is not waited for.
       const tooLate = AbortSignal.timeout(FAREWELL_MS);

@@ -81,7 +81,7 @@ test("reports the end of a child with its exit code and the last of its stderr",
   await transport.start();
   await seen.closed;
   assert.equal(transport.endReason, "process exited with code 7");
-  assert.equal(transport.stderrTail, "configuration is missing\n");
+  assert.equal(transport.stderrTail.text, "configuration is missing\n");
   await assert.rejects(transport.send({ jsonrpc: "2.0", method: "ping" }), {
     code: "NOT_CONNECTED",
   });
@@ -92,8 +92,8 @@ test("keeps the last 64 KiB of stderr", async () => {
   const seen = observe(transport);
   await transport.start();
   await seen.closed;
-  assert.equal(transport.stderrTail.length, 64 * 1024);
-  assert.ok(transport.stderrTail.endsWith("aend"));
+  assert.equal(transport.stderrTail.text.length, 64 * 1024);
+  assert.ok(transport.stderrTail.text.endsWith("aend"));
 });
 
 test("reads the answer that a child wrote just before it ended", async () => {

@@ -10,7 +10,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { MessageLines } from "./message-lines.ts";
 import { endGroup } from "./process-group.ts";
-import { TailBuffer } from "./tail-buffer.ts";
+import { TailBuffer, type StreamTail } from "./tail-buffer.ts";
 
 /**
  * A child process that speaks MCP on its standard streams. Compared with the SDK's transport it
@@ -74,8 +74,8 @@ export class StdioTransport implements Transport {
   }
 
   /** The last 64 KiB that the child wrote to stderr. */
-  get stderrTail(): string {
-    return this.#stderr.text();
+  get stderrTail(): StreamTail {
+    return { text: this.#stderr.text(), isCut: this.#stderr.isCut };
   }
 
   /** Why the connection ended by itself; null while it lives or when it was closed from here. */

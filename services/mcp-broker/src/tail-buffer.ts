@@ -1,14 +1,26 @@
+export interface StreamTail {
+  readonly text: string;
+  /** True when there was more before it, so that it may begin in the middle of anything. */
+  readonly isCut: boolean;
+}
+
 /** Keeps the last bytes of a stream: enough of a child's stderr to say why it died. */
 export class TailBuffer {
   readonly #limitBytes: number;
   #chunks: Buffer[] = [];
   #length = 0;
+  #written = 0;
 
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
   }
 
+  get isCut(): boolean {
+    return this.#written > this.#limitBytes;
+  }
+
   push(chunk: Buffer): void {
+    this.#written += chunk.length;
     const kept = chunk.subarray(Math.max(0, chunk.length - this.#limitBytes));
     this.#chunks.push(kept);
     this.#length += kept.length;

@@ -21,6 +21,7 @@ if (mode === "exits") {
   process.stderr.write("configuration is missing\n");
   process.exit(7);
 }
+if (mode === "leaks") process.stderr.write(`started with ${process.env["SECRET"]}\nready\n`);
 if (mode === "deaf") {
   // Neither the end of stdin nor SIGTERM ends it.
   process.on("SIGTERM", () => undefined);

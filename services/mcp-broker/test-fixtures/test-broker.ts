@@ -36,11 +36,14 @@ export interface TestBrokerOptions {
   /** Added to the PATH that every child needs. */
   readonly env?: Record<string, string>;
   readonly stateDir?: string;
+  /** NATS users that may change servers; the test's own user unless told otherwise. */
+  readonly admins?: readonly string[];
   readonly redis?: Redis;
 }
 
 export interface TestBroker {
   readonly broker: Broker;
+  readonly serversFile: string;
   /** Everything that was logged so far. */
   readonly logText: () => string;
   readonly metrics: Registry;
@@ -135,6 +138,7 @@ async function startTestBroker(
     metrics,
     version: "0.0.0",
     serversFile,
+    admins: options.admins ?? ["cli"],
     stateDir: options.stateDir ?? directory,
     env: { PATH: process.env["PATH"], ...options.env },
     drainMs: 5_000,
@@ -153,6 +157,7 @@ async function startTestBroker(
   };
   return {
     broker,
+    serversFile,
     logText: () => lines.join(""),
     metrics,
     call: (server, request, callOptions) =>

@@ -2,9 +2,10 @@ import type { Bus } from "@switchyard/bus/connect";
 import { publishEvent } from "@switchyard/bus/publish";
 import { bundleActivated, bundleRefused } from "@switchyard/contracts/policy";
 import type { Log } from "@switchyard/service/log";
-import type { CompiledBundle } from "./compile-bundle.ts";
 import { bundleName, type PolicyFileOptions } from "./policy-file.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
+
+const MAX_LOGGED_FINDINGS = 20;
 
 type News = Pick<PolicyFileOptions, "onActivated" | "onRefused" | "onWatchLost">;
 
@@ -26,9 +27,14 @@ export function announceBundles(parts: {
     publication.catch((err: unknown) => log.warn({ err, bundle }, "policy event not published"));
   };
   return {
-    onActivated({ digest, ruleCount }: CompiledBundle) {
+    onActivated({ bundle: { digest, ruleCount }, testCount, findings }) {
       metrics.activated({ digest, ruleCount }, now());
-      log.info({ bundle, policyDigest: digest, rules: ruleCount }, "policy in force");
+      const facts = { bundle, policyDigest: digest, rules: ruleCount, tests: testCount };
+      log.info(facts, "policy in force");
+      if (findings.length > 0) {
+        const shown = findings.slice(0, MAX_LOGGED_FINDINGS).map(({ message }) => message);
+        log.warn({ bundle, count: findings.length, findings: shown }, "policy has doubtful rules");
+      }
       const fact = { bundle, policyDigest: digest, rules: ruleCount, at: at() };
       published(publishEvent(bus, bundleActivated, { bundle }, fact));
     },

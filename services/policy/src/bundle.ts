@@ -140,8 +140,18 @@ export function bundleDigest(bundle: Bundle): string {
   return canonicalDigest({ rules, version: bundle.version });
 }
 
+/** The keys that a mapping at this place of a policy file may have. */
+export function bundleKeys(path: readonly PropertyKey[]): readonly string[] {
+  const [, rule, part, condition] = path;
+  if (rule === undefined) return Object.keys(Bundle.shape);
+  if (part === undefined) return Object.keys(Rule.shape);
+  if (part === "who") return Object.keys(Who.shape);
+  if (part === "what") return Object.keys(What.shape);
+  return condition === undefined ? [] : Object.keys(Condition.options[0].shape);
+}
+
 /** Keeps zod's own issue for unknown keys, and says in our words what else is wrong with a mapping. */
-function objectError(message: string) {
+export function objectError(message: string) {
   return (issue: { readonly code?: string | undefined }) =>
     issue.code === "invalid_type" ? message : undefined;
 }

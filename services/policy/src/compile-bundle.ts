@@ -11,6 +11,8 @@ import { compileCondition, type CompiledCondition } from "./conditions.ts";
 export interface CompiledBundle {
   readonly digest: string;
   readonly ruleCount: number;
+  /** Every rule once, in the order of ids. */
+  readonly rules: readonly CompiledRule[];
   readonly deny: RuleIndex;
   readonly allow: RuleIndex;
 }
@@ -22,6 +24,10 @@ export interface CompiledRule {
   /** Globs; null is anyone. */
   readonly agents: readonly string[] | null;
   readonly users: readonly string[] | null;
+  /** As written; null is every tool. */
+  readonly tools: readonly string[] | null;
+  /** One for each of `tools`, or null alone. */
+  readonly patterns: readonly (ToolPattern | null)[];
   readonly conditions: readonly CompiledCondition[];
 }
 
@@ -53,10 +59,11 @@ export interface RuleIndex {
 
 export function compileBundle(bundle: Bundle): CompiledBundle {
   // In the order of ids, so that of several matching rules the same one is named however the file is ordered.
-  const rules = bundle.rules.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const rules = bundle.rules.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(compileRule);
   return {
     digest: bundleDigest(bundle),
     ruleCount: rules.length,
+    rules,
     deny: indexOf(rules.filter((rule) => rule.effect === "deny")),
     allow: indexOf(rules.filter((rule) => rule.effect === "allow")),
   };
@@ -87,11 +94,11 @@ export function entriesFor(index: RuleIndex, target: Target): (readonly RuleEntr
 }
 
 /** True when the entry's pattern selects the tool. */
-export function selectsTool({ pattern }: RuleEntry, { ref }: Target): boolean {
+export function selectsTool({ pattern }: Pick<RuleEntry, "pattern">, { ref }: Target): boolean {
   return pattern === null || matchesTool(pattern, ref);
 }
 
-function indexOf(rules: readonly Rule[]): RuleIndex {
+function indexOf(rules: readonly CompiledRule[]): RuleIndex {
   const exact = new Map<string, RuleEntry[]>();
   const byPrefix = new Map<string, RuleEntry[]>();
   const prefixLengths = new Map<string, Set<number>>();
@@ -116,17 +123,22 @@ function indexOf(rules: readonly Rule[]): RuleIndex {
   return { exact, byPrefix, prefixLengths, anywhere };
 }
 
-function entriesOf(rule: Rule): RuleEntry[] {
-  const compiled: CompiledRule = {
+function compileRule(rule: Rule): CompiledRule {
+  const tools = rule.what?.tools ?? null;
+  return {
     id: rule.id,
     effect: rule.effect,
     note: rule.note ?? null,
     agents: rule.who?.agents ?? null,
     users: rule.who?.users ?? null,
+    tools,
+    patterns: tools?.map(parseToolPattern) ?? [null],
     conditions: (rule.when ?? []).map(compileCondition),
   };
-  const patterns = rule.what?.tools?.map(parseToolPattern) ?? [null];
-  return patterns.map((pattern) => ({ rule: compiled, pattern }));
+}
+
+function entriesOf(rule: CompiledRule): RuleEntry[] {
+  return rule.patterns.map((pattern) => ({ rule, pattern }));
 }
 
 function keyOf(server: string | null, name: string): string {

@@ -1,5 +1,5 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
-import { locate, parsePointer } from "@switchyard/contracts/json-pointer";
+import { locate, parsePointer, type Located } from "@switchyard/contracts/json-pointer";
 import type { Condition } from "./bundle.ts";
 import { pathWithin } from "./path-within.ts";
 
@@ -15,6 +15,10 @@ export type Verdict = "holds" | "fails" | "missing" | "incomparable";
 export interface CompiledCondition {
   readonly arg: string;
   readonly required: boolean;
+  /** What the rule wants, for people: `lte 10`. */
+  readonly wanted: string;
+  /** The argument that the condition looks at. */
+  readonly locate: (args: Readonly<Record<string, unknown>>) => Located;
   readonly judge: (args: Readonly<Record<string, unknown>>) => Verdict;
 }
 
@@ -32,7 +36,18 @@ export function compileCondition(condition: Condition): CompiledCondition {
     if (compare === null) return located.kind === "missing" ? "holds" : "fails";
     return located.kind === "missing" ? "missing" : compare(located.value);
   };
-  return { arg: condition.arg, required, judge };
+  return {
+    arg: condition.arg,
+    required,
+    wanted: wantedBy(condition),
+    locate: (args) => locate(args, tokens),
+    judge,
+  };
+}
+
+function wantedBy(condition: Condition): string {
+  if (condition.op === "absent") return "absent";
+  return `${condition.op} ${JSON.stringify(condition.value)}`;
 }
 
 type Comparing = Exclude<Condition, { op: "absent" }>;

@@ -6,6 +6,7 @@ import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "./compile-bundle.ts";
 import { decide } from "./evaluate.ts";
 import { parseBundle } from "./parse-bundle.ts";
+import { validate } from "./validate.ts";
 
 const text = await readFile(
   new URL("../../../examples/policies/demo.yaml", import.meta.url),
@@ -34,6 +35,20 @@ function ask(principal: Principal, server: string, tool: string, args: object = 
     layers: null,
   });
 }
+
+test("the demo's policy passes its tests and has no doubtful rule", async () => {
+  const testsText = await readFile(
+    new URL("../../../examples/policies/demo.test.yaml", import.meta.url),
+    "utf8",
+  );
+  const { problems, results, findings } = validate(text, testsText);
+  assert.deepEqual({ problems, findings }, { problems: [], findings: [] });
+  assert.deepEqual(
+    results.filter(({ passed }) => !passed),
+    [],
+  );
+  assert.ok(results.length >= 10);
+});
 
 test("the demo's agent may read and may not write, and is told why", () => {
   for (const tool of READS)

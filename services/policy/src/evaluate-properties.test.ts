@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { Rule } from "./bundle.ts";
 import { compileBundle } from "./compile-bundle.ts";
 import { decide, mayEverAllow, type Call } from "./evaluate.ts";
+import { explain } from "./explain.ts";
 import { compileToolLayers } from "./tool-layers.ts";
 
 // Small alphabets, so that rules and calls meet often.
@@ -172,6 +173,25 @@ test("whatever is allowed is listed", () => {
     fc.property(lenientRules, call, (list, asked) => {
       fc.pre(decide(compiled(list), asked).effect === "allow");
       assert.equal(mayEverAllow(compiled(list), asked), true);
+    }),
+    runs,
+  );
+});
+
+test("an explanation tells the decision, and the rules that match account for it [A15]", () => {
+  fc.assert(
+    fc.property(rules, call, (list, given) => {
+      const asked = { ...given, layers: null };
+      const { decision, considered, nearest } = explain(compiled(list), asked);
+      assert.deepEqual(decision, decide(compiled(list), asked));
+      const first = (effect: Rule["effect"]) =>
+        considered
+          .filter((rule) => rule.match && rule.effect === effect)
+          .map(({ rule }) => rule)
+          .toSorted()[0];
+      assert.equal(decision.rule, first("deny") ?? first("allow") ?? null);
+      assert.equal(considered.length, list.length);
+      if (nearest !== null) assert.equal(first("allow"), undefined);
     }),
     runs,
   );

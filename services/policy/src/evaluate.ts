@@ -7,10 +7,10 @@ import {
   targetOf,
   type CompiledBundle,
   type CompiledRule,
-  type RuleEntry,
   type RuleIndex,
   type Target,
 } from "./compile-bundle.ts";
+import type { CompiledCondition } from "./conditions.ts";
 import { refusingLayer, type ToolLayer, type ToolLayers } from "./tool-layers.ts";
 
 /**
@@ -89,7 +89,7 @@ function firstMatch(index: RuleIndex, call: Call, target: Target): Match | null 
   for (const entries of entriesFor(index, target)) {
     for (const entry of entries) {
       if (first !== null && entry.rule.id >= first.rule.id) break;
-      const isSelected = selectsTool(entry, target) && selectsPrincipal(entry, call.principal);
+      const isSelected = selectsTool(entry, target) && selectsPrincipal(entry.rule, call.principal);
       const match = isSelected ? matchConditions(entry.rule, call.args) : null;
       if (match !== null) {
         first = match;
@@ -111,31 +111,49 @@ function firstSelecting(
   for (const entries of entriesFor(index, target)) {
     const found = entries.find(
       (entry) =>
-        wanted(entry.rule) && selectsTool(entry, target) && selectsPrincipal(entry, principal),
+        wanted(entry.rule) && selectsTool(entry, target) && selectsPrincipal(entry.rule, principal),
     )?.rule;
     if (found !== undefined && (first === null || found.id < first.id)) first = found;
   }
   return first;
 }
 
-function selectsPrincipal({ rule }: RuleEntry, { user, agent }: Principal): boolean {
-  return (
-    (rule.users === null || matchesAny(rule.users, user)) &&
-    (rule.agents === null || (agent !== null && matchesAny(rule.agents, agent)))
-  );
+function selectsPrincipal(rule: CompiledRule, principal: Principal): boolean {
+  return selectsUser(rule, principal) && selectsAgent(rule, principal);
 }
 
-/** All conditions must hold. What cannot be judged counts as holding for a deny rule, and not for an allow rule. */
+export function selectsUser(rule: CompiledRule, { user }: Principal): boolean {
+  return rule.users === null || matchesAny(rule.users, user);
+}
+
+export function selectsAgent(rule: CompiledRule, { agent }: Principal): boolean {
+  return rule.agents === null || (agent !== null && matchesAny(rule.agents, agent));
+}
+
+/** All conditions must hold. */
 function matchConditions(rule: CompiledRule, args: Call["args"]): Match | null {
   let incomparable: string | null = null;
   for (const condition of rule.conditions) {
-    const verdict = condition.judge(args);
-    if (verdict === "holds") continue;
-    const isUnsure = verdict === "incomparable" || (verdict === "missing" && condition.required);
-    if (rule.effect === "allow" || !isUnsure) return null;
-    incomparable ??= condition.arg;
+    const counted = countsAs(rule.effect, condition, args);
+    if (counted === "fails") return null;
+    if (counted === "unsure") incomparable ??= condition.arg;
   }
   return { rule, incomparable };
+}
+
+/**
+ * How a condition counts in its rule. What cannot be judged counts as holding for a deny rule,
+ * which is then `unsure`, and not for an allow rule.
+ */
+export function countsAs(
+  effect: CompiledRule["effect"],
+  condition: CompiledCondition,
+  args: Call["args"],
+): "holds" | "unsure" | "fails" {
+  const verdict = condition.judge(args);
+  if (verdict === "holds") return "holds";
+  const isUnsure = verdict === "incomparable" || (verdict === "missing" && condition.required);
+  return effect === "deny" && isUnsure ? "unsure" : "fails";
 }
 
 function matchesAny(globs: readonly string[], name: string): boolean {

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { Bundle, Condition, OPERATORS, Rule } from "./bundle.ts";
+import { OPERATORS, type Bundle } from "./bundle.ts";
 import { nearestName } from "@switchyard/service/nearest-name";
 
 /** What is wrong with the content of a bundle: where in it, and a sentence for its author. */
@@ -8,8 +8,11 @@ export interface ShapeProblem {
   readonly message: string;
 }
 
+/** The keys that a mapping at a place may have. */
+export type KnownKeys = (path: readonly PropertyKey[]) => readonly string[];
+
 /** Says in words what a schema found wrong. The issues must come with their input (`reportInput`). */
-export function explainIssue(issue: z.core.$ZodIssue): ShapeProblem[] {
+export function explainIssue(issue: z.core.$ZodIssue, knownKeys: KnownKeys): ShapeProblem[] {
   const label = labelOf(issue.path);
   if (issue.code === "unrecognized_keys") {
     const known = knownKeys(issue.path);
@@ -53,16 +56,6 @@ function isMissing(issue: z.core.$ZodIssue): boolean {
 /** zod reports it with the path of `op` and the whole condition as the input. */
 function isUnknownOperator(issue: z.core.$ZodIssue): boolean {
   return issue.code === "invalid_union" && issue.path.at(-1) === "op";
-}
-
-/** The keys that a mapping at this place may have. */
-function knownKeys(path: readonly PropertyKey[]): readonly string[] {
-  const [, rule, part, condition] = path;
-  if (rule === undefined) return Object.keys(Bundle.shape);
-  if (part === undefined) return Object.keys(Rule.shape);
-  if (part === "who") return ["agents", "users"];
-  if (part === "what") return ["tools"];
-  return condition === undefined ? [] : Object.keys(Condition.options[0].shape);
 }
 
 function operatorHint(condition: unknown): string {

@@ -1,6 +1,13 @@
 import type { Handler } from "@switchyard/bus/serve";
 import type { ServiceError } from "@switchyard/contracts/errors";
-import type { checkPolicy, filterPolicy, grantRun, Principal } from "@switchyard/contracts/policy";
+import type {
+  checkPolicy,
+  explainPolicy,
+  filterPolicy,
+  grantRun,
+  Principal,
+  validatePolicy,
+} from "@switchyard/contracts/policy";
 import {
   RUN_TOKEN_AUDIENCE,
   RUN_TOKEN_ISSUER,
@@ -10,18 +17,26 @@ import {
 import { RunTokenError } from "@switchyard/service/run-token";
 import type { CompiledBundle } from "./compile-bundle.ts";
 import { decide, mayEverAllow } from "./evaluate.ts";
+import { explain } from "./explain.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
 import { compileToolLayers, type ToolLayers } from "./tool-layers.ts";
+import type { PolicyTexts } from "./validate.ts";
+import { MAX_VALIDATIONS, type Validator } from "./validator.ts";
 
 export interface PolicyHandlers {
   readonly check: Handler<typeof checkPolicy>;
   readonly filter: Handler<typeof filterPolicy>;
   readonly grant: Handler<typeof grantRun>;
+  readonly explain: Handler<typeof explainPolicy>;
+  readonly validate: Handler<typeof validatePolicy>;
 }
 
 export function createHandlers(parts: {
   /** The bundle in force, asked anew for each request. */
   readonly bundle: () => CompiledBundle;
+  /** What it was read from. */
+  readonly texts: () => PolicyTexts;
+  readonly validator: Validator;
   readonly verify: (token: string) => Promise<RunTokenClaims>;
   readonly sign: (claims: RunTokenClaims) => Promise<string>;
   readonly metrics: Pick<PolicyMetrics, "decided">;
@@ -63,7 +78,31 @@ export function createHandlers(parts: {
       const expiresAt = new Date(exp * 1000).toISOString();
       return { token, expiresAt, policyDigest: parts.bundle().digest };
     },
+
+    explain({ user, agent, tool, args }) {
+      const principal = { user, agent: agent ?? null, runId: null };
+      const explanation = explain(parts.bundle(), { principal, tool, args, layers: null });
+      return Promise.resolve({ ...explanation, principal, tool });
+    },
+
+    async validate(request, { fail, signal }) {
+      const texts = textsOf(request, parts.texts());
+      const validation = await parts.validator.validate(texts, signal);
+      if (validation !== null) return validation;
+      throw fail.overloaded("other policies are being checked; try again", {
+        limit: MAX_VALIDATIONS,
+      });
+    },
   };
+}
+
+function textsOf(
+  request: { bundleText?: string | undefined; testsText?: string | undefined },
+  inForce: PolicyTexts,
+): PolicyTexts {
+  const { bundleText, testsText } = request;
+  if (bundleText !== undefined) return { bundleText, testsText: testsText ?? null };
+  return testsText === undefined ? inForce : { ...inForce, testsText };
 }
 
 interface Identity {

@@ -15,8 +15,10 @@ import {
   bundleActivated,
   bundleRefused,
   checkPolicy,
+  explainPolicy,
   filterPolicy,
   grantRun,
+  validatePolicy,
 } from "@switchyard/contracts/policy";
 import {
   RUN_TOKEN_AUDIENCE,
@@ -70,6 +72,7 @@ function seedOf(name: string): string {
 await ensureStreams(await connectAs("admin"));
 const cli = await connectAs("cli");
 const runner = client(await connectAs("runner"), { grantRun });
+const person = client(cli, { explainPolicy, validatePolicy });
 const brokerBus = await connectAs("broker");
 const broker = client(brokerBus, { checkPolicy, filterPolicy });
 /** The same subject without the schemas, as a caller without our types sends to it. */
@@ -222,6 +225,70 @@ test("only a runner gets tokens, and only tool providers get decisions", async (
   await assert.rejects(call(cli, checkPolicy, request), isCode("forbidden"));
 });
 
+test("a person learns how any call is decided, and gets the decision that the provider gets", async () => {
+  const explained = await person.explainPolicy({
+    user: "cli",
+    agent: "demo",
+    tool: WRITE,
+    args: { path: "a" },
+  });
+  const { token } = await runner.grantRun(grantRequest);
+  const asked = { onBehalfOf: "runner", token, tool: WRITE, args: { path: "a" } };
+  assert.deepEqual(explained.decision, (await broker.checkPolicy(asked)).decision);
+  assert.deepEqual(
+    explained.considered.map(({ rule, match }) => [rule, match]),
+    [
+      ["demo-reads", true],
+      ["no-writes", true],
+      ["people-echo", false],
+    ],
+  );
+  assert.deepEqual(explained.considered[2]?.failed, {
+    part: "what.tools",
+    expected: "everything.echo",
+    got: "mcp__files__write_file",
+  });
+});
+
+test("explanations are for people: no service may ask for one", async () => {
+  const request = { user: "cli", tool: ECHO, args: {} };
+  await assert.rejects(call(brokerBus, explainPolicy, request), isCode("forbidden"));
+  await assert.rejects(call(brokerBus, validatePolicy, {}), isCode("forbidden"));
+});
+
+test("a text is checked, tested and linted without coming into force", async () => {
+  const before = await person.validatePolicy({});
+  assert.deepEqual(
+    { valid: before.valid, rules: before.rules, tests: before.tests, findings: before.findings },
+    { valid: true, rules: 3, tests: [], findings: [] },
+  );
+  const candidate = await person.validatePolicy({
+    bundleText: `${RULES}  - { id: none, effect: deny }\n`,
+    testsText:
+      "tests:\n  - { name: reads, given: { agent: demo, tool: files.read_file }, expect: allow }\n",
+  });
+  assert.equal(candidate.valid, false);
+  assert.deepEqual(candidate.tests, [
+    {
+      name: "reads",
+      line: 2,
+      passed: false,
+      message: "expected allow, got deny by none: rule none denies mcp__files__read_file",
+    },
+  ]);
+  assert.deepEqual(
+    candidate.findings.map(({ kind, rule }) => [kind, rule]),
+    [
+      ["dead", "demo-reads"],
+      ["dead", "people-echo"],
+    ],
+  );
+  const broken = await person.validatePolicy({ bundleText: "version: 2\nrules: []\n" });
+  assert.deepEqual([broken.valid, broken.policyDigest], [false, null]);
+  assert.equal(broken.problems[0]?.message, "version must be 1");
+  assert.equal((await person.validatePolicy({})).policyDigest, before.policyDigest);
+});
+
 test("a policy file that breaks while the service runs is refused, reported and not applied", async () => {
   const asked = { onBehalfOf: "cli", tool: ECHO, args: {} };
   const before = await broker.checkPolicy(asked);
@@ -278,8 +345,10 @@ test("the service is found by discovery", async () => {
   const service = found.find(({ name }) => name === "policy");
   assert.deepEqual(service?.endpoints.map(({ subject }) => subject).toSorted(), [
     "yard.rpc.*.policy.check",
+    "yard.rpc.*.policy.explain",
     "yard.rpc.*.policy.filter",
     "yard.rpc.*.policy.grant",
+    "yard.rpc.*.policy.validate",
   ]);
 });
 

@@ -1,5 +1,11 @@
 import { serve } from "@switchyard/bus/serve";
-import { checkPolicy, filterPolicy, grantRun } from "@switchyard/contracts/policy";
+import {
+  checkPolicy,
+  explainPolicy,
+  filterPolicy,
+  grantRun,
+  validatePolicy,
+} from "@switchyard/contracts/policy";
 import { runService } from "@switchyard/service/run-service";
 import { createRunTokenSigner, createRunTokenVerifier } from "@switchyard/service/run-token";
 import { announceBundles } from "./bundle-news.ts";
@@ -8,6 +14,7 @@ import { createHandlers } from "./handlers.ts";
 import { bundleName, PolicyFile } from "./policy-file.ts";
 import { createPolicyMetrics } from "./policy-metrics.ts";
 import { readRunTokenKey } from "./run-token-key.ts";
+import { createValidator } from "./validator.ts";
 
 const version = "0.1.0";
 
@@ -31,6 +38,8 @@ await runService({
 
     const handlers = createHandlers({
       bundle: () => policyFile.current,
+      texts: () => policyFile.texts,
+      validator: createValidator(),
       verify: await createRunTokenVerifier(key.publicJwk, { now }),
       sign: await createRunTokenSigner(key.privateJwk),
       metrics,
@@ -46,5 +55,7 @@ await runService({
     service.handle(checkPolicy, handlers.check);
     service.handle(filterPolicy, handlers.filter);
     service.handle(grantRun, handlers.grant);
+    service.handle(explainPolicy, handlers.explain);
+    service.handle(validatePolicy, handlers.validate);
   },
 });

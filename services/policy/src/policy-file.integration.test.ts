@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { EventEmitter, on } from "node:events";
 import { appendFile, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { StartError } from "@switchyard/service/start-error";
@@ -10,6 +10,8 @@ import { bundleName, PolicyFile } from "./policy-file.ts";
 const ALLOW = "version: 1\nrules:\n  - { id: all, effect: allow }\n";
 const DENY = "version: 1\nrules:\n  - { id: none, effect: deny }\n";
 const BROKEN = "version: 1\nrules:\n  - { id: all, efect: allow }\n";
+
+const TESTS = "tests:\n  - { name: x is for all, given: { tool: x }, expect: allow }\n";
 
 type News =
   | { readonly kind: "activated"; readonly digest: string }
@@ -24,7 +26,7 @@ async function openFile(path: string, options: { pollMs?: number; settleMs?: num
     settleMs: 20,
     pollMs: 60_000,
     ...options,
-    onActivated: ({ digest }) => news.emit("news", { kind: "activated", digest }),
+    onActivated: ({ bundle: { digest } }) => news.emit("news", { kind: "activated", digest }),
     onRefused: (lines, { digest }) =>
       news.emit("news", { kind: "refused", lines, inForce: digest }),
     onWatchLost: (error) => news.emit("error", error),
@@ -134,6 +136,63 @@ test("a change that sends no notice is seen at the next interval", async () => {
   const { next } = await openFile(link, { pollMs: 20 });
   await replace(elsewhere, DENY);
   assert.equal((await next()).kind, "activated");
+});
+
+test("a policy comes into force only when the tests beside it pass [A15]", async () => {
+  const path = await policyAt(ALLOW);
+  const testsPath = join(dirname(path), "policy.test.yaml");
+  await writeFile(testsPath, TESTS);
+  const { file, next } = await openFile(path);
+  const good = file.current;
+
+  await replace(path, DENY);
+  assert.deepEqual(await next(), {
+    kind: "refused",
+    lines: [
+      `${testsPath}:2: test "x is for all": expected allow, got deny by none: rule none denies x`,
+    ],
+    inForce: good.digest,
+  });
+  assert.equal(file.current, good);
+
+  await replace(testsPath, TESTS.replace("expect: allow", "expect: deny"));
+  assert.equal((await next()).kind, "activated");
+  assert.notEqual(file.current.digest, good.digest);
+});
+
+test("tests that cannot be read keep a policy from coming into force", async () => {
+  const path = await policyAt(ALLOW);
+  const testsPath = join(dirname(path), "policy.test.yaml");
+  const { file, next } = await openFile(path);
+  const good = file.current;
+
+  await replace(testsPath, TESTS.replace("expect:", "expects:"));
+  const misspelt = await next();
+  assert.ok(misspelt.kind === "refused");
+  assert.match(misspelt.lines.join("\n"), /policy\.test\.yaml:2:\d+: unknown key "expects"/);
+
+  await rm(testsPath);
+  assert.deepEqual(await next(), { kind: "activated", digest: good.digest });
+  await mkdir(testsPath);
+  const directory = await next();
+  assert.ok(directory.kind === "refused");
+  assert.deepEqual(directory.lines, [`${testsPath}: is not a regular file`]);
+});
+
+test("a policy whose tests fail cannot be opened", async () => {
+  const path = await policyAt(DENY);
+  await writeFile(join(dirname(path), "policy.test.yaml"), TESTS);
+  const opening = PolicyFile.open({
+    path,
+    onActivated: () => assert.fail("activated"),
+    onRefused: () => assert.fail("refused"),
+    onWatchLost: () => assert.fail("watched"),
+  });
+  await assert.rejects(opening, (error) => {
+    assert.ok(error instanceof StartError);
+    assert.match(error.message, /policy\.test\.yaml:2: test "x is for all": expected allow/);
+    return true;
+  });
 });
 
 test("a policy that is missing, broken or a directory cannot be opened", async () => {

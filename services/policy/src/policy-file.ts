@@ -1,24 +1,35 @@
 import { watch, type FSWatcher } from "node:fs";
-import { open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { policyTestsPath, type LintFinding } from "@switchyard/contracts/policy";
 import { StartError } from "@switchyard/service/start-error";
-import { compileBundle, type CompiledBundle } from "./compile-bundle.ts";
-import { BundleError, MAX_BUNDLE_BYTES, parseBundle } from "./parse-bundle.ts";
+import type { CompiledBundle } from "./compile-bundle.ts";
+import { isSameFile, readTextFile, type TextFile } from "./text-file.ts";
+import { validate, type PolicyTexts } from "./validate.ts";
+import { problemLine } from "./yaml-file.ts";
 
 /**
  * The policy in force, kept equal to a file.
  *
  * - A bundle comes into force whole: `current` is replaced by one assignment.
- * - A file with errors never comes into force; the last good one stays.
+ * - A file with errors never comes into force; the last good one stays. The same holds for one
+ *   whose tests, in the file beside it, fail or cannot be read.
  * - A file that is being written is left alone until two reads agree, because the first half of a
  *   policy can be a valid policy without its deny rules.
  * - The watcher only makes a change seen sooner. The file is read at intervals as well, because
  *   network file systems and links into other directories send no notice.
  */
+export interface PolicyInForce {
+  readonly bundle: CompiledBundle;
+  /** What it was read from. */
+  readonly texts: PolicyTexts;
+  readonly testCount: number;
+  readonly findings: readonly LintFinding[];
+}
+
 export interface PolicyFileOptions {
   readonly path: string;
-  readonly onActivated: (bundle: CompiledBundle) => void;
+  readonly onActivated: (inForce: PolicyInForce) => void;
   /** The file changed and is refused; the lines say where and why. Called once for each such state of the file. */
   readonly onRefused: (lines: readonly string[], inForce: CompiledBundle) => void;
   /** Notices stopped; changes are still seen, at the next interval. */
@@ -33,7 +44,7 @@ export class PolicyFile {
   readonly #stopping = new AbortController();
   readonly #poll: NodeJS.Timeout;
   readonly #watcher: FSWatcher | null;
-  #current: CompiledBundle;
+  #inForce: PolicyInForce;
   #seen: FileState;
   #isRefused = false;
   #reloading: Promise<void> | null = null;
@@ -42,26 +53,30 @@ export class PolicyFile {
   /** Reads the file for the first time. Throws a StartError when it is missing or has errors. */
   static async open(options: PolicyFileOptions): Promise<PolicyFile> {
     const state = await readState(options.path);
-    const outcome = bundleOf(state, options.path);
-    if (outcome.bundle === null) {
+    const outcome = judge(state, options.path);
+    if (outcome.inForce === null) {
       throw new StartError(`YARD_POLICY_FILE: policy refused\n${outcome.lines.join("\n")}`, {
         hint: "correct the policy file and start again; services/policy/README.md describes it",
       });
     }
-    options.onActivated(outcome.bundle);
-    return new PolicyFile(options, state, outcome.bundle);
+    options.onActivated(outcome.inForce);
+    return new PolicyFile(options, state, outcome.inForce);
   }
 
-  private constructor(options: PolicyFileOptions, state: FileState, bundle: CompiledBundle) {
+  private constructor(options: PolicyFileOptions, state: FileState, inForce: PolicyInForce) {
     this.#options = options;
     this.#seen = state;
-    this.#current = bundle;
+    this.#inForce = inForce;
     this.#watcher = this.#watch();
     this.#poll = setInterval(() => this.#changed(), options.pollMs ?? 5_000).unref();
   }
 
   get current(): CompiledBundle {
-    return this.#current;
+    return this.#inForce.bundle;
+  }
+
+  get texts(): PolicyTexts {
+    return this.#inForce.texts;
   }
 
   async stop(): Promise<void> {
@@ -117,18 +132,18 @@ export class PolicyFile {
   }
 
   #take(state: FileState): void {
-    const { bundle, lines } = bundleOf(state, this.#options.path);
+    const { inForce, lines } = judge(state, this.#options.path);
     this.#seen = state;
-    if (bundle === null) {
+    if (inForce === null) {
       this.#isRefused = true;
-      this.#options.onRefused(lines, this.#current);
+      this.#options.onRefused(lines, this.current);
       return;
     }
     // A change of comments or layout is none of the policy, but the end of a refusal is news.
-    const isNews = this.#isRefused || bundle.digest !== this.#current.digest;
+    const isNews = this.#isRefused || inForce.bundle.digest !== this.current.digest;
     this.#isRefused = false;
-    this.#current = bundle;
-    if (isNews) this.#options.onActivated(bundle);
+    this.#inForce = inForce;
+    if (isNews) this.#options.onActivated(inForce);
   }
 }
 
@@ -138,55 +153,47 @@ export function bundleName(path: string): string {
   return stem.replaceAll(/[^A-Za-z0-9_-]/g, "-").slice(0, 64) || "policy";
 }
 
-/** What a read of the file gave: its text, or why there is none. */
-type FileState =
-  | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "unreadable"; readonly why: string };
-
-function isSameState(a: FileState, b: FileState): boolean {
-  if (a.kind === "text") return b.kind === "text" && a.text === b.text;
-  return b.kind === "unreadable" && a.why === b.why;
-}
-
-function bundleOf(
-  state: FileState,
-  path: string,
-): { bundle: CompiledBundle | null; lines: readonly string[] } {
-  if (state.kind === "unreadable") return { bundle: null, lines: [`${path}: ${state.why}`] };
-  try {
-    const bundle = compileBundle(parseBundle({ file: path, text: state.text }));
-    return { bundle, lines: [] };
-  } catch (error) {
-    if (!(error instanceof BundleError)) throw error;
-    return { bundle: null, lines: error.lines };
-  }
+/** The policy file and, where there is one, the file of its tests. */
+interface FileState {
+  readonly policy: TextFile;
+  readonly tests: TextFile;
 }
 
 async function readState(path: string): Promise<FileState> {
-  try {
-    const bytes = await readBounded(path);
-    if (bytes === null) return { kind: "unreadable", why: "is not a regular file" };
-    if (bytes.length > MAX_BUNDLE_BYTES) {
-      return { kind: "unreadable", why: `is larger than ${MAX_BUNDLE_BYTES} bytes` };
-    }
-    return { kind: "text", text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
-  } catch (error) {
-    if (error instanceof TypeError) return { kind: "unreadable", why: "is not valid UTF-8" };
-    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
-    return { kind: "unreadable", why: `cannot be read (${code})` };
-  }
+  const [policy, tests] = await Promise.all([
+    readTextFile(path),
+    readTextFile(policyTestsPath(path)),
+  ]);
+  return { policy, tests };
 }
 
-/** At most one byte more than a bundle may have; null for a directory, pipe or device. */
-async function readBounded(path: string): Promise<Buffer | null> {
-  await using file = await open(path, "r");
-  if (!(await file.stat()).isFile()) return null;
-  const buffer = Buffer.alloc(MAX_BUNDLE_BYTES + 1);
-  let length = 0;
-  while (length < buffer.length) {
-    const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
-    if (bytesRead === 0) break;
-    length += bytesRead;
+function isSameState(a: FileState, b: FileState): boolean {
+  return isSameFile(a.policy, b.policy) && isSameFile(a.tests, b.tests);
+}
+
+type Outcome =
+  | { readonly inForce: PolicyInForce; readonly lines: readonly [] }
+  | { readonly inForce: null; readonly lines: readonly string[] };
+
+function refused(lines: readonly string[]): Outcome {
+  return { inForce: null, lines };
+}
+
+/** A policy comes out only when its tests, if it has any, can be read and pass. */
+function judge({ policy, tests }: FileState, path: string): Outcome {
+  const testsPath = policyTestsPath(path);
+  if (policy.kind !== "text") return refused([`${path}: ${policy.why}`]);
+  if (tests.kind === "unreadable") return refused([`${testsPath}: ${tests.why}`]);
+  const testsText = tests.kind === "text" ? tests.text : null;
+  const { bundle, problems, results, findings } = validate(policy.text, testsText);
+  const failing = results.filter(({ passed }) => !passed);
+  if (bundle !== null && problems.length === 0 && failing.length === 0) {
+    const texts = { bundleText: policy.text, testsText };
+    return { inForce: { bundle, texts, testCount: results.length, findings }, lines: [] };
   }
-  return buffer.subarray(0, length);
+  const lines = [
+    ...problems.map((problem) => problemLine(problem.in === "tests" ? testsPath : path, problem)),
+    ...failing.map(({ name, line, message }) => `${testsPath}:${line}: test "${name}": ${message}`),
+  ];
+  return refused(lines);
 }

@@ -4,6 +4,8 @@ import { errorFinding, type Finding } from "./finding.ts";
 /** What other clients accept too; 99.9 % of the public skills are below 76 KB. */
 export const MAX_FILE_BYTES = 256 * 1024;
 
+const DECODER = new TextDecoder();
+
 export type DecodedText = { readonly text: string } | { readonly problem: Finding };
 
 /** The text of a file: strict UTF-8, without a byte order mark, with `\n` line ends. */
@@ -25,7 +27,8 @@ export function decodeText(bytes: Uint8Array): DecodedText {
   if (bytes.includes(0)) {
     return { problem: errorFinding("binary_file", "the file has a NUL byte, so it is not text") };
   }
-  return { text: new TextDecoder().decode(bytes).replaceAll("\r\n", "\n") };
+  const text = DECODER.decode(bytes);
+  return { text: text.includes("\r") ? text.replaceAll("\r\n", "\n") : text };
 }
 
 export function fileTooLarge(sizeBytes: number): Finding {

@@ -1,5 +1,5 @@
 import { AgentDefinition, AgentSummary } from "@switchyard/contracts/agents";
-import { Skill, SkillSummary } from "@switchyard/contracts/skills";
+import { Conformance, Skill, SkillSummary } from "@switchyard/contracts/skills";
 import { z } from "zod";
 
 /** Where built-in agents come from, in the place of a root's path. */
@@ -11,6 +11,8 @@ export const StoredSkill = z.object({
   /** Absolute path of the skill's directory when it was imported. */
   directory: z.string(),
   metadata: z.record(z.string(), z.unknown()).nullable(),
+  /** Missing in versions stored before files were judged. */
+  conformance: z.array(Conformance).optional(),
 });
 export type StoredSkill = z.infer<typeof StoredSkill>;
 

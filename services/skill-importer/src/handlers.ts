@@ -1,10 +1,21 @@
 import type { Service } from "@switchyard/bus/serve";
 import { getAgent, listAgents } from "@switchyard/contracts/agents";
-import { getSkill, importSkills, listSkills, renderSkill } from "@switchyard/contracts/skills";
-import { locate, type Root } from "./allowed-roots.ts";
+import type { Fail } from "@switchyard/contracts/errors";
+import {
+  checkSkills,
+  getSkill,
+  importSkills,
+  listSkills,
+  renderSkill,
+  type SkillDependencies,
+} from "@switchyard/contracts/skills";
+import { locate, type Located, type Root } from "./allowed-roots.ts";
 import type { CatalogueStore } from "./catalogue-store.ts";
+import { checkDependencies } from "./check-dependencies.ts";
+import { checkSkills as check } from "./check-skills.ts";
 import type { Importer } from "./importer.ts";
 import { renderSkill as render } from "./render.ts";
+import { readRequirements } from "./skill-requirements.ts";
 
 export interface HandlerParts {
   readonly store: CatalogueStore;
@@ -15,22 +26,15 @@ export interface HandlerParts {
 export function serveCatalogue(service: Service, { store, importer, roots }: HandlerParts): void {
   service.handle(importSkills, async (request, { fail }) => {
     const located = await locate(roots, request.directory);
-    const { directory } = located;
-    switch (located.kind) {
-      case "outside":
-        throw fail.directory_not_allowed(
-          `${directory} is in none of the importer's roots; add its root to YARD_SKILL_ROOTS`,
-          { directory, roots: roots.map((root) => root.shown) },
-        );
-      case "missing":
-        throw fail.directory_missing(`${directory} is not a directory`, { directory });
-      case "inside": {
-        const { skills, agents, diagnostics } = await importer.importDirectory(located);
-        return { skills, agents, diagnostics };
-      }
-      default:
-        return located satisfies never;
-    }
+    if (located.kind !== "inside") throw notLocated(located, { fail, roots });
+    const { skills, agents, diagnostics } = await importer.importDirectory(located);
+    return { skills, agents, diagnostics };
+  });
+
+  service.handle(checkSkills, async ({ directory, ...page }, { fail }) => {
+    const located = await locate(roots, directory);
+    if (located.kind !== "inside") throw notLocated(located, { fail, roots });
+    return check(located, page);
   });
 
   service.handle(listSkills, async () => {
@@ -40,7 +44,11 @@ export function serveCatalogue(service: Service, { store, importer, roots }: Han
 
   service.handle(getSkill, async ({ name, digest }, { fail }) => {
     const stored = await store.readSkill(name, digest);
-    if (stored !== null) return { skill: stored.skill };
+    if (stored !== null) {
+      const { skill, conformance, metadata } = stored;
+      const dependencies = await dependenciesOf(metadata);
+      return { skill, dependencies, ...(conformance === undefined ? {} : { conformance }) };
+    }
     const known = namesOf(await store.listSkills());
     throw fail.unknown_skill(notFound("skill", { name, digest }), { name, known });
   });
@@ -83,6 +91,29 @@ export function serveCatalogue(service: Service, { store, importer, roots }: Han
     const known = namesOf(await store.listAgents());
     throw fail.unknown_agent(notFound("agent", { name, digest }), { name, known });
   });
+}
+
+/** The refusal of a directory that may not be read, or is none. */
+function notLocated(
+  located: Exclude<Located, { kind: "inside" }>,
+  { fail, roots }: { fail: Fail<(typeof importSkills)["errors"]>; roots: readonly Root[] },
+): Error {
+  const { kind, directory } = located;
+  if (kind === "missing") {
+    return fail.directory_missing(`${directory} is not a directory`, { directory });
+  }
+  return fail.directory_not_allowed(
+    `${directory} is in none of the importer's roots; add its root to YARD_SKILL_ROOTS`,
+    { directory, roots: roots.map((root) => root.shown) },
+  );
+}
+
+async function dependenciesOf(
+  metadata: Readonly<Record<string, unknown>> | null,
+): Promise<SkillDependencies | null> {
+  const requirements = metadata === null ? null : readRequirements(metadata).requirements;
+  if (requirements === null) return null;
+  return checkDependencies(requirements, { env: process.env, platform: process.platform });
 }
 
 const MAX_KNOWN = 50;

@@ -14,7 +14,7 @@ import { readDefinitions, type Definitions, type FoundAgent } from "./read-defin
 import { isWithin, scanDirectory } from "./scan-directory.ts";
 
 export interface ImportReport {
-  readonly skills: Counts;
+  readonly skills: Counts & { readonly repaired: number };
   readonly agents: Counts;
   readonly diagnostics: Diagnostic[];
   /** Real paths of every directory that was read. */
@@ -198,7 +198,10 @@ function replaced(
 function reportOf(found: Definitions, change: CatalogueChange): Omit<ImportReport, "directories"> {
   const hiddenAgents = change.agents.hidden.filter(({ entry }) => entry.root !== BUILT_IN_ROOT);
   return {
-    skills: countsOf(found.skills.length, change.skills.hidden.length, found.skipped.skills),
+    skills: {
+      ...countsOf(found.skills.length, change.skills.hidden.length, found.skipped.skills),
+      repaired: repairedOf(found, change),
+    },
     agents: countsOf(found.agents.length, hiddenAgents.length, found.skipped.agents),
     diagnostics: [
       ...found.diagnostics,
@@ -208,6 +211,12 @@ function reportOf(found: Definitions, change: CatalogueChange): Omit<ImportRepor
       ),
     ],
   };
+}
+
+function repairedOf(found: Definitions, change: CatalogueChange): number {
+  const hidden = new Set(change.skills.hidden.map(({ entry }) => entry));
+  const loaded = found.skills.filter(({ entry }) => !hidden.has(entry));
+  return loaded.filter(({ entry }) => entry.summary.repaired === true).length;
 }
 
 function countsOf(read: number, hidden: number, unread: number): Counts {

@@ -32,7 +32,7 @@ test("imports its roots at start and serves skills and agents", async () => {
   await world.write({
     "skills/greet/SKILL.md": text,
     "skills/bare/skill.md": "# Bare\n\nNo frontmatter at all.",
-    "skills/broken/SKILL.md": "---\nname: broken\ndescription: a: b\n---\nx",
+    "skills/broken/SKILL.md": "---\n# broken\n- a: [\n---\nx",
     "agents/helper.md": "---\ndescription: Helps.\ntools: none\n---\nYou help.",
     "agents/coder.yaml": "description: Our own coder",
     "agents/README.md": "# About the agents",
@@ -54,14 +54,14 @@ test("imports its roots at start and serves skills and agents", async () => {
         {
           level: "warn",
           file: "skills/broken/SKILL.md",
-          line: 3,
-          column: 14,
+          line: 4,
+          column: 1,
           code: "invalid_yaml",
         },
       ],
     );
     const done = importer.records.find(({ msg }) => msg === "catalogue imported");
-    assert.deepEqual(done?.["skills"], { found: 3, loaded: 2, skipped: 1 });
+    assert.deepEqual(done?.["skills"], { found: 3, loaded: 2, skipped: 1, repaired: 0 });
     assert.deepEqual(done?.["agents"], { found: 2, loaded: 2, skipped: 0 });
   });
 
@@ -140,7 +140,7 @@ test("imports a directory on request", async () => {
     await world.write({ "team/greet/SKILL.md": second });
     const reply = await call(world.cli, importSkills, { directory: "team" });
     assert.deepEqual(reply, {
-      skills: { found: 1, loaded: 1, skipped: 0 },
+      skills: { found: 1, loaded: 1, skipped: 0, repaired: 0 },
       agents: { found: 0, loaded: 0, skipped: 0 },
       diagnostics: [],
     });
@@ -171,7 +171,7 @@ test("imports a directory on request", async () => {
       "team/agents/wrong.yaml": "modle: x/y",
     });
     const reply = await call(world.cli, importSkills, { directory: "team" });
-    assert.deepEqual(reply.skills, { found: 3, loaded: 1, skipped: 2 });
+    assert.deepEqual(reply.skills, { found: 3, loaded: 1, skipped: 2, repaired: 0 });
     assert.deepEqual(reply.agents, { found: 2, loaded: 1, skipped: 1 });
     assert.deepEqual(
       reply.diagnostics
@@ -217,7 +217,7 @@ test("imports a directory on request", async () => {
     await mkdir(join(world.root, "team/escape"));
     await symlink(secret, join(world.root, "team/escape/SKILL.md"));
     const reply = await call(world.cli, importSkills, { directory: "team/escape" });
-    assert.deepEqual(reply.skills, { found: 1, loaded: 0, skipped: 1 });
+    assert.deepEqual(reply.skills, { found: 1, loaded: 0, skipped: 1, repaired: 0 });
     assert.equal(reply.diagnostics[0]?.code, "symlink_escape");
     assert(!names((await call(world.cli, listSkills, {})).skills).includes("escape"));
   });

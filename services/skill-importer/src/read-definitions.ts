@@ -55,7 +55,7 @@ function addSkill(definitions: Definitions, { root, candidate, content }: Item):
   const parsed =
     content instanceof Uint8Array
       ? parseSkillFile(content, directoryName)
-      : { skill: null, metadata: null, findings: [content] };
+      : { skill: null, metadata: null, findings: [content], conformance: [] };
   const diagnostics = located(parsed.findings, candidate);
   definitions.diagnostics.push(...diagnostics);
   if (parsed.skill === null) {
@@ -65,7 +65,12 @@ function addSkill(definitions: Definitions, { root, candidate, content }: Item):
   const skill = { ...parsed.skill, path: dirname(candidate.file), diagnostics };
   definitions.skills.push({
     entry: { root, file: candidate.file, summary: SkillSummary.parse(skill) },
-    stored: { skill, directory: dirname(candidate.path), metadata: parsed.metadata },
+    stored: {
+      skill,
+      directory: dirname(candidate.path),
+      metadata: parsed.metadata,
+      conformance: [...parsed.conformance],
+    },
   });
 }
 
@@ -97,7 +102,8 @@ function agentFacts(candidate: Candidate, root: string): AgentFileFacts {
   };
 }
 
-async function readCandidate(candidate: Candidate): Promise<Uint8Array | Finding> {
+/** The bytes of a file, or why they cannot be had. */
+export async function readCandidate(candidate: Candidate): Promise<Uint8Array | Finding> {
   if (candidate.problem !== null) return candidate.problem;
   try {
     await using file = await open(candidate.path);
@@ -109,6 +115,6 @@ async function readCandidate(candidate: Candidate): Promise<Uint8Array | Finding
   }
 }
 
-function located(findings: readonly Finding[], candidate: Candidate): Diagnostic[] {
+export function located(findings: readonly Finding[], candidate: Candidate): Diagnostic[] {
   return findings.map((finding) => ({ ...finding, file: candidate.file }));
 }

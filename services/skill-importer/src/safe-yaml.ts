@@ -8,8 +8,10 @@ import {
   type Document,
   type Node,
   type Pair,
+  type YAMLMap,
 } from "yaml";
-import { errorFinding, type Finding, type Place } from "./finding.ts";
+import { errorFinding, warningFinding, type Finding, type Place } from "./finding.ts";
+import { parseSimpleYaml } from "./simple-yaml.ts";
 
 /**
  * YAML from files that nobody vouches for. No aliases, anchors, tags or merge keys, bounded depth and
@@ -35,10 +37,29 @@ const MAX_DEPTH = 32;
 const MAX_KEYS = 128;
 const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 
-export function parseYaml(
-  text: string,
-  options: { schema: YamlSchema; linesBefore?: number },
-): ParsedYaml {
+export function parseYaml(text: string, options: YamlOptions): ParsedYaml {
+  const simple = options.schema === "failsafe" ? parseSimpleYaml(text) : null;
+  return simple === null
+    ? parseYamlByLibrary(text, options)
+    : { values: simple, locate: (path) => placeByLibrary(text, options, path) };
+}
+
+export interface YamlOptions {
+  readonly schema: YamlSchema;
+  readonly linesBefore?: number;
+  /** Given: the last of equal keys counts, and each further one is reported here. */
+  readonly onDuplicate?: (finding: Finding) => void;
+}
+
+/** Places are asked for only when there is something to say about them. */
+function placeByLibrary(text: string, options: YamlOptions, path: readonly PropertyKey[]): Place {
+  const parsed = parseYamlByLibrary(text, options);
+  if ("problem" in parsed)
+    throw new Error("the simple reader took a text that the library refuses");
+  return parsed.locate(path);
+}
+
+export function parseYamlByLibrary(text: string, options: YamlOptions): ParsedYaml {
   const lines = new LineCounter();
   const placeAt = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
@@ -56,6 +77,11 @@ export function parseYaml(
     logLevel: "silent",
     lineCounter: lines,
   });
+  const { onDuplicate } = options;
+  const reportDuplicate: DuplicateReport =
+    onDuplicate === undefined
+      ? null
+      : (key, offset) => onDuplicate(duplicateKey(key, placeAt(offset)));
   const [error] = document.errors;
   if (error !== undefined) {
     const problem = errorFinding(
@@ -67,7 +93,7 @@ export function parseYaml(
   }
   try {
     return {
-      values: rootOf(document.contents),
+      values: rootOf(document.contents, reportDuplicate),
       locate: (path) => placeAt(offsetOf(document, path)),
     };
   } catch (refused) {
@@ -88,9 +114,17 @@ class Refusal extends Error {
   }
 }
 
-function rootOf(contents: Node | null): YamlMapping {
+/** Null: two equal keys are refused. */
+type DuplicateReport = ((key: string, offset: number) => void) | null;
+
+function duplicateKey(key: string, place: Place): Finding {
+  const message = `the key "${key}" stands here again; the last one counts`;
+  return warningFinding("repaired_duplicate_key", message, place);
+}
+
+function rootOf(contents: Node | null, report: DuplicateReport): YamlMapping {
   if (contents === null) return emptyMapping();
-  const value = plainValue(contents, 1);
+  const value = plainValue(contents, 1, report);
   // An empty document is one empty scalar: null in the core schema, "" in the failsafe one.
   if (value === null || value === "") return emptyMapping();
   if (isMap(contents) && typeof value === "object" && !Array.isArray(value)) return value;
@@ -101,7 +135,7 @@ function rootOf(contents: Node | null): YamlMapping {
   );
 }
 
-function plainValue(node: unknown, depth: number): YamlValue {
+function plainValue(node: unknown, depth: number, report: DuplicateReport): YamlValue {
   if (isAlias(node)) {
     throw new Refusal(
       "yaml_alias",
@@ -121,11 +155,13 @@ function plainValue(node: unknown, depth: number): YamlValue {
   if (depth > MAX_DEPTH) {
     throw new Refusal("yaml_too_deep", `nested deeper than ${MAX_DEPTH} levels`, startOf(node));
   }
-  if (isSeq(node)) return node.items.map((item) => plainValue(item, depth + 1));
-  return mappingOf(node.items, startOf(node), depth);
+  if (isSeq(node)) return node.items.map((item) => plainValue(item, depth + 1, report));
+  return mappingOf(node, depth, report);
 }
 
-function mappingOf(pairs: readonly Pair[], start: number, depth: number): YamlMapping {
+function mappingOf(node: YAMLMap, depth: number, report: DuplicateReport): YamlMapping {
+  const pairs: readonly Pair[] = node.items;
+  const start = startOf(node);
   if (pairs.length > MAX_KEYS) {
     throw new Refusal(
       "yaml_too_wide",
@@ -137,13 +173,13 @@ function mappingOf(pairs: readonly Pair[], start: number, depth: number): YamlMa
   for (const pair of pairs) {
     const key = keyOf(pair.key, start);
     if (Object.hasOwn(mapping, key)) {
-      throw new Refusal(
-        "duplicate_key",
-        `the key "${key}" stands here twice`,
-        startOf(pair.key, start),
-      );
+      const offset = startOf(pair.key, start);
+      if (report === null) {
+        throw new Refusal("duplicate_key", `the key "${key}" stands here twice`, offset);
+      }
+      report(key, offset);
     }
-    mapping[key] = plainValue(pair.value, depth + 1);
+    mapping[key] = plainValue(pair.value, depth + 1, report);
   }
   return mapping;
 }

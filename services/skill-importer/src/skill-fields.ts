@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { warningFinding, type Finding, type Place } from "./finding.ts";
-import type { YamlMapping, YamlValue } from "./safe-yaml.ts";
+import { parseYaml, type YamlMapping, type YamlValue } from "./safe-yaml.ts";
+import { METADATA_ALIASES, readRequirements } from "./skill-requirements.ts";
 
 /** The typed fields of a skill's frontmatter; undefined where the file does not say. */
 export interface SkillFields {
@@ -30,6 +31,7 @@ const Hint = z.union([
   z.array(z.string()).transform((items) => `[${items.join(", ")}]`),
 ]);
 const ArgumentName = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+const ArgumentNames = Words.refine((names) => names.every((name) => ArgumentName.test(name)));
 
 /**
  * Reads the known fields out of values that are all text (the failsafe schema). A field that cannot
@@ -94,7 +96,7 @@ export function readSkillFields(
       unreadable: null,
     }),
     arguments: read("arguments", {
-      schema: Words.refine((names) => names.every((name) => ArgumentName.test(name))),
+      schema: ArgumentNames,
       rule: "must be names of letters, digits, _ and -, separated by spaces; read as none",
       absent: [],
       unreadable: [],
@@ -104,7 +106,16 @@ export function readSkillFields(
       (message) => findings.push(warningFinding("metadata_dropped", message, locate(["metadata"]))),
     ),
   };
+  findings.push(...aliasConflicts(fields.metadata, () => locate(["metadata"])));
   return { fields, findings };
+}
+
+function aliasConflicts(metadata: YamlMapping | null, place: () => Place): Finding[] {
+  if (metadata === null) return [];
+  if (METADATA_ALIASES.filter((alias) => alias in metadata).length < 2) return [];
+  return readRequirements(metadata).findings.map(({ code, message }) =>
+    warningFinding(code, message, place()),
+  );
 }
 
 /** An empty list is no restriction (the format's rule); null stands for a list that could not be read. */
@@ -117,6 +128,10 @@ function restrictionOf(words: string[] | null): string[] | null {
 function keysByField(values: YamlMapping): Map<string, string> {
   const keys = new Map<string, string>();
   for (const key of Object.keys(values)) {
+    if (/^[a-z-]+$/.test(key) && key !== "user-invokable") {
+      keys.set(key, key);
+      continue;
+    }
     const kebab = key
       .replaceAll(/([a-z])([A-Z])/g, "$1-$2")
       .toLowerCase()
@@ -149,12 +164,17 @@ function readMetadata(
   return metadata;
 }
 
-/** Some files carry their metadata as a quoted JSON text. */
+/**
+ * Some files carry their metadata as a quoted JSON text. What JSON does not allow but YAML does is read
+ * too, as people write it: a comma at the end, single quotes, keys without quotes; comments are not.
+ */
 function fromJson(text: string): YamlValue {
   try {
     return JSON.parse(text) as YamlValue; // JSON has no other values than YAML's core schema
   } catch {
-    return null;
+    if (!/^\s*\{/.test(text) || Buffer.byteLength(text) > MAX_METADATA_BYTES) return null;
+    const parsed = parseYaml(text, { schema: "core" });
+    return "problem" in parsed ? null : parsed.values;
   }
 }
 

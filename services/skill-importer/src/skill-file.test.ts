@@ -90,15 +90,14 @@ test("ignores unknown fields without a word [B7]", () => {
 });
 
 test("skips broken YAML with the directory, the line and the column [D9, D57]", () => {
-  const { skill, findings } = parse(
-    "---\nname: my-skill\ndescription: Use when: raining\n---\nbody",
-  );
+  const { skill, findings } = parse("---\n# fields\ntitle of the thing\n---\nbody");
   assert.equal(skill, null);
   const [finding] = findings;
   assert(finding);
   assert.equal(finding.severity, "error");
-  assert.match(finding.message, /^skill\/my-skill: invalid YAML/);
-  assert.deepEqual([finding.line, finding.column], [3, 14]);
+  assert.match(finding.message, /^skill\/my-skill: there must be lines/);
+  assert.deepEqual([finding.line, finding.column], [3, 1]);
+  assert.equal(finding.excerpt, "title of the thing");
 });
 
 test("skips an unterminated frontmatter [D9]", () => {
@@ -108,7 +107,7 @@ test("skips an unterminated frontmatter [D9]", () => {
 });
 
 test("tells the same of a broken file each time it is parsed [BR5]", () => {
-  const text = "---\nname: [\n---\nbody";
+  const text = "---\n- [\n---\nbody";
   assert.deepEqual(parse(text), parse(text));
   assert.equal(parse(text).skill, null);
 });

@@ -1,15 +1,17 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Plan } from "@switchyard/contracts/plan";
-import type { Skill } from "@switchyard/contracts/skills";
+import type { Conformance, Skill } from "@switchyard/contracts/skills";
+import { conformanceOf } from "./conformance.ts";
 import { decodeText } from "./decode-text.ts";
 import { errorFinding, infoFinding, warningFinding, type Finding } from "./finding.ts";
 import { firstParagraph } from "./first-paragraph.ts";
-import { splitFrontmatter } from "./frontmatter.ts";
+import { splitFrontmatter, type Frontmatter } from "./frontmatter.ts";
 import { readPlan } from "./plan-field.ts";
 import { MAX_PROMPT_BYTES } from "./render.ts";
-import { parseYaml, type YamlMapping } from "./safe-yaml.ts";
+import { parseYaml, type ParsedYaml, type YamlMapping } from "./safe-yaml.ts";
 import { readSkillFields, type SkillFields } from "./skill-fields.ts";
 import { slugOf } from "./slug.ts";
+import { repairYaml, type RepairedYaml } from "./yaml-repair.ts";
 
 /** A skill as its file says it; where the file lies is known to the caller. */
 export type SkillContent = Omit<Skill, "path" | "diagnostics">;
@@ -19,33 +21,97 @@ export interface ParsedSkill {
   readonly skill: SkillContent | null;
   readonly metadata: YamlMapping | null;
   readonly findings: readonly Finding[];
+  /** By the file as it was written, before any repair. Empty when the file could not be read at all. */
+  readonly conformance: readonly Conformance[];
 }
 
 /**
  * Reads a SKILL.md. Lenient where that is safe (unknown fields, a missing name or description, a file
- * without frontmatter), strict where guessing is not: broken YAML skips the file.
+ * without frontmatter). Broken YAML is repaired where it is plain what was meant, and says so; the rest
+ * of a file's authority fails closed.
  */
 export function parseSkillFile(bytes: Uint8Array, directoryName: string): ParsedSkill {
   const decoded = decodeText(bytes);
-  if ("problem" in decoded) return skipped(decoded.problem);
-  const frontmatter = splitFrontmatter(decoded.text);
-  if (frontmatter.kind === "broken") return skipped(named(frontmatter.problem, directoryName));
-  const digest = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
-  if (frontmatter.kind === "none") {
-    const { fields } = readSkillFields({}, () => ({ line: 1, column: 1 }));
-    const given = { digest, directoryName, body: frontmatter.body, fields, plan: null };
-    return assemble(given, frontmatter.findings);
-  }
-  const yaml = parseYaml(frontmatter.yaml, {
-    schema: "failsafe",
-    linesBefore: frontmatter.linesBefore,
+  if ("problem" in decoded) return { ...skipped(decoded.problem), conformance: [] };
+  const { text } = decoded;
+  const frontmatter = splitFrontmatter(text);
+  const yaml = readYaml(frontmatter);
+  const conformance = conformanceOf({
+    values: yaml.kind === "found" ? yaml.parsed.values : null,
+    yaml: frontmatter.kind === "found" ? frontmatter.yaml : "",
+    linesBefore: frontmatter.kind === "found" ? frontmatter.linesBefore : 0,
+    directoryName,
+    sizeBytes: bytes.length,
+    hasByteOrderMark: bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf,
+    broken: yaml.kind === "refused" ? pick(yaml.problem) : null,
   });
-  if ("problem" in yaml) return skipped(named(yaml.problem, directoryName));
-  const { fields, findings } = readSkillFields(yaml.values, yaml.locate);
-  const planned = Object.hasOwn(yaml.values, "plan") ? planOf(frontmatter) : { plan: null };
+  const outcome =
+    frontmatter.kind === "found" && yaml.kind !== "none"
+      ? parseFrontmatter(frontmatter, yaml, { bytes, directoryName })
+      : parseBare(frontmatter, { bytes, directoryName });
+  return { ...outcome, findings: withExcerpts(outcome.findings, text), conformance };
+}
+
+type Outcome = Omit<ParsedSkill, "conformance">;
+type FoundFrontmatter = Extract<Frontmatter, { kind: "found" }>;
+
+interface Source {
+  readonly bytes: Uint8Array;
+  readonly directoryName: string;
+}
+
+type ReadYaml =
+  | { readonly kind: "none" }
+  | { readonly kind: "found"; readonly parsed: Extract<ParsedYaml, { values: unknown }> }
+  | { readonly kind: "refused"; readonly problem: Finding };
+
+function readYaml(frontmatter: Frontmatter): ReadYaml {
+  if (frontmatter.kind === "none") return { kind: "none" };
+  if (frontmatter.kind === "broken") return { kind: "refused", problem: frontmatter.problem };
+  const { yaml, linesBefore } = frontmatter;
+  const parsed = parseYaml(yaml, { schema: "failsafe", linesBefore });
+  return "problem" in parsed
+    ? { kind: "refused", problem: parsed.problem }
+    : { kind: "found", parsed };
+}
+
+/** A file that is all body, or whose frontmatter has no end. */
+function parseBare(frontmatter: Frontmatter, { bytes, directoryName }: Source): Outcome {
+  if (frontmatter.kind === "broken") return skipped(named(frontmatter.problem, directoryName));
+  const { fields } = readSkillFields({}, () => ({ line: 1, column: 1 }));
+  const { body } = frontmatter;
+  const given = { digest: digestOf(bytes), directoryName, body, fields, plan: null, repair: null };
+  return assemble(given, frontmatter.kind === "none" ? frontmatter.findings : []);
+}
+
+function parseFrontmatter(
+  { yaml, linesBefore, body }: FoundFrontmatter,
+  read: Exclude<ReadYaml, { kind: "none" }>,
+  { bytes, directoryName }: Source,
+): Outcome {
+  const repair =
+    read.kind === "refused" ? repairYaml(yaml, { linesBefore, problem: read.problem }) : null;
+  if (repair !== null && "problem" in repair) return skipped(named(repair.problem, directoryName));
+  const parsed = read.kind === "found" ? read.parsed : repair?.parsed;
+  if (parsed === undefined)
+    throw new Error("a refused frontmatter was neither repaired nor skipped");
+  const { fields, findings: remarks } = readSkillFields(parsed.values, parsed.locate);
+  const findings = [...(repair?.findings ?? []), ...remarks];
+  const typed = repair === null ? yaml : repair.yaml;
+  const hasPlan = typed !== null && Object.hasOwn(parsed.values, "plan");
+  const planned = hasPlan ? planOf({ yaml: typed, linesBefore }) : { plan: null };
   if ("problems" in planned) return skipped(...planned.problems, ...findings);
-  const given = { digest, directoryName, body: frontmatter.body, fields, plan: planned.plan };
-  return assemble(given, findings);
+  const { plan } = planned;
+  const digest = digestOf(bytes);
+  return assemble({ digest, directoryName, body, fields, plan, repair }, findings);
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return `sha256:${hash("sha256", bytes)}`;
+}
+
+function pick({ code, message, line }: Finding): Conformance["problems"][number] {
+  return { code, message, line };
 }
 
 interface Given {
@@ -54,9 +120,10 @@ interface Given {
   readonly body: string;
   readonly fields: SkillFields;
   readonly plan: Plan | null;
+  readonly repair: RepairedYaml | null;
 }
 
-function assemble(given: Given, earlier: readonly Finding[]): ParsedSkill {
+function assemble(given: Given, earlier: readonly Finding[]): Outcome {
   const { fields } = given;
   const identity = identify(fields.name, given.directoryName);
   const findings = [...earlier, ...identity.findings];
@@ -91,6 +158,7 @@ function assemble(given: Given, earlier: readonly Finding[]): ParsedSkill {
     body,
     arguments: fields.arguments,
     plan: given.plan,
+    ...(given.repair === null ? {} : { repaired: true, needsReview: given.repair.yaml === null }),
   };
   return { skill, metadata: fields.metadata, findings };
 }
@@ -143,7 +211,18 @@ function planOf(frontmatter: { yaml: string; linesBefore: number }) {
   return readPlan(typed.values["plan"] ?? null, typed.locate);
 }
 
-function skipped(...findings: Finding[]): ParsedSkill {
+const MAX_EXCERPT = 120;
+
+function withExcerpts(findings: readonly Finding[], text: string): readonly Finding[] {
+  if (findings.every(({ line }) => line === null)) return findings;
+  const lines = text.split("\n");
+  return findings.map((finding) => {
+    const excerpt = finding.line === null ? "" : (lines[finding.line - 1] ?? "").trim();
+    return excerpt === "" ? finding : { ...finding, excerpt: excerpt.slice(0, MAX_EXCERPT) };
+  });
+}
+
+function skipped(...findings: Finding[]): Outcome {
   return { skill: null, metadata: null, findings };
 }
 

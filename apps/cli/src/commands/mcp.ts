@@ -25,6 +25,7 @@ export async function servers(terminal: Terminal, options: { json?: true }): Pro
       { title: "SERVER", value: (server) => server.id },
       { title: "STATUS", value: (server) => server.status },
       { title: "TOOLS", value: (server) => String(server.toolCount), align: "right" },
+      { title: "ORIGIN", value: (server) => server.origin },
       { title: "TRANSPORT", value: (server) => server.transport },
       {
         title: "VERSION",

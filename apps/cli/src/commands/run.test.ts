@@ -44,6 +44,13 @@ test("the answer goes to stdout and a failure to stderr", () => {
   assert.deepEqual([bad.lines, bad.notes], [[], ["error: the run failed: no key"]]);
 });
 
+test("a run that was cancelled is a failure that says by whom", () => {
+  const { terminal, notes } = collectingTerminal();
+  const end = { end: "cancelled", code: "cancelled", message: "by cli: enough" } as const;
+  assert.equal(conclude(terminal, end, false), EXIT.failed);
+  assert.deepEqual(notes, ["error: the run was cancelled: by cli: enough"]);
+});
+
 test("an unknown agent is 3; a run that failed by a denial or a timeout is still 1", () => {
   const exitOf = (code: string): number =>
     conclude(collectingTerminal().terminal, { end: "rejected", code, message: "m" }, false);

@@ -102,16 +102,21 @@ export function conclude(terminal: Terminal, end: RunEnd, json: boolean): ExitCo
   }
   const { code, message } = end;
   const hint = hintOf({ code });
-  const what = end.end === "rejected" ? "the command was refused" : "the run failed";
   reportFailure(
     terminal,
-    new CliError(code, `${what}: ${message}`, hint === null ? {} : { hint }),
+    new CliError(code, `${WHAT_HAPPENED[end.end]}: ${message}`, hint === null ? {} : { hint }),
     json,
   );
   // A failed tool or policy is part of a failed run here, not the reason this command failed.
   const exitCode = exitCodeOf(code);
   return exitCode === EXIT.notFound ? exitCode : EXIT.failed;
 }
+
+const WHAT_HAPPENED = {
+  failed: "the run failed",
+  cancelled: "the run was cancelled",
+  rejected: "the command was refused",
+} as const;
 
 function parseObject(input: string): RunInput {
   let value: unknown;

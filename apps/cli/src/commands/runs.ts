@@ -1,5 +1,18 @@
 import { client } from "@switchyard/bus/call";
-import { RunStatus, getRun, listRuns, type RunDetail } from "@switchyard/contracts/runs";
+import type { Bus } from "@switchyard/bus/connect";
+import { readEvents } from "@switchyard/bus/events";
+import { publishCommand } from "@switchyard/bus/publish";
+import { filterOf } from "@switchyard/contracts/define";
+import { runRejected, runRetried } from "@switchyard/contracts/run-events";
+import {
+  RunStatus,
+  getRun,
+  listRuns,
+  requestCancel,
+  retryRun,
+  type RunDetail,
+  type RunLimits,
+} from "@switchyard/contracts/runs";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
@@ -8,6 +21,7 @@ import { followRun } from "../follow-run.ts";
 import { modelLabel } from "../model-label.ts";
 import { printable, printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";
+import { cancelText, payloadOf } from "../run-timeline.ts";
 import { tellStory } from "../run-story.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
@@ -91,8 +105,78 @@ export async function events(
   });
 }
 
+/** Cancels a run; `cancelled` comes as an event when the run has stopped. */
+export async function cancel(
+  terminal: Terminal,
+  runId: string,
+  { json, reason }: { json?: true; reason?: string },
+): Promise<void> {
+  const { outcome } = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { requestCancel }).requestCancel({
+      runId,
+      ...(reason === undefined ? {} : { reason }),
+    }),
+  );
+  if (json) return writeJson(terminal, { runId, outcome });
+  terminal.out(CANCEL_SAID[outcome]);
+  if (outcome === "requested")
+    terminal.note(`follow it with: ./yard runs events ${runId} --follow`);
+}
+
+const CANCEL_SAID = {
+  requested: "the run is being cancelled",
+  remembered: "no runner has this run yet; it is cancelled when it comes, within a day",
+  ended: "the run had ended already; nothing happens",
+} as const;
+
+/** Lets a failed or cancelled run go on, and says whether a runner took it. */
+export async function retry(
+  terminal: Terminal,
+  runId: string,
+  options: { json?: true; maxSteps?: number; maxToolCalls?: number; timeout?: number },
+): Promise<ExitCode> {
+  const { maxSteps, maxToolCalls, timeout } = options;
+  const limits: RunLimits = {
+    ...(maxSteps === undefined ? {} : { maxSteps }),
+    ...(maxToolCalls === undefined ? {} : { maxToolCalls }),
+    ...(timeout === undefined ? {} : { timeoutMs: timeout * 1_000 }),
+  };
+  const answer = await withBus(await findBus(process.env), async (bus) => {
+    const { sequence } = await publishCommand(bus, retryRun, { runId }, { limits });
+    return answerTo(bus, runId, sequence);
+  });
+  if (answer === null) {
+    throw new CliError("timeout", `no runner took the retry of run ${runId} yet; it stays queued`, {
+      hint: "look at the runners with: ./yard services",
+    });
+  }
+  if (answer !== "retried") throw new CliError(answer.code, answer.message);
+  if (options.json) writeJson(terminal, { runId, outcome: answer });
+  else terminal.out("the run goes on");
+  terminal.note(`follow it with: ./yard runs events ${runId} --follow`);
+  return EXIT.ok;
+}
+
+const RETRY_WAIT_MS = 30_000;
+
+/** The event that answers one retry, found by the command's place in its stream. */
+async function answerTo(
+  bus: Bus,
+  runId: string,
+  sequence: number,
+): Promise<"retried" | { code: string; message: string } | null> {
+  const filters = [runRetried, runRejected].map((contract) => filterOf(contract, { runId }));
+  const signal = AbortSignal.timeout(RETRY_WAIT_MS);
+  for await (const event of readEvents(bus, { filters, from: "beginning", signal })) {
+    if (payloadOf(event, runRetried)?.streamSequence === sequence) return "retried";
+    const rejected = payloadOf(event, runRejected);
+    if (rejected?.streamSequence === sequence) return rejected;
+  }
+  return null;
+}
+
 function describe(run: RunDetail): [string, string][] {
-  const { failure, usage } = run;
+  const { failure, cancellation, usage } = run;
   return [
     ["run", run.runId],
     ["agent", `${run.agent}  ${run.agentDigest}`],
@@ -100,6 +184,7 @@ function describe(run: RunDetail): [string, string][] {
     ...(failure === null
       ? []
       : [["failure", `${failure.code}: ${failure.message}`] as [string, string]]),
+    ...(cancellation === null ? [] : [["cancelled", cancelText(cancellation)] as [string, string]]),
     ["model", modelLabel(run.model)],
     ["requested by", run.requester],
     ["created", run.createdAt],

@@ -1,5 +1,17 @@
+import { resolve } from "node:path";
 import { client } from "@switchyard/bus/call";
-import { getSkill, listSkills, renderSkill, type Diagnostic } from "@switchyard/contracts/skills";
+import {
+  checkSkills,
+  getSkill,
+  listSkills,
+  renderSkill,
+  SkillTarget,
+  type CheckedSkill,
+  type Conformance,
+  type Diagnostic,
+  type SkillDependencies,
+} from "@switchyard/contracts/skills";
+import { CliError } from "../cli-error.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { fieldLines } from "../field-lines.ts";
 import { printable, printableLine } from "../printable.ts";
@@ -36,10 +48,11 @@ export async function show(
   name: string,
   options: { json?: true },
 ): Promise<void> {
-  const { skill } = await withBus(await findBus(process.env), (bus) =>
+  const found = await withBus(await findBus(process.env), (bus) =>
     client(bus, { getSkill }).getSkill({ name }),
   );
-  if (options.json) return writeJson(terminal, { skill });
+  if (options.json) return writeJson(terminal, found);
+  const { skill, conformance, dependencies } = found;
   const fields = fieldLines([
     ["skill", skill.name],
     ["description", skill.description],
@@ -58,10 +71,132 @@ export async function show(
       "allowed tools",
       skill.allowedTools === null ? "no restriction" : skill.allowedTools.join(", "),
     ],
+    ["repaired", skill.needsReview ? "yes, needs a review" : skill.repaired ? "yes" : ""],
+    ["conforms to", (conformance ?? []).filter(conforms).map(targetOf).join(", ")],
+    ["needs", dependencies ? needsText(dependencies) : ""],
   ]);
   for (const line of fields) terminal.out(line);
+  for (const warning of dependencies?.warnings ?? []) terminal.note(printableLine(warning));
   for (const diagnostic of skill.diagnostics) terminal.note(diagnosticText(diagnostic));
   terminal.out(`\n${printable(skill.body)}`);
+}
+
+/** Judges the skill files below a directory without importing them; fails when one does not load. */
+export async function check(
+  terminal: Terminal,
+  directory: string,
+  options: { target?: string; json?: true },
+): Promise<void> {
+  const targets = options.target === undefined ? undefined : [targetNamed(options.target)];
+  const { files, diagnostics } = await withBus(await findBus(process.env), async (bus) => {
+    const { checkSkills: page } = client(bus, { checkSkills });
+    const request = { directory: resolve(directory), targets };
+    let reply = await page(request);
+    const all = [...reply.files];
+    while (reply.nextOffset !== null) {
+      reply = await page({ ...request, offset: reply.nextOffset });
+      all.push(...reply.files);
+    }
+    return { files: all, diagnostics: reply.diagnostics };
+  });
+  const counts = {
+    found: files.length,
+    loaded: files.filter(({ loads }) => loads).length,
+    skipped: files.filter(({ loads }) => !loads).length,
+    repaired: files.filter(({ repaired }) => repaired).length,
+  };
+  if (options.json) writeJson(terminal, { counts, files, diagnostics });
+  else printChecked(terminal, { files, diagnostics, shown: targets ?? SkillTarget.options });
+  if (counts.skipped === 0) {
+    if (!options.json) terminal.note(countsText(counts));
+    return;
+  }
+  throw new CliError("skills_do_not_load", countsText(counts), {
+    hint: "mend the files that are named above",
+  });
+}
+
+function printChecked(
+  terminal: Terminal,
+  {
+    files,
+    diagnostics,
+    shown,
+  }: {
+    files: readonly CheckedSkill[];
+    diagnostics: readonly Diagnostic[];
+    shown: readonly SkillTarget[];
+  },
+): void {
+  const lines = tableLines(
+    [
+      { title: "FILE", value: (file) => printableLine(file.file), maxWidth: 50 },
+      { title: "LOADS", value: loadsText },
+      ...shown.map((target) => ({
+        title: target.toUpperCase(),
+        value: ({ conformance }: CheckedSkill) => verdictText(conformance, target),
+      })),
+    ],
+    files,
+  );
+  if (files.length > 0) for (const line of lines) terminal.out(line);
+  for (const diagnostic of diagnostics) terminal.note(diagnosticText(diagnostic));
+  for (const file of files) {
+    for (const diagnostic of file.diagnostics) {
+      terminal.note(diagnosticText(diagnostic));
+      const { patch } = diagnostic;
+      for (const line of patch?.before.split("\n") ?? [])
+        terminal.note(`  - ${printableLine(line)}`);
+      if (patch !== undefined) terminal.note(`  + ${printableLine(patch.after)}`);
+    }
+    // All targets at once would repeat most of it; the table says how many there are.
+    if (shown.length > 1) continue;
+    for (const { message, line } of file.conformance.flatMap(({ problems }) => problems)) {
+      terminal.note(
+        printableLine(`${line === null ? file.file : `${file.file}:${line}`}: ${message}`),
+      );
+    }
+  }
+}
+
+function loadsText({ loads, repaired, needsReview }: CheckedSkill): string {
+  if (!loads) return "no";
+  if (needsReview) return "review";
+  return repaired ? "repaired" : "yes";
+}
+
+function verdictText(conformance: readonly Conformance[], target: SkillTarget): string {
+  const verdict = conformance.find((one) => one.target === target);
+  if (verdict === undefined) return "unread";
+  const count = verdict.problems.length;
+  return verdict.conforms ? "yes" : `${count} problem${count === 1 ? "" : "s"}`;
+}
+
+function countsText(counts: Record<"found" | "loaded" | "skipped" | "repaired", number>): string {
+  const { found, loaded, skipped, repaired } = counts;
+  return `${found} skill files: ${loaded} load, ${repaired} of them repaired; ${skipped} do not`;
+}
+
+function targetNamed(name: string): SkillTarget {
+  const target = SkillTarget.safeParse(name);
+  if (target.success) return target.data;
+  throw new CliError("usage", `there is no target ${name}`, {
+    hint: `one of: ${SkillTarget.options.join(", ")}`,
+  });
+}
+
+function conforms(verdict: Conformance): boolean {
+  return verdict.conforms;
+}
+
+function targetOf(verdict: Conformance): string {
+  return verdict.target;
+}
+
+function needsText({ checks }: SkillDependencies): string {
+  return checks
+    .map(({ kind, name, status }) => `${kind} ${printableLine(name)} (${status.replace("_", " ")})`)
+    .join(", ");
 }
 
 /** The text that an agent gets when the skill is activated with these arguments. */

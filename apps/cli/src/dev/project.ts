@@ -49,7 +49,8 @@ async function findPolicy(root: string): Promise<string> {
   if (await isFile(named)) return named;
   const directory = join(root, "policies");
   const names = await readdir(directory).catch(() => []);
-  const files = names.filter((name) => /\.ya?ml$/.test(name)).toSorted();
+  // `rules.test.yaml` holds the tests of `rules.yaml`.
+  const files = names.filter((name) => /(?<!\.test)\.ya?ml$/.test(name)).toSorted();
   const only = files[0];
   if (only !== undefined && files.length === 1) return join(directory, only);
   throw new CliError(

@@ -12,6 +12,7 @@ const server = {
   protocolVersion: null,
   lastError: null,
   connectedAt: null,
+  origin: "file" as const,
 };
 
 test("says where everything is, which model answers, and what to type next", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseServerFile, ServerFileError } from "./server-config.ts";
+import { parseServerFile, ServerFileError } from "./server-file.ts";
 
 const parse = (document: unknown) => parseServerFile(JSON.stringify(document), "mcp-servers.json");
 const problemOf = (entry: object): string | null | undefined =>
@@ -14,6 +14,8 @@ test("reads a stdio server with the documented defaults [A6, A22, A29]", () => {
     id: "files",
     name: "files",
     transport: "stdio",
+    origin: "file",
+    declaration: { id: "files", command: "node", args: ["a", "${HOME}"], env: { A: "${B}" } },
     problem: null,
     config: {
       id: "files",

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { serve } from "@switchyard/bus/serve";
+import { testBus } from "@switchyard/bus/test-bus";
+import * as mcp from "@switchyard/contracts/mcp";
+import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
+
+const directory = await testDirectory();
+const nats = await testNats();
+const env = { ...yardEnvironment(directory), YARD_NATS_URL: nats.url };
+
+const info = (id: string, more: Partial<mcp.ServerInfo> = {}): mcp.ServerInfo => ({
+  id,
+  name: id,
+  origin: "file",
+  transport: "stdio",
+  status: "connected",
+  toolCount: 3,
+  serverVersion: null,
+  protocolVersion: null,
+  lastError: null,
+  connectedAt: null,
+  ...more,
+});
+const down = info("down", { status: "error", toolCount: 0, lastError: "command not found: nope" });
+const servers = [info("good"), info("off", { status: "disabled" })];
+const asked: unknown[] = [];
+
+const service = serve(await testBus(nats, "broker"), {
+  name: "broker",
+  version: "0.0.0",
+  description: "A registry that remembers what it was asked",
+  onFault: ({ error }) => assert.fail(String(error)),
+});
+service.handle(mcp.listServers, () => ({ servers }));
+service.handle(mcp.addServer, (request, { fail }) => {
+  asked.push(request.server);
+  if (request.server["id"] === "refused")
+    throw fail.forbidden_admin("who may is in YARD_MCP_ADMINS", {
+      caller: "cli",
+      setting: "YARD_MCP_ADMINS",
+    });
+  return { server: info(String(request.server["id"]), { status: "connecting" }) };
+});
+service.handle(mcp.updateServer, (request) => {
+  asked.push(request);
+  return { server: info(request.server) };
+});
+service.handle(mcp.enableServer, (request) => {
+  asked.push(request);
+  return { server: info(request.server) };
+});
+service.handle(mcp.connectServer, () => ({ server: down }));
+service.handle(mcp.disconnectServer, () => ({ server: null }));
+service.handle(mcp.removeServer, ({ server }) => ({ removed: true as const, server }));
+service.handle(mcp.getServer, ({ server }) => ({
+  server: info(server, { origin: "api" }),
+  declaration: { id: server, command: "npx", env: { TOKEN: "${TOKEN}" } },
+  updatedAt: "2026-01-01T00:00:00.000Z",
+}));
+service.handle(mcp.serverLogs, ({ tail }) => ({ lines: ["one", "two\u001b[31m"].slice(-tail) }));
+
+test("adds a server from a command line, from options and from a client's JSON [A32]", async () => {
+  const run = async (...args: string[]): Promise<unknown> => {
+    const { code, stderr } = await yard(["mcp", ...args], env);
+    assert.equal(code, 0, stderr);
+    return asked.pop();
+  };
+  assert.deepEqual(
+    await run("add", "a", "--env", "T=${T}", "--env", "U= x", "--", "npx", "-y", "--url"),
+    { id: "a", command: "npx", args: ["-y", "--url"], env: { T: "${T}", U: " x" } },
+  );
+  assert.deepEqual(
+    await run("add", "b", "--url", "http://a/mcp", "--header", "Authorization: Bearer ${T}"),
+    { id: "b", url: "http://a/mcp", headers: { Authorization: "Bearer ${T}" } },
+  );
+  assert.deepEqual(await run("add-json", "c", '{"mcpServers":{"X":{"command":"npx"}}}'), {
+    id: "c",
+    command: "npx",
+  });
+  assert.deepEqual(await run("update", "c", '{"cwd":null}'), {
+    server: "c",
+    changes: { cwd: null },
+  });
+  assert.deepEqual(await run("disable", "c"), { server: "c", enabled: false });
+  assert.deepEqual(await run("enable", "c"), { server: "c", enabled: true });
+});
+
+test("a refusal names the setting and exits 4", async () => {
+  const { code, stderr } = await yard(["mcp", "add", "refused", "--", "sh"], env);
+  assert.equal(code, 4);
+  assert.match(stderr, /YARD_MCP_ADMINS/);
+});
+
+test("check exits 1 and prints why when an enabled server is not connected", async () => {
+  assert.equal((await yard(["mcp", "check"], env)).code, 0);
+  servers.push(down);
+  const { code, stdout } = await yard(["mcp", "check"], env);
+  assert.equal(code, 1);
+  assert.match(
+    stdout,
+    /^good: connected, 3 tools\noff: disabled\ndown: error, command not found: nope$/m,
+  );
+  assert.equal((await yard(["mcp", "check", "good"], env)).code, 0);
+  assert.equal((await yard(["mcp", "check", "nobody"], env)).code, 3);
+  const json = await yard(["mcp", "check", "down", "--json"], env);
+  assert.equal(json.code, 1);
+  assert.deepEqual(JSON.parse(json.stdout).data, { ok: false, servers: [down] });
+});
+
+test("connects, disconnects and removes, and says what came of it [A33, A35, A36]", async () => {
+  const connect = await yard(["mcp", "connect", "down"], env);
+  assert.equal(connect.code, 1);
+  assert.match(connect.stderr, /down: error, command not found: nope/);
+  const disconnect = await yard(["mcp", "disconnect", "nobody"], env);
+  assert.equal(disconnect.code, 0);
+  assert.match(disconnect.stderr, /nothing to disconnect/);
+  const remove = await yard(["mcp", "remove", "down"], env);
+  assert.equal(remove.code, 0);
+  assert.match(remove.stderr, /down is removed/);
+});
+
+test("shows a declaration and the last lines of stderr, without control characters", async () => {
+  const get = await yard(["mcp", "get", "a"], env);
+  assert.equal(get.code, 0, get.stderr);
+  assert.match(get.stdout, /^origin +changed over the bus 2026/m);
+  assert.match(get.stdout, /^env +\{"TOKEN":"\$\{TOKEN\}"\}$/m);
+  const logs = await yard(["mcp", "logs", "a", "--tail", "1"], env);
+  assert.equal(logs.code, 0, logs.stderr);
+  assert.match(logs.stdout, /^two/);
+  assert.ok(!logs.stdout.includes("\u001b"));
+});

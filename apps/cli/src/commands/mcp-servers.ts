@@ -1,0 +1,192 @@
+import { client } from "@switchyard/bus/call";
+import {
+  addServer,
+  connectServer,
+  disconnectServer,
+  enableServer,
+  getServer,
+  listServers,
+  removeServer,
+  serverLogs,
+  updateServer,
+  type ServerInfo,
+} from "@switchyard/contracts/mcp";
+import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { fieldLines } from "../field-lines.ts";
+import { jsonDeclaration, optionDeclaration, type AddOptions } from "../mcp-declaration.ts";
+import { printableLine } from "../printable.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+
+interface Output {
+  readonly json?: true;
+}
+
+const contracts = {
+  addServer,
+  connectServer,
+  disconnectServer,
+  enableServer,
+  getServer,
+  listServers,
+  removeServer,
+  serverLogs,
+  updateServer,
+};
+
+type Api = ReturnType<typeof client<typeof contracts>>;
+
+async function asked<T>(question: (api: Api) => Promise<T>): Promise<T> {
+  return withBus(await findBus(process.env), (bus) => question(client(bus, contracts)));
+}
+
+/** One server with its status and its declaration; literal secrets are not shown. */
+export async function get(terminal: Terminal, server: string, options: Output): Promise<void> {
+  const reply = await asked((api) => api.getServer({ server }));
+  if (options.json) return writeJson(terminal, reply);
+  const { server: info, declaration, updatedAt } = reply;
+  const lines = fieldLines([
+    ["server", info.id],
+    ["status", info.status],
+    ["last error", info.lastError ?? ""],
+    ["origin", info.origin === "file" ? "the server file" : `changed over the bus ${updatedAt}`],
+    ["tools", String(info.toolCount)],
+    ["version", info.serverVersion ?? ""],
+    ["protocol", info.protocolVersion ?? ""],
+    ["connected at", info.connectedAt ?? ""],
+    ...Object.entries(declaration)
+      .filter(([field]) => field !== "id")
+      .map(([field, value]): [string, string] => [
+        field,
+        typeof value === "string" ? value : JSON.stringify(value),
+      ]),
+  ]);
+  for (const line of lines) terminal.out(line);
+}
+
+export async function add(
+  terminal: Terminal,
+  name: string,
+  options: AddOptions & Output,
+): Promise<void> {
+  await change(terminal, options, "added", (api) =>
+    api.addServer({ server: optionDeclaration(name, options) }),
+  );
+}
+
+/** Takes what the documentation of an MCP server tells people to put into their client's file. */
+export async function addJson(
+  terminal: Terminal,
+  name: string,
+  options: Output & { text: string },
+): Promise<void> {
+  const server = jsonDeclaration(name, options.text);
+  await change(terminal, options, "added", (api) => api.addServer({ server }));
+}
+
+export async function update(
+  terminal: Terminal,
+  server: string,
+  options: Output & { text: string },
+): Promise<void> {
+  const changes = jsonDeclaration(null, options.text);
+  await change(terminal, options, "updated", (api) => api.updateServer({ server, changes }));
+}
+
+export async function enable(
+  terminal: Terminal,
+  server: string,
+  options: Output & { enabled: boolean },
+): Promise<void> {
+  const { enabled } = options;
+  await change(terminal, options, enabled ? "enabled" : "disabled", (api) =>
+    api.enableServer({ server, enabled }),
+  );
+}
+
+export async function remove(terminal: Terminal, server: string, options: Output): Promise<void> {
+  const reply = await asked((api) => api.removeServer({ server }));
+  if (options.json) return writeJson(terminal, reply);
+  terminal.note(`${server} is removed; nothing of it runs any more`);
+}
+
+/** Connects, anew when it is connected. Exit 1 when it could not. */
+export async function connect(
+  terminal: Terminal,
+  server: string,
+  options: Output,
+): Promise<ExitCode> {
+  const reply = await asked((api) => api.connectServer({ server }));
+  if (options.json) writeJson(terminal, reply);
+  else terminal.note(statusText(reply.server));
+  return reply.server.status === "connected" ? EXIT.ok : EXIT.failed;
+}
+
+export async function disconnect(
+  terminal: Terminal,
+  server: string,
+  options: Output,
+): Promise<void> {
+  const reply = await asked((api) => api.disconnectServer({ server }));
+  if (options.json) return writeJson(terminal, reply);
+  terminal.note(
+    reply.server === null
+      ? `no MCP server ${printableLine(server)} is configured; there is nothing to disconnect`
+      : `${statusText(reply.server)}; connect it with: ./yard mcp connect ${reply.server.id}`,
+  );
+}
+
+/** Exit 1 when a server that is enabled is not connected, with the reason of each. */
+export async function check(
+  terminal: Terminal,
+  server: string | undefined,
+  options: Output,
+): Promise<ExitCode> {
+  const { servers } = await asked((api) => api.listServers({}));
+  const asksFor = servers.filter(({ id }) => server === undefined || id === server);
+  if (server !== undefined && asksFor.length === 0) {
+    throw new CliError("unknown_server", `MCP server not found: ${server}`, {
+      hint: "see the servers with: ./yard mcp list",
+    });
+  }
+  const failed = notConnected(asksFor);
+  if (options.json) writeJson(terminal, { ok: failed.length === 0, servers: asksFor });
+  else for (const info of asksFor) terminal.out(statusText(info));
+  return failed.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+export async function logs(
+  terminal: Terminal,
+  server: string,
+  options: Output & { tail: number },
+): Promise<void> {
+  const reply = await asked((api) => api.serverLogs({ server, tail: options.tail }));
+  if (options.json) return writeJson(terminal, reply);
+  if (reply.lines.length === 0) return terminal.note(`${server} has written nothing to stderr`);
+  for (const line of reply.lines) terminal.out(printableLine(line, 10_000));
+}
+
+/** A server that is switched off is as it should be. */
+export function notConnected(servers: readonly ServerInfo[]): ServerInfo[] {
+  return servers.filter(({ status }) => status !== "connected" && status !== "disabled");
+}
+
+async function change(
+  terminal: Terminal,
+  options: Output,
+  what: string,
+  ask: (api: Api) => Promise<{ server: ServerInfo }>,
+): Promise<void> {
+  const reply = await asked(ask);
+  if (options.json) return writeJson(terminal, reply);
+  const { id, status } = reply.server;
+  const now = status === what ? "" : ` and ${status}`;
+  terminal.note(`${id} is ${what}${now}; look again with: ./yard mcp check ${id}`);
+}
+
+function statusText({ id, status, toolCount, lastError }: ServerInfo): string {
+  const detail =
+    status === "connected" ? `${toolCount} tools` : printableLine(lastError ?? "", 500);
+  return detail === "" ? `${id}: ${status}` : `${id}: ${status}, ${detail}`;
+}

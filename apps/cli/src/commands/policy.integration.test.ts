@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { serve } from "@switchyard/bus/serve";
+import { testBus } from "@switchyard/bus/test-bus";
+import { explainPolicy, validatePolicy } from "@switchyard/contracts/policy";
+import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
+
+const DIGEST = `sha256:${"0".repeat(64)}`;
+const directory = await testDirectory();
+const file = join(directory, "rules.yaml");
+const nats = await testNats();
+const env = { ...yardEnvironment(directory), YARD_NATS_URL: nats.url };
+
+const service = serve(await testBus(nats, "policy"), {
+  name: "policy",
+  version: "0.0.0",
+  description: "A policy that denies",
+  onFault: ({ error }) => assert.fail(String(error)),
+});
+service.handle(explainPolicy, ({ user, agent, tool, args }) => {
+  const asked = `${tool.name} for ${agent ?? user} with ${JSON.stringify(args)}`;
+  const failed = { part: "who.users", expected: "admin", got: user };
+  return Promise.resolve({
+    decision: { effect: "deny", rule: null, reason: `no: ${asked}`, policyDigest: DIGEST },
+    principal: { user, agent: agent ?? null, runId: null },
+    tool,
+    considered: [{ rule: "admins", effect: "allow", match: false, failed }],
+    omitted: 2,
+    nearest: { rule: "admins", failed: [failed] },
+  });
+});
+service.handle(validatePolicy, ({ bundleText, testsText }) => {
+  const isGood = bundleText !== "bad";
+  return Promise.resolve({
+    valid: isGood && testsText === undefined,
+    policyDigest: isGood ? DIGEST : null,
+    rules: 1,
+    problems: isGood ? [] : [{ in: "bundle", line: 3, column: 5, message: "is bad" }],
+    tests:
+      testsText === undefined
+        ? []
+        : [{ name: "reads", line: 2, passed: false, message: "expected allow, got deny" }],
+    findings:
+      isGood && testsText !== undefined ? [{ kind: "dead", rule: "r", message: "rule r" }] : [],
+  });
+});
+
+test("explains a decision with its rules and what is missing; a denial is no failure", async () => {
+  const args = ["policy", "explain", "files.read_file", '{"path":"a"}', "--agent", "demo"];
+  const { code, stdout, stderr } = await yard(args, env);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^deny {2}no: mcp__files__read_file for demo with \{"path":"a"\}$/m);
+  assert.match(stdout, /^admins +allow +no +who\.users +admin +cli$/m);
+  assert.match(stdout, /^and 2 more rules that do not match$/m);
+  assert.match(
+    stdout,
+    /^nearest allow rule: admins, .*\n {2}who\.users: got cli, expected admin$/m,
+  );
+
+  const json = await yard(["policy", "explain", "think", "--user", "team-a", "--json"], env);
+  const { data } = JSON.parse(json.stdout) as { data: { principal: unknown; tool: unknown } }; // of the served peer
+  assert.deepEqual(data.principal, { user: "team-a", agent: null, runId: null });
+  assert.deepEqual(data.tool, { name: "think", server: null, tool: "think" });
+});
+
+test("refuses patterns, bad names and bad arguments as usage", async () => {
+  for (const args of [["files.*"], ["x", "[1]"], ["x", "{"], ["x", "--user", "No One"]]) {
+    const { code, stderr } = await yard(["policy", "explain", ...args], env);
+    assert.equal(code, 2, `${args.join(" ")}: ${stderr}`);
+  }
+});
+
+test("checks a file with the tests beside it, and fails when one fails or a rule is doubtful", async () => {
+  await writeFile(file, "good");
+  assert.equal((await yard(["policy", "test", file], env)).code, 0);
+  assert.equal((await yard(["policy", "lint", file], env)).code, 0);
+
+  await writeFile(join(directory, "rules.test.yaml"), "tests");
+  const tested = await yard(["policy", "test", file], env);
+  assert.equal(tested.code, 1);
+  assert.match(tested.stdout, /^✗ reads\n {2}\S*rules\.test\.yaml:2: expected allow, got deny$/m);
+  assert.match(tested.stderr, /^0 passed, 1 failed$/m);
+  const linted = await yard(["policy", "lint", file], env);
+  assert.deepEqual([linted.code, linted.stdout], [1, "dead  rule r\n"]);
+
+  await writeFile(file, "bad");
+  const bad = await yard(["policy", "lint", file], env);
+  assert.equal(bad.code, 1);
+  assert.match(bad.stdout, /rules\.yaml:3:5: is bad$/m);
+});
+
+test("without a file asks about the policy in force, and a file that is not there is not found", async () => {
+  assert.equal((await yard(["policy", "test"], env)).code, 0);
+  const { code, stderr } = await yard(["policy", "test", join(directory, "none.yaml")], env);
+  assert.equal(code, 3);
+  assert.match(stderr, /there is no policy file/);
+});

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { connectBus } from "@switchyard/bus/connect";
+import { serve } from "@switchyard/bus/serve";
+import { checkSkills, type CheckedSkill } from "@switchyard/contracts/skills";
+import { testNats } from "@switchyard/local-servers/test-servers";
+import { CliError } from "../cli-error.ts";
+import type { Terminal } from "../terminal.ts";
+import { check } from "./skills.ts";
+
+const good: CheckedSkill = {
+  file: "good/SKILL.md",
+  name: "good",
+  loads: true,
+  repaired: true,
+  needsReview: false,
+  conformance: [
+    {
+      target: "agent-skills",
+      conforms: false,
+      problems: [{ code: "invalid_yaml", message: "text must stand in quotes", line: 3 }],
+    },
+  ],
+  diagnostics: [
+    {
+      severity: "warning",
+      code: "repaired_quotes",
+      message: "description: this text must stand in quotes",
+      file: "good/SKILL.md",
+      line: 3,
+      column: 14,
+      patch: { line: 3, before: "description: a: b", after: "description: 'a: b'" },
+    },
+  ],
+};
+const bad: CheckedSkill = {
+  ...good,
+  file: "bad/SKILL.md",
+  name: null,
+  loads: false,
+  repaired: false,
+  conformance: [],
+  diagnostics: [],
+};
+
+const nats = await testNats();
+const bus = await connectBus({ servers: nats.url, user: "importer" });
+after(() => bus.close());
+const pages = new Map([
+  ["/good", [good]],
+  ["/both", [good, bad]],
+]);
+const faults: unknown[] = [];
+after(() => assert.deepEqual(faults, []));
+serve(bus, {
+  name: "importer",
+  version: "0.0.0",
+  description: "Answers checks",
+  onFault: ({ error }) => faults.push(error),
+}).handle(checkSkills, ({ directory, offset }) => {
+  const files = pages.get(directory) ?? [];
+  const nextOffset = offset + 1 < files.length ? offset + 1 : null;
+  const page = files.slice(offset, offset + 1);
+  return Promise.resolve({ files: page, total: files.length, diagnostics: [], nextOffset });
+});
+await bus.flush();
+process.env["YARD_NATS_URL"] = nats.url;
+
+function recorder(): { terminal: Terminal; out: string[]; notes: string[] } {
+  const out: string[] = [];
+  const notes: string[] = [];
+  const plain = (_style: unknown, text: string) => text;
+  const terminal: Terminal = {
+    out: (line) => void out.push(line),
+    note: (line) => void notes.push(line),
+    paintOut: plain,
+    paintNote: plain,
+  };
+  return { terminal, out, notes };
+}
+
+test("shows what loads, what was repaired and how to mend it", async () => {
+  const { terminal, out, notes } = recorder();
+  await check(terminal, "/good", { target: "agent-skills" });
+  assert.match(out[0] ?? "", /^FILE +LOADS +AGENT-SKILLS/);
+  assert.match(out.at(-1) ?? "", /^good\/SKILL\.md +repaired +1 problem/);
+  assert.deepEqual(notes, [
+    "warning: good/SKILL.md:3: description: this text must stand in quotes",
+    "  - description: a: b",
+    "  + description: 'a: b'",
+    "good/SKILL.md:3: text must stand in quotes",
+    "1 skill files: 1 load, 1 of them repaired; 0 do not",
+  ]);
+});
+
+test("reads every page, and fails when a file does not load", async () => {
+  const { terminal, out } = recorder();
+  const checked = check(terminal, "/both", { json: true });
+  await assert.rejects(
+    checked,
+    (error) => error instanceof CliError && error.code === "skills_do_not_load",
+  );
+  const { data } = JSON.parse(out.join("\n")) as { data: { counts: unknown; files: unknown[] } };
+  assert.deepEqual(data.counts, { found: 2, loaded: 1, skipped: 1, repaired: 1 });
+  assert.deepEqual(data.files, [good, bad]);
+});
+
+test("an unknown target is a mistake in the command", async () => {
+  const { terminal } = recorder();
+  await assert.rejects(
+    check(terminal, "/good", { target: "cursor" }),
+    (error) => error instanceof CliError && error.code === "usage",
+  );
+});

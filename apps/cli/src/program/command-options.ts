@@ -1,0 +1,31 @@
+import { InvalidArgumentError } from "commander";
+import type { ExitCode } from "../exit-codes.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** Runs one command: catches its failure, shows it in the form asked for, keeps the exit code. */
+export type Perform = (
+  options: { json?: true },
+  work: (terminal: Terminal) => Promise<ExitCode | void>,
+) => Promise<void>;
+
+/** What `--json` means. */
+export const JSON_TEXT = "print one JSON document; lines of JSON where the output is a stream";
+
+export const port = wholeNumber(1, 65_535);
+export const seconds = wholeNumber(1, 86_400);
+
+/** Reads the argument of an option; anything but a whole number between the two is a usage error. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  };
+}
+
+/** Collects repeated `key=value` options. */
+export function label(text: string, labels: Record<string, string>): Record<string, string> {
+  const at = text.indexOf("=");
+  if (at > 0) return { ...labels, [text.slice(0, at)]: text.slice(at + 1) };
+  throw new InvalidArgumentError("It must look like key=value.");
+}

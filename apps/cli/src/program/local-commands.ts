@@ -1,0 +1,38 @@
+import type { Command } from "commander";
+import { JSON_TEXT, port, wholeNumber, type Perform } from "./command-options.ts";
+
+/** `yard dev`, `demo` and `doctor`: this machine. */
+export function addLocalCommands(program: Command, perform: Perform): void {
+  program
+    .command("dev")
+    .description("start everything on this machine and show one log; Ctrl-C stops it")
+    .option("--project <dir>", "directory with policies, MCP servers, skills, agents (examples/)")
+    .option("--workspace <dir>", "directory that file tools work in (the repository)")
+    .option("--runners <n>", "number of agent runners", wholeNumber(1, 32))
+    .option("--nats-port <n>", "port of NATS (a free one, kept for the next start)", port)
+    .option("--redis-port <n>", "port of Redis (a free one, kept for the next start)", port)
+    .option("--json", "print the log as lines of JSON")
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/dev.ts")).dev(terminal, options),
+      ),
+    );
+  program
+    .command("demo")
+    .description("run the demo agent from end to end; starts and stops what is needed")
+    .option("--json", "print the events of the run as lines of JSON")
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/demo.ts")).demo(terminal, options),
+      ),
+    );
+  program
+    .command("doctor")
+    .description("check this machine and the running instance")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/doctor.ts")).doctor(terminal, options),
+      ),
+    );
+}

@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+import { JSON_TEXT, seconds, wholeNumber, type Perform } from "./command-options.ts";
+import { addMcpServerCommands } from "./mcp-server-commands.ts";
+
+/** `yard mcp`. */
+export function addMcpCommands(program: Command, perform: Perform): void {
+  const mcp = program.command("mcp").description("MCP servers and their tools");
+  mcp
+    .command("list")
+    .description("the configured servers with their true status")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/mcp.ts")).servers(terminal, options),
+      ),
+    );
+  mcp
+    .command("tools [server]")
+    .description("the tools that the policy lets you call")
+    .option("--json", JSON_TEXT)
+    .action((server, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/mcp.ts")).tools(terminal, server, options),
+      ),
+    );
+  mcp
+    .command("call <server> <tool> [arguments]")
+    .description("call a tool under the policy; the arguments are a JSON object")
+    .option("--timeout <seconds>", "how long to wait", seconds)
+    .option("--json", JSON_TEXT)
+    .action((server, tool, args, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/mcp.ts")).call(terminal, server, {
+          ...options,
+          tool,
+          args: args ?? "{}",
+        }),
+      ),
+    );
+  addMcpServerCommands(mcp, { perform, jsonText: JSON_TEXT, lines: wholeNumber(1, 10_000) });
+}

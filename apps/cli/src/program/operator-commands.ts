@@ -1,0 +1,40 @@
+import type { Command } from "commander";
+import { JSON_TEXT, wholeNumber, type Perform } from "./command-options.ts";
+
+/** `yard services`, `streams` and `keys`: whoever operates an installation. */
+export function addOperatorCommands(program: Command, perform: Perform): void {
+  program
+    .command("services")
+    .description("the services that answer on the bus, with their endpoints")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/services.ts")).services(terminal, options),
+      ),
+    );
+  program
+    .command("streams")
+    .description("JetStream streams and consumers")
+    .command("ensure")
+    .description("create or update them; needs the admin key")
+    .option("--replicas <n>", "copies of each stream in a cluster", wholeNumber(1, 5))
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/streams.ts")).ensure(terminal, options),
+      ),
+    );
+  program
+    .command("keys")
+    .description("keys of the NATS users")
+    .command("init")
+    .description("make the keys that are missing, and auth.conf for nats-server")
+    .requiredOption("--dir <dir>", "where the keys are kept")
+    .option("--anonymous", "let clients without credentials in, as user me (loopback only)")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/keys.ts")).init(terminal, options),
+      ),
+    );
+}

@@ -1,0 +1,79 @@
+import type { Command } from "commander";
+import { JSON_TEXT, label, seconds, wholeNumber, type Perform } from "./command-options.ts";
+
+/** `yard run` and `yard runs`. */
+export function addRunCommands(program: Command, perform: Perform): void {
+  program
+    .command("run <agent> <input>")
+    .description("start a run and follow it: timeline on stderr, answer on stdout")
+    .option("--input-json", "the input is a JSON object")
+    .option("--no-wait", "print the run id and do not follow")
+    .option("--model <provider/model>", "model in place of the agent's own")
+    .option("--skill <name>", "skill to activate before the first step")
+    .option("--label <key=value>", "label of the run; can be repeated", label, {})
+    .option("--timeout <seconds>", "limit of the run, and of waiting for it", seconds)
+    .option("--json", "print the events as lines of JSON")
+    .action((agent, input, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/run.ts")).run(terminal, agent, input, options),
+      ),
+    );
+  const runs = program.command("runs").description("look at runs, cancel and retry them");
+  addRunControlCommands(runs, perform);
+  runs
+    .command("list")
+    .description("newest first")
+    .option("--limit <n>", "how many", wholeNumber(1, 200), 20)
+    .option("--agent <name>", "only of this agent")
+    .option("--status <status>", "only queued, running, succeeded, failed or cancelled")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/runs.ts")).list(terminal, options),
+      ),
+    );
+  runs
+    .command("show <run>")
+    .description("one run with its input, answer and cost")
+    .option("--json", JSON_TEXT)
+    .action((runId, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/runs.ts")).show(terminal, runId, options),
+      ),
+    );
+  runs
+    .command("events <run>")
+    .description("the timeline of one run")
+    .option("--follow", "wait for the events to come, until the run ends")
+    .option("--json", "print the events as lines of JSON")
+    .action((runId, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/runs.ts")).events(terminal, runId, options),
+      ),
+    );
+}
+
+function addRunControlCommands(runs: Command, perform: Perform): void {
+  runs
+    .command("cancel <run>")
+    .description("cancel a run, also one that has not begun; its requester may, and cli")
+    .option("--reason <text>", "why, for whoever reads the run's events")
+    .option("--json", JSON_TEXT)
+    .action((runId, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/runs.ts")).cancel(terminal, runId, options),
+      ),
+    );
+  runs
+    .command("retry <run>")
+    .description("go on with a failed or cancelled run; no finished call is repeated")
+    .option("--max-steps <n>", "new limit of model calls", wholeNumber(1, 1_000))
+    .option("--max-tool-calls <n>", "new limit of tool calls", wholeNumber(0, 10_000))
+    .option("--timeout <seconds>", "new limit of time, counted from now", seconds)
+    .option("--json", JSON_TEXT)
+    .action((runId, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/runs.ts")).retry(terminal, runId, options),
+      ),
+    );
+}

@@ -1,0 +1,193 @@
+import { z } from "zod";
+import { event, live } from "./define.ts";
+import {
+  AgentName,
+  CallerName,
+  Digest,
+  ModelName,
+  RunId,
+  SkillName,
+  Timestamp,
+  ToolName,
+} from "./ids.ts";
+import { Decision } from "./policy.ts";
+import { RunFailure, Usage, Cancellation } from "./runs.ts";
+
+/** What every run event carries. `seq` counts the events of one run from 1, without a gap. */
+const RunEvent = z.object({ runId: RunId, seq: z.int().positive(), at: Timestamp });
+
+const Step = z.int().positive();
+const CallId = z.string();
+
+export const runStarted = event({
+  subject: "yard.evt.run.{runId}.started",
+  summary: "A runner took a new run.",
+  payload: RunEvent.extend({
+    agent: AgentName,
+    agentDigest: Digest,
+    requester: CallerName,
+    model: ModelName,
+    labels: z.record(z.string(), z.string()),
+  }),
+});
+
+export const runResumed = event({
+  subject: "yard.evt.run.{runId}.resumed",
+  summary: "A runner took over a run that another one did not finish.",
+  payload: RunEvent.extend({ attempt: z.int().positive(), journalEntries: z.int().nonnegative() }),
+});
+
+export const skillActivated = event({
+  subject: "yard.evt.run.{runId}.skill-activated",
+  summary: "A skill's text became part of the run.",
+  payload: RunEvent.extend({ skill: SkillName, digest: Digest }),
+});
+
+export const modelResponded = event({
+  subject: "yard.evt.run.{runId}.model-responded",
+  summary: "One model call ended.",
+  payload: RunEvent.extend({
+    step: Step,
+    /** The model that was asked, and says plainly when it is the scripted one. */
+    model: ModelName,
+    text: z.string(),
+    toolCalls: z.int().nonnegative(),
+    usage: Usage,
+    durationMs: z.number().nonnegative(),
+  }),
+});
+
+export const toolRequested = event({
+  subject: "yard.evt.run.{runId}.tool-requested",
+  summary: "The model asked for a tool call.",
+  payload: RunEvent.extend({
+    step: Step,
+    callId: CallId,
+    tool: z.string(),
+    /** JSON of the arguments, cut to 1 KiB. */
+    argsPreview: z.string(),
+    argsDigest: Digest,
+  }),
+});
+
+export const toolCompleted = event({
+  subject: "yard.evt.run.{runId}.tool-completed",
+  summary: "A tool call was allowed and has a result; `isError` is the tool's own verdict.",
+  payload: RunEvent.extend({
+    step: Step,
+    callId: CallId,
+    tool: ToolName,
+    isError: z.boolean(),
+    /** Null for tools of the runner itself, which touch nothing outside the run. */
+    decision: Decision.nullable(),
+    /** First part of the result's text, cut to 1 KiB. */
+    preview: z.string(),
+    textBytes: z.int().nonnegative(),
+    durationMs: z.number().nonnegative(),
+    replayed: z.boolean(),
+  }),
+});
+
+export const toolDenied = event({
+  subject: "yard.evt.run.{runId}.tool-denied",
+  summary: "The policy denied a tool call; nothing was executed.",
+  payload: RunEvent.extend({ step: Step, callId: CallId, tool: z.string(), decision: Decision }),
+});
+
+export const toolFailed = event({
+  subject: "yard.evt.run.{runId}.tool-failed",
+  summary: "A tool call ended without a result; the model is told the error.",
+  payload: RunEvent.extend({
+    step: Step,
+    callId: CallId,
+    tool: z.string(),
+    code: z.string(),
+    message: z.string(),
+  }),
+});
+
+export const runFinished = event({
+  subject: "yard.evt.run.{runId}.finished",
+  summary: "A run succeeded.",
+  payload: RunEvent.extend({
+    output: z.string(),
+    model: ModelName,
+    steps: z.int().nonnegative(),
+    toolCalls: z.int().nonnegative(),
+    usage: Usage,
+    durationMs: z.number().nonnegative(),
+  }),
+});
+
+export const runFailed = event({
+  subject: "yard.evt.run.{runId}.failed",
+  summary: "A run ended without an answer.",
+  payload: RunEvent.extend({ failure: RunFailure, steps: z.int().nonnegative() }),
+});
+
+export const runCancelled = event({
+  subject: "yard.evt.run.{runId}.cancelled",
+  summary: "A run ended because it was cancelled.",
+  payload: RunEvent.extend({ ...Cancellation.shape, steps: z.int().nonnegative() }),
+});
+
+export const runRetried = event({
+  subject: "yard.evt.run.{runId}.retried",
+  summary: "A run that had failed or was cancelled goes on.",
+  payload: RunEvent.extend({
+    by: CallerName,
+    /** The limits that hold from now on. */
+    limits: z.object({
+      maxSteps: z.int(),
+      maxToolCalls: z.int().nullable(),
+      timeoutMs: z.int(),
+    }),
+    /** Place of the command in its stream, as the publisher was told it. */
+    streamSequence: z.int().positive(),
+  }),
+});
+
+/** A command that cannot become a run. It has no `seq`: there is no run. */
+export const runRejected = event({
+  subject: "yard.evt.run.{runId}.rejected",
+  summary: "A run command was refused; it will not be tried again.",
+  payload: z.object({
+    runId: RunId,
+    /** The subject that the command was published on. */
+    subject: z.string(),
+    caller: z.string(),
+    /** `malformed_json`, `invalid_command`, `unknown_command`, `unknown_agent`, `unknown_skill`, `unknown_model`, `run_id_taken`, `not_allowed`, `unknown_run`, `run_succeeded`, `run_not_ended`, … */
+    code: z.string(),
+    message: z.string(),
+    /** One line per problem: path in the payload and what is wrong there. */
+    problems: z.array(z.string()).max(20),
+    /** Sequence of the command in its stream, and its `Nats-Msg-Id` when it had one. */
+    streamSequence: z.int().positive(),
+    messageId: z.string().nullable(),
+    at: Timestamp,
+  }),
+});
+
+/** Text as the model writes it. Lossy: every fact here is repeated by an event. */
+export const runLive = live({
+  subject: "yard.live.run.{runId}",
+  summary: "Text deltas of a running model call.",
+  payload: z.object({ runId: RunId, step: Step, delta: z.string() }),
+});
+
+/** Every event of a run, in the order a run can meet them. */
+export const runEvents = [
+  runRejected,
+  runStarted,
+  runResumed,
+  skillActivated,
+  modelResponded,
+  toolRequested,
+  toolCompleted,
+  toolDenied,
+  toolFailed,
+  runFinished,
+  runFailed,
+  runCancelled,
+  runRetried,
+] as const;

@@ -1,0 +1,23 @@
+import type { ActiveRun } from "./active-run.ts";
+
+/** The runs in work in this process, so that a request to cancel reaches them at once. */
+export class ActiveRuns {
+  readonly #runs = new Map<string, ActiveRun>();
+
+  /** Knows a run until the function that it gives back is called. */
+  add(run: ActiveRun): () => void {
+    const { runId } = run.hold;
+    this.#runs.set(runId, run);
+    return () => {
+      if (this.#runs.get(runId) === run) this.#runs.delete(runId);
+    };
+  }
+
+  /** A failure costs nothing: the next renewal or the next entry finds the request, too. */
+  async lookForCancel(runId: string): Promise<void> {
+    await this.#runs
+      .get(runId)
+      ?.lookForCancel()
+      .catch(() => {});
+  }
+}

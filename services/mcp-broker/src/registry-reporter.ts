@@ -1,0 +1,48 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { publishEvent } from "@switchyard/bus/publish";
+import {
+  serverAdded,
+  serverFileRefused,
+  serverRemoved,
+  serverUpdated,
+} from "@switchyard/contracts/mcp";
+import type { Log } from "@switchyard/service/log";
+import type { RegistryChange } from "./server-registry.ts";
+
+export interface RegistryReporter {
+  changed(change: RegistryChange): void;
+  /** An edit of the server file cannot be used. */
+  refused(problem: string): void;
+}
+
+/** Tells the outside what happened to the registry: a log line and an event. */
+export function createRegistryReporter(options: {
+  bus: Bus;
+  log: Log;
+  now: () => number;
+}): RegistryReporter {
+  const { bus, log, now } = options;
+  const publish = (publishing: Promise<unknown>): void =>
+    void publishing.catch((err: unknown) => log.warn({ err }, "mcp event not published"));
+  const at = (): string => new Date(now()).toISOString();
+
+  return {
+    changed(change) {
+      const { by } = change;
+      if (change.kind === "removed") {
+        const { serverId } = change;
+        log.info({ server: serverId, by }, "mcp server removed");
+        publish(publishEvent(bus, serverRemoved, { server: serverId }, { serverId, by, at: at() }));
+        return;
+      }
+      const { kind, server } = change;
+      const contract = kind === "added" ? serverAdded : serverUpdated;
+      log.info({ server: server.id, by }, `mcp server ${kind}`);
+      publish(publishEvent(bus, contract, { server: server.id }, { server, by, at: at() }));
+    },
+    refused(problem) {
+      log.warn({ problem }, "edited server file refused; the last good one stays");
+      publish(publishEvent(bus, serverFileRefused, {}, { problem, at: at() }));
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createValidator, MAX_VALIDATIONS } from "./validator.ts";
+
+const texts = {
+  bundleText: "version: 1\nrules:\n  - { id: all, effect: allow }\n",
+  testsText: "tests:\n  - { name: x, given: { tool: x }, expect: allow, by: all }\n",
+};
+const never = new AbortController().signal;
+
+test("a text is checked in a thread of its own", async () => {
+  const reply = await createValidator().validate(texts, never);
+  assert.equal(reply?.valid, true);
+  assert.deepEqual(reply.tests, [{ name: "x", line: 2, passed: true, message: null }]);
+});
+
+test("checks that take too long are ended, and say so", async () => {
+  const validator = createValidator({ limitMs: 0 });
+  for (let round = 0; round <= MAX_VALIDATIONS; round += 1) {
+    const reply = await validator.validate(texts, never);
+    assert.equal(reply?.valid, false, "the place of an ended check is free again");
+    assert.match(reply.problems[0]?.message ?? "", /^the checks took too long/);
+  }
+});
+
+test("more texts at a time than the limit are refused, and a caller that gave up is not waited for", async () => {
+  const validator = createValidator();
+  const leaving = new AbortController();
+  const running = Array.from({ length: MAX_VALIDATIONS }, () =>
+    validator.validate(texts, leaving.signal),
+  );
+  assert.equal(await validator.validate(texts, never), null);
+  leaving.abort(new Error("gone"));
+  for (const ended of await Promise.allSettled(running)) {
+    assert.match(ended.status === "rejected" ? String(ended.reason) : "answered", /gone/);
+  }
+  assert.equal((await validator.validate(texts, never))?.valid, true);
+});

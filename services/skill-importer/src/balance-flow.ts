@@ -1,0 +1,40 @@
+const CLOSER: Readonly<Record<string, string>> = { "{": "}", "[": "]" };
+
+/**
+ * Completes the brackets of JSON on one line: an open text or bracket is closed at the end, a closer that
+ * fits nothing is left out, and so are backslashes outside of texts (`\[`) and commas before a closer.
+ */
+export function balancedFlow(value: string): string {
+  const open: string[] = [];
+  let result = "";
+  let quote: string | null = null;
+  for (let index = 0; index < value.length; index += 1) {
+    const character = value[index] ?? "";
+    if (quote !== null) {
+      result += character;
+      if (character === "\\" && quote === '"') {
+        index += 1;
+        result += value[index] ?? "\\";
+      } else if (character === quote) quote = null;
+      continue;
+    }
+    if (character === "\\") continue;
+    if (character === "}" || character === "]") {
+      const depth = open.lastIndexOf(character);
+      if (depth < 0) continue;
+      result = withoutComma(result) + open.splice(depth).toReversed().join("");
+      continue;
+    }
+    // A quote opens a text only where a value can begin: `it's` is no text.
+    if ((character === '"' || character === "'") && /[{[,:]\s*$/.test(result)) quote = character;
+    const closer = CLOSER[character];
+    if (closer !== undefined) open.push(closer);
+    result += character;
+  }
+  if (quote !== null) result += quote;
+  return open.length === 0 ? result : withoutComma(result) + open.toReversed().join("");
+}
+
+function withoutComma(text: string): string {
+  return text.replace(/,\s*$/, "");
+}
