@@ -22,7 +22,7 @@ Components: main contrib
 Signed-By: ${KEYRING}
 
 Types: deb
-URIs: http://deb.debian.org/debian-security
+URIs: http://deb.mirror.example/debian-security
 Suites: bookworm-security
 Components: main
 `;
@@ -34,7 +34,7 @@ Components: main
 
 test("finds the mirror in a one-line sources.list", () => {
   const text = `# deb cdrom:[Debian]/ bookworm main
-deb-src http://deb.debian.org/debian bookworm main
+deb-src http://deb.mirror.example/debian bookworm main
 deb [arch=amd64 signed-by=${KEYRING}] https://ftp.example.org/debian bookworm main non-free # ours
 `;
   assert.deepEqual(debianMirror(list(text), "bookworm"), {
@@ -44,10 +44,10 @@ deb [arch=amd64 signed-by=${KEYRING}] https://ftp.example.org/debian bookworm ma
 });
 
 test("passes over security archives, snapshots, disabled sources and other people's repositories", () => {
-  const text = `deb http://deb.debian.org/debian-security bookworm-security main
-deb http://security.debian.org/debian-security bookworm main
-deb http://snapshot.debian.org/archive/debian/20250520T000000Z bookworm main
-deb http://snapshot.debian.org/debian bookworm main
+  const text = `deb http://deb.mirror.example/debian-security bookworm-security main
+deb http://security.mirror.example/debian-security bookworm main
+deb http://snapshot.mirror.example/archive/debian/20250520T000000Z bookworm main
+deb http://snapshot.mirror.example/debian bookworm main
 deb https://packages.redis.io/deb bookworm main
 deb https://download.docker.com/linux/debian bookworm stable
 deb https://apt.example.com/debian bookworm-pgdg main
@@ -55,13 +55,13 @@ deb file:/srv/debian bookworm main
 `;
   assert.equal(debianMirror(list(text), "bookworm"), null);
   const disabled =
-    "Enabled: no\nTypes: deb\nURIs: http://deb.debian.org/debian\nSuites: bookworm\nComponents: main\n";
+    "Enabled: no\nTypes: deb\nURIs: http://deb.mirror.example/debian\nSuites: bookworm\nComponents: main\n";
   assert.equal(debianMirror(sources(disabled), "bookworm"), null);
 });
 
 test("takes no keyring from a stanza that holds the key itself", () => {
   const text = `Types: deb
-URIs: http://deb.debian.org/debian
+URIs: http://deb.mirror.example/debian
 Suites: stable
 Components: main
 Signed-By:
@@ -70,7 +70,7 @@ Signed-By:
  mDMEY865UxYJKwYBBAHaRw8BAQdAd7Z0srwuhlB6JKFkcf4HU4SSS
 `;
   assert.deepEqual(debianMirror(sources(text), "trixie"), {
-    url: "http://deb.debian.org/debian",
+    url: "http://deb.mirror.example/debian",
     signedBy: null,
   });
 });
