@@ -60,7 +60,7 @@ export const retryRun = command({
   payload: z.strictObject({ limits: RunLimits.optional() }),
 });
 
-export const RunStatus = z.enum(["queued", "running", "succeeded", "failed", "cancelled"]);
+export const RunStatus = z.enum(["running", "succeeded", "failed", "cancelled"]);
 export type RunStatus = z.infer<typeof RunStatus>;
 
 export const Usage = z.object({

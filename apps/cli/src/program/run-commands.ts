@@ -25,7 +25,7 @@ export function addRunCommands(program: Command, perform: Perform): void {
     .description("newest first")
     .option("--limit <n>", "how many", wholeNumber(1, 200), 20)
     .option("--agent <name>", "only of this agent")
-    .option("--status <status>", "only queued, running, succeeded, failed or cancelled")
+    .option("--status <status>", "only running, succeeded, failed or cancelled")
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) =>
