@@ -1,8 +1,8 @@
 import type { Service } from "@switchyard/bus/serve";
 import { getRun, listRuns, requestCancel } from "@switchyard/contracts/runs";
-import type { ActiveRuns } from "./active-runs.ts";
-import type { RunControls } from "./run-controls.ts";
-import type { RunIndex } from "./run-index.ts";
+import type { ActiveRuns } from "./run/active-runs.ts";
+import type { RunControls } from "./run/run-controls.ts";
+import type { RunIndex } from "./journal/run-index.ts";
 
 /** Answers questions about runs. */
 export function handleRunQueries(service: Service, index: RunIndex): void {

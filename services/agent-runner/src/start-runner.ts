@@ -2,19 +2,19 @@ import { consume } from "@switchyard/bus/consume";
 import { serve } from "@switchyard/bus/serve";
 import { runCommands } from "@switchyard/contracts/streams";
 import type { ServiceKit } from "@switchyard/service/run-service";
-import { ActiveRuns } from "./active-runs.ts";
+import { ActiveRuns } from "./run/active-runs.ts";
 import type { RunnerConfig } from "./config.ts";
-import { RUN_COMMANDS } from "./control-command.ts";
-import { reportFaultTo } from "./fault-report.ts";
+import { RUN_COMMANDS } from "./commands/control-command.ts";
+import { reportFaultTo } from "./run/fault-report.ts";
 import { handleCancelRequests, handleRunQueries } from "./handlers.ts";
 import { createRunnerMetrics } from "./metrics.ts";
-import { createModelRegistry } from "./model-registry.ts";
-import { readModelsFile, SCRIPTED_ONLY } from "./models-file.ts";
+import { createModelRegistry } from "./model/model-registry.ts";
+import { readModelsFile, SCRIPTED_ONLY } from "./model/models-file.ts";
 import { createPeers } from "./peers.ts";
-import { openRunControls } from "./run-controls.ts";
-import { openRunIndex } from "./run-index.ts";
-import { openRunStore } from "./run-store.ts";
-import { createRunWorker } from "./run-worker.ts";
+import { openRunControls } from "./run/run-controls.ts";
+import { openRunIndex } from "./journal/run-index.ts";
+import { openRunStore } from "./journal/run-store.ts";
+import { createRunWorker } from "./commands/run-worker.ts";
 
 export const VERSION = "0.1.0";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import type { JournalEntry, StartedEntry } from "../src/journal-entry.ts";
-import { nextAction } from "../src/next-action.ts";
-import { applyEntry, startOf, type RunState } from "../src/replay.ts";
+import type { JournalEntry, StartedEntry } from "../src/journal/journal-entry.ts";
+import { nextAction } from "../src/run/next-action.ts";
+import { applyEntry, startOf, type RunState } from "../src/journal/replay.ts";
 
 /** Journals that a runner can have written, made by playing runs with a drawn model and drawn tools. */
 

@@ -1,7 +1,7 @@
 import { ServiceError } from "@switchyard/contracts/errors";
 import { ServerStatus } from "@switchyard/contracts/mcp";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { ServerPool } from "./server-pool.ts";
+import type { ServerPool } from "./connection/server-pool.ts";
 
 /** What the broker counts. Labels are server ids of the configuration and codes of the contract, so their number is fixed. */
 export interface BrokerMetrics {

@@ -7,13 +7,13 @@ import {
   listTools as listToolsContract,
 } from "@switchyard/contracts/mcp";
 import type { BrokerMetrics } from "./broker-metrics.ts";
-import { createCallEndpoints, type CallEndpoints } from "./call-endpoints.ts";
-import { callTool } from "./call-tool.ts";
-import type { CallOnce } from "./call-once.ts";
-import type { CallStore } from "./call-store.ts";
-import { listTools } from "./list-tools.ts";
-import type { AskedFor, PolicyGate } from "./policy-gate.ts";
-import type { ServerPool } from "./server-pool.ts";
+import { createCallEndpoints, type CallEndpoints } from "./calls/call-endpoints.ts";
+import { callTool } from "./calls/call-tool.ts";
+import type { CallOnce } from "./calls/call-once.ts";
+import type { CallStore } from "./calls/call-store.ts";
+import { listTools } from "./catalogue/list-tools.ts";
+import type { AskedFor, PolicyGate } from "./calls/policy-gate.ts";
+import type { ServerPool } from "./connection/server-pool.ts";
 
 export interface HandlerDeps {
   readonly pool: ServerPool;

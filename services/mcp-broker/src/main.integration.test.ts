@@ -10,7 +10,7 @@ import { call } from "@switchyard/bus/call";
 import { callTool, listServers } from "@switchyard/contracts/mcp";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { fixtureServer, testWorld, until } from "../test-fixtures/test-broker.ts";
-import { processIdentity } from "./process-identity.ts";
+import { processIdentity } from "./process/process-identity.ts";
 
 const world = await testWorld();
 const repository = fileURLToPath(new URL("../../..", import.meta.url));

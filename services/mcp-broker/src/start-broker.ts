@@ -5,20 +5,24 @@ import type { Redis } from "@switchyard/service/redis";
 import { StartError } from "@switchyard/service/start-error";
 import type { Registry } from "prom-client";
 import { createBrokerMetrics } from "./broker-metrics.ts";
-import { createCallOnce } from "./call-once.ts";
-import { createCallStore } from "./call-store.ts";
-import { openChildRecords } from "./child-records.ts";
-import { createConnectionReporter } from "./connection-reporter.ts";
+import { createCallOnce } from "./calls/call-once.ts";
+import { createCallStore } from "./calls/call-store.ts";
+import { openChildRecords } from "./process/child-records.ts";
+import { createConnectionReporter } from "./connection/connection-reporter.ts";
 import { handle } from "./handlers.ts";
-import { followFile } from "./follow-file.ts";
-import { createSessionOpener } from "./mcp-session.ts";
-import { createPolicyGate } from "./policy-gate.ts";
-import { handleRegistry } from "./registry-handlers.ts";
-import { createRegistryReporter } from "./registry-reporter.ts";
-import { createRegistryStore, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
-import { readServerFile } from "./server-file.ts";
-import { createServerPool, type ServerPool } from "./server-pool.ts";
-import { mergedEntries, ServerRegistry } from "./server-registry.ts";
+import { followFile } from "./registry/follow-file.ts";
+import { createSessionOpener } from "./connection/mcp-session.ts";
+import { createPolicyGate } from "./calls/policy-gate.ts";
+import { handleRegistry } from "./registry/registry-handlers.ts";
+import { createRegistryReporter } from "./registry/registry-reporter.ts";
+import {
+  createRegistryStore,
+  type RegistryRecord,
+  type RegistryStore,
+} from "./registry/registry-store.ts";
+import { readServerFile } from "./registry/server-file.ts";
+import { createServerPool, type ServerPool } from "./connection/server-pool.ts";
+import { mergedEntries, ServerRegistry } from "./registry/server-registry.ts";
 
 export interface BrokerOptions {
   readonly bus: Bus;

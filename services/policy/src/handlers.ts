@@ -15,13 +15,13 @@ import {
   type RunTokenClaims,
 } from "@switchyard/contracts/run-token";
 import { RunTokenError } from "@switchyard/service/run-token";
-import type { CompiledBundle } from "./compile-bundle.ts";
-import { decide, mayEverAllow } from "./evaluate.ts";
-import { explain } from "./explain.ts";
+import type { CompiledBundle } from "./bundle/compile-bundle.ts";
+import { decide, mayEverAllow } from "./engine/evaluate.ts";
+import { explain } from "./engine/explain.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
-import { compileToolLayers, type ToolLayers } from "./tool-layers.ts";
-import type { PolicyTexts } from "./validate.ts";
-import { MAX_VALIDATIONS, type Validator } from "./validator.ts";
+import { compileToolLayers, type ToolLayers } from "./engine/tool-layers.ts";
+import type { PolicyTexts } from "./bundle/validate.ts";
+import { MAX_VALIDATIONS, type Validator } from "./bundle/validator.ts";
 
 export interface PolicyHandlers {
   readonly check: Handler<typeof checkPolicy>;

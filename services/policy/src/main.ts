@@ -8,13 +8,13 @@ import {
 } from "@switchyard/contracts/policy";
 import { runService } from "@switchyard/service/run-service";
 import { createRunTokenSigner, createRunTokenVerifier } from "@switchyard/service/run-token";
-import { announceBundles } from "./bundle-news.ts";
+import { announceBundles } from "./bundle/bundle-news.ts";
 import { Config } from "./config.ts";
 import { createHandlers } from "./handlers.ts";
-import { bundleName, PolicyFile } from "./policy-file.ts";
+import { bundleName, PolicyFile } from "./bundle/policy-file.ts";
 import { createPolicyMetrics } from "./policy-metrics.ts";
-import { readRunTokenKey } from "./run-token-key.ts";
-import { createValidator } from "./validator.ts";
+import { readRunTokenKey } from "./tokens/run-token-key.ts";
+import { createValidator } from "./bundle/validator.ts";
 
 const version = "0.1.0";
 

@@ -1,6 +1,6 @@
 import type { Decision } from "@switchyard/contracts/policy";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { CompiledBundle } from "./compile-bundle.ts";
+import type { CompiledBundle } from "./bundle/compile-bundle.ts";
 
 export interface PolicyMetrics {
   decided(effect: Decision["effect"], seconds: number): void;

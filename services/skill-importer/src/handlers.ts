@@ -9,13 +9,13 @@ import {
   renderSkill,
   type SkillDependencies,
 } from "@switchyard/contracts/skills";
-import { locate, type Located, type Root } from "./allowed-roots.ts";
-import type { CatalogueStore } from "./catalogue-store.ts";
-import { checkDependencies } from "./check-dependencies.ts";
-import { checkSkills as check } from "./check-skills.ts";
+import { locate, type Located, type Root } from "./source/allowed-roots.ts";
+import type { CatalogueStore } from "./store/catalogue-store.ts";
+import { checkDependencies } from "./skill/check-dependencies.ts";
+import { checkSkills as check } from "./skill/check-skills.ts";
 import type { Importer } from "./importer.ts";
-import { renderSkill as render } from "./render.ts";
-import { readRequirements } from "./skill-requirements.ts";
+import { renderSkill as render } from "./render/render.ts";
+import { readRequirements } from "./skill/skill-requirements.ts";
 
 export interface HandlerParts {
   readonly store: CatalogueStore;

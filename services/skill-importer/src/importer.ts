@@ -1,17 +1,17 @@
 import { AgentSummary } from "@switchyard/contracts/agents";
 import type { Diagnostic } from "@switchyard/contracts/skills";
-import type { Root } from "./allowed-roots.ts";
-import { builtInAgents } from "./built-in-agents.ts";
-import { planCatalogue, type CatalogueInput } from "./catalogue-plan.ts";
+import type { Root } from "./source/allowed-roots.ts";
+import { builtInAgents } from "./agents/built-in-agents.ts";
+import { planCatalogue, type CatalogueInput } from "./store/catalogue-plan.ts";
 import type {
   Announcement,
   Catalogue,
   CatalogueChange,
   CatalogueStore,
-} from "./catalogue-store.ts";
-import { BUILT_IN_ROOT, type Entry } from "./definition.ts";
-import { readDefinitions, type Definitions, type FoundAgent } from "./read-definitions.ts";
-import { isWithin, scanDirectory } from "./scan-directory.ts";
+} from "./store/catalogue-store.ts";
+import { BUILT_IN_ROOT, type Entry } from "./store/definition.ts";
+import { readDefinitions, type Definitions, type FoundAgent } from "./source/read-definitions.ts";
+import { isWithin, scanDirectory } from "./source/scan-directory.ts";
 
 export interface ImportReport {
   readonly skills: Counts & { readonly repaired: number };

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { serve } from "@switchyard/bus/serve";
 import { runService } from "@switchyard/service/run-service";
-import { openRoots } from "./allowed-roots.ts";
-import { CatalogueStore } from "./catalogue-store.ts";
+import { openRoots } from "./source/allowed-roots.ts";
+import { CatalogueStore } from "./store/catalogue-store.ts";
 import { ImporterEnv } from "./config.ts";
-import { createEventOutbox } from "./event-outbox.ts";
+import { createEventOutbox } from "./store/event-outbox.ts";
 import { serveCatalogue } from "./handlers.ts";
 import { Importer } from "./importer.ts";
 import { logImport } from "./log-import.ts";
-import { watchDirectories } from "./watch-directories.ts";
+import { watchDirectories } from "./source/watch-directories.ts";
 
 const VERSION = "0.1.0";
 

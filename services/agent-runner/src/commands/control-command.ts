@@ -1,0 +1,102 @@
+import type { Delivery } from "@switchyard/bus/consume";
+import { tokensOf } from "@switchyard/contracts/define";
+import { CallerName, RunId } from "@switchyard/contracts/ids";
+import { cancelRun, retryRun, startRun } from "@switchyard/contracts/runs";
+import { madeRunId, namedRunId, type Rejection } from "./run-command.ts";
+import type { CancelOutcome, RetryOutcome, RunControls } from "../run/run-controls.ts";
+
+/** The commands of the runners' queue. */
+export const RUN_COMMANDS = [startRun, cancelRun, retryRun] as const;
+
+/** What a command about an existing run comes to. */
+export type ControlResult =
+  | { readonly next: "done" }
+  /** The run wants a runner: to end it, or to go on with it. */
+  | { readonly next: "work"; readonly runId: string; readonly isCancel: boolean }
+  | { readonly next: "reject"; readonly rejection: Rejection; readonly runId: string | null };
+
+type Received = Extract<Delivery, { kind: "command" }>;
+
+/** Carries out `run.cancel` and `run.retry`; null for any other command. */
+export async function applyControl(
+  delivery: Received,
+  { controls, now }: { readonly controls: RunControls; readonly now: () => number },
+): Promise<ControlResult | null> {
+  const { contract, streamSequence, publishedAt } = delivery;
+  if (contract.name !== cancelRun.name && contract.name !== retryRun.name) return null;
+  const runId = RunId.safeParse(delivery.tokens["runId"]);
+  const by = CallerName.safeParse(delivery.caller);
+  if (!runId.success || !by.success) {
+    const message = `${delivery.subject} is no subject of ${contract.name}: it needs a caller's name and a run id`;
+    return { next: "reject", rejection: rejection("invalid_command", message), runId: null };
+  }
+  const asked = { runId: runId.data, by: by.data, at: new Date(now()).toISOString() };
+  // A stream that was made anew counts from 1 again, so the time belongs to a message's name.
+  const command = `${streamSequence}:${publishedAt.getTime()}`;
+  if (contract.name === cancelRun.name) {
+    const { reason = null } = cancelRun.payload.parse(delivery.payload);
+    return afterCancel(asked, await controls.cancel({ ...asked, reason, command }));
+  }
+  const { limits = {} } = retryRun.payload.parse(delivery.payload);
+  return afterRetry(asked, await controls.retry({ ...asked, limits, command, streamSequence }));
+}
+
+/** The run that a message is about, whatever its body holds. */
+export function runIdOfMessage(delivery: Delivery): string {
+  const payload = delivery.kind === "rejected" ? delivery.payload : null;
+  for (const contract of [cancelRun, retryRun]) {
+    const tokens: Record<string, string> | null = tokensOf<string>(contract, delivery.subject);
+    const named = RunId.safeParse(tokens?.["runId"]);
+    if (named.success) return named.data;
+  }
+  return namedRunId(payload) ?? madeRunId(delivery);
+}
+
+interface Asked {
+  readonly runId: string;
+  readonly by: string;
+}
+
+function afterCancel({ runId, by }: Asked, outcome: CancelOutcome): ControlResult {
+  switch (outcome) {
+    case "requested":
+      return { next: "work", runId, isCancel: true };
+    case "remembered":
+    case "ended":
+      return { next: "done" };
+    case "not_allowed":
+      return { next: "reject", rejection: notAllowed(runId, by), runId };
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function afterRetry({ runId, by }: Asked, outcome: RetryOutcome): ControlResult {
+  switch (outcome) {
+    case "ok":
+      return { next: "work", runId, isCancel: false };
+    case "unknown":
+      return refused("unknown_run", `there is no run ${runId}`, runId);
+    case "running":
+      return refused("run_not_ended", `run ${runId} has not ended`, runId);
+    case "succeeded":
+      return refused("run_succeeded", `run ${runId} has succeeded; start another one`, runId);
+    case "not_allowed":
+      return { next: "reject", rejection: notAllowed(runId, by), runId };
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function notAllowed(runId: string, by: string): Rejection {
+  const message = `run ${runId} was not started by ${by}; its requester, cli and admin may`;
+  return rejection("not_allowed", message);
+}
+
+function refused(code: string, message: string, runId: string): ControlResult {
+  return { next: "reject", rejection: rejection(code, message), runId };
+}
+
+function rejection(code: string, message: string): Rejection {
+  return { code, message, problems: [] };
+}

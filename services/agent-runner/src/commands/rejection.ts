@@ -1,0 +1,37 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { publishEvent } from "@switchyard/bus/publish";
+import { runRejected } from "@switchyard/contracts/run-events";
+import { cutText } from "../tools/cut-text.ts";
+import { madeRunId, type MessageFacts, type Rejection } from "./run-command.ts";
+
+const MAX_PROBLEMS = 20;
+
+/**
+ * Publishes why a command was refused, under the run id that the command names or a made one. The
+ * message id is the command's place in its stream, so a repeat after a crash is stored once.
+ */
+export async function publishRejection(
+  bus: Bus,
+  message: MessageFacts,
+  facts: { readonly rejection: Rejection; readonly runId: string | null; readonly now: number },
+): Promise<{ readonly runId: string; readonly caller: string; readonly subject: string }> {
+  const { subject, caller, streamSequence, messageId, publishedAt } = message;
+  const { code, problems } = facts.rejection;
+  const runId = facts.runId ?? madeRunId(message);
+  const payload = {
+    runId,
+    subject,
+    caller,
+    code,
+    message: cutText(facts.rejection.message, 4_096),
+    problems: problems.slice(0, MAX_PROBLEMS).map((problem) => cutText(problem, 1_024)),
+    streamSequence,
+    messageId,
+    at: new Date(facts.now).toISOString(),
+  };
+  await publishEvent(bus, runRejected, { runId }, payload, {
+    messageId: `rejected:${streamSequence}:${publishedAt.getTime()}`,
+    correlationId: runId,
+  });
+  return { runId, caller, subject };
+}

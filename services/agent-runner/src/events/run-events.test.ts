@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { journals, startedEntry } from "../../test-fixtures/journals.ts";
+import type { JournalEntry } from "../journal/journal-entry.ts";
+import { replay } from "../journal/replay.ts";
+import { eventsOf } from "./run-events.ts";
+
+test("numbers the events of a run from 1 without a gap", () => {
+  fc.assert(
+    fc.property(journals, (entries) => {
+      const events = eventsOf(entries);
+      assert.deepEqual(
+        events.map(({ seq }) => seq),
+        events.map((_, index) => index + 1),
+      );
+      assert.ok(events.every(({ seq, payload }) => payload["seq"] === seq));
+    }),
+  );
+});
+
+test("makes the events of a journal's beginning the beginning of its events", () => {
+  fc.assert(
+    fc.property(journals, fc.nat(), (entries, cut) => {
+      const length = 1 + (cut % entries.length);
+      const early = eventsOf(entries.slice(0, length));
+      assert.deepEqual(early, eventsOf(entries).slice(0, early.length));
+      assert.equal(early.length, replay(entries.slice(0, length)).events);
+    }),
+  );
+});
+
+test("makes payloads that fit their contracts, and one terminal event at the end", () => {
+  fc.assert(
+    fc.property(journals, (entries) => {
+      const events = eventsOf(entries);
+      for (const { contract, payload } of events) {
+        const parsed = contract.payload.safeParse(payload);
+        assert.ok(parsed.success, `${contract.name}: ${parsed.error?.message}`);
+      }
+      const terminal = events.filter(
+        ({ contract }) =>
+          /finished|failed|cancelled$/.test(contract.name) && contract.name.startsWith("run."),
+      );
+      assert.ok(
+        ["run.finished", "run.failed", "run.cancelled"].includes(
+          events.at(-1)?.contract.name ?? "",
+        ),
+      );
+      assert.equal(
+        terminal.filter(({ contract }) => contract.name !== "run.tool-failed").length,
+        1,
+      );
+    }),
+  );
+});
+
+test("cuts previews to 1 KiB and keeps the digest of the whole arguments", () => {
+  const answer: JournalEntry = {
+    kind: "model-responded",
+    at: "2026-01-01T00:00:01.000Z",
+    step: 1,
+    content: [
+      {
+        type: "tool-call",
+        callId: "r1:1:0",
+        toolCallId: "c",
+        tool: "any name!",
+        input: { text: "ä".repeat(4_000) },
+      },
+    ],
+    usage: { inputTokens: 1, outputTokens: 1 },
+    finishReason: "tool-calls",
+    servedModel: "m",
+    durationMs: 0,
+  };
+  const requested = eventsOf([startedEntry(), answer]).at(-1);
+  assert.equal(requested?.contract.name, "run.tool-requested");
+  assert.ok(Buffer.byteLength(String(requested?.payload["argsPreview"])) <= 1_024);
+  assert.match(String(requested?.payload["argsDigest"]), /^sha256:[0-9a-f]{64}$/);
+  assert.equal(requested?.payload["tool"], "any name!");
+});

@@ -1,0 +1,172 @@
+import type { Event } from "@switchyard/contracts/define";
+import {
+  modelResponded,
+  runCancelled,
+  runFailed,
+  runFinished,
+  runResumed,
+  runRetried,
+  runStarted,
+  skillActivated,
+  toolCompleted,
+  toolDenied,
+  toolFailed,
+  toolRequested,
+} from "@switchyard/contracts/run-events";
+import { canonicalJson, canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { cutText } from "../tools/cut-text.ts";
+import type { EntryOf, JournalEntry, SkillRef, StartedEntry } from "../journal/journal-entry.ts";
+import { textOf } from "../run/next-action.ts";
+import { applyEntry, callOf, startOf, type RunState } from "../journal/replay.ts";
+
+/** One event of a run, ready to be published. */
+export interface RunEvent {
+  readonly contract: Event;
+  readonly seq: number;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+const PREVIEW_BYTES = 1_024;
+
+/**
+ * The events of a whole journal. They depend on nothing else, so a runner that takes a run over
+ * makes the very events that its predecessor made, with the same sequence numbers.
+ */
+export function eventsOf(entries: readonly JournalEntry[]): RunEvent[] {
+  const [first, ...rest] = entries;
+  if (first?.kind !== "started") return [];
+  let state = startOf(first);
+  const events = startEvents(first);
+  for (const entry of rest) {
+    events.push(...eventsOfEntry(state, entry));
+    state = applyEntry(state, entry);
+  }
+  return events;
+}
+
+/** The events of the first entry of a run. */
+export function startEvents(entry: StartedEntry): RunEvent[] {
+  return numbered(entry.runId, 0, entry.at, [
+    [
+      runStarted,
+      {
+        agent: entry.agent,
+        agentDigest: entry.agentDigest,
+        requester: entry.requester,
+        model: entry.model,
+        labels: entry.labels,
+      },
+    ],
+    ...entry.skills.map(skillEvent),
+  ]);
+}
+
+/** The events of one entry, given the state before it. */
+export function eventsOfEntry(before: RunState, entry: JournalEntry): RunEvent[] {
+  return numbered(before.started.runId, before.events, entry.at, factsOf(before, entry));
+}
+
+type Fact = readonly [Event, Record<string, unknown>];
+
+function numbered(runId: string, events: number, at: string, facts: readonly Fact[]): RunEvent[] {
+  return facts.map(([contract, facets], index) => {
+    const seq = events + index + 1;
+    return { contract, seq, payload: { runId, seq, at, ...facets } };
+  });
+}
+
+function factsOf(before: RunState, entry: JournalEntry): Fact[] {
+  switch (entry.kind) {
+    case "started":
+    case "tools-left-out":
+    case "tool-dispatched":
+    case "cancel-requested":
+      return [];
+    case "resumed":
+      return [[runResumed, { attempt: entry.attempt, journalEntries: entry.journalEntries }]];
+    case "model-responded":
+      return answerFacts(before, entry);
+    case "tool-completed":
+      return completionFacts(before, entry);
+    case "tool-denied":
+      return [[toolDenied, { ...callFacets(before, entry.callId), decision: entry.decision }]];
+    case "tool-failed": {
+      const { code, message } = entry;
+      return [[toolFailed, { ...callFacets(before, entry.callId), code, message }]];
+    }
+    case "finished":
+      return [[runFinished, finishFacets(before, entry)]];
+    case "failed":
+      return [[runFailed, { failure: entry.failure, steps: before.turns.length }]];
+    case "cancelled":
+      return [[runCancelled, { ...before.cancellation, steps: before.turns.length }]];
+    case "retried": {
+      const { by, streamSequence } = entry;
+      return [[runRetried, { by, limits: applyEntry(before, entry).limits, streamSequence }]];
+    }
+    default:
+      return entry satisfies never;
+  }
+}
+
+function answerFacts(before: RunState, entry: EntryOf<"model-responded">): Fact[] {
+  const { step, content, usage, durationMs } = entry;
+  const calls = content.filter((part) => part.type === "tool-call");
+  const answer = {
+    step,
+    model: before.started.model,
+    text: textOf(content),
+    toolCalls: calls.length,
+    usage,
+    durationMs,
+  };
+  return [
+    [modelResponded, answer],
+    ...calls.map(({ callId, tool, input }): Fact => [
+      toolRequested,
+      {
+        step,
+        callId,
+        tool,
+        argsPreview: cutText(canonicalJson(input), PREVIEW_BYTES),
+        argsDigest: canonicalDigest(input),
+      },
+    ]),
+  ];
+}
+
+function completionFacts(before: RunState, entry: EntryOf<"tool-completed">): Fact[] {
+  const completed: Fact = [
+    toolCompleted,
+    {
+      ...callFacets(before, entry.callId),
+      isError: entry.isError,
+      decision: entry.decision,
+      preview: cutText(entry.text, PREVIEW_BYTES),
+      textBytes: entry.textBytes,
+      durationMs: entry.durationMs,
+      replayed: entry.replayed,
+    },
+  ];
+  return entry.skill === null ? [completed] : [completed, skillEvent(entry.skill)];
+}
+
+function finishFacets(before: RunState, entry: EntryOf<"finished">): Record<string, unknown> {
+  return {
+    output: entry.output,
+    model: before.started.model,
+    steps: before.turns.length,
+    toolCalls: before.toolCalls,
+    usage: before.usage,
+    durationMs: Math.max(0, Date.parse(entry.at) - Date.parse(before.started.at)),
+  };
+}
+
+function callFacets(before: RunState, callId: string): Record<string, unknown> {
+  const { part, step } = callOf(before, callId);
+  return { step, callId, tool: part.tool };
+}
+
+function skillEvent({ name, digest }: SkillRef): Fact {
+  return [skillActivated, { skill: name, digest }];
+}

@@ -1,0 +1,277 @@
+import { connectRedis } from "@switchyard/service/redis";
+import { createLog } from "@switchyard/service/log";
+import { testRedis } from "@switchyard/local-servers/test-servers";
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { startedEntry } from "../../test-fixtures/journals.ts";
+import { BLOB_BYTES } from "./entry-codec.ts";
+import type { JournalEntry, StartedEntry } from "./journal-entry.ts";
+import { applyEntry, replay, startOf, type RunState } from "./replay.ts";
+import { openRunControls } from "../run/run-controls.ts";
+import { openRunIndex } from "./run-index.ts";
+import { StoreUnavailable } from "./redis-scripts.ts";
+import { FenceLost, openRunStore, type ClaimResult } from "./run-store.ts";
+
+const AT = "2026-01-01T00:00:01.000Z";
+const server = await testRedis();
+const log = createLog({ service: "test", level: "silent" });
+const redis = await connectRedis({ url: server.url, name: "test", log });
+after(() => {
+  redis.disconnect();
+});
+const store = openRunStore(redis, { holdMs: 60_000 });
+
+test("makes a run once, however many runners try at the same time", async () => {
+  const claims = await Promise.all(
+    Array.from({ length: 8 }, () => claim("many", "1", started("many"))),
+  );
+  const epochs = claims.map((result) => (result.outcome === "claimed" ? result.hold.epoch : ""));
+  assert.deepEqual(epochs.toSorted(), ["1", "2", "3", "4", "5", "6", "7", "8"]);
+  assert.equal((await store.load("many")).length, 1);
+});
+
+test("refuses an old epoch at every function that writes", async () => {
+  const old = hold(await claim("fenced", "1", started("fenced")));
+  const state = startOf(started("fenced"));
+  await claim("fenced", "1");
+
+  await assert.rejects(store.append(old, resumed(2), applyEntry(state, resumed(2)), 0), FenceLost);
+  await assert.rejects(store.markPublished(old, 1), FenceLost);
+  assert.equal(await store.renew(old), "lost");
+  assert.equal(await store.release(old), false);
+  assert.equal((await store.load("fenced")).length, 1);
+});
+
+test("lets the newest holder write, renew, mark and release", async () => {
+  await claim("newest", "1", started("newest"));
+  const newest = hold(await claim("newest", "1"));
+  const state = startOf(started("newest"));
+  await store.append(newest, resumed(2), applyEntry(state, resumed(2)), 0);
+  await store.markPublished(newest, 2);
+  assert.equal(await store.renew(newest), "held");
+  assert.equal(await store.release(newest), true);
+  const again = await claim("newest", "2");
+  assert.equal(again.outcome, "claimed");
+  assert.equal(again.outcome === "claimed" && again.published, 2);
+  assert.equal(again.outcome === "claimed" && again.attempts, 3);
+});
+
+test("takes the same entry twice as one, and refuses another one in its place", async () => {
+  const held = hold(await claim("repeat", "1", started("repeat")));
+  const state = startOf(started("repeat"));
+  const after1 = applyEntry(state, finished("one"));
+  await store.append(held, finished("one"), after1, 0);
+  await store.append(held, finished("one"), after1, 0);
+  await assert.rejects(store.append(held, finished("two"), after1, 0), FenceLost);
+  assert.deepEqual(replay(await store.load("repeat")).end, { status: "succeeded", output: "one" });
+});
+
+test("keeps a run for its live holder when another message names it, and gives it to a redelivery", async () => {
+  await claim("busy", "1", started("busy"));
+  const other = await claim("busy", "2");
+  assert.equal(other.outcome, "busy");
+  assert.ok(other.outcome === "busy" && other.retryMs > 0 && other.retryMs <= 60_000);
+  assert.equal((await claim("busy", "1")).outcome, "claimed");
+});
+
+test("gives a run to any message once its holder fell silent", async () => {
+  const impatient = openRunStore(redis, { holdMs: 0 });
+  const request = {
+    runId: "silent",
+    commandDigest: "d",
+    delivery: "1",
+    started: started("silent"),
+  };
+  await impatient.claim(request);
+  const taken = await impatient.claim({ runId: "silent", commandDigest: "d", delivery: "2" });
+  assert.equal(taken.outcome, "claimed");
+});
+
+test("counts picks without progress, starts again at progress, and forgives a release", async () => {
+  const stalledAt = async (): Promise<{ stalled: number; held: ReturnType<typeof hold> }> => {
+    const result = await claim("stalled", "1");
+    assert.ok(result.outcome === "claimed");
+    return { stalled: result.stalled, held: result.hold };
+  };
+  await claim("stalled", "1", started("stalled"));
+  assert.equal((await stalledAt()).stalled, 2);
+  const third = await stalledAt();
+  assert.equal(third.stalled, 3);
+  await store.release(third.held);
+  const fourth = await stalledAt();
+  assert.equal(fourth.stalled, 3);
+
+  let state: RunState = startOf(started("stalled"));
+  state = applyEntry(state, resumed(4));
+  await store.append(fourth.held, resumed(4), state, 0);
+  assert.equal((await stalledAt()).stalled, 4, "a takeover is no progress");
+  const sixth = await stalledAt();
+  state = applyEntry(state, answer);
+  await store.append(sixth.held, answer, state, 0);
+  assert.equal((await stalledAt()).stalled, 1);
+});
+
+test("tells absent, taken and ended runs apart", async () => {
+  assert.equal((await claim("told", "1")).outcome, "absent");
+  const held = hold(await claim("told", "1", started("told")));
+  const taken = await store.claim({ runId: "told", commandDigest: "other", delivery: "1" });
+  assert.equal(taken.outcome, "taken");
+  await store.append(held, finished("x"), applyEntry(startOf(started("told")), finished("x")), 1);
+  const ended = await claim("told", "1");
+  assert.deepEqual(ended, { outcome: "ended", hold: held, published: 1 });
+});
+
+test("keeps long texts beside the journal and gives them back", async () => {
+  const prompt = "long ".repeat(BLOB_BYTES);
+  const first = started("blobs", { prompt });
+  const held = hold(
+    await store.claim({ runId: "blobs", commandDigest: "d", delivery: "1", started: first }),
+  );
+  const end = finished(`${prompt} end`);
+  await store.append(held, end, applyEntry(startOf(first), end), 0);
+  assert.deepEqual(await store.load("blobs"), [first, end]);
+  assert.equal(await redis.hlen("yard:run:{blobs}:blobs"), 2);
+});
+
+test("lists runs newest first, by agent and status, and repairs the list when a run is read", async () => {
+  const index = openRunIndex(redis, store);
+  const make = async (runId: string, at: string, agent: string): Promise<void> => {
+    await store.claim({
+      runId,
+      commandDigest: "d",
+      delivery: runId,
+      started: started(runId, { at, agent }),
+    });
+    await index.add(runId, at);
+  };
+  await make("list-1", "2026-02-01T00:00:00.000Z", "alpha");
+  await make("list-2", "2026-02-02T00:00:00.000Z", "beta");
+  await make("list-3", "2026-02-03T00:00:00.000Z", "alpha");
+  const ids = async (filter: Parameters<typeof index.list>[0]): Promise<string[]> =>
+    (await index.list(filter)).map(({ runId }) => runId);
+  assert.deepEqual(await ids({ limit: 2 }), ["list-3", "list-2"]);
+  assert.deepEqual(await ids({ limit: 9, agent: "alpha", status: "running" }), [
+    "list-3",
+    "list-1",
+  ]);
+  assert.deepEqual(await ids({ limit: 9, status: "failed" }), []);
+
+  await redis.del("yard:runs");
+  assert.equal((await index.get("list-2"))?.agent, "beta");
+  assert.deepEqual(await ids({ limit: 9 }), ["list-2"]);
+  assert.equal(await index.get("nobody"), null);
+});
+
+test("takes runs off the list that have expired, and no others", async () => {
+  const index = openRunIndex(redis, store);
+  for (const [day, runId] of ["gone", "kept"].entries()) {
+    const at = `2020-01-0${day + 1}T00:00:00.000Z`;
+    await claim(runId, "1", started(runId, { at }));
+    await index.add(runId, at);
+  }
+  await redis.del("yard:run:{gone}:state"); // as Redis does when the time is over
+  await index.trim();
+  assert.equal(await redis.zscore("yard:runs", "gone"), null);
+  assert.notEqual(await redis.zscore("yard:runs", "kept"), null);
+});
+
+test("lets a run expire after its end, and not before", async () => {
+  const brief = openRunStore(redis, { holdMs: 60_000, keepSeconds: 500 });
+  const first = started("expiring", { prompt: "long ".repeat(BLOB_BYTES) });
+  const held = hold(
+    await brief.claim({ runId: "expiring", commandDigest: "d", delivery: "1", started: first }),
+  );
+  const keys = ["state", "journal", "blobs"].map((part) => `yard:run:{expiring}:${part}`);
+  for (const key of keys) assert.equal(await redis.ttl(key), -1, key);
+  await brief.append(held, finished("x"), applyEntry(startOf(first), finished("x")), 0);
+  for (const key of keys) assert.ok((await redis.ttl(key)) > 400, key);
+});
+
+test("gives a holder the request to cancel that came before its entry, and writes nothing", async () => {
+  const controls = openRunControls(redis);
+  const first = started("asked");
+  const held = hold(await claim("asked", "1", first));
+  const asked = { runId: "asked", by: "cli", at: AT, reason: "why", command: "1:1" };
+  assert.equal(await controls.cancel({ ...asked, by: "mallory" }), "not_allowed");
+  assert.equal(await controls.cancel(asked), "requested");
+  assert.equal(await controls.cancel(asked), "requested");
+  assert.equal(await store.renew(held), "cancelled");
+  const requests = await store.append(held, answer, applyEntry(startOf(first), answer), 0);
+  assert.deepEqual(requests, [{ kind: "cancel-requested", at: AT, by: "cli", reason: "why" }]);
+  assert.deepEqual(await store.requestsAfter(held, 1), requests);
+  assert.deepEqual(await store.load("asked"), [first, ...requests]);
+});
+
+test("applies a command once, also when it comes again after a retry", async () => {
+  const controls = openRunControls(redis);
+  const first = started("lives");
+  const held = hold(await claim("lives", "1", first));
+  const cancel = { runId: "lives", by: "cli", at: AT, reason: null, command: "1:1" };
+  const retry = {
+    runId: "lives",
+    by: "cli",
+    at: AT,
+    limits: {},
+    command: "2:2",
+    streamSequence: 2,
+  };
+  assert.equal(await controls.retry(retry), "running");
+  const requests = await controls.cancel(cancel).then(() => store.requestsAfter(held, 1));
+  const asked = requests.reduce(applyEntry, startOf(first));
+  const end: JournalEntry = { kind: "cancelled", at: AT };
+  await store.append(held, end, applyEntry(asked, end), 0);
+  assert.equal(await controls.retry(retry), "ok");
+  assert.equal(await controls.retry(retry), "ok");
+  assert.equal(await controls.cancel(cancel), "ended");
+  const { end: now, cancellation, length } = replay(await store.load("lives"));
+  assert.deepEqual([now, cancellation, length], [null, null, 4]);
+});
+
+test("names an outage of Redis as one", async () => {
+  const other = await testRedis();
+  const client = await connectRedis({ url: other.url, name: "outage", log });
+  after(() => {
+    client.disconnect();
+  });
+  await other.stop();
+  const down = openRunStore(client, { holdMs: 1_000 });
+  await assert.rejects(down.load("any"), StoreUnavailable);
+  await assert.rejects(down.renew({ runId: "any", epoch: "1" }), StoreUnavailable);
+});
+
+function claim(runId: string, delivery: string, first?: StartedEntry): Promise<ClaimResult> {
+  return store.claim({
+    runId,
+    commandDigest: "d",
+    delivery,
+    ...(first === undefined ? {} : { started: first }),
+  });
+}
+
+function hold(result: ClaimResult) {
+  assert.ok(result.outcome === "claimed", result.outcome);
+  return result.hold;
+}
+
+function started(runId: string, fields: Partial<StartedEntry> = {}): StartedEntry {
+  return startedEntry({ runId, ...fields });
+}
+
+function resumed(attempt: number): JournalEntry {
+  return { kind: "resumed", at: AT, attempt, journalEntries: 1 };
+}
+
+function finished(output: string): JournalEntry {
+  return { kind: "finished", at: AT, output };
+}
+
+const answer: JournalEntry = {
+  kind: "model-responded",
+  at: AT,
+  step: 1,
+  content: [{ type: "text", text: "hello" }],
+  usage: { inputTokens: 1, outputTokens: 1 },
+  finishReason: "stop",
+  servedModel: "m",
+  durationMs: 0,
+};

@@ -1,0 +1,213 @@
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { Usage } from "@switchyard/contracts/runs";
+import {
+  dynamicTool,
+  experimental_streamLanguageModelCall as streamLanguageModelCall,
+  jsonSchema,
+  type JSONSchema7,
+  type LanguageModelStreamPart,
+  type LanguageModelUsage,
+  type ModelMessage,
+  type ToolSet,
+} from "ai";
+import type { AnswerPart, FinishReason } from "../journal/journal-entry.ts";
+import { ModelFailure, modelFailureOf } from "./model-failure.ts";
+import type { OfferedTool } from "../tools/tool-catalogue.ts";
+
+export interface ModelRequest {
+  readonly model: LanguageModelV4;
+  readonly instructions: string;
+  readonly messages: ModelMessage[];
+  readonly tools: readonly OfferedTool[];
+  readonly temperature: number | null;
+  /** Makes the id of the n-th tool call of this answer. */
+  readonly callIdOf: (index: number) => string;
+  /** A provider that is silent for so long is given up, in milliseconds. */
+  readonly idleTimeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly onDelta: (text: string) => void;
+}
+
+export interface ModelAnswer {
+  readonly content: AnswerPart[];
+  readonly usage: Usage;
+  readonly finishReason: FinishReason;
+  readonly servedModel: string;
+}
+
+/**
+ * Asks a model once and gives back its whole answer. No tool is executed here. Rejects with
+ * ModelFailure, or with the signal's reason.
+ */
+export async function callModel(request: ModelRequest): Promise<ModelAnswer> {
+  const idle = idleSignal(request.idleTimeoutMs);
+  const signal = AbortSignal.any([request.signal, idle.signal]);
+  const instructions = request.instructions === "" ? {} : { instructions: request.instructions };
+  try {
+    signal.throwIfAborted();
+    const { stream } = await streamLanguageModelCall({
+      model: request.model,
+      ...instructions,
+      messages: request.messages,
+      tools: toolSet(request.tools),
+      abortSignal: signal,
+      ...(request.temperature === null ? {} : { temperature: request.temperature }),
+    });
+    const answer = new AnswerCollector(request);
+    for await (const part of stream) {
+      // The SDK hands the signal to the provider and does not look at it itself.
+      signal.throwIfAborted();
+      idle.touch();
+      answer.add(part);
+    }
+    return answer.finish();
+  } catch (error) {
+    signal.throwIfAborted(); // whatever the provider makes of an abort, its reason is the truth
+    throw modelFailureOf(error, Date.now());
+  } finally {
+    idle.stop();
+  }
+}
+
+/** Puts the parts of a stream together: one part of the answer for each block of the model. */
+class AnswerCollector {
+  readonly #request: ModelRequest;
+  readonly #content: AnswerPart[] = [];
+  readonly #blocks = new Map<string, AnswerPart & { type: "text" | "reasoning" }>();
+  readonly #toolCallIds = new Set<string>();
+  #calls = 0;
+  #servedModel: string;
+  #end: { usage: Usage; finishReason: FinishReason } | null = null;
+
+  constructor(request: ModelRequest) {
+    this.#request = request;
+    this.#servedModel = request.model.modelId;
+  }
+
+  add(part: LanguageModelStreamPart): void {
+    switch (part.type) {
+      case "text-start":
+      case "reasoning-start":
+      case "text-delta":
+      case "reasoning-delta":
+      case "text-end":
+      case "reasoning-end":
+        return this.#addText(part);
+      case "tool-call":
+        return this.#addCall(part);
+      case "model-call-response-metadata":
+        this.#servedModel = part.modelId ?? this.#servedModel;
+        return;
+      case "model-call-end":
+        this.#end = { usage: usageOf(part.usage), finishReason: finishReasonOf(part.finishReason) };
+        return;
+      case "error":
+        throw part.error;
+      default: // warnings, raw chunks, sources, files and input deltas are not part of the answer
+    }
+  }
+
+  finish(): ModelAnswer {
+    if (this.#end === null) {
+      throw new ModelFailure("the provider's answer ended without its last part", {
+        isRetryable: true,
+      });
+    }
+    const content = this.#content.filter((part) => part.type !== "text" || part.text !== "");
+    return { content, ...this.#end, servedModel: this.#servedModel };
+  }
+
+  #addText(
+    part: Extract<
+      LanguageModelStreamPart,
+      { id: string; type: `${"text" | "reasoning"}-${string}` }
+    >,
+  ): void {
+    const type = part.type.startsWith("text") ? "text" : "reasoning";
+    const key = `${type}:${part.id}`;
+    const block = this.#blocks.get(key) ?? { type, text: "" };
+    if (!this.#blocks.has(key)) this.#content.push(block);
+    this.#blocks.set(key, block);
+    if ("text" in part && part.text !== "") {
+      block.text += part.text;
+      if (type === "text") this.#request.onDelta(part.text);
+    }
+    if (part.providerMetadata !== undefined) block.providerOptions = part.providerMetadata;
+    if (part.type.endsWith("-end")) this.#blocks.delete(key);
+  }
+
+  #addCall(part: Extract<LanguageModelStreamPart, { type: "tool-call" }>): void {
+    const callId = this.#request.callIdOf(this.#calls);
+    this.#calls += 1;
+    // Some servers leave the id out or give every call of an answer the same one.
+    const isUsable = part.toolCallId !== "" && !this.#toolCallIds.has(part.toolCallId);
+    const toolCallId = isUsable ? part.toolCallId : callId;
+    this.#toolCallIds.add(toolCallId);
+    this.#content.push({
+      type: "tool-call",
+      callId,
+      toolCallId,
+      tool: part.toolName,
+      input: part.input,
+      ...(part.providerMetadata === undefined ? {} : { providerOptions: part.providerMetadata }),
+    });
+  }
+}
+
+/** Tools without `execute`: the SDK reports the calls and the runner makes them. */
+function toolSet(tools: readonly OfferedTool[]): ToolSet {
+  return Object.fromEntries(
+    tools.map(({ name, description, inputSchema }) => [
+      name,
+      // The provider of the tool validates its arguments; a JSON Schema of a server passes unchanged.
+      dynamicTool({
+        description,
+        inputSchema: jsonSchema(inputSchema as JSONSchema7),
+      }),
+    ]),
+  );
+}
+
+function usageOf(usage: LanguageModelUsage): Usage {
+  return {
+    inputTokens: wholeNumber(usage.inputTokens),
+    outputTokens: wholeNumber(usage.outputTokens),
+  };
+}
+
+function wholeNumber(value: number | undefined): number {
+  return value !== undefined && Number.isFinite(value) && value > 0 ? Math.round(value) : 0;
+}
+
+function finishReasonOf(reason: string): FinishReason {
+  switch (reason) {
+    case "stop":
+    case "length":
+    case "content-filter":
+    case "tool-calls":
+      return reason;
+    case "error":
+    case "interrupted":
+      return "error";
+    default:
+      return "other";
+  }
+}
+
+function idleSignal(timeoutMs: number): {
+  signal: AbortSignal;
+  touch: () => void;
+  stop: () => void;
+} {
+  const controller = new AbortController();
+  const timer = setTimeout(() => {
+    controller.abort(
+      new ModelFailure(`the provider was silent for ${timeoutMs} ms`, { isRetryable: true }),
+    );
+  }, timeoutMs);
+  return {
+    signal: controller.signal,
+    touch: () => timer.refresh(),
+    stop: () => clearTimeout(timer),
+  };
+}

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startedEntry } from "../../test-fixtures/journals.ts";
+import type { FinishReason, JournalEntry } from "../journal/journal-entry.ts";
+import { nextAction } from "./next-action.ts";
+import { replay } from "../journal/replay.ts";
+
+const AT = "2026-01-01T00:00:01.000Z";
+const SOON = Date.parse(AT);
+
+test("asks the model first", () => {
+  assert.deepEqual(nextAction(replay([startedEntry()]), SOON), { action: "call-model", step: 1 });
+});
+
+test("finishes with the text of an answer without calls", () => {
+  const state = replay([startedEntry(), answer(1, 0, "stop")]);
+  assert.deepEqual(nextAction(state, SOON), { action: "finish", output: "text 1" });
+});
+
+test("makes only the calls that have no result, then asks again", () => {
+  const entries = [startedEntry(), answer(1, 2)];
+  const some = replay([...entries, failure("r1:1:0")]);
+  const action = nextAction(some, SOON);
+  assert.equal(action.action, "call-tools");
+  assert.deepEqual(action.action === "call-tools" && action.calls.map((call) => call.part.callId), [
+    "r1:1:1",
+  ]);
+  const all = replay([...entries, failure("r1:1:0"), failure("r1:1:1")]);
+  assert.deepEqual(nextAction(all, SOON), { action: "call-model", step: 2 });
+});
+
+test("fails at each limit, by its name", () => {
+  const limits = { maxSteps: 1, maxToolCalls: 1, timeoutMs: 60_000 };
+  const started = startedEntry({ limits });
+  const cases: [JournalEntry[], number, string][] = [
+    [[started], Date.parse(started.at) + 60_000, "timeoutMs (60000 ms)"],
+    [[started, answer(1, 2)], SOON, "maxToolCalls (1)"],
+    [[started, answer(1, 1), failure("r1:1:0")], SOON, "maxSteps (1)"],
+  ];
+  for (const [entries, now, named] of cases) {
+    const action = nextAction(replay(entries), now);
+    assert.equal(action.action, "fail", named);
+    if (action.action !== "fail") continue;
+    assert.equal(action.failure.code, "limit_exceeded");
+    assert.ok(action.failure.message.includes(named), action.failure.message);
+  }
+});
+
+test("does not sell a broken answer as a success", () => {
+  for (const reason of ["length", "content-filter", "error"] as const) {
+    const action = nextAction(replay([startedEntry(), answer(1, 0, reason)]), SOON);
+    assert.equal(action.action === "fail" && action.failure.code, "model_error", reason);
+  }
+});
+
+test("ends a run that is to be cancelled before anything else, open calls first", () => {
+  const entries = [startedEntry(), answer(1, 2), failure("r1:1:0"), CANCEL];
+  const late = Date.parse(AT) + 9_999_999_999;
+  const action = nextAction(replay(entries), late);
+  assert.ok(action.action === "cancel");
+  assert.deepEqual(
+    action.open.map(({ part }) => part.callId),
+    ["r1:1:1"],
+  );
+});
+
+test("goes on after a retry at the first step without a result, with the limits that it brings", () => {
+  const limits = { maxSteps: 1, maxToolCalls: null, timeoutMs: 60_000 };
+  const entries = [startedEntry({ limits }), answer(1, 1), failure("r1:1:0"), FAILED];
+  const raised = replay([...entries, retried({ maxSteps: 2 })]);
+  assert.deepEqual(nextAction(raised, SOON), { action: "call-model", step: 2 });
+  assert.deepEqual(raised.limits, { ...limits, maxSteps: 2 });
+  const same = nextAction(replay([...entries, retried({})]), SOON);
+  assert.equal(same.action, "fail");
+});
+
+test("asks again after a retry for an answer that broke off, and keeps a whole one", () => {
+  const broken = replay([startedEntry(), answer(1, 0, "length"), FAILED, retried({})]);
+  assert.deepEqual(nextAction(broken, SOON), { action: "call-model", step: 1 });
+  const cancelled: JournalEntry = { kind: "cancelled", at: AT };
+  const whole = replay([startedEntry(), answer(1, 0, "stop"), CANCEL, cancelled, retried({})]);
+  assert.deepEqual(nextAction(whole, SOON), { action: "finish", output: "text 1" });
+});
+
+test("counts the time of a retried run from the retry", () => {
+  const started = startedEntry({ at: "2020-01-01T00:00:00.000Z" });
+  assert.equal(nextAction(replay([started, FAILED]), SOON).action, "stop");
+  assert.equal(nextAction(replay([started, FAILED, retried({})]), SOON).action, "call-model");
+});
+
+test("does nothing after the end", () => {
+  const state = replay([startedEntry(), { kind: "finished", at: AT, output: "done" }]);
+  assert.deepEqual(nextAction(state, SOON), { action: "stop" });
+});
+
+const CANCEL: JournalEntry = { kind: "cancel-requested", at: AT, by: "cli", reason: null };
+const FAILED: JournalEntry = {
+  kind: "failed",
+  at: AT,
+  failure: { code: "limit_exceeded", message: "x" },
+};
+
+function retried(limits: { maxSteps?: number }): JournalEntry {
+  return { kind: "retried", at: AT, by: "cli", limits, streamSequence: 1 };
+}
+
+function answer(
+  step: number,
+  calls: number,
+  finishReason: FinishReason = "tool-calls",
+): JournalEntry {
+  return {
+    kind: "model-responded",
+    at: AT,
+    step,
+    content: [
+      { type: "reasoning", text: "hm" },
+      { type: "text", text: `text ${step}` },
+      ...Array.from({ length: calls }, (_, index) => ({
+        type: "tool-call" as const,
+        callId: `r1:${step}:${index}`,
+        toolCallId: `c${step}-${index}`,
+        tool: "t",
+        input: {},
+      })),
+    ],
+    usage: { inputTokens: 1, outputTokens: 1 },
+    finishReason,
+    servedModel: "m",
+    durationMs: 0,
+  };
+}
+
+function failure(callId: string): JournalEntry {
+  return { kind: "tool-failed", at: AT, callId, code: "x", message: "y" };
+}

@@ -1,0 +1,205 @@
+import type { AgentDefinition } from "@switchyard/contracts/agents";
+import { getAgent } from "@switchyard/contracts/agents";
+import { isError, ServiceError } from "@switchyard/contracts/errors";
+import type { RunInput } from "@switchyard/contracts/runs";
+import { renderSkill } from "@switchyard/contracts/skills";
+import type { Plan } from "@switchyard/contracts/plan";
+import type { Log } from "@switchyard/service/log";
+import type { StartedEntry } from "../journal/journal-entry.ts";
+import { ModelUnusable, type ModelRegistry } from "../model/model-registry.ts";
+import { isOutage, type Peers } from "../peers.ts";
+import type { Rejection, RunCommand } from "../commands/run-command.ts";
+import { TOKEN_TTL_SECONDS, type RunToken } from "./run-token-keeper.ts";
+import { skillCatalogue, systemPrompt } from "../model/system-prompt.ts";
+
+export interface PrepareOptions {
+  readonly peers: Peers;
+  readonly models: ModelRegistry;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** Time limit of runs that ask for none, in milliseconds. */
+  readonly defaultTimeoutMs: number;
+  readonly now: () => number;
+}
+
+export type Preparation =
+  | { readonly outcome: "ready"; readonly started: StartedEntry; readonly token: RunToken }
+  | { readonly outcome: "rejected"; readonly rejection: Rejection };
+
+/**
+ * Collects everything that a new run is pinned to: agent, skills, model, limits, permission. What
+ * the command got wrong is a rejection; an outage rejects the promise and the command comes again.
+ */
+export async function prepareRun(
+  command: RunCommand,
+  options: PrepareOptions,
+): Promise<Preparation> {
+  try {
+    return await prepare(command, options);
+  } catch (error) {
+    const rejection = rejectionOf(command, error);
+    if (rejection === null) throw error;
+    return { outcome: "rejected", rejection };
+  }
+}
+
+async function prepare(command: RunCommand, options: PrepareOptions): Promise<Preparation> {
+  const { peers, models, now } = options;
+  const call = { signal: options.signal, correlationId: command.runId };
+  const [{ agent }, { skills: imported }, invoked] = await Promise.all([
+    peers.getAgent({ name: command.agent }, call),
+    peers.listSkills({}, call),
+    renderInvoked(command, options),
+  ]);
+  const catalogue = skillCatalogue(imported);
+  const toolLayers = [agent.tools, invoked?.allowedTools ?? null].filter((layer) => layer !== null);
+  const [preloaded, grant] = await Promise.all([
+    renderPreloaded(agent, command, options),
+    peers.grantRun(
+      {
+        runId: command.runId,
+        agent: agent.name,
+        requester: command.requester,
+        tools: toolLayers,
+        ttlSeconds: TOKEN_TTL_SECONDS,
+      },
+      call,
+    ),
+  ]);
+
+  const model = command.payload.model ?? agent.model ?? models.defaultModel;
+  const plan = firstPlan(agent.plan, invoked, preloaded);
+  // Opened only to be sure: an unusable model is the sender's to learn now.
+  await models.open(model, { plan, input: command.payload.input });
+  const inPrompt = invoked === null ? preloaded : [...preloaded, invoked];
+  const started: StartedEntry = {
+    kind: "started",
+    at: new Date(now()).toISOString(),
+    runId: command.runId,
+    agent: agent.name,
+    agentDigest: agent.digest,
+    requester: command.requester,
+    input: command.payload.input,
+    labels: command.payload.labels ?? {},
+    model,
+    temperature: agent.temperature,
+    instructions: systemPrompt([
+      agent.systemPrompt,
+      ...preloaded.map(({ text }) => text),
+      catalogue.text,
+    ]),
+    prompt: firstMessage(command.payload.input, invoked),
+    limits: limitsOf(command, agent, options.defaultTimeoutMs),
+    toolLayers,
+    skills: inPrompt.map(({ name, digest }) => ({ name, digest })),
+    catalogue: catalogue.listed.map(({ name, digest }) => ({ name, digest })),
+    plan: model.startsWith("scripted/") ? plan : null,
+    policyDigest: grant.policyDigest,
+  };
+  return {
+    outcome: "ready",
+    started,
+    token: { token: grant.token, expiresAt: Date.parse(grant.expiresAt) },
+  };
+}
+
+interface Rendered {
+  readonly name: string;
+  readonly digest: string;
+  readonly text: string;
+  readonly allowedTools: string[] | null;
+  readonly plan: Plan | null;
+}
+
+/** A preloaded skill that is gone is a warning, as for people at the command line: the agent still works. */
+async function renderPreloaded(
+  agent: AgentDefinition,
+  command: RunCommand,
+  { peers, signal, log }: PrepareOptions,
+): Promise<Rendered[]> {
+  const call = { signal, correlationId: command.runId };
+  const rendered = await Promise.all(
+    agent.skills.map(async (name) => {
+      try {
+        return await peers.renderSkill({ name, sessionId: command.runId }, call);
+      } catch (error) {
+        if (!isError(error, renderSkill, "unknown_skill")) throw error;
+        log.warn(
+          { runId: command.runId, agent: agent.name, skill: name },
+          "preloaded skill is unknown",
+        );
+        return null;
+      }
+    }),
+  );
+  return rendered.filter((skill) => skill !== null);
+}
+
+/** The skill that the command names, with a text input as its argument line. */
+async function renderInvoked(
+  { payload, runId }: RunCommand,
+  { peers, signal }: PrepareOptions,
+): Promise<Rendered | null> {
+  if (payload.skill === undefined) return null;
+  const line = typeof payload.input === "string" ? payload.input : "";
+  return peers.renderSkill(
+    { name: payload.skill, arguments: line, sessionId: runId },
+    { signal, correlationId: runId },
+  );
+}
+
+/** The agent's plan, else that of the command's skill, else that of the first preloaded skill with one. */
+function firstPlan(
+  own: Plan | null,
+  invoked: Rendered | null,
+  preloaded: readonly Rendered[],
+): Plan | null {
+  return own ?? invoked?.plan ?? preloaded.find((skill) => skill.plan !== null)?.plan ?? null;
+}
+
+/** A skill's text holds a text input already, as its arguments; an object follows it. */
+function firstMessage(input: RunInput, invoked: Rendered | null): string {
+  if (typeof input === "string") return invoked?.text ?? input;
+  const json = JSON.stringify(input, null, 2);
+  return invoked === null ? json : `${invoked.text}\n\n${json}`;
+}
+
+function limitsOf(
+  { payload }: RunCommand,
+  agent: AgentDefinition,
+  defaultTimeoutMs: number,
+): StartedEntry["limits"] {
+  return {
+    maxSteps: Math.min(agent.maxSteps, payload.limits?.maxSteps ?? agent.maxSteps),
+    maxToolCalls: payload.limits?.maxToolCalls ?? null,
+    timeoutMs: payload.limits?.timeoutMs ?? defaultTimeoutMs,
+  };
+}
+
+/** What the sender must change; null for outages and faults. */
+function rejectionOf(command: RunCommand, error: unknown): Rejection | null {
+  if (error instanceof ModelUnusable)
+    return { code: error.code, message: error.message, problems: [] };
+  if (isError(error, getAgent, "unknown_agent")) {
+    return {
+      code: error.code,
+      message: `there is no agent ${command.agent}; known are ${error.data.known.join(", ") || "none"}`,
+      problems: [],
+    };
+  }
+  if (isError(error, renderSkill, "unknown_skill")) {
+    return {
+      code: error.code,
+      message: `there is no skill ${error.data.name}; known are ${error.data.known.join(", ") || "none"}`,
+      problems: ["skill: names no imported skill"],
+    };
+  }
+  if (error instanceof ServiceError && !isOutage(error)) {
+    return {
+      code: "not_startable",
+      message: `the run could not be prepared: ${error.message}`,
+      problems: [],
+    };
+  }
+  return null;
+}

@@ -1,0 +1,315 @@
+import { call } from "@switchyard/bus/call";
+import { subscribeLive } from "@switchyard/bus/events";
+import { runLive } from "@switchyard/contracts/run-events";
+import { getRun, listRuns } from "@switchyard/contracts/runs";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+  chunk,
+  startChatServer,
+  textChunks,
+  toolCallChunks,
+} from "../../test-fixtures/chat-server.ts";
+import { agent, answering, labTool, skill } from "../../test-fixtures/peers.ts";
+import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+
+const lab = await startLab();
+const chat = await startChatServer();
+const modelsFile = join(await testDirectory(), "models.json");
+const local = { type: "openai-compatible", baseURL: chat.baseURL };
+await writeFile(modelsFile, JSON.stringify({ default: "local/m", providers: { local } }));
+await lab.runner({ YARD_RUNNER_SLOTS: "4", YARD_MODELS_FILE: modelsFile });
+
+test("runs a plan from the command to the answer, one event for each fact", async () => {
+  const { peers } = lab;
+  peers.tools.set("read", ({ path }) => `contents of ${String(path)}\nsecond line`);
+  peers.skills.set("reading", skill("reading"));
+  peers.agents.set(
+    "reader",
+    agent("reader", {
+      tools: ["mcp__lab__*"],
+      plan: {
+        steps: [
+          { say: "First the skill.", calls: [{ tool: "skill", with: { name: "reading" } }] },
+          {
+            calls: [
+              { tool: labTool("read"), with: { path: { $from: "/input/path" } }, as: "one" },
+              { tool: labTool("write"), with: { path: "x" }, as: "write" },
+            ],
+          },
+        ],
+        answer: "{{/results/one/text | firstLine}}; {{/results/write/text}}",
+      },
+    }),
+  );
+  await lab.command("reader", {
+    runId: "whole-run",
+    input: { path: "a.txt" },
+    labels: { team: "a" },
+  });
+
+  const events = await lab.eventsUntil("whole-run", "finished");
+  assert.deepEqual(events.map(({ name }) => name).toSorted(), [
+    "finished",
+    "model-responded",
+    "model-responded",
+    "model-responded",
+    "skill-activated",
+    "started",
+    "tool-completed",
+    "tool-completed",
+    "tool-denied",
+    "tool-requested",
+    "tool-requested",
+    "tool-requested",
+  ]);
+  assert.deepEqual(
+    sequenceOf(events),
+    events.map((_, index) => index + 1),
+  );
+  const finished = events.at(-1)?.payload;
+  assert.equal(
+    finished?.["output"],
+    "contents of a.txt; the policy denied this call: rule no-writes denies it: tests never write",
+  );
+  assert.equal(finished?.["model"], "scripted/plan");
+  assert.deepEqual(peers.grants.at(-1)?.tools, [["mcp__lab__*"]]);
+
+  const { run } = await call(lab.bus, getRun, { runId: "whole-run" });
+  assert.equal(run.status, "succeeded");
+  assert.equal(run.steps, 3);
+  assert.equal(run.toolCalls, 3);
+  assert.deepEqual(
+    run.skills.map(({ name }) => name),
+    ["reading"],
+  );
+  assert.deepEqual(run.labels, { team: "a" });
+  const { runs } = await call(lab.bus, listRuns, { agent: "reader", status: "succeeded" });
+  assert.deepEqual(
+    runs.map(({ runId }) => runId),
+    ["whole-run"],
+  );
+});
+
+test("tells the model about calls that cannot be made, and goes on", async () => {
+  lab.peers.skills.set("known", skill("known"));
+  lab.peers.agents.set(
+    "clumsy",
+    agent("clumsy", {
+      plan: {
+        steps: [
+          {
+            calls: [
+              { tool: "no_such_tool", with: {}, as: "a" },
+              { tool: "mcp__elsewhere__read", with: {}, as: "b" },
+              { tool: "skill", with: { name: "unknown" }, as: "c" },
+              { tool: "skill", with: { title: "known" }, as: "d" },
+            ],
+          },
+        ],
+        answer: "{{/results | json}}",
+      },
+    }),
+  );
+  await lab.command("clumsy", { runId: "clumsy", input: "x" });
+  const events = await lab.eventsUntil("clumsy", "finished");
+  const results = JSON.parse(String(events.at(-1)?.payload["output"])) as Record<
+    string,
+    { text: string; isError: boolean }
+  >;
+  assert.ok(Object.values(results).every(({ isError }) => isError));
+  assert.match(results["a"]?.text ?? "", /unknown_tool.*there is no tool no_such_tool/);
+  assert.match(results["b"]?.text ?? "", /no_responders/);
+  assert.match(results["c"]?.text ?? "", /there is no skill unknown; available are .*known/);
+  assert.match(results["d"]?.text ?? "", /invalid_arguments/);
+  assert.equal(events.filter(({ name }) => name === "tool-failed").length, 3);
+});
+
+test("hands failures of tools to the model and cuts what is too long to read", async () => {
+  const { tools, agents } = lab.peers;
+  tools.set("down", (_args, { fail }) => {
+    throw fail.server_down("lab is down", {
+      server: "lab",
+      status: "disconnected",
+      lastError: null,
+    });
+  });
+  tools.set("lost", (_args, { fail }) => {
+    throw fail.outcome_unknown("the result was lost", { callId: "x" });
+  });
+  tools.set("errs", () => ({
+    content: [],
+    isError: true,
+    text: "no such file",
+    decision: {
+      effect: "allow",
+      rule: "r",
+      reason: "may",
+      policyDigest: `sha256:${"a".repeat(64)}`,
+    },
+    durationMs: 1,
+    replayed: false,
+  }));
+  tools.set("long", () => "0123456789".repeat(10_000));
+  agents.set(
+    "unlucky",
+    agent("unlucky", {
+      plan: {
+        steps: [
+          {
+            calls: ["down", "lost", "errs", "long"].map((tool) => ({
+              tool: labTool(tool),
+              with: {},
+              as: tool,
+            })),
+          },
+        ],
+        answer:
+          "{{/results/down/text}}|{{/results/lost/text}}|{{/results/errs | json}}|{{/results/long/text}}",
+      },
+    }),
+  );
+  await lab.command("unlucky", { runId: "unlucky", input: "x" });
+  const events = await lab.eventsUntil("unlucky", "finished");
+  const [down, lost, errs, long = ""] = String(events.at(-1)?.payload["output"]).split("|");
+  assert.equal(down, "tool call failed (server_down): lab is down");
+  assert.equal(lost, "tool call failed (outcome_unknown): the result was lost");
+  assert.equal(errs, '{"text":"no such file","isError":true}');
+  assert.ok(long.endsWith("[cut: 34464 more bytes are not shown]"));
+  const completed = events.filter(({ name }) => name === "tool-completed");
+  assert.equal(
+    completed.find(({ payload }) => payload["tool"] === labTool("long"))?.payload["textBytes"],
+    100_000,
+  );
+});
+
+test("sends a call again under the same id while the policy is away", async () => {
+  const { tools, agents, requested } = lab.peers;
+  let refusals = 2;
+  tools.set("guarded", (_args, { fail }) => {
+    if (refusals === 0) return "done";
+    refusals -= 1;
+    throw fail.policy_unavailable("policy is away", { cause: "timeout" });
+  });
+  agents.set(
+    "patient",
+    agent("patient", {
+      plan: {
+        steps: [{ calls: [{ tool: labTool("guarded"), with: {}, as: "r" }] }],
+        answer: "{{/results/r/text}}",
+      },
+    }),
+  );
+  await lab.command("patient", { runId: "patient", input: "x" });
+  const events = await lab.eventsUntil("patient", "finished");
+  assert.equal(events.at(-1)?.payload["output"], "done");
+  assert.equal(requested.get("patient:1:0"), 3);
+});
+
+test("fails a run at its limits and says which one", async () => {
+  const { tools, agents } = lab.peers;
+  tools.set("echo", () => "echo");
+  const calls = [{ tool: labTool("echo"), with: {} }];
+  agents.set(
+    "long",
+    agent("long", { plan: { steps: [{ calls }, { calls }, { calls }], answer: "never" } }),
+  );
+  await lab.command("long", { runId: "steps", input: "x", limits: { maxSteps: 2 } });
+  await lab.command("long", { runId: "calls", input: "x", limits: { maxToolCalls: 1 } });
+  const failureOf = async (runId: string) =>
+    (await lab.eventsUntil(runId, "failed")).at(-1)?.payload["failure"] as {
+      code: string;
+      message: string;
+    };
+  assert.deepEqual((await failureOf("steps")).code, "limit_exceeded");
+  assert.match((await failureOf("steps")).message, /maxSteps \(2\)/);
+  assert.match((await failureOf("calls")).message, /maxToolCalls \(1\)/);
+});
+
+test("ends a run whose time is over in the middle of a tool call", async () => {
+  const { tools, agents } = lab.peers;
+  tools.set("hang", (_args, { signal }) => {
+    return new Promise((resolve) => {
+      signal.addEventListener("abort", () => resolve("too late"));
+    });
+  });
+  agents.set(
+    "slow",
+    agent("slow", {
+      plan: { steps: [{ calls: [{ tool: labTool("hang"), with: {} }] }], answer: "never" },
+    }),
+  );
+  await lab.command("slow", { runId: "slow", input: "x", limits: { timeoutMs: 1_000 } });
+  const events = await lab.eventsUntil("slow", "failed");
+  assert.match(JSON.stringify(events.at(-1)?.payload["failure"]), /limit_exceeded.*timeoutMs/);
+});
+
+test("fails a run whose plan asks for what is not there, naming the step and the pointer", async () => {
+  lab.peers.agents.set("broken", answering("broken", "{{/results/missing/text}}"));
+  await lab.command("broken", { runId: "broken", input: "x" });
+  const events = await lab.eventsUntil("broken", "failed");
+  const failure = JSON.stringify(events.at(-1)?.payload["failure"]);
+  assert.match(failure, /plan_error.*plan answer: pointer \/results\/missing\/text/);
+});
+
+test("activates the command's skill first and lets it narrow the tools", async () => {
+  const { skills, agents, grants } = lab.peers;
+  skills.set("narrow", skill("narrow", { allowedTools: ["mcp__lab__echo"], text: "Narrow." }));
+  agents.set("wide", answering("wide", "{{/input}}", { tools: ["mcp__lab__*"] }));
+  await lab.command("wide", { runId: "narrowed", input: "the question", skill: "narrow" });
+  const events = await lab.eventsUntil("narrowed", "finished");
+  assert.deepEqual(
+    events.map(({ name }) => name),
+    ["started", "skill-activated", "model-responded", "finished"],
+  );
+  const grant = grants.find(({ runId }) => runId === "narrowed");
+  assert.deepEqual(grant?.tools, [["mcp__lab__*"], ["mcp__lab__echo"]]);
+});
+
+test("runs a real model's loop: a refusal is waited out, a tool result goes back, deltas are live", async () => {
+  lab.peers.tools.set("echo", ({ text }) => `echo ${String(text)}`);
+  lab.peers.agents.set("thinker", agent("thinker", { model: null, tools: ["mcp__lab__echo"] }));
+  chat.answer(
+    { status: 429, headers: { "retry-after": "0" }, error: "slow down" },
+    { chunks: toolCallChunks({ id: "call_1", name: labTool("echo"), args: '{"text":"hi"}' }) },
+    { chunks: [chunk({ delta: { content: "half" } })], end: "cut" },
+    { chunks: textChunks("All ", "done.") },
+  );
+  const before = chat.requests.length;
+  const deltas: string[] = [];
+  const live = subscribeLive(lab.bus, runLive, { runId: "thinking" }, ({ delta }) =>
+    deltas.push(delta),
+  );
+  await lab.command("thinker", { runId: "thinking", input: "say hi" });
+  const events = await lab.eventsUntil("thinking", "finished");
+  live.stop();
+
+  assert.equal(events.at(-1)?.payload["output"], "All done.");
+  assert.equal(events.at(-1)?.payload["model"], "local/m");
+  assert.deepEqual(events.at(-1)?.payload["usage"], { inputTokens: 31, outputTokens: 11 });
+  assert.equal(events.filter(({ name }) => name === "model-responded").length, 2);
+  assert.ok(deltas.join("").endsWith("All done."), deltas.join(""));
+  const requests = chat.requests.slice(before);
+  assert.equal(requests.length, 4);
+  const messages = requests.at(-1)?.["messages"];
+  assert.ok(Array.isArray(messages));
+  assert.deepEqual(
+    messages.slice(1).map(({ role }: { role: string }) => role),
+    ["user", "assistant", "tool"],
+  );
+  assert.deepEqual(messages.at(-1), { role: "tool", tool_call_id: "call_1", content: "echo hi" });
+});
+
+test("fails a run whose provider refuses it, and says what the provider said", async () => {
+  lab.peers.agents.set("thinker", agent("thinker", { model: null, tools: [] }));
+  chat.answer({ status: 401, error: "no such key" });
+  await lab.command("thinker", { runId: "refused", input: "x" });
+  const events = await lab.eventsUntil("refused", "failed");
+  assert.match(
+    JSON.stringify(events.at(-1)?.payload["failure"]),
+    /model_error.*HTTP 401.*no such key/,
+  );
+});

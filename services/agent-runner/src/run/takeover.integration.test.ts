@@ -1,0 +1,176 @@
+import { call } from "@switchyard/bus/call";
+import { getRun } from "@switchyard/contracts/runs";
+import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { sequenceOf, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
+import { waitUntil } from "../../test-fixtures/wait-for.ts";
+import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
+
+const natsDir = await testDirectory();
+const redisDir = await testDirectory();
+let nats = await testNats({ dataDir: natsDir });
+let redis = await testRedis({ dataDir: redisDir, appendfsync: "always" });
+const lab = await startLab({ nats, redis });
+const { peers } = lab;
+
+peers.tools.set("count", () => "counted");
+peers.agents.set(
+  "walker",
+  agent("walker", {
+    plan: {
+      steps: [
+        { calls: [{ tool: labTool("count"), with: { n: 1 } }] },
+        {
+          calls: [
+            { tool: labTool("gate"), with: {} },
+            { tool: labTool("count"), with: { n: 2 } },
+          ],
+        },
+        { calls: [{ tool: labTool("count"), with: { n: 3 } }] },
+      ],
+      answer: "done: {{/results/1/text}}",
+    },
+  }),
+);
+
+test("finishes on another runner a run whose runner was killed, and repeats no finished call", async () => {
+  const gate = newGate();
+  const runners = await Promise.all([lab.runner(), lab.runner()]);
+  await lab.command("walker", { runId: "killed", input: "x" });
+  await gate.reached;
+  await lab.eventsUntil(
+    "killed",
+    ({ payload }) => payload["textBytes"] !== undefined && payload["callId"] === "killed:2:1",
+  );
+  const [holder, other] = sortByHolder(runners);
+  holder.kill("SIGKILL");
+  assert.equal(await holder.exited, null);
+  gate.open("opened");
+
+  const events = await lab.eventsUntil("killed", "finished");
+  assertOneRun(events, "killed");
+  assert.ok(events.some(({ name }) => name === "resumed"));
+  assert.equal((await other.logged("run resumed"))["runId"], "killed");
+  assert.equal(peers.requested.get("killed:2:0"), 2, "the open call was sent again under its id");
+  assert.equal(peers.requested.get("killed:1:0"), 1);
+  assert.equal(peers.requested.get("killed:2:1"), 1);
+  const { run } = await call(lab.bus, getRun, { runId: "killed" });
+  assert.equal(run.attempts, 2);
+  await stop(other);
+});
+
+test("hands a run over at a step boundary when its runner is stopped, and counts no attempt", async () => {
+  const gate = newGate();
+  const first = await lab.runner();
+  await lab.command("walker", { runId: "handed", input: "x" });
+  await gate.reached;
+  const second = await lab.runner({ YARD_RUN_MAX_ATTEMPTS: "1" });
+  first.kill("SIGTERM");
+  await first.logged("service stopping");
+  gate.open("opened");
+  assert.equal(await first.exited, 0);
+
+  const events = await lab.eventsUntil("handed", "finished");
+  assertOneRun(events, "handed");
+  assert.equal(peers.requested.get("handed:2:0"), 1, "the call in flight was waited for");
+  await stop(second);
+});
+
+test("gives a run back unharmed when a call outlasts the time to stop", async () => {
+  const gate = newGate();
+  const first = await lab.runner({ YARD_DRAIN_MS: "2000" });
+  await lab.command("walker", { runId: "outlasted", input: "x" });
+  await gate.reached;
+  first.kill("SIGTERM");
+  assert.equal(await first.exited, 0);
+  const second = await lab.runner({ YARD_RUN_MAX_ATTEMPTS: "1" });
+  gate.open("opened");
+
+  assertOneRun(await lab.eventsUntil("outlasted", "finished"), "outlasted");
+  assert.equal(peers.requested.get("outlasted:2:0"), 2);
+  await stop(second);
+});
+
+test("stops a runner that lost its run while it was frozen, and lets the other finish", async () => {
+  const gate = newGate();
+  const runners = await Promise.all([lab.runner(), lab.runner()]);
+  await lab.command("walker", { runId: "frozen", input: "x" });
+  await gate.reached;
+  const [holder, other] = sortByHolder(runners);
+  holder.kill("SIGSTOP");
+  await other.logged("run resumed");
+  gate.open("opened");
+  const events = await lab.eventsUntil("frozen", "finished");
+  holder.kill("SIGCONT");
+  await holder.logged("run lost to another runner");
+  assertOneRun(events, "frozen");
+  await Promise.all([stop(holder), stop(other)]);
+  assertOneRun(await lab.eventsUntil("frozen", "finished"), "frozen");
+});
+
+test("finishes a run through a restart of NATS", async () => {
+  const gate = newGate();
+  const runner = await lab.runner();
+  await lab.command("walker", { runId: "nats-restart", input: "x" });
+  await gate.reached;
+  await nats.stop();
+  nats = await testNats({ dataDir: natsDir, port: nats.port });
+  await waitUntil(async () => lab.bus.status === "connected");
+  gate.open("opened");
+  assertOneRun(await lab.eventsUntil("nats-restart", "finished"), "nats-restart");
+  await stop(runner);
+});
+
+test("finishes a run through a crash of Redis", async () => {
+  const gate = newGate();
+  const runner = await lab.runner();
+  await lab.command("walker", { runId: "redis-restart", input: "x" });
+  await gate.reached;
+  redis.kill("SIGKILL");
+  await redis.exited;
+  gate.open("opened");
+  redis = await testRedis({ dataDir: redisDir, port: redis.port, appendfsync: "always" });
+  assertOneRun(await lab.eventsUntil("redis-restart", "finished"), "redis-restart");
+  await stop(runner);
+});
+
+/** One complete run: events without gap or repeat, each model step and each tool call done once. */
+function assertOneRun(events: readonly RunEventRecord[], runId: string): void {
+  assert.deepEqual(
+    sequenceOf(events),
+    events.map((_, index) => index + 1),
+  );
+  const count = (name: string) => events.filter((event) => event.name === name).length;
+  assert.equal(count("started"), 1);
+  assert.equal(count("model-responded"), 4);
+  assert.equal(count("tool-completed"), 4);
+  assert.equal(events.at(-1)?.payload["output"], "done: opened");
+  for (const position of ["1:0", "2:0", "2:1", "3:0"]) {
+    assert.equal(peers.executed.get(`${runId}:${position}`), 1, position);
+  }
+}
+
+/** A tool call that waits in the middle of a run until the test lets it go on. */
+function newGate(): { readonly reached: Promise<void>; readonly open: (text: string) => void } {
+  const reached = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<string>();
+  peers.tools.set("gate", () => {
+    reached.resolve();
+    return opened.promise;
+  });
+  return { reached: reached.promise, open: opened.resolve };
+}
+
+function sortByHolder([a, b]: readonly [RunnerProcess, RunnerProcess]): [
+  RunnerProcess,
+  RunnerProcess,
+] {
+  return a.lines.some((line) => line.msg === "run started") ? [a, b] : [b, a];
+}
+
+async function stop(runner: RunnerProcess): Promise<void> {
+  runner.kill("SIGTERM");
+  assert.equal(await runner.exited, 0);
+}

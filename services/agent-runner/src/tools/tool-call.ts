@@ -1,0 +1,206 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { callTool } from "@switchyard/contracts/mcp";
+import { isError, ServiceError } from "@switchyard/contracts/errors";
+import { renderSkill } from "@switchyard/contracts/skills";
+import { cutWithNote } from "./cut-text.ts";
+import { backoffMs, pause, Suspended } from "../run/interruption.ts";
+import type { EntryOf, SkillRef } from "../journal/journal-entry.ts";
+import type { Peers } from "../peers.ts";
+import { watchReconnect } from "../run/reconnect-watch.ts";
+import type { RunTokenKeeper } from "../run/run-token-keeper.ts";
+import { SkillToolInput } from "./skill-tool.ts";
+
+/** The most that a model observes of one result. */
+export const OBSERVATION_BYTES = 64 * 1_024;
+
+/** How a call ended, as its journal entry without the time. */
+export type CallOutcome = WithoutTime<
+  EntryOf<"tool-completed"> | EntryOf<"tool-denied"> | EntryOf<"tool-failed">
+>;
+type WithoutTime<E> = E extends unknown ? Omit<E, "at"> : never;
+
+export interface ServerCall {
+  readonly callId: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly args: Record<string, unknown>;
+  /** False when no catalogue has the tool: then nobody answering means that it does not exist. */
+  readonly isListed: boolean;
+}
+
+export interface ToolCaller {
+  readonly bus: Pick<Bus, "status">;
+  readonly peers: Peers;
+  readonly tokens: RunTokenKeeper;
+  readonly runId: string;
+  /** Ends the waiting, with its reason. */
+  readonly signal: AbortSignal;
+  /** No call lasts longer than this, in milliseconds since the Unix epoch. */
+  readonly deadline: number;
+  readonly now: () => number;
+}
+
+/**
+ * Calls an MCP tool through the broker. Every failure of the tool, the policy or the broker is an
+ * outcome that the model is told; the promise rejects only when the run must stop or pause.
+ * Repeats carry the same call id, so the broker executes the call once.
+ */
+export async function callServerTool(call: ServerCall, caller: ToolCaller): Promise<CallOutcome> {
+  let deadline = Math.min(caller.now() + callTool.timeoutMs, caller.deadline);
+  let hasAskedAgain = false;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await sendOnce(call, caller, deadline);
+    } catch (error) {
+      caller.signal.throwIfAborted();
+      if (isError(error, callTool, "denied")) {
+        return { kind: "tool-denied", callId: call.callId, decision: error.data };
+      }
+      if (!(error instanceof ServiceError)) throw error;
+      if (error.code === "timeout" && !hasAskedAgain) {
+        // The reply may be lost while the broker has the result: it answers a repeat at once.
+        hasAskedAgain = true;
+        deadline = Math.min(caller.now() + ASK_AGAIN_MS, caller.deadline);
+        continue;
+      }
+      const isLate = caller.now() + backoffMs(attempt, BACKOFF_CAP_MS) >= deadline;
+      if (error.code === "disconnected" && isLate) {
+        throw new Suspended("the bus has been down for the length of a tool call", {
+          cause: error,
+        });
+      }
+      if (isLate || attempt >= attemptsFor(error, call)) return failed(call.callId, error);
+    }
+    await pause(backoffMs(attempt, BACKOFF_CAP_MS), caller.signal);
+  }
+}
+
+const BACKOFF_CAP_MS = 2_000;
+const ASK_AGAIN_MS = 5_000;
+
+/** Activates a skill: the importer renders it, and its text is the result of the call. */
+export async function callSkillTool(
+  call: {
+    readonly callId: string;
+    readonly args: unknown;
+    readonly catalogue: readonly SkillRef[];
+  },
+  caller: ToolCaller,
+): Promise<CallOutcome> {
+  const { callId, catalogue } = call;
+  const input = SkillToolInput.safeParse(call.args);
+  if (!input.success) {
+    const problems = input.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+    return failure(callId, "invalid_arguments", `skill: ${problems.join("; ")}`);
+  }
+  const pinned = catalogue.find((skill) => skill.name === input.data.name);
+  if (pinned === undefined) {
+    const known = catalogue.map((skill) => skill.name).join(", ") || "none";
+    return answered(callId, {
+      text: `there is no skill ${input.data.name}; available are ${known}`,
+      isError: true,
+    });
+  }
+  const startedAt = caller.now();
+  try {
+    const { text, name, digest } = await caller.peers.renderSkill(
+      {
+        name: pinned.name,
+        digest: pinned.digest,
+        arguments: input.data.arguments,
+        sessionId: caller.runId,
+      },
+      { signal: caller.signal, correlationId: caller.runId },
+    );
+    const durationMs = Math.max(0, caller.now() - startedAt);
+    return answered(callId, { text, isError: false, durationMs, skill: { name, digest } });
+  } catch (error) {
+    caller.signal.throwIfAborted();
+    if (isError(error, renderSkill, "unknown_skill")) {
+      return answered(callId, {
+        text: `skill ${pinned.name} is not there any more`,
+        isError: true,
+      });
+    }
+    if (error instanceof ServiceError) return failed(callId, error);
+    throw error;
+  }
+}
+
+/** The outcome of a call that was never sent, because nobody could carry it out. */
+export function failure(callId: string, code: string, message: string): CallOutcome {
+  return { kind: "tool-failed", callId, code, message: cutWithNote(message, 4_096) };
+}
+
+async function sendOnce(
+  { callId, server, tool, args }: ServerCall,
+  caller: ToolCaller,
+  deadline: number,
+): Promise<CallOutcome> {
+  const token = await caller.tokens.get();
+  const watch = watchReconnect(caller.bus);
+  const signal = AbortSignal.any([caller.signal, watch.signal]);
+  try {
+    const reply = await caller.peers.callTool(
+      { tool, args, token, callId },
+      { tokens: { server }, deadline, signal, correlationId: caller.runId },
+    );
+    return answered(callId, reply);
+  } catch (error) {
+    if (isError(error, callTool, "invalid_token")) caller.tokens.refuse(token);
+    if (!watch.signal.aborted) throw error;
+    throw new ServiceError("disconnected", "the bus was away while the call was under way", {
+      cause: error,
+    });
+  } finally {
+    watch.stop();
+  }
+}
+
+function answered(
+  callId: string,
+  reply: {
+    text: string;
+    isError: boolean;
+    decision?: EntryOf<"tool-completed">["decision"];
+    durationMs?: number;
+    replayed?: boolean;
+    skill?: SkillRef;
+  },
+): CallOutcome {
+  return {
+    kind: "tool-completed",
+    callId,
+    text: cutWithNote(reply.text, OBSERVATION_BYTES),
+    textBytes: Buffer.byteLength(reply.text),
+    isError: reply.isError,
+    decision: reply.decision ?? null,
+    durationMs: reply.durationMs ?? 0,
+    replayed: reply.replayed ?? false,
+    skill: reply.skill ?? null,
+  };
+}
+
+function failed(callId: string, error: ServiceError): CallOutcome {
+  return failure(callId, error.code, error.message);
+}
+
+const MANY = Number.POSITIVE_INFINITY;
+
+/** How often a call is sent at most: failures in front of the tool may pass, the tool's own stand. */
+function attemptsFor(error: ServiceError, call: ServerCall): number {
+  switch (error.code) {
+    case "disconnected":
+      return MANY; // our own connection is being restored
+    case "invalid_token":
+      return 2; // with a new token
+    case "no_responders":
+      return call.isListed ? 6 : 1;
+    case "policy_unavailable":
+    case "overloaded":
+    case "server_overloaded":
+      return 6;
+    default:
+      return 1;
+  }
+}

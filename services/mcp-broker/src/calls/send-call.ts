@@ -1,0 +1,153 @@
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
+import { callTool as contract } from "@switchyard/contracts/mcp";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
+import { classifyCallFailure } from "./call-failure.ts";
+import { NotSentError } from "./call-once.ts";
+import { QueueFullError, QueueWaitError, type CallQueue } from "./call-queue.ts";
+import type { CallOutcome } from "./call-store.ts";
+import type { McpSession } from "../connection/mcp-session.ts";
+import { resultText } from "./result-text.ts";
+import type { ServerConfig } from "../registry/server-config.ts";
+import type { ServerConnection } from "../connection/server-connection.ts";
+
+export interface SendDeps {
+  readonly connection: ServerConnection;
+  readonly queue: CallQueue;
+  readonly now: () => number;
+}
+
+export interface AllowedCall {
+  readonly ref: ToolRef;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly callId: string | undefined;
+  /** Epoch milliseconds at which the caller stops waiting. */
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+}
+
+/** What the reply needs to reach the caller before the caller gives up. */
+const REPLY_MARGIN_MS = 100;
+
+const fail = failuresOf(contract.errors);
+
+/**
+ * Sends an allowed call when its server has a free place, and returns how the server answered.
+ * Throws NotSentError when it was provably not sent, `tool_timeout` when no answer came in time and
+ * `outcome_unknown` when the connection was lost on the way.
+ */
+export async function sendCall(deps: SendDeps, call: AllowedCall): Promise<CallOutcome> {
+  const { connection, queue, now } = deps;
+  const timeLeft = (): number => call.deadline - REPLY_MARGIN_MS - now();
+  try {
+    return await queue.run(() => sendNow(connection, call, timeLeft()), {
+      timeoutMs: timeLeft(),
+      signal: call.signal,
+    });
+  } catch (error) {
+    if (!(error instanceof QueueFullError || error instanceof QueueWaitError)) throw error;
+    throw new NotSentError(overloaded(connection, queue, error.message));
+  }
+}
+
+/** The failure of a call to a server that is not connected. */
+export function serverDown(connection: ServerConnection): ServiceError {
+  const { id, status, lastError } = connection.info;
+  return fail.server_down(
+    `MCP server ${id} is ${status}, cannot call tool${lastError === null ? "" : `: ${lastError}`}`,
+    {
+      server: id,
+      status,
+      lastError,
+    },
+  );
+}
+
+async function sendNow(
+  connection: ServerConnection,
+  call: AllowedCall,
+  timeLeftMs: number,
+): Promise<CallOutcome> {
+  const { session } = connection;
+  const { config } = connection.entry;
+  if (session === null || config === null) throw new NotSentError(serverDown(connection));
+  const timeoutMs = Math.max(1, Math.min(config.callTimeoutMs, timeLeftMs));
+  const startedAt = performance.now();
+  try {
+    const { args, signal, ref } = call;
+    const result = await session.callTool({ tool: ref.tool, args, timeoutMs, signal });
+    return toOutcome(result, { durationMs: performance.now() - startedAt, config });
+  } catch (error) {
+    return failedOutcome(error, { connection, session, call, timeoutMs });
+  }
+}
+
+function toOutcome(
+  result: CallToolResult,
+  { durationMs, config }: { durationMs: number; config: ServerConfig },
+): CallOutcome {
+  const { content, structuredContent, isError = false } = result;
+  const bytes = Buffer.byteLength(JSON.stringify([content, structuredContent]));
+  if (bytes > config.maxResultBytes)
+    return { kind: "too_large", bytes, limitBytes: config.maxResultBytes };
+  const whole = {
+    content,
+    isError,
+    ...(structuredContent === undefined ? {} : { structuredContent }),
+  };
+  return { kind: "result", result: { ...whole, text: resultText(whole), durationMs } };
+}
+
+function failedOutcome(
+  error: unknown,
+  {
+    connection,
+    session,
+    call,
+    timeoutMs,
+  }: { connection: ServerConnection; session: McpSession; call: AllowedCall; timeoutMs: number },
+): CallOutcome {
+  const failure = classifyCallFailure(error);
+  const reason = session.redact(failure.reason);
+  switch (failure.kind) {
+    case "answered":
+      return { kind: "failed", reason };
+    case "not_sent":
+      throw new NotSentError(notReached(connection, reason));
+    case "timed_out":
+      // Aborted before its time: the broker stops, and nobody waits for the answer any more.
+      if (call.signal.aborted && call.deadline > Date.now())
+        throw unknown("the broker stopped", call);
+      throw fail.tool_timeout(`MCP tool call timed out after ${Math.round(timeoutMs)}ms`, {
+        timeoutMs,
+      });
+    case "lost":
+      throw unknown(connection.stoppedBecause ?? reason, call);
+    default:
+      return failure.kind satisfies never;
+  }
+}
+
+function notReached(connection: ServerConnection, reason: string): ServiceError {
+  const { id, status } = connection.info;
+  return fail.server_down(`MCP server ${id} did not take the call: ${reason}`, {
+    server: id,
+    status,
+    lastError: reason,
+  });
+}
+
+function overloaded(connection: ServerConnection, queue: CallQueue, reason: string): ServiceError {
+  const { inFlight, queued } = queue;
+  return fail.server_overloaded(
+    `MCP server ${connection.entry.id} has ${inFlight} calls in work and ${queued} waiting, and ${reason}; try again later.`,
+    { server: connection.entry.id, inFlight, queued },
+  );
+}
+
+function unknown(reason: string, call: AllowedCall): ServiceError {
+  return fail.outcome_unknown(
+    `The call was sent to MCP server ${call.ref.server} and its result was lost: ${reason}. It may or may not have happened.`,
+    { callId: call.callId ?? null },
+  );
+}

@@ -1,0 +1,240 @@
+import type { ServerInfo, ServerStatus } from "@switchyard/contracts/mcp";
+import { ConnectError, type McpSession, type OpenSession } from "./mcp-session.ts";
+import { nextReconnect } from "./reconnect-policy.ts";
+import type { ServerConfig, ServerEntry } from "../registry/server-config.ts";
+import {
+  buildCatalogue,
+  emptyCatalogue,
+  type ListedTool,
+  type ToolCatalogue,
+} from "../catalogue/tool-catalogue.ts";
+
+/** What happened to a connection, for events, logs and metrics. */
+export type ConnectionChange =
+  | { readonly kind: "connecting"; readonly isRetry: boolean }
+  | { readonly kind: "connected" | "tools_changed" }
+  | { readonly kind: "lost"; readonly reason: string }
+  /** Ended from here, because somebody wanted it. */
+  | { readonly kind: "closed"; readonly reason: string }
+  /** `isNew` is false for the slow probes that fail after the server is in `error` already. */
+  | { readonly kind: "failed"; readonly reason: string; readonly isNew: boolean }
+  | { readonly kind: "trouble"; readonly reason: string };
+
+export interface ServerConnectionOptions {
+  readonly entry: ServerEntry;
+  /** Why the server is not to be connected for now; null when it may be. */
+  readonly heldBecause?: string | null;
+  /** The end of the connection before this one: two processes of a server may be in each other's way. */
+  readonly after?: Promise<void>;
+  /** What the process before this one wrote last; shown until there is a new one. */
+  readonly stderrBefore?: string;
+  readonly open: OpenSession;
+  readonly now: () => number;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Calls back after the delay unless the returned function is called first. */
+  readonly schedule: (delayMs: number, callback: () => void) => () => void;
+  readonly onChange: (change: ConnectionChange, connection: ServerConnection) => void;
+}
+
+/**
+ * Keeps one server connected. Its status and its tools are true at every moment: a lost connection
+ * takes the tools out of the catalogue before anything else happens.
+ */
+export class ServerConnection {
+  readonly entry: ServerEntry;
+  readonly #options: ServerConnectionOptions;
+  readonly #stopping = new AbortController();
+  readonly #closing = new Set<Promise<void>>();
+  #status: ServerStatus;
+  #lastError: string | null;
+  #session: McpSession | null = null;
+  #catalogue: ToolCatalogue = emptyCatalogue;
+  #connectedAt: Date | null = null;
+  #stderr: string;
+  #stoppedBecause: string | null = null;
+  #reconnectsTried = 0;
+  #firstAttempt: Promise<void> | null = null;
+  #attempt: Promise<void> = Promise.resolve();
+  #cancelTimer: () => void = () => undefined;
+
+  constructor(options: ServerConnectionOptions) {
+    this.#options = options;
+    this.entry = options.entry;
+    this.#stderr = options.stderrBefore ?? "";
+    const { config, problem } = options.entry;
+    this.#status =
+      problem !== null ? "error" : config?.enabled === false ? "disabled" : "disconnected";
+    this.#lastError = problem ?? options.heldBecause ?? null;
+  }
+
+  /** Why it is not to be connected for now; null when it may be. */
+  get heldBecause(): string | null {
+    return this.#options.heldBecause ?? null;
+  }
+
+  /** Why it was stopped for good; null while it is kept connected. */
+  get stoppedBecause(): string | null {
+    return this.#stoppedBecause;
+  }
+
+  /** What the server's process wrote to stderr last, of the last process when there is none now. */
+  get stderr(): string {
+    return this.#session?.stderr() ?? this.#stderr;
+  }
+
+  /** The session while the server is connected. */
+  get session(): McpSession | null {
+    return this.#session;
+  }
+
+  /** Empty unless the server is connected. */
+  get catalogue(): ToolCatalogue {
+    return this.#catalogue;
+  }
+
+  get info(): ServerInfo {
+    return {
+      id: this.entry.id,
+      name: this.entry.name,
+      origin: this.entry.origin,
+      transport: this.entry.transport,
+      status: this.#status,
+      toolCount: this.#catalogue.tools.length,
+      serverVersion: this.#session?.serverVersion ?? null,
+      protocolVersion: this.#session?.protocolVersion ?? null,
+      lastError: this.#lastError,
+      connectedAt: this.#connectedAt?.toISOString() ?? null,
+    };
+  }
+
+  /**
+   * Connects for the first time and keeps the server connected from then on. Resolves when the
+   * first attempt is over, whatever its end; never rejects. A second call waits for the same attempt.
+   */
+  start(): Promise<void> {
+    const { config } = this.entry;
+    if (config === null || !config.enabled || this.heldBecause !== null) return Promise.resolve();
+    this.#firstAttempt ??= this.#try(config);
+    return this.#firstAttempt;
+  }
+
+  /**
+   * Ends the connection for good. Resolves when no process of it is left. A reason is told to the
+   * outside and to the callers of calls in work; without one the whole broker stops.
+   */
+  async stop(reason: string | null = null): Promise<void> {
+    this.#stoppedBecause ??= reason;
+    this.#stopping.abort();
+    this.#cancelTimer();
+    this.#end(reason);
+    await this.#attempt;
+    this.#end(reason);
+    await Promise.all(this.#closing);
+    await this.#options.after;
+  }
+
+  #end(reason: string | null): void {
+    const session = this.#session;
+    this.#leave("disconnected", reason ?? this.#lastError);
+    if (session === null) return;
+    this.#track(session.close());
+    if (reason !== null) this.#report({ kind: "closed", reason });
+  }
+
+  #try(config: ServerConfig): Promise<void> {
+    this.#attempt = this.#connect(config);
+    return this.#attempt;
+  }
+
+  async #connect(config: ServerConfig): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    // In `error` the slow probes stay out of sight: the server is not any better before one succeeds.
+    if (this.#status !== "error") this.#status = "connecting";
+    this.#report({ kind: "connecting", isRetry: this.#reconnectsTried > 0 });
+    await this.#options.after;
+    if (this.#stopping.signal.aborted) return;
+    try {
+      const session = await this.#options.open(
+        config,
+        this.#sessionEvents(config),
+        this.#stopping.signal,
+      );
+      this.#enter(session);
+    } catch (error) {
+      if (!(error instanceof ConnectError)) throw error;
+      this.#stderr = error.stderr || this.#stderr;
+      this.#track(error.closed);
+      this.#fail(config, error);
+    }
+  }
+
+  #sessionEvents(config: ServerConfig) {
+    return {
+      onLost: (reason: string) => this.#lose(config, reason),
+      onToolsChanged: (tools: readonly ListedTool[]) => {
+        if (this.#session === null) return; // the answer came after the connection was lost
+        this.#catalogue = buildCatalogue(this.entry.id, tools);
+        this.#report({ kind: "tools_changed" });
+      },
+      onTrouble: (reason: string) => this.#report({ kind: "trouble", reason }),
+    };
+  }
+
+  #enter(session: McpSession): void {
+    this.#session = session;
+    this.#catalogue = buildCatalogue(this.entry.id, session.tools);
+    this.#status = "connected";
+    this.#lastError = null;
+    this.#connectedAt = new Date(this.#options.now());
+    this.#reconnectsTried = 0;
+    this.#report({ kind: "connected" });
+  }
+
+  #lose(config: ServerConfig, reason: string): void {
+    const session = this.#session;
+    this.#leave("disconnected", reason);
+    if (session !== null) this.#track(session.close());
+    this.#report({ kind: "lost", reason });
+    this.#retryLater(config, { permanent: false });
+  }
+
+  #fail(config: ServerConfig, error: ConnectError): void {
+    const wasError = this.#status === "error";
+    this.#retryLater(config, error);
+    this.#lastError = error.message;
+    this.#report({
+      kind: "failed",
+      reason: error.message,
+      isNew: !wasError && this.#status === "error",
+    });
+  }
+
+  #retryLater(config: ServerConfig, { permanent }: { permanent: boolean }): void {
+    const { maxReconnectAttempts } = config;
+    const outage = { reconnectsTried: this.#reconnectsTried, maxReconnectAttempts, permanent };
+    const next = nextReconnect(outage, this.#options.random());
+    this.#status = next.status;
+    if (this.#stopping.signal.aborted) return;
+    this.#reconnectsTried += 1;
+    this.#cancelTimer = this.#options.schedule(next.delayMs, () => void this.#try(config));
+  }
+
+  #leave(status: ServerStatus, lastError: string | null): void {
+    this.#stderr = this.stderr;
+    this.#session = null;
+    this.#catalogue = emptyCatalogue;
+    this.#connectedAt = null;
+    if (this.#status !== "error" && this.#status !== "disabled") this.#status = status;
+    this.#lastError = lastError;
+  }
+
+  #track(closing: Promise<void>): void {
+    this.#closing.add(closing);
+    void closing.finally(() => this.#closing.delete(closing));
+  }
+
+  #report(change: ConnectionChange): void {
+    this.#options.onChange(change, this);
+  }
+}

@@ -1,0 +1,100 @@
+import { createCallQueue, type CallQueue } from "../calls/call-queue.ts";
+import type { ServerEntry } from "../registry/server-config.ts";
+import { ServerConnection, type ServerConnectionOptions } from "./server-connection.ts";
+
+/** All servers, each with its own connection and its own queue: none can hold up another. */
+export interface ServerPool {
+  /** In the order in which they came. */
+  readonly members: readonly PoolMember[];
+  find(id: string): PoolMember | null;
+  /**
+   * Puts a server in, in the place of the one with its id. It connects when its connection is
+   * started, and not before the processes of its predecessor are gone.
+   */
+  put(entry: ServerEntry, change: PoolChange): Placed;
+  /** Takes a server out. Resolves when no connection and no child process of it is left. */
+  take(id: string, reason: string): Promise<void>;
+  /** Connects the servers that connect by themselves. Resolves when each had its first attempt, whatever its end. */
+  start(): Promise<void>;
+  /** Resolves when no connection and no child process is left. */
+  stop(): Promise<void>;
+}
+
+export interface PoolChange {
+  /** Told to those whose calls end with the predecessor. */
+  readonly reason: string;
+  /** Why the server is to stay unconnected; null when it may connect. */
+  readonly heldBecause: string | null;
+}
+
+interface Placed {
+  readonly connection: ServerConnection;
+  /** Resolves when nothing is left of the predecessor. */
+  readonly predecessorEnded: Promise<void>;
+}
+
+export interface PoolMember {
+  readonly connection: ServerConnection;
+  readonly queue: CallQueue;
+}
+
+/** A server with a broken entry has no limits of its own and takes no call anyway. */
+const NO_CALLS = { maxConcurrency: 1, queueLimit: 0 };
+
+export function createServerPool(
+  entries: readonly ServerEntry[],
+  options: Omit<ServerConnectionOptions, "entry" | "heldBecause" | "after" | "stderrBefore">,
+): ServerPool {
+  const members = new Map<string, PoolMember>();
+  /** Connections that are being ended, by server. */
+  const ending = new Map<string, Promise<void>>();
+
+  const end = (id: string, reason: string): Promise<void> => {
+    const ended = endOf(members.get(id)?.connection, reason, ending.get(id));
+    ending.set(id, ended);
+    void ended.finally(() => {
+      if (ending.get(id) === ended) ending.delete(id);
+    });
+    return ended;
+  };
+  const put: ServerPool["put"] = (entry, { reason, heldBecause }) => {
+    const stderrBefore = members.get(entry.id)?.connection.stderr ?? "";
+    const after = end(entry.id, reason);
+    const own = { entry, heldBecause, after, stderrBefore };
+    const connection = new ServerConnection(Object.assign(own, options));
+    members.set(entry.id, { connection, queue: createCallQueue(entry.config ?? NO_CALLS) });
+    return { connection, predecessorEnded: after };
+  };
+  for (const entry of entries) put(entry, { reason: "replaced", heldBecause: null });
+
+  return {
+    get members() {
+      return [...members.values()];
+    },
+    find: (id) => members.get(id) ?? null,
+    put,
+    take(id, reason) {
+      const ended = end(id, reason);
+      members.delete(id);
+      return ended;
+    },
+    async start() {
+      const automatic = [...members.values()].filter(
+        ({ connection }) => connection.entry.config?.autoConnect,
+      );
+      await Promise.all(automatic.map(({ connection }) => connection.start()));
+    },
+    async stop() {
+      await Promise.all([...members.values()].map(({ connection }) => connection.stop()));
+      await Promise.all(ending.values());
+    },
+  };
+}
+
+async function endOf(
+  connection: ServerConnection | undefined,
+  reason: string,
+  earlier: Promise<void> | undefined,
+): Promise<void> {
+  await Promise.all([connection?.stop(reason), earlier]);
+}

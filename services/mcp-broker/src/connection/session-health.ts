@@ -1,0 +1,70 @@
+import { ProtocolError, SdkError, SdkErrorCode, type Client } from "@modelcontextprotocol/client";
+import { errorText } from "../calls/call-failure.ts";
+
+/** Watches a connection that cannot report its own end. */
+export interface SessionHealth {
+  /** Asks now, because something went wrong. */
+  check(): void;
+  /** Runs a call. A server that works on one may be too busy to answer, so silence counts only without calls. */
+  during<T>(call: () => Promise<T>): Promise<T>;
+  stop(): void;
+}
+
+const INTERVAL_MS = 15_000;
+const TIMEOUT_MS = 10_000;
+
+/**
+ * HTTP has no connection that ends, so the server is asked from time to time and after every
+ * error. A child process needs no questions: its exit is the truth, and a busy one is not dead.
+ */
+export function watchHealth(
+  client: Client,
+  transport: "stdio" | "http",
+  onDead: (reason: string) => void,
+): SessionHealth {
+  if (transport === "stdio")
+    return { check: () => undefined, during: (call) => call(), stop: () => undefined };
+  let calls = 0;
+  let isAsking = false;
+  let isStopped = false;
+
+  const ask = async (): Promise<void> => {
+    if (isAsking || isStopped) return;
+    isAsking = true;
+    try {
+      const options = { timeout: TIMEOUT_MS };
+      await (client.getProtocolEra() === "modern"
+        ? client.discover(options)
+        : client.ping(options));
+    } catch (error) {
+      if (!isStopped && isDead(error, calls))
+        onDead(`the server does not answer: ${errorText(error)}`);
+    } finally {
+      isAsking = false;
+    }
+  };
+  const timer = setInterval(() => void ask(), INTERVAL_MS);
+
+  return {
+    check: () => void ask(),
+    async during(call) {
+      calls += 1;
+      try {
+        return await call();
+      } finally {
+        calls -= 1;
+      }
+    },
+    stop() {
+      isStopped = true;
+      clearInterval(timer);
+    },
+  };
+}
+
+/** A refusal of the question is an answer too. */
+function isDead(error: unknown, callsInFlight: number): boolean {
+  if (error instanceof ProtocolError) return false;
+  const isSilence = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+  return !isSilence || callsInFlight === 0;
+}

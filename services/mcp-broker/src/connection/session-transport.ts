@@ -1,0 +1,101 @@
+import type { Transport } from "@modelcontextprotocol/client";
+import type { ChildRecords } from "../process/child-records.ts";
+import type { ResolvedServer } from "../registry/env-references.ts";
+import { createHttpTransport } from "./http-transport.ts";
+import { StdioTransport } from "./stdio-transport.ts";
+
+/** A transport with what the session needs to know of it beyond the SDK's interface. */
+export interface SessionTransport {
+  readonly transport: Transport;
+  /** Why the other side ended the connection; null when it did not, or when nobody can tell. */
+  describeEnd(): string | null;
+  /** The end of the process's stderr, with resolved references put back; empty without a process. */
+  stderr(): string;
+  /** Ends the connection. Resolves when nothing is left of it on this machine; never rejects. */
+  close(): Promise<void>;
+}
+
+/** The address in the configuration cannot be used. */
+export class AddressError extends Error {
+  override readonly name = "AddressError";
+}
+
+const STDERR_SHOWN = 1_000;
+const FAREWELL_MS = 1_000;
+
+/** Makes the transport of a server; nothing is started or connected yet. Throws AddressError. */
+export function createTransport(options: {
+  server: string;
+  resolved: ResolvedServer;
+  path: string;
+  records: ChildRecords;
+  onTrouble: (problem: string) => void;
+}): SessionTransport {
+  const { resolved, server } = options;
+  const { launch } = resolved;
+  return launch.transport === "http"
+    ? httpTransport(httpUrl(server, launch.url), launch.headers)
+    : stdioTransport({ ...options, launch });
+}
+
+function stdioTransport(options: {
+  server: string;
+  launch: Extract<ResolvedServer["launch"], { transport: "stdio" }>;
+  resolved: ResolvedServer;
+  path: string;
+  records: ChildRecords;
+  onTrouble: (problem: string) => void;
+}): SessionTransport {
+  const { server, launch, resolved, path, records } = options;
+  const notRecorded = (error: unknown): void =>
+    options.onTrouble(`child process not recorded: ${String(error)}`);
+  const transport = new StdioTransport({
+    ...launch,
+    path,
+    onSpawned: (pid) => void records.add({ pid, server }).catch(notRecorded),
+    onGone: (pid) => void records.remove(pid).catch(notRecorded),
+  });
+  return {
+    transport,
+    describeEnd: () => describeStdioEnd(transport, resolved),
+    stderr: () => resolved.redactTail(transport.stderrTail),
+    close: () => transport.close(),
+  };
+}
+
+function describeStdioEnd(transport: StdioTransport, resolved: ResolvedServer): string | null {
+  if (transport.endReason === null) return null;
+  const ignored =
+    transport.ignoredLines === 0
+      ? ""
+      : ` (${transport.ignoredLines} lines on stdout were no MCP messages)`;
+  // Redacted before the cut: half of a value would not be found.
+  const stderr = resolved.redactTail(transport.stderrTail).trim();
+  return `${transport.endReason}${ignored}${stderr === "" ? "" : `; stderr: ${stderr.slice(-STDERR_SHOWN)}`}`;
+}
+
+function httpTransport(url: URL, headers: Readonly<Record<string, string>>): SessionTransport {
+  const transport = createHttpTransport({ url, headers });
+  return {
+    transport,
+    describeEnd: () => null,
+    stderr: () => "",
+    async close() {
+      // Politeness only: a server that is gone keeps no session, and one that hangs is not waited for.
+      const tooLate = AbortSignal.timeout(FAREWELL_MS);
+      const gaveUp = new Promise<void>((resolve) =>
+        tooLate.addEventListener("abort", () => resolve()),
+      );
+      await Promise.race([transport.terminateSession().catch(() => undefined), gaveUp]);
+      await transport.close();
+    },
+  };
+}
+
+function httpUrl(server: string, text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url !== null && ["http:", "https:"].includes(url.protocol)) return url;
+  throw new AddressError(
+    `server ${server}: "url" is no http or https address once its references are resolved`,
+  );
+}

@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Client, type JSONRPCMessage } from "@modelcontextprotocol/client";
+import { fixture, until } from "../../test-fixtures/test-broker.ts";
+import { isGroupAlive } from "../process/process-group.ts";
+import { SpawnError, StdioTransport, type StdioTransportOptions } from "./stdio-transport.ts";
+
+const GRACE_MS = 300;
+
+function transportOf(
+  args: readonly string[],
+  more: Partial<StdioTransportOptions> = {},
+): StdioTransport {
+  const path = process.env["PATH"] ?? "";
+  return new StdioTransport({
+    command: process.execPath,
+    args,
+    env: {},
+    cwd: null,
+    path,
+    graceMs: GRACE_MS,
+    ...more,
+  });
+}
+
+/** A program given as text, which writes what it wants to stdout. */
+const script = (text: string): string[] => ["-e", text];
+
+/** What a transport told, and when it ended. */
+function observe(transport: StdioTransport) {
+  const messages: JSONRPCMessage[] = [];
+  const errors: Error[] = [];
+  const closed = Promise.withResolvers<void>();
+  Object.assign(transport, {
+    onmessage: (message: JSONRPCMessage) => messages.push(message),
+    onerror: (error: Error) => errors.push(error),
+    onclose: () => closed.resolve(),
+  });
+  return { messages, errors, closed: closed.promise };
+}
+
+test("a child sees PATH and its declared variables and nothing else [A23, AR8]", async () => {
+  const transport = transportOf([fixture("fixture-server.ts")], { env: { DECLARED: "yes" } });
+  const client = new Client({ name: "test", version: "0" });
+  await client.connect(transport);
+  const result = await client.callTool({ name: "environment", arguments: {} });
+  const [block] = result.content;
+  assert.equal(block?.type, "text");
+  assert.deepEqual(JSON.parse(block.text), { PATH: process.env["PATH"], DECLARED: "yes" });
+  await client.close();
+});
+
+test("arguments reach the program as they are, without a shell", async () => {
+  const args = ["; touch /tmp/x", "$(id)", "a  b", "*", ""];
+  const show = `console.log(JSON.stringify({jsonrpc: "2.0", method: "args", params: {args: process.argv.slice(1)}}))`;
+  const transport = transportOf([...script(show), "--", ...args]);
+  const seen = observe(transport);
+  await transport.start();
+  await seen.closed;
+  assert.deepEqual(seen.messages, [{ jsonrpc: "2.0", method: "args", params: { args } }]);
+});
+
+test("a missing program and a missing working directory are named", async () => {
+  const missing = transportOf([], { command: "no-such-program-anywhere" });
+  await assert.rejects(
+    missing.start(),
+    (error) =>
+      error instanceof SpawnError &&
+      error.message === "command not found: no-such-program-anywhere",
+  );
+  await missing.close();
+  const nowhere = transportOf([], { cwd: "/no/such/directory" });
+  await assert.rejects(nowhere.start(), {
+    message: "working directory not found: /no/such/directory",
+  });
+});
+
+test("reports the end of a child with its exit code and the last of its stderr", async () => {
+  const transport = transportOf([fixture("hostile-server.ts"), "exits"]);
+  const seen = observe(transport);
+  await transport.start();
+  await seen.closed;
+  assert.equal(transport.endReason, "process exited with code 7");
+  assert.equal(transport.stderrTail.text, "configuration is missing\n");
+  await assert.rejects(transport.send({ jsonrpc: "2.0", method: "ping" }), {
+    code: "NOT_CONNECTED",
+  });
+});
+
+test("keeps the last 64 KiB of stderr", async () => {
+  const transport = transportOf(script(`process.stderr.write("a".repeat(200_000) + "end")`));
+  const seen = observe(transport);
+  await transport.start();
+  await seen.closed;
+  assert.equal(transport.stderrTail.text.length, 64 * 1024);
+  assert.ok(transport.stderrTail.text.endsWith("aend"));
+});
+
+test("reads the answer that a child wrote just before it ended", async () => {
+  const transport = transportOf(
+    script(`process.stdout.write('{"jsonrpc":"2.0","method":"last"}\\n'); process.exitCode = 1`),
+  );
+  const seen = observe(transport);
+  await transport.start();
+  await seen.closed;
+  assert.equal(seen.messages.length, 1);
+});
+
+test("counts lines on stdout that are no messages and goes on", async () => {
+  const transport = transportOf([fixture("hostile-server.ts"), "garbage"]);
+  const client = new Client({ name: "test", version: "0" });
+  await client.connect(transport);
+  assert.equal(transport.ignoredLines, 5);
+  assert.equal((await client.listTools()).tools.length, 4);
+  await client.close();
+});
+
+test("ends the connection at a message above the limit, without taking it into memory", async () => {
+  const flood = `process.stdout.on("error", () => {}); const c = "x".repeat(2 ** 20); let n = 0; (function more() { while (n++ < 50) if (!process.stdout.write(c)) return process.stdout.once("drain", more); })()`;
+  const transport = transportOf(script(flood));
+  const seen = observe(transport);
+  const before = process.memoryUsage().arrayBuffers;
+  await transport.start();
+  await seen.closed;
+  const grown = process.memoryUsage().arrayBuffers - before;
+  assert.equal(transport.endReason, "a message exceeds the limit of 10485760 bytes");
+  assert.ok(grown < 20 * 1024 * 1024, `${grown} bytes of buffers`);
+  await transport.close();
+});
+
+test("a child that ignores the end of stdin and SIGTERM is killed [A23]", async () => {
+  const transport = transportOf([fixture("hostile-server.ts"), "deaf"]);
+  const client = new Client({ name: "test", version: "0" });
+  await client.connect(transport);
+  const { pid } = transport;
+  assert.ok(pid !== null);
+  assert.equal(await isGroupAlive(pid), true);
+  await client.close();
+  await transport.close();
+  assert.equal(await isGroupAlive(pid), false);
+});
+
+test("closing reports the end at once and takes the grandchildren along [A20, A23]", async () => {
+  const gone = Promise.withResolvers<number>();
+  const transport = transportOf([fixture("fixture-server.ts")], { onGone: gone.resolve });
+  const client = new Client({ name: "test", version: "0" });
+  await client.connect(transport);
+  await client.callTool({ name: "fork", arguments: {} });
+  const { pid } = transport;
+  assert.ok(pid !== null);
+  const closing = client.close();
+  assert.equal(client.transport, undefined);
+  await closing;
+  assert.equal(await gone.promise, pid);
+  assert.equal(await isGroupAlive(pid), false);
+});
+
+test("the grandchildren of a child that dies by itself end too [A23]", async () => {
+  const transport = transportOf([fixture("fixture-server.ts")]);
+  const client = new Client({ name: "test", version: "0" });
+  await client.connect(transport);
+  await client.callTool({ name: "fork", arguments: {} });
+  const { pid } = transport;
+  assert.ok(pid !== null);
+  const closed = new Promise<void>((resolve) => {
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is no EventTarget
+    client.onclose = resolve;
+  });
+  process.kill(pid, "SIGKILL");
+  await closed;
+  assert.equal(transport.endReason, "process was killed by SIGKILL");
+  await until(
+    () => isGroupAlive(pid),
+    (isAlive) => !isAlive,
+  );
+});
+
+test("leaves nothing that keeps the process alive", async () => {
+  const program = `
+    import { StdioTransport } from ${JSON.stringify(new URL("stdio-transport.ts", import.meta.url).href)};
+    const transport = new StdioTransport({ command: process.execPath, args: ["-e", "process.stdin.resume()"], env: {}, cwd: null, path: "" });
+    await transport.start();
+    await transport.close();
+  `;
+  const transport = transportOf(["--input-type=module", "-e", program]);
+  const seen = observe(transport);
+  await transport.start();
+  await seen.closed;
+  assert.equal(transport.endReason, "process exited with code 0");
+  assert.deepEqual(seen.errors, []);
+});

@@ -1,0 +1,231 @@
+import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import {
+  SdkError,
+  SdkErrorCode,
+  serializeMessage,
+  type JSONRPCMessage,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import { MessageLines } from "./message-lines.ts";
+import { endGroup } from "../process/process-group.ts";
+import { TailBuffer, type StreamTail } from "./tail-buffer.ts";
+
+/**
+ * A child process that speaks MCP on its standard streams. Compared with the SDK's transport it
+ * - leads its own process group, so that whatever it starts ends with it,
+ * - gets an environment built from nothing: PATH and what its configuration declares,
+ * - survives any garbage on stdout, and bounds a message before it is complete,
+ * - reports its death at once, with its exit code and the end of its stderr.
+ */
+export interface StdioTransportOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string | null;
+  /** PATH of the child unless `env` declares its own. */
+  readonly path: string;
+  readonly maxMessageBytes?: number;
+  /** How long each step of the shutdown waits: stdin closed, SIGTERM, SIGKILL. */
+  readonly graceMs?: number;
+  readonly onSpawned?: (pid: number) => void;
+  /** Called when the child and its whole group are gone. */
+  readonly onGone?: (pid: number) => void;
+}
+
+const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+const DEFAULT_GRACE_MS = 2_000;
+const STDERR_BYTES = 64 * 1024;
+/** After an exit the pipes may still hold an answer; a grandchild may hold them open for ever. */
+const PIPE_DRAIN_MS = 200;
+
+/** The program could not be started at all. */
+export class SpawnError extends Error {
+  override readonly name = "SpawnError";
+}
+
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport["onmessage"];
+
+  readonly #options: StdioTransportOptions;
+  readonly #lines: MessageLines;
+  readonly #stderr = new TailBuffer(STDERR_BYTES);
+  #child: ChildProcessWithoutNullStreams | null = null;
+  #isOpen = false;
+  #endReason: string | null = null;
+  #ignoredLines = 0;
+  #gone: Promise<void> | null = null;
+
+  constructor(options: StdioTransportOptions) {
+    this.#options = options;
+    this.#lines = new MessageLines(options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES);
+  }
+
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+
+  /** Lines on stdout that were no JSON-RPC message. */
+  get ignoredLines(): number {
+    return this.#ignoredLines;
+  }
+
+  /** The last 64 KiB that the child wrote to stderr. */
+  get stderrTail(): StreamTail {
+    return { text: this.#stderr.text(), isCut: this.#stderr.isCut };
+  }
+
+  /** Why the connection ended by itself; null while it lives or when it was closed from here. */
+  get endReason(): string | null {
+    return this.#endReason;
+  }
+
+  /** Starts the child. Rejects with SpawnError when the program cannot be run. */
+  async start(): Promise<void> {
+    if (this.#child !== null) throw new Error("a stdio transport starts one child and only once");
+    const { command, args, env, cwd, path } = this.#options;
+    const child = spawn(command, args, {
+      env: { PATH: path, ...env },
+      ...(cwd === null ? {} : { cwd }),
+      stdio: ["pipe", "pipe", "pipe"],
+      shell: false,
+      detached: true,
+    });
+    this.#child = child;
+    this.#listen(child);
+    try {
+      await once(child, "spawn");
+    } catch (error) {
+      throw spawnError(error, this.#options);
+    }
+    this.#isOpen = true;
+    if (child.pid !== undefined) this.#options.onSpawned?.(child.pid);
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (!this.#isOpen || stdin === undefined || !stdin.writable) {
+      return Promise.reject(
+        new SdkError(SdkErrorCode.NotConnected, "the server process is not running"),
+      );
+    }
+    return new Promise((resolve, reject) => {
+      stdin.write(serializeMessage(message), (error) => {
+        // Some of the bytes may have been read, so nothing proves that the request was not seen.
+        if (error)
+          reject(
+            new SdkError(
+              SdkErrorCode.ConnectionClosed,
+              `write to the server failed: ${error.message}`,
+            ),
+          );
+        else resolve();
+      });
+    });
+  }
+
+  /** Resolves when the child and its group are gone; never rejects. */
+  async close(): Promise<void> {
+    this.#disconnect();
+    await this.#gone;
+  }
+
+  #listen(child: ChildProcessWithoutNullStreams): void {
+    // Without a listener a failed spawn or a broken pipe would end the broker.
+    child.on("error", (error) => this.onerror?.(error));
+    child.stdin.on("error", (error) => this.onerror?.(error));
+    child.stdout.on("error", (error) => this.onerror?.(error));
+    child.stderr.on("error", (error) => this.onerror?.(error));
+    child.stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
+    child.stdout.on("data", (chunk: Buffer) => this.#receive(chunk));
+    child.once("exit", (code, signal) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        child.off("close", end);
+        this.#endReason ??= exitText(code, signal);
+        this.#disconnect();
+      };
+      const timer = setTimeout(end, PIPE_DRAIN_MS);
+      child.once("close", end);
+    });
+  }
+
+  #receive(chunk: Buffer): void {
+    if (!this.#isOpen) return;
+    try {
+      for (const line of this.#lines.push(chunk)) this.#deliver(line);
+    } catch (error) {
+      // Only the length cap throws here; the stream cannot be followed any further.
+      const failure = error instanceof Error ? error : new Error(String(error));
+      this.#endReason = failure.message;
+      this.onerror?.(failure);
+      this.#disconnect();
+    }
+  }
+
+  #deliver(line: string): void {
+    const message = parseMessage(line);
+    if (message === null) {
+      if (line.trim() !== "") this.#ignoredLines += 1;
+      return;
+    }
+    this.onmessage?.(message);
+  }
+
+  /** Reports the end first and ends the process after: nobody waits for a server that hangs. */
+  #disconnect(): void {
+    const wasOpen = this.#isOpen;
+    this.#isOpen = false;
+    if (this.#child !== null) this.#gone ??= this.#endProcess(this.#child);
+    if (wasOpen) this.onclose?.();
+  }
+
+  async #endProcess(child: ChildProcessWithoutNullStreams): Promise<void> {
+    const { pid } = child;
+    if (pid === undefined) return; // it never started
+    const graceMs = this.#options.graceMs ?? DEFAULT_GRACE_MS;
+    child.stdin.end();
+    await exitWithin(child, graceMs);
+    await endGroup(pid, graceMs);
+    child.stdout.destroy();
+    child.stderr.destroy();
+    child.stdin.destroy();
+    this.#options.onGone?.(pid);
+  }
+}
+
+/** The SDK's protocol layer tells requests, answers and notifications apart with its own guards. */
+function parseMessage(line: string): JSONRPCMessage | null {
+  if (!line.startsWith("{")) return null;
+  try {
+    const value: unknown = JSON.parse(line);
+    const isMessage =
+      typeof value === "object" && value !== null && "jsonrpc" in value && value.jsonrpc === "2.0";
+    return isMessage ? (value as JSONRPCMessage) : null;
+  } catch {
+    return null;
+  }
+}
+
+function spawnError(error: unknown, { command, cwd }: StdioTransportOptions): SpawnError {
+  const code = error instanceof Error && "code" in error ? error.code : null;
+  if (code === "ENOENT" && cwd !== null && !existsSync(cwd)) {
+    return new SpawnError(`working directory not found: ${cwd}`);
+  }
+  if (code === "ENOENT") return new SpawnError(`command not found: ${command}`);
+  if (code === "EACCES") return new SpawnError(`command not executable: ${command}`);
+  return new SpawnError(`cannot start ${command}: ${String(error)}`);
+}
+
+function exitText(code: number | null, signal: NodeJS.Signals | null): string {
+  return signal === null ? `process exited with code ${code}` : `process was killed by ${signal}`;
+}
+
+async function exitWithin(child: ChildProcessWithoutNullStreams, timeoutMs: number): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  await once(child, "exit", { signal: timeout }).catch(() => undefined);
+}

@@ -1,0 +1,366 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { call, client } from "@switchyard/bus/call";
+import { connectBus } from "@switchyard/bus/connect";
+import { readEvents } from "@switchyard/bus/events";
+import { isError, ServiceError } from "@switchyard/contracts/errors";
+import * as mcp from "@switchyard/contracts/mcp";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import {
+  fixture,
+  fixtureServer,
+  testWorld,
+  until,
+  type TestBroker,
+  type TestBrokerOptions,
+} from "../../test-fixtures/test-broker.ts";
+import { processIdentity } from "../process/process-identity.ts";
+
+const world = await testWorld();
+const { getServer, addServer, updateServer, removeServer, enableServer } = mcp;
+const { connectServer, disconnectServer, serverLogs, listServers } = mcp;
+const api = client(world.cli, {
+  getServer,
+  addServer,
+  updateServer,
+  removeServer,
+  enableServer,
+  connectServer,
+  disconnectServer,
+  serverLogs,
+  listServers,
+});
+
+const REGISTRY = "yard:{mcp}:servers";
+const real = (id: string, more: object = {}) => fixtureServer(id, ["fixture-server.ts"], more);
+const declared = (id: string, more: object = {}) => ({ ...real(id, more) });
+
+/** Only one broker at a time: any of them would answer for the registry. */
+async function withBroker(
+  options: TestBrokerOptions,
+  work: (broker: TestBroker) => Promise<void>,
+): Promise<void> {
+  const broker = await world.startBroker(options);
+  try {
+    await work(broker);
+  } finally {
+    await broker.stop();
+    await world.redis.del(REGISTRY);
+  }
+}
+
+const editFile = (broker: TestBroker, servers: readonly object[]) =>
+  writeFile(broker.serversFile, JSON.stringify({ servers }));
+const isConnected = ({ status }: mcp.ServerInfo): boolean => status === "connected";
+const idsOf = async () => (await api.listServers({})).servers.map(({ id }) => id);
+
+async function pidsOf(broker: TestBroker, server: string): Promise<number[]> {
+  return (await broker.call(server, { tool: "fork", args: {} })).text.split(" ").map(Number);
+}
+
+async function allGone(pids: readonly number[]): Promise<void> {
+  await until(
+    () => Promise.all(pids.map((pid) => processIdentity(pid))),
+    (identities) => identities.every((identity) => identity === null),
+  );
+}
+
+/** Kinds of the events of one server, oldest first, when there are so many. */
+function events(server: string, count: number): Promise<string[]> {
+  return until(
+    async () => {
+      const kinds: string[] = [];
+      const filters = [`yard.evt.mcp.${server}.*`];
+      for await (const event of readEvents(world.cli, {
+        filters,
+        from: "beginning",
+        stopAtEnd: true,
+      }))
+        kinds.push(event.subject.split(".").at(-1) ?? "");
+      return kinds;
+    },
+    (kinds) => kinds.length >= count,
+  );
+}
+
+test("an edit of the file adds, changes and removes servers while calls to another go on [A29, A30]", async () => {
+  await withBroker({ servers: [real("steady")] }, async (broker) => {
+    const [pid] = await pidsOf(broker, "steady");
+    const editing = { isOver: false };
+    const calling = (async () => {
+      let calls = 0;
+      while (!editing.isOver) {
+        const { text } = await broker.call("steady", { tool: "echo", args: { message: "still" } });
+        assert.equal(text, "still");
+        calls += 1;
+      }
+      return calls;
+    })();
+
+    await editFile(broker, [real("steady"), real("edited")]);
+    await until(idsOf, (ids) => ids.includes("edited"));
+    await broker.until("edited", isConnected);
+    const pids = await pidsOf(broker, "edited");
+    await editFile(broker, [real("steady"), real("edited", { name: "Another" })]);
+    await broker.until("edited", (info) => info.name === "Another" && isConnected(info));
+    await allGone(pids);
+    await editFile(broker, [real("steady")]);
+    await until(idsOf, (ids) => !ids.includes("edited"));
+    await assert.rejects(
+      broker.call("edited", { tool: "echo", args: {} }),
+      (error) => error instanceof ServiceError && error.code === "no_responders",
+    );
+
+    editing.isOver = true;
+    assert.ok((await calling) > 0);
+    assert.equal((await pidsOf(broker, "steady"))[0], pid);
+    const kinds = await events("edited", 7);
+    assert.deepEqual(
+      kinds.filter((kind) => ["added", "updated", "removed"].includes(kind)),
+      ["added", "updated", "removed"],
+    );
+  });
+});
+
+test("a bad edit keeps the last good servers and is told without a word of the file", async () => {
+  await withBroker({ servers: [real("kept")] }, async (broker) => {
+    const [pid] = await pidsOf(broker, "kept");
+    await writeFile(broker.serversFile, '{"servers": [{"env": {"A": hunter2}}]}');
+    assert.deepEqual(await events("config", 1), ["refused"]);
+    assert.match(broker.logText(), /edited server file refused/);
+    assert.ok(!broker.logText().includes("hunter2"));
+    assert.equal((await pidsOf(broker, "kept"))[0], pid);
+    await editFile(broker, [real("kept"), real("after")]);
+    await until(idsOf, (ids) => ids.includes("after"));
+    assert.equal((await pidsOf(broker, "kept"))[0], pid);
+  });
+});
+
+test("a change over the bus wins over the file, also after a restart [A30, A34, X12]", async () => {
+  const first = [real("both"), real("gone")];
+  await withBroker({ servers: first }, async (broker) => {
+    const { server } = await api.updateServer({ server: "both", changes: { name: "By hand" } });
+    assert.deepEqual([server.origin, server.name], ["api", "By hand"]);
+    await api.removeServer({ server: "gone" });
+    await editFile(broker, [real("both", { name: "By file" }), real("gone"), real("mark")]);
+    await until(idsOf, (ids) => ids.includes("mark"));
+    assert.equal(broker.info("both").name, "By hand");
+    assert.ok(!(await idsOf()).includes("gone"));
+    await broker.stop();
+
+    const next = await world.startBroker({ servers: first });
+    assert.equal(next.info("both").name, "By hand");
+    assert.ok(!(await idsOf()).includes("gone"));
+    // When the file no longer names it and names it again, that is a new wish.
+    await editFile(next, [real("mark")]);
+    await until(idsOf, (ids) => ids.includes("mark"));
+    await editFile(next, [real("gone")]);
+    await until(idsOf, (ids) => ids.includes("gone"));
+    assert.deepEqual((await idsOf()).toSorted(), ["both", "gone"]);
+    await next.stop();
+  });
+});
+
+test("adds, checks and changes servers [A32, A34, A40, CR8, AR13]", async () => {
+  await withBroker({ servers: [] }, async (broker) => {
+    await api.addServer({ server: declared("made") });
+    await broker.until("made", isConnected);
+    assert.equal((await broker.call("made", { tool: "echo", args: { message: "hi" } })).text, "hi");
+    await assert.rejects(api.addServer({ server: declared("made") }), (error) =>
+      isError(error, addServer, "server_exists"),
+    );
+    const problems = async (changing: Promise<unknown>): Promise<string[]> => {
+      const error: unknown = await changing.catch((caught: unknown) => caught);
+      assert.ok(isError(error, updateServer, "invalid_config"), String(error));
+      return error.data.problems;
+    };
+    assert.deepEqual(await problems(api.addServer({ server: { id: "x", transport: "stdio" } })), [
+      'MCP stdio server x missing "command" field',
+    ]);
+    assert.deepEqual(await problems(api.addServer({ server: {} })), ['missing "id"']);
+    const update = (changes: object) =>
+      api.updateServer({ server: "made", changes: { ...changes } });
+    assert.deepEqual(await problems(update({ command: null, args: null, transport: "http" })), [
+      'MCP http server made missing "url" field',
+    ]);
+    assert.deepEqual(await problems(update({ id: "other" })), ['"id" cannot be changed']);
+    assert.match(
+      String(await problems(update({ env: { A: "[redacted]" } }))),
+      /"env.A" is \[redacted\]/,
+    );
+    const pids = await pidsOf(broker, "made");
+    await update({ env: { A: "1" } });
+    await broker.until("made", isConnected);
+    await allGone(pids);
+    const { text } = await broker.call("made", { tool: "environment", args: {} });
+    assert.equal((JSON.parse(text) as Record<string, string>)["A"], "1");
+  });
+});
+
+test("values of references are in nothing that is stored, shown or logged [A31]", async () => {
+  const canary = "canary-7f3a9c51d2";
+  const server = {
+    id: "secretive",
+    command: process.execPath,
+    args: [fixture("hostile-server.ts"), "leaks"],
+    env: { SECRET: "${CANARY}", API_KEY: "literal-5150", PLAIN: "shown" },
+  };
+  await withBroker({ servers: [], env: { CANARY: canary } }, async (broker) => {
+    await api.addServer({ server });
+    await broker.until("secretive", isConnected);
+    const { lines } = await until(
+      () => api.serverLogs({ server: "secretive" }),
+      (reply) => reply.lines.length === 2,
+    );
+    assert.deepEqual(lines, ["started with ${CANARY}", "ready"]);
+    assert.deepEqual((await api.serverLogs({ server: "secretive", tail: 1 })).lines, ["ready"]);
+    const shown = await api.getServer({ server: "secretive" });
+    assert.deepEqual(shown.declaration["env"], {
+      SECRET: "${CANARY}",
+      API_KEY: "[redacted]",
+      PLAIN: "shown",
+    });
+    await api.disconnectServer({ server: "secretive" });
+    assert.deepEqual((await api.serverLogs({ server: "secretive" })).lines, lines);
+    const stored = await world.redis.hgetall(REGISTRY);
+    const told = [stored, lines, shown, await api.listServers({}), broker.logText()];
+    assert.match(JSON.stringify(stored), /\$\{CANARY\}/);
+    assert.ok(!JSON.stringify(told).includes(canary));
+    assert.ok(!JSON.stringify(told.slice(1)).includes("literal-5150"));
+  });
+});
+
+test("of two that add the same server at once one is told that it exists", async () => {
+  await withBroker({ servers: [] }, async (broker) => {
+    const adding = [1, 2].map((n) => api.addServer({ server: declared("twin", { name: `${n}` }) }));
+    const ends = await Promise.allSettled(adding);
+    assert.deepEqual(ends.map(({ status }) => status).toSorted(), ["fulfilled", "rejected"]);
+    const kept = JSON.parse((await world.redis.hget(REGISTRY, "twin")) ?? "") as {
+      declaration: { name: string };
+    };
+    assert.equal(broker.info("twin").name, kept.declaration.name);
+  });
+});
+
+test("only the listed users may change servers, and a refused one starts nothing [AR11]", async () => {
+  const directory = await testDirectory();
+  const marker = join(directory, "spawned");
+  const server = {
+    id: "evil",
+    command: process.execPath,
+    args: ["-e", `require("node:fs").writeFileSync(${JSON.stringify(marker)}, "")`],
+  };
+  const stranger = await connectBus({ servers: world.natsUrl, user: "me", inboxPrefix: "_INBOX" });
+  after(() => stranger.close());
+  await withBroker({ servers: [real("safe")] }, async (broker) => {
+    const [pid] = await pidsOf(broker, "safe");
+    const refused = [
+      call(stranger, addServer, { server }),
+      call(stranger, updateServer, { server: "safe", changes: server }),
+      call(stranger, removeServer, { server: "safe" }),
+      call(stranger, enableServer, { server: "safe", enabled: false }),
+      call(stranger, connectServer, { server: "safe" }),
+      call(stranger, disconnectServer, { server: "safe" }),
+    ];
+    for (const attempt of refused) {
+      await assert.rejects(
+        attempt,
+        (error) =>
+          isError(error, addServer, "forbidden_admin") && error.message.includes("YARD_MCP_ADMINS"),
+      );
+    }
+    assert.deepEqual(await idsOf(), ["safe"]);
+    assert.equal(await world.redis.exists(REGISTRY), 0);
+    assert.equal((await pidsOf(broker, "safe"))[0], pid);
+    await assert.rejects(readFile(marker));
+    assert.equal((await call(stranger, getServer, { server: "safe" })).server.id, "safe");
+  });
+});
+
+test("removing waits for the processes and ends a call in work with a clear error [A33, A41, AR6]", async () => {
+  const begun = join(await testDirectory(), "begun");
+  await withBroker({ servers: [real("busy")] }, async (broker) => {
+    const pids = await pidsOf(broker, "busy");
+    const inWork = broker.call("busy", { tool: "hang", args: { file: begun } });
+    const ended = assert.rejects(
+      inWork,
+      (error) =>
+        isError(error, mcp.callTool, "outcome_unknown") && /removed by cli/.test(error.message),
+    );
+    await until(
+      () => readFile(begun, "utf8").catch(() => ""),
+      (text) => text !== "",
+    );
+    assert.deepEqual(await api.removeServer({ server: "busy" }), { removed: true, server: "busy" });
+    assert.equal(await processIdentity(pids[0] ?? 0), null);
+    await ended;
+    await allGone(pids);
+    await assert.rejects(api.removeServer({ server: "busy" }), /MCP server not found: busy/);
+    assert.deepEqual((await events("busy", 3)).toSorted(), [
+      "connected",
+      "disconnected",
+      "removed",
+    ]);
+    assert.doesNotMatch(await broker.metrics.metrics(), /calls_in_flight\{server="busy"\}/);
+  });
+});
+
+test("connects anew, disconnects until told otherwise, disables for good [A35, A36, AR14]", async () => {
+  await withBroker({ servers: [real("lever")] }, async (broker) => {
+    const pids = await pidsOf(broker, "lever");
+    assert.equal((await api.connectServer({ server: "lever" })).server.status, "connected");
+    await allGone(pids);
+    const off = (await api.disconnectServer({ server: "lever" })).server;
+    assert.deepEqual([off?.status, off?.lastError], ["disconnected", "disconnected by cli"]);
+    await assert.rejects(
+      broker.call("lever", { tool: "echo", args: { message: "" } }),
+      /MCP server lever is disconnected, cannot call tool: disconnected by cli/,
+    );
+    assert.deepEqual(await api.disconnectServer({ server: "nobody" }), { server: null });
+    await assert.rejects(api.connectServer({ server: "nobody" }), /MCP server not found: nobody/);
+
+    const disabled = await api.enableServer({ server: "lever", enabled: false });
+    assert.equal(disabled.server.status, "disabled");
+    await assert.rejects(api.connectServer({ server: "lever" }), (error) =>
+      isError(error, connectServer, "server_disabled"),
+    );
+    await api.enableServer({ server: "lever", enabled: true });
+    await broker.until("lever", isConnected);
+  });
+});
+
+test("twenty connects and disconnects leave no process [A20]", async () => {
+  await withBroker({ servers: [real("cycle")] }, async (broker) => {
+    const pids: number[] = [];
+    for (let n = 0; n < 20; n += 1) {
+      pids.push(...(await pidsOf(broker, "cycle")));
+      await (n % 2 === 0 ? api.disconnectServer({ server: "cycle" }) : Promise.resolve());
+      await api.connectServer({ server: "cycle" });
+    }
+    await api.disconnectServer({ server: "cycle" });
+    assert.equal(new Set(pids).size, 40);
+    await allGone(pids);
+  });
+});
+
+test("without Redis nothing is changed, and that is told", async () => {
+  const log = createLog({ service: "test", level: "silent" });
+  const redis = await connectRedis({ url: world.redisUrl, name: "lost", log });
+  await withBroker({ servers: [real("stays")], redis }, async () => {
+    redis.disconnect();
+    for (const change of [
+      api.addServer({ server: declared("new") }),
+      api.removeServer({ server: "stays" }),
+    ]) {
+      await assert.rejects(
+        change,
+        (error) => isError(error, addServer, "registry_unavailable") && error.retryable,
+      );
+    }
+    assert.deepEqual(await idsOf(), ["stays"]);
+  });
+});

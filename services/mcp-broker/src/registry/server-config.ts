@@ -1,0 +1,207 @@
+import { ServerId } from "@switchyard/contracts/ids";
+import type { ServerDeclaration, ServerOrigin } from "@switchyard/contracts/mcp";
+import { z } from "zod";
+import { isRecord } from "../json-record.ts";
+
+/**
+ * One MCP server, checked, with the defaults in. `${VAR}` references are still in place:
+ * they are resolved at every connect and never kept (see `env-references.ts`).
+ */
+export type ServerConfig = CommonConfig & (StdioConfig | HttpConfig);
+
+interface CommonConfig {
+  readonly id: string;
+  readonly name: string;
+  readonly enabled: boolean;
+  /** False: connected by the first call or listing that names the server. */
+  readonly autoConnect: boolean;
+  readonly connectTimeoutMs: number;
+  readonly callTimeoutMs: number;
+  readonly maxConcurrency: number;
+  readonly queueLimit: number;
+  readonly maxReconnectAttempts: number;
+  readonly maxResultBytes: number;
+}
+
+export interface StdioConfig {
+  readonly transport: "stdio";
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string | null;
+}
+
+export interface HttpConfig {
+  readonly transport: "http";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** One server: usable, or shown with its problem so that the others still start. */
+export interface ServerEntry {
+  readonly id: string;
+  readonly name: string;
+  readonly transport: "stdio" | "http";
+  readonly origin: ServerOrigin;
+  /** As it was written, for `mcp.get` and for changes of single fields. */
+  readonly declaration: ServerDeclaration;
+  readonly config: ServerConfig | null;
+  readonly problem: string | null;
+}
+
+const MIB = 1024 * 1024;
+
+const Milliseconds = z.int().min(100).max(3_600_000);
+
+const Declaration = z.strictObject({
+  id: z.string().optional(),
+  name: z.string().min(1).max(200).optional(),
+  description: z.string().max(2_000).optional(),
+  transport: z.string().optional(),
+  /** What several MCP clients call `transport`. */
+  type: z.string().optional(),
+  command: z.string().min(1).optional(),
+  args: z.array(z.string()).default([]),
+  env: z.record(z.string().regex(/^[^=\0]+$/), z.string()).default({}),
+  cwd: z.string().min(1).optional(),
+  url: z.string().min(1).optional(),
+  headers: z.record(z.string(), z.string()).default({}),
+  enabled: z.boolean().default(true),
+  autoConnect: z.boolean().default(true),
+  connectTimeoutMs: Milliseconds.default(15_000),
+  callTimeoutMs: Milliseconds.default(30_000),
+  maxConcurrency: z.int().min(1).max(1_024).default(16),
+  queueLimit: z.int().min(0).max(10_000).default(64),
+  maxReconnectAttempts: z.int().min(0).max(1_000).default(3),
+  // Below the cap of one protocol message, so that a result meets this limit and not that one.
+  maxResultBytes: z
+    .int()
+    .min(1_024)
+    .max(8 * MIB)
+    .default(4 * MIB),
+});
+type Declaration = z.output<typeof Declaration>;
+
+/** The largest declaration that is kept, as JSON: it is repeated in messages and in Redis. */
+const MAX_DECLARATION_BYTES = 64 * 1024;
+
+/**
+ * Checks what somebody declares a server to be. A declaration with problems becomes an entry
+ * without a configuration, so that it can be shown. `key` stands in the texts for the id.
+ */
+export function readDeclaration(
+  key: string,
+  declaration: unknown,
+  origin: ServerOrigin,
+): ServerEntry & { readonly problems: readonly string[] } {
+  const parsed = Declaration.safeParse(declaration);
+  const problems = parsed.success ? problemsOf(key, parsed.data) : zodProblems(parsed.error);
+  if (Buffer.byteLength(JSON.stringify(declaration) ?? "") > MAX_DECLARATION_BYTES)
+    problems.push(`must have at most ${MAX_DECLARATION_BYTES} bytes as JSON`);
+  const shown = parsed.success ? parsed.data : null;
+  const transport = shown === null ? guessTransport(declaration) : transportOf(shown);
+  const names = {
+    id: ServerId.safeParse(key).success ? key : slug(key),
+    name: shown?.name ?? key,
+  };
+  return {
+    ...names,
+    origin,
+    transport: transport === "http" ? "http" : "stdio",
+    declaration: isRecord(declaration) ? declaration : {},
+    config: shown === null || problems.length > 0 ? null : toConfig(names, shown),
+    problem: problems.length === 0 ? null : `server ${key}: ${problems.join("; ")}`,
+    problems,
+  };
+}
+
+function problemsOf(key: string, entry: Declaration): string[] {
+  const problem = problemOf(key, entry);
+  return problem === null ? [] : [problem];
+}
+
+function problemOf(key: string, entry: Declaration): string | null {
+  const id = ServerId.safeParse(key);
+  if (entry.id === undefined) return 'missing "id"';
+  if (!id.success)
+    return `id ${JSON.stringify(key)} ${id.error.issues[0]?.message}; rename it, for example to "${slug(key)}"`;
+  if (entry.transport !== undefined && entry.type !== undefined && entry.transport !== entry.type) {
+    return '"transport" and "type" disagree; keep one of them';
+  }
+  const transport = transportOf(entry);
+  if (transport === null) return "must specify at least 'command' (stdio) or 'url' (http)";
+  if (transport !== "stdio" && transport !== "http")
+    return `Unsupported MCP transport: ${transport}`;
+  if (transport === "stdio" && entry.command === undefined)
+    return `MCP stdio server ${key} missing "command" field`;
+  if (transport === "http" && entry.url === undefined)
+    return `MCP http server ${key} missing "url" field`;
+  const foreign = foreignFields(transport, entry);
+  return foreign.length === 0
+    ? null
+    : `${foreign.join(", ")} has no meaning for transport ${transport}`;
+}
+
+function foreignFields(transport: "stdio" | "http", entry: Declaration): string[] {
+  const present =
+    transport === "stdio"
+      ? { url: entry.url !== undefined, headers: Object.keys(entry.headers).length > 0 }
+      : {
+          command: entry.command !== undefined,
+          args: entry.args.length > 0,
+          env: Object.keys(entry.env).length > 0,
+          cwd: entry.cwd !== undefined,
+        };
+  return Object.entries(present).flatMap(([name, isPresent]) => (isPresent ? [`"${name}"`] : []));
+}
+
+function transportOf(
+  entry: Pick<Declaration, "transport" | "type" | "command" | "url">,
+): string | null {
+  const declared = entry.transport ?? entry.type;
+  if (declared === "streamable-http" || declared === "streamableHttp") return "http";
+  if (declared !== undefined) return declared;
+  if (entry.command !== undefined) return "stdio";
+  return entry.url === undefined ? null : "http";
+}
+
+function toConfig(entry: { id: string; name: string }, declared: Declaration): ServerConfig {
+  const common = {
+    ...entry,
+    enabled: declared.enabled,
+    autoConnect: declared.autoConnect,
+    connectTimeoutMs: declared.connectTimeoutMs,
+    callTimeoutMs: declared.callTimeoutMs,
+    maxConcurrency: declared.maxConcurrency,
+    queueLimit: declared.queueLimit,
+    maxReconnectAttempts: declared.maxReconnectAttempts,
+    maxResultBytes: declared.maxResultBytes,
+  };
+  if (transportOf(declared) === "http") {
+    return { ...common, transport: "http", url: declared.url ?? "", headers: declared.headers };
+  }
+  const { command = "", args, env, cwd = null } = declared;
+  return { ...common, transport: "stdio", command, args, env, cwd };
+}
+
+function zodProblems(error: z.ZodError): string[] {
+  const texts = error.issues.map((issue) => {
+    const path = issue.path.map(String).join(".");
+    return path === "" ? issue.message : `"${path}": ${issue.message}`;
+  });
+  return texts.slice(0, 5);
+}
+
+function guessTransport(value: unknown): "stdio" | "http" {
+  const hasUrl = typeof value === "object" && value !== null && "url" in value;
+  return hasUrl && !("command" in value) ? "http" : "stdio";
+}
+
+/** An id that may stand in `mcp.servers` for a name that is none. */
+function slug(name: string): string {
+  const safe = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "");
+  return safe.slice(0, 24) || "unnamed";
+}

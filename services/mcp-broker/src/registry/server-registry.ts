@@ -1,0 +1,255 @@
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { failuresOf } from "@switchyard/contracts/errors";
+import {
+  addServer,
+  connectServer,
+  updateServer,
+  type ServerDeclaration,
+  type ServerInfo,
+} from "@switchyard/contracts/mcp";
+import { mergeDeclaration } from "./merge-declaration.ts";
+import { RegistryStoreError, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
+import { readDeclaration, type ServerEntry } from "./server-config.ts";
+import type { ServerConnection } from "../connection/server-connection.ts";
+import type { ServerPool } from "../connection/server-pool.ts";
+import { placeholdersIn, REDACTED } from "./shown-declaration.ts";
+
+interface ChangeBy {
+  /** A NATS user, or null for an edit of the file. */
+  readonly by: string | null;
+  /** Lets a server connect that was disconnected by hand. */
+  readonly isResume?: boolean;
+}
+
+export type RegistryChange =
+  | { readonly kind: "added" | "updated"; readonly server: ServerInfo; readonly by: string | null }
+  | { readonly kind: "removed"; readonly serverId: string; readonly by: string | null };
+
+export interface ServerRegistryOptions {
+  readonly pool: ServerPool;
+  readonly store: RegistryStore;
+  readonly records: ReadonlyMap<string, RegistryRecord>;
+  readonly file: readonly ServerEntry[];
+  readonly now: () => number;
+  readonly onChange: (change: RegistryChange) => void;
+  /** Something failed that nobody waits for. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** More than this over the bus would be no configuration any more. */
+const MAX_SERVERS = 256;
+
+const fail = failuresOf({
+  ...addServer.errors,
+  ...updateServer.errors,
+  ...connectServer.errors,
+});
+
+/**
+ * Which servers there are. The file says it, and changes over the bus stand above the file: a server
+ * that was added or changed there has origin `api`, and the file no longer touches it; a server of
+ * the file that was removed there stays away until the file no longer names it. Changes happen one
+ * after the other.
+ */
+export class ServerRegistry {
+  readonly #options: ServerRegistryOptions;
+  readonly #records: Map<string, RegistryRecord>;
+  #file: ReadonlyMap<string, ServerEntry>;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ServerRegistryOptions) {
+    this.#options = options;
+    this.#records = new Map(options.records);
+    this.#file = byId(options.file);
+  }
+
+  /** When the server was changed over the bus last; null for one of the file. */
+  updatedAt(id: string): string | null {
+    return this.#records.get(id)?.updatedAt ?? null;
+  }
+
+  /** Adds a server and begins to connect it. */
+  add(declaration: ServerDeclaration, by: string): Promise<ServerInfo> {
+    return this.#serially(() => {
+      const id = typeof declaration["id"] === "string" ? declaration["id"] : "";
+      const entry = checked(id, declaration);
+      const { members } = this.#options.pool;
+      if (members.some(({ connection }) => connection.entry.id === id))
+        throw fail.server_exists(
+          `MCP server ${id} exists already; change it with mcp.update, or remove it first.`,
+          { server: id },
+        );
+      if (members.length >= MAX_SERVERS)
+        throw invalid([`there are ${MAX_SERVERS} servers already; remove one first`]);
+      return this.#keep(entry, { by });
+    });
+  }
+
+  /** Checks the changed declaration as a whole, and connects anew when the server was connected. */
+  update(id: string, changes: ServerDeclaration, change: ChangeBy): Promise<ServerInfo> {
+    return this.#serially(() => {
+      const { declaration } = this.#known(id).entry;
+      if ((changes["id"] ?? id) !== id) throw invalid(['"id" cannot be changed']);
+      const merged = mergeDeclaration({ ...declaration, id }, changes);
+      return this.#keep(checked(id, merged), change);
+    });
+  }
+
+  /** Resolves when nothing is left of the server. */
+  async remove(id: string, by: string): Promise<void> {
+    const { gone } = await this.#serially(async () => {
+      this.#known(id);
+      await this.#write(
+        id,
+        this.#file.has(id) ? { state: "removed", updatedAt: this.#at() } : null,
+      );
+      // Not awaited here: the next change need not wait for this server's processes.
+      return { gone: this.#drop(id, by) };
+    });
+    await gone;
+  }
+
+  /** Begins to connect, anew when it is connected. `attempt` is over with the first attempt. */
+  connect(id: string, by: string): { connection: ServerConnection; attempt: Promise<void> } {
+    const { entry } = this.#known(id);
+    if (entry.config?.enabled === false)
+      throw fail.server_disabled(`MCP server ${id} is disabled; enable it first.`, { server: id });
+    const change = { reason: `connected anew by ${by}`, heldBecause: null };
+    const { connection } = this.#options.pool.put(entry, change);
+    return { connection, attempt: connection.start() };
+  }
+
+  /** Resolves when the connection is gone; null for an unknown server. */
+  async disconnect(id: string, by: string): Promise<ServerInfo | null> {
+    const { pool } = this.#options;
+    const member = pool.find(id);
+    if (member === null) return null;
+    const reason = `disconnected by ${by}`;
+    const placed = pool.put(member.connection.entry, { reason, heldBecause: reason });
+    await placed.predecessorEnded;
+    return placed.connection.info;
+  }
+
+  /** The file has changed. Servers that are the same in both are not touched. */
+  reload(file: readonly ServerEntry[]): Promise<void> {
+    const { pool, onTrouble } = this.#options;
+    return this.#serially(async () => {
+      this.#file = byId(file);
+      await this.#forgetMarks().catch(onTrouble);
+      const wanted = mergedEntries(file, this.#records);
+      const ids = new Set(wanted.map(({ id }) => id));
+      for (const { connection } of pool.members)
+        if (!ids.has(connection.entry.id)) this.#drop(connection.entry.id, null).catch(onTrouble);
+      for (const entry of wanted) {
+        const current = pool.find(entry.id)?.connection.entry;
+        if (current === undefined || digestOf(current) !== digestOf(entry))
+          this.#place(entry, { by: null });
+      }
+    });
+  }
+
+  async #keep(entry: ServerEntry, change: ChangeBy): Promise<ServerInfo> {
+    const { id, declaration } = entry;
+    await this.#write(id, { state: "set", declaration, updatedAt: this.#at() });
+    return this.#place(entry, change);
+  }
+
+  #place(entry: ServerEntry, { by, isResume = false }: ChangeBy): ServerInfo {
+    const { pool, onChange, onTrouble } = this.#options;
+    const before = pool.find(entry.id)?.connection;
+    const wasUp = before !== undefined && isUp(before.info);
+    const reason = by === null ? "its entry in the file changed" : `changed by ${by}`;
+    const heldBecause = isResume ? null : (before?.heldBecause ?? null);
+    const { connection } = pool.put(entry, { reason, heldBecause });
+    if (wasUp || entry.config?.autoConnect) connection.start().catch(onTrouble);
+    const kind = before === undefined ? "added" : "updated";
+    onChange({ kind, server: connection.info, by });
+    return connection.info;
+  }
+
+  #drop(id: string, by: string | null): Promise<void> {
+    const { pool, onChange } = this.#options;
+    const gone = pool.take(id, by === null ? "its entry left the file" : `removed by ${by}`);
+    onChange({ kind: "removed", serverId: id, by });
+    return gone;
+  }
+
+  /** Redis first: a change that is answered is there after a restart. */
+  async #write(id: string, record: RegistryRecord | null): Promise<void> {
+    const { store } = this.#options;
+    try {
+      await (record === null ? store.forget([id]) : store.write(id, record));
+    } catch (error) {
+      if (!(error instanceof RegistryStoreError)) throw error;
+      throw fail.registry_unavailable(
+        `The registry cannot be changed now: ${error.message}; try again when Redis is up.`,
+        { cause: error.message },
+      );
+    }
+    if (record === null) this.#records.delete(id);
+    else this.#records.set(id, record);
+  }
+
+  /** A mark has done its work when the file no longer names the server: naming it again is a new wish. */
+  async #forgetMarks(): Promise<void> {
+    const done = [...this.#records]
+      .filter(([id, { state }]) => state === "removed" && !this.#file.has(id))
+      .map(([id]) => id);
+    await this.#options.store.forget(done);
+    for (const id of done) this.#records.delete(id);
+  }
+
+  #known(id: string): ServerConnection {
+    const member = this.#options.pool.find(id);
+    if (member !== null) return member.connection;
+    throw fail.unknown_server(`MCP server not found: ${id}`, { server: id });
+  }
+
+  #at(): string {
+    return new Date(this.#options.now()).toISOString();
+  }
+
+  #serially<T>(work: () => T | Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+}
+
+/** The servers that there are: the file's, with what was changed over the bus above them. */
+export function mergedEntries(
+  file: readonly ServerEntry[],
+  records: ReadonlyMap<string, RegistryRecord>,
+): ServerEntry[] {
+  const fromFile = file.filter(({ id }) => !records.has(id));
+  const fromApi = [...records].flatMap(([id, record]) =>
+    record.state === "set" ? [readDeclaration(id, record.declaration, "api")] : [],
+  );
+  return [...fromFile, ...fromApi];
+}
+
+function checked(id: string, declaration: ServerDeclaration): ServerEntry {
+  const { problems, ...entry } = readDeclaration(id, declaration, "api");
+  const placeholders = placeholdersIn(declaration).map(
+    (path) => `"${path}" is ${REDACTED}, which only stands for a value when one is shown`,
+  );
+  const all = [...problems, ...placeholders];
+  if (all.length > 0) throw invalid(all);
+  return entry;
+}
+
+function invalid(problems: string[]) {
+  return fail.invalid_config(problems.join("; "), { problems });
+}
+
+function isUp({ status }: ServerInfo): boolean {
+  return status === "connected" || status === "connecting";
+}
+
+function digestOf({ declaration, problem, origin }: ServerEntry): string {
+  return canonicalDigest([declaration, problem, origin]);
+}
+
+function byId(entries: readonly ServerEntry[]): ReadonlyMap<string, ServerEntry> {
+  return new Map(entries.map((entry) => [entry.id, entry]));
+}

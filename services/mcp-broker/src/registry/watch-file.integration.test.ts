@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "../../test-fixtures/test-broker.ts";
+import { watchFile } from "./watch-file.ts";
+
+function watched(path: string, known: string): (string | null)[] {
+  const texts: (string | null)[] = [];
+  const watch = watchFile({
+    path,
+    known,
+    onText: (text) => texts.push(text),
+    onTrouble: (error) => assert.fail(String(error)),
+  });
+  after(() => watch.close());
+  return texts;
+}
+
+const told = (texts: (string | null)[], count: number) =>
+  until(
+    () => texts,
+    ({ length }) => length >= count,
+  );
+
+test("tells each new text once: written in place, put in its place, taken away", async () => {
+  const directory = await testDirectory();
+  const path = join(directory, "file.json");
+  await writeFile(path, "zero");
+  const texts = watched(path, "zero");
+  await writeFile(path, "one");
+  await told(texts, 1);
+  await writeFile(join(directory, "new"), "two");
+  await rename(join(directory, "new"), path);
+  await told(texts, 2);
+  await rm(path);
+  await told(texts, 3);
+  await writeFile(path, "two");
+  assert.deepEqual(await told(texts, 4), ["one", "two", null, "two"]);
+});
+
+test("follows a Kubernetes volume, where a directory link is exchanged", async () => {
+  const directory = await testDirectory();
+  const version = async (name: string, text: string): Promise<void> => {
+    await mkdir(join(directory, name));
+    await writeFile(join(directory, name, "file.json"), text);
+    await symlink(name, join(directory, "..data_tmp"));
+    await rename(join(directory, "..data_tmp"), join(directory, "..data"));
+  };
+  await version("..1", "one");
+  await symlink(join("..data", "file.json"), join(directory, "file.json"));
+  const texts = watched(join(directory, "file.json"), "one");
+  await version("..2", "two");
+  assert.deepEqual(await told(texts, 1), ["two"]);
+});
+
+test("tells what was written before the watch began", async () => {
+  const path = join(await testDirectory(), "file.json");
+  await writeFile(path, "newer");
+  assert.deepEqual(await told(watched(path, "older"), 1), ["newer"]);
+});

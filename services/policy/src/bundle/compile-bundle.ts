@@ -1,0 +1,161 @@
+import {
+  matchesTool,
+  parseToolPattern,
+  type ToolPattern,
+  type ToolRef,
+} from "@switchyard/contracts/tool-names";
+import { bundleDigest, type Bundle, type Rule } from "./bundle.ts";
+import { compileCondition, type CompiledCondition } from "../engine/conditions.ts";
+
+/** A bundle made ready for deciding: everything parsed once, rules found by the tool they name. */
+export interface CompiledBundle {
+  readonly digest: string;
+  readonly ruleCount: number;
+  /** Every rule once, in the order of ids. */
+  readonly rules: readonly CompiledRule[];
+  readonly deny: RuleIndex;
+  readonly allow: RuleIndex;
+}
+
+export interface CompiledRule {
+  readonly id: string;
+  readonly effect: "allow" | "deny";
+  readonly note: string | null;
+  /** Globs; null is anyone. */
+  readonly agents: readonly string[] | null;
+  readonly users: readonly string[] | null;
+  /** As written; null is every tool. */
+  readonly tools: readonly string[] | null;
+  /** One for each of `tools`, or null alone. */
+  readonly patterns: readonly (ToolPattern | null)[];
+  readonly conditions: readonly CompiledCondition[];
+}
+
+/** One rule under one of its tool patterns; null is every tool. */
+export interface RuleEntry {
+  readonly rule: CompiledRule;
+  readonly pattern: ToolPattern | null;
+}
+
+/** A tool as rules see it. `shown` is its name in the catalogue without the server, which can be a shortened one. */
+export interface Target {
+  readonly ref: ToolRef;
+  readonly shown: string;
+}
+
+/**
+ * The entries of all rules with one effect, each in the most specific place its pattern allows, so
+ * a decision looks only at rules that could be about the tool. Every list is in the order of rule ids.
+ */
+export interface RuleIndex {
+  /** By server and tool name, for patterns without wildcards. */
+  readonly exact: ReadonlyMap<string, readonly RuleEntry[]>;
+  /** By server and what stands before the first wildcard, for patterns with wildcards in the tool's name only. */
+  readonly byPrefix: ReadonlyMap<string, readonly RuleEntry[]>;
+  /** The lengths of such beginnings, by server: with them a name finds its entries without a search. */
+  readonly prefixLengths: ReadonlyMap<string, ReadonlySet<number>>;
+  readonly anywhere: readonly RuleEntry[];
+}
+
+export function compileBundle(bundle: Bundle): CompiledBundle {
+  // In the order of ids, so that of several matching rules the same one is named however the file is ordered.
+  const rules = bundle.rules.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(compileRule);
+  return {
+    digest: bundleDigest(bundle),
+    ruleCount: rules.length,
+    rules,
+    deny: indexOf(rules.filter((rule) => rule.effect === "deny")),
+    allow: indexOf(rules.filter((rule) => rule.effect === "allow")),
+  };
+}
+
+export function targetOf(ref: ToolRef): Target {
+  // Rules are written in NFC, so names are compared in it.
+  const tool = ref.tool.normalize("NFC");
+  const shown = ref.server === null ? ref.name : ref.name.slice(`mcp__${ref.server}__`.length);
+  return { ref: tool === ref.tool ? ref : { ...ref, tool }, shown };
+}
+
+/** The lists that may hold rules about a tool. */
+export function entriesFor(index: RuleIndex, target: Target): (readonly RuleEntry[])[] {
+  const { server, tool } = target.ref;
+  const lists = [index.anywhere];
+  const addList = (list: readonly RuleEntry[] | undefined) => {
+    if (list !== undefined) lists.push(list);
+  };
+  for (const name of target.shown === tool ? [tool] : [tool, target.shown]) {
+    addList(index.exact.get(keyOf(server, name)));
+    if (server === null) continue;
+    for (const length of index.prefixLengths.get(server) ?? []) {
+      if (length <= name.length) addList(index.byPrefix.get(keyOf(server, name.slice(0, length))));
+    }
+  }
+  return lists;
+}
+
+/** True when the entry's pattern selects the tool. */
+export function selectsTool({ pattern }: Pick<RuleEntry, "pattern">, { ref }: Target): boolean {
+  return pattern === null || matchesTool(pattern, ref);
+}
+
+function indexOf(rules: readonly CompiledRule[]): RuleIndex {
+  const exact = new Map<string, RuleEntry[]>();
+  const byPrefix = new Map<string, RuleEntry[]>();
+  const prefixLengths = new Map<string, Set<number>>();
+  const anywhere: RuleEntry[] = [];
+  for (const entry of rules.flatMap(entriesOf)) {
+    const { pattern } = entry;
+    if (pattern?.kind === "server" && isLiteral(pattern.server)) {
+      const prefix = literalStart(pattern.tool);
+      if (prefix === pattern.tool) {
+        listAt(exact, keyOf(pattern.server, pattern.tool)).push(entry);
+      } else {
+        listAt(byPrefix, keyOf(pattern.server, prefix)).push(entry);
+        const lengths = prefixLengths.get(pattern.server) ?? new Set();
+        prefixLengths.set(pattern.server, lengths.add(prefix.length));
+      }
+    } else if (pattern?.kind === "bare" && isLiteral(pattern.name)) {
+      listAt(exact, keyOf(null, pattern.name)).push(entry);
+    } else {
+      anywhere.push(entry);
+    }
+  }
+  return { exact, byPrefix, prefixLengths, anywhere };
+}
+
+function compileRule(rule: Rule): CompiledRule {
+  const tools = rule.what?.tools ?? null;
+  return {
+    id: rule.id,
+    effect: rule.effect,
+    note: rule.note ?? null,
+    agents: rule.who?.agents ?? null,
+    users: rule.who?.users ?? null,
+    tools,
+    patterns: tools?.map(parseToolPattern) ?? [null],
+    conditions: (rule.when ?? []).map(compileCondition),
+  };
+}
+
+function entriesOf(rule: CompiledRule): RuleEntry[] {
+  return rule.patterns.map((pattern) => ({ rule, pattern }));
+}
+
+function keyOf(server: string | null, name: string): string {
+  return `${server ?? ""}\0${name}`;
+}
+
+function isLiteral(pattern: string): boolean {
+  return literalStart(pattern) === pattern;
+}
+
+/** What stands before the first wildcard. */
+function literalStart(pattern: string): string {
+  return pattern.slice(0, pattern.search(/[*?]|$/));
+}
+
+function listAt(map: Map<string, RuleEntry[]>, key: string): RuleEntry[] {
+  const list = map.get(key) ?? [];
+  map.set(key, list);
+  return list;
+}

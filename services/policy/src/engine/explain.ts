@@ -1,0 +1,104 @@
+import {
+  MAX_CONSIDERED_RULES,
+  type ConsideredRule,
+  type Decision,
+  type RuleMismatch,
+} from "@switchyard/contracts/policy";
+import {
+  selectsTool,
+  targetOf,
+  type CompiledBundle,
+  type CompiledRule,
+  type Target,
+} from "../bundle/compile-bundle.ts";
+import { countsAs, decide, selectsAgent, selectsUser, type Call } from "./evaluate.ts";
+
+export interface Explanation {
+  readonly decision: Decision;
+  readonly considered: ConsideredRule[];
+  readonly omitted: number;
+  readonly nearest: { readonly rule: string; readonly failed: RuleMismatch[] } | null;
+}
+
+const MAX_TEXT = 300;
+
+/**
+ * The decision of {@link decide}, and of each rule whether it matches. The rules are looked at one
+ * by one with the functions that decide, so the two cannot tell different stories.
+ */
+export function explain(bundle: CompiledBundle, call: Call): Explanation {
+  const decision = decide(bundle, call);
+  const target = targetOf(call.tool);
+  const judged = bundle.rules
+    .map((rule) => ({ rule, failed: mismatches(rule, call, target) }))
+    .toSorted((a, b) => nearness(b.failed) - nearness(a.failed));
+  const considered = judged.slice(0, MAX_CONSIDERED_RULES).map(({ rule, failed }) => ({
+    rule: rule.id,
+    effect: rule.effect,
+    match: failed.length === 0,
+    failed: failed[0] ?? null,
+  }));
+  const nearest = decision.effect === "deny" ? nearestOf(judged) : null;
+  return { decision, considered, omitted: judged.length - considered.length, nearest };
+}
+
+interface Judged {
+  readonly rule: CompiledRule;
+  readonly failed: RuleMismatch[];
+}
+
+/** The parts of a rule that the call does not meet, in the order in which they are looked at. */
+function mismatches(rule: CompiledRule, call: Call, target: Target): RuleMismatch[] {
+  const { user, agent } = call.principal;
+  const failed: RuleMismatch[] = [];
+  if (!rule.patterns.some((pattern) => selectsTool({ pattern }, target))) {
+    failed.push({ part: "what.tools", expected: listed(rule.tools), got: call.tool.name });
+  }
+  if (!selectsAgent(rule, call.principal)) {
+    failed.push({ part: "who.agents", expected: listed(rule.agents), got: agent ?? "no agent" });
+  }
+  if (!selectsUser(rule, call.principal)) {
+    failed.push({ part: "who.users", expected: listed(rule.users), got: user });
+  }
+  for (const [index, condition] of rule.conditions.entries()) {
+    if (countsAs(rule.effect, condition, call.args) !== "fails") continue;
+    const expected = short(`${condition.arg} ${condition.wanted}`);
+    const located = condition.locate(call.args);
+    const got =
+      located.kind === "found"
+        ? short(JSON.stringify(located.value) ?? String(located.value))
+        : located.kind === "missing"
+          ? "missing"
+          : "below something that is no object";
+    failed.push({ part: `when[${index}]`, expected, got });
+  }
+  return failed;
+}
+
+/** Rules that match come first, then those about the tool, then those about the principal; ids keep their order. */
+function nearness(failed: readonly RuleMismatch[]): number {
+  const part = failed[0]?.part;
+  if (part === undefined) return 3;
+  if (part.startsWith("when")) return 2;
+  return part.startsWith("who") ? 1 : 0;
+}
+
+/** Null when an allow rule matches: then a deny rule decided, and no allow rule is missing. */
+function nearestOf(judged: readonly Judged[]): Explanation["nearest"] {
+  const allows = judged.filter(({ rule }) => rule.effect === "allow");
+  const [first, ...others] = allows;
+  if (first === undefined || allows.some(({ failed }) => failed.length === 0)) return null;
+  const { rule, failed } = others.reduce(
+    (best, other) => (other.failed.length < best.failed.length ? other : best),
+    first,
+  );
+  return { rule: rule.id, failed };
+}
+
+function listed(texts: readonly string[] | null): string {
+  return short(texts?.join(", ") ?? "any");
+}
+
+function short(text: string): string {
+  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1)}…`;
+}

@@ -1,0 +1,130 @@
+import { canonicalJson } from "@switchyard/contracts/canonical-json";
+import { MAX_LINT_FINDINGS, type LintFinding } from "@switchyard/contracts/policy";
+import { parseToolPattern, type ToolPattern } from "@switchyard/contracts/tool-names";
+import type { Bundle, Rule } from "../bundle/bundle.ts";
+import { coversGlob, coversTool } from "./pattern-cover.ts";
+
+/** Comparisons of globs for finding dead rules; what a lint can cost is bounded by it. */
+const MAX_COMPARISONS = 100_000;
+
+/**
+ * Rules that are most likely not meant as they stand. What is found is certain: a rule that is
+ * called dead can decide no call, whoever makes it with whatever arguments.
+ */
+export function lint(bundle: Bundle): LintFinding[] {
+  const rules = bundle.rules.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const alike = sameSelectors(rules);
+  const told = new Set(alike.map(({ rule }) => rule));
+  const dead = deadRules(rules.filter(({ id, effect }) => effect === "deny" || !told.has(id)));
+  return [...alike, ...dead].slice(0, MAX_LINT_FINDINGS);
+}
+
+/** Two rules with one effect and the same selectors, and an allow rule with the selectors of a deny rule. */
+function sameSelectors(rules: readonly Rule[]): LintFinding[] {
+  const first = { allow: new Map<string, string>(), deny: new Map<string, string>() };
+  const findings: LintFinding[] = [];
+  const keyed = rules.map((rule) => ({ rule, key: selectorKey(rule) }));
+  for (const { rule, key } of keyed) {
+    const earlier = first[rule.effect].get(key);
+    if (earlier === undefined) first[rule.effect].set(key, rule.id);
+    else {
+      const message = `rule ${rule.id} has the effect and the selectors of rule ${earlier}; one of them is enough`;
+      findings.push({ kind: "duplicate", rule: rule.id, message });
+    }
+  }
+  for (const { rule, key } of keyed) {
+    const denying = rule.effect === "allow" ? first.deny.get(key) : undefined;
+    if (denying === undefined) continue;
+    const message = `rule ${rule.id} allows what rule ${denying} denies with the same selectors; the denial always wins`;
+    findings.push({ kind: "conflict", rule: rule.id, message });
+  }
+  return findings;
+}
+
+function deadRules(rules: readonly Rule[]): LintFinding[] {
+  const denies = rules.filter(({ effect, when }) => effect === "deny" && when === undefined);
+  const denying = denies.map(selectorsOf);
+  const findings: LintFinding[] = [];
+  let comparisons = 0;
+  for (const allow of rules.filter(({ effect }) => effect === "allow").map(selectorsOf)) {
+    for (const deny of denying) {
+      comparisons += sizeOf(deny) * sizeOf(allow);
+      if (comparisons > MAX_COMPARISONS) return [...findings, incompleteFrom(allow.id)];
+      if (!covers(deny, allow)) continue;
+      const message = `rule ${allow.id} can never allow anything: rule ${deny.id} denies all that it selects, whatever the arguments are`;
+      findings.push({ kind: "dead", rule: allow.id, message });
+      break;
+    }
+  }
+  return findings;
+}
+
+function incompleteFrom(rule: string): LintFinding {
+  const message = `the bundle is too large to compare every allow rule with every deny rule; from ${rule} on dead rules were not looked for`;
+  return { kind: "incomplete", rule: null, message };
+}
+
+interface Selectors {
+  readonly id: string;
+  readonly users: readonly string[] | null;
+  readonly agents: readonly string[] | null;
+  readonly tools: readonly ToolPattern[] | null;
+}
+
+function selectorsOf({ id, who, what }: Rule): Selectors {
+  return {
+    id,
+    users: who?.users ?? null,
+    agents: who?.agents ?? null,
+    tools: what?.tools?.map(parseToolPattern) ?? null,
+  };
+}
+
+/** How many globs a comparison may have to look at, on one side. */
+function sizeOf({ users, agents, tools }: Selectors): number {
+  return Math.max(1, users?.length ?? 0, agents?.length ?? 0, tools?.length ?? 0);
+}
+
+/** True when every call that the other one selects is selected. */
+function covers(deny: Selectors, allow: Selectors): boolean {
+  return (
+    coversUsers(deny.users, allow.users) &&
+    coversNames(deny.agents, allow.agents) &&
+    coversTools(deny.tools, allow.tools)
+  );
+}
+
+/** Every call has a user, so `*` is all of them; that is not so for agents. */
+function coversUsers(globs: Texts, others: Texts): boolean {
+  return coversNames(globs, others ?? ["*"]);
+}
+
+type Texts = readonly string[] | null;
+
+function coversNames(globs: Texts, others: Texts): boolean {
+  if (globs === null) return true;
+  return others?.every((other) => globs.some((glob) => coversGlob(glob, other))) ?? false;
+}
+
+function coversTools(patterns: Selectors["tools"], others: Selectors["tools"]): boolean {
+  if (patterns === null) return true;
+  return (others ?? [EVERYTHING]).every((other) =>
+    patterns.some((pattern) => coversTool(pattern, other)),
+  );
+}
+
+const EVERYTHING: ToolPattern = { kind: "everything" };
+
+/** The same for rules that select the same, however their lists are ordered and their patterns spelt. */
+function selectorKey({ who, what, when }: Rule): string {
+  return canonicalJson({
+    agents: setOf(who?.agents),
+    users: setOf(who?.users),
+    tools: setOf(what?.tools?.map(parseToolPattern)),
+    when: setOf(when),
+  });
+}
+
+function setOf(values: readonly unknown[] | undefined): readonly string[] | null {
+  return values === undefined ? null : [...new Set(values.map(canonicalJson))].toSorted();
+}

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MAX_POLICY_TESTS } from "@switchyard/contracts/policy";
+import { compileBundle } from "../bundle/compile-bundle.ts";
+import { parseBundle } from "../bundle/parse-bundle.ts";
+import { runPolicyTests } from "./policy-tests.ts";
+import { problemLines } from "../bundle/yaml-file.ts";
+
+const bundle = compileBundle(
+  parseBundle({
+    file: "test.yaml",
+    text: `version: 1
+rules:
+  - { id: reads, effect: allow, who: { agents: [demo] }, what: { tools: [files.read_file] } }
+  - { id: echo, effect: allow, who: { users: [cli] }, what: { tools: [everything.echo] }, when: [{ arg: /message, op: maxLength, value: 3 }] }
+  - { id: all-may-think, effect: allow, what: { tools: [think] } }
+`,
+  }),
+);
+
+function problemsOf(text: string): string[] {
+  return problemLines("t.yaml", runPolicyTests(text, bundle).problems);
+}
+
+test("tests say who calls what with which arguments, and are decided like a call", () => {
+  const { results } = runPolicyTests(
+    `tests:
+  - name: the demo reads
+    given: { agent: demo, tool: mcp__files__read_file }
+    expect: allow
+    by: reads
+  - name: short messages
+    given: { user: cli, tool: everything.echo, args: { message: abc } }
+    expect: allow
+  - name: no long ones
+    given: { user: cli, tool: everything.echo, args: { message: abcd } }
+    expect: deny
+  - { name: thinking, given: { tool: think }, expect: allow }
+`,
+    bundle,
+  );
+  assert.deepEqual(
+    results?.map(({ name, line, passed }) => [name, line, passed]),
+    [
+      ["the demo reads", 2, true],
+      ["short messages", 6, true],
+      ["no long ones", 9, true],
+      ["thinking", 12, true],
+    ],
+  );
+});
+
+test("a failing test says what was decided, and by which rule", () => {
+  const { results } = runPolicyTests(
+    `tests:
+  - { name: a, given: { agent: demo, tool: files.read_file }, expect: deny }
+  - { name: b, given: { agent: demo, tool: files.read_file }, expect: allow, by: echo }
+  - { name: c, given: { tool: files.read_file }, expect: allow, by: reads }
+`,
+    bundle,
+  );
+  assert.deepEqual(
+    results?.map(({ message }) => message),
+    [
+      "expected deny, got allow by reads: rule reads allows mcp__files__read_file",
+      "expected allow by echo, got allow by reads: rule reads allows mcp__files__read_file",
+      "expected allow by reads, got deny: no rule allows mcp__files__read_file for user some-user",
+    ],
+  );
+});
+
+test("every mistake is named with its place", () => {
+  assert.deepEqual(
+    problemsOf(`tests:
+  - name: a
+    given: { agnet: demo, tool: "files.*" }
+    expect: maybe
+  - { given: { tool: x, args: [] }, expect: allow, by: 3 }
+`),
+    [
+      't.yaml:3:14: unknown key "agnet" in tests[0].given; did you mean "agent"?',
+      "t.yaml:3:27: tests[0].given.tool must be one tool, as mcp__server__tool, server.tool, or the name of a built-in tool",
+      "t.yaml:4:5: tests[0].expect must be allow or deny",
+      "t.yaml:5:5: tests[1].name is missing",
+      "t.yaml:5:25: tests[1].given.args must be a mapping",
+      "t.yaml:5:52: tests[1].by must be the id of a rule",
+    ],
+  );
+  assert.deepEqual(problemsOf("rules: []\n"), [
+    "t.yaml:1:1: tests is missing",
+    't.yaml:1:1: unknown key "rules"; known keys are tests',
+  ]);
+  assert.deepEqual(problemsOf("tests: []\n"), [
+    "t.yaml:1:1: tests is empty; a policy without tests has no such file",
+  ]);
+  assert.match(problemsOf("tests: [\n").join(), /^t\.yaml:\d+:\d+: /);
+  assert.match(problemsOf("tests: &a []\n").join(), /anchor &a is not allowed/);
+});
+
+test("the number of tests is limited", () => {
+  const line = "  - { name: n, given: { tool: think }, expect: allow }\n";
+  assert.deepEqual(problemsOf(`tests:\n${line.repeat(MAX_POLICY_TESTS + 1)}`), [
+    `t.yaml:1:1: tests has more than ${MAX_POLICY_TESTS} tests`,
+  ]);
+});

@@ -1,0 +1,96 @@
+import { AgentName, CallerName } from "@switchyard/contracts/ids";
+import {
+  MAX_POLICY_TESTS,
+  writtenToolRef,
+  type Decision,
+  type PolicyTestResult,
+} from "@switchyard/contracts/policy";
+import { z } from "zod";
+import { objectError } from "../bundle/bundle.ts";
+import type { CompiledBundle } from "../bundle/compile-bundle.ts";
+import { decide } from "./evaluate.ts";
+import { explainIssue } from "./explain-issue.ts";
+import { readYaml, type Checked, type FileProblem } from "../bundle/yaml-file.ts";
+
+/** The user of a test that names none: rules about everyone apply, rules about users do not, unless they say `*`. */
+const SOME_USER = "some-user";
+
+const Given = z.strictObject(
+  {
+    user: CallerName.optional(),
+    agent: AgentName.optional(),
+    tool: z.string({ error: "must be a text" }).refine((text) => writtenToolRef(text) !== null, {
+      error: "must be one tool, as mcp__server__tool, server.tool, or the name of a built-in tool",
+    }),
+    args: z.record(z.string(), z.unknown(), { error: "must be a mapping" }).optional(),
+  },
+  { error: objectError("must be a mapping with tool, and user, agent and args where they matter") },
+);
+
+const PolicyTest = z.strictObject(
+  {
+    name: z
+      .string({ error: "must be a text" })
+      .max(200, "is longer than 200 characters")
+      .regex(/^[^\p{Cc}]+$/u, "must be one line of text"),
+    given: Given,
+    expect: z.enum(["allow", "deny"], { error: "must be allow or deny" }),
+    by: z.string({ error: "must be the id of a rule" }).max(64).optional(),
+  },
+  { error: objectError("must be a mapping with name, given and expect") },
+);
+type PolicyTest = z.infer<typeof PolicyTest>;
+
+const PolicyTests = z.strictObject(
+  {
+    tests: z
+      .array(PolicyTest, { error: "must be a list of tests" })
+      .min(1, "is empty; a policy without tests has no such file")
+      .max(MAX_POLICY_TESTS, `has more than ${MAX_POLICY_TESTS} tests`),
+  },
+  { error: objectError("the tests must be a mapping with tests") },
+);
+
+export type TestOutcome =
+  | { readonly results: readonly PolicyTestResult[]; readonly problems: readonly [] }
+  | { readonly results: null; readonly problems: readonly FileProblem[] };
+
+/** Reads tests and runs them against a bundle, with the function that decides about calls. */
+export function runPolicyTests(text: string, bundle: CompiledBundle): TestOutcome {
+  const file = readYaml(text, checkTests);
+  if (file.value === null) return { results: null, problems: file.problems };
+  const results = file.value.map((test, index) => {
+    const message = failureOf(test, bundle);
+    const line = file.lineOf(["tests", index]);
+    return { name: test.name, line, passed: message === null, message };
+  });
+  return { results, problems: [] };
+}
+
+function failureOf({ given, expect, by }: PolicyTest, bundle: CompiledBundle): string | null {
+  const tool = writtenToolRef(given.tool);
+  if (tool === null) throw new TypeError(`no tool: ${given.tool}`); // the schema lets none pass
+  const { user = SOME_USER, agent = null, args = {} } = given;
+  const principal = { user, agent, runId: null };
+  const decision = decide(bundle, { principal, tool, args, layers: null });
+  if (decision.effect === expect && (by === undefined || decision.rule === by)) return null;
+  const wanted = by === undefined ? expect : `${expect} by ${by}`;
+  return `expected ${wanted}, got ${told(decision)}`;
+}
+
+function told({ effect, rule, reason }: Decision): string {
+  return rule === null ? `${effect}: ${reason}` : `${effect} by ${rule}: ${reason}`;
+}
+
+function checkTests(content: unknown): Checked<readonly PolicyTest[]> {
+  const parsed = PolicyTests.safeParse(content, { reportInput: true });
+  if (parsed.success) return { value: parsed.data.tests, problems: [] };
+  const problems = parsed.error.issues.flatMap((issue) => explainIssue(issue, testKeys));
+  return { value: null, problems };
+}
+
+function testKeys(path: readonly PropertyKey[]): readonly string[] {
+  const [, test, part] = path;
+  if (test === undefined) return Object.keys(PolicyTests.shape);
+  return Object.keys(part === undefined ? PolicyTest.shape : Given.shape);
+}

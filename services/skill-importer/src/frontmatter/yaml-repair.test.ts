@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import fc from "fast-check";
+import { balancedFlow } from "./balance-flow.ts";
+import { parseSkillFile } from "../skill/skill-file.ts";
+
+function fileOf(frontmatter: string): Buffer {
+  return Buffer.from(`---\n${frontmatter}\n---\nThe body.`);
+}
+
+function parse(frontmatter: string) {
+  return parseSkillFile(fileOf(frontmatter), "my-skill");
+}
+
+/** What people write, and what the description, hint or metadata is then. */
+const repairs: readonly {
+  text: string;
+  code: string;
+  line: number;
+  after?: string;
+  is?: Record<string, unknown>;
+}[] = [
+  {
+    text: "name: my-skill\ndescription: Use this when: it rains",
+    code: "repaired_quotes",
+    line: 3,
+    after: "description: 'Use this when: it rains'",
+    is: { description: "Use this when: it rains" },
+  },
+  {
+    text: "description: It's for: you\nallowed-tools: Read",
+    code: "repaired_quotes",
+    line: 2,
+    after: "description: 'It''s for: you'",
+    is: { description: "It's for: you", allowedTools: ["Read"] },
+  },
+  {
+    text: 'description: "a "quoted" word: here"',
+    code: "repaired_quotes",
+    line: 2,
+    is: { description: 'a "quoted" word: here' },
+  },
+  {
+    text: "description: Use when: it rains\n  and pours\nargument-hint: x",
+    code: "repaired_quotes",
+    line: 2,
+    is: { description: "Use when: it rains and pours", argumentHint: "x" },
+  },
+  {
+    text: "description: goes on\nat the margin\nargument-hint: x",
+    code: "repaired_quotes",
+    line: 2,
+    is: { description: "goes on at the margin", argumentHint: "x" },
+  },
+  {
+    text: "argument-hint: [date] [duration]",
+    code: "repaired_quotes",
+    line: 2,
+    is: { argumentHint: "[date] [duration]" },
+  },
+  {
+    text: "description: @Observable…",
+    code: "repaired_quotes",
+    line: 2,
+    is: { description: "@Observable…" },
+  },
+  {
+    text: "description: `code` first",
+    code: "repaired_quotes",
+    line: 2,
+    is: { description: "`code` first" },
+  },
+  {
+    text: "description: , first",
+    code: "repaired_quotes",
+    line: 2,
+    is: { description: ", first" },
+  },
+  { text: "description: %x", code: "repaired_quotes", line: 2, is: { description: "%x" } },
+  { text: "description: &x y", code: "repaired_quotes", line: 2, is: { description: "&x y" } },
+  {
+    text: "description: !important",
+    code: "repaired_quotes",
+    line: 2,
+    is: { description: "!important" },
+  },
+  { text: "allowed-tools: *", code: "repaired_quotes", line: 2, is: { allowedTools: ["*"] } },
+  {
+    text: "paths: **/*.ts\nargument-hint: x",
+    code: "repaired_quotes",
+    line: 2,
+    is: { argumentHint: "x" },
+  },
+  { text: "dependencies: [@motion-canvas/core>=3.0.0]", code: "repaired_quotes", line: 2 },
+  {
+    text: "tags: [one, two\nargument-hint: x",
+    code: "repaired_json",
+    line: 2,
+    after: "tags: [one, two]",
+  },
+  {
+    text: "name: a\nname: my-skill",
+    code: "repaired_duplicate_key",
+    line: 3,
+    is: { name: "my-skill" },
+  },
+];
+
+for (const { text, code, line, after, is } of repairs) {
+  test(`repairs ${JSON.stringify(text).slice(0, 60)}`, () => {
+    const { skill, findings } = parse(text);
+    assert(skill, JSON.stringify(findings));
+    assert.equal(skill.repaired, true);
+    assert.equal(skill.needsReview, false);
+    const expected = `sha256:${createHash("sha256").update(fileOf(text)).digest("hex")}`;
+    assert.equal(skill.digest, expected);
+    const [finding] = findings;
+    assert(finding);
+    assert.deepEqual([finding.severity, finding.code, finding.line], ["warning", code, line]);
+    assert.equal(finding.excerpt, text.split("\n")[line - 2]);
+    if (after !== undefined) assert.equal(finding.patch?.after, after);
+    for (const [field, value] of Object.entries(is ?? {})) {
+      assert.deepEqual(Object.entries(skill).find(([key]) => key === field)?.[1], value);
+    }
+  });
+}
+
+test("completes one-line JSON that lost its end", () => {
+  const { skill, metadata } = parse(
+    'metadata: {"clawdbot":{"requires":{"bins":\\["curl"]}\nname: my-skill',
+  );
+  assert.equal(skill?.repaired, true);
+  assert.deepEqual(JSON.parse(JSON.stringify(metadata)), {
+    clawdbot: { requires: { bins: ["curl"] } },
+  });
+});
+
+test("repairs more than one mistake, each with its own patch", () => {
+  const { skill, findings } = parse("description: a: b\nargument-hint: [a] [b]\nname: my-skill");
+  assert.equal(skill?.argumentHint, "[a] [b]");
+  assert.deepEqual(
+    findings.map(({ patch }) => [patch?.line, patch?.before]),
+    [
+      [2, "description: a: b"],
+      [3, "argument-hint: [a] [b]"],
+    ],
+  );
+});
+
+test("a patched file needs no repair any more", () => {
+  for (const { text } of repairs) {
+    const lines = `---\n${text}\n---\nThe body.`.split("\n");
+    const patches = parse(text).findings.flatMap(({ patch }) =>
+      patch === undefined ? [] : [patch],
+    );
+    for (const { line, before, after } of patches.toReversed()) {
+      const count = before.split("\n").length;
+      assert.equal(lines.slice(line - 1, line - 1 + count).join("\n"), before);
+      lines.splice(line - 1, count, after);
+    }
+    if (patches.length === 0) continue;
+    const { skill } = parseSkillFile(Buffer.from(lines.join("\n")), "my-skill");
+    assert.equal(skill?.repaired, undefined, text);
+  }
+});
+
+test("takes known fields line by line when nothing else helps, and asks for a review", () => {
+  const { skill, findings, metadata } = parse(
+    'name: my-skill\ndescription: d\nallowed-tools:\n  - Read\nmetadata:\n  always: true\n bad\n"x',
+  );
+  assert.equal(skill?.needsReview, true);
+  assert.deepEqual(skill.allowedTools, ["Read"]);
+  assert.equal(skill.description, "d");
+  assert.equal(metadata, null);
+  assert.equal(findings[0]?.code, "repaired_known_fields");
+});
+
+for (const [what, text, code] of [
+  [
+    "a git conflict",
+    "<<<<<<< Updated upstream\nname: a\n=======\nname: b\n>>>>>>> x",
+    "merge_conflict",
+  ],
+  ["a key that could mean more than it says", "__proto__: x\nname: my-skill", "forbidden_key"],
+  ["text without any known field", "just text", "not_a_mapping"],
+] as const) {
+  test(`does not guess at ${what}`, () => {
+    const { skill, findings } = parse(text);
+    assert.equal(skill, null);
+    assert.equal(findings[0]?.code, code);
+  });
+}
+
+test("long and deep nonsense is not tried again and again, and what is known is still found", () => {
+  const deep = parse(`name: my-skill\na: ${"[".repeat(12_000)}`);
+  assert.equal(deep.findings[0]?.code, "repaired_known_fields");
+  const many = Array.from({ length: 100 }, (_, n) => `k${n}: a: ${"b".repeat(100)}`).join("\n");
+  assert.equal(parse(`name: my-skill\n${many}`).skill?.needsReview, true);
+});
+
+test("a restriction that a repair swallowed, or that stands there twice, counts in its strictest reading", () => {
+  const swallowed = parse(
+    "description: Use when: x\n  disable-model-invocation: true\n  allowed-tools: Read",
+  );
+  assert.equal(swallowed.skill?.modelInvocable, false);
+  assert.deepEqual(swallowed.skill.allowedTools, []);
+  const twice = parse("user-invocable: false\nuser-invocable: true");
+  assert.equal(twice.skill?.userInvocable, false);
+});
+
+const anyLine = fc.oneof(
+  fc.constantFrom(
+    "description: a: b",
+    "argument-hint: [a] [b]",
+    'metadata: {"openclaw":{"always":true',
+    "metadata: {",
+    "name: 'x",
+    '"open',
+    "  further in",
+    "margin text",
+    "description: |",
+    "description: >",
+    "x: *y",
+    "tags: [a,",
+    "- item",
+    "name: a",
+    "",
+    "\ttab",
+  ),
+  fc.string({ maxLength: 12 }),
+);
+const restriction = fc.constantFrom(
+  "disable-model-invocation: true",
+  "user-invocable: false",
+  "allowed-tools: Read",
+  "  allowed_tools: [Read]",
+  "disableModelInvocation: true",
+  "user-invocable: 'no'",
+);
+
+test("a repaired file never grants more than any restriction in its text", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof({ weight: 3, arbitrary: anyLine }, { weight: 2, arbitrary: restriction }), {
+        minLength: 1,
+        maxLength: 7,
+      }),
+      (lines) => {
+        const text = lines.join("\n");
+        const { skill } = parse(text);
+        if (skill?.repaired !== true) return;
+        if (/disable-?model-?invocation: true/i.test(text))
+          assert.equal(skill.modelInvocable, false, text);
+        if (/user-invocable: (?:false|'no')/.test(text))
+          assert.equal(skill.userInvocable, false, text);
+        if (/allowed[-_]tools/.test(text)) {
+          assert(skill.allowedTools !== null, text);
+          // What YAML itself folds into the value is the value.
+          if (/allowed[-_]tools: .*\n+ /.test(text)) return;
+          assert.deepEqual(
+            skill.allowedTools.filter((tool) => tool !== "Read"),
+            [],
+            text,
+          );
+        }
+      },
+    ),
+    { numRuns: 3_000 },
+  );
+});
+
+for (const [broken, whole] of [
+  ['{"a":["b"', '{"a":["b"]}'],
+  ['{"a":"b', '{"a":"b"}'],
+  ['{"a":\\["b"]}}', '{"a":["b"]}'],
+  ['{"a":["b"}', '{"a":["b"]}'],
+  ['{"a":"}]"}', '{"a":"}]"}'],
+  ["{'it''s': [a,", "{'it''s': [a]}"],
+] as const) {
+  test(`balances ${broken}`, () => assert.equal(balancedFlow(broken), whole));
+}

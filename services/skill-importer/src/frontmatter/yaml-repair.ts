@@ -1,0 +1,196 @@
+import { errorFinding, warningFinding, type Finding } from "../finding.ts";
+import { balancedFlow } from "./balance-flow.ts";
+import { parseKnownLines } from "./known-lines.ts";
+import { isRestriction, restrictUnread } from "../skill/restrictions.ts";
+import { parseYaml, type ParsedYaml } from "./safe-yaml.ts";
+
+export interface RepairedYaml {
+  readonly parsed: Extract<ParsedYaml, { values: unknown }>;
+  /** The text that was read in place of the file's; null when only known lines were taken out of it. */
+  readonly yaml: string | null;
+  /** One for each thing that was mended. */
+  readonly findings: readonly Finding[];
+}
+
+/** Each attempt parses the whole block again, so long and hostile ones get few. */
+const MAX_ATTEMPTS = 16;
+const MAX_PARSED_CHARACTERS = 32 * 1024;
+/** The library's time grows fast with brackets in brackets; nobody means so many. */
+const MAX_OPEN_BRACKETS = 64;
+const CONFLICT_MARKER = /^(?:<{7}|={7}|>{7}|\|{7})(?: |$)/;
+/** Not slips of a writer: a file with these is refused as it is. */
+const NEVER_REPAIRED = new Set(["forbidden_key", "yaml_too_deep", "yaml_too_wide"]);
+
+/**
+ * Mends a frontmatter that YAML refuses: quotes the value at the error, balances one-line JSON, lets the
+ * last of two equal keys count, and at last takes the known keys line by line. What a restriction's
+ * key says is never lost on the way: see `restrictUnread`. Null when nothing can be saved, or when the
+ * file must not be guessed at: then the returned finding says why it is skipped.
+ */
+export function repairYaml(
+  yaml: string,
+  { linesBefore, problem }: { linesBefore: number; problem: Finding },
+): RepairedYaml | { readonly problem: Finding } {
+  const conflict = yaml.split("\n").findIndex((line) => CONFLICT_MARKER.test(line));
+  if (conflict >= 0) return { problem: unresolvedConflict(conflict + 1 + linesBefore) };
+  if (NEVER_REPAIRED.has(problem.code)) return { problem };
+  const mended = mendLines(yaml, { linesBefore, problem });
+  if (mended !== null) {
+    restrictUnread(yaml, mended.parsed.values);
+    return mended;
+  }
+  const values = parseKnownLines(yaml);
+  if (values === null) return { problem };
+  restrictUnread(yaml, values);
+  const at = { line: problem.line ?? linesBefore + 1, column: problem.column ?? 1 };
+  const message = `${problem.message}; only the known fields were read, line by line: no metadata and no plan`;
+  return {
+    parsed: { values, locate: () => at },
+    yaml: null,
+    findings: [warningFinding("repaired_known_fields", message, at)],
+  };
+}
+
+interface Mend {
+  readonly lines: readonly string[];
+  readonly finding: Finding;
+}
+
+type Outcome = { parsed: ParsedYaml; duplicates: readonly Finding[] };
+
+/** Mends one line after the other, as long as each mend lets the parser get further than before. */
+function mendLines(
+  yaml: string,
+  { linesBefore, problem }: { linesBefore: number; problem: Finding },
+): RepairedYaml | null {
+  if (openBrackets(yaml) > MAX_OPEN_BRACKETS) return null;
+  let lines: readonly string[] = yaml.split("\n");
+  let current: Finding = problem;
+  let outcome: Outcome = read(yaml, linesBefore);
+  const findings: Finding[] = [];
+  let left = Math.min(MAX_ATTEMPTS, Math.floor(MAX_PARSED_CHARACTERS / yaml.length));
+  while ("problem" in outcome.parsed) {
+    current = outcome.parsed.problem;
+    let better: { mend: Mend; outcome: Outcome } | undefined;
+    for (const mend of mendsFor(lines, current, linesBefore)) {
+      if (better !== undefined || left === 0) break;
+      left -= 1;
+      const tried = read(mend.lines.join("\n"), linesBefore);
+      if (!("problem" in tried.parsed) || isLater(tried.parsed.problem, current)) {
+        better = { mend, outcome: tried };
+      }
+    }
+    if (better === undefined) return null;
+    lines = better.mend.lines;
+    findings.push(better.mend.finding);
+    outcome = better.outcome;
+  }
+  return {
+    parsed: outcome.parsed,
+    yaml: lines.join("\n"),
+    findings: [...findings, ...outcome.duplicates],
+  };
+}
+
+function read(yaml: string, linesBefore: number): Outcome {
+  const duplicates: Finding[] = [];
+  const onDuplicate = (finding: Finding) => duplicates.push(finding);
+  return { parsed: parseYaml(yaml, { schema: "failsafe", linesBefore, onDuplicate }), duplicates };
+}
+
+function openBrackets(yaml: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const character of yaml) {
+    if (character === "{" || character === "[") depth += 1;
+    else if (character === "}" || character === "]") depth -= 1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
+}
+
+function isLater(one: Finding, other: Finding): boolean {
+  return (one.line ?? 0) > (other.line ?? 0);
+}
+
+const PAIR = /^( *)((?:- )?["']?[A-Za-z][\w-]*["']?):(?:[ \t]+(.*))?$/;
+
+/** What could be wrong: the line of the error, then JSON left open above it, then the field above it. */
+function mendsFor(lines: readonly string[], problem: Finding, linesBefore: number): Mend[] {
+  const at = Math.min((problem.line ?? 0) - linesBefore - 1, lines.length - 1);
+  const fields: number[] = [];
+  for (let index = at; index >= 0 && fields.length < 3; index -= 1) {
+    if (PAIR.test(lines[index] ?? "")) fields.push(index);
+  }
+  const open = lines.findLastIndex((line, index) => index <= at && isUnbalanced(line));
+  const candidates = new Set(open < 0 ? fields : [...fields.slice(0, 1), open, ...fields.slice(1)]);
+  return [...candidates].flatMap((index) => mendsOf(lines, index, linesBefore));
+}
+
+function isUnbalanced(line: string): boolean {
+  const value = PAIR.exec(line)?.[3]?.trim() ?? "";
+  return /^[{[]/.test(value) && balancedFlow(value) !== value;
+}
+
+function mendsOf(lines: readonly string[], index: number, linesBefore: number): Mend[] {
+  const [, indent = "", key = "", written = ""] = PAIR.exec(lines[index] ?? "") ?? [];
+  const value = written.trim();
+  // No value of its own, or a block text: there is nothing to quote.
+  if (value === "" || /^[|>][-+\d]*$/.test(value)) return [];
+  const mend = (code: string, what: string, after: string, count: number): Mend => {
+    const before = lines.slice(index, index + count);
+    const place = { line: index + 1 + linesBefore, column: indent.length + key.length + 3 };
+    // Taken lines leave empty ones, so that every later place stays right.
+    const empty = Array.from<string>({ length: count - 1 }).fill("");
+    return {
+      lines: [...lines.slice(0, index), after, ...empty, ...lines.slice(index + count)],
+      finding: {
+        ...warningFinding(code, `${key}: ${what}`, place),
+        patch: { line: place.line, before: before.join("\n"), after },
+      },
+    };
+  };
+  const mends: Mend[] = [];
+  const balanced = balancedFlow(value);
+  if (/^[{[]/.test(value) && balanced !== value) {
+    const after = `${indent}${key}: ${balanced}`;
+    mends.push(mend("repaired_json", "its brackets did not match and were completed", after, 1));
+  }
+  const count = 1 + continuationLines(lines, index, indent.length);
+  // A restriction must not become wider by what follows it.
+  if (count > 1 && isRestriction(key.replaceAll(/^- |["']/g, ""))) return mends;
+  const text = [value, ...lines.slice(index + 1, index + count).map((line) => line.trim())].join(
+    " ",
+  );
+  const quoted = `${indent}${key}: ${quotedText(text)}`;
+  mends.push(mend("repaired_quotes", "this text must stand in quotes", quoted, count));
+  return mends;
+}
+
+/** Lines after a field that go on with its text: further in, or at the margin without a key. */
+function continuationLines(lines: readonly string[], index: number, indent: number): number {
+  let count = 0;
+  for (const line of lines.slice(index + 1)) {
+    const inner = line.search(/[^ ]/);
+    const isContinued =
+      inner > indent || (inner === 0 && !/^(?:[-#]|["']?[\w-]+["']?:(?:\s|$))/.test(line));
+    if (inner < 0 || !isContinued) break;
+    count += 1;
+  }
+  return count;
+}
+
+function quotedText(text: string): string {
+  const [, mark, inner] = /^(["'])(.*)\1$/.exec(text) ?? [];
+  const plain =
+    inner === undefined ? text : inner.replaceAll(mark === '"' ? '\\"' : "''", mark ?? "");
+  return `'${plain.replaceAll("'", "''")}'`;
+}
+
+function unresolvedConflict(line: number): Finding {
+  return errorFinding(
+    "merge_conflict",
+    "the frontmatter holds an unresolved git conflict; decide which side counts",
+    { line, column: 1 },
+  );
+}

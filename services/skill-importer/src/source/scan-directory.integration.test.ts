@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { mkdir, realpath, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { writeFiles } from "../../test/importer-world.ts";
+import { readDefinitions } from "./read-definitions.ts";
+import { scanDirectory } from "./scan-directory.ts";
+
+async function rootWith(files: Readonly<Record<string, string>>): Promise<string> {
+  const root = await realpath(await testDirectory());
+  await writeFiles(root, files);
+  return root;
+}
+
+async function scanned(root: string, directory = root) {
+  const { candidates, diagnostics } = await scanDirectory(root, directory);
+  return {
+    found: candidates.map(({ kind, file }) => `${kind} ${file}`),
+    codes: diagnostics.map(({ code, file }) => `${code} ${file}`),
+  };
+}
+
+test("finds skills and agents by name and place, in path order [BR12, X29]", async () => {
+  const root = await rootWith({
+    "skills/b/SKILL.md": "x",
+    "skills/a/skill.md": "x",
+    "old/skills.md": "x",
+    "skills/a/scripts/run.md": "x",
+    "agents/one.yaml": "x",
+    "agents/two.yml": "x",
+    "agents/three.md": "x",
+    "agents/notes.txt": "x",
+    "team/writer/agent.yaml": "x",
+    "team/reader/AGENT.md": "x",
+    "team/reader/other.md": "x",
+    "README.md": "x",
+  });
+  assert.deepEqual(await scanned(root), {
+    found: [
+      "agent agents/one.yaml",
+      "agent agents/three.md",
+      "agent agents/two.yml",
+      "skill old/skills.md",
+      "skill skills/a/skill.md",
+      "skill skills/b/SKILL.md",
+      "agent team/reader/AGENT.md",
+      "agent team/writer/agent.yaml",
+    ],
+    codes: [],
+  });
+});
+
+test("takes one file of a directory with several spellings", async () => {
+  const root = await rootWith({ "a/SKILL.md": "x", "a/skills.md": "x" });
+  assert.deepEqual((await scanned(root)).found, ["skill a/SKILL.md"]);
+});
+
+test("takes agents inside a skill for a part of that skill", async () => {
+  const root = await rootWith({
+    "s/SKILL.md": "x",
+    "s/agents/openai.yaml": "x",
+    "s/sub/AGENT.md": "x",
+  });
+  assert.deepEqual((await scanned(root)).found, ["skill s/SKILL.md"]);
+});
+
+test("goes six levels down, tells that it stopped, and skips installed packages [BR12]", async () => {
+  const root = await rootWith({
+    "1/2/3/4/5/6/SKILL.md": "x",
+    "1/2/3/4/5/6/7/SKILL.md": "x",
+    "node_modules/p/SKILL.md": "x",
+    ".git/SKILL.md": "x",
+    ".claude/skills/s/SKILL.md": "x",
+  });
+  const expected = { found: ["skill .claude/skills/s/SKILL.md", "skill 1/2/3/4/5/6/SKILL.md"] };
+  assert.deepEqual(await scanned(root), { ...expected, codes: ["scan_limit 1/2/3/4/5/6/7"] });
+});
+
+test("reads no more than 2,000 directories, the upper ones first", async () => {
+  const root = await rootWith({ "a/deep/SKILL.md": "x" });
+  const many = Array.from({ length: 2_000 }, (_, index) => join(root, `d${index}`));
+  await Promise.all(many.map((directory) => mkdir(directory)));
+  const { found, codes } = await scanned(root);
+  assert.deepEqual(found, []);
+  assert.equal(codes.length, 1);
+  assert.match(codes[0] ?? "", /^scan_limit /);
+});
+
+test("follows links inside the root once, and none that leaves it [BR12]", async () => {
+  const outside = await rootWith({ "evil/SKILL.md": "x", "file.md": "x" });
+  const root = await rootWith({ "real/s/SKILL.md": "x" });
+  await mkdir(join(root, "links"));
+  await symlink(join(root, "real/s"), join(root, "links/again"));
+  await symlink(root, join(root, "links/loop"));
+  await symlink(outside, join(root, "links/out"));
+  await symlink(join(root, "absent"), join(root, "links/dangling"));
+  await symlink(join(outside, "file.md"), join(root, "links/SKILL.md"));
+  assert.deepEqual(await scanned(root), {
+    found: ["skill links/SKILL.md", "skill real/s/SKILL.md"],
+    codes: ["symlink_escape links/out"],
+  });
+  const { candidates } = await scanDirectory(root, root);
+  assert.deepEqual(
+    candidates.map(({ problem }) => problem?.code ?? null),
+    ["symlink_escape", null],
+  );
+});
+
+test("does not mistake a neighbour with a longer name for the root", async () => {
+  const parent = await rootWith({ "root/SKILL.md": "x", "root-2/SKILL.md": "x" });
+  const root = join(parent, "root");
+  await symlink(join(parent, "root-2"), join(root, "out"));
+  assert.deepEqual(await scanned(root), {
+    found: ["skill SKILL.md"],
+    codes: ["symlink_escape out"],
+  });
+});
+
+test("names a skill that lies right in the root after the root", async () => {
+  const root = join(await rootWith({ "My Root/SKILL.md": "x" }), "My Root");
+  const definitions = await readDefinitions(root, await scanDirectory(root, root));
+  assert.equal(definitions.skills[0]?.entry.summary.name, "my-root");
+  assert.equal(definitions.skills[0].entry.summary.path, ".");
+});
+
+test("rejects a directory that cannot be read itself", async () => {
+  const root = await rootWith({});
+  await assert.rejects(scanDirectory(root, join(root, "absent")), { code: "ENOENT" });
+});
+
+test("reads what it found; a file that is too large or no text is skipped [B15]", async () => {
+  const root = await rootWith({
+    "a/SKILL.md": "---\nname: a\n---\nx",
+    "b/SKILL.md": "x".repeat(256 * 1024 + 1),
+    "c/SKILL.md": "a\0b",
+    "agents/helper.md": "no frontmatter, so no agent",
+    "agents/ok.yaml": "description: d",
+  });
+  const definitions = await readDefinitions(root, await scanDirectory(root, root));
+  assert.deepEqual(
+    definitions.skills.map(({ entry }) => entry.summary.name),
+    ["a"],
+  );
+  assert.deepEqual(
+    definitions.agents.map(({ stored }) => stored.name),
+    ["ok"],
+  );
+  assert.deepEqual(definitions.skipped, { skills: 2, agents: 0 });
+  assert.deepEqual(
+    definitions.diagnostics.map(({ code, file }) => `${code} ${file}`),
+    ["file_too_large b/SKILL.md", "binary_file c/SKILL.md"],
+  );
+});
+
+test("loads the definitions of the examples without a remark", async () => {
+  const root = await realpath(join(import.meta.dirname, "../../../../examples"));
+  const definitions = await readDefinitions(root, await scanDirectory(root, root));
+  assert.deepEqual(definitions.diagnostics, []);
+  const demo = definitions.agents.find(({ stored }) => stored.name === "demo");
+  assert.equal(demo?.stored.model, "scripted/plan");
+  assert.equal(demo.stored.plan?.steps.length, 4);
+  assert(definitions.skills.some(({ stored }) => stored.skill.name === "summarise-files"));
+});

@@ -1,0 +1,206 @@
+import type { Dirent } from "node:fs";
+import { readdir, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join, relative, sep } from "node:path";
+import type { Diagnostic } from "@switchyard/contracts/skills";
+import { errorFinding, warningFinding, type Finding } from "../finding.ts";
+
+/** A file that is a skill or an agent by its name and place. */
+export interface Candidate {
+  readonly kind: "skill" | "agent";
+  /** Relative to the root, with `/`. */
+  readonly file: string;
+  /** The real path: no link is left in it. */
+  readonly path: string;
+  /** Why it must not be read, or null. */
+  readonly problem: Finding | null;
+}
+
+export interface Scan {
+  /** In path order. */
+  readonly candidates: readonly Candidate[];
+  /** Real paths of every directory that was read. */
+  readonly directories: readonly string[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const MAX_LEVELS = 6;
+const MAX_DIRECTORIES = 2_000;
+const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard"]);
+/** In order of preference; the last is a spelling of old. */
+const SKILL_FILES = ["SKILL.md", "skill.md", "skills.md"];
+const AGENT_FILES = new Set(["agent.yaml", "agent.yml", "AGENT.md"]);
+
+/**
+ * Finds skills and agents at and below a directory. Both paths must be real paths, the directory at
+ * or below the root. Links are followed only while they stay in the root. Rejects when the directory
+ * itself cannot be read; a directory below it that cannot is a diagnostic.
+ */
+export async function scanDirectory(root: string, directory: string): Promise<Scan> {
+  const walk = new Walk(root);
+  await walk.from(directory);
+  return walk.result();
+}
+
+/** True when a real path is the directory or lies below it. */
+export function isWithin(directory: string, path: string): boolean {
+  return (
+    path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep)
+  );
+}
+
+interface Place {
+  readonly path: string;
+  readonly level: number;
+  /** Below a SKILL.md files belong to that skill; agents among them are not the project's. */
+  readonly isInSkill: boolean;
+}
+
+class Walk {
+  readonly #root: string;
+  readonly #candidates: Candidate[] = [];
+  readonly #diagnostics: Diagnostic[] = [];
+  readonly #seen = new Set<string>();
+  #limitReported = false;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Level by level, so that the limit on directories leaves out the deepest ones. */
+  async from(directory: string): Promise<void> {
+    const shown = this.#shown(directory);
+    const level = shown === "." ? 0 : shown.split("/").length;
+    this.#seen.add(directory);
+    const start = { path: directory, level, isInSkill: false };
+    let places = await this.#read(start, await list(directory));
+    while (places.length > 0) {
+      const below: Place[] = [];
+      for (const place of places) {
+        // One directory at a time keeps the order, and with it the limit, the same on every run.
+        below.push(...(await this.#enter(place)));
+      }
+      places = below;
+    }
+  }
+
+  result(): Scan {
+    return {
+      candidates: this.#candidates.toSorted((a, b) => (a.file < b.file ? -1 : 1)),
+      directories: [...this.#seen],
+      diagnostics: this.#diagnostics,
+    };
+  }
+
+  async #enter(place: Place): Promise<Place[]> {
+    if (this.#seen.has(place.path)) return [];
+    if (place.level > MAX_LEVELS || this.#seen.size >= MAX_DIRECTORIES) {
+      this.#reportLimit(place);
+      return [];
+    }
+    this.#seen.add(place.path);
+    try {
+      return await this.#read(place, await list(place.path));
+    } catch (error) {
+      this.#report(
+        place.path,
+        warningFinding("unreadable_directory", `the directory cannot be read: ${codeOf(error)}`),
+      );
+      return [];
+    }
+  }
+
+  async #read(place: Place, entries: readonly Dirent[]): Promise<Place[]> {
+    const names = new Set(entries.map((entry) => entry.name));
+    const skillFile = SKILL_FILES.find((name) => names.has(name));
+    const isInSkill = place.isInSkill || skillFile !== undefined;
+    const below: Place[] = [];
+    for (const entry of entries) {
+      const kind = kindOf(entry.name, { directory: place.path, skillFile, isInSkill });
+      const target = await this.#resolve(join(place.path, entry.name), entry, kind);
+      if (target === null) continue;
+      if (target.isDirectory) {
+        if (NEVER_ENTERED.has(entry.name)) continue;
+        below.push({ path: target.path, level: place.level + 1, isInSkill });
+      } else if (kind !== null) {
+        const file = this.#shown(join(place.path, entry.name));
+        this.#candidates.push({ kind, file, path: target.path, problem: target.problem });
+      }
+    }
+    return below;
+  }
+
+  /** What an entry leads to; null when it is neither a directory nor a file of interest. */
+  async #resolve(
+    path: string,
+    entry: Dirent,
+    kind: Candidate["kind"] | null,
+  ): Promise<{ path: string; isDirectory: boolean; problem: Finding | null } | null> {
+    if (entry.isDirectory()) return { path, isDirectory: true, problem: null };
+    if (entry.isFile()) return kind === null ? null : { path, isDirectory: false, problem: null };
+    if (!entry.isSymbolicLink()) return null;
+    const target = await targetOf(path);
+    if (target === null) return null;
+    if (isWithin(this.#root, target.path)) {
+      return target.isDirectory || kind !== null ? { ...target, problem: null } : null;
+    }
+    const message = "the link leads out of the root and was not followed; put a copy in its place";
+    if (kind !== null && !target.isDirectory) {
+      return { ...target, problem: errorFinding("symlink_escape", message) };
+    }
+    if (target.isDirectory) this.#report(path, warningFinding("symlink_escape", message));
+    return null;
+  }
+
+  #reportLimit(place: Place): void {
+    if (this.#limitReported) return;
+    this.#limitReported = true;
+    const message = `not searched, and perhaps others: the search ends after ${MAX_LEVELS} levels or ${MAX_DIRECTORIES} directories`;
+    this.#report(place.path, warningFinding("scan_limit", message));
+  }
+
+  #report(path: string, finding: Finding): void {
+    this.#diagnostics.push({ ...finding, file: this.#shown(path) });
+  }
+
+  #shown(path: string): string {
+    return relative(this.#root, path).split(sep).join("/") || ".";
+  }
+}
+
+function kindOf(
+  name: string,
+  place: { directory: string; skillFile: string | undefined; isInSkill: boolean },
+): Candidate["kind"] | null {
+  if (name === place.skillFile) return "skill";
+  if (place.isInSkill) return null;
+  if (AGENT_FILES.has(name)) return "agent";
+  const isAmongAgents = basename(place.directory) === "agents";
+  return isAmongAgents && /\.(?:ya?ml|md)$/.test(name) ? "agent" : null;
+}
+
+async function list(directory: string): Promise<Dirent[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+async function targetOf(link: string): Promise<{ path: string; isDirectory: boolean } | null> {
+  try {
+    const path = await realpath(link);
+    const facts = await stat(path);
+    return facts.isDirectory() || facts.isFile()
+      ? { path, isDirectory: facts.isDirectory() }
+      : null;
+  } catch {
+    return null; // a dangling link leads to no skill
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+}
+
+/** The name of the directory that holds a candidate; the root's own name for a file right in it. */
+export function directoryNameOf(candidate: Candidate, root: string): string {
+  const directory = dirname(candidate.file);
+  return directory === "." ? basename(root) : basename(directory);
+}
