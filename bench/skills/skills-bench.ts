@@ -2,6 +2,7 @@ import { parseSkillFile } from "@switchyard/skill-importer/skill/skill-file";
 import { parse } from "yaml";
 import { compared, type Report } from "../lib/figure.ts";
 import type { Bench } from "../lib/bench.ts";
+import { scanFigures } from "./scan-figures.ts";
 
 /** Files like the public ones: half of them below 5 KB, one in a hundred above 33 KB. */
 const FILES = 5_000;
@@ -45,6 +46,14 @@ export function benchSkills({ rounds }: Bench): Promise<Report> {
         goal: "≤ 2 s",
         met: 36_000 / median(ours) <= 2,
       },
+      {
+        name: "one thread",
+        value: median(ours),
+        unit: "files/s",
+        goal: "≥ 10,000/s",
+        met: median(ours) >= 10_000,
+      },
+      ...scanFigures(files, rounds),
     ],
   });
 }

@@ -2,8 +2,34 @@ import { z } from "zod";
 import { event, rpc } from "./define.ts";
 import { AgentName, Digest, ModelName, SkillName, Timestamp } from "./ids.ts";
 import { Plan } from "./plan.ts";
+import { MAX_ROLES, RoleName } from "./run-token.ts";
+import { Diagnostic } from "./skills.ts";
 
-export const AgentSource = z.enum(["project", "built-in"]);
+export const AgentSource = z.enum(["project", "user", "built-in"]);
+
+/** What a provider's "outcome unknown" means for a call: try it once more, give it up, or ask a person. */
+export const UnknownOutcome = z.enum(["retry", "fail", "ask"]);
+export type UnknownOutcome = z.infer<typeof UnknownOutcome>;
+
+/** From the mildest to the strictest: no question, one for each session, one for each call. */
+export const ApprovalTier = z.enum(["auto", "session", "always"]);
+export type ApprovalTier = z.infer<typeof ApprovalTier>;
+
+/** What a run of the agent may use up beside its steps; null is no limit of the agent's own. */
+export const AgentLimits = z.object({
+  maxToolCalls: z.int().min(0).max(10_000).nullable().default(null),
+  /** Input and output tokens of all model calls together. */
+  maxTokens: z.int().min(1).max(1_000_000_000).nullable().default(null),
+  maxCostUsd: z.number().positive().max(100_000).nullable().default(null),
+  /** Wall-clock time, in milliseconds. */
+  timeoutMs: z.int().min(1_000).max(86_400_000).nullable().default(null),
+  /** How deep child runs may nest; 0 is none. */
+  maxDepth: z.int().min(0).max(16).nullable().default(null),
+});
+export type AgentLimits = z.infer<typeof AgentLimits>;
+
+/** The limits of an agent that names none. */
+export const NO_AGENT_LIMITS: AgentLimits = AgentLimits.parse({});
 
 export const AgentDefinition = z.object({
   name: AgentName,
@@ -22,6 +48,14 @@ export const AgentDefinition = z.object({
   maxSteps: z.int().min(1).max(1_000),
   temperature: z.number().min(0).max(2).nullable(),
   plan: Plan.nullable(),
+  /** Names that policies and servers know the agent's duties by. */
+  roles: z.array(RoleName).max(MAX_ROLES).default([]),
+  limits: AgentLimits.default(NO_AGENT_LIMITS),
+  onUnknownOutcome: UnknownOutcome.default("fail"),
+  /** The least that each call of the agent asks of people; null leaves it to the policy. */
+  approval: ApprovalTier.nullable().default(null),
+  /** Tokens that the model's window holds; null when the file does not say. */
+  contextWindow: z.int().min(1_024).max(100_000_000).nullable().default(null),
 });
 export type AgentDefinition = z.infer<typeof AgentDefinition>;
 
@@ -49,6 +83,37 @@ export const getAgent = rpc({
   errors: {
     unknown_agent: { data: z.object({ name: z.string(), known: z.array(z.string()).max(50) }) },
   },
+});
+
+/** Clients send files, not paths: what they check need not lie on one of the importer's roots. */
+export const checkAgents = rpc({
+  subject: "yard.rpc.{caller}.agents.check",
+  summary: "Reads agent files that the caller sends and judges them; nothing is stored.",
+  request: z.strictObject({
+    files: z
+      .array(
+        z.strictObject({
+          /** Path with `/`: its last parts say the format and the name that the agent falls back to. */
+          file: z.string().min(1).max(1_024),
+          text: z.string().max(262_144),
+        }),
+      )
+      .min(1)
+      .max(50),
+  }),
+  reply: z.object({
+    /** One for each file, in the order of the request. */
+    files: z.array(
+      z.object({
+        file: z.string(),
+        /** `not_an_agent` for a Markdown file without frontmatter, such as a README. */
+        verdict: z.enum(["loads", "skipped", "not_an_agent"]),
+        agent: AgentDefinition.nullable(),
+        diagnostics: z.array(Diagnostic),
+      }),
+    ),
+  }),
+  timeoutMs: 20_000,
 });
 
 export const agentImported = event({

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { event, rpc } from "./define.ts";
 import { Digest, RunId, SkillName, Timestamp } from "./ids.ts";
 import { Plan } from "./plan.ts";
+import { SkillRecord } from "./skill-record.ts";
 
 /** Something an importer has to say about a file: where it is, what is wrong, what to do. */
 export const Diagnostic = z.object({
@@ -19,6 +20,10 @@ export const Diagnostic = z.object({
 });
 export type Diagnostic = z.infer<typeof Diagnostic>;
 
+/** Where a skill comes from. Of one name, the earlier scope counts. */
+export const SkillScope = z.enum(["project", "user", "workspace", "imported"]);
+export type SkillScope = z.infer<typeof SkillScope>;
+
 export const SkillSummary = z.object({
   name: SkillName,
   description: z.string(),
@@ -31,10 +36,15 @@ export const SkillSummary = z.object({
   /** Tool patterns that the skill restricts itself to; null is no restriction. */
   allowedTools: z.array(z.string()).nullable(),
   argumentHint: z.string().nullable(),
+  /** What else the file says about when to use the skill: `when_to_use`, `triggers`, `tags`, `keywords`. */
+  triggers: z.array(z.string()).optional(),
   /** True when the file's YAML is broken and was read after a repair; the digest is the file's own. */
   repaired: z.boolean().optional(),
   /** True when so little could be read that a person should look; grants were ignored, restrictions kept. */
   needsReview: z.boolean().optional(),
+  /** SHA-256 over the paths and digests of all its files; missing for one stored before there were versions. */
+  version: Digest.optional(),
+  scope: SkillScope.optional(),
   diagnostics: z.array(Diagnostic),
 });
 export type SkillSummary = z.infer<typeof SkillSummary>;
@@ -45,6 +55,10 @@ export const Skill = SkillSummary.extend({
   /** Names declared under `arguments`; only then do `$N` and `$name` stand for something. */
   arguments: z.array(z.string()),
   plan: Plan.nullable(),
+  /** Missing in versions stored before these fields were read. */
+  record: SkillRecord.optional(),
+  /** OpenClaw's `command-dispatch: tool`: the tool that the skill's slash command stands for. */
+  dispatch: z.object({ tool: z.string() }).optional(),
 });
 export type Skill = z.infer<typeof Skill>;
 
@@ -126,6 +140,8 @@ export const importSkills = rpc({
   request: z.strictObject({
     /** Absolute, or relative to the first allowed root. */
     directory: z.string().min(1).max(4_096),
+    /** Does everything but store. */
+    dryRun: z.boolean().default(false),
   }),
   reply: z.object({
     /** `found` is `loaded` + `skipped`; `repaired` counts those of `loaded` whose YAML was mended. */
@@ -190,6 +206,8 @@ export const getSkill = rpc({
   request: z.strictObject({ name: SkillName, digest: Digest.optional() }),
   reply: z.object({
     skill: Skill,
+    /** The placeholders of the body, such as `ARGUMENTS[0]`; see `skills.render`. */
+    variables: z.array(z.string()).optional(),
     /** Missing for a version that was stored before files were judged. */
     conformance: z.array(Conformance).optional(),
     /** Null when the skill says nothing about what it needs. */
@@ -222,5 +240,12 @@ export const renderSkill = rpc({
 export const skillImported = event({
   subject: "yard.evt.skill.{skill}.imported",
   summary: "A skill was added or replaced.",
-  payload: z.object({ skill: SkillSummary, at: Timestamp }),
+  payload: z.object({
+    skill: SkillSummary,
+    /** What the importer has to remark about its file. */
+    warnings: z.array(z.string()).optional(),
+    /** On the importer's machine at the import; null when the skill says nothing about what it needs. */
+    dependenciesMet: z.boolean().nullable().optional(),
+    at: Timestamp,
+  }),
 });

@@ -1,5 +1,6 @@
-import { envFlag, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { envFlag, envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { z } from "zod";
+import { MAX_PROMPT_BYTES } from "./render/render.ts";
 
 export const ImporterEnv = z.object({
   ...processEnv,
@@ -7,6 +8,20 @@ export const ImporterEnv = z.object({
   ...redisEnv,
   /** Absolute directories, separated as in PATH. All of them are imported at start; nothing outside ever is. */
   YARD_SKILL_ROOTS: z.string().default(""),
+  /** NATS users that may import, remove, roll back and trust skills over the bus, with commas. */
+  YARD_IMPORT_ADMINS: z
+    .string()
+    .default("cli,admin")
+    .transform((list) =>
+      list
+        .split(",")
+        .map((name) => name.trim())
+        .filter((name) => name !== ""),
+    ),
+  /** Names that clients may bring in, in all. */
+  YARD_IMPORT_MAX_SKILLS: envInteger(0, 1_000_000).default(50_000),
   /** Imports again when a file changes. */
   YARD_IMPORT_WATCH: envFlag().default(false),
+  /** What of one skill goes into a prompt; the rest is cut off with a warning. */
+  YARD_SKILL_PROMPT_BYTES: envInteger(1_024, 262_144).default(MAX_PROMPT_BYTES),
 });

@@ -7,27 +7,37 @@ import {
   importSkills,
   listSkills,
   renderSkill,
-  type SkillDependencies,
+  type Skill,
 } from "@switchyard/contracts/skills";
 import { locate, type Located, type Root } from "./source/allowed-roots.ts";
 import type { CatalogueStore } from "./store/catalogue-store.ts";
-import { checkDependencies } from "./skill/check-dependencies.ts";
+import { dependenciesOf } from "./skill/dependencies-of.ts";
 import { checkSkills as check } from "./skill/check-skills.ts";
 import type { Importer } from "./importer.ts";
-import { renderSkill as render } from "./render/render.ts";
-import { readRequirements } from "./skill/skill-requirements.ts";
+import { SKILL_FILE_NAMES } from "./source/skill-package.ts";
+import type { VersionStore } from "./store/version-store.ts";
+import { extractVariables, renderSkill as render } from "./render/render.ts";
 
 export interface HandlerParts {
   readonly store: CatalogueStore;
   readonly importer: Importer;
   readonly roots: readonly Root[];
+  /** Bytes of one skill that go into a prompt. */
+  readonly maxPromptBytes: number;
+  readonly versions: Pick<VersionStore, "record">;
 }
 
-export function serveCatalogue(service: Service, { store, importer, roots }: HandlerParts): void {
-  service.handle(importSkills, async (request, { fail }) => {
+export function serveCatalogue(
+  service: Service,
+  { store, importer, roots, maxPromptBytes, versions }: HandlerParts,
+): void {
+  service.handle(importSkills, async (request, { fail, caller }) => {
     const located = await locate(roots, request.directory);
     if (located.kind !== "inside") throw notLocated(located, { fail, roots });
-    const { skills, agents, diagnostics } = await importer.importDirectory(located);
+    const { skills, agents, diagnostics } = await importer.importDirectory(located, {
+      by: caller,
+      dryRun: request.dryRun,
+    });
     return { skills, agents, diagnostics };
   });
 
@@ -47,7 +57,13 @@ export function serveCatalogue(service: Service, { store, importer, roots }: Han
     if (stored !== null) {
       const { skill, conformance, metadata } = stored;
       const dependencies = await dependenciesOf(metadata);
-      return { skill, dependencies, ...(conformance === undefined ? {} : { conformance }) };
+      const variables = extractVariables(skill.body, skill.arguments);
+      return {
+        skill,
+        variables,
+        dependencies,
+        ...(conformance === undefined ? {} : { conformance }),
+      };
     }
     const known = namesOf(await store.listSkills());
     throw fail.unknown_skill(notFound("skill", { name, digest }), { name, known });
@@ -55,7 +71,7 @@ export function serveCatalogue(service: Service, { store, importer, roots }: Han
 
   service.handle(renderSkill, async (request, { fail }) => {
     const { name, digest } = request;
-    const stored = await store.readSkill(name, digest);
+    const stored = await store.readUsableSkill(name, digest);
     if (stored === null) {
       const known = namesOf(await store.listSkills());
       throw fail.unknown_skill(notFound("skill", { name, digest }), { name, known });
@@ -68,6 +84,8 @@ export function serveCatalogue(service: Service, { store, importer, roots }: Han
       arguments: request.arguments,
       sessionId: request.sessionId ?? null,
       baseDirectory: stored.directory,
+      files: await filesBeside(skill, versions),
+      maxBytes: maxPromptBytes,
     });
     const { allowedTools, plan } = skill;
     return {
@@ -93,6 +111,16 @@ export function serveCatalogue(service: Service, { store, importer, roots }: Han
   });
 }
 
+/** The files of a version without the one that makes it a skill. */
+async function filesBeside(
+  { name, version }: Skill,
+  versions: HandlerParts["versions"],
+): Promise<string[]> {
+  const record = version === undefined ? null : await versions.record(name, version);
+  const paths = (record?.files ?? []).map(({ path }) => path);
+  return paths.filter((path) => !SKILL_FILE_NAMES.some((skillFile) => skillFile === path));
+}
+
 /** The refusal of a directory that may not be read, or is none. */
 function notLocated(
   located: Exclude<Located, { kind: "inside" }>,
@@ -106,14 +134,6 @@ function notLocated(
     `${directory} is in none of the importer's roots; add its root to YARD_SKILL_ROOTS`,
     { directory, roots: roots.map((root) => root.shown) },
   );
-}
-
-async function dependenciesOf(
-  metadata: Readonly<Record<string, unknown>> | null,
-): Promise<SkillDependencies | null> {
-  const requirements = metadata === null ? null : readRequirements(metadata).requirements;
-  if (requirements === null) return null;
-  return checkDependencies(requirements, { env: process.env, platform: process.platform });
 }
 
 const MAX_KNOWN = 50;

@@ -1,35 +1,23 @@
 import { AgentSummary } from "@switchyard/contracts/agents";
-import type { Diagnostic } from "@switchyard/contracts/skills";
+import { readGitOrigin } from "@switchyard/service/git-origin";
 import type { Root } from "./source/allowed-roots.ts";
 import { builtInAgents } from "./agents/built-in-agents.ts";
 import { planCatalogue, type CatalogueInput } from "./store/catalogue-plan.ts";
-import type {
-  Announcement,
-  Catalogue,
-  CatalogueChange,
-  CatalogueStore,
-} from "./store/catalogue-store.ts";
-import { BUILT_IN_ROOT, type Entry } from "./store/definition.ts";
+import type { Announcement, CatalogueChange } from "./store/catalogue-commit.ts";
+import type { Catalogue, CatalogueStore } from "./store/catalogue-store.ts";
+import { isOurs, reportOf, type ImportReport } from "./import-report.ts";
+import { admitAll, type WithheldEntry } from "./store/admission.ts";
+import { BUILT_IN_ROOT, IMPORTED_ROOT, versionOfEntry, type Entry } from "./store/definition.ts";
+import { keepVersion } from "./store/keep-version.ts";
+import type { VersionStore } from "./store/version-store.ts";
 import { readDefinitions, type Definitions, type FoundAgent } from "./source/read-definitions.ts";
 import { isWithin, scanDirectory } from "./source/scan-directory.ts";
-
-export interface ImportReport {
-  readonly skills: Counts & { readonly repaired: number };
-  readonly agents: Counts;
-  readonly diagnostics: Diagnostic[];
-  /** Real paths of every directory that was read. */
-  readonly directories: string[];
-}
-
-/** `found` is always `loaded` + `skipped`. */
-export interface Counts {
-  readonly found: number;
-  readonly loaded: number;
-  readonly skipped: number;
-}
+import type { ScanPackage } from "./source/scan-package.ts";
 
 export interface ImporterOptions {
   readonly store: CatalogueStore;
+  readonly versions: VersionStore;
+  readonly scan: ScanPackage;
   readonly roots: readonly Root[];
   readonly now: () => Date;
   readonly newId: () => string;
@@ -52,15 +40,29 @@ export class Importer {
     this.#options = options;
   }
 
+  /** Real paths of every directory that an import would read now. */
+  async directories(): Promise<string[]> {
+    const all: string[] = [];
+    for (const { path } of this.#options.roots) {
+      all.push(...(await scanDirectory(path, path)).directories);
+    }
+    return all;
+  }
+
   /** Imports every root; entries of a root that is no longer configured go. */
   importAll(): Promise<ImportReport> {
     const scopes = this.#options.roots.map((root) => ({ root: root.path, directory: root.path }));
-    return this.#queue(() => this.#import(scopes, () => true));
+    const work = { scopes, covers: () => true, by: "importer", dryRun: false };
+    return this.#queue(() => this.#import(work));
   }
 
   /** Imports one directory; what is listed from elsewhere stays. */
-  importDirectory(scope: Scope): Promise<ImportReport> {
-    return this.#queue(() => this.#import([scope], (entry) => isBelow(entry, scope)));
+  importDirectory(
+    scope: Scope,
+    { by, dryRun }: { by: string; dryRun: boolean },
+  ): Promise<ImportReport> {
+    const covers = (entry: Place) => isBelow(entry, scope);
+    return this.#queue(() => this.#import({ scopes: [scope], covers, by, dryRun }));
   }
 
   #queue<T>(work: () => Promise<T>): Promise<T> {
@@ -69,38 +71,46 @@ export class Importer {
     return result;
   }
 
-  async #import(
-    scopes: readonly Scope[],
-    covers: (entry: Place) => boolean,
-  ): Promise<ImportReport> {
+  async #import({ scopes, covers, by, dryRun }: Work): Promise<ImportReport> {
     const directories: string[] = [];
     const parts: Definitions[] = [];
+    const { store, versions, scan: scanPackage, roots } = this.#options;
+    const at = this.#options.now().toISOString();
     for (const scope of scopes) {
       // Roots are few, and one at a time their diagnostics keep their order.
       const scan = await scanDirectory(scope.root, scope.directory);
       directories.push(...scan.directories);
-      parts.push(await readDefinitions(scope.root, scan));
+      const root = roots.find(({ path }) => path === scope.root);
+      const git = await readGitOrigin(scope.directory, scope.root);
+      const provenance = { source: "root" as const, label: scope.directory, by, at, git };
+      const keeping = { store, versions, scan: scanPackage, provenance, dryRun };
+      const found = await readDefinitions(scope.root, scan, {
+        scope: root?.scope ?? "project",
+        needsTrust: root?.needsTrust ?? false,
+        keep: (read, skill) => keepVersion(keeping, read, skill),
+      });
+      parts.push(found);
     }
     const found = joined(parts);
     const agents = [...found.agents, ...BUILT_INS];
-    const { store } = this.#options;
-    await Promise.all([
-      ...found.skills.map(({ stored }) => store.saveSkill(stored)),
-      ...agents.map(({ stored }) => store.saveAgent(stored)),
-    ]);
-    const change = await this.#commit({ ...found, agents }, covers);
-    await this.#options.announce();
+    if (!dryRun) await Promise.all(agents.map(({ stored }) => store.saveAgent(stored)));
+    const isInScope = (entry: Place) => isOurs(entry) || covers(entry);
+    const change = await this.#commit({ ...found, agents }, { isInScope, dryRun });
+    if (!dryRun) await this.#options.announce();
     return { ...reportOf(found, change), directories };
   }
 
-  async #commit(found: Definitions, covers: (entry: Place) => boolean): Promise<CatalogueChange> {
+  async #commit(
+    found: Definitions,
+    { isInScope, dryRun }: { isInScope: (entry: Place) => boolean; dryRun: boolean },
+  ): Promise<CatalogueChange> {
     const { store, roots } = this.#options;
-    const isInScope = (entry: Place) => entry.root === BUILT_IN_ROOT || covers(entry);
     const places = { isInScope, roots: roots.map((root) => root.path) };
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       // Each try plans against what another importer may have written since.
       const current = await store.load();
       const change = this.#plan(current, found, places);
+      if (dryRun) return change;
       if (await store.commit(current.revision, change)) {
         await this.#retire(current, change);
         return change;
@@ -116,45 +126,93 @@ export class Importer {
     found: Definitions,
     places: Pick<CatalogueInput<Named>, "isInScope" | "roots">,
   ): CatalogueChange {
+    const entries = found.skills.map(({ entry }) => entry);
+    const skillsFound = admitAll("skill", entries, current.trust);
+    const agentsFound = admitAll(
+      "agent",
+      found.agents.map(({ entry }) => entry),
+      current.trust,
+    );
     const skills = planCatalogue({
       ...places,
       current: current.skills,
-      found: found.skills.map(({ entry }) => entry),
+      // What clients sent is listed again when the file that hid it is gone.
+      found: [...skillsFound.admitted, ...current.imported],
     });
     const agents = planCatalogue({
       ...places,
       current: current.agents,
-      found: found.agents.map(({ entry }) => entry),
+      found: agentsFound.admitted,
     });
-    const at = this.#options.now().toISOString();
-    const announcements: Announcement[] = [
+    const withheld: WithheldEntry[] = [
+      ...skillsFound.withheld.map(({ entry, reason }) => ({
+        kind: "skill" as const,
+        entry,
+        reason,
+      })),
+      ...agentsFound.withheld.map(({ entry, reason }) => ({
+        kind: "agent" as const,
+        entry,
+        reason,
+      })),
+    ];
+    const announcements = this.#announcements(current, { skills, agents });
+    return { skills, agents, announcements, withheld: changedWithheld(current, withheld, places) };
+  }
+
+  #announcements(
+    current: Catalogue,
+    { skills, agents }: Pick<CatalogueChange, "skills" | "agents">,
+  ): Announcement[] {
+    const { now, newId } = this.#options;
+    const at = now().toISOString();
+    const before = new Map(current.skills.map((entry) => [entry.summary.name, entry]));
+    return [
       ...skills.announce.map(({ summary }) => ({
-        id: this.#options.newId(),
+        id: newId(),
         at,
         kind: "skill" as const,
         summary,
       })),
+      ...skills.remove.map((name) => {
+        const entry = before.get(name);
+        const version = entry === undefined ? null : versionOfEntry(entry);
+        return { id: newId(), at, kind: "skill-removed" as const, name, version };
+      }),
       ...agents.announce.map(({ summary }) => ({
-        id: this.#options.newId(),
+        id: newId(),
         at,
         kind: "agent" as const,
         summary,
       })),
     ];
-    return { skills, agents, announcements };
   }
 
   async #retire(before: Catalogue, change: CatalogueChange): Promise<void> {
-    const { store } = this.#options;
+    const { store, versions } = this.#options;
+    // A version that a client sent and that a file hides now is still that client's current one.
+    const waiting = new Set(before.imported.map((entry) => versionOfEntry(entry)));
+    const skills = replaced(before.skills, change.skills);
     await Promise.all([
-      ...replaced(before.skills, change.skills).map(({ name, digest }) =>
-        store.retire("skill", name, digest),
-      ),
-      ...replaced(before.agents, change.agents).map(({ name, digest }) =>
+      ...skills
+        .filter((entry) => !waiting.has(versionOfEntry(entry)))
+        .map((entry) =>
+          versions.retire(entry.summary.name, versionOfEntry(entry), entry.summary.digest),
+        ),
+      ...replaced(before.agents, change.agents).map(({ summary: { name, digest } }) =>
         store.retire("agent", name, digest),
       ),
     ]);
   }
+}
+
+interface Work {
+  readonly scopes: readonly Scope[];
+  /** True for a place that this import looks at. */
+  readonly covers: (entry: Place) => boolean;
+  /** NATS user. */
+  readonly by: string;
+  readonly dryRun: boolean;
 }
 
 type Named = { name: string; digest: string };
@@ -187,60 +245,25 @@ function joined(parts: readonly Definitions[]): Definitions {
 function replaced(
   before: readonly Entry<Named>[],
   plan: CatalogueChange["skills" | "agents"],
-): Named[] {
+): Entry<Named>[] {
   const removed = new Set(plan.remove);
   const announced = new Set(plan.announce.map(({ summary }) => summary.name));
-  return before
-    .map(({ summary }) => summary)
-    .filter(({ name }) => removed.has(name) || announced.has(name));
+  return before.filter(({ summary: { name } }) => removed.has(name) || announced.has(name));
 }
 
-function reportOf(found: Definitions, change: CatalogueChange): Omit<ImportReport, "directories"> {
-  const hiddenAgents = change.agents.hidden.filter(({ entry }) => entry.root !== BUILT_IN_ROOT);
+/** What waits from the places that were looked at is replaced by what was found there now. */
+function changedWithheld(
+  current: Catalogue,
+  found: readonly WithheldEntry[],
+  { isInScope }: Pick<CatalogueInput<Named>, "isInScope">,
+): NonNullable<CatalogueChange["withheld"]> {
+  const old = current.withheld.filter(
+    ({ entry }) => entry.root !== IMPORTED_ROOT && isInScope(entry),
+  );
+  const before = new Set(old.map((item) => JSON.stringify(item)));
+  const now = new Set(found.map((item) => JSON.stringify(item)));
   return {
-    skills: {
-      ...countsOf(found.skills.length, change.skills.hidden.length, found.skipped.skills),
-      repaired: repairedOf(found, change),
-    },
-    agents: countsOf(found.agents.length, hiddenAgents.length, found.skipped.agents),
-    diagnostics: [
-      ...found.diagnostics,
-      ...change.skills.hidden.map(({ entry, by }) => duplicateName(entry, by)),
-      ...change.agents.hidden.map(({ entry, by }) =>
-        entry.root === BUILT_IN_ROOT ? overridesBuiltIn(by) : duplicateName(entry, by),
-      ),
-    ],
-  };
-}
-
-function repairedOf(found: Definitions, change: CatalogueChange): number {
-  const hidden = new Set(change.skills.hidden.map(({ entry }) => entry));
-  const loaded = found.skills.filter(({ entry }) => !hidden.has(entry));
-  return loaded.filter(({ entry }) => entry.summary.repaired === true).length;
-}
-
-function countsOf(read: number, hidden: number, unread: number): Counts {
-  return { found: read + unread, loaded: read - hidden, skipped: unread + hidden };
-}
-
-function duplicateName(entry: Entry<Named>, by: Entry<Named>): Diagnostic {
-  return {
-    severity: "warning",
-    code: "duplicate_name",
-    message: `the name ${entry.summary.name} belongs to ${by.file}, which comes first; rename one of them`,
-    file: entry.file,
-    line: null,
-    column: null,
-  };
-}
-
-function overridesBuiltIn(by: Entry<Named>): Diagnostic {
-  return {
-    severity: "info",
-    code: "overrides_built_in",
-    message: `takes the place of the built-in agent ${by.summary.name}`,
-    file: by.file,
-    line: null,
-    column: null,
+    remove: old.filter((item) => !now.has(JSON.stringify(item))),
+    set: found.filter((item) => !before.has(JSON.stringify(item))),
   };
 }

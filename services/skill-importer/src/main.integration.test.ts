@@ -168,7 +168,7 @@ test("imports a directory on request", async () => {
       "team/b/SKILL.md": "---\nname: twin\n---\nThe second.",
       "team/c/SKILL.md": "---\nname: c\n",
       "team/agents/planner.yaml": "description: Ours",
-      "team/agents/wrong.yaml": "modle: x/y",
+      "team/agents/wrong.yaml": "disallowedTools: [x]",
     });
     const reply = await call(world.cli, importSkills, { directory: "team" });
     assert.deepEqual(reply.skills, { found: 3, loaded: 1, skipped: 2, repaired: 0 });

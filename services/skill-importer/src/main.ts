@@ -3,14 +3,20 @@ import { serve } from "@switchyard/bus/serve";
 import { runService } from "@switchyard/service/run-service";
 import { openRoots } from "./source/allowed-roots.ts";
 import { CatalogueStore } from "./store/catalogue-store.ts";
+import { serveCatalogueViews } from "./catalogue-handlers.ts";
 import { ImporterEnv } from "./config.ts";
 import { createEventOutbox } from "./store/event-outbox.ts";
 import { serveCatalogue } from "./handlers.ts";
 import { Importer } from "./importer.ts";
+import { JudgePool } from "./judge/judge-pool.ts";
 import { logImport } from "./log-import.ts";
-import { watchDirectories } from "./source/watch-directories.ts";
+import { scanHere } from "./source/scan-package.ts";
+import { serveSkillStore } from "./store-handlers.ts";
+import { VersionStore } from "./store/version-store.ts";
+import { watchImports } from "./watch-imports.ts";
 
 const VERSION = "0.1.0";
+const now = () => new Date();
 
 await runService({
   name: "skill-importer",
@@ -30,30 +36,28 @@ await runService({
       onFailure: (err) => log.warn({ err }, "events not published yet"),
     });
     kit.onStop("event outbox", () => outbox.stop());
+    const versions = new VersionStore(redis, now);
+    const scan = scanHere(now);
+    const judges = new JudgePool({ size: 1, deadlineMs: 1_000 });
+    kit.onStop("judges", () => judges.close());
+    const announce = () => outbox.flush();
     const importer = new Importer({
       store,
+      versions,
+      scan,
       roots,
-      now: () => new Date(),
+      now,
       newId: randomUUID,
-      announce: () => outbox.flush(),
+      announce,
     });
+
+    const watch = config.YARD_IMPORT_WATCH ? watchImports({ importer, log }) : null;
+    if (watch !== null) kit.onStop("file watch", () => watch.close());
+    // Watched before they are read, so that no change falls between the two.
+    watch?.begin(await importer.directories());
     const first = await importer.importAll();
     logImport(log, first);
-
-    if (config.YARD_IMPORT_WATCH) {
-      const watch = watchDirectories({
-        debounceMs: 200,
-        retryMs: 2_000,
-        onError: (err) => log.warn({ err }, "changed files not imported yet"),
-        async onChange() {
-          const report = await importer.importAll();
-          logImport(log, report);
-          watch.update(report.directories);
-        },
-      });
-      kit.onStop("file watch", () => watch.close());
-      watch.update(first.directories);
-    }
+    watch?.update(first.directories);
 
     const service = serve(bus, {
       name: "importer",
@@ -61,6 +65,22 @@ await runService({
       description: "Imports and serves skills and agent definitions",
       onFault: ({ error, ...facts }) => log.error({ err: error, ...facts }, "handler fault"),
     });
-    serveCatalogue(service, { store, importer, roots });
+    const maxPromptBytes = config.YARD_SKILL_PROMPT_BYTES;
+    serveCatalogue(service, { store, importer, roots, maxPromptBytes, versions });
+    serveCatalogueViews(service, store);
+    const paths = roots.map(({ path }) => path);
+    const parts = { store, versions, now, newId: randomUUID, announce };
+    serveSkillStore(service, {
+      change: { ...parts, roots: paths },
+      upload: {
+        ...parts,
+        scan,
+        judge: (job) => judges.judge(job),
+        limits: { roots: paths, maxSkills: config.YARD_IMPORT_MAX_SKILLS },
+      },
+      admins: config.YARD_IMPORT_ADMINS,
+    });
+    // Ready means that a caller is heard: the server has all subscriptions then.
+    await bus.flush();
   },
 });

@@ -19,6 +19,8 @@ export interface ImporterWorld {
   readonly redis: RunningServer;
   /** A bus of the command line's user. */
   readonly cli: Bus;
+  /** With it `yard` finds this bus. */
+  readonly cliEnv: Readonly<Record<string, string>>;
   /** Writes files below the root, by their path. */
   write(files: Readonly<Record<string, string>>): Promise<void>;
   /** Starts the service as a process of its own and waits until it is ready. */
@@ -28,11 +30,14 @@ export interface ImporterWorld {
 export type LogRecord = Readonly<Record<string, unknown>>;
 
 export interface ImporterProcess {
+  readonly pid: number | undefined;
   readonly records: readonly LogRecord[];
   /** The first line that satisfies the condition, written or to come; rejects when the process ends without it. */
   logged(isWanted: (record: LogRecord) => boolean): Promise<LogRecord>;
   /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number | null>;
+  /** Sends SIGKILL and waits for the end. */
+  kill(): Promise<void>;
   readonly exitCode: Promise<number | null>;
 }
 
@@ -58,6 +63,8 @@ export async function importerWorld(): Promise<ImporterWorld> {
   await admin.close();
   const seedFile = join(keys, "importer.nk");
   await writeFile(seedFile, seedOf("importer"), { mode: 0o600 });
+  const cliSeedFile = join(keys, "cli.nk");
+  await writeFile(cliSeedFile, seedOf(cliUser.name), { mode: 0o600 });
   const cli = await connect(cliUser.name);
   after(() => cli.close());
 
@@ -65,6 +72,11 @@ export async function importerWorld(): Promise<ImporterWorld> {
     root,
     redis,
     cli,
+    cliEnv: {
+      YARD_NATS_URL: nats.url,
+      YARD_USER: cliUser.name,
+      YARD_NATS_NKEY_FILE: cliSeedFile,
+    },
     write: (files) => writeFiles(root, files),
     async start(env = {}) {
       const importer = startProcess({
@@ -115,6 +127,7 @@ export function startProcess(env: Record<string, string>): ImporterProcess {
     await exitCode;
   });
   return {
+    pid: child.pid,
     records,
     exitCode,
     logged: (isWanted) =>
@@ -132,6 +145,10 @@ export function startProcess(env: Record<string, string>): ImporterProcess {
     stop: () => {
       child.kill("SIGTERM");
       return exitCode;
+    },
+    async kill() {
+      child.kill("SIGKILL");
+      await exitCode;
     },
   };
 }

@@ -1,10 +1,10 @@
 import { client } from "@switchyard/bus/call";
-import { getAgent, listAgents } from "@switchyard/contracts/agents";
+import { getAgent, listAgents, type AgentLimits } from "@switchyard/contracts/agents";
 import { findBus, withBus } from "../bus-session.ts";
 import { fieldLines } from "../field-lines.ts";
 import { modelLabel } from "../model-label.ts";
 import { printable, printableLine } from "../printable.ts";
-import { count } from "../quantities.ts";
+import { count, formatDuration } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
@@ -17,14 +17,18 @@ export async function list(terminal: Terminal, options: { json?: true }): Promis
   if (options.json) return writeJson(terminal, { agents });
   const lines = tableLines(
     [
-      { title: "AGENT", value: (agent) => agent.name },
-      { title: "SOURCE", value: (agent) => agent.source },
-      { title: "MODEL", value: (agent) => printableLine(agent.model ?? "(default)"), maxWidth: 40 },
+      { title: "NAME", value: (agent) => agent.name },
       {
         title: "DESCRIPTION",
         value: (agent) => printableLine(agent.description),
         maxWidth: DESCRIPTION_WIDTH,
       },
+      {
+        title: "MODEL",
+        value: (agent) => printableLine(agent.model ?? "(config default)"),
+        maxWidth: 40,
+      },
+      { title: "SCOPE", value: (agent) => agent.source },
     ],
     agents,
   );
@@ -43,18 +47,36 @@ export async function show(
   const fields = fieldLines([
     ["agent", agent.name],
     ["description", agent.description],
-    ["source", agent.source],
-    ["digest", agent.digest],
-    ["model", agent.model === null ? "(the runner's default)" : modelLabel(agent.model)],
-    ["temperature", agent.temperature === null ? "" : String(agent.temperature)],
-    ["max steps", String(agent.maxSteps)],
+    ["model", agent.model === null ? "(config default)" : modelLabel(agent.model)],
+    ["temperature", agent.temperature === null ? "(provider default)" : String(agent.temperature)],
+    ["max tool iterations", String(agent.maxSteps)],
+    ["scope", agent.source],
     [
       "tools",
       agent.tools === null ? "all that the policy allows" : agent.tools.join(", ") || "none",
     ],
-    ["skills", agent.skills.join(", ")],
+    ["skills", agent.skills.join(", ") || "none"],
+    ["roles", agent.roles.join(", ")],
+    ["limits", limitsText(agent.limits)],
+    ["unknown outcome", agent.onUnknownOutcome],
+    ["approval", agent.approval === null ? "" : `${agent.approval} (not in force)`],
+    ["context window", agent.contextWindow === null ? "" : count(agent.contextWindow, "token")],
+    ["digest", agent.digest],
     ["plan", agent.plan === null ? "" : count(agent.plan.steps.length, "step")],
   ]);
   for (const line of fields) terminal.out(line);
   if (agent.systemPrompt !== "") terminal.out(`\n${printable(agent.systemPrompt)}`);
+}
+
+function limitsText(limits: AgentLimits): string {
+  const { maxToolCalls, maxTokens, maxCostUsd, timeoutMs, maxDepth } = limits;
+  return [
+    maxToolCalls === null ? "" : count(maxToolCalls, "tool call"),
+    maxTokens === null ? "" : count(maxTokens, "token"),
+    maxCostUsd === null ? "" : `${maxCostUsd} USD (not in force)`,
+    timeoutMs === null ? "" : formatDuration(timeoutMs),
+    maxDepth === null ? "" : `depth ${maxDepth} (not in force)`,
+  ]
+    .filter((text) => text !== "")
+    .join(", ");
 }

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { AgentDefinition } from "@switchyard/contracts/agents";
+import { AgentDefinition, NO_AGENT_LIMITS } from "@switchyard/contracts/agents";
+import fc from "fast-check";
+import { agentFactsOf } from "./agent-facts.ts";
 import { parseAgentFile, type AgentFileFacts } from "./agent-file.ts";
 import { builtInAgents } from "./built-in-agents.ts";
 
@@ -51,8 +54,78 @@ test("reads all fields of a YAML file [D13, D14]", () => {
     maxSteps: 7,
     temperature: 0.5,
     plan: { steps: [], answer: "done" },
+    roles: [],
+    limits: NO_AGENT_LIMITS,
+    onUnknownOutcome: "fail",
+    approval: null,
+    contextWindow: null,
   });
 });
+
+test("reads roles, limits, the window and what to do about an unknown outcome [D14]", () => {
+  const agent = load(
+    [
+      "roles: [reviewer]",
+      "contextWindow: 200000",
+      "on-unknown-outcome: retry",
+      "max_tool_iterations: 9",
+      "limits: { steps: 5, toolCalls: 0, tokens: 50000, wall_time: 10m }",
+    ].join("\n"),
+  );
+  assert.deepEqual(agent.roles, ["reviewer"]);
+  assert.equal(agent.contextWindow, 200_000);
+  assert.equal(agent.onUnknownOutcome, "retry");
+  assert.equal(agent.maxSteps, 5);
+  assert.deepEqual(agent.limits, {
+    maxToolCalls: 0,
+    maxTokens: 50_000,
+    maxCostUsd: null,
+    timeoutMs: 600_000,
+    maxDepth: null,
+  });
+});
+
+test("says of every field that nothing acts on that it is not in force", () => {
+  const text =
+    "limits: { cost_usd: 0.5, depth: 2 }\napproval: always\non_unknown_outcome: ask\ncolour: red";
+  const parsed = parseAgentFile(Buffer.from(text), YAML);
+  assert(parsed.kind === "agent");
+  assert.deepEqual([parsed.agent.limits.maxCostUsd, parsed.agent.approval], [0.5, "always"]);
+  assert.deepEqual(
+    parsed.findings.map(({ severity, code, message }) => [severity, code, message.split(" ")[0]]),
+    [
+      ["warning", "unknown_key", "unknown"],
+      ["warning", "not_in_force", "limits.cost_usd"],
+      ["warning", "not_in_force", "limits.depth"],
+      ["warning", "not_in_force", "approval"],
+      ["warning", "not_in_force", "on_unknown_outcome:"],
+    ],
+  );
+});
+
+for (const [text, message, line] of [
+  ["limits:\n  steps: 0", "limits.steps: must be a whole number from 1 to 1000", 2],
+  ["limits:\n  toolCalls: 1.5", "limits.tool_calls: must be a whole number from 0 to 10000", 2],
+  ["limits:\n  tokens: -1", "limits.tokens: must be a whole number from 1 to 1000000000", 2],
+  ["limits:\n  cost_usd: 0", "limits.cost_usd: must be more than 0", 2],
+  [
+    "limits:\n  wall_time: 90",
+    "limits.wall_time: must be a time with its unit, such as 90s, 10m or 2h",
+    2,
+  ],
+  ["limits:\n  wall_time: 25h", "limits.wall_time: must be from 1s to 24h", 2],
+  ["limits:\n  depth: 17", "limits.depth: must be a whole number from 0 to 16", 2],
+  ["temperature: 2.1", "temperature: must be a number from 0 to 2", 1],
+  ["context_window: 12", "context_window: must be a whole number from 1024 to 100000000", 1],
+  ["approval: maybe", "approval: must be one of auto, session, always", 1],
+  ["on_unknown_outcome: guess", "on_unknown_outcome: must be one of retry, fail, ask", 1],
+  ["roles: [Admin!]", "roles.0: must be 1-64 characters of A-Z a-z 0-9 _ -", 1],
+] as const) {
+  test(`refuses \`${text.replace("\n ", "")}\` at its line, with the range [D14]`, () => {
+    const [finding] = findingsOf(text);
+    assert.deepEqual([finding?.message, finding?.line], [message, line]);
+  });
+}
 
 test("takes the body of a Markdown file as the system prompt [D13, X29]", () => {
   const agent = load("---\ntemperature: 1\n---\n\nYou write code.\n\nMore.\n", MARKDOWN);
@@ -102,40 +175,52 @@ test("points at every mistake of a file at once [D57]", () => {
   assert.deepEqual(findingsOf(text, MARKDOWN), [
     { code: "invalid_field", message: "model: must look like provider/model", line: 2, column: 8 },
     {
+      code: "unknown_key",
+      message: 'unknown key "temprature" is passed over: did you mean temperature?',
+      line: 3,
+      column: 13,
+    },
+    {
+      code: "invalid_field",
+      message: "max_tool_iterations: must be a whole number from 1 to 1000",
+      line: 4,
+      column: 22,
+    },
+    {
       code: "invalid_field",
       message: "tools: must be a list of tool patterns, or none; left out it means every tool",
       line: 5,
       column: 8,
     },
     {
-      code: "invalid_field",
-      message: "max_tool_iterations: Invalid input: expected number, received string",
-      line: 4,
-      column: 22,
-    },
-    {
-      code: "unknown_key",
-      message: 'unknown key "temprature": did you mean temperature?',
-      line: 3,
-      column: 13,
-    },
-    {
       code: "unknown_key",
       message:
-        'unknown key "colour": the keys are name, description, model, system_prompt, tools, skills, max_tool_iterations, temperature, plan',
+        'unknown key "colour" is passed over: the keys are name, description, model, system_prompt, tools, skills, max_tool_iterations, temperature, context_window, roles, limits, on_unknown_outcome, approval, plan',
       line: 6,
       column: 9,
     },
   ]);
 });
 
-test("knows a key that is written in another style", () => {
-  assert.match(findingsOf("systemPrompt: x")[0]?.message ?? "", /did you mean system_prompt\?/);
-  assert.match(
-    findingsOf("max-tool-iterations: 3")[0]?.message ?? "",
-    /did you mean max_tool_iterations\?/,
-  );
+test("takes a key in any style, but not twice", () => {
+  assert.equal(load("systemPrompt: x").systemPrompt, "x");
+  assert.equal(load("max-tool-iterations: 3").maxSteps, 3);
+  const [finding] = findingsOf("max-tool-iterations: 3\nmaxToolIterations: 4");
+  assert.deepEqual([finding?.code, finding?.line], ["duplicate_key", 2]);
 });
+
+for (const text of [
+  "tool: [read_file]",
+  "disallowedTools: [write_file]",
+  "permissionMode: plan",
+  "limit: { steps: 3 }",
+  "limits: { minutes: 3 }",
+  "max_turns: 4",
+]) {
+  test(`skips a file with \`${text}\`: it may have been meant as a restriction`, () => {
+    assert.equal(findingsOf(text)[0]?.code, "unknown_key");
+  });
+}
 
 for (const [name, text, code] of [
   ["broken YAML", "name: [", "invalid_yaml"],
@@ -181,4 +266,49 @@ test("has the built-in agents default, explore, coder and planner [D16]", () => 
 
 test("gives the built-in planner no tools rather than all [X25]", () => {
   assert.deepEqual(builtInAgents.find(({ name }) => name === "planner")?.tools, []);
+});
+
+test("never throws, and gives a file that it skips a reason and a valid agent for every other", () => {
+  const keys = [
+    "name",
+    "tools",
+    "limits",
+    "temperature",
+    "model",
+    "plan",
+    "approval",
+    "roles",
+    "x",
+  ];
+  const line = fc
+    .tuple(fc.constantFrom(...keys), fc.oneof(fc.string(), fc.json(), fc.constantFrom("none", "")))
+    .map(([key, value]) => `${key}: ${value}`);
+  const text = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.array(line, { maxLength: 6 }).map((lines) => lines.join("\n")),
+  );
+  fc.assert(
+    fc.property(text, fc.boolean(), (written, isYaml) => {
+      const body = isYaml ? written : `---\n${written}\n---\nYou help.`;
+      const parsed = parseAgentFile(Buffer.from(body), isYaml ? YAML : MARKDOWN);
+      if (parsed.kind === "agent") AgentDefinition.parse(parsed.agent);
+      if (parsed.kind === "skipped") {
+        assert(parsed.findings.some(({ severity }) => severity === "error"));
+      }
+    }),
+  );
+});
+
+test("has nothing to remark on the agents of the examples", async () => {
+  const directory = new URL("../../../../examples/agents/", import.meta.url);
+  const files = (await readdir(directory)).filter((file) => /\.(?:ya?ml|md)$/.test(file));
+  assert(files.length > 0);
+  for (const file of files) {
+    const parsed = parseAgentFile(
+      await readFile(new URL(file, directory)),
+      agentFactsOf(file, "agents"),
+    );
+    assert(parsed.kind === "agent", file);
+    assert.deepEqual(parsed.findings, [], file);
+  }
 });

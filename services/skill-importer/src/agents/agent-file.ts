@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import type { AgentDefinition } from "@switchyard/contracts/agents";
-import { AgentName, ModelName, SkillName } from "@switchyard/contracts/ids";
-import { z } from "zod";
-import { nearestName } from "@switchyard/service/nearest-name";
+import type { AgentDefinition, AgentLimits } from "@switchyard/contracts/agents";
+import { AgentName } from "@switchyard/contracts/ids";
+import { readAgentFields, type AgentFields } from "./agent-fields.ts";
 import { decodeText } from "../frontmatter/decode-text.ts";
-import { errorFinding, type Finding } from "../finding.ts";
+import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 import { firstParagraph } from "../skill/first-paragraph.ts";
 import { splitFrontmatter } from "../frontmatter/frontmatter.ts";
 import { readPlan } from "../store/plan-field.ts";
@@ -32,28 +31,11 @@ export interface AgentFileFacts {
 /** A file that is YAML from end to end; the parser's cost grows with it. */
 const MAX_YAML_BYTES = 64 * 1024;
 
-const AgentFile = z.strictObject({
-  name: AgentName.optional(),
-  description: z.string().optional(),
-  model: ModelName.nullish(),
-  system_prompt: z.string().optional(),
-  tools: z
-    .union([z.literal("none"), z.array(z.string().min(1).max(128))], {
-      error: "must be a list of tool patterns, or none; left out it means every tool",
-    })
-    .nullish(),
-  skills: z.array(SkillName).nullish(),
-  max_tool_iterations: z.int().min(1).max(1_000).optional(),
-  temperature: z.number().min(0).max(2).nullish(),
-  plan: z.unknown().optional(),
-});
-type AgentFile = z.infer<typeof AgentFile>;
-
 const DEFAULT_MAX_STEPS = 20;
 
 /**
- * Reads an agent definition. Strict: an unknown key, a wrong type or broken YAML skips the file, and
- * every mistake in it is reported with its place.
+ * Reads an agent definition. A wrong type, a value out of its range, broken YAML or an unknown key that
+ * may be a restriction skips the file; every mistake in it is reported with its place.
  */
 export function parseAgentFile(bytes: Uint8Array, facts: AgentFileFacts): ParsedAgent {
   const decoded = decodeText(bytes);
@@ -95,11 +77,9 @@ interface Source {
 
 function define(yaml: ParsedYaml, source: Source): ParsedAgent {
   if ("problem" in yaml) return skipped([yaml.problem]);
-  const parsed = AgentFile.safeParse(yaml.values);
-  if (!parsed.success) {
-    return skipped(parsed.error.issues.flatMap((issue) => findingsOf(issue, yaml.locate)));
-  }
-  const file = parsed.data;
+  const read = readAgentFields(yaml);
+  if ("problems" in read) return skipped(read.problems);
+  const file = read.fields;
   const name = AgentName.safeParse(file.name ?? source.fallbackName);
   if (!name.success) {
     const message = `${JSON.stringify(source.fallbackName)} is no name for an agent: it ${name.error.issues[0]?.message}; add a field name`;
@@ -122,38 +102,53 @@ function define(yaml: ParsedYaml, source: Source): ParsedAgent {
     systemPrompt,
     tools: toolsOf(file.tools),
     skills: file.skills ?? [],
-    maxSteps: file.max_tool_iterations ?? DEFAULT_MAX_STEPS,
+    maxSteps: maxStepsOf(file),
     temperature: file.temperature ?? null,
     plan: planned.plan,
+    roles: file.roles ?? [],
+    limits: limitsOf(file),
+    onUnknownOutcome: file.on_unknown_outcome ?? "fail",
+    approval: file.approval ?? null,
+    contextWindow: file.context_window ?? null,
   };
-  return { kind: "agent", agent, findings: [] };
+  return { kind: "agent", agent, findings: [...read.warnings, ...notInForce(agent)] };
+}
+
+/** Two keys say the same; the stricter counts. */
+function maxStepsOf({ max_tool_iterations: iterations, limits }: AgentFields): number {
+  const written = [iterations, limits?.steps].filter((steps) => steps !== undefined);
+  return written.length === 0 ? DEFAULT_MAX_STEPS : Math.min(...written);
+}
+
+function limitsOf({ limits }: AgentFields): AgentLimits {
+  return {
+    maxToolCalls: limits?.tool_calls ?? null,
+    maxTokens: limits?.tokens ?? null,
+    maxCostUsd: limits?.cost_usd ?? null,
+    timeoutMs: limits?.wall_time ?? null,
+    maxDepth: limits?.depth ?? null,
+  };
+}
+
+/** What the definition carries and no service acts on: nobody should believe in a limit that is none. */
+function notInForce({ limits, onUnknownOutcome, approval }: AgentDefinition): Finding[] {
+  const written = [
+    limits.maxCostUsd !== null && "limits.cost_usd is kept, but no cost is counted yet",
+    limits.maxDepth !== null && "limits.depth is kept, but there are no child runs yet",
+    approval !== null && "approval is kept, but nobody is asked yet; the policy alone decides",
+    onUnknownOutcome === "ask" &&
+      "on_unknown_outcome: ask is kept, but nobody is asked yet; it works as fail",
+  ];
+  return written
+    .filter((message) => message !== false)
+    .map((message) => warningFinding("not_in_force", message));
 }
 
 /** In a file an empty list means every tool, as it always has; only the word none means none. */
-function toolsOf(tools: AgentFile["tools"]): string[] | null {
+function toolsOf(tools: AgentFields["tools"]): string[] | null {
   if (tools === "none") return [];
   if (tools === null || tools === undefined || tools.length === 0) return null;
   return tools;
-}
-
-function findingsOf(
-  issue: z.core.$ZodIssue,
-  locate: (
-    path: readonly PropertyKey[],
-  ) => ReturnType<Extract<ParsedYaml, { locate: unknown }>["locate"]>,
-): Finding[] {
-  if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => errorFinding("unknown_key", unknownKey(key), locate([key])));
-  }
-  const path = issue.path.join(".");
-  return [errorFinding("invalid_field", `${path}: ${issue.message}`, locate(issue.path))];
-}
-
-function unknownKey(key: string): string {
-  const known = Object.keys(AgentFile.shape);
-  const meant = nearestName(key, known);
-  const hint = meant === null ? `the keys are ${known.join(", ")}` : `did you mean ${meant}?`;
-  return `unknown key ${JSON.stringify(key)}: ${hint}`;
 }
 
 function yamlTooLarge(sizeBytes: number): Finding {

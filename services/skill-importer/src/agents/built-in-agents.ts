@@ -1,5 +1,5 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import type { AgentDefinition } from "@switchyard/contracts/agents";
+import { NO_AGENT_LIMITS, type AgentDefinition } from "@switchyard/contracts/agents";
 
 const DEFAULTS = {
   source: "built-in",
@@ -9,6 +9,11 @@ const DEFAULTS = {
   maxSteps: 20,
   temperature: null,
   plan: null,
+  roles: [],
+  limits: NO_AGENT_LIMITS,
+  onUnknownOutcome: "fail",
+  approval: null,
+  contextWindow: null,
 } as const;
 
 type Written = Pick<AgentDefinition, "name" | "description" | "systemPrompt"> &
@@ -62,6 +67,6 @@ export const builtInAgents: readonly AgentDefinition[] = [
 ];
 
 function define(written: Written): AgentDefinition {
-  const agent = { ...DEFAULTS, skills: [], ...written };
+  const agent = { ...DEFAULTS, skills: [], roles: [], ...written };
   return { ...agent, digest: canonicalDigest(agent) };
 }

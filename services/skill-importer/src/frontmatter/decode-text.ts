@@ -1,12 +1,38 @@
 import { isUtf8 } from "node:buffer";
-import { errorFinding, type Finding } from "../finding.ts";
+import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 
 /** What other clients accept too; 99.9 % of the public skills are below 76 KB. */
 export const MAX_FILE_BYTES = 256 * 1024;
 
 const DECODER = new TextDecoder();
 
-export type DecodedText = { readonly text: string } | { readonly problem: Finding };
+export type DecodedText =
+  | {
+      readonly text: string;
+      /** Set when the bytes were not UTF-8 and were read all the same. */
+      readonly note?: Finding;
+    }
+  | { readonly problem: Finding };
+
+/**
+ * The text of a file in any encoding that says what it is, and of a damaged one with U+FFFD for what is no
+ * UTF-8; then there is a note. What is no text at all is still a problem.
+ */
+export function decodeLeniently(bytes: Uint8Array): DecodedText {
+  const strict = decodeText(bytes);
+  if ("text" in strict || strict.problem.code !== "not_utf8") return strict;
+  const { line, column } = strict.problem;
+  const encoding = isUtf16(bytes) ? (bytes[0] === 0xff ? "utf-16le" : "utf-16be") : "utf-8";
+  const text = new TextDecoder(encoding).decode(bytes);
+  if (text.includes("\0")) return strict;
+  const message =
+    encoding === "utf-8"
+      ? "this line is not valid UTF-8; what could not be read became U+FFFD; save the file as UTF-8"
+      : "the file is UTF-16 and was read as that; save it as UTF-8";
+  const at = line === null || column === null ? null : { line, column };
+  const note = warningFinding("repaired_encoding", message, at);
+  return { text: text.replaceAll("\r\n", "\n"), note };
+}
 
 /** The text of a file: strict UTF-8, without a byte order mark, with `\n` line ends. */
 export function decodeText(bytes: Uint8Array): DecodedText {

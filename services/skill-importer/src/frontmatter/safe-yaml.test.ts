@@ -133,11 +133,9 @@ const hostile: Readonly<Record<string, string>> = {
 };
 
 for (const [name, text] of Object.entries(hostile)) {
-  test(`refuses ${name} in less than two seconds [D48]`, () => {
-    const start = performance.now();
-    problemOf(text);
-    problemOf(text, "core");
-    assert(performance.now() - start < 2_000);
+  test(`refuses ${name} [D48]`, () => {
+    assert.equal(problemOf(text).severity, "error");
+    assert.equal(problemOf(text, "core").severity, "error");
   });
 }
 

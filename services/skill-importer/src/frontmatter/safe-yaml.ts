@@ -31,10 +31,16 @@ export type ParsedYaml =
       /** The place of the value at a path, or of its nearest parent that exists. */
       readonly locate: (path: readonly PropertyKey[]) => Place;
     }
-  | { readonly problem: Finding };
+  | {
+      readonly problem: Finding;
+      /** Mistakes that the library counted: more than a few, and it is no slip of a writer. */
+      readonly mistakes: number;
+    };
 
 const MAX_DEPTH = 32;
 const MAX_KEYS = 128;
+/** Public skills have at most 400. The library's time goes with these, and 16 KB of brackets took it 0.2 s. */
+const MAX_MARKS = 2_048;
 const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 
 export function parseYaml(text: string, options: YamlOptions): ParsedYaml {
@@ -60,23 +66,28 @@ function placeByLibrary(text: string, options: YamlOptions, path: readonly Prope
 }
 
 export function parseYamlByLibrary(text: string, options: YamlOptions): ParsedYaml {
+  if (options.schema === "failsafe" && countMarks(text) > MAX_MARKS) {
+    return refused(tooComplex({ line: 1 + (options.linesBefore ?? 0), column: 1 }));
+  }
   const lines = new LineCounter();
   const placeAt = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { line: line + (options.linesBefore ?? 0), column: col };
   };
-  const document = parseDocument(text, {
-    version: "1.2",
-    schema: options.schema,
-    merge: false,
-    customTags: [],
-    // The library's own check compares every key with every other; ours is one set per mapping.
-    uniqueKeys: false,
-    strict: true,
-    prettyErrors: false,
-    logLevel: "silent",
-    lineCounter: lines,
-  });
+  const document = withoutStackTraces(() =>
+    parseDocument(text, {
+      version: "1.2",
+      schema: options.schema,
+      merge: false,
+      customTags: [],
+      // The library's own check compares every key with every other; ours is one set per mapping.
+      uniqueKeys: false,
+      strict: true,
+      prettyErrors: false,
+      logLevel: "silent",
+      lineCounter: lines,
+    }),
+  );
   const { onDuplicate } = options;
   const reportDuplicate: DuplicateReport =
     onDuplicate === undefined
@@ -89,17 +100,59 @@ export function parseYamlByLibrary(text: string, options: YamlOptions): ParsedYa
       explain(error.code, error.message),
       placeAt(error.pos[0]),
     );
-    return { problem };
+    return { problem, mistakes: document.errors.length };
   }
   try {
     return {
       values: rootOf(document.contents, reportDuplicate),
       locate: (path) => placeAt(offsetOf(document, path)),
     };
-  } catch (refused) {
-    if (!(refused instanceof Refusal)) throw refused;
-    return { problem: errorFinding(refused.code, refused.message, placeAt(refused.offset)) };
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal)) throw refusal;
+    return refused(errorFinding(refusal.code, refusal.message, placeAt(refusal.offset)));
   }
+}
+
+function refused(problem: Finding): ParsedYaml {
+  return { problem, mistakes: 1 };
+}
+
+/** The library makes an error object for each mistake; their traces would take more time than all the rest. */
+function withoutStackTraces<T>(work: () => T): T {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
+  try {
+    return work();
+  } finally {
+    Error.stackTraceLimit = limit;
+  }
+}
+
+/** What begins or ends something in YAML: the size of the tree, before there is one. */
+function countMarks(text: string): number {
+  let count = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (ALWAYS_A_MARK.has(code)) count += 1;
+    // `: `, `- ` and `? ` at the end of a line are counted by the line's end.
+    else if (code === 0x20 && BEFORE_SPACE.has(text.charCodeAt(index - 1))) count += 1;
+  }
+  return count;
+}
+
+const ALWAYS_A_MARK = codesOf("\n\"'{}[]");
+const BEFORE_SPACE = codesOf("-:?,");
+
+function codesOf(characters: string): ReadonlySet<number> {
+  return new Set(characters.split("").map((character) => character.charCodeAt(0)));
+}
+
+function tooComplex(place: Place): Finding {
+  return errorFinding(
+    "frontmatter_too_complex",
+    `the frontmatter has more than ${MAX_MARKS} lines, brackets, quotes and keys; move text into the body`,
+    place,
+  );
 }
 
 /** Carries a refusal out of the recursion below; never leaves this file. */

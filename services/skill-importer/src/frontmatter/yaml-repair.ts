@@ -12,6 +12,15 @@ export interface RepairedYaml {
   readonly findings: readonly Finding[];
 }
 
+/** A frontmatter as the parser refused it. */
+interface Refused {
+  readonly linesBefore: number;
+  readonly problem: Finding;
+  readonly mistakes: number;
+}
+
+/** Nobody slips more often; each mend costs a parse, so nonsense goes to the last resort at once. */
+const MAX_MISTAKES = 64;
 /** Each attempt parses the whole block again, so long and hostile ones get few. */
 const MAX_ATTEMPTS = 16;
 const MAX_PARSED_CHARACTERS = 32 * 1024;
@@ -29,12 +38,13 @@ const NEVER_REPAIRED = new Set(["forbidden_key", "yaml_too_deep", "yaml_too_wide
  */
 export function repairYaml(
   yaml: string,
-  { linesBefore, problem }: { linesBefore: number; problem: Finding },
+  { linesBefore, problem, mistakes }: Refused,
 ): RepairedYaml | { readonly problem: Finding } {
   const conflict = yaml.split("\n").findIndex((line) => CONFLICT_MARKER.test(line));
   if (conflict >= 0) return { problem: unresolvedConflict(conflict + 1 + linesBefore) };
   if (NEVER_REPAIRED.has(problem.code)) return { problem };
-  const mended = mendLines(yaml, { linesBefore, problem });
+  const mended =
+    mistakes > MAX_MISTAKES ? null : mendLines(yaml, { linesBefore, problem, mistakes });
   if (mended !== null) {
     restrictUnread(yaml, mended.parsed.values);
     return mended;
@@ -59,14 +69,16 @@ interface Mend {
 type Outcome = { parsed: ParsedYaml; duplicates: readonly Finding[] };
 
 /** Mends one line after the other, as long as each mend lets the parser get further than before. */
-function mendLines(
-  yaml: string,
-  { linesBefore, problem }: { linesBefore: number; problem: Finding },
-): RepairedYaml | null {
+function mendLines(yaml: string, { linesBefore, problem, mistakes }: Refused): RepairedYaml | null {
+  if (problem.code === "frontmatter_too_complex") return null;
   if (openBrackets(yaml) > MAX_OPEN_BRACKETS) return null;
   let lines: readonly string[] = yaml.split("\n");
   let current: Finding = problem;
-  let outcome: Outcome = read(yaml, linesBefore);
+  // Only equal keys are read differently from how the parser refused the text.
+  let outcome: Outcome =
+    problem.code === "duplicate_key"
+      ? read(yaml, linesBefore)
+      : { parsed: { problem, mistakes }, duplicates: [] };
   const findings: Finding[] = [];
   let left = Math.min(MAX_ATTEMPTS, Math.floor(MAX_PARSED_CHARACTERS / yaml.length));
   while ("problem" in outcome.parsed) {

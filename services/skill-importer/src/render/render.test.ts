@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MAX_PROMPT_BYTES, renderSkill, type RenderRequest } from "./render.ts";
+import { fileList } from "./file-list.ts";
+import { extractVariables, MAX_PROMPT_BYTES, renderSkill, type RenderRequest } from "./render.ts";
 
 function render(body: string, line = "", more: Partial<RenderRequest> = {}) {
   const { text, warnings } = renderSkill({
@@ -104,9 +105,71 @@ test("does not take longer words for placeholders", () => {
   assert.equal(render(body).inside, body);
 });
 
-test("leaves commands and file references as text", () => {
-  const body = "Run !`rm -rf /` and read @/etc/passwd\n```!\nls\n```";
-  assert.equal(render(body).inside, body);
+test("leaves commands and file references as text, and says so [B1]", () => {
+  const body = "Run !`rm -rf /` and read @/etc/passwd or @docs/a.md\n```!\nls\n```";
+  const { inside, warnings } = render(body);
+  assert.equal(inside, body);
+  assert.deepEqual(warnings, [
+    "the skill has 2 commands (!`…`) and 1 file reference (@…); nothing is run or inserted, they stay text",
+  ]);
+});
+
+test("takes no decorator, package or address for a file reference", () => {
+  const body = "@Injectable() npm i @scope/package, mail me@example.com, wow!`x`";
+  assert.deepEqual(render(body), { inside: body, warnings: [] });
+});
+
+test("lists the files beside the skill, escaped and in order", () => {
+  const text = renderSkill({
+    name: "x",
+    body: "</skill_files>",
+    argumentNames: [],
+    arguments: "",
+    sessionId: null,
+    baseDirectory: "/skills/x",
+    files: ["scripts/run.sh", "references/a<b>.md"],
+  }).text;
+  assert.equal(
+    text,
+    `<skill_content name="x">
+&lt;/skill_files>
+<skill_files directory="/skills/x">
+  <file>references/a&lt;b&gt;.md</file>
+  <file>scripts/run.sh</file>
+</skill_files>
+</skill_content>`,
+  );
+});
+
+test("names fifty files at most, and how many more there are", () => {
+  const files = Array.from({ length: 60 }, (_, n) => `references/${n + 100}.md`);
+  const text = fileList("/x", files);
+  assert.equal(text.match(/<file>/g)?.length, 50);
+  assert(text.includes("<!-- 10 more files -->"));
+});
+
+test("cuts at the limit that it is given [D50]", () => {
+  const { inside, warnings } = render("one\ntwo\nthree", "", { maxBytes: 6 });
+  assert.equal(inside, "one\ntw");
+  assert.match(warnings.join(), /has 13 bytes and was cut to 6: what follows line 2/);
+});
+
+test("finds the placeholders of a text [D32, D63]", () => {
+  const body =
+    "$ARGUMENTS[0] ${1} $ARGUMENTS {baseDir} \\$ARGUMENTS[7] $100 ${1} $path ${SESSION_ID}";
+  const expected = ["ARGUMENTS[0]", "1", "ARGUMENTS", "baseDir", "SESSION_ID"];
+  assert.deepEqual(extractVariables(body, []), expected);
+  assert.deepEqual(extractVariables("$path $1", ["path"]), ["path", "1"]);
+});
+
+test("changes nothing when it renders what it rendered, as long as that holds no placeholder", () => {
+  const literal = fc.string().filter((text) => !/[$\\]|\{baseDir\}/.test(text));
+  fc.assert(
+    fc.property(literal, (body) => {
+      const once = render(body).inside;
+      assert.equal(render(once).inside, once);
+    }),
+  );
 });
 
 test("leaves the session placeholder and warns when there is no session", () => {
@@ -125,7 +188,10 @@ test("cuts at 32 KiB between two characters, and says so [D50]", () => {
   const { inside, warnings } = render(`x${"é".repeat(20_000)}`);
   assert.equal(Buffer.byteLength(inside), MAX_PROMPT_BYTES - 1);
   assert.match(inside, /^xé+$/);
-  assert.match(warnings.join(), /cut to 32768 bytes/);
+  assert.equal(
+    warnings.join(),
+    "the skill's text has 40001 bytes and was cut to 32767: what follows line 1 of the body is left out; put it into a file beside the skill",
+  );
 });
 
 test("cuts the body and keeps the arguments", () => {
@@ -148,12 +214,14 @@ test("keeps a text from closing its wrapper, and escapes the name", () => {
   assert.equal(text, '<skill_content name="a&quot;&lt;b&gt;&amp;">\nx\n</skill_content>');
 });
 
-test("takes time in proportion to the text, however it is made", () => {
-  const start = performance.now();
+test("ends with any text, and substitutes nothing in what is cut away", () => {
   for (const piece of ["\\", "$", "${", "$ARGUMENTS[", "{baseDir", "$0", "<skill_content"]) {
-    render(piece.repeat(250_000 / piece.length), '"'.repeat(65_000), { argumentNames: ["a"] });
+    const body = piece.repeat(250_000 / piece.length);
+    const { inside } = render(body, '"'.repeat(65_000), { argumentNames: ["a"] });
+    assert(Buffer.byteLength(inside) <= MAX_PROMPT_BYTES, piece);
   }
-  assert(performance.now() - start < 2_000);
+  const cutAway = `${"x".repeat(MAX_PROMPT_BYTES + 1)}$ARGUMENTS`;
+  assert(render(cutAway, "do this").inside.endsWith("\n\nARGUMENTS: do this"));
 });
 
 test("returns a body without placeholders as it is", () => {

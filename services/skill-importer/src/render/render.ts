@@ -1,6 +1,9 @@
+import { notRunWarning } from "./dynamic-content.ts";
+import { escapeXml } from "./escape-xml.ts";
+import { fileList } from "./file-list.ts";
 import { splitArguments } from "./split-arguments.ts";
 
-/** What of one skill goes into a prompt. */
+/** What of one skill goes into a prompt, when the importer's configuration says nothing else. */
 export const MAX_PROMPT_BYTES = 32 * 1024;
 
 export interface RenderRequest {
@@ -13,6 +16,10 @@ export interface RenderRequest {
   readonly sessionId: string | null;
   /** The skill's directory, for `{baseDir}`. */
   readonly baseDirectory: string;
+  /** Files beside the SKILL.md, relative to its directory. */
+  readonly files?: readonly string[];
+  /** Bytes of text and arguments that are put into the prompt; the wrapper comes on top. */
+  readonly maxBytes?: number;
 }
 
 export interface Rendered {
@@ -38,12 +45,29 @@ export function renderSkill(request: RenderRequest): Rendered {
       "the skill asks for the session id and the call has none; the placeholder was left",
     );
   }
+  const notRun = notRunWarning(request.body);
+  if (notRun !== null) warnings.push(notRun);
+  const maxBytes = request.maxBytes ?? MAX_PROMPT_BYTES;
   const suffix = line === "" || filled.usesArguments ? "" : `\n\nARGUMENTS: ${line}`;
-  const content = fit(inert(filled.text), inert(suffix), warnings);
+  const content = fit({ body: inert(filled.text), suffix: inert(suffix), maxBytes }, warnings);
+  const files = fileList(request.baseDirectory, request.files ?? []);
   return {
-    text: `<skill_content name="${escapeXml(request.name)}">\n${content}\n</skill_content>`,
+    text: `<skill_content name="${escapeXml(request.name)}">\n${content}\n${files}</skill_content>`,
     warnings,
   };
+}
+
+/**
+ * The placeholders of a text in the order of their first use, without `$` and braces: `ARGUMENTS`,
+ * `ARGUMENTS[0]`, `1`, `SESSION_ID`, a declared name.
+ */
+export function extractVariables(body: string, argumentNames: readonly string[]): string[] {
+  const names = new Set<string>();
+  for (const { groups } of body.matchAll(placeholderPattern(argumentNames))) {
+    const { slashes = "", written = "" } = groups ?? {};
+    if (slashes.length % 2 === 0) names.add(written.replaceAll(/^\$|[{}]/g, ""));
+  }
+  return [...names];
 }
 
 interface Filled {
@@ -60,7 +84,7 @@ function substitute(
   let usesWords = false;
   let usesLine = false;
   let lacksSession = false;
-  let insertedLength = 0;
+  const maxBytes = request.maxBytes ?? MAX_PROMPT_BYTES;
 
   function valueOf(groups: Placeholder, written: string): string {
     if (groups.base !== undefined) return request.baseDirectory;
@@ -82,16 +106,21 @@ function substitute(
     return given.line;
   }
 
-  const text = request.body.replaceAll(placeholderPattern(request.argumentNames), (...match) => {
-    const groups = match.at(-1) as Placeholder; // named groups are the last argument
+  const { body, argumentNames } = request;
+  let text = "";
+  let at = 0;
+  for (const match of body.matchAll(placeholderPattern(argumentNames))) {
+    text += body.slice(at, match.index);
+    at = match.index;
+    // All from here on is cut away later; going on would take time and memory for nothing.
+    if (text.length > maxBytes) break;
+    const groups: Placeholder = match.groups ?? {};
     const { slashes = "", written = "" } = groups;
-    if (slashes.length % 2 === 1) return slashes.slice(1) + written;
-    const value = valueOf(groups, written);
-    // All from here on is cut away later; inserting it could fill the memory first.
-    if (insertedLength > MAX_PROMPT_BYTES) return slashes;
-    insertedLength += value.length;
-    return slashes + value;
-  });
+    text +=
+      slashes.length % 2 === 1 ? slashes.slice(1) + written : slashes + valueOf(groups, written);
+    at += match[0].length;
+  }
+  text += body.slice(at);
   return { text, usesArguments: usesWords || usesLine, usesWords, lacksSession };
 }
 
@@ -117,16 +146,23 @@ function placeholderPattern(argumentNames: readonly string[]): RegExp {
 
 /** Keeps a text from ending its own wrapper, and from opening another skill's. */
 function inert(text: string): string {
-  return text.replaceAll(/<(?=\/?skill_content)/gi, "&lt;");
+  return text.replaceAll(/<(?=\/?skill_(?:content|files))/gi, "&lt;");
 }
 
 /** Cuts the body rather than the arguments: they are what the caller wants done. */
-function fit(body: string, suffix: string, warnings: string[]): string {
+function fit(
+  { body, suffix, maxBytes }: { body: string; suffix: string; maxBytes: number },
+  warnings: string[],
+): string {
   const sizeBytes = Buffer.byteLength(body) + Buffer.byteLength(suffix);
-  if (sizeBytes <= MAX_PROMPT_BYTES) return body + suffix;
-  warnings.push(`the skill's text is too long and was cut to ${MAX_PROMPT_BYTES} bytes`);
-  const room = Math.max(0, MAX_PROMPT_BYTES - Buffer.byteLength(suffix));
-  return cutBytes(cutBytes(body, room) + suffix, MAX_PROMPT_BYTES);
+  if (sizeBytes <= maxBytes) return body + suffix;
+  const kept = cutBytes(body, Math.max(0, maxBytes - Buffer.byteLength(suffix)));
+  const text = cutBytes(kept + suffix, maxBytes);
+  const line = kept.split("\n").length;
+  warnings.push(
+    `the skill's text has ${sizeBytes} bytes and was cut to ${Buffer.byteLength(text)}: what follows line ${line} of the body is left out; put it into a file beside the skill`,
+  );
+  return text;
 }
 
 function cutBytes(text: string, maxBytes: number): string {
@@ -136,12 +172,4 @@ function cutBytes(text: string, maxBytes: number): string {
   // Continuation bytes are 10xxxxxx: step back to the start of the character that does not fit.
   while (end > 0 && ((bytes[end] ?? 0) & 0b1100_0000) === 0b1000_0000) end -= 1;
   return bytes.toString("utf8", 0, end);
-}
-
-function escapeXml(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
 }

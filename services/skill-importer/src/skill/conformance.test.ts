@@ -88,5 +88,5 @@ test("a repaired file loads and conforms to nothing; a file that is no text has 
   const { skill, conformance } = parseSkillFile(Buffer.from("---\ndescription: a: b\n---\nx"), "s");
   assert.equal(skill?.repaired, true);
   assert(conformance.every(({ conforms }) => !conforms));
-  assert.deepEqual(parseSkillFile(Buffer.from([0xff, 0xfe]), "s").conformance, []);
+  assert.deepEqual(parseSkillFile(Buffer.from([0x61, 0]), "s").conformance, []);
 });

@@ -2,7 +2,8 @@ import type { YamlMapping } from "../frontmatter/safe-yaml.ts";
 
 /** Fields that take something away from a skill. What they say must survive every repair. */
 const RESTRICTIONS: readonly { readonly field: string; readonly mention: RegExp }[] = [
-  { field: "allowed-tools", mention: /allowed[-_]?tools["']?\s*:/i },
+  { field: "allowed-tools", mention: /(?<!dis)allowed[-_]?tools["']?\s*:/i },
+  { field: "disallowed-tools", mention: /disallowed[-_]?tools["']?\s*:/i },
   { field: "user-invocable", mention: /user[-_]?invo[ck]able["']?\s*:/i },
   { field: "disable-model-invocation", mention: /disable[-_]?model[-_]?invocation["']?\s*:/i },
 ];

@@ -1,3 +1,4 @@
+import JSON5 from "json5";
 import { z } from "zod";
 import { warningFinding, type Finding, type Place } from "../finding.ts";
 import { parseYaml, type YamlMapping, type YamlValue } from "../frontmatter/safe-yaml.ts";
@@ -125,7 +126,7 @@ function restrictionOf(words: string[] | null): string[] | null {
 }
 
 /** Spellings seen in real files: snake_case, camelCase and one common slip. An exact key wins. */
-function keysByField(values: YamlMapping): Map<string, string> {
+export function keysByField(values: YamlMapping): Map<string, string> {
   const keys = new Map<string, string>();
   for (const key of Object.keys(values)) {
     if (/^[a-z-]+$/.test(key) && key !== "user-invokable") {
@@ -164,18 +165,35 @@ function readMetadata(
   return metadata;
 }
 
-/**
- * Some files carry their metadata as a quoted JSON text. What JSON does not allow but YAML does is read
- * too, as people write it: a comma at the end, single quotes, keys without quotes; comments are not.
- */
+/** Some files carry their metadata as a quoted text: JSON, or JSON5 with its comments, bare keys and commas at the end. */
 function fromJson(text: string): YamlValue {
+  if (Buffer.byteLength(text) > MAX_METADATA_BYTES || nestsDeeply(text)) return null;
+  try {
+    return parseJson(text);
+  } catch {
+    // Some quote what is YAML and not even JSON5.
+    const parsed = /^\s*\{/.test(text) ? parseYaml(text, { schema: "core" }) : null;
+    return parsed === null || "problem" in parsed ? null : parsed.values;
+  }
+}
+
+function parseJson(text: string): YamlValue {
   try {
     return JSON.parse(text) as YamlValue; // JSON has no other values than YAML's core schema
   } catch {
-    if (!/^\s*\{/.test(text) || Buffer.byteLength(text) > MAX_METADATA_BYTES) return null;
-    const parsed = parseYaml(text, { schema: "core" });
-    return "problem" in parsed ? null : parsed.values;
+    return JSON5.parse<YamlValue>(text);
   }
+}
+
+/** The JSON5 parser has no limit of its own. */
+function nestsDeeply(text: string): boolean {
+  let depth = 0;
+  for (const character of text) {
+    if (character === "{" || character === "[") depth += 1;
+    else if (character === "}" || character === "]") depth -= 1;
+    if (depth > 64) return true;
+  }
+  return false;
 }
 
 function depthOf(value: YamlValue): number {

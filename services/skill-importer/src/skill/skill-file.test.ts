@@ -36,7 +36,9 @@ test("reads all fields of a full file [D58]", () => {
     "",
   ].join("\n");
   const { skill, metadata, codes } = load(text);
-  assert.deepEqual(skill, {
+  const { record, ...plain } = skill;
+  assert.equal(record?.openclaw?.emoji, "x");
+  assert.deepEqual(plain, {
     name: "my-skill",
     description: "Does a thing. Use it often.",
     digest: `sha256:${createHash("sha256").update(text).digest("hex")}`,

@@ -1,16 +1,20 @@
 import { hash } from "node:crypto";
 import type { Plan } from "@switchyard/contracts/plan";
+import type { SkillRecord } from "@switchyard/contracts/skill-record";
 import type { Conformance, Skill } from "@switchyard/contracts/skills";
 import { conformanceOf } from "./conformance.ts";
-import { decodeText } from "../frontmatter/decode-text.ts";
+import { decodeLeniently } from "../frontmatter/decode-text.ts";
 import { errorFinding, infoFinding, warningFinding, type Finding } from "../finding.ts";
 import { firstParagraph } from "./first-paragraph.ts";
 import { splitFrontmatter, type Frontmatter } from "../frontmatter/frontmatter.ts";
 import { readPlan } from "../store/plan-field.ts";
 import { MAX_PROMPT_BYTES } from "../render/render.ts";
 import { parseYaml, type ParsedYaml, type YamlMapping } from "../frontmatter/safe-yaml.ts";
-import { readSkillFields, type SkillFields } from "./skill-fields.ts";
+import { keysByField, readSkillFields, type SkillFields } from "./skill-fields.ts";
+import { readRecord } from "./skill-record.ts";
 import { slugOf } from "./slug.ts";
+import { useFindings } from "../manifest/use-findings.ts";
+import { readInvocation, type InvocationFields } from "../manifest/invocation-fields.ts";
 import { repairYaml, type RepairedYaml } from "../frontmatter/yaml-repair.ts";
 
 /** A skill as its file says it; where the file lies is known to the caller. */
@@ -31,7 +35,7 @@ export interface ParsedSkill {
  * of a file's authority fails closed.
  */
 export function parseSkillFile(bytes: Uint8Array, directoryName: string): ParsedSkill {
-  const decoded = decodeText(bytes);
+  const decoded = decodeLeniently(bytes);
   if ("problem" in decoded) return { ...skipped(decoded.problem), conformance: [] };
   const { text } = decoded;
   const frontmatter = splitFrontmatter(text);
@@ -43,13 +47,15 @@ export function parseSkillFile(bytes: Uint8Array, directoryName: string): Parsed
     directoryName,
     sizeBytes: bytes.length,
     hasByteOrderMark: bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf,
-    broken: yaml.kind === "refused" ? pick(yaml.problem) : null,
+    broken: brokenBy(decoded.note, yaml),
   });
   const outcome =
     frontmatter.kind === "found" && yaml.kind !== "none"
       ? parseFrontmatter(frontmatter, yaml, { bytes, directoryName })
       : parseBare(frontmatter, { bytes, directoryName });
-  return { ...outcome, findings: withExcerpts(outcome.findings, text), conformance };
+  const notes = decoded.note === undefined ? [] : [decoded.note];
+  const findings = withExcerpts([...notes, ...outcome.findings], text);
+  return { ...outcome, findings, conformance };
 }
 
 type Outcome = Omit<ParsedSkill, "conformance">;
@@ -63,16 +69,15 @@ interface Source {
 type ReadYaml =
   | { readonly kind: "none" }
   | { readonly kind: "found"; readonly parsed: Extract<ParsedYaml, { values: unknown }> }
-  | { readonly kind: "refused"; readonly problem: Finding };
+  | { readonly kind: "refused"; readonly problem: Finding; readonly mistakes: number };
 
 function readYaml(frontmatter: Frontmatter): ReadYaml {
   if (frontmatter.kind === "none") return { kind: "none" };
-  if (frontmatter.kind === "broken") return { kind: "refused", problem: frontmatter.problem };
+  if (frontmatter.kind === "broken")
+    return { kind: "refused", problem: frontmatter.problem, mistakes: 1 };
   const { yaml, linesBefore } = frontmatter;
   const parsed = parseYaml(yaml, { schema: "failsafe", linesBefore });
-  return "problem" in parsed
-    ? { kind: "refused", problem: parsed.problem }
-    : { kind: "found", parsed };
+  return "problem" in parsed ? { kind: "refused", ...parsed } : { kind: "found", parsed };
 }
 
 /** A file that is all body, or whose frontmatter has no end. */
@@ -80,7 +85,15 @@ function parseBare(frontmatter: Frontmatter, { bytes, directoryName }: Source): 
   if (frontmatter.kind === "broken") return skipped(named(frontmatter.problem, directoryName));
   const { fields } = readSkillFields({}, () => ({ line: 1, column: 1 }));
   const { body } = frontmatter;
-  const given = { digest: digestOf(bytes), directoryName, body, fields, plan: null, repair: null };
+  const given = {
+    digest: digestOf(bytes),
+    directoryName,
+    body,
+    fields,
+    invocation: {},
+    plan: null,
+    repair: null,
+  };
   return assemble(given, frontmatter.kind === "none" ? frontmatter.findings : []);
 }
 
@@ -89,25 +102,42 @@ function parseFrontmatter(
   read: Exclude<ReadYaml, { kind: "none" }>,
   { bytes, directoryName }: Source,
 ): Outcome {
-  const repair =
-    read.kind === "refused" ? repairYaml(yaml, { linesBefore, problem: read.problem }) : null;
+  const repair = read.kind === "refused" ? repairYaml(yaml, { linesBefore, ...read }) : null;
   if (repair !== null && "problem" in repair) return skipped(named(repair.problem, directoryName));
   const parsed = read.kind === "found" ? read.parsed : repair?.parsed;
   if (parsed === undefined)
     throw new Error("a refused frontmatter was neither repaired nor skipped");
-  const { fields, findings: remarks } = readSkillFields(parsed.values, parsed.locate);
-  const findings = [...(repair?.findings ?? []), ...remarks];
+  const { values, locate } = parsed;
+  const { fields, findings: remarks } = readSkillFields(values, locate);
+  const { record, findings: further } = readRecord({
+    values,
+    metadata: fields.metadata,
+    keys: keysByField(values),
+    wasRepaired: repair !== null,
+    locate,
+  });
+  const findings = [...(repair?.findings ?? []), ...remarks, ...further];
   const typed = repair === null ? yaml : repair.yaml;
   const hasPlan = typed !== null && Object.hasOwn(parsed.values, "plan");
   const planned = hasPlan ? planOf({ yaml: typed, linesBefore }) : { plan: null };
   if ("problems" in planned) return skipped(...planned.problems, ...findings);
   const { plan } = planned;
   const digest = digestOf(bytes);
-  return assemble({ digest, directoryName, body, fields, plan, repair }, findings);
+  const invocation = readInvocation(parsed.values);
+  return assemble(
+    { digest, directoryName, body, fields, invocation, plan, repair, record },
+    findings,
+  );
 }
 
 function digestOf(bytes: Uint8Array): string {
   return `sha256:${hash("sha256", bytes)}`;
+}
+
+/** What a client without repairs would stumble over. */
+function brokenBy(note: Finding | undefined, yaml: ReadYaml) {
+  if (note !== undefined) return pick(note);
+  return yaml.kind === "refused" ? pick(yaml.problem) : null;
 }
 
 function pick({ code, message, line }: Finding): Conformance["problems"][number] {
@@ -119,8 +149,10 @@ interface Given {
   readonly directoryName: string;
   readonly body: string;
   readonly fields: SkillFields;
+  readonly invocation: InvocationFields;
   readonly plan: Plan | null;
   readonly repair: RepairedYaml | null;
+  readonly record?: SkillRecord;
 }
 
 function assemble(given: Given, earlier: readonly Finding[]): Outcome {
@@ -158,8 +190,11 @@ function assemble(given: Given, earlier: readonly Finding[]): Outcome {
     body,
     arguments: fields.arguments,
     plan: given.plan,
+    ...given.invocation,
+    ...(given.record === undefined ? {} : { record: given.record }),
     ...(given.repair === null ? {} : { repaired: true, needsReview: given.repair.yaml === null }),
   };
+  findings.push(...useFindings(skill));
   return { skill, metadata: fields.metadata, findings };
 }
 

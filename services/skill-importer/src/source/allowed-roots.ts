@@ -9,15 +9,26 @@ export interface Root {
   readonly shown: string;
   /** Without links. */
   readonly path: string;
+  readonly scope: "project" | "user" | "workspace";
+  /** True for a project that was found, and that nobody named: what it brings is listed only when somebody trusts it. */
+  readonly needsTrust: boolean;
 }
 
+/** What may stand before a root: `user=/home/me/skills`. Without it a root is a project that somebody named. */
+const ROOT_KINDS = {
+  project: { scope: "project", needsTrust: false },
+  found: { scope: "project", needsTrust: true },
+  user: { scope: "user", needsTrust: false },
+  workspace: { scope: "workspace", needsTrust: false },
+} as const;
+
 /**
- * Reads the list of roots. Rejects with a StartError when one is not an absolute path of a directory,
+ * Reads the list of roots, the highest precedence first. Rejects with a StartError when one is not an absolute path of a directory,
  * or when one contains another: the same file would then have two places.
  */
 export async function openRoots(list: string): Promise<Root[]> {
-  const shown = list.split(delimiter).filter((part) => part !== "");
-  const roots = await Promise.all(shown.map((directory) => openRoot(directory)));
+  const written = list.split(delimiter).filter((part) => part !== "");
+  const roots = await Promise.all(written.map((part) => openRoot(part)));
   for (const [index, root] of roots.entries()) {
     const other = roots.find(
       (candidate, at) => at !== index && isWithin(candidate.path, root.path),
@@ -51,11 +62,15 @@ export async function locate(roots: readonly Root[], written: string): Promise<L
   return { kind: "inside", root: root.path, directory: path };
 }
 
-async function openRoot(shown: string): Promise<Root> {
+async function openRoot(written: string): Promise<Root> {
+  const prefix = /^(project|found|user|workspace)=/.exec(written);
+  const shown = prefix === null ? written : written.slice(prefix[0].length);
+  // The expression has the names of the table.
+  const kind = ROOT_KINDS[(prefix?.[1] ?? "project") as keyof typeof ROOT_KINDS];
   if (!isAbsolute(shown)) throw badRoots(`${shown} is not an absolute path`);
   const path = await directoryAt(shown);
   if (path === null) throw badRoots(`${shown} is not a directory that can be read`);
-  return { shown, path };
+  return { shown, path, ...kind };
 }
 
 async function directoryAt(path: string): Promise<string | null> {
@@ -69,6 +84,6 @@ async function directoryAt(path: string): Promise<string | null> {
 
 function badRoots(problem: string): StartError {
   return new StartError(`YARD_SKILL_ROOTS: ${problem}`, {
-    hint: `list absolute paths of existing directories, separated by ${delimiter}`,
+    hint: `list absolute paths of existing directories, separated by ${delimiter}; project=, found=, user= or workspace= may stand before each`,
   });
 }

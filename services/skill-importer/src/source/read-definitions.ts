@@ -1,18 +1,15 @@
 import { open } from "node:fs/promises";
-import { basename, dirname, extname } from "node:path";
+import { basename, dirname } from "node:path";
 import { AgentSummary } from "@switchyard/contracts/agents";
-import { SkillSummary, type Diagnostic } from "@switchyard/contracts/skills";
-import { parseAgentFile, type AgentFileFacts, type ParsedAgent } from "../agents/agent-file.ts";
+import type { Diagnostic, SkillScope } from "@switchyard/contracts/skills";
+import { agentFactsOf } from "../agents/agent-facts.ts";
+import { parseAgentFile, type ParsedAgent } from "../agents/agent-file.ts";
 import { fileTooLarge, MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
-import type { AgentEntry, SkillEntry, StoredAgent, StoredSkill } from "../store/definition.ts";
+import type { AgentEntry, StoredAgent } from "../store/definition.ts";
 import { errorFinding, type Finding } from "../finding.ts";
 import { directoryNameOf, type Candidate, type Scan } from "./scan-directory.ts";
-import { parseSkillFile } from "../skill/skill-file.ts";
-
-export interface FoundSkill {
-  readonly entry: SkillEntry;
-  readonly stored: StoredSkill;
-}
+import { readPackage, type FoundSkill, type ReadPackage } from "./read-package.ts";
+import { readSupportingFiles } from "./supporting-files.ts";
 
 export interface FoundAgent {
   readonly entry: AgentEntry;
@@ -27,8 +24,20 @@ export interface Definitions {
   readonly diagnostics: Diagnostic[];
 }
 
+export interface ReadOptions {
+  readonly scope?: Exclude<SkillScope, "imported">;
+  /** True when what is found is listed only after somebody trusts it. */
+  readonly needsTrust?: boolean;
+  /** Stores a skill with its files before the next one is read, and returns it as it is to be listed. */
+  readonly keep?: (read: ReadPackage, found: FoundSkill) => Promise<FoundSkill>;
+}
+
 /** Reads every file of a scan. A file that cannot be read or parsed is skipped and never stops the others. */
-export async function readDefinitions(root: string, scan: Scan): Promise<Definitions> {
+export async function readDefinitions(
+  root: string,
+  scan: Scan,
+  options: ReadOptions = {},
+): Promise<Definitions> {
   const definitions: Definitions = {
     skills: [],
     agents: [],
@@ -36,10 +45,11 @@ export async function readDefinitions(root: string, scan: Scan): Promise<Definit
     diagnostics: [...scan.diagnostics],
   };
   for (const candidate of scan.candidates) {
-    // One file at a time: what is in memory is one file, however many there are.
+    // One at a time: what is in memory are the files of one skill, however many there are.
     const content = await readCandidate(candidate);
-    if (candidate.kind === "skill") addSkill(definitions, { root, candidate, content });
-    else addAgent(definitions, { root, candidate, content });
+    const item = { root, candidate, content, options };
+    if (candidate.kind === "skill") await addSkill(definitions, item);
+    else addAgent(definitions, item);
   }
   return definitions;
 }
@@ -48,36 +58,43 @@ interface Item {
   readonly root: string;
   readonly candidate: Candidate;
   readonly content: Uint8Array | Finding;
+  readonly options: ReadOptions;
 }
 
-function addSkill(definitions: Definitions, { root, candidate, content }: Item): void {
-  const directoryName = directoryNameOf(candidate, root);
-  const parsed =
-    content instanceof Uint8Array
-      ? parseSkillFile(content, directoryName)
-      : { skill: null, metadata: null, findings: [content], conformance: [] };
-  const diagnostics = located(parsed.findings, candidate);
-  definitions.diagnostics.push(...diagnostics);
-  if (parsed.skill === null) {
+async function addSkill(definitions: Definitions, item: Item): Promise<void> {
+  const { root, candidate, content, options } = item;
+  if (!(content instanceof Uint8Array)) {
+    definitions.diagnostics.push(...located([content], candidate));
     definitions.skipped.skills += 1;
     return;
   }
-  const skill = { ...parsed.skill, path: dirname(candidate.file), diagnostics };
-  definitions.skills.push({
-    entry: { root, file: candidate.file, summary: SkillSummary.parse(skill) },
-    stored: {
-      skill,
-      directory: dirname(candidate.path),
-      metadata: parsed.metadata,
-      conformance: [...parsed.conformance],
-    },
+  const skillFile = basename(candidate.file);
+  const directory = dirname(candidate.path);
+  const isRoot = directory === root;
+  const beside = await readSupportingFiles(directory, { isRoot, skillFile });
+  const pkg = {
+    directory: dirname(candidate.file),
+    skillFile,
+    files: new Map([[skillFile, content], ...beside.files]),
+    findings: beside.findings,
+  };
+  const read = await readPackage(pkg, {
+    root,
+    scope: options.scope ?? "project",
+    baseDirectory: directory,
+    fallbackName: directoryNameOf(candidate, root),
+    needsTrust: options.needsTrust ?? false,
+    scan: null,
   });
+  definitions.diagnostics.push(...read.diagnostics);
+  if (read.found === null) definitions.skipped.skills += 1;
+  else definitions.skills.push((await options.keep?.(read, read.found)) ?? read.found);
 }
 
-function addAgent(definitions: Definitions, { root, candidate, content }: Item): void {
+function addAgent(definitions: Definitions, { root, candidate, content, options }: Item): void {
   const parsed: ParsedAgent =
     content instanceof Uint8Array
-      ? parseAgentFile(content, agentFacts(candidate, root))
+      ? parseAgentFile(content, agentFactsOf(candidate.file, directoryNameOf(candidate, root)))
       : { kind: "skipped", findings: [content] };
   if (parsed.kind === "not-an-agent") return;
   definitions.diagnostics.push(...located(parsed.findings, candidate));
@@ -85,21 +102,18 @@ function addAgent(definitions: Definitions, { root, candidate, content }: Item):
     definitions.skipped.agents += 1;
     return;
   }
+  // The contract knows a project's agents and the person's own; a workspace is the person's, too.
+  const source = options.scope === undefined || options.scope === "project" ? "project" : "user";
+  const agent = { ...parsed.agent, source } as const;
   definitions.agents.push({
-    entry: { root, file: candidate.file, summary: AgentSummary.parse(parsed.agent) },
-    stored: parsed.agent,
+    entry: {
+      root,
+      file: candidate.file,
+      summary: AgentSummary.parse(agent),
+      ...(options.needsTrust === true ? { needsTrust: true } : {}),
+    },
+    stored: agent,
   });
-}
-
-function agentFacts(candidate: Candidate, root: string): AgentFileFacts {
-  const extension = extname(candidate.file);
-  const stem = basename(candidate.file, extension);
-  const isOwnDirectory = stem === "agent" || stem === "AGENT";
-  return {
-    format: extension === ".md" ? "markdown" : "yaml",
-    fallbackName: isOwnDirectory ? directoryNameOf(candidate, root) : stem,
-    isCertain: isOwnDirectory || extension !== ".md",
-  };
 }
 
 /** The bytes of a file, or why they cannot be had. */

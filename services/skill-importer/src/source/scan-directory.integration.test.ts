@@ -77,9 +77,9 @@ test("goes six levels down, tells that it stopped, and skips installed packages 
   assert.deepEqual(await scanned(root), { ...expected, codes: ["scan_limit 1/2/3/4/5/6/7"] });
 });
 
-test("reads no more than 2,000 directories, the upper ones first", async () => {
+test("reads no more than 10,000 directories, the upper ones first", async () => {
   const root = await rootWith({ "a/deep/SKILL.md": "x" });
-  const many = Array.from({ length: 2_000 }, (_, index) => join(root, `d${index}`));
+  const many = Array.from({ length: 10_000 }, (_, index) => join(root, `d${index}`));
   await Promise.all(many.map((directory) => mkdir(directory)));
   const { found, codes } = await scanned(root);
   assert.deepEqual(found, []);

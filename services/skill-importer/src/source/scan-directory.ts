@@ -24,7 +24,7 @@ export interface Scan {
 }
 
 const MAX_LEVELS = 6;
-const MAX_DIRECTORIES = 2_000;
+const MAX_DIRECTORIES = 10_000;
 const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard"]);
 /** In order of preference; the last is a spelling of old. */
 const SKILL_FILES = ["SKILL.md", "skill.md", "skills.md"];

@@ -1,6 +1,8 @@
 import { statSync, watch, type FSWatcher } from "node:fs";
 
 export interface DirectoryWatch {
+  /** Watches these directories, which nobody has looked at yet: only what changes from now on is told. */
+  begin(directories: readonly string[]): void;
   /** Watches exactly these directories from now on. */
   update(directories: readonly string[]): void;
   /** Ends the watch; waits for a change that is being handled. */
@@ -78,6 +80,9 @@ export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch
   }
 
   return {
+    begin(directories) {
+      for (const directory of directories) add(directory);
+    },
     update(directories) {
       const wanted = new Set(directories);
       for (const directory of watched.keys()) if (!wanted.has(directory)) remove(directory);

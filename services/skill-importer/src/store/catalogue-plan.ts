@@ -1,4 +1,4 @@
-import { BUILT_IN_ROOT, type Entry } from "./definition.ts";
+import { BUILT_IN_ROOT, IMPORTED_ROOT, versionOfEntry, type Entry } from "./definition.ts";
 
 type Named = { name: string; digest: string };
 
@@ -24,7 +24,7 @@ export interface CatalogueInput<S extends Named> {
 
 /**
  * Decides which entry stands for each name. Of several with one name the first counts, by root and
- * then by path; built-ins come last. What an import did not look at stays as it is.
+ * then by path; what clients sent comes after the roots, and built-ins come last. What an import did not look at stays as it is.
  */
 export function planCatalogue<S extends Named>(input: CatalogueInput<S>): CataloguePlan<S> {
   const current = new Map(input.current.map((entry) => [entry.summary.name, entry]));
@@ -43,9 +43,10 @@ export function planCatalogue<S extends Named>(input: CatalogueInput<S>): Catalo
   return {
     set,
     remove: [...current.keys()].filter((name) => !winners.has(name)),
-    announce: set.filter(
-      (entry) => current.get(entry.summary.name)?.summary.digest !== entry.summary.digest,
-    ),
+    announce: set.filter((entry) => {
+      const before = current.get(entry.summary.name);
+      return before === undefined || versionOfEntry(before) !== versionOfEntry(entry);
+    }),
     hidden,
   };
 }
@@ -58,7 +59,8 @@ function compare(a: Entry<Named>, b: Entry<Named>, roots: readonly string[]): nu
 }
 
 function rankOf(root: string, roots: readonly string[]): number {
-  if (root === BUILT_IN_ROOT) return roots.length + 1;
+  if (root === BUILT_IN_ROOT) return roots.length + 2;
+  if (root === IMPORTED_ROOT) return roots.length + 1;
   const rank = roots.indexOf(root);
   return rank < 0 ? roots.length : rank;
 }

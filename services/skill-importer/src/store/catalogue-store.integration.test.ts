@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { testRedis } from "@switchyard/local-servers/test-servers";
-import type { CatalogueChange } from "./catalogue-store.ts";
+import type { CatalogueChange } from "./catalogue-commit.ts";
 import { CatalogueStore } from "./catalogue-store.ts";
 import type { SkillEntry, StoredSkill } from "./definition.ts";
 

@@ -1,7 +1,20 @@
 import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
-import { AgentEntry, SkillEntry, StoredAgent, StoredSkill } from "./definition.ts";
-import type { CataloguePlan } from "./catalogue-plan.ts";
+import { TrustRecord, WithheldEntry } from "./admission.ts";
+import { AgentEntry, SkillEntry, StoredAgent, StoredSkill, versionOfEntry } from "./definition.ts";
+import {
+  Announcement,
+  COMMIT,
+  COMMIT_KEYS,
+  commitOperations,
+  CURRENT,
+  IMPORTED,
+  OUTBOX,
+  REVISION,
+  TRUST,
+  WITHHELD,
+  type CatalogueChange,
+} from "./catalogue-commit.ts";
 
 /**
  * The catalogue in Redis. What is listed (`current`) changes in one step, guarded by a revision, so
@@ -12,59 +25,16 @@ export interface Catalogue {
   readonly revision: string;
   readonly skills: readonly SkillEntry[];
   readonly agents: readonly AgentEntry[];
-}
-
-/** A change that was committed but that nobody was told about yet. */
-export const Announcement = z.discriminatedUnion("kind", [
-  z.object({
-    id: z.string(),
-    at: z.string(),
-    kind: z.literal("skill"),
-    summary: SkillEntry.shape.summary,
-  }),
-  z.object({
-    id: z.string(),
-    at: z.string(),
-    kind: z.literal("agent"),
-    summary: AgentEntry.shape.summary,
-  }),
-]);
-export type Announcement = z.infer<typeof Announcement>;
-
-export interface CatalogueChange {
-  readonly skills: CataloguePlan<SkillEntry["summary"]>;
-  readonly agents: CataloguePlan<AgentEntry["summary"]>;
-  readonly announcements: readonly Announcement[];
+  /** The current version of each skill that a client sent, listed or hidden behind a file. */
+  readonly imported: readonly SkillEntry[];
+  readonly withheld: readonly WithheldEntry[];
+  readonly trust: readonly TrustRecord[];
 }
 
 type Kind = "skill" | "agent";
 
 /** Longer than a run command may wait in its stream, so that a pinned run always finds its version. */
 const SUPERSEDED_TTL_SECONDS = 45 * 24 * 3_600;
-
-// One hash tag: they change together.
-const REVISION = "yard:{catalogue}:revision";
-const CURRENT = { skill: "yard:{catalogue}:skills", agent: "yard:{catalogue}:agents" } as const;
-const OUTBOX = "yard:{catalogue}:outbox";
-
-/**
- * KEYS: revision, skills, agents, outbox. ARGV: the revision that the change was planned against,
- * then triples of operation, field and value. Returns 0 and changes nothing when somebody was faster.
- */
-const COMMIT = `
-if (redis.call('GET', KEYS[1]) or '0') ~= ARGV[1] then return 0 end
-for i = 2, #ARGV, 3 do
-  local operation, field, value = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  if operation == 'set-skill' then redis.call('HSET', KEYS[2], field, value)
-  elseif operation == 'set-agent' then redis.call('HSET', KEYS[3], field, value)
-  elseif operation == 'remove-skill' then redis.call('HDEL', KEYS[2], field)
-  elseif operation == 'remove-agent' then redis.call('HDEL', KEYS[3], field)
-  elseif operation == 'announce' then redis.call('RPUSH', KEYS[4], value)
-  else return redis.error_reply('unknown operation ' .. operation) end
-end
-redis.call('INCR', KEYS[1])
-return 1
-`;
 
 export class CatalogueStore {
   readonly #redis: Redis;
@@ -82,33 +52,75 @@ export class CatalogueStore {
       .get(REVISION)
       .hgetall(CURRENT.skill)
       .hgetall(CURRENT.agent)
+      .hgetall(IMPORTED)
+      .hgetall(WITHHELD)
+      .hgetall(TRUST)
       .exec();
-    const [revision, skills, agents] = (answers ?? []).map(([error, value]) => {
-      if (error !== null) throw error;
-      return value;
-    });
+    const [revision, skills, agents, imported, withheld, trust] = (answers ?? []).map(
+      ([error, value]) => {
+        if (error !== null) throw error;
+        return value;
+      },
+    );
     return {
       revision: typeof revision === "string" ? revision : "0",
       skills: this.#entries(SkillEntry, CURRENT.skill, skills),
       agents: this.#entries(AgentEntry, CURRENT.agent, agents),
+      imported: this.#entries(SkillEntry, IMPORTED, imported),
+      withheld: this.#values(WithheldEntry, WITHHELD, withheld),
+      trust: this.#values(TrustRecord, TRUST, trust),
+    };
+  }
+
+  /** As {@link load}, but only these names of the skills; an upload must not cost as much as the catalogue is large. */
+  async loadSkills(names: readonly string[]): Promise<Catalogue & { readonly size: number }> {
+    if (names.length === 0) throw new Error("loadSkills needs a name");
+    const answers = await this.#redis
+      .multi()
+      .get(REVISION)
+      .hmget(CURRENT.skill, ...names)
+      .hmget(IMPORTED, ...names)
+      .hgetall(WITHHELD)
+      .hgetall(TRUST)
+      .hlen(IMPORTED)
+      .exec();
+    const [revision, skills, imported, withheld, trust, size] = (answers ?? []).map(
+      ([error, value]) => {
+        if (error !== null) throw error;
+        return value;
+      },
+    );
+    return {
+      revision: typeof revision === "string" ? revision : "0",
+      skills: this.#present(SkillEntry, CURRENT.skill, { names, texts: skills }),
+      agents: [],
+      imported: this.#present(SkillEntry, IMPORTED, { names, texts: imported }),
+      withheld: this.#values(WithheldEntry, WITHHELD, withheld),
+      trust: this.#values(TrustRecord, TRUST, trust),
+      size: Number(size),
     };
   }
 
   /** False: the catalogue changed since `revision` was loaded, and nothing was written. */
   async commit(revision: string, change: CatalogueChange): Promise<boolean> {
-    const operations = [
-      ...operationsOf("skill", change.skills),
-      ...operationsOf("agent", change.agents),
-      ...change.announcements.flatMap((item) => ["announce", "", JSON.stringify(item)]),
-    ];
+    const operations = commitOperations(change);
     if (operations.length === 0) return true;
-    const keys = [REVISION, CURRENT.skill, CURRENT.agent, OUTBOX];
-    const done = await this.#redis.eval(COMMIT, keys.length, ...keys, revision, ...operations);
+    const done = await this.#redis.eval(
+      COMMIT,
+      COMMIT_KEYS.length,
+      ...COMMIT_KEYS,
+      revision,
+      ...operations,
+    );
     return done === 1;
   }
 
   async listSkills(): Promise<SkillEntry[]> {
     return this.#entries(SkillEntry, CURRENT.skill, await this.#redis.hgetall(CURRENT.skill));
+  }
+
+  async listWithheld(): Promise<WithheldEntry[]> {
+    return this.#values(WithheldEntry, WITHHELD, await this.#redis.hgetall(WITHHELD));
   }
 
   async listAgents(): Promise<AgentEntry[]> {
@@ -120,6 +132,19 @@ export class CatalogueStore {
     return this.#read(StoredSkill, { kind: "skill", name, digest });
   }
 
+  /** As {@link readSkill}, but never a version that waits for somebody's trust. */
+  async readUsableSkill(name: string, digest: string | undefined): Promise<StoredSkill | null> {
+    const stored = await this.readSkill(name, digest);
+    if (stored === null || digest === undefined) return stored;
+    const isWithheld = (await this.listWithheld()).some(
+      ({ kind, entry }) =>
+        kind === "skill" &&
+        entry.summary.name === name &&
+        versionOfEntry(entry) === (stored.skill.version ?? stored.skill.digest),
+    );
+    return isWithheld ? null : stored;
+  }
+
   /** Without a digest the current version. Null when there is none. */
   async readAgent(name: string, digest: string | undefined): Promise<StoredAgent | null> {
     return this.#read(StoredAgent, { kind: "agent", name, digest });
@@ -127,8 +152,13 @@ export class CatalogueStore {
 
   /** Versions are written before they become current, so that a listed one can always be read. */
   async saveSkill(stored: StoredSkill): Promise<void> {
-    const { name, digest } = stored.skill;
-    await this.#redis.set(versionKey("skill", name, digest), JSON.stringify(stored));
+    const { name, digest, version } = stored.skill;
+    const transaction = this.#redis.multi();
+    transaction.set(versionKey("skill", name, version ?? digest), JSON.stringify(stored));
+    if (version !== undefined) {
+      transaction.set(versionKey("skill", name, digest), JSON.stringify({ version }));
+    }
+    await transaction.exec();
   }
 
   async saveAgent(stored: StoredAgent): Promise<void> {
@@ -160,14 +190,40 @@ export class CatalogueStore {
     if (digest === null) return null;
     const key = versionKey(kind, name, digest);
     const text = await this.#redis.get(key);
-    return text === null ? null : this.#parse(schema, key, text);
+    if (text === null) return null;
+    const pointer = Pointer.safeParse(jsonOf(text));
+    if (!pointer.success) return this.#parse(schema, key, text);
+    const target = versionKey(kind, name, pointer.data.version);
+    const whole = await this.#redis.get(target);
+    return whole === null ? null : this.#parse(schema, target, whole);
   }
 
   async #currentDigest(kind: Kind, name: string): Promise<string | null> {
     const text = await this.#redis.hget(CURRENT[kind], name);
     if (text === null) return null;
     const schema = kind === "skill" ? SkillEntry : AgentEntry;
-    return this.#parse(schema, `${CURRENT[kind]} ${name}`, text)?.summary.digest ?? null;
+    const entry = this.#parse(schema, `${CURRENT[kind]} ${name}`, text);
+    return entry === null ? null : versionOfEntry(entry);
+  }
+
+  /** In HMGET's order, without those that are not there. */
+  #present<T extends z.ZodType>(
+    schema: T,
+    key: string,
+    { names, texts }: { names: readonly string[]; texts: unknown },
+  ): z.output<T>[] {
+    return (texts as (string | null)[]) // HMGET's reply
+      .map((text, index) =>
+        text === null ? null : this.#parse(schema, `${key} ${names[index] ?? ""}`, text),
+      )
+      .filter((entry) => entry !== null);
+  }
+
+  #values<T extends z.ZodType>(schema: T, key: string, hash: unknown): z.output<T>[] {
+    return Object.entries(hash as Record<string, string>) // HGETALL's reply
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([field, text]) => this.#parse(schema, `${key} ${field}`, text))
+      .filter((value) => value !== null);
   }
 
   #entries<T extends z.ZodType<{ summary: { name: string } }>>(
@@ -189,12 +245,8 @@ export class CatalogueStore {
   }
 }
 
-function operationsOf(kind: Kind, plan: CataloguePlan<{ name: string; digest: string }>): string[] {
-  return [
-    ...plan.set.flatMap((entry) => [`set-${kind}`, entry.summary.name, JSON.stringify(entry)]),
-    ...plan.remove.flatMap((name) => [`remove-${kind}`, name, ""]),
-  ];
-}
+/** What stands under the digest of a SKILL.md: the newest version that has it. */
+const Pointer = z.strictObject({ version: z.string() });
 
 function versionKey(kind: Kind, name: string, digest: string): string {
   return `yard:${kind}:{${name}}:${digest}`;

@@ -5,6 +5,9 @@ import { z } from "zod";
 /** Where built-in agents come from, in the place of a root's path. */
 export const BUILT_IN_ROOT = "built-in";
 
+/** Where skills come from that clients sent, in the place of a root's path. */
+export const IMPORTED_ROOT = "imported";
+
 /** What is kept of a skill for as long as a run may be pinned to its digest. */
 export const StoredSkill = z.object({
   skill: Skill,
@@ -25,10 +28,29 @@ export interface Entry<S extends { name: string; digest: string }> {
   /** Relative to the root. */
   readonly file: string;
   readonly summary: S;
+  /** True for one in a project that nobody named: it is listed only when somebody trusts it. */
+  readonly needsTrust?: boolean | undefined;
+  /** True when the scanner blocks it. */
+  readonly blocked?: boolean | undefined;
 }
 
-export const SkillEntry = z.object({ root: z.string(), file: z.string(), summary: SkillSummary });
+const place = {
+  root: z.string(),
+  file: z.string(),
+  needsTrust: z.boolean().optional(),
+  blocked: z.boolean().optional(),
+};
+
+export const SkillEntry = z.object({ ...place, summary: SkillSummary });
 export type SkillEntry = Entry<SkillSummary>;
 
-export const AgentEntry = z.object({ root: z.string(), file: z.string(), summary: AgentSummary });
+export const AgentEntry = z.object({ ...place, summary: AgentSummary });
 export type AgentEntry = Entry<AgentSummary>;
+
+/** What an entry's content is known by: all files of a skill, the one file of an agent. */
+export function versionOfEntry(entry: Entry<{ name: string; digest: string }>): string {
+  const { summary } = entry;
+  return "version" in summary && typeof summary.version === "string"
+    ? summary.version
+    : summary.digest;
+}

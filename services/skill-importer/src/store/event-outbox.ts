@@ -1,8 +1,10 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { publishEvent } from "@switchyard/bus/publish";
 import { agentImported } from "@switchyard/contracts/agents";
+import { batchImported, skillRemoved } from "@switchyard/contracts/skill-store";
 import { skillImported } from "@switchyard/contracts/skills";
-import type { Announcement, CatalogueStore } from "./catalogue-store.ts";
+import type { Announcement } from "./catalogue-commit.ts";
+import type { CatalogueStore } from "./catalogue-store.ts";
 
 export interface EventOutbox {
   /** Publishes what waits in the store. Never rejects: what cannot be published stays and is tried again. */
@@ -73,7 +75,12 @@ async function publish(bus: Bus, announcement: Announcement): Promise<void> {
         bus,
         skillImported,
         { skill: skill.name },
-        { skill, at },
+        {
+          skill,
+          warnings: skill.diagnostics.map(({ message }) => message),
+          dependenciesMet: announcement.dependenciesMet ?? null,
+          at,
+        },
         { messageId: id },
       );
       break;
@@ -85,6 +92,28 @@ async function publish(bus: Bus, announcement: Announcement): Promise<void> {
         agentImported,
         { agent: agent.name },
         { agent, at },
+        { messageId: id },
+      );
+      break;
+    }
+    case "skill-removed": {
+      const { name, version } = announcement;
+      await publishEvent(
+        bus,
+        skillRemoved,
+        { skill: name },
+        { skill: name, version, at },
+        { messageId: id },
+      );
+      break;
+    }
+    case "import": {
+      const { label, by, imported, failed, totalScanned } = announcement;
+      await publishEvent(
+        bus,
+        batchImported,
+        { importId: id },
+        { label, by, imported, failed, totalScanned, at },
         { messageId: id },
       );
       break;

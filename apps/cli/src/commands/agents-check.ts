@@ -1,0 +1,204 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { extname, join, relative, resolve, sep } from "node:path";
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { checkAgents, type AgentDefinition } from "@switchyard/contracts/agents";
+import { listModels } from "@switchyard/contracts/models";
+import { importSkills, type Diagnostic } from "@switchyard/contracts/skills";
+import type { z } from "zod";
+import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
+import { printableLine } from "../printable.ts";
+import { count } from "../quantities.ts";
+import { tableLines } from "../table.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+
+type Checked = z.output<typeof checkAgents.reply>["files"][number];
+type Models = z.output<typeof listModels.reply>;
+
+const MAX_FILE_BYTES = 262_144;
+const MAX_FILES = 1_000;
+const FILES_PER_CALL = 50;
+
+/** Judges agent files of this machine, and whether their models can be had; fails when one cannot be used. */
+export async function validate(
+  terminal: Terminal,
+  path: string,
+  options: { json?: true },
+): Promise<void> {
+  const found = await agentFilesAt(resolve(path));
+  if (found.length === 0) {
+    throw new CliError("no_agent_files", `${path} has no agent file`, {
+      hint: "agent files are *.yaml, *.yml, and *.md with frontmatter",
+    });
+  }
+  const { files, models } = await withBus(await findBus(process.env), async (bus) => ({
+    files: await checkAll(bus, found),
+    models: await client(bus, { listModels }).listModels({}),
+  }));
+  const verdicts = files
+    .filter(({ verdict }) => verdict !== "not_an_agent")
+    .map((checked) => withModel(checked, models));
+  const failed = verdicts.filter(({ diagnostics }) => diagnostics.some(isError)).length;
+  if (options.json) writeJson(terminal, { files: verdicts, failed });
+  else printVerdicts(terminal, verdicts);
+  const said = `${count(verdicts.length, "agent file")}: ${failed} cannot be used`;
+  if (failed > 0) throw new CliError("agents_invalid", said, { hint: "mend what is named above" });
+  if (!options.json) terminal.note(said);
+}
+
+/** Imports the definitions below a directory of the importer. */
+export async function importAgents(
+  terminal: Terminal,
+  directory: string,
+  options: { json?: true; dryRun?: true },
+): Promise<void> {
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { importSkills }).importSkills({
+      directory: resolve(directory),
+      ...(options.dryRun === undefined ? {} : { dryRun: true }),
+    }),
+  );
+  if (options.json) return writeJson(terminal, reply);
+  for (const diagnostic of reply.diagnostics) terminal.note(diagnosticText(diagnostic));
+  const { agents, skills } = reply;
+  terminal.out(
+    `${count(agents.found, "agent file")}: ${agents.loaded} load, ${agents.skipped} do not; ` +
+      `with them ${count(skills.loaded, "skill")} of ${skills.found}`,
+  );
+}
+
+interface LocalFile {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** A file as it is; of a directory all files that may be agents, four levels down. */
+async function agentFilesAt(path: string): Promise<LocalFile[]> {
+  const facts = await stat(path).catch((cause: unknown) => {
+    throw new CliError("file_missing", `${path} cannot be read`, { cause });
+  });
+  if (facts.isFile()) return [await readAgent(path, path.split(sep).slice(-2).join("/"))];
+  const entries = await readdir(path, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile() && mayBeAgent(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !isPassedOver(relative(path, file)))
+    .toSorted();
+  if (paths.length > MAX_FILES) {
+    throw new CliError("usage", `${path} has ${paths.length} files that may be agents`, {
+      hint: `name a directory with at most ${MAX_FILES}, such as its agents directory`,
+    });
+  }
+  const parent = path.split(sep).at(-1) ?? "";
+  return Promise.all(
+    paths.map((file) => readAgent(file, [parent, ...relative(path, file).split(sep)].join("/"))),
+  );
+}
+
+function mayBeAgent(name: string): boolean {
+  return (
+    [".yaml", ".yml", ".md"].includes(extname(name)) && !/^(?:skills?|readme)\.md$/i.test(name)
+  );
+}
+
+function isPassedOver(path: string): boolean {
+  const directories = path.split(sep).slice(0, -1);
+  return directories.some((name) => name === "node_modules" || name.startsWith("."));
+}
+
+async function readAgent(path: string, file: string): Promise<LocalFile> {
+  const { size } = await stat(path);
+  if (size > MAX_FILE_BYTES) {
+    throw new CliError(
+      "usage",
+      `${path} has ${size} bytes; an agent has at most ${MAX_FILE_BYTES}`,
+    );
+  }
+  return { file, text: await readFile(path, "utf8") };
+}
+
+async function checkAll(bus: Bus, files: readonly LocalFile[]): Promise<Checked[]> {
+  const { checkAgents: check } = client(bus, { checkAgents });
+  const checked: Checked[] = [];
+  for (let at = 0; at < files.length; at += FILES_PER_CALL) {
+    // One call after the other: each brings files of its own size.
+    const reply = await check({ files: files.slice(at, at + FILES_PER_CALL) });
+    checked.push(...reply.files);
+  }
+  return checked;
+}
+
+function withModel(checked: Checked, models: Models): Checked {
+  const problem = checked.agent === null ? null : modelProblem(checked.agent, models);
+  if (problem === null) return checked;
+  const place = { file: checked.file, line: null, column: null };
+  return { ...checked, diagnostics: [...checked.diagnostics, { ...problem, ...place }] };
+}
+
+type ModelProblem = Pick<Diagnostic, "severity" | "code" | "message">;
+
+/** What a run of the agent would be refused for, as far as it can be known before. */
+export function modelProblem(
+  agent: Pick<AgentDefinition, "model" | "plan">,
+  models: Models,
+): ModelProblem | null {
+  const model = agent.model ?? models.default;
+  const [name = ""] = model.split("/");
+  const provider = models.providers.find((candidate) => candidate.name === name);
+  if (provider === undefined) {
+    const known = models.providers.map((candidate) => candidate.name).join(", ");
+    return error(
+      "unknown_model",
+      `model ${model} is of no configured provider; configured are ${known}`,
+    );
+  }
+  if (!provider.hasKey) {
+    return error("model_key_missing", `the runners have no key for ${model}`);
+  }
+  if (provider.type !== "scripted") return null;
+  if (model !== "scripted/plan") {
+    return error("unknown_model", `there is no model ${model}: there is only scripted/plan`);
+  }
+  if (agent.plan !== null) return null;
+  return {
+    severity: "warning",
+    code: "plan_missing",
+    message: "scripted/plan plays a plan, and this file has none; only a skill with one can run",
+  };
+}
+
+function error(code: string, message: string): ModelProblem {
+  return { severity: "error", code, message };
+}
+
+function printVerdicts(terminal: Terminal, verdicts: readonly Checked[]): void {
+  const lines = tableLines(
+    [
+      { title: "FILE", value: ({ file }) => printableLine(file), maxWidth: 50 },
+      { title: "AGENT", value: ({ agent }) => agent?.name ?? "" },
+      { title: "MODEL", value: ({ agent }) => printableLine(modelText(agent)), maxWidth: 40 },
+      {
+        title: "USABLE",
+        value: ({ diagnostics }) => (diagnostics.some(isError) ? "no" : "yes"),
+      },
+    ],
+    verdicts,
+  );
+  for (const line of lines) terminal.out(line);
+  for (const { diagnostics } of verdicts) {
+    for (const diagnostic of diagnostics) terminal.note(diagnosticText(diagnostic));
+  }
+}
+
+function modelText(agent: AgentDefinition | null): string {
+  return agent === null ? "" : (agent.model ?? "(config default)");
+}
+
+function isError({ severity }: Diagnostic): boolean {
+  return severity === "error";
+}
+
+function diagnosticText({ severity, message, file, line }: Diagnostic): string {
+  return printableLine(`${severity}: ${line === null ? file : `${file}:${line}`}: ${message}`);
+}

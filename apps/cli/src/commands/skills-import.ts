@@ -1,0 +1,274 @@
+import { open, stat } from "node:fs/promises";
+import { basename, resolve } from "node:path";
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import {
+  unpackSkills,
+  type ImportCounts,
+  type ImportedSkill,
+} from "@switchyard/contracts/skill-store";
+import { SkillTarget, type Diagnostic } from "@switchyard/contracts/skills";
+import { readGitOrigin } from "@switchyard/service/git-origin";
+import { CliError } from "../cli-error.ts";
+import { findBus, withBus } from "../bus-session.ts";
+import { printableLine } from "../printable.ts";
+import { localSkills } from "../skills/local-skills.ts";
+import { sendSkills } from "../skills/send-skills.ts";
+import { writeJsonLine, type Terminal } from "../terminal.ts";
+
+interface Options {
+  readonly json?: true;
+  readonly dryRun?: true;
+}
+
+interface Source {
+  /** What to look at: a directory, a zip, a tar, a tar.gz, or `-` for one of these archives on stdin. */
+  readonly path: string;
+  readonly dryRun: boolean;
+  readonly targets: readonly SkillTarget[];
+  readonly withReports: boolean;
+}
+
+const MAX_ARCHIVE_BYTES = 40 * 1024 * 1024;
+const PROGRESS_EVERY = 1_000;
+
+/** Sends skills of this machine to the importer. Fails, when all are sent, if one was skipped. */
+export async function importSkills(
+  terminal: Terminal,
+  path: string,
+  options: Options,
+): Promise<void> {
+  const dryRun = options.dryRun === true;
+  const counts = await run(
+    terminal,
+    { path, dryRun, targets: [], withReports: false },
+    { json: options.json === true, show: (skill) => importLines(skill) },
+  );
+  finish(terminal, counts, { json: options.json === true, dryRun });
+}
+
+/** Judges what skills of this machine could do, without importing them. Fails when one is blocked. */
+export async function scanSkills(
+  terminal: Terminal,
+  path: string,
+  options: { json?: true },
+): Promise<void> {
+  let blocked = 0;
+  const json = options.json === true;
+  const counts = await run(
+    terminal,
+    { path, dryRun: true, targets: [], withReports: true },
+    {
+      json,
+      show(skill) {
+        if (skill.scan?.verdict === "blocked") blocked += 1;
+        return scanLines(skill);
+      },
+    },
+  );
+  finish(terminal, counts, { json, dryRun: true });
+  if (blocked > 0) {
+    throw new CliError("skills_blocked", `${blocked} of ${counts.found} skills are blocked`, {
+      hint: "look at the findings above; after an import: yard skills trust <name>",
+    });
+  }
+}
+
+/** Holds skills of this machine against the rules of other clients. Fails when one breaks them. */
+export async function validateSkills(
+  terminal: Terminal,
+  path: string,
+  options: { target?: string; json?: true },
+): Promise<void> {
+  const targets =
+    options.target === undefined ? SkillTarget.options : [targetNamed(options.target)];
+  let broken = 0;
+  const json = options.json === true;
+  const counts = await run(
+    terminal,
+    { path, dryRun: true, targets, withReports: false },
+    {
+      json,
+      show(skill) {
+        const verdicts = skill.conformance ?? [];
+        const isWrong = verdicts.some(({ conforms }) => !conforms);
+        // Without a target the verdicts inform; no file can keep the rules of all.
+        if (options.target !== undefined && isWrong) broken += 1;
+        return validateLines(skill, options.target !== undefined);
+      },
+    },
+  );
+  finish(terminal, counts, { json, dryRun: true });
+  if (broken > 0) {
+    throw new CliError(
+      "skills_do_not_conform",
+      `${broken} of ${counts.found} skills break the rules of ${targets.join(", ")}`,
+      { hint: "mend the files that are named above" },
+    );
+  }
+}
+
+async function run(
+  terminal: Terminal,
+  source: Source,
+  { json, show }: { json: boolean; show: (skill: ImportedSkill) => readonly string[] },
+): Promise<ImportCounts> {
+  let done = 0;
+  const onSkill = (skill: ImportedSkill) => {
+    const lines = show(skill);
+    done += 1;
+    if (json) writeJsonLine(terminal, { schemaVersion: 1, type: "skill", ...skill });
+    else for (const line of lines) terminal.out(printableLine(line));
+    if (done % PROGRESS_EVERY === 0) terminal.note(`${done} skills`);
+  };
+  const counts = await withBus(await findBus(process.env), (bus) => send(bus, source, onSkill));
+  for (const diagnostic of counts.diagnostics) terminal.note(diagnosticText(diagnostic));
+  if (json) writeJsonLine(terminal, { schemaVersion: 1, type: "summary", counts: counts.counts });
+  return counts.counts;
+}
+
+async function send(
+  bus: Bus,
+  source: Source,
+  onSkill: (skill: ImportedSkill) => void,
+): Promise<{ counts: ImportCounts; diagnostics: readonly Diagnostic[] }> {
+  const { path, dryRun, targets, withReports } = source;
+  const directory = path === "-" ? null : resolve(path);
+  if (directory !== null && (await isDirectory(directory))) {
+    const git = await readGitOrigin(directory, "/");
+    const options = { label: directory, git, dryRun, targets, withReports, onSkill };
+    return { counts: await sendSkills(bus, localSkills(directory), options), diagnostics: [] };
+  }
+  const bytes = await (directory === null ? readStandardInput() : readArchive(directory));
+  const label = directory === null ? "standard input" : basename(directory);
+  const reply = await client(bus, { unpackSkills }).unpackSkills({
+    label,
+    dryRun,
+    targets: [...targets],
+    withReports,
+    format: formatOf(bytes),
+    base64: bytes.toString("base64"),
+  });
+  for (const skill of reply.skills) onSkill(skill);
+  return reply;
+}
+
+function finish(
+  terminal: Terminal,
+  counts: ImportCounts,
+  { json, dryRun }: { json: boolean; dryRun: boolean },
+): void {
+  const text = countsText(counts, dryRun);
+  if (!json) terminal.note(text);
+  if (counts.found === 0) {
+    throw new CliError("no_skill_found", "there is no skill in it", {
+      hint: "a skill is a directory with a SKILL.md",
+    });
+  }
+  if (counts.skipped > 0) {
+    throw new CliError("skills_skipped", text, { hint: "mend the files that are named above" });
+  }
+}
+
+function countsText(counts: ImportCounts, dryRun: boolean): string {
+  const { found, loaded, repaired, skipped, withheld, reasons } = counts;
+  const why = Object.entries(reasons)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([code, many]) => `${many} ${code}`);
+  return [
+    `${found} found, ${loaded} ${dryRun ? "would load" : "loaded"} (${repaired} of them repaired)`,
+    `${skipped} skipped${why.length === 0 ? "" : `: ${why.join(", ")}`}`,
+    ...(withheld === 0 ? [] : [`${withheld} withheld, see: yard skills withheld`]),
+  ].join("; ");
+}
+
+function importLines(skill: ImportedSkill): string[] {
+  const { name, file, outcome, change, withheld } = skill;
+  const worth = skill.diagnostics.filter(({ severity }) => severity !== "info");
+  const state = withheld === null ? (change ?? outcome) : `withheld: ${withheld}`;
+  return [
+    `${outcome === "skipped" ? "skipped" : state}  ${name ?? file}`,
+    ...worth.map((diagnostic) => `  ${diagnosticText(diagnostic)}`),
+    ...skill.dependencyWarnings.map((warning) => `  warning: ${warning}`),
+  ];
+}
+
+function scanLines(skill: ImportedSkill): string[] {
+  const { scan, name, file } = skill;
+  if (scan === undefined) return importLines(skill);
+  return [
+    `${scan.verdict}  ${name ?? file}`,
+    ...scan.findings.map(({ severity, owasp, code, line, message, ...finding }) => {
+      const place = line === null ? finding.file : `${finding.file}:${line}`;
+      return `  ${severity} ${owasp} ${code} ${place}: ${message}`;
+    }),
+    ...scan.unscanned.map((part) => `  not scanned ${part.file}: ${part.message}`),
+  ];
+}
+
+function validateLines(skill: ImportedSkill, withProblems: boolean): string[] {
+  const verdicts = skill.conformance ?? [];
+  const lines = verdicts.map(
+    ({ target, conforms, problems }) => `  ${target}: ${conforms ? "yes" : problems.length}`,
+  );
+  const problems = verdicts.flatMap((verdict) => verdict.problems);
+  return [
+    ...importLines(skill),
+    ...lines,
+    ...(withProblems
+      ? problems.map(({ line, message }) => `  ${line === null ? "" : `line ${line}: `}${message}`)
+      : []),
+  ];
+}
+
+function diagnosticText({ severity, code, message, file, line }: Diagnostic): string {
+  return printableLine(
+    `${severity}: ${line === null ? file : `${file}:${line}`}: ${message} (${code})`,
+  );
+}
+
+function targetNamed(name: string): SkillTarget {
+  const target = SkillTarget.safeParse(name);
+  if (target.success) return target.data;
+  throw new CliError("usage", `there is no target ${name}`, {
+    hint: `one of: ${SkillTarget.options.join(", ")}`,
+  });
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  const facts = await stat(path).catch(() => null);
+  if (facts !== null) return facts.isDirectory();
+  throw new CliError("directory_missing", `there is no ${path}`, {
+    hint: "name a directory, a zip or a tar.gz, or - for standard input",
+  });
+}
+
+async function readArchive(path: string): Promise<Buffer> {
+  await using file = await open(path);
+  const { size } = await file.stat();
+  if (size > MAX_ARCHIVE_BYTES) throw tooLarge();
+  return file.readFile();
+}
+
+async function readStandardInput(): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_ARCHIVE_BYTES) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** By its first bytes; a name says less. */
+function formatOf(bytes: Buffer): "zip" | "tar.gz" | "tar" {
+  if (bytes.subarray(0, 2).toString("latin1") === "PK") return "zip";
+  return bytes[0] === 0x1f && bytes[1] === 0x8b ? "tar.gz" : "tar";
+}
+
+function tooLarge(): CliError {
+  return new CliError("usage", `an archive has at most ${MAX_ARCHIVE_BYTES / 1024 ** 2} MiB`, {
+    hint: "unpack it and name the directory",
+  });
+}

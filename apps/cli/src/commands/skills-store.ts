@@ -1,0 +1,150 @@
+import { client } from "@switchyard/bus/call";
+import {
+  diffSkill,
+  listVersions,
+  listWithheld,
+  removeSkill,
+  rollbackSkill,
+  trustSkill,
+} from "@switchyard/contracts/skill-store";
+import { CliError } from "../cli-error.ts";
+import { findBus, withBus } from "../bus-session.ts";
+import { printable, printableLine } from "../printable.ts";
+import { tableLines } from "../table.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+
+interface Options {
+  readonly json?: true;
+}
+
+export async function versions(terminal: Terminal, name: string, options: Options): Promise<void> {
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { listVersions }).listVersions({ name }),
+  );
+  if (options.json) return writeJson(terminal, reply);
+  const stateOf = (version: string, supersededAt: string | null) => {
+    if (version === reply.current) return "current";
+    if (version === reply.withheld?.version) return `withheld: ${reply.withheld.reason}`;
+    return supersededAt === null ? "stored" : "superseded";
+  };
+  const lines = tableLines(
+    [
+      { title: "VERSION", value: ({ version }) => version },
+      { title: "STATE", value: ({ version, supersededAt }) => stateOf(version, supersededAt) },
+      { title: "VERDICT", value: ({ verdict }) => verdict?.verdict ?? "not scanned" },
+      { title: "IMPORTED", value: ({ provenance }) => provenance.at },
+      { title: "BY", value: ({ provenance }) => provenance.by },
+      { title: "FILES", value: ({ files }) => String(files.length) },
+      {
+        title: "FROM",
+        value: ({ provenance: { git, label } }) =>
+          printableLine(git?.url ? `${git.url}@${git.commit ?? "?"}` : label),
+        maxWidth: 60,
+      },
+    ],
+    reply.versions,
+  );
+  for (const line of lines) terminal.out(line);
+}
+
+export async function rollback(
+  terminal: Terminal,
+  name: string,
+  { version, json }: Options & { version?: string },
+): Promise<void> {
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { rollbackSkill }).rollbackSkill({ name, version }),
+  );
+  if (json) return writeJson(terminal, reply);
+  terminal.out(`${name} is ${reply.version} again`);
+}
+
+export async function remove(terminal: Terminal, name: string, options: Options): Promise<void> {
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { removeSkill }).removeSkill({ name }),
+  );
+  if (options.json) return writeJson(terminal, reply);
+  terminal.out(
+    `${name} is no longer listed; back with: yard skills rollback ${name} --version ${reply.version}`,
+  );
+}
+
+export async function withheld(terminal: Terminal, options: Options): Promise<void> {
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { listWithheld }).listWithheld({}),
+  );
+  if (options.json) return writeJson(terminal, reply);
+  if (reply.withheld.length === 0) return terminal.note("nothing is withheld");
+  const lines = tableLines(
+    [
+      { title: "KIND", value: ({ kind }) => kind },
+      { title: "NAME", value: ({ name }) => name },
+      { title: "WHY", value: ({ reason }) => reason },
+      { title: "VERSION", value: ({ version }) => version },
+      { title: "FILE", value: ({ root, file }) => printableLine(`${root}/${file}`), maxWidth: 60 },
+    ],
+    reply.withheld,
+  );
+  for (const line of lines) terminal.out(line);
+}
+
+/** Lists what was withheld. Without a version the one that is withheld under the name, when it is only one. */
+export async function trust(
+  terminal: Terminal,
+  name: string,
+  options: Options & { agent?: true; version?: string; reason?: string },
+): Promise<void> {
+  const kind = options.agent === true ? "agent" : "skill";
+  const reply = await withBus(await findBus(process.env), async (bus) => {
+    const store = client(bus, { listWithheld, trustSkill });
+    const version = options.version ?? (await onlyVersion(store, kind, name));
+    return store.trustSkill({ kind, name, version, reason: options.reason ?? "" });
+  });
+  if (options.json) return writeJson(terminal, reply);
+  terminal.out(`${name} ${reply.version} is trusted and listed; it was ${reply.was}`);
+}
+
+export async function diff(
+  terminal: Terminal,
+  name: string,
+  { from, to, json }: Options & { from?: string; to?: string },
+): Promise<void> {
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { diffSkill }).diffSkill({ name, from, to }),
+  );
+  if (json) return writeJson(terminal, reply);
+  terminal.out(`${reply.from} → ${reply.to}`);
+  for (const [title, changes] of [
+    ["file", reply.files],
+    ["capability", reply.capabilities],
+    ["finding", reply.findings],
+  ] as const) {
+    for (const item of changes.added) terminal.out(printableLine(`+ ${title} ${item}`));
+    for (const item of changes.removed) terminal.out(printableLine(`- ${title} ${item}`));
+  }
+  for (const path of reply.files.changed) terminal.out(printableLine(`~ file ${path}`));
+  if (reply.text !== "") terminal.out(`\n${printable(reply.text)}`);
+}
+
+async function onlyVersion(
+  store: { listWithheld: (request: Record<never, never>) => Promise<{ withheld: Withheld[] }> },
+  kind: Withheld["kind"],
+  name: string,
+): Promise<string> {
+  const all = (await store.listWithheld({})).withheld;
+  const [first, ...others] = all.filter((one) => one.kind === kind && one.name === name);
+  if (first !== undefined && others.length === 0) return first.version;
+  throw new CliError(
+    "not_withheld",
+    first === undefined
+      ? `no ${kind} ${name} is withheld`
+      : `${others.length + 1} versions of ${name} are withheld; name one with --version`,
+    { hint: "see them with: ./yard skills withheld" },
+  );
+}
+
+interface Withheld {
+  readonly kind: "skill" | "agent";
+  readonly name: string;
+  readonly version: string;
+}

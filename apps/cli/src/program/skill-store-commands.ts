@@ -1,0 +1,100 @@
+import type { Command } from "commander";
+import { JSON_TEXT, type Perform } from "./command-options.ts";
+
+const SOURCE = "a directory, a zip, a tar or a tar.gz; - reads an archive from standard input";
+const LINES_TEXT = "print one line of JSON for each skill, then one with the counts";
+
+const loadImport = () => import("../commands/skills-import.ts");
+const loadStore = () => import("../commands/skills-store.ts");
+
+/** What `yard skills` has for importing and for versions. */
+export function addSkillStoreCommands(skills: Command, perform: Perform): void {
+  addSourceCommands(skills, perform);
+  addVersionCommands(skills, perform);
+}
+
+function addSourceCommands(skills: Command, perform: Perform): void {
+  skills
+    .command("import <source>")
+    .description(`import skills of this machine: ${SOURCE}`)
+    .option("--dry-run", "do everything but store")
+    .option("--json", LINES_TEXT)
+    .action((source: string, options: { json?: true; dryRun?: true }) =>
+      perform(options, async (terminal) =>
+        (await loadImport()).importSkills(terminal, source, options),
+      ),
+    );
+  skills
+    .command("scan <source>")
+    .description("say what skills of this machine could do; nothing is imported")
+    .option("--json", LINES_TEXT)
+    .action((source: string, options: { json?: true }) =>
+      perform(options, async (terminal) =>
+        (await loadImport()).scanSkills(terminal, source, options),
+      ),
+    );
+  skills
+    .command("validate <source>")
+    .description(
+      "hold skills of this machine against the rules of other clients; nothing is imported",
+    )
+    .option("--target <target>", "fail unless they conform to agent-skills, claude-code, …")
+    .option("--json", LINES_TEXT)
+    .action((source: string, options: { target?: string; json?: true }) =>
+      perform(options, async (terminal) =>
+        (await loadImport()).validateSkills(terminal, source, options),
+      ),
+    );
+}
+
+function addVersionCommands(skills: Command, perform: Perform): void {
+  skills
+    .command("versions <name>")
+    .description("the stored versions of a skill, the newest first")
+    .option("--json", JSON_TEXT)
+    .action((name: string, options: { json?: true }) =>
+      perform(options, async (terminal) => (await loadStore()).versions(terminal, name, options)),
+    );
+  skills
+    .command("rollback <name>")
+    .description("make an older version of an imported skill the current one")
+    .option("--version <digest>", "the version; the one before the current when it is missing")
+    .option("--json", JSON_TEXT)
+    .action((name: string, options: { version?: string; json?: true }) =>
+      perform(options, async (terminal) => (await loadStore()).rollback(terminal, name, options)),
+    );
+  skills
+    .command("remove <name>")
+    .description("take an imported skill off the list")
+    .option("--json", JSON_TEXT)
+    .action((name: string, options: { json?: true }) =>
+      perform(options, async (terminal) => (await loadStore()).remove(terminal, name, options)),
+    );
+  skills
+    .command("diff <name>")
+    .description("compare two versions: text, files, capabilities and findings")
+    .option("--from <digest>", "the version before the other one when it is missing")
+    .option("--to <digest>", "the newest version when it is missing")
+    .option("--json", JSON_TEXT)
+    .action((name: string, options: { from?: string; to?: string; json?: true }) =>
+      perform(options, async (terminal) => (await loadStore()).diff(terminal, name, options)),
+    );
+  skills
+    .command("withheld")
+    .description("the skills and agents that wait for your trust")
+    .option("--json", JSON_TEXT)
+    .action((options: { json?: true }) =>
+      perform(options, async (terminal) => (await loadStore()).withheld(terminal, options)),
+    );
+  skills
+    .command("trust <name>")
+    .description("list a withheld skill; the trust holds for this version at this place")
+    .option("--agent", "the name is an agent's")
+    .option("--version <digest>", "the version that you looked at")
+    .option("--reason <text>", "why; needed for one that the scanner blocks")
+    .option("--json", JSON_TEXT)
+    .action(
+      (name: string, options: { agent?: true; version?: string; reason?: string; json?: true }) =>
+        perform(options, async (terminal) => (await loadStore()).trust(terminal, name, options)),
+    );
+}

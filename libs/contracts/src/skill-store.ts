@@ -1,0 +1,323 @@
+import { z } from "zod";
+import { event, rpc } from "./define.ts";
+import { Digest, SkillName, Timestamp } from "./ids.ts";
+import { ScanReport, ScanVerdict } from "./skill-scan.ts";
+import { Conformance, Diagnostic, SkillTarget } from "./skills.ts";
+
+/** Where a version came from, and who brought it. */
+export const SkillProvenance = z.object({
+  /** `root`: a directory of the importer. `upload`: files that a client sent. `archive`: a zip or tar.gz of a client. */
+  source: z.enum(["root", "upload", "archive"]),
+  /** The directory, or what the client calls the place that it sent. */
+  label: z.string(),
+  /** NATS user that imported it. */
+  by: z.string(),
+  at: Timestamp,
+  /** The git checkout that the files lay in; of an upload it is what the client says. */
+  git: z
+    .object({
+      /** Without user and password. */
+      url: z.string().max(2_048).nullable(),
+      commit: z.string().max(64).nullable(),
+    })
+    .nullable(),
+});
+export type SkillProvenance = z.infer<typeof SkillProvenance>;
+
+/** A file of a version. */
+export const SkillFileFacts = z.object({
+  /** Relative to the skill's directory, with `/`. */
+  path: z.string(),
+  sizeBytes: z.int().nonnegative(),
+  digest: Digest,
+});
+export type SkillFileFacts = z.infer<typeof SkillFileFacts>;
+
+/** One immutable state of a skill's directory. */
+export const SkillVersion = z.object({
+  /** SHA-256 over the lines `path:sha256` of its files, sorted by path. */
+  version: Digest,
+  /** SHA-256 over the SKILL.md alone: what runs are pinned to. */
+  digest: Digest,
+  provenance: SkillProvenance,
+  /** What the scanner said, and which one; null when the version was never scanned. */
+  verdict: z.object({ scanner: z.string(), verdict: ScanVerdict }).nullable(),
+  files: z.array(SkillFileFacts),
+  /** Set when another version took its place; it goes 45 days later. */
+  supersededAt: Timestamp.nullable(),
+});
+export type SkillVersion = z.infer<typeof SkillVersion>;
+
+/** Why a version is stored and not listed. */
+export const WithheldReason = z.enum(["untrusted", "changed", "blocked"]);
+export type WithheldReason = z.infer<typeof WithheldReason>;
+
+/** One file on its way to the importer: text, or base64 when it is none. */
+export const SentFile = z.strictObject({
+  /** Relative to the skill's directory, with `/`. */
+  path: z.string().max(4_096),
+  text: z.string().optional(),
+  base64: z.base64().optional(),
+});
+export type SentFile = z.infer<typeof SentFile>;
+
+export const SentSkill = z.strictObject({
+  /** Where the sender has it; shown, and its last part is the name of a skill that has none. */
+  directory: z.string().min(1).max(4_096),
+  files: z.array(SentFile).max(1_000),
+});
+export type SentSkill = z.infer<typeof SentSkill>;
+
+/** What became of one skill file. */
+export const ImportedSkill = z.object({
+  file: z.string(),
+  /** Null when the file does not load. */
+  name: SkillName.nullable(),
+  description: z.string(),
+  version: Digest.nullable(),
+  outcome: z.enum(["loaded", "repaired", "skipped"]),
+  /** `new`, `changed` or `same` against what is listed; `hidden`: a directory of the importer has the name. */
+  change: z.enum(["new", "changed", "same", "hidden"]).nullable(),
+  withheld: WithheldReason.nullable(),
+  /** True when nothing that it needs is missing on the importer's machine; null when it says nothing. */
+  dependenciesMet: z.boolean().nullable(),
+  dependencyWarnings: z.array(z.string()),
+  diagnostics: z.array(Diagnostic),
+  /** Only when it was asked for. */
+  conformance: z.array(Conformance).optional(),
+  scan: ScanReport.optional(),
+});
+export type ImportedSkill = z.infer<typeof ImportedSkill>;
+
+/**
+ * Every skill file that was found is loaded or skipped: `found` = `loaded` + `skipped`. `repaired` and
+ * `withheld` are parts of `loaded`. `reasons` counts each skipped file once, under the code of its first error.
+ */
+export const ImportCounts = z.object({
+  found: z.int().nonnegative(),
+  loaded: z.int().nonnegative(),
+  repaired: z.int().nonnegative(),
+  skipped: z.int().nonnegative(),
+  withheld: z.int().nonnegative(),
+  reasons: z.record(z.string(), z.int().positive()),
+});
+export type ImportCounts = z.infer<typeof ImportCounts>;
+
+const ImportOptions = {
+  /** What the sender calls the source. */
+  label: z.string().min(1).max(1_024),
+  /** Does everything but store. */
+  dryRun: z.boolean().default(false),
+  git: SkillProvenance.shape.git.default(null),
+  /** Adds the verdicts for these targets to each skill. */
+  targets: z.array(SkillTarget).max(5).default([]),
+  /** Adds the scanner's whole report to each skill. */
+  withReports: z.boolean().default(false),
+} as const;
+
+const ImportReply = z.object({
+  counts: ImportCounts,
+  skills: z.array(ImportedSkill),
+  /** About the source as a whole, such as entries of an archive that were left out. */
+  diagnostics: z.array(Diagnostic),
+});
+
+/** The caller is not in the list of the importer's setting. */
+const forbiddenAdmin = { data: z.object({ caller: z.string(), setting: z.string() }) };
+const unknownSkill = {
+  data: z.object({ name: z.string(), known: z.array(z.string()).max(50) }),
+};
+const unknownVersion = { data: z.object({ name: z.string(), version: z.string() }) };
+const managedByFiles = { data: z.object({ name: z.string(), file: z.string() }) };
+
+export const uploadSkills = rpc({
+  subject: "yard.rpc.{caller}.skills.upload",
+  summary: "Imports skills whose files the caller sends.",
+  request: z.strictObject({
+    ...ImportOptions,
+    skills: z.array(SentSkill).min(1).max(1_000),
+  }),
+  reply: ImportReply,
+  errors: {
+    forbidden_admin: forbiddenAdmin,
+    /** More bytes than one call may bring; send them in several. */
+    upload_too_large: { data: z.object({ sizeBytes: z.int(), maxBytes: z.int() }) },
+  },
+  timeoutMs: 60_000,
+});
+
+export const unpackSkills = rpc({
+  subject: "yard.rpc.{caller}.skills.unpack",
+  summary: "Imports the skills in a zip or tar.gz that the caller sends.",
+  request: z.strictObject({
+    ...ImportOptions,
+    format: z.enum(["zip", "tar.gz", "tar"]),
+    base64: z.base64(),
+  }),
+  reply: ImportReply,
+  errors: {
+    forbidden_admin: forbiddenAdmin,
+    /** Nothing of the archive was used; `reason` is a code such as `path_escape` or `encrypted`. */
+    archive_refused: { data: z.object({ reason: z.string(), entry: z.string().nullable() }) },
+  },
+  timeoutMs: 60_000,
+});
+
+export const listVersions = rpc({
+  subject: "yard.rpc.{caller}.skills.versions",
+  summary: "Lists the stored versions of a skill, the newest first.",
+  request: z.strictObject({ name: SkillName }),
+  reply: z.object({
+    /** The version that is listed; null when none is. */
+    current: Digest.nullable(),
+    withheld: z.object({ version: Digest, reason: WithheldReason }).nullable(),
+    versions: z.array(SkillVersion),
+  }),
+  errors: { unknown_skill: unknownSkill },
+});
+
+export const rollbackSkill = rpc({
+  subject: "yard.rpc.{caller}.skills.rollback",
+  summary: "Makes an older version of an imported skill the current one.",
+  request: z.strictObject({
+    name: SkillName,
+    /** The version before the current one when it is missing. */
+    version: Digest.optional(),
+  }),
+  reply: z.object({ name: SkillName, version: Digest, before: Digest.nullable() }),
+  errors: {
+    forbidden_admin: forbiddenAdmin,
+    unknown_skill: unknownSkill,
+    unknown_version: unknownVersion,
+    /** A file on the importer's roots says what the skill is. */
+    managed_by_files: managedByFiles,
+    /** The scanner blocks that version, and nobody trusted it. */
+    version_blocked: unknownVersion,
+  },
+});
+
+export const removeSkill = rpc({
+  subject: "yard.rpc.{caller}.skills.remove",
+  summary: "Takes an imported skill off the list; its versions stay readable for pinned runs.",
+  request: z.strictObject({ name: SkillName }),
+  reply: z.object({ name: SkillName, version: Digest }),
+  errors: {
+    forbidden_admin: forbiddenAdmin,
+    unknown_skill: unknownSkill,
+    managed_by_files: managedByFiles,
+  },
+});
+
+export const trustSkill = rpc({
+  subject: "yard.rpc.{caller}.skills.trust",
+  summary:
+    "Lists a withheld skill or agent; the trust holds for exactly this version at this place.",
+  request: z.strictObject({
+    kind: z.enum(["skill", "agent"]).default("skill"),
+    name: SkillName,
+    /** The version that was looked at. Another one is refused. */
+    version: Digest,
+    /** Needed for a version that the scanner blocks. */
+    reason: z.string().trim().max(500).default(""),
+  }),
+  reply: z.object({ name: SkillName, version: Digest, was: WithheldReason }),
+  errors: {
+    forbidden_admin: forbiddenAdmin,
+    /** Nothing of this name and version is withheld. */
+    not_withheld: unknownVersion,
+    reason_missing: unknownVersion,
+  },
+});
+
+export const listWithheld = rpc({
+  subject: "yard.rpc.{caller}.skills.withheld",
+  summary: "Lists the skills and agents that are stored and wait for somebody's trust.",
+  request: z.strictObject({}),
+  reply: z.object({
+    withheld: z.array(
+      z.object({
+        kind: z.enum(["skill", "agent"]),
+        name: SkillName,
+        description: z.string(),
+        version: Digest,
+        reason: WithheldReason,
+        root: z.string(),
+        file: z.string(),
+      }),
+    ),
+  }),
+});
+
+export const diffSkill = rpc({
+  subject: "yard.rpc.{caller}.skills.diff",
+  summary: "Compares two versions of a skill: text, files, capabilities and findings.",
+  request: z.strictObject({
+    name: SkillName,
+    /** The version before `to` when it is missing. */
+    from: Digest.optional(),
+    /** The newest version when it is missing. */
+    to: Digest.optional(),
+  }),
+  reply: z.object({
+    from: Digest,
+    to: Digest,
+    /** Of the SKILL.md: lines with ` `, `-` or `+` before them, three around each change. */
+    text: z.string(),
+    files: z.object({
+      added: z.array(z.string()),
+      removed: z.array(z.string()),
+      changed: z.array(z.string()),
+    }),
+    /** Such as `tool Bash`, `bin curl`, `env TOKEN`, `host example.com`. */
+    capabilities: z.object({ added: z.array(z.string()), removed: z.array(z.string()) }),
+    /** As `code file`. */
+    findings: z.object({ added: z.array(z.string()), removed: z.array(z.string()) }),
+  }),
+  errors: { unknown_skill: unknownSkill, unknown_version: unknownVersion },
+});
+
+export const readSkillFile = rpc({
+  subject: "yard.rpc.{caller}.skills.file",
+  summary: "Reads a file of a skill's version, or a part of it.",
+  request: z.strictObject({
+    name: SkillName,
+    /** A version, or the digest of its SKILL.md; the current version when it is missing. */
+    version: Digest.optional(),
+    path: z.string().min(1).max(512),
+    offset: z.int().nonnegative().default(0),
+    /** In bytes. */
+    limit: z.int().min(1).max(262_144).default(65_536),
+  }),
+  reply: z.object({
+    version: Digest,
+    path: z.string(),
+    sizeBytes: z.int().nonnegative(),
+    digest: Digest,
+    base64: z.base64(),
+    /** Where the next part begins; null at the end. */
+    nextOffset: z.int().nullable(),
+  }),
+  errors: {
+    unknown_skill: unknownSkill,
+    unknown_file: { data: z.object({ path: z.string(), known: z.array(z.string()).max(50) }) },
+  },
+});
+
+export const skillRemoved = event({
+  subject: "yard.evt.skill.{skill}.removed",
+  summary: "A skill left the list.",
+  payload: z.object({ skill: SkillName, version: Digest.nullable(), at: Timestamp }),
+});
+
+export const batchImported = event({
+  subject: "yard.evt.import.{importId}.completed",
+  summary: "An import ended; its counts.",
+  payload: z.object({
+    label: z.string(),
+    by: z.string(),
+    imported: z.int().nonnegative(),
+    failed: z.int().nonnegative(),
+    totalScanned: z.int().nonnegative(),
+    at: Timestamp,
+  }),
+});

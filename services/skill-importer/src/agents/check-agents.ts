@@ -1,0 +1,64 @@
+import { basename, dirname } from "node:path/posix";
+import type { checkAgents } from "@switchyard/contracts/agents";
+import type { z } from "zod";
+import { warningFinding, type Finding } from "../finding.ts";
+import { agentFactsOf } from "./agent-facts.ts";
+import { parseAgentFile } from "./agent-file.ts";
+
+type AgentFiles = z.output<typeof checkAgents.request>["files"];
+type CheckedAgents = z.output<typeof checkAgents.reply>["files"];
+
+/** Reads agent files and says what is wrong with them; `knownSkills` are the names that they may preload. */
+export function checkAgentFiles(
+  files: AgentFiles,
+  knownSkills: ReadonlySet<string>,
+): CheckedAgents {
+  return files.map(({ file, text }) => {
+    const facts = agentFactsOf(file, basename(dirname(file)));
+    const parsed = parseAgentFile(Buffer.from(text), facts);
+    switch (parsed.kind) {
+      case "not-an-agent":
+        return { file, verdict: "not_an_agent" as const, agent: null, diagnostics: [] };
+      case "skipped":
+        return {
+          file,
+          verdict: "skipped" as const,
+          agent: null,
+          diagnostics: located(parsed.findings, file),
+        };
+      case "agent": {
+        const findings = [
+          ...parsed.findings,
+          ...unknownSkills(parsed.agent.skills, { knownSkills, text }),
+        ];
+        return {
+          file,
+          verdict: "loads" as const,
+          agent: parsed.agent,
+          diagnostics: located(findings, file),
+        };
+      }
+      default:
+        return parsed satisfies never;
+    }
+  });
+}
+
+/** A skill may be imported later, so a run goes on without it; only a person can tell whether it is misspelt. */
+function unknownSkills(
+  names: readonly string[],
+  { knownSkills, text }: { knownSkills: ReadonlySet<string>; text: string },
+): Finding[] {
+  const lines = text.split("\n");
+  return names
+    .filter((name) => !knownSkills.has(name))
+    .map((name) => {
+      const line = lines.findIndex((candidate) => candidate.includes(name)) + 1;
+      const message = `skills: there is no skill ${name}; a run goes on without it. See: yard skills list`;
+      return warningFinding("unknown_skill", message, line === 0 ? null : { line, column: 1 });
+    });
+}
+
+function located(findings: readonly Finding[], file: string): CheckedAgents[number]["diagnostics"] {
+  return findings.map((finding) => ({ ...finding, file }));
+}

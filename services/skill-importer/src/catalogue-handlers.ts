@@ -1,0 +1,80 @@
+import type { Service } from "@switchyard/bus/serve";
+import { checkAgents } from "@switchyard/contracts/agents";
+import { matchSkills, skillCatalogue, skillManifests } from "@switchyard/contracts/skill-catalogue";
+import type { SkillSummary } from "@switchyard/contracts/skills";
+import { checkAgentFiles } from "./agents/check-agents.ts";
+import { createIndexCache } from "./catalogue/match-skills.ts";
+import { budgetOf, skillCatalogue as catalogueOf } from "./catalogue/skill-budget.ts";
+import { registeredSkill } from "./manifest/skill-manifest.ts";
+import { dependenciesOf } from "./skill/dependencies-of.ts";
+import type { CatalogueStore } from "./store/catalogue-store.ts";
+
+const MAX_KNOWN = 50;
+
+/** Answers what is computed from the catalogue: the list for a prompt, matches, manifests, checks of agent files. */
+export function serveCatalogueViews(service: Service, store: CatalogueStore): void {
+  const indexOf = createIndexCache();
+  const summaries = async () => (await store.listSkills()).map(({ summary }) => summary);
+
+  service.handle(skillCatalogue, async ({ about, ...limits }) => {
+    const skills = await summaries();
+    const budgetTokens = budgetOf(limits);
+    const relevance =
+      about === undefined
+        ? []
+        : indexOf(skills)
+            .match(about)
+            .map(({ skill }) => skill.name);
+    return catalogueOf({ skills, budgetTokens, relevance });
+  });
+
+  service.handle(matchSkills, async ({ text, limit, modelInvocableOnly }) => {
+    const skills = await summaries();
+    const isSearched = (skill: SkillSummary) => skill.modelInvocable || !modelInvocableOnly;
+    const matches = indexOf(skills)
+      .match(text)
+      .filter(({ skill }) => isSearched(skill));
+    return {
+      matches: matches
+        .slice(0, limit)
+        .map(({ skill: { name, description, digest }, score, terms }) => ({
+          name,
+          description,
+          digest,
+          score,
+          terms,
+        })),
+      searched: skills.filter(isSearched).length,
+    };
+  });
+
+  service.handle(skillManifests, async ({ name, offset, limit }, { fail }) => {
+    const skills = await summaries();
+    const wanted = name === undefined ? skills : skills.filter((skill) => skill.name === name);
+    if (name !== undefined && wanted.length === 0) {
+      const known = skills.slice(0, MAX_KNOWN).map((skill) => skill.name);
+      const message = `skill '${name}' not found; see the available ones with: yard skills list`;
+      throw fail.unknown_skill(message, { name, known });
+    }
+    const page = wanted.slice(offset, offset + limit);
+    const registered = await Promise.all(
+      page.map(async (summary) => {
+        const stored = await store.readSkill(summary.name, summary.digest);
+        if (stored === null) return null;
+        const dependencies = await dependenciesOf(stored.metadata);
+        return registeredSkill({ skill: stored.skill, dependencies });
+      }),
+    );
+    const end = offset + page.length;
+    return {
+      skills: registered.filter((skill) => skill !== null),
+      total: wanted.length,
+      nextOffset: end < wanted.length ? end : null,
+    };
+  });
+
+  service.handle(checkAgents, async ({ files }) => {
+    const known = new Set((await summaries()).map(({ name }) => name));
+    return { files: checkAgentFiles(files, known) };
+  });
+}

@@ -1,0 +1,45 @@
+import type { ScanReport } from "@switchyard/contracts/skill-scan";
+import { scanSkill } from "../scan/scan-skill.ts";
+import { parseSkillFile, type ParsedSkill, type SkillContent } from "../skill/skill-file.ts";
+
+/** Everything about one skill that costs time for what its files hold. Can be sent to another thread. */
+export interface JudgeJob {
+  readonly directoryName: string;
+  /** One of `files`. */
+  readonly skillFile: string;
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  /** What the scanner's verdict is bound to; null: no scan. */
+  readonly version: string | null;
+  readonly now: Date;
+}
+
+export interface Judgement {
+  readonly parsed: ParsedSkill;
+  /** Null when no scan was asked for, or when the skill does not load. */
+  readonly report: ScanReport | null;
+}
+
+/** Parses, judges and scans a skill. */
+export function judgeSkill(job: JudgeJob): Judgement {
+  const { directoryName, skillFile, files, version, now } = job;
+  const bytes = files.get(skillFile);
+  if (bytes === undefined) throw new Error(`the skill file ${skillFile} is not among the files`);
+  const parsed = parseSkillFile(bytes, directoryName);
+  if (parsed.skill === null || version === null) return { parsed, report: null };
+  const others = [...files].filter(([path]) => path !== skillFile);
+  const report = scanSkill({
+    files: [[skillFile, bytes] as const, ...others].map(([path, content]) => ({ path, content })),
+    skill: parsed.skill,
+    metadata: parsed.metadata,
+    written: writtenOf(parsed.skill),
+    digest: version,
+    now,
+  });
+  return { parsed, report };
+}
+
+/** What the scanner wants to know beside the skill's fields. */
+export function writtenOf({ record }: SkillContent): { name: string | null; hasHooks: boolean } {
+  const hasHooks = record !== undefined && record.hooks !== null;
+  return { name: record?.displayName ?? null, hasHooks };
+}

@@ -1,0 +1,51 @@
+import type {
+  OwaspAst,
+  ScanConfidence,
+  ScanFinding,
+  ScanSeverity,
+} from "@switchyard/contracts/skill-scan";
+import { evidenceOf } from "./evidence.ts";
+import type { ScannedText } from "./scanned-text.ts";
+
+/** What a rule says, wherever it finds it. */
+export interface RuleFacts {
+  readonly code: string;
+  readonly owasp: OwaspAst;
+  readonly severity: ScanSeverity;
+  readonly confidence: ScanConfidence;
+  readonly message: string;
+  readonly advice: string;
+}
+
+/** A finding at an offset of a text; `blocks` only where the rule is as good as certain. */
+export function findingAt(
+  text: ScannedText,
+  { start, length }: { start: number; length: number },
+  facts: RuleFacts & { readonly blocks?: boolean },
+): ScanFinding {
+  const place = text.placeAt(start);
+  return {
+    code: facts.code,
+    owasp: facts.owasp,
+    severity: facts.severity,
+    confidence: facts.confidence,
+    blocks: facts.blocks ?? false,
+    file: text.file,
+    line: place.line,
+    column: place.column,
+    evidence: evidenceOf(text.text.slice(start, start + length)),
+    message: facts.message,
+    advice: facts.advice,
+  };
+}
+
+/** The same finding where the text only speaks about it. */
+export function asMention(finding: ScanFinding): ScanFinding {
+  return {
+    ...finding,
+    severity: "info",
+    confidence: "low",
+    blocks: false,
+    message: `${finding.message} (quoted, negated or named as an example)`,
+  };
+}

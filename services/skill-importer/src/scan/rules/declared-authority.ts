@@ -1,0 +1,100 @@
+import type { ScanFinding } from "@switchyard/contracts/skill-scan";
+import { evidenceOf } from "../evidence.ts";
+import type { RuleFacts } from "../rule.ts";
+
+/** What a skill asks for in its frontmatter. */
+export interface Declared {
+  readonly allowedTools: readonly string[] | null;
+  readonly always: boolean;
+  readonly install: readonly unknown[];
+  readonly hasHooks: boolean;
+  readonly runsCommands: boolean;
+}
+
+const ASKS = { owasp: "AST03", severity: "low", confidence: "high" } as const;
+const KNOWN_KINDS = new Set([
+  "brew",
+  "node",
+  "go",
+  "uv",
+  "download",
+  "npm",
+  "pip",
+  "pipx",
+  "apt",
+  "cargo",
+  "gem",
+  "dnf",
+]);
+
+/** Authority that the frontmatter asks for. Nothing of it is given by loading the skill. */
+export function declaredAuthority(declared: Declared, file: string): ScanFinding[] {
+  const asked: (readonly [RuleFacts, string] | null)[] = [
+    wideTools(declared.allowedTools ?? []),
+    declared.always ? [ALWAYS, "always"] : null,
+    declared.hasHooks ? [HOOKS, "hooks"] : null,
+    declared.runsCommands ? [COMMANDS, "!`…`"] : null,
+    ...declared.install.slice(0, 20).flatMap((entry) => installs(entry)),
+  ];
+  const place = { blocks: false, file, line: null, column: null };
+  return asked
+    .filter((pair) => pair !== null)
+    .map(([facts, evidence]) =>
+      Object.assign({}, place, facts, { evidence: evidenceOf(evidence) }),
+    );
+}
+
+const ALWAYS: RuleFacts = {
+  ...ASKS,
+  code: "always_on",
+  message: "wants to be used always; this is ignored here",
+  advice: "remove always",
+};
+const HOOKS: RuleFacts = {
+  ...ASKS,
+  code: "hooks",
+  severity: "medium",
+  message: "brings hooks, which other clients run by themselves; here they never run",
+  advice: "read them before the skill is used elsewhere",
+};
+const COMMANDS: RuleFacts = {
+  ...ASKS,
+  code: "dynamic_context",
+  message: "has commands that other clients run when the skill is loaded; here they are text",
+  advice: "let the agent call a tool instead",
+};
+
+function wideTools(tools: readonly string[]): readonly [RuleFacts, string] | null {
+  const wide = tools.find((tool) => /^(?:\*|Bash|Bash\(\*\)|execute_command)$/i.test(tool));
+  if (wide === undefined) return null;
+  const message = "asks for every command";
+  const advice = "name the commands, such as Bash(git:*)";
+  return [{ ...ASKS, code: "wide_tools", severity: "info", message, advice }, wide];
+}
+
+function installs(entry: unknown): (readonly [RuleFacts, string])[] {
+  const { kind, url } = textsOf(entry);
+  const found: (readonly [RuleFacts, string])[] = [];
+  if (kind !== "" && !KNOWN_KINDS.has(kind)) {
+    const message = "an install entry is a command of its own; it is shown and never run";
+    const advice = "use a package manager's kind";
+    found.push([{ ...ASKS, code: "install_command", owasp: "AST02", message, advice }, kind]);
+  }
+  if (/^http:\/\//i.test(url)) {
+    const message = "an install entry downloads over plain http";
+    const advice = "use https and name a digest";
+    const facts = { ...ASKS, owasp: "AST02", severity: "medium", message, advice } as const;
+    found.push([{ ...facts, code: "install_without_tls" }, url]);
+  }
+  return found;
+}
+
+function textsOf(entry: unknown): { kind: string; url: string } {
+  if (typeof entry !== "object" || entry === null) return { kind: "", url: "" };
+  const values = new Map<string, unknown>(Object.entries(entry));
+  const text = (key: string) => {
+    const value = values.get(key);
+    return typeof value === "string" ? value.trim() : "";
+  };
+  return { kind: text("kind").toLowerCase(), url: text("url") };
+}

@@ -1,0 +1,50 @@
+import type { ScanFinding } from "@switchyard/contracts/skill-scan";
+import { findingAt } from "../rule.ts";
+import type { ScannedText } from "../scanned-text.ts";
+
+const MIN_LINES = 60;
+const MIN_SPACES = 300;
+/** Neither is there without so many in a row. */
+const MANY_BLANKS = /\s{60}/;
+const FACTS = {
+  code: "hidden_by_blanks",
+  owasp: "AST05",
+  severity: "medium",
+  confidence: "medium",
+  advice: "remove the blanks, and read what stands behind them",
+} as const;
+
+/** Text pushed out of sight by many blank lines, or by many spaces on one line. */
+export function hiddenByBlanks(text: ScannedText): ScanFinding[] {
+  if (!MANY_BLANKS.test(text.text)) return [];
+  const findings: ScanFinding[] = [];
+  let blanks = 0;
+  let spaces = 0;
+  let isWide = false;
+  let hasText = false;
+  const say = (offset: number, message: string) => {
+    if (findings.length < 5)
+      findings.push(findingAt(text, { start: offset, length: 80 }, { ...FACTS, message }));
+  };
+  // Breaks and spaces are counted by hand: a pattern for "text after many blanks" reads blanks many times.
+  for (let index = 0; index < text.text.length; index += 1) {
+    const code = text.text.charCodeAt(index);
+    if (code === 10) {
+      blanks += 1;
+      spaces = 0;
+      isWide = false;
+      hasText = false;
+    } else if (code === 32 || code === 9 || code === 0xa0) {
+      spaces += 1;
+      isWide ||= spaces >= MIN_SPACES && text.kind === "markdown";
+    } else {
+      if (blanks > MIN_LINES) say(index, `text after ${blanks - 1} blank lines`);
+      else if (isWide && hasText) say(index, "text after hundreds of spaces on one line");
+      blanks = 0;
+      spaces = 0;
+      isWide = false;
+      hasText = true;
+    }
+  }
+  return findings;
+}

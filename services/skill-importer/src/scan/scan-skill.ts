@@ -1,0 +1,199 @@
+import type { Skill } from "@switchyard/contracts/skills";
+import type {
+  ScanFinding,
+  ScanReport,
+  ScanSeverity,
+  ScanSuppression,
+  SkillCapabilities,
+} from "@switchyard/contracts/skill-scan";
+import type { YamlMapping } from "../frontmatter/safe-yaml.ts";
+import { readRequirements } from "../skill/skill-requirements.ts";
+import { capabilitiesOf, type DeclaredNeeds } from "./capabilities.ts";
+import { patternScan } from "./pattern-rule.ts";
+import { readScanFiles, type ScanFile } from "./read-scan-files.ts";
+import { confusableName, triggerAbuse } from "./rules/trigger-abuse.ts";
+import { DATA_THEFT } from "./rules/data-theft.ts";
+import { declaredAuthority } from "./rules/declared-authority.ts";
+import { hiddenInstructions, INJECTION } from "./rules/injection.ts";
+import { hiddenUnicode } from "./rules/hidden-unicode.ts";
+import { hiddenByBlanks } from "./rules/hidden-by-blanks.ts";
+import { REMOTE_EXECUTION } from "./rules/remote-execution.ts";
+import { SECRETS } from "./rules/secrets.ts";
+import { socialPrerequisites } from "./rules/prerequisites.ts";
+import { SYSTEM_CHANGES } from "./rules/system-changes.ts";
+import { undeclaredUse } from "./rules/undeclared-use.ts";
+import { SCANNER_VERSION } from "./scanner-version.ts";
+import type { ScannedText } from "./scanned-text.ts";
+import { applySuppressions } from "./suppressions.ts";
+
+export interface ScanInput {
+  /** The skill's own file first, then the files beside it; paths relative to the skill's directory. */
+  readonly files: readonly ScanFile[];
+  /** What the parser made of the skill's file; null when it does not load. */
+  readonly skill: Pick<Skill, "name" | "description" | "allowedTools"> | null;
+  readonly metadata: YamlMapping | Readonly<Record<string, unknown>> | null;
+  /** The name as it was written, and whether the frontmatter brings hooks. */
+  readonly written?: { readonly name: string | null; readonly hasHooks: boolean };
+  /** Of the version that is scanned: what suppressions are bound to. */
+  readonly digest: string;
+  /** The operator's. A skill never brings its own. */
+  readonly suppressions?: readonly ScanSuppression[];
+  readonly now: Date;
+}
+
+/**
+ * Looks at all files of a skill, by rules only: no model, no network, and nothing is run. One rule alone
+ * blocks only where it is as good as certain; all else is a finding for a person or a policy to weigh.
+ */
+export function scanSkill(input: ScanInput): ScanReport {
+  const read = readScanFiles(input.files);
+  const own = read.texts[0]?.file ?? input.files[0]?.path ?? "SKILL.md";
+  const needs = declaredNeeds(input);
+  const capabilities = capabilitiesOf(read.texts, needs.declared);
+  const scanned = read.texts.map((text) => scanText(text));
+  const findings = [
+    ...read.findings,
+    ...scanned.flatMap((part) => part.findings),
+    ...declarationFindings(input, { own, needs, texts: read.texts }),
+    ...undeclaredUse(capabilities, { file: own, declaresNeeds: needs.isGiven }),
+  ];
+  return reportOf(input, {
+    read,
+    findings,
+    capabilities,
+    leftOut: sum(scanned.map(({ leftOut }) => leftOut)),
+  });
+}
+
+const MAX_FINDINGS = 100;
+const RANK: Readonly<Record<ScanSeverity, number>> = {
+  critical: 0,
+  high: 1,
+  medium: 2,
+  low: 3,
+  info: 4,
+};
+
+const scanPatterns = patternScan([
+  ...REMOTE_EXECUTION,
+  ...DATA_THEFT,
+  ...SYSTEM_CHANGES,
+  ...INJECTION,
+  ...SECRETS,
+]);
+
+function scanText(text: ScannedText): { findings: ScanFinding[]; leftOut: number } {
+  const { findings, leftOut } = scanPatterns(text);
+  return {
+    findings: [
+      ...findings,
+      ...hiddenUnicode(text),
+      ...hiddenByBlanks(text),
+      ...hiddenInstructions(text),
+      ...socialPrerequisites(text),
+    ],
+    leftOut,
+  };
+}
+
+interface Needs {
+  readonly declared: DeclaredNeeds;
+  readonly isGiven: boolean;
+  readonly always: boolean;
+  readonly install: readonly unknown[];
+}
+
+function declaredNeeds({ skill, metadata }: ScanInput): Needs {
+  const requirements = metadata === null ? null : readRequirements(metadata).requirements;
+  const env = [...(requirements?.env ?? [])];
+  if (requirements !== null && requirements.primaryEnv !== null) env.push(requirements.primaryEnv);
+  const written = metadata === null ? "" : JSON.stringify(metadata);
+  const hosts = [...written.matchAll(/https?:\/\/([A-Za-z0-9.-]{3,253})/g)].map(
+    (match) => match[1] ?? "",
+  );
+  return {
+    declared: {
+      env,
+      bins: [...(requirements?.bins ?? []), ...(requirements?.anyBins ?? [])],
+      hosts,
+      tools: skill?.allowedTools ?? null,
+    },
+    isGiven: requirements !== null,
+    always: requirements?.always ?? false,
+    install: requirements?.install ?? [],
+  };
+}
+
+function declarationFindings(
+  { skill, written }: ScanInput,
+  { own, needs, texts }: { own: string; needs: Needs; texts: readonly ScannedText[] },
+): ScanFinding[] {
+  if (skill === null) return [];
+  const name = written?.name ?? null;
+  return [
+    ...triggerAbuse(skill, own),
+    ...(name === null ? [] : confusableName(name, own)),
+    ...declaredAuthority(
+      {
+        allowedTools: skill.allowedTools,
+        always: needs.always,
+        install: needs.install,
+        hasHooks: written?.hasHooks ?? false,
+        runsCommands: /(?:^|\s)!`[^`\n]{1,200}`/.test(texts[0]?.text ?? ""),
+      },
+      own,
+    ),
+  ];
+}
+
+function reportOf(
+  input: ScanInput,
+  parts: {
+    read: ReturnType<typeof readScanFiles>;
+    findings: readonly ScanFinding[];
+    capabilities: SkillCapabilities;
+    leftOut: number;
+  },
+): ScanReport {
+  const { read, capabilities } = parts;
+  const { kept, suppressed, idleSuppressions } = applySuppressions(parts.findings, {
+    suppressions: input.suppressions ?? [],
+    digest: input.digest,
+    now: input.now,
+  });
+  const ordered = kept.toSorted(worstFirst);
+  return {
+    scanner: SCANNER_VERSION,
+    verdict: verdictOf(ordered, { isPartial: read.unscanned.length > 0, leftOut: parts.leftOut }),
+    findings: ordered.slice(0, MAX_FINDINGS),
+    leftOut: parts.leftOut + Math.max(0, ordered.length - MAX_FINDINGS),
+    suppressed: suppressed.slice(0, MAX_FINDINGS),
+    idleSuppressions,
+    unscanned: read.unscanned,
+    capabilities,
+    files: input.files.length,
+    bytes: read.bytes,
+  };
+}
+
+function verdictOf(
+  findings: readonly ScanFinding[],
+  { isPartial, leftOut }: { isPartial: boolean; leftOut: number },
+): ScanReport["verdict"] {
+  if (findings.some(({ blocks }) => blocks)) return "blocked";
+  if (isPartial) return "partial";
+  return leftOut > 0 || findings.some(({ severity }) => severity !== "info") ? "findings" : "clean";
+}
+
+function worstFirst(one: ScanFinding, other: ScanFinding): number {
+  return (
+    Number(other.blocks) - Number(one.blocks) ||
+    RANK[one.severity] - RANK[other.severity] ||
+    one.file.localeCompare(other.file) ||
+    (one.line ?? 0) - (other.line ?? 0)
+  );
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

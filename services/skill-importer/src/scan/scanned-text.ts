@@ -1,0 +1,121 @@
+import type { Place } from "../finding.ts";
+
+export type TextKind = "markdown" | "script" | "data";
+
+/** What is known of one line of a file when a rule asks. */
+export interface LineContext {
+  /** Inside of a fenced block: its language, empty when none is given. Null outside. */
+  readonly fence: string | null;
+  /** The text of the heading above, empty when there is none. */
+  readonly heading: string;
+  /** Within `<!-- -->`: a reader of the rendered page does not see it. */
+  readonly isComment: boolean;
+}
+
+/** The text of one file with its lines, and where each stands. What is costly is made when it is asked for. */
+export class ScannedText {
+  readonly file: string;
+  readonly kind: TextKind;
+  readonly text: string;
+  /** How often a rule may still ask what a line is about: more is only asked of a file made to cost time. */
+  looksLeft = 300;
+  #starts: number[] | null = null;
+  #contexts: LineContext[] | null = null;
+
+  constructor(file: string, kind: TextKind, text: string) {
+    this.file = file;
+    this.kind = kind;
+    this.text = text;
+  }
+
+  get lineCount(): number {
+    return this.#lineStarts().length;
+  }
+
+  /** 0-based index of the line an offset is in. */
+  lineIndexAt(offset: number): number {
+    const starts = this.#lineStarts();
+    let low = 0;
+    let high = starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  placeAt(offset: number): Place {
+    const index = this.lineIndexAt(offset);
+    return { line: index + 1, column: offset - (this.#lineStarts()[index] ?? 0) + 1 };
+  }
+
+  lineAt(index: number): string {
+    const starts = this.#lineStarts();
+    const start = starts[index];
+    if (start === undefined) return "";
+    const next = starts[index + 1];
+    return this.text.slice(start, next === undefined ? undefined : next - 1);
+  }
+
+  startOf(index: number): number {
+    return this.#lineStarts()[index] ?? this.text.length;
+  }
+
+  contextAt(index: number): LineContext {
+    this.#contexts ??= contextsOf(this);
+    return this.#contexts[index] ?? NO_CONTEXT;
+  }
+
+  #lineStarts(): number[] {
+    if (this.#starts !== null) return this.#starts;
+    const starts = [0];
+    for (let at = this.text.indexOf("\n"); at >= 0; at = this.text.indexOf("\n", at + 1)) {
+      starts.push(at + 1);
+    }
+    this.#starts = starts;
+    return starts;
+  }
+}
+
+const NO_CONTEXT: LineContext = { fence: null, heading: "", isComment: false };
+const FENCE = /^[ \t]{0,12}(```+|~~~+)[ \t]*([\w+#.-]{0,30})/;
+const HEADING = /^#{1,6}[ \t]+(.{1,200})/;
+
+function contextsOf(text: ScannedText): LineContext[] {
+  const contexts: LineContext[] = [];
+  if (text.kind !== "markdown") return contexts;
+  let open: { mark: string; language: string } | null = null;
+  let heading = "";
+  let isComment = false;
+  for (let index = 0; index < text.lineCount; index += 1) {
+    const line = text.lineAt(index);
+    const mark = line.includes("```") || line.includes("~~~") ? FENCE.exec(line) : null;
+    if (mark !== null && open === null && !isComment) {
+      open = { mark: mark[1] ?? "```", language: (mark[2] ?? "").toLowerCase() };
+      contexts.push({ fence: open.language, heading, isComment });
+      continue;
+    }
+    const isOpenBefore = isComment;
+    if (open === null) {
+      if (line.startsWith("#")) heading = HEADING.exec(line)?.[1] ?? heading;
+      if (line.includes("--")) isComment = isCommentAfter(line, isComment);
+    }
+    contexts.push({
+      fence: open?.language ?? null,
+      heading,
+      isComment: isOpenBefore || isComment || (open === null && line.includes("<!--")),
+    });
+    if (open !== null && mark !== null && mark[2] === "" && (mark[1] ?? "").startsWith(open.mark)) {
+      open = null;
+    }
+  }
+  return contexts;
+}
+
+function isCommentAfter(line: string, isComment: boolean): boolean {
+  const opened = line.lastIndexOf("<!--");
+  const closed = line.lastIndexOf("-->");
+  if (opened < 0 && closed < 0) return isComment;
+  return opened > closed;
+}

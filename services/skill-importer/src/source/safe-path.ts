@@ -1,0 +1,38 @@
+/** Why a path from outside cannot be the name of a file below a directory. */
+export type PathProblem =
+  | "path_empty"
+  | "path_too_long"
+  | "path_too_deep"
+  | "path_absolute"
+  | "path_escape"
+  | "path_backslash"
+  | "path_drive"
+  | "path_characters";
+
+const MAX_PATH_BYTES = 512;
+const MAX_PART_BYTES = 255;
+const MAX_PARTS = 16;
+
+/**
+ * Checks a path that somebody else wrote. What passes has parts of ordinary characters with `/`
+ * between them, and means the same file on every system. It is still only a key: nothing is written to disk.
+ */
+export function pathProblemOf(path: string): PathProblem | null {
+  if (path === "") return "path_empty";
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES) return "path_too_long";
+  if (path.includes("\\")) return "path_backslash";
+  if (path.startsWith("/")) return "path_absolute";
+  if (/^[A-Za-z]:/.test(path)) return "path_drive";
+  // Control and format characters: the second kind makes two names look like one, or like another.
+  if (/[\p{Cc}\p{Cf}\p{Cs}]/u.test(path)) return "path_characters";
+  const parts = path.split("/");
+  if (parts.includes("..")) return "path_escape";
+  if (parts.some((part) => part === "" || part === ".")) return "path_characters";
+  if (parts.some((part) => Buffer.byteLength(part) > MAX_PART_BYTES)) return "path_too_long";
+  return parts.length > MAX_PARTS ? "path_too_deep" : null;
+}
+
+/** Two paths with one key are one file on systems that ignore case or compose characters. */
+export function foldedPath(path: string): string {
+  return path.normalize("NFKC").toLowerCase();
+}

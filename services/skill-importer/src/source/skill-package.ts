@@ -1,0 +1,133 @@
+import { hash } from "node:crypto";
+import { basename, dirname } from "node:path/posix";
+import type { SkillFileFacts } from "@switchyard/contracts/skill-store";
+import { errorFinding, warningFinding, type Finding } from "../finding.ts";
+import { foldedPath, pathProblemOf } from "./safe-path.ts";
+
+/** A skill's directory as bytes: the file that makes it a skill and everything that lies with it. */
+export interface SkillPackage {
+  /** Where the sender has it; shown in diagnostics. */
+  readonly directory: string;
+  /** Its skill file, relative to the directory; null when it has none. */
+  readonly skillFile: string | null;
+  /** By path, sorted. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  readonly findings: readonly Finding[];
+}
+
+/** In order of preference; the last is a spelling of old. */
+export const SKILL_FILE_NAMES = ["SKILL.md", "skill.md", "skills.md"] as const;
+
+/** What is kept of one skill. Beyond it a file is left out with a warning; the skill loads. */
+export const PACKAGE_LIMITS = {
+  files: 200,
+  fileBytes: 1024 * 1024,
+  bytes: 8 * 1024 * 1024,
+} as const;
+
+/**
+ * Makes a package of files that somebody sent. A path that is not safe, or two paths that are one
+ * file elsewhere, make the whole package unusable: whoever sends them means harm or has lost a file.
+ */
+export function packageOf(
+  directory: string,
+  sent: Iterable<readonly [path: string, bytes: Uint8Array]>,
+): SkillPackage {
+  const findings: Finding[] = [];
+  const files = new Map<string, Uint8Array>();
+  const folded = new Set<string>();
+  let total = 0;
+  // The skill file first, so that no cap can leave it out.
+  for (const [path, bytes] of [...sent].toSorted(bySkillFileThenPath)) {
+    const problem = pathProblemOf(path) ?? (folded.has(foldedPath(path)) ? "path_twice" : null);
+    if (problem !== null) {
+      const shown = JSON.stringify(path.slice(0, 120));
+      findings.push(errorFinding(problem, `the file name ${shown} cannot be used; rename it`));
+      continue;
+    }
+    folded.add(foldedPath(path));
+    const leftOut = limitOf({ bytes: bytes.length, total, files: files.size });
+    if (leftOut !== null && !isSkillFile(path)) {
+      findings.push(fileNotKept(path, leftOut));
+      continue;
+    }
+    total += bytes.length;
+    files.set(path, bytes);
+  }
+  const skillFile = SKILL_FILE_NAMES.find((name) => files.has(name)) ?? null;
+  return { directory, skillFile, files: sortedByPath(files), findings };
+}
+
+/** The warning about a file that is too much for a package. */
+export function fileNotKept(path: string, why: string): Finding {
+  return warningFinding("file_not_kept", `${path} is not stored with the skill: ${why}`);
+}
+
+/** Why one more file would be too much, or null. */
+export function limitOf(given: { bytes: number; total: number; files: number }): string | null {
+  if (given.files >= PACKAGE_LIMITS.files)
+    return `a skill has at most ${PACKAGE_LIMITS.files} files`;
+  if (given.bytes > PACKAGE_LIMITS.fileBytes)
+    return `it has ${given.bytes} bytes, at most ${PACKAGE_LIMITS.fileBytes} are kept`;
+  return given.total + given.bytes > PACKAGE_LIMITS.bytes
+    ? `a skill's files have at most ${PACKAGE_LIMITS.bytes} bytes together`
+    : null;
+}
+
+/** The facts of each file, by path. */
+export function fileFacts(files: ReadonlyMap<string, Uint8Array>): SkillFileFacts[] {
+  return [...files].map(([path, bytes]) => ({
+    path,
+    sizeBytes: bytes.length,
+    digest: `sha256:${hash("sha256", bytes)}`,
+  }));
+}
+
+/** The version of a set of files: the same files have the same version, whoever brings them, from wherever. */
+export function versionOf(facts: readonly SkillFileFacts[]): string {
+  const lines = facts
+    .map(({ path, digest }) => `${path}:${digest.slice("sha256:".length)}\n`)
+    .toSorted();
+  return `sha256:${hash("sha256", lines.join(""))}`;
+}
+
+/**
+ * Finds the skills in a tree of files: each directory with a skill file is one, with everything below
+ * it that belongs to no other. Files outside of every skill are left out.
+ */
+export function packagesIn(files: ReadonlyMap<string, Uint8Array>): SkillPackage[] {
+  const skills = new Map<string, [string, Uint8Array][]>();
+  for (const path of files.keys()) {
+    if (isSkillFile(basename(path))) skills.set(dirname(path), []);
+  }
+  for (const [path, bytes] of files) {
+    for (let at = dirname(path); ; at = dirname(at)) {
+      const home = skills.get(at);
+      if (home !== undefined) {
+        home.push([at === "." ? path : path.slice(at.length + 1), bytes]);
+        break;
+      }
+      if (at === ".") break;
+    }
+  }
+  return [...skills]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([directory, own]) => packageOf(directory, own));
+}
+
+/** True for a name that makes its directory a skill. */
+export function isSkillFile(name: string): boolean {
+  return SKILL_FILE_NAMES.some((known) => known === name);
+}
+
+function bySkillFileThenPath(
+  [a]: readonly [string, Uint8Array],
+  [b]: readonly [string, Uint8Array],
+): number {
+  const byKind = Number(isSkillFile(b)) - Number(isSkillFile(a));
+  return byKind === 0 ? (a < b ? -1 : 1) : byKind;
+}
+
+function sortedByPath(files: Map<string, Uint8Array>): Map<string, Uint8Array> {
+  return new Map([...files].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,85 @@
+import type { Dirent } from "node:fs";
+import { open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Finding } from "../finding.ts";
+import { fileNotKept, isSkillFile, limitOf, PACKAGE_LIMITS } from "./skill-package.ts";
+
+export interface SupportingFiles {
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  /** One for each file that is left out. */
+  readonly findings: readonly Finding[];
+}
+
+/** Directories of a skill that the standard knows; of a skill right in a root nothing else is taken. */
+const STANDARD_DIRECTORIES = new Set(["references", "scripts", "assets"]);
+const NEVER_TAKEN = new Set(["node_modules"]);
+const MAX_LEVELS = 6;
+const MAX_FINDINGS = 20;
+
+/**
+ * Reads the files that lie with a skill: everything below its directory except hidden files, installed
+ * packages, links and other skills. `directory` is a real path. What cannot be read is left out with a finding.
+ */
+export async function readSupportingFiles(
+  directory: string,
+  { isRoot, skillFile }: { isRoot: boolean; skillFile: string },
+): Promise<SupportingFiles> {
+  const collector = new Collector(directory);
+  for (const entry of await list(directory)) {
+    if (entry.name === skillFile || isSkillFile(entry.name)) continue;
+    if (isRoot && !STANDARD_DIRECTORIES.has(entry.name)) continue;
+    await collector.take(entry, "", 1);
+  }
+  return { files: collector.files, findings: collector.findings };
+}
+
+class Collector {
+  readonly files = new Map<string, Uint8Array>();
+  readonly findings: Finding[] = [];
+  readonly #directory: string;
+  #bytes = 0;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  async take(entry: Dirent, above: string, level: number): Promise<void> {
+    const path = above === "" ? entry.name : `${above}/${entry.name}`;
+    if (entry.name.startsWith(".") || NEVER_TAKEN.has(entry.name)) return;
+    if (entry.isSymbolicLink()) return this.#leaveOut(path, "links are not followed");
+    if (entry.isFile()) return this.#read(path);
+    if (!entry.isDirectory()) return;
+    if (level >= MAX_LEVELS) return this.#leaveOut(path, `it lies ${MAX_LEVELS} levels down`);
+    const entries = await list(join(this.#directory, path));
+    // What lies with another skill belongs to that one.
+    if (entries.some(({ name }) => isSkillFile(name))) return;
+    for (const below of entries) await this.take(below, path, level + 1);
+  }
+
+  async #read(path: string): Promise<void> {
+    if (this.files.size >= PACKAGE_LIMITS.files) {
+      return this.#leaveOut(path, `a skill has at most ${PACKAGE_LIMITS.files} files`);
+    }
+    try {
+      await using file = await open(join(this.#directory, path));
+      const { size } = await file.stat();
+      const why = limitOf({ bytes: size, total: this.#bytes, files: this.files.size });
+      if (why !== null) return this.#leaveOut(path, why);
+      const bytes = await file.readFile();
+      this.#bytes += bytes.length;
+      this.files.set(path, bytes);
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+      this.#leaveOut(path, `it cannot be read: ${code}`);
+    }
+  }
+
+  #leaveOut(path: string, why: string): void {
+    if (this.findings.length < MAX_FINDINGS) this.findings.push(fileNotKept(path, why));
+  }
+}
+
+async function list(directory: string): Promise<Dirent[]> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+  return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}

@@ -1,0 +1,293 @@
+import type { CallContext, Service } from "@switchyard/bus/serve";
+import {
+  diffSkill,
+  listVersions,
+  listWithheld,
+  readSkillFile,
+  removeSkill,
+  rollbackSkill,
+  trustSkill,
+  unpackSkills,
+  uploadSkills,
+  type SentSkill,
+  type SkillVersion,
+} from "@switchyard/contracts/skill-store";
+import { ArchiveError, unpackArchive } from "./source/archive.ts";
+import { packageOf, packagesIn, type SkillPackage } from "./source/skill-package.ts";
+import { removeImported, rollback, trust, type ChangeParts } from "./store/change-skill.ts";
+import { versionOfEntry } from "./store/definition.ts";
+import { diffVersions, type VersionSide } from "./store/diff-versions.ts";
+import { uploadSkills as upload, type UploadParts } from "./upload/upload-skills.ts";
+
+export interface StoreHandlerParts {
+  readonly change: ChangeParts;
+  readonly upload: UploadParts;
+  /** NATS users that may change what is imported. */
+  readonly admins: readonly string[];
+}
+
+/** Bytes of the files in one upload. */
+const MAX_UPLOAD_BYTES = 32 * 1024 * 1024;
+const MAX_KNOWN = 50;
+
+/** Answers what clients bring in, and everything about versions. */
+export function serveSkillStore(service: Service, parts: StoreHandlerParts): void {
+  serveUploads(service, parts);
+  serveChanges(service, parts);
+  serveVersions(service, parts.change);
+}
+
+function serveUploads(service: Service, { upload: uploads, admins }: StoreHandlerParts): void {
+  service.handle(uploadSkills, async (request, context) => {
+    const { caller, fail } = context;
+    if (!request.dryRun) requireAdmin(context, admins);
+    const sizeBytes = request.skills.reduce((sum, skill) => sum + sentBytes(skill), 0);
+    if (sizeBytes > MAX_UPLOAD_BYTES) {
+      throw fail.upload_too_large(
+        `the files have ${sizeBytes} bytes, at most ${MAX_UPLOAD_BYTES} may come at once; send them in several calls`,
+        { sizeBytes, maxBytes: MAX_UPLOAD_BYTES },
+      );
+    }
+    const { label, git, dryRun, targets, withReports } = request;
+    return upload(uploads, {
+      packages: request.skills.map((skill) => packageOfSent(skill)),
+      findings: [],
+      provenance: { source: "upload", label, by: caller, git },
+      dryRun,
+      targets,
+      withReports,
+    });
+  });
+
+  service.handle(unpackSkills, async (request, context) => {
+    const { caller, fail } = context;
+    if (!request.dryRun) requireAdmin(context, admins);
+    const { label, git, dryRun, targets, withReports, format } = request;
+    try {
+      const { files, findings } = await unpackArchive(
+        Buffer.from(request.base64, "base64"),
+        format,
+      );
+      return await upload(uploads, {
+        packages: packagesIn(files),
+        findings,
+        provenance: { source: "archive", label, by: caller, git },
+        dryRun,
+        targets,
+        withReports,
+      });
+    } catch (error) {
+      if (!(error instanceof ArchiveError)) throw error;
+      const { message, reason, entry } = error;
+      throw fail.archive_refused(`${label}: ${message}`, { reason, entry });
+    }
+  });
+}
+
+function serveChanges(service: Service, { change, admins }: StoreHandlerParts): void {
+  service.handle(removeSkill, async ({ name }, context) => {
+    requireAdmin(context, admins);
+    const { fail } = context;
+    const result = await removeImported(change, name);
+    switch (result.kind) {
+      case "removed":
+        return { name, version: result.version };
+      case "managed-by-files":
+        throw fail.managed_by_files(managedByFiles(name, result.file), { name, file: result.file });
+      case "unknown":
+        throw fail.unknown_skill(unknown(name), { name, known: await knownNames(change) });
+      default:
+        return result satisfies never;
+    }
+  });
+
+  service.handle(rollbackSkill, async ({ name, version }, context) => {
+    requireAdmin(context, admins);
+    const { fail } = context;
+    const result = await rollback(change, name, version);
+    switch (result.kind) {
+      case "rolled-back":
+        return { name, version: result.version, before: result.before };
+      case "managed-by-files":
+        throw fail.managed_by_files(managedByFiles(name, result.file), { name, file: result.file });
+      case "unknown":
+        throw fail.unknown_skill(unknown(name), { name, known: await knownNames(change) });
+      case "unknown-version":
+        throw fail.unknown_version(
+          `${name} has no ${version === undefined ? "other usable version" : `version ${version}`}; see: yard skills versions ${name}`,
+          { name, version: version ?? "" },
+        );
+      case "blocked":
+        throw fail.version_blocked(
+          `the scanner blocks version ${result.version} of ${name}; import it again and see: yard skills trust ${name}`,
+          { name, version: result.version },
+        );
+      default:
+        return result satisfies never;
+    }
+  });
+
+  service.handle(trustSkill, async (request, context) => {
+    requireAdmin(context, admins);
+    const { caller, fail } = context;
+    const { name, version } = request;
+    const result = await trust(change, { ...request, by: caller });
+    switch (result.kind) {
+      case "trusted":
+        return { name, version, was: result.was };
+      case "not-withheld":
+        throw fail.not_withheld(
+          `no ${request.kind} ${name} with version ${version} is withheld; see: yard skills withheld`,
+          { name, version },
+        );
+      case "reason-missing":
+        throw fail.reason_missing(
+          `the scanner blocks version ${version} of ${name}; say why it may be used all the same`,
+          { name, version },
+        );
+      default:
+        return result satisfies never;
+    }
+  });
+}
+
+function serveVersions(service: Service, change: ChangeParts): void {
+  const { store, versions } = change;
+
+  service.handle(listWithheld, async () => ({
+    withheld: (await store.listWithheld()).map(({ kind, reason, entry }) => ({
+      kind,
+      name: entry.summary.name,
+      description: entry.summary.description,
+      version: versionOfEntry(entry),
+      reason,
+      root: entry.root,
+      file: entry.file,
+    })),
+  }));
+
+  service.handle(listVersions, async ({ name }, { fail }) => {
+    const [all, catalogue] = await Promise.all([versions.list(name), store.loadSkills([name])]);
+    if (all.length === 0) {
+      throw fail.unknown_skill(unknown(name), { name, known: await knownNames(change) });
+    }
+    const [listed] = catalogue.skills;
+    const waiting = catalogue.withheld.find(
+      ({ kind, entry }) => kind === "skill" && entry.summary.name === name,
+    );
+    return {
+      current: listed === undefined ? null : versionOfEntry(listed),
+      withheld:
+        waiting === undefined
+          ? null
+          : { version: versionOfEntry(waiting.entry), reason: waiting.reason },
+      versions: all,
+    };
+  });
+
+  service.handle(diffSkill, async ({ name, from, to }, { fail }) => {
+    const all = await versions.list(name);
+    if (all.length === 0) {
+      throw fail.unknown_skill(unknown(name), { name, known: await knownNames(change) });
+    }
+    const newer = to === undefined ? all[0] : all.find(({ version }) => version === to);
+    const before = newer === undefined ? undefined : all[all.indexOf(newer) + 1];
+    const older = from === undefined ? before : all.find(({ version }) => version === from);
+    if (newer === undefined || older === undefined) {
+      const version = (newer === undefined ? to : from) ?? "";
+      throw fail.unknown_version(
+        version === ""
+          ? `${name} has no older version to compare with; see: yard skills versions ${name}`
+          : `${name} has no version ${version}; see: yard skills versions ${name}`,
+        { name, version },
+      );
+    }
+    const [left, right] = await Promise.all([side(change, name, older), side(change, name, newer)]);
+    return { from: older.version, to: newer.version, ...diffVersions(left, right) };
+  });
+
+  service.handle(readSkillFile, async ({ name, version, path, offset, limit }, { fail }) => {
+    const stored = await store.readSkill(name, version);
+    if (stored === null) {
+      throw fail.unknown_skill(unknown(name), { name, known: await knownNames(change) });
+    }
+    const { version: id = stored.skill.digest } = stored.skill;
+    const record = await versions.record(name, id);
+    const facts = record?.files.find((file) => file.path === path);
+    const bytes = facts === undefined ? null : await versions.file(name, id, path);
+    if (facts === undefined || bytes === null) {
+      const known = (record?.files ?? []).slice(0, MAX_KNOWN).map((file) => file.path);
+      throw fail.unknown_file(`${name} has no file ${JSON.stringify(path)}`, { path, known });
+    }
+    const end = Math.min(offset + limit, bytes.length);
+    return {
+      version: id,
+      ...facts,
+      base64: Buffer.from(bytes.subarray(offset, end)).toString("base64"),
+      nextOffset: end < bytes.length ? end : null,
+    };
+  });
+}
+
+async function side(
+  { store, versions }: ChangeParts,
+  name: string,
+  record: SkillVersion,
+): Promise<VersionSide> {
+  const { version, files, digest } = record;
+  const stored = await store.readSkill(name, version);
+  const own = files.find((file) => file.digest === digest)?.path ?? "SKILL.md";
+  const bytes = await versions.file(name, version, own);
+  return {
+    record,
+    text: bytes === null ? (stored?.skill.body ?? "") : Buffer.from(bytes).toString(),
+    allowedTools: stored?.skill.allowedTools ?? null,
+    report: await versions.report(name, version),
+  };
+}
+
+type RemoveFail = CallContext<typeof removeSkill>["fail"];
+
+/** Throws the contract's own error, unless the caller may change what is imported. */
+function requireAdmin(
+  { caller, fail }: { caller: string; fail: Pick<RemoveFail, "forbidden_admin"> },
+  admins: readonly string[],
+): void {
+  if (admins.includes(caller)) return;
+  const setting = "YARD_IMPORT_ADMINS";
+  throw fail.forbidden_admin(
+    `NATS user ${caller} may not change what is imported. Who may is in the importer's setting ${setting}.`,
+    { caller, setting },
+  );
+}
+
+function packageOfSent({ directory, files }: SentSkill): SkillPackage {
+  const shown = directory.replaceAll("\\", "/").replace(/\/+$/, "") || ".";
+  return packageOf(
+    shown,
+    files.map(({ path, text, base64 }) => [
+      path,
+      text === undefined ? Buffer.from(base64 ?? "", "base64") : Buffer.from(text),
+    ]),
+  );
+}
+
+function sentBytes({ files }: SentSkill): number {
+  return files.reduce(
+    (sum, { text, base64 }) =>
+      sum + Buffer.byteLength(text ?? "") + Math.ceil(((base64?.length ?? 0) * 3) / 4),
+    0,
+  );
+}
+
+async function knownNames({ store }: ChangeParts): Promise<string[]> {
+  return (await store.listSkills()).slice(0, MAX_KNOWN).map(({ summary }) => summary.name);
+}
+
+function unknown(name: string): string {
+  return `skill '${name}' not found; see the available ones with: yard skills list`;
+}
+
+function managedByFiles(name: string, file: string): string {
+  return `${name} is what ${file} on the importer's roots says; change or delete that file`;
+}

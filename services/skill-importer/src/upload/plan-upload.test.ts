@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { ImportCounts, type ImportedSkill } from "@switchyard/contracts/skill-store";
+import { packageOf, versionOf, fileFacts } from "../source/skill-package.ts";
+import { readPackage } from "../source/read-package.ts";
+import { IMPORTED_ROOT } from "../store/definition.ts";
+import { countsOf, planUpload } from "./plan-upload.ts";
+
+const place = {
+  root: IMPORTED_ROOT,
+  scope: "imported",
+  baseDirectory: "skill://x",
+  fallbackName: "skill",
+  needsTrust: false,
+  scan: null,
+} as const;
+const nothing = { skills: [], imported: [], withheld: [], trust: [], size: 0 };
+
+const text = fc.oneof(
+  fc.constantFrom(
+    "---\nname: a\n---\nText.",
+    "---\nname: b\ndescription: c: d\n---\nText.",
+    "---\nname: c\n",
+    "---\n- x: [\n---\n",
+    "Only a body.",
+    "",
+  ),
+  fc.string({ maxLength: 60 }),
+);
+const path = fc.oneof(
+  fc.constantFrom("SKILL.md", "skill.md", "references/a.md", "../x", "/x", "A.md", "a.md"),
+  fc.string({ maxLength: 12 }),
+);
+const sent = fc.record({
+  directory: fc.constantFrom("one", "two", "three", "..", "a b", "ä"),
+  files: fc.array(fc.tuple(path, text), { maxLength: 4 }),
+});
+
+function bytesOf(files: [string, string][]): [string, Uint8Array][] {
+  return files.map(([name, content]) => [name, Buffer.from(content)]);
+}
+
+test("every skill is loaded or skipped, for a reason, and the counts add up", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(sent, { maxLength: 8 }),
+      fc.integer({ min: 0, max: 4 }),
+      async (skills, maxSkills) => {
+        const packages = skills.map(({ directory, files }) => packageOf(directory, bytesOf(files)));
+        const read = await Promise.all(packages.map((pkg) => readPackage(pkg, place)));
+        const { outcomes, imported } = planUpload(nothing, read, { roots: [], maxSkills });
+        const shown = outcomes.map(({ read: one, entry, change, withheld, diagnostics }) => {
+          const outcome: ImportedSkill["outcome"] =
+            entry === null ? "skipped" : entry.summary.repaired === true ? "repaired" : "loaded";
+          return {
+            file: one.file,
+            name: entry?.summary.name ?? null,
+            description: "",
+            version: null,
+            outcome,
+            change,
+            withheld,
+            dependenciesMet: null,
+            dependencyWarnings: [],
+            diagnostics: [...diagnostics, ...one.diagnostics],
+          };
+        });
+        const counts = ImportCounts.parse(countsOf(shown));
+        assert.equal(counts.found, skills.length);
+        assert.equal(counts.found, counts.loaded + counts.skipped);
+        assert(counts.repaired <= counts.loaded);
+        const reasons = Object.values(counts.reasons).reduce((sum, many) => sum + many, 0);
+        assert.equal(reasons, counts.skipped);
+        assert(!("unknown" in counts.reasons), "a skipped skill says why");
+        assert.equal(imported.set.length, counts.loaded);
+        assert(imported.set.length <= maxSkills);
+        const names = imported.set.map(({ summary }) => summary.name);
+        assert.equal(new Set(names).size, names.length);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+test("a version depends on the files and not on their order", () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(path, text), { maxLength: 5 }), (files) => {
+      const versionFor = (given: [string, string][]) =>
+        versionOf(fileFacts(packageOf("d", bytesOf(given)).files));
+      const unique = [...new Map(files).entries()].filter(([name]) => /^[a-z/.]+$/.test(name));
+      assert.equal(versionFor(unique), versionFor(unique.toReversed()));
+      const changed = unique.map(([name, content]): [string, string] => [name, `${content}!`]);
+      const isAnyKept = packageOf("d", bytesOf(unique)).files.size > 0;
+      if (isAnyKept) assert.notEqual(versionFor(unique), versionFor(changed));
+    }),
+  );
+});

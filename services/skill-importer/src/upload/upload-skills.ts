@@ -1,0 +1,198 @@
+import { SkillSummary, type SkillTarget } from "@switchyard/contracts/skills";
+import type {
+  ImportCounts,
+  ImportedSkill,
+  SkillProvenance,
+} from "@switchyard/contracts/skill-store";
+import type { Finding } from "../finding.ts";
+import type { Judgement, JudgeJob } from "../judge/judge-skill.ts";
+import { dependenciesOf } from "../skill/dependencies-of.ts";
+import { locatedAt, readPackage, type ReadPackage } from "../source/read-package.ts";
+import type { ScanPackage } from "../source/scan-package.ts";
+import type { SkillPackage } from "../source/skill-package.ts";
+import type { Announcement } from "../store/catalogue-commit.ts";
+import type { Catalogue, CatalogueStore } from "../store/catalogue-store.ts";
+import { IMPORTED_ROOT, versionOfEntry } from "../store/definition.ts";
+import { saveVersion } from "../store/save-version.ts";
+import type { VersionStore } from "../store/version-store.ts";
+import { countsOf, planUpload, type UploadLimits, type UploadOutcome } from "./plan-upload.ts";
+
+export interface UploadParts {
+  readonly store: CatalogueStore;
+  readonly versions: VersionStore;
+  readonly limits: UploadLimits;
+  readonly scan: ScanPackage | null;
+  /** Where the files of strangers are parsed and scanned; here when missing. */
+  readonly judge?: (job: JudgeJob) => Promise<Judgement>;
+  readonly now: () => Date;
+  readonly newId: () => string;
+  /** Called after each commit. */
+  readonly announce: () => Promise<void>;
+}
+
+export interface Upload {
+  readonly packages: readonly SkillPackage[];
+  /** About the source as a whole. */
+  readonly findings: readonly Finding[];
+  readonly provenance: Omit<SkillProvenance, "at">;
+  readonly dryRun: boolean;
+  readonly targets: readonly SkillTarget[];
+  readonly withReports: boolean;
+}
+
+export interface UploadReport {
+  readonly counts: ImportCounts;
+  readonly skills: ImportedSkill[];
+  readonly diagnostics: ImportedSkill["diagnostics"];
+}
+
+/** More of them in one file say nothing new, and a reply has to fit into a message. */
+const MAX_DIAGNOSTICS = 20;
+const MAX_ATTEMPTS = 20;
+
+/**
+ * Imports packages that a client sent. Versions are written first, each in one step; then one commit
+ * makes them current. An importer that dies in between has added versions that nobody sees, and the
+ * same upload again completes them.
+ */
+export async function uploadSkills(parts: UploadParts, upload: Upload): Promise<UploadReport> {
+  const read: ReadPackage[] = [];
+  const { judge } = parts;
+  for (const pkg of upload.packages) {
+    // One at a time: other requests are answered in between.
+    read.push(
+      await readPackage(pkg, {
+        root: IMPORTED_ROOT,
+        scope: "imported",
+        baseDirectory: (name) => `skill://${name}`,
+        fallbackName: "skill",
+        needsTrust: false,
+        scan: parts.scan,
+        ...(judge === undefined ? {} : { judge: (job) => judge({ ...job, now: parts.now() }) }),
+      }),
+    );
+  }
+  const names = [...new Set(read.flatMap(({ found }) => found?.entry.summary.name ?? []))];
+  const outcomes = upload.dryRun
+    ? planUpload(await load(parts.store, names), read, parts.limits).outcomes
+    : await store(parts, { read, names, upload });
+  const skills: ImportedSkill[] = [];
+  for (const outcome of outcomes) skills.push(await describe(outcome, upload));
+  const diagnostics = locatedAt(upload.provenance.label, upload.findings);
+  return { counts: countsOf(skills), skills, diagnostics };
+}
+
+async function store(
+  parts: UploadParts,
+  { read, names, upload }: { read: readonly ReadPackage[]; names: string[]; upload: Upload },
+): Promise<readonly UploadOutcome[]> {
+  const at = parts.now().toISOString();
+  const provenance = { ...upload.provenance, at };
+  const saved = new Set<ReadPackage>();
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    // Each try plans against what another import may have written since.
+    const current = await load(parts.store, names);
+    const plan = planUpload(current, read, parts.limits);
+    for (const { read: one, entry } of plan.outcomes) {
+      if (entry !== null && !saved.has(one)) await saveVersion(parts, one, provenance);
+      saved.add(one);
+    }
+    const announcements = await announcementsOf(parts, { plan, at, upload });
+    const change = {
+      ...plan,
+      agents: { set: [], remove: [], announce: [], hidden: [] },
+      announcements,
+    };
+    if (await parts.store.commit(current.revision, change)) {
+      await retireReplaced(parts.versions, current, plan.outcomes);
+      await parts.announce();
+      return plan.outcomes;
+    }
+  }
+  throw new Error(`the catalogue changed ${MAX_ATTEMPTS} times during one import`);
+}
+
+async function load(
+  catalogue: CatalogueStore,
+  names: readonly string[],
+): Promise<Catalogue & { readonly size: number }> {
+  return catalogue.loadSkills(names.length === 0 ? ["-"] : names);
+}
+
+/** What was the imported version of a name until now may go when no run is pinned to it any more. */
+async function retireReplaced(
+  versions: VersionStore,
+  current: Pick<Catalogue, "imported">,
+  outcomes: readonly UploadOutcome[],
+): Promise<void> {
+  const before = new Map(current.imported.map((entry) => [entry.summary.name, entry]));
+  for (const { entry, withheld } of outcomes) {
+    const old = entry === null || withheld !== null ? undefined : before.get(entry.summary.name);
+    if (old === undefined || entry === null || versionOfEntry(old) === versionOfEntry(entry))
+      continue;
+    await versions.retire(old.summary.name, versionOfEntry(old), old.summary.digest);
+  }
+}
+
+async function announcementsOf(
+  parts: UploadParts,
+  given: { plan: ReturnType<typeof planUpload>; at: string; upload: Upload },
+): Promise<Announcement[]> {
+  const { plan, at, upload } = given;
+  const entries = plan.outcomes.flatMap(({ read }) => read.found ?? []);
+  const stored = new Map(entries.map((one) => [one.entry, one.stored]));
+  const announcements: Announcement[] = [];
+  for (const entry of plan.skills.announce) {
+    const dependencies = await dependenciesOf(stored.get(entry)?.metadata ?? null);
+    announcements.push({
+      id: parts.newId(),
+      at,
+      kind: "skill",
+      summary: SkillSummary.parse(entry.summary),
+      dependenciesMet: dependencies?.met ?? null,
+    });
+  }
+  const failed = plan.outcomes.filter(({ entry }) => entry === null).length;
+  announcements.push({
+    id: parts.newId(),
+    at,
+    kind: "import",
+    label: upload.provenance.label,
+    by: upload.provenance.by,
+    imported: plan.outcomes.length - failed,
+    failed,
+    totalScanned: plan.outcomes.length,
+  });
+  return announcements;
+}
+
+async function describe(
+  { read, entry, change, withheld, diagnostics }: UploadOutcome,
+  { targets, withReports }: Upload,
+): Promise<ImportedSkill> {
+  const summary = entry?.summary ?? null;
+  const dependencies =
+    entry === null || read.found === null ? null : await dependenciesOf(read.found.stored.metadata);
+  return {
+    file: read.file,
+    name: summary?.name ?? null,
+    description: summary?.description ?? "",
+    version: entry === null ? null : versionOfEntry(entry),
+    outcome: summary === null ? "skipped" : summary.repaired === true ? "repaired" : "loaded",
+    change,
+    withheld,
+    dependenciesMet: dependencies?.met ?? null,
+    dependencyWarnings: dependencies?.warnings ?? [],
+    diagnostics: worstFirst([...diagnostics, ...read.diagnostics]).slice(0, MAX_DIAGNOSTICS),
+    ...(targets.length === 0
+      ? {}
+      : { conformance: read.conformance.filter(({ target }) => targets.includes(target)) }),
+    ...(withReports && read.report !== null ? { scan: read.report } : {}),
+  };
+}
+
+/** So that what is cut off is never the reason why a file was skipped. */
+function worstFirst(diagnostics: ImportedSkill["diagnostics"]): ImportedSkill["diagnostics"] {
+  const ranks = { error: 0, warning: 1, info: 2 };
+  return diagnostics.toSorted((a, b) => ranks[a.severity] - ranks[b.severity]);
+}
