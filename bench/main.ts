@@ -4,13 +4,20 @@ import { Stage } from "./lib/stage.ts";
 
 // Measures one part of Switchyard beside a baseline of the same run.
 //
-//   npm run bench -- bus|broker|policy|skills|runs [--quick]
+//   npm run bench -- bus|broker|listing|broker-failover|broker-connections|gateways|policy|skills|discovery|render|runs [--quick]
 
 const benchmarks: Record<string, () => Promise<(bench: Bench) => Promise<Report>>> = {
   bus: async () => (await import("./bus/bus-bench.ts")).benchBus,
   broker: async () => (await import("./broker/broker-bench.ts")).benchBroker,
+  listing: async () => (await import("./broker/listing-bench.ts")).benchListing,
+  gateways: async () => (await import("./gateways/gateways-bench.ts")).benchGateways,
+  "broker-failover": async () => (await import("./broker/failover-bench.ts")).benchFailover,
+  "broker-connections": async () =>
+    (await import("./broker/connections-bench.ts")).benchConnections,
   policy: async () => (await import("./policy/policy-bench.ts")).benchPolicy,
   skills: async () => (await import("./skills/skills-bench.ts")).benchSkills,
+  discovery: async () => (await import("./skills/discovery-bench.ts")).benchDiscovery,
+  render: async () => (await import("./skills/render-bench.ts")).benchRender,
   runs: async () => (await import("./runs/runs-bench.ts")).benchRuns,
 };
 

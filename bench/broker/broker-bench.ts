@@ -2,111 +2,63 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { connect } from "@nats-io/transport-node";
-import { call } from "@switchyard/bus/call";
-import { callTool } from "@switchyard/contracts/mcp";
-import { compared, type Figure, type Report } from "../lib/figure.ts";
-import { measureLoad, type Load } from "../lib/measure.ts";
-import { startSwitchyard } from "../lib/switchyard.ts";
 import type { Bench } from "../lib/bench.ts";
+import { compared, type Figure, type Report } from "../lib/figure.ts";
+import { measureInTurn } from "../lib/in-turn.ts";
+import type { Load } from "../lib/measure.ts";
+import { brokeredCall, checkEcho, echoArgs } from "./brokered-call.ts";
 
-const args = { message: "hello" };
 const echoServer = fileURLToPath(new URL("echo-server.ts", import.meta.url));
 
 /**
  * A tool call through broker and policy with everything on (NKeys, permissions, validation, rules,
- * catalogue, metrics), against the floor and against the official SDK calling the same server.
+ * catalogue, metrics), asking the policy for every call and keeping its decisions, against the floor
+ * and against the official SDK calling the same server.
  */
 export async function benchBroker(bench: Bench): Promise<Report> {
   const operations = {
-    ours: await brokered(bench),
+    asking: await brokeredCall(bench, { YARD_MCP_DECISION_CACHE: "off" }),
+    keeping: await brokeredCall(bench),
     floor: await floor(bench),
     direct: await direct(bench),
   };
   const figures: Figure[] = [];
-  for (const inFlight of [1, 64]) {
-    const loads = await inTurn(bench, operations, inFlight);
-    figures.push(...figuresOf(loads, inFlight));
-  }
+  for (const inFlight of [1, 64])
+    figures.push(...figuresOf(await measureInTurn(operations, { ...bench, inFlight }), inFlight));
   return { name: "broker", figures };
 }
 
-type Operations = Record<"ours" | "floor" | "direct", () => Promise<unknown>>;
-type Loads = Record<keyof Operations, Load>;
+type Loads = Record<"asking" | "keeping" | "floor" | "direct", Load>;
 
-/** Ours, floor and direct in turn, round by round, and of each the run with the median throughput. */
-async function inTurn(
-  { windowMs, rounds }: Bench,
-  operations: Operations,
-  inFlight: number,
-): Promise<Loads> {
-  const all: Loads[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const measure = (operation: () => Promise<unknown>) =>
-      measureLoad({ operation, inFlight, durationMs: windowMs });
-    all.push({
-      ours: await measure(operations.ours),
-      floor: await measure(operations.floor),
-      direct: await measure(operations.direct),
-    });
-  }
-  return { ours: median(all, "ours"), floor: median(all, "floor"), direct: median(all, "direct") };
-}
-
-function median(all: Loads[], key: keyof Loads): Load {
-  const sorted = all.map((loads) => loads[key]).toSorted((a, b) => a.perSecond - b.perSecond);
-  const middle = sorted[Math.floor(sorted.length / 2)];
-  if (middle === undefined) throw new RangeError("nothing was measured");
-  return middle;
-}
-
-function figuresOf({ ours, floor: least, direct: sdk }: Loads, inFlight: number): Figure[] {
+function figuresOf({ asking, keeping, floor: least, direct: sdk }: Loads, inFlight: number) {
   const at = `${inFlight} in flight`;
+  const p50 = inFlight === 1 ? { text: "≤ 1.25×", holds: (r: number) => r <= 1.25 } : undefined;
+  const rate = inFlight === 1 ? undefined : { text: "≥ 0.8×", holds: (r: number) => r >= 0.8 };
+  const cached = inFlight === 1 ? undefined : { text: "≥ 1.2×", holds: (r: number) => r >= 1.2 };
+  const latency = (name: string, load: Load, baseline: Load, goal?: typeof p50): Figure =>
+    compared(
+      { name: `${name}, ${at}`, value: load.p50Us, unit: "µs", baseline: baseline.p50Us },
+      goal,
+    );
+  const throughput = (name: string, load: Load, baseline: Load, goal?: typeof rate): Figure =>
+    compared(
+      { name: `${name}, ${at}`, value: load.perSecond, unit: "/s", baseline: baseline.perSecond },
+      goal,
+    );
   return [
+    latency("tool call p50 against the floor", asking, least, p50),
+    throughput("tool call throughput against the floor", asking, least, rate),
+    latency("with kept decisions: p50 against the floor", keeping, least),
+    throughput("with kept decisions: throughput against the floor", keeping, least, cached),
+    latency("tool call p50 against the SDK alone", asking, sdk),
+    throughput("tool call throughput against the SDK alone", asking, sdk),
     compared({
-      name: `tool call p50 against the floor, ${at}`,
-      value: ours.p50Us,
-      unit: "µs",
-      baseline: least.p50Us,
-    }),
-    compared({
-      name: `tool call throughput against the floor, ${at}`,
-      value: ours.perSecond,
-      unit: "/s",
-      baseline: least.perSecond,
-    }),
-    compared({
-      name: `tool call p50 against the SDK alone, ${at}`,
-      value: ours.p50Us,
-      unit: "µs",
-      baseline: sdk.p50Us,
-    }),
-    compared({
-      name: `tool call throughput against the SDK alone, ${at}`,
-      value: ours.perSecond,
-      unit: "/s",
-      baseline: sdk.perSecond,
-    }),
-    {
       name: `tool call p99, ${at}`,
-      value: ours.p99Us,
+      value: asking.p99Us,
       unit: "µs",
       baseline: least.p99Us,
-      ratio: ours.p99Us / least.p99Us,
-    },
+    }),
   ];
-}
-
-async function brokered({ stage }: Bench): Promise<() => Promise<unknown>> {
-  const { bus } = await startSwitchyard(stage, { runners: 1 });
-  return async () => {
-    const result = await call(
-      bus,
-      callTool,
-      { tool: "echo", args },
-      { tokens: { server: "echo" } },
-    );
-    if (result.text !== args.message) throw new Error(`the echo said ${result.text}`);
-  };
 }
 
 async function floor({ stage }: Bench): Promise<() => Promise<unknown>> {
@@ -116,10 +68,8 @@ async function floor({ stage }: Bench): Promise<() => Promise<unknown>> {
   const nc = await connect({ servers: env.BENCH_NATS_URL });
   stage.onEnd(() => nc.close());
   return async () => {
-    const message = await nc.request("floor.call", JSON.stringify({ tool: "echo", args }), {
-      timeout: 5_000,
-    });
-    checkEcho(message.json());
+    const body = JSON.stringify({ tool: "echo", args: echoArgs });
+    checkEcho((await nc.request("floor.call", body, { timeout: 5_000 })).json());
   };
 }
 
@@ -127,9 +77,5 @@ async function direct({ stage }: Bench): Promise<() => Promise<unknown>> {
   const client = new Client({ name: "direct", version: "1.0.0" });
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [echoServer] }));
   stage.onEnd(() => client.close());
-  return async () => checkEcho(await client.callTool({ name: "echo", arguments: args }));
-}
-
-function checkEcho(result: unknown): void {
-  if (!JSON.stringify(result).includes(args.message)) throw new Error("the echo server failed");
+  return async () => checkEcho(await client.callTool({ name: "echo", arguments: echoArgs }));
 }

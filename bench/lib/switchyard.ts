@@ -9,13 +9,13 @@ import type { Stage } from "./stage.ts";
  */
 export async function startSwitchyard(
   stage: Stage,
-  options: { runners: number },
+  options: { runners: number; env?: Record<string, string> },
 ): Promise<{ bus: Bus; instance: DevInstance }> {
   const instance = await startYardDev({
     project: "bench/project",
     stateDir: await stage.directory(),
     runners: options.runners,
-    env: { YARD_RUNNER_SLOTS: "64" },
+    env: { YARD_RUNNER_SLOTS: "64", ...options.env },
   });
   stage.onEnd(() => instance.stop());
   const bus = await connectBus({

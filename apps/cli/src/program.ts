@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { Perform } from "./program/command-options.ts";
+import { addAgentCommands } from "./program/agent-commands.ts";
 import { addDefinitionCommands } from "./program/definition-commands.ts";
 import { addLocalCommands } from "./program/local-commands.ts";
 import { addMcpCommands } from "./program/mcp-commands.ts";
@@ -26,6 +27,7 @@ export function buildProgram(version: string, perform: Perform): Command {
   addRunCommands(program, perform);
   addMcpCommands(program, perform);
   addPolicyCommands(program, perform);
+  addAgentCommands(program, perform);
   addDefinitionCommands(program, perform);
   addOperatorCommands(program, perform);
   return program;

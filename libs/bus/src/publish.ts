@@ -7,6 +7,7 @@ import {
 } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
+import { dueSubject, timerSubject } from "@switchyard/contracts/timer-subjects";
 import type { z } from "zod";
 import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection } from "./connection.ts";
@@ -32,6 +33,8 @@ export interface Published {
 }
 
 const PUBLISH_TIMEOUT_MS = 5_000;
+/** How long a due message waits for the work queue to fetch it. */
+const DUE_TTL = "24h";
 
 /**
  * Stores an event in its stream; resolves when the server has it. Rejects with a ServiceError:
@@ -68,6 +71,34 @@ export function publishCommand<C extends Command>(
 }
 
 /**
+ * Has the server put a command into the work queue at a time to come, under this bus's own user; a
+ * time that is over means at once. There is one timer for each subject: setting it again moves it.
+ * It survives restarts of everything, comes some 0.1 s late, and may come twice: the receiver looks
+ * at the clock itself. Errors as for {@link publishEvent}.
+ */
+// oxlint-disable-next-line max-params -- as for publishEvent
+export function scheduleCommand<C extends Command>(
+  bus: Bus,
+  contract: C,
+  tokens: Omit<Tokens<C["subject"]>, "caller">,
+  payload: z.input<C["payload"]>,
+  options: Correlation & { readonly at: Date },
+): Promise<Published> {
+  const connection = connectionOf(bus);
+  const target = subjectOf<string>(contract, { ...tokens, caller: connection.user });
+  return store(connection, contract, {
+    subject: timerSubject(target),
+    payload,
+    options,
+    extra: {
+      [HEADERS.schedule]: `@at ${options.at.toISOString()}`,
+      [HEADERS.scheduleTarget]: dueSubject(target),
+      [HEADERS.scheduleTtl]: DUE_TTL,
+    },
+  });
+}
+
+/**
  * Sends a live message, at most once. While the bus is not connected it is dropped: every fact in
  * it is repeated by an event. Throws only when the payload does not fit the contract.
  */
@@ -89,6 +120,7 @@ interface Message {
   readonly subject: string;
   readonly payload: unknown;
   readonly options: PublishOptions | undefined;
+  readonly extra?: Readonly<Record<string, string>>;
 }
 
 async function store(
@@ -102,6 +134,7 @@ async function store(
   const headers: Record<string, string> = {
     [HEADERS.contract]: contract.name,
     ...correlationHeaders(options),
+    ...message.extra,
   };
   if (options.messageId !== undefined) headers[HEADERS.messageId] = options.messageId;
   const isClaimed = connection.claims.isNeededFor(body);

@@ -61,5 +61,5 @@ test("only what differs in a field of ours is updated", async () => {
 });
 
 test("more replicas than servers is refused with the name of the stream", async () => {
-  await assert.rejects(ensureStreams(bus, { replicas: 3 }), { message: /YARD_COMMANDS/ });
+  await assert.rejects(ensureStreams(bus, { replicas: 3 }), { message: /YARD_TIMERS/ });
 });

@@ -147,7 +147,13 @@ function streamConfig(
     duplicate_window: nanos(stream.duplicateWindowMs),
     num_replicas: replicas,
     allow_direct: true,
+    ...(stream.schedules === true ? { allow_msg_schedules: true, allow_msg_ttl: true } : {}),
+    ...(stream.source === undefined ? {} : { sources: [sourceOf(stream.source)] }),
   };
+}
+
+function sourceOf({ stream, from, to }: NonNullable<StreamDefinition["source"]>) {
+  return { name: stream, subject_transforms: [{ src: from, dest: to }] };
 }
 
 /** The bucket is laid out as NATS lays out an object store, so that its tools can show and purge it. */

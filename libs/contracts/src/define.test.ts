@@ -15,6 +15,8 @@ const safeToken = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
 
 test("derives the name of a contract from its subject", () => {
   assert.equal(echo.name, "demo.echo");
+  const parts = { summary: "", request: z.object({}), reply: z.object({}) };
+  assert.equal(rpc({ subject: "yard.rpc.{caller}.a.b.c.{d}", ...parts }).name, "a.b.c");
   assert.equal(
     event({ subject: "yard.evt.run.{runId}.tool-denied", summary: "", payload: z.object({}) }).name,
     "run.tool-denied",

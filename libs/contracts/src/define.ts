@@ -30,7 +30,7 @@ export interface Rpc<
   Errs extends DeclaredErrors = DeclaredErrors,
 > {
   readonly kind: "rpc";
-  /** `{service}.{verb}`, unique among all rpcs. */
+  /** `{service}.{verb}`, or `{service}.{noun}.{verb}`: the subject's own words. Unique among all rpcs. */
   readonly name: string;
   readonly subject: S;
   readonly summary: string;
@@ -74,7 +74,7 @@ const LITERAL = /^[a-z0-9-]+$/;
 const SAFE_TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * Declares a request-reply subject `yard.rpc.{caller}.{service}.{verb}[.{token}]`.
+ * Declares a request-reply subject `yard.rpc.{caller}.{service}[.{noun}].{verb}[.{token}]`.
  * Throws when the subject does not have that shape, so a bad contract fails at start.
  */
 export function rpc<
@@ -90,10 +90,10 @@ export function rpc<
   errors?: Errs;
   timeoutMs?: number;
 }): Rpc<S, Req, Rep, Errs> {
-  const [, , , service, verb] = checkTemplate(spec.subject, ["yard", "rpc", "{caller}"]);
+  const [, , , ...words] = checkTemplate(spec.subject, ["yard", "rpc", "{caller}"]);
   return {
     kind: "rpc",
-    name: `${service}.${verb}`,
+    name: words.filter((word) => !TOKEN.test(word)).join("."),
     subject: spec.subject,
     summary: spec.summary,
     request: spec.request,

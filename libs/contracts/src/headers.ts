@@ -12,6 +12,10 @@ export const HEADERS = {
   traceparent: "traceparent",
   /** JetStream's deduplication id. */
   messageId: "Nats-Msg-Id",
+  /** ADR-51: when a message is to come, under which subject of its stream, and how long it then lasts. */
+  schedule: "Nats-Schedule",
+  scheduleTarget: "Nats-Schedule-Target",
+  scheduleTtl: "Nats-Schedule-TTL",
   /** ADR-32: error text and numeric code of a service reply. */
   serviceError: "Nats-Service-Error",
   serviceErrorCode: "Nats-Service-Error-Code",

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { event, rpc } from "./define.ts";
-import { CallerName, ServerId, Timestamp, ToolName } from "./ids.ts";
+import { CallerName, Digest, ServerId, Timestamp, ToolName } from "./ids.ts";
+import { CallId, CircuitState, ProgressId } from "./mcp-calls.ts";
+import { PinState, ToolFinding } from "./mcp-pins.ts";
 import { Decision } from "./policy.ts";
 import { RunToken } from "./run-token.ts";
 
@@ -13,7 +15,8 @@ export const ServerStatus = z.enum([
 ]);
 export type ServerStatus = z.infer<typeof ServerStatus>;
 
-export const TransportKind = z.enum(["stdio", "http"]);
+export const TransportKind = z.enum(["stdio", "http", "sse"]);
+export type TransportKind = z.infer<typeof TransportKind>;
 
 /** Who says what a server is: the broker's file, or the rpcs below. */
 export const ServerOrigin = z.enum(["file", "api"]);
@@ -31,6 +34,10 @@ export const ServerInfo = z.object({
   protocolVersion: z.string().nullable(),
   lastError: z.string().nullable(),
   connectedAt: Timestamp.nullable(),
+  /** The broker that has its lease; null while none has. An older broker does not say. */
+  owner: z.string().nullable().optional(),
+  /** Whether calls reach it; an older broker does not say. */
+  circuit: CircuitState.optional(),
 });
 export type ServerInfo = z.infer<typeof ServerInfo>;
 
@@ -43,12 +50,20 @@ export const ToolInfo = z.object({
   description: z.string(),
   /** JSON Schema, as the server sent it. */
   inputSchema: z.looseObject({ type: z.literal("object") }),
+  /** Of the definition, see `mcp-pins.ts`; an older broker does not say. */
+  pin: Digest.optional(),
+  /** Only when they were asked for. */
+  findings: z.array(ToolFinding).optional(),
 });
 export type ToolInfo = z.infer<typeof ToolInfo>;
 
 /** A content block of an MCP result, passed on whole: https://modelcontextprotocol.io/specification. */
 export const ContentBlock = z.looseObject({ type: z.string() });
 export type ContentBlock = z.infer<typeof ContentBlock>;
+
+/** Where a value does not fit its schema, as a JSON pointer, and what was expected there. */
+export const ValueProblem = z.object({ pointer: z.string(), expected: z.string() });
+export type ValueProblem = z.infer<typeof ValueProblem>;
 
 const InvalidToken = { data: z.object({ reason: z.string() }) };
 
@@ -62,7 +77,12 @@ export const listServers = rpc({
 export const listTools = rpc({
   subject: "yard.rpc.{caller}.mcp.tools",
   summary: "Lists the tools of connected servers that the policy lets the principal call.",
-  request: z.strictObject({ server: ServerId.optional(), token: RunToken.optional() }),
+  request: z.strictObject({
+    server: ServerId.optional(),
+    token: RunToken.optional(),
+    /** Adds what is remarkable about each definition. */
+    findings: z.boolean().optional(),
+  }),
   reply: z.object({
     tools: z.array(ToolInfo),
     /** Enabled servers whose tools are missing from the list, and why. */
@@ -89,10 +109,11 @@ export const callTool = rpc({
      * Makes the call effectively-once: a repeated id gets the stored result of the first call.
      * It is bound to the caller, the tool and the arguments; another call under the same id is refused.
      */
-    callId: z
-      .string()
-      .regex(/^[A-Za-z0-9:_-]{1,200}$/)
-      .optional(),
+    callId: CallId.optional(),
+    /** Asks for the call's progress on `yard.live.mcp.{caller}.{progress}`. */
+    progress: ProgressId.optional(),
+    /** Counts the pick-ups of the run whose token it is; believed only with a token, and never lower than before. */
+    epoch: z.int().positive().optional(),
   }),
   reply: z.object({
     content: z.array(ContentBlock),
@@ -122,13 +143,45 @@ export const callTool = rpc({
       data: z.object({ server: z.string(), inFlight: z.int(), queued: z.int() }),
       retryable: true,
     },
+    /** The broker no longer owns the server; nothing was sent. `mcp.ensure` finds or makes an owner. */
+    not_owner: { data: z.object({ server: z.string() }), retryable: true },
+    /** Each run or session has an instance of this server, and the call belongs to none. */
+    scope_required: { data: z.object({ server: z.string(), scope: z.string() }) },
+    /** As many runs or sessions as the server may have instances have one. */
+    instances_exhausted: {
+      data: z.object({ server: z.string(), scope: z.string(), limit: z.int() }),
+      retryable: true,
+    },
     policy_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
     /** The store of call results does not answer; nothing was sent. */
     call_store_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
+    /** The tool is not as it was approved, or nobody approved it; nothing was sent. */
+    tool_not_approved: {
+      data: z.object({ server: z.string(), tool: z.string(), state: PinState }),
+    },
+    /** The arguments do not fit the tool's input schema; nothing was sent. Values are not repeated. */
+    invalid_arguments: { data: z.object({ problems: z.array(ValueProblem) }) },
+    /** The tool ran, and its structured result does not fit its own output schema; the rest of it is here. */
+    invalid_result: {
+      data: z.object({
+        problems: z.array(ValueProblem),
+        content: z.array(ContentBlock),
+        text: z.string(),
+      }),
+    },
     tool_timeout: { data: z.object({ timeoutMs: z.number() }) },
     tool_failed: { data: z.object({ reason: z.string() }) },
     result_too_large: { data: z.object({ bytes: z.int(), limitBytes: z.int() }) },
     call_id_conflict: { data: z.object({ callId: z.string() }) },
+    /** Another runner has taken the run over since; nothing was sent. */
+    stale_epoch: { data: z.object({ runId: z.string(), epoch: z.int() }) },
+    /** The server failed again and again and gets no calls for now; nothing was sent. */
+    circuit_open: {
+      data: z.object({ server: z.string(), retryAfterMs: z.int().nonnegative() }),
+      retryable: true,
+    },
+    /** Ended by `mcp.cancel`. When it was sent, it may have had its effect. */
+    cancelled: { data: z.object({ callId: z.string(), sent: z.boolean() }) },
     /** The call was sent and its result was lost: it may or may not have happened. */
     outcome_unknown: { data: z.object({ callId: z.string().nullable() }) },
   },
@@ -150,6 +203,11 @@ const changeErrors = {
   forbidden_admin: { data: z.object({ caller: z.string(), setting: z.string() }) },
   registry_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
 } as const;
+/** The broker that owns the server does not answer now; nothing was changed. */
+const OwnerUnavailable = {
+  data: z.object({ server: z.string(), retryAfterMs: z.int().nonnegative() }),
+  retryable: true,
+};
 const InvalidConfig = { data: z.object({ problems: z.array(z.string()) }) };
 const ServerReply = z.object({ server: ServerInfo });
 /** A child gets up to 4 s to end, and its group is waited for. */
@@ -185,7 +243,12 @@ export const updateServer = rpc({
     changes: ServerDeclaration,
   }),
   reply: ServerReply,
-  errors: { ...changeErrors, invalid_config: InvalidConfig, unknown_server: UnknownServer },
+  errors: {
+    ...changeErrors,
+    invalid_config: InvalidConfig,
+    unknown_server: UnknownServer,
+    owner_unavailable: OwnerUnavailable,
+  },
 });
 
 export const removeServer = rpc({
@@ -193,7 +256,11 @@ export const removeServer = rpc({
   summary: "Removes an MCP server; answers when its connection and its processes are gone.",
   request: z.strictObject({ server: z.string() }),
   reply: z.object({ removed: z.literal(true), server: z.string() }),
-  errors: { ...changeErrors, unknown_server: UnknownServer },
+  errors: {
+    ...changeErrors,
+    unknown_server: UnknownServer,
+    owner_unavailable: OwnerUnavailable,
+  },
   timeoutMs: CHANGE_TIMEOUT_MS,
 });
 
@@ -202,7 +269,12 @@ export const enableServer = rpc({
   summary: "Switches an MCP server on or off for good.",
   request: z.strictObject({ server: z.string(), enabled: z.boolean() }),
   reply: ServerReply,
-  errors: { ...changeErrors, invalid_config: InvalidConfig, unknown_server: UnknownServer },
+  errors: {
+    ...changeErrors,
+    invalid_config: InvalidConfig,
+    unknown_server: UnknownServer,
+    owner_unavailable: OwnerUnavailable,
+  },
 });
 
 export const connectServer = rpc({
@@ -214,6 +286,7 @@ export const connectServer = rpc({
     forbidden_admin: changeErrors.forbidden_admin,
     unknown_server: UnknownServer,
     server_disabled: UnknownServer,
+    owner_unavailable: OwnerUnavailable,
   },
   timeoutMs: CHANGE_TIMEOUT_MS,
 });
@@ -223,7 +296,10 @@ export const disconnectServer = rpc({
   summary: "Ends a connection until mcp.connect or a restart; an unknown server is no error.",
   request: z.strictObject({ server: z.string() }),
   reply: z.object({ server: ServerInfo.nullable() }),
-  errors: { forbidden_admin: changeErrors.forbidden_admin },
+  errors: {
+    forbidden_admin: changeErrors.forbidden_admin,
+    owner_unavailable: OwnerUnavailable,
+  },
   timeoutMs: CHANGE_TIMEOUT_MS,
 });
 
@@ -232,7 +308,7 @@ export const serverLogs = rpc({
   summary: "The last lines that an MCP server's process wrote to stderr.",
   request: z.strictObject({ server: z.string(), tail: z.int().min(1).max(10_000).default(200) }),
   reply: z.object({ lines: z.array(z.string()) }),
-  errors: { unknown_server: UnknownServer },
+  errors: { unknown_server: UnknownServer, owner_unavailable: OwnerUnavailable },
 });
 
 export const serverConnected = event({

@@ -47,6 +47,7 @@ test("lets only tool providers ask for decisions and only the runner ask for tok
       .map((user) => user.name);
   assert.deepEqual(callers(".policy.check"), ["broker"]);
   assert.deepEqual(callers(".policy.grant"), ["runner"]);
+  assert.deepEqual(callers(".models.complete"), ["broker"]);
 });
 
 test("lets a service answer its callers and nobody else", () => {
@@ -55,7 +56,7 @@ test("lets a service answer its callers and nobody else", () => {
     ["_INBOX_broker.>"],
   );
   assert.equal(of("broker").publish.includes("_INBOX_policy.>"), false);
-  assert.equal(of("runner").publish.includes("_INBOX_broker.>"), false);
+  assert.equal(of("importer").publish.includes("_INBOX_broker.>"), false);
 });
 
 test("has an owner that serves each rpc, in a queue group", () => {

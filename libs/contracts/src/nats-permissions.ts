@@ -1,5 +1,6 @@
 import { filterOf } from "./define.ts";
 import { allConsumers, allStreams, eventStream, payloadStore } from "./streams.ts";
+import { timerSubject } from "./timer-subjects.ts";
 import type { BusUser } from "./topology.ts";
 
 /** What one NATS user may publish and subscribe, in nats-server's own terms. */
@@ -23,10 +24,14 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
       contract.kind === "command" ? filterOf(contract, { caller: user.name }) : filterOf(contract),
     );
   }
+  for (const contract of user.schedules) {
+    publish.add(timerSubject(filterOf(contract, { caller: user.name })));
+  }
   for (const contract of user.serves) {
     subscribe.add(`${filterOf(contract)} ${queueOf(contract.name)}`);
     for (const caller of callersOf(contract.name, everyone)) publish.add(`${caller.inboxPrefix}.>`);
   }
+  for (const contract of user.follows) subscribe.add(filterOf(contract));
   if (user.serves.length > 0) addDiscovery(user, everyone, publish, subscribe);
   if (user.readsEvents) addEventReading(publish, subscribe);
   if (user.administersStreams) addAdministration(publish);

@@ -1,17 +1,45 @@
 import * as agents from "./agents.ts";
 import type { Command, Contract, Event, Live, Rpc } from "./define.ts";
 import * as mcp from "./mcp.ts";
+import * as mcpAuth from "./mcp-auth.ts";
+import * as mcpPins from "./mcp-pins.ts";
+import * as mcpOwnership from "./mcp-ownership.ts";
+import * as mcpCalls from "./mcp-calls.ts";
+import * as mcpFeatures from "./mcp-features.ts";
+import * as mcpQuestions from "./mcp-questions.ts";
+import * as modelCompletion from "./model-completion.ts";
+import * as models from "./models.ts";
 import * as policy from "./policy.ts";
 import * as runEvents from "./run-events.ts";
 import * as runs from "./runs.ts";
+import * as skillCatalogue from "./skill-catalogue.ts";
+import * as skillStore from "./skill-store.ts";
 import * as skills from "./skills.ts";
 
 /** Every contract, by the service that owns it: what permissions, AsyncAPI and the subject table are made from. */
 export const contractsByOwner = {
   policy: contractsOf(policy),
-  "mcp-broker": contractsOf(mcp),
-  "skill-importer": [...contractsOf(skills), ...contractsOf(agents)],
-  "agent-runner": [...contractsOf(runs), ...contractsOf(runEvents)],
+  "mcp-broker": [
+    ...contractsOf(mcp),
+    ...contractsOf(mcpPins),
+    ...contractsOf(mcpAuth),
+    ...contractsOf(mcpCalls),
+    ...contractsOf(mcpOwnership),
+    ...contractsOf(mcpFeatures),
+    ...contractsOf(mcpQuestions),
+  ],
+  "skill-importer": [
+    ...contractsOf(skills),
+    ...contractsOf(skillStore),
+    ...contractsOf(skillCatalogue),
+    ...contractsOf(agents),
+  ],
+  "agent-runner": [
+    ...contractsOf(runs),
+    ...contractsOf(models),
+    ...contractsOf(modelCompletion),
+    ...contractsOf(runEvents),
+  ],
 } as const satisfies Record<string, readonly Contract[]>;
 
 export type Owner = keyof typeof contractsByOwner;

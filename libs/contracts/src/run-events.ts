@@ -140,6 +140,7 @@ export const runRetried = event({
     limits: z.object({
       maxSteps: z.int(),
       maxToolCalls: z.int().nullable(),
+      maxTokens: z.int().optional(),
       timeoutMs: z.int(),
     }),
     /** Place of the command in its stream, as the publisher was told it. */
@@ -191,3 +192,6 @@ export const runEvents = [
   runCancelled,
   runRetried,
 ] as const;
+
+/** The events after which a run does nothing more, unless it is retried. */
+export const runEnds = [runFinished, runFailed, runCancelled] as const;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AgentName, CallerName, RunId } from "./ids.ts";
+import { RunContext } from "./run-context.ts";
 import { matchesTool, type ToolRef } from "./tool-names.ts";
 
 /** `iss` and `aud` of every run token. */
@@ -11,6 +12,12 @@ export const RUN_TOKEN_MAX_LENGTH = 8_192;
 
 /** A run token on the wire: compact JWS. */
 export const RunToken = z.string().min(1).max(RUN_TOKEN_MAX_LENGTH);
+
+/** What an agent is, such as `planner`: MCP servers can be kept for some roles. */
+export const RoleName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, "must be 1-64 characters of A-Z a-z 0-9 _ -");
+export const MAX_ROLES = 16;
 
 /**
  * The claims of a run token: who acts in a tool call. The policy service signs them (compact JWS,
@@ -30,6 +37,10 @@ export const RunTokenClaims = z.strictObject({
    * matches it. No layer means no restriction here; an empty layer lets nothing pass.
    */
   tools: z.array(z.array(z.string().min(1).max(256)).max(256)).max(16),
+  /** The agent's roles; absent means none. */
+  roles: z.array(RoleName).max(MAX_ROLES).optional(),
+  /** Where the run comes from, and which run started it. */
+  context: RunContext.optional(),
   iat: z.int().nonnegative(),
   exp: z.int().positive(),
 });

@@ -10,6 +10,8 @@ export const RunLimits = z.strictObject({
   /** Model calls. */
   maxSteps: z.int().min(1).max(1_000).optional(),
   maxToolCalls: z.int().min(0).max(10_000).optional(),
+  /** Input and output tokens of all model calls together. */
+  maxTokens: z.int().min(1).max(1_000_000_000).optional(),
   /** Wall-clock time from the first start, in milliseconds. */
   timeoutMs: z.int().min(1_000).max(86_400_000).optional(),
 });
@@ -105,6 +107,8 @@ export const RunDetail = RunSummary.extend({
   usage: Usage,
   agentDigest: Digest,
   skills: z.array(z.object({ name: SkillName, digest: Digest })),
+  /** What of the list of skills the model was not given, for want of room; missing when nothing. */
+  skillsCut: z.object({ shortened: z.array(SkillName), dropped: z.array(SkillName) }).optional(),
 });
 export type RunDetail = z.infer<typeof RunDetail>;
 

@@ -17,6 +17,10 @@ export interface StreamDefinition {
   readonly duplicateWindowMs: number;
   /** `new` makes a full stream refuse a publish, `old` makes it forget its oldest message. */
   readonly discard: "new" | "old";
+  /** True: a message with a `Nats-Schedule` header is kept until its time. */
+  readonly schedules?: boolean;
+  /** Takes over the messages of another stream below `from`, renamed to `to`. */
+  readonly source?: { readonly stream: string; readonly from: string; readonly to: string };
 }
 
 export interface ConsumerDefinition {
@@ -39,8 +43,27 @@ export interface ObjectStoreDefinition {
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-const MIB = 1024 * 1024;
+const KIB = 1024;
+const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
+
+/**
+ * Commands that are to come later. Whoever may publish a scheduled message names the subject that it
+ * is stored under when its time comes, and the server checks nothing there. So this stream is one
+ * that no client publishes to; see `decisions/013-timers.md`.
+ */
+export const timerStream: StreamDefinition = {
+  name: "YARD_TIMERS",
+  description: "Commands whose time has not come",
+  subjects: ["yard.timer.>"],
+  retention: "limits",
+  maxAgeMs: 3_650 * DAY,
+  maxBytes: 1 * GIB,
+  maxMessageBytes: 64 * KIB,
+  duplicateWindowMs: 2 * MINUTE,
+  discard: "new",
+  schedules: true,
+};
 
 export const commandStream: StreamDefinition = {
   name: "YARD_COMMANDS",
@@ -52,6 +75,7 @@ export const commandStream: StreamDefinition = {
   maxMessageBytes: 1 * MIB,
   duplicateWindowMs: 2 * MINUTE,
   discard: "new",
+  source: { stream: timerStream.name, from: "yard.timer.due.>", to: "yard.cmd.>" },
 };
 
 export const eventStream: StreamDefinition = {
@@ -84,7 +108,7 @@ export const payloadStore: ObjectStoreDefinition = {
   maxBytes: 4 * GIB,
 };
 
-export const allStreams: readonly StreamDefinition[] = [commandStream, eventStream];
+export const allStreams: readonly StreamDefinition[] = [timerStream, commandStream, eventStream];
 export const allConsumers: readonly ConsumerDefinition[] = [runCommands];
 
 function nouns(kind: "command" | "event"): string[] {

@@ -11,8 +11,8 @@ export const ToolRef = z.strictObject({
   /** The canonical name, unique in the catalogue: what models and policies see. */
   name: ToolName,
   server: ServerId.nullable(),
-  /** The name that the server itself uses. */
-  tool: z.string().min(1).max(512),
+  /** The name that the server itself uses; for a resource, its URI. */
+  tool: z.string().min(1).max(2_048),
 });
 export type ToolRef = z.infer<typeof ToolRef>;
 

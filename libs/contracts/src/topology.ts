@@ -1,8 +1,13 @@
 import * as agents from "./agents.ts";
 import type { Command, Event, Live, Rpc } from "./define.ts";
 import * as mcp from "./mcp.ts";
+import * as mcpOwnership from "./mcp-ownership.ts";
+import { callProgress, cancelCall, cancelCallAt } from "./mcp-calls.ts";
+import { serverMessage } from "./mcp-features.ts";
+import { completeModel } from "./model-completion.ts";
 import * as policy from "./policy.ts";
-import { runLive } from "./run-events.ts";
+import { runEnds, runLive } from "./run-events.ts";
+import * as skillCatalogue from "./skill-catalogue.ts";
 import * as skills from "./skills.ts";
 import { allContracts, contractsByOwner, isCommand, isEvent, isRpc } from "./registry.ts";
 import { runCommands, type ConsumerDefinition } from "./streams.ts";
@@ -18,8 +23,12 @@ export interface BusUser {
   readonly serves: readonly Rpc[];
   readonly calls: readonly Rpc[];
   readonly publishes: readonly (Command | Event | Live)[];
+  /** Commands that it sets timers for: they come into the queue under its name when their time has come. */
+  readonly schedules: readonly Command[];
   /** Work queues it takes messages from. */
   readonly consumes: readonly ConsumerDefinition[];
+  /** Events and live messages it hears as they are published; one that it misses is gone for it. */
+  readonly follows: readonly (Event | Live)[];
   /** True when it may read every event and the live output of runs. */
   readonly readsEvents: boolean;
   /** True when it creates streams, consumers and buckets. */
@@ -31,10 +40,13 @@ export interface BusUser {
 const allRpcs = allContracts.filter(isRpc);
 /** Of the policy's rpcs clients may ask only what explains; decisions and tokens are for services. */
 const explainingRpcs: ReadonlySet<Rpc> = new Set([policy.explainPolicy, policy.validatePolicy]);
+/** Between replicas of one service, and what costs money without a run. */
+const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([mcpOwnership.askOwner, cancelCallAt, completeModel]);
 const callableByClients = allRpcs.filter(
   (contract) =>
     explainingRpcs.has(contract) ||
-    !contractsByOwner.policy.some((owned) => owned.name === contract.name),
+    (!internalRpcs.has(contract) &&
+      !contractsByOwner.policy.some((owned) => owned.name === contract.name)),
 );
 const allCommands = allContracts.filter(isCommand);
 
@@ -45,8 +57,20 @@ export const serviceUsers: readonly BusUser[] = [
   }),
   user("broker", "MCP broker", {
     serves: contractsByOwner["mcp-broker"].filter(isRpc),
-    calls: [policy.checkPolicy, policy.filterPolicy],
-    publishes: contractsByOwner["mcp-broker"].filter(isEvent),
+    calls: [
+      policy.checkPolicy,
+      policy.filterPolicy,
+      mcpOwnership.askOwner,
+      cancelCallAt,
+      completeModel,
+    ],
+    publishes: [
+      ...contractsByOwner["mcp-broker"].filter(isEvent),
+      mcpOwnership.serverHint,
+      callProgress,
+      serverMessage,
+    ],
+    follows: [mcpOwnership.serverHint, ...runEnds, policy.bundleActivated],
   }),
   user("importer", "Skill importer", {
     serves: contractsByOwner["skill-importer"].filter(isRpc),
@@ -58,9 +82,12 @@ export const serviceUsers: readonly BusUser[] = [
       policy.grantRun,
       mcp.listTools,
       mcp.callTool,
+      mcpOwnership.ensureServer,
+      cancelCall,
       skills.listSkills,
       skills.getSkill,
       skills.renderSkill,
+      skillCatalogue.skillCatalogue,
       agents.getAgent,
     ],
     publishes: [...contractsByOwner["agent-runner"].filter(isEvent), runLive],
@@ -101,7 +128,9 @@ function user(name: string, description: string, spec: Partial<BusUser>): BusUse
     serves: [],
     calls: [],
     publishes: [],
+    schedules: [],
     consumes: [],
+    follows: [],
     readsEvents: false,
     administersStreams: false,
     inboxPrefix: `_INBOX_${name}`,

@@ -1,7 +1,9 @@
 import type { Service } from "@switchyard/bus/serve";
+import { listModels } from "@switchyard/contracts/models";
 import { getRun, listRuns, requestCancel } from "@switchyard/contracts/runs";
 import type { ActiveRuns } from "./run/active-runs.ts";
 import type { RunControls } from "./run/run-controls.ts";
+import type { ModelRegistry } from "./model/model-registry.ts";
 import type { RunIndex } from "./journal/run-index.ts";
 
 /** Answers questions about runs. */
@@ -13,6 +15,14 @@ export function handleRunQueries(service: Service, index: RunIndex): void {
     if (run === null) throw fail.unknown_run(`there is no run ${runId}`, { runId });
     return { run };
   });
+}
+
+/** Says which models there are, for whoever writes or checks an agent. */
+export function handleModelQueries(service: Service, models: ModelRegistry): void {
+  service.handle(listModels, async () => ({
+    default: models.defaultModel,
+    providers: await models.providers(),
+  }));
 }
 
 /**

@@ -3,16 +3,33 @@ import type { Bus } from "@switchyard/bus/connect";
 import { getAgent } from "@switchyard/contracts/agents";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
+import { cancelCall } from "@switchyard/contracts/mcp-calls";
 import { grantRun } from "@switchyard/contracts/policy";
-import { listSkills, renderSkill } from "@switchyard/contracts/skills";
+import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
+import { renderSkill } from "@switchyard/contracts/skills";
+import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 
-const contracts = { getAgent, listSkills, renderSkill, grantRun, listTools, callTool };
+const contracts = {
+  getAgent,
+  skillCatalogue,
+  renderSkill,
+  grantRun,
+  listTools,
+  callTool,
+  cancelCall,
+};
 
 /** The services that a runner asks. */
 export type Peers = Client<typeof contracts>;
 
 export function createPeers(bus: Bus): Peers {
-  return client(bus, contracts);
+  return {
+    ...client(bus, contracts),
+    callTool: (request, options) => {
+      if (options?.tokens === undefined) throw new TypeError("a tool call needs its server");
+      return callMcpTool(bus, request, { ...options, tokens: options.tokens });
+    },
+  };
 }
 
 /** True when a service did not do its work, but may do it later: it is down, full or out of reach. */

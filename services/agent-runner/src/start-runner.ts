@@ -6,8 +6,9 @@ import { ActiveRuns } from "./run/active-runs.ts";
 import type { RunnerConfig } from "./config.ts";
 import { RUN_COMMANDS } from "./commands/control-command.ts";
 import { reportFaultTo } from "./run/fault-report.ts";
-import { handleCancelRequests, handleRunQueries } from "./handlers.ts";
+import { handleCancelRequests, handleModelQueries, handleRunQueries } from "./handlers.ts";
 import { createRunnerMetrics } from "./metrics.ts";
+import { handleCompletions } from "./model/complete-once.ts";
 import { createModelRegistry } from "./model/model-registry.ts";
 import { readModelsFile, SCRIPTED_ONLY } from "./model/models-file.ts";
 import { createPeers } from "./peers.ts";
@@ -26,7 +27,8 @@ const DAY_SECONDS = 86_400;
 export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> {
   const { config, log, bus, redis } = kit;
   const { YARD_MODELS_FILE: file } = config;
-  const models = file === undefined ? SCRIPTED_ONLY : await readModelsFile(file);
+  const modelsConfig = file === undefined ? SCRIPTED_ONLY : await readModelsFile(file);
+  const models = createModelRegistry(modelsConfig, process.env);
   const store = openRunStore(redis, {
     holdMs: runCommands.ackWaitMs,
     keepSeconds: config.YARD_RUN_KEEP_DAYS * DAY_SECONDS,
@@ -43,7 +45,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     index,
     log,
     peers: createPeers(bus),
-    models: createModelRegistry(models, process.env),
+    models,
     metrics: createRunnerMetrics(kit.metrics),
     maxAttempts: config.YARD_RUN_MAX_ATTEMPTS,
     defaultTimeoutMs: config.YARD_RUN_TIMEOUT_MS,
@@ -61,7 +63,13 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     onFault,
   });
   handleRunQueries(service, index);
+  handleModelQueries(service, models);
   handleCancelRequests(service, { controls, active, now: Date.now });
+  handleCompletions(service, {
+    models,
+    choices: [modelsConfig.default, ...modelsConfig.sampling],
+    idleTimeoutMs: config.YARD_MODEL_IDLE_TIMEOUT_MS,
+  });
   const consumption = consume(bus, {
     consumer: runCommands,
     commands: RUN_COMMANDS,

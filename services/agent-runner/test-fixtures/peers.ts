@@ -2,8 +2,10 @@ import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { serve, type CallContext } from "@switchyard/bus/serve";
 import { AgentDefinition, getAgent } from "@switchyard/contracts/agents";
 import { callTool, listTools, type ToolInfo } from "@switchyard/contracts/mcp";
+import { cancelCall } from "@switchyard/contracts/mcp-calls";
 import { grantRun, type Decision } from "@switchyard/contracts/policy";
-import { listSkills, renderSkill, type SkillSummary } from "@switchyard/contracts/skills";
+import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
+import { renderSkill, type SkillSummary } from "@switchyard/contracts/skills";
 import type { Plan } from "@switchyard/contracts/plan";
 import { canonicalToolName, mcpToolDescription } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
@@ -18,6 +20,10 @@ export interface Peers {
   readonly executed: Map<string, number>;
   /** Every request that came for a call id. */
   readonly requested: Map<string, number>;
+  /** The epochs that a call came with, one for each request. */
+  readonly epochs: Map<string, (number | undefined)[]>;
+  /** Calls that a runner wanted to be stopped. */
+  readonly cancelled: string[];
   readonly grants: z.output<typeof grantRun.request>[];
   /** Takes one service away, as if its process had ended. */
   pause(name: PeerName): Promise<void>;
@@ -39,6 +45,9 @@ export interface TestSkill {
 }
 
 export const DIGEST = `sha256:${"a".repeat(64)}`;
+
+/** For an agent whose list of skills is to be cut. */
+export const SMALLEST_WINDOW = 1_024;
 
 export const ALLOWED: Decision = {
   effect: "allow",
@@ -117,6 +126,8 @@ export async function startPeers(servers: PeerServer): Promise<Peers> {
     tools: new Map<string, TestTool>(),
     executed: new Map<string, number>(),
     requested: new Map<string, number>(),
+    epochs: new Map<string, (number | undefined)[]>(),
+    cancelled: [] as string[],
     grants: [] as z.output<typeof grantRun.request>[],
   };
   const starts: Record<PeerName, () => Promise<() => Promise<void>>> = {
@@ -190,9 +201,21 @@ async function startImporter(
       throw fail.unknown_agent(`no agent ${name}`, { name, known: [...agents.keys()] });
     return { agent: found };
   });
-  service.handle(listSkills, () => ({
-    skills: [...skills.values()].map(({ summary }) => summary),
-  }));
+  service.handle(skillCatalogue, ({ contextWindow }) => {
+    const all = [...skills.values()].filter(({ summary }) => summary.modelInvocable);
+    // Enough to see that the window arrives: the smallest has room for one skill.
+    const offered = contextWindow === SMALLEST_WINDOW ? all.slice(0, 1) : all;
+    const dropped = all.slice(offered.length).map(({ summary }) => summary.name);
+    const lines = offered.map(({ summary }) => `${summary.name}: ${summary.description}`);
+    const listed = offered.map(({ summary: { name, digest } }) => ({
+      name,
+      digest,
+      tokens: 10,
+      shortened: false,
+    }));
+    const text = lines.length === 0 ? "" : `<available_skills>${lines.join()}</available_skills>`;
+    return { text, budgetTokens: 1_000, tokens: 10, wholeTokens: 10, listed, dropped };
+  });
   service.handle(renderSkill, ({ name, arguments: line }, { fail }) => {
     const found = skills.get(name);
     if (found === undefined)
@@ -206,15 +229,22 @@ async function startImporter(
 
 async function startBroker(
   servers: PeerServer,
-  { tools, executed, requested }: Pick<Peers, "tools" | "executed" | "requested">,
+  {
+    tools,
+    executed,
+    requested,
+    epochs,
+    cancelled,
+  }: Pick<Peers, "tools" | "executed" | "requested" | "epochs" | "cancelled">,
 ) {
   const { service, stop } = await startService(servers, "broker");
   const stored = new Map<string, Promise<ToolReply>>();
   service.handle(listTools, () => ({ tools: [...tools.keys()].map(toolInfo), failures: [] }));
   service.handle(
     callTool,
-    async ({ tool, args, callId = "" }, context) => {
+    async ({ tool, args, callId = "", epoch }, context) => {
       requested.set(callId, (requested.get(callId) ?? 0) + 1);
+      epochs.set(callId, [...(epochs.get(callId) ?? []), epoch]);
       const known = stored.get(callId);
       if (known !== undefined) return { ...(await known), replayed: true };
       const run = [...tools.entries()].find(([raw]) => labTool(raw) === tool)?.[1];
@@ -224,6 +254,14 @@ async function startBroker(
       stored.set(callId, reply);
       reply.catch(() => stored.delete(callId));
       return reply;
+    },
+    { server: "lab" },
+  );
+  service.handle(
+    cancelCall,
+    ({ callId }) => {
+      cancelled.push(callId);
+      return { cancelled: true };
     },
     { server: "lab" },
   );

@@ -1,9 +1,17 @@
 import { ServiceError } from "@switchyard/contracts/errors";
 import { ServerStatus } from "@switchyard/contracts/mcp";
+import { CircuitState } from "@switchyard/contracts/mcp-calls";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { ServerPool } from "./connection/server-pool.ts";
+import type { ChildMemory } from "./process/child-memory.ts";
 
-/** What the broker counts. Labels are server ids of the configuration and codes of the contract, so their number is fixed. */
+/** Server ids that counters tell apart; those beyond count as `other` until the next start. */
+const MAX_SERVERS = 1_000;
+
+/**
+ * What the broker counts. Labels are server ids, states and codes of the contract. Servers come and
+ * go over the bus, so of the ids that counters have seen only so many stand by themselves.
+ */
 export interface BrokerMetrics {
   /** Times a call and counts its end by outcome. */
   measureCall<R extends { isError: boolean; replayed: boolean }>(
@@ -11,8 +19,10 @@ export interface BrokerMetrics {
     call: () => Promise<R>,
   ): Promise<R>;
   countRestart(server: string): void;
-  /** Reads the gauges from the pool at every scrape. */
-  watch(pool: ServerPool): void;
+  /** A check of a tool call, and whether a kept decision answered it. */
+  countDecision(isHit: boolean): void;
+  /** Reads the gauges from the pool and from the children at every scrape. */
+  watch(pool: ServerPool, children: Pick<ChildMemory, "measure">): void;
 }
 
 export function createBrokerMetrics(registry: Registry): BrokerMetrics {
@@ -36,8 +46,22 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
     labelNames: ["server"],
     registers,
   });
+  const decisions = new Counter({
+    name: "yard_mcp_decisions_total",
+    help: "Decisions about tool calls by where they came from: policy or cache.",
+    labelNames: ["from"],
+    registers,
+  });
+  const seen = new Set<string>();
+  const labelOf = (server: string): string => {
+    if (seen.has(server)) return server;
+    if (seen.size >= MAX_SERVERS) return "other";
+    seen.add(server);
+    return server;
+  };
   return {
-    async measureCall(server, call) {
+    async measureCall(id, call) {
+      const server = labelOf(id);
       const stop = seconds.startTimer({ server });
       let outcome = "internal";
       try {
@@ -52,9 +76,50 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
         calls.inc({ server, outcome });
       }
     },
-    countRestart: (server) => restarts.inc({ server }),
-    watch: (pool) => watchPool(pool, registry),
+    countRestart: (id) => restarts.inc({ server: labelOf(id) }),
+    countDecision: (isHit) => decisions.inc({ from: isHit ? "cache" : "policy" }),
+    watch(pool, children) {
+      watchPool(pool, registry);
+      watchCircuits(pool, registry);
+      watchMemory(children, registry);
+    },
   };
+}
+
+function watchCircuits(pool: ServerPool, registry: Registry): void {
+  registry.registerMetric(
+    new Gauge({
+      name: "yard_mcp_circuit",
+      help: "1 for the state that the circuit of a server is in: open gets no calls, half_open one that tries.",
+      labelNames: ["server", "state"],
+      registers: [],
+      collect() {
+        this.reset();
+        for (const { connection } of pool.members) {
+          for (const state of CircuitState.options) {
+            const value = connection.circuit.state === state ? 1 : 0;
+            this.set({ server: connection.entry.id, state }, value);
+          }
+        }
+      },
+    }),
+  );
+}
+
+function watchMemory(children: Pick<ChildMemory, "measure">, registry: Registry): void {
+  registry.registerMetric(
+    new Gauge({
+      name: "yard_mcp_child_memory_bytes",
+      help: "Resident memory of a stdio server's whole process group.",
+      labelNames: ["server"],
+      registers: [],
+      async collect() {
+        const bytes = await children.measure();
+        this.reset();
+        for (const [server, value] of bytes) this.set({ server }, value);
+      },
+    }),
+  );
 }
 
 function watchPool(pool: ServerPool, registry: Registry): void {

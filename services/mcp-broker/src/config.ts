@@ -1,7 +1,9 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { z } from "zod";
+import { parseTokenKeys } from "./auth/token-cipher.ts";
+import { parsePrivateHosts } from "./network/egress-guard.ts";
 
 /** The broker's environment. */
 export const brokerEnv = z.object({
@@ -20,9 +22,40 @@ export const brokerEnv = z.object({
         .map((name) => name.trim())
         .filter((name) => name !== ""),
     ),
+  /** `on`: decisions that the policy marks as cacheable are kept for as long as it promises. */
+  YARD_MCP_DECISION_CACHE: z.enum(["on", "off"]).default("on"),
+  /** Addresses beside the public ones that HTTP servers may have: `loopback`, `private`, IP, CIDR. */
+  YARD_MCP_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
+  /** Keys that encrypt logins to servers: 32 bytes in base64 or hex, the first one encrypts. */
+  YARD_MCP_TOKEN_KEY: z.string().default("").transform(parsedBy(parseTokenKeys)),
+  /** How long a server stays its owner's when nothing is heard of the owner. */
+  YARD_MCP_LEASE_MS: envInteger(500, 600_000).default(5_000),
+  /** The most servers that this broker owns. */
+  YARD_MCP_OWNED_LIMIT: envInteger(1, 10_000).default(256),
+  /** At most one server moves to a broker with fewer servers in this time. */
+  YARD_MCP_REBALANCE_MS: envInteger(100, 86_400_000).default(30_000),
+  /** How long a question of a server waits for a person's answer at most. */
+  YARD_MCP_QUESTION_MS: envInteger(1_000, 86_400_000).default(600_000),
+  /** Directory that servers are told as their root, unless their entry has roots of its own. */
+  YARD_WORKSPACE: z.string().optional(),
   /** Where the broker keeps records of its child processes, so that the next one can end leftovers. */
   YARD_STATE_DIR: z
     .string()
     .min(1)
     .default(join(homedir(), ".local", "state", "switchyard")),
 });
+
+/** A reader that throws a text, as a transformation that has it as its problem. */
+function parsedBy<T>(parse: (text: string) => T) {
+  return (text: string, context: z.RefinementCtx<string>): T => {
+    try {
+      return parse(text);
+    } catch (error) {
+      context.addIssue({
+        code: "custom",
+        message: error instanceof Error ? error.message : String(error),
+      });
+      return z.NEVER;
+    }
+  };
+}

@@ -1,54 +1,114 @@
 import type { CallContext, Service } from "@switchyard/bus/serve";
 import type { Rpc } from "@switchyard/contracts/define";
-import type { Fail } from "@switchyard/contracts/errors";
+import { isError, type Fail } from "@switchyard/contracts/errors";
 import {
   callTool as callToolContract,
   listServers,
   listTools as listToolsContract,
 } from "@switchyard/contracts/mcp";
+import { cancelCall as cancelCallContract, cancelCallAt } from "@switchyard/contracts/mcp-calls";
 import type { BrokerMetrics } from "./broker-metrics.ts";
 import { createCallEndpoints, type CallEndpoints } from "./calls/call-endpoints.ts";
-import { callTool } from "./calls/call-tool.ts";
-import type { CallOnce } from "./calls/call-once.ts";
-import type { CallStore } from "./calls/call-store.ts";
+import type { CallPath } from "./calls/call-path.ts";
+import { callTool, type CallToolDeps } from "./calls/call-tool.ts";
+import { cancelCall, cancelHere } from "./calls/cancel-call.ts";
+import { handleRefresh } from "./catalogue/refresh-handler.ts";
 import { listTools } from "./catalogue/list-tools.ts";
-import type { AskedFor, PolicyGate } from "./calls/policy-gate.ts";
+import type { AskedFor } from "./calls/policy-gate.ts";
+import type { Features } from "./features/start-features.ts";
 import type { ServerPool } from "./connection/server-pool.ts";
+import type { ServerOwner } from "./ownership/server-owner.ts";
 
 export interface HandlerDeps {
   readonly pool: ServerPool;
-  readonly gate: PolicyGate;
-  readonly once: CallOnce;
-  readonly store: CallStore;
+  readonly owner: Pick<ServerOwner, "views" | "access">;
+  readonly calls: CallPath;
+  readonly features: Features;
   readonly metrics: BrokerMetrics;
-  readonly now: () => number;
+  /** NATS users that may make the broker read a tool list. */
+  readonly admins: readonly string[];
 }
+
+/** The NATS user of every broker. */
+const BROKER = "broker";
 
 /** Answers the broker's contracts: the lists for everyone, calls on one subject per server. */
 export function handle(service: Service, deps: HandlerDeps): CallEndpoints {
-  const { pool, gate, once, store, metrics, now } = deps;
+  const { pool, owner, calls, features, metrics } = deps;
 
-  service.handle(listServers, () => ({
-    servers: pool.members.map(({ connection }) => connection.info),
-  }));
+  service.handle(listServers, () => ({ servers: owner.views().map(({ info }) => info) }));
   service.handle(listToolsContract, (request, context) => {
-    const connections = pool.members.map(({ connection }) => connection);
-    return listTools({ connections, gate }, request, askedFor(context, request.token));
+    return listTools(
+      { connections: owner.views(), gate: calls.gate },
+      request,
+      askedFor(context, request.token),
+    );
   });
-  return createCallEndpoints((server) =>
-    service.handle(
+  service.handle(
+    cancelCallAt,
+    (request, context) => {
+      // Only brokers may publish here; what they say about the caller is believed for that.
+      if (context.caller !== BROKER) return { cancelled: false };
+      const asked = { ...askedFor(context, request.token), onBehalfOf: request.onBehalfOf };
+      return cancelHere(calls, request, asked);
+    },
+    { broker: calls.broker },
+  );
+  return createCallEndpoints((server) => {
+    const called = service.handle(
       callToolContract,
       (request, context) => {
         const member = pool.find(server);
         if (member === null) throw removed(server, context.fail);
-        const call = { ...member, gate, once, store, now };
         return metrics.measureCall(server, () =>
-          callTool(call, request, askedFor(context, request.token)),
+          whileOwned(server, { owner, fail: context.fail }, () =>
+            callTool(
+              { ...member, ...calls, route: routeOf(pool, server) },
+              request,
+              askedFor(context, request.token),
+            ),
+          ),
         );
       },
       { server },
-    ),
-  );
+    );
+    const cancelled = service.handle(
+      cancelCallContract,
+      (request, context) =>
+        cancelCall(calls, { ...request, server }, askedFor(context, request.token)),
+      { server },
+    );
+    const refreshed = handleRefresh(service, server, deps);
+    return [called, cancelled, refreshed, ...features.open(service, server)];
+  });
+}
+
+/**
+ * A server that is down because another broker owns it by now is not down for the caller, who can
+ * ask there. `server_down` is only said of calls that were not sent.
+ */
+async function whileOwned<T>(
+  server: string,
+  { owner, fail }: Pick<HandlerDeps, "owner"> & { fail: Fail<(typeof callToolContract)["errors"]> },
+  call: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!isError(error, callToolContract, "server_down")) throw error;
+    if (owner.access.mayConnect(server)) throw error;
+    throw fail.not_owner(
+      `This broker does not own MCP server ${server} any more, and the call was not sent; ask mcp.ensure and send it again.`,
+      { server },
+    );
+  }
+}
+
+function routeOf(pool: ServerPool, server: string): CallToolDeps["route"] {
+  return async (principal) => {
+    const entry = pool.find(server)?.connection.entry;
+    return entry === undefined ? null : pool.instances.memberFor(entry, principal);
+  };
 }
 
 /** The call was on its way when its server went. */

@@ -22,8 +22,18 @@ await runService({
       version: VERSION,
       serversFile: config.YARD_MCP_SERVERS_FILE,
       admins: config.YARD_MCP_ADMINS,
+      ownership: {
+        instance: kit.instance,
+        leaseMs: config.YARD_MCP_LEASE_MS,
+        ownedLimit: config.YARD_MCP_OWNED_LIMIT,
+        rebalanceMs: config.YARD_MCP_REBALANCE_MS,
+      },
+      questionMs: config.YARD_MCP_QUESTION_MS,
       stateDir: config.YARD_STATE_DIR,
       env: process.env,
+      tokenKeys: config.YARD_MCP_TOKEN_KEY,
+      privateHosts: config.YARD_MCP_ALLOW_PRIVATE_HOSTS,
+      decisionCache: config.YARD_MCP_DECISION_CACHE === "on",
       drainMs: config.YARD_DRAIN_MS * CALLS_SHARE,
     });
     kit.onStop("mcp servers", () => broker.stop());

@@ -1,18 +1,23 @@
 import type { Bus } from "@switchyard/bus/connect";
-import { serve } from "@switchyard/bus/serve";
+import { serve, type Service } from "@switchyard/bus/serve";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
 import { StartError } from "@switchyard/service/start-error";
 import type { Registry } from "prom-client";
+import { handleLogins } from "./auth/login-handlers.ts";
+import { createLoginStore, type LoginStore } from "./auth/login-store.ts";
+import type { TokenCipher } from "./auth/token-cipher.ts";
+import { createUpstreamLogins } from "./auth/upstream-login.ts";
 import { createBrokerMetrics } from "./broker-metrics.ts";
-import { createCallOnce } from "./calls/call-once.ts";
-import { createCallStore } from "./calls/call-store.ts";
-import { openChildRecords } from "./process/child-records.ts";
+import { createCallPath } from "./calls/call-path.ts";
+import { watchChildren } from "./process/child-memory.ts";
+import { openChildRecords, type ChildRecords } from "./process/child-records.ts";
 import { createConnectionReporter } from "./connection/connection-reporter.ts";
+import { createRequestOrigins } from "./features/request-origins.ts";
+import { startFeatures, type Features } from "./features/start-features.ts";
 import { handle } from "./handlers.ts";
 import { followFile } from "./registry/follow-file.ts";
-import { createSessionOpener } from "./connection/mcp-session.ts";
-import { createPolicyGate } from "./calls/policy-gate.ts";
+import { createSessionOpener } from "./connection/open-session.ts";
 import { handleRegistry } from "./registry/registry-handlers.ts";
 import { createRegistryReporter } from "./registry/registry-reporter.ts";
 import {
@@ -20,8 +25,18 @@ import {
   type RegistryRecord,
   type RegistryStore,
 } from "./registry/registry-store.ts";
+import { createDiscoveryReporter } from "./catalogue/discovery-reporter.ts";
+import { handlePins } from "./pins/pin-handlers.ts";
+import { startPinning } from "./pins/start-pinning.ts";
 import { readServerFile } from "./registry/server-file.ts";
-import { createServerPool, type ServerPool } from "./connection/server-pool.ts";
+import { createServerPool, type PoolOptions, type ServerPool } from "./connection/server-pool.ts";
+import { createVerdictStore } from "./connection/verdict-store.ts";
+import {
+  createServerOwner,
+  type OwnershipSettings,
+  type ServerOwner,
+} from "./ownership/server-owner.ts";
+import { createEgressGuard, type EgressGuard, type PrivateHosts } from "./network/egress-guard.ts";
 import { mergedEntries, ServerRegistry } from "./registry/server-registry.ts";
 
 export interface BrokerOptions {
@@ -36,6 +51,15 @@ export interface BrokerOptions {
   readonly stateDir: string;
   /** Where `${VAR}` references and the children's PATH come from. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly ownership: OwnershipSettings;
+  /** Whether decisions that the policy lets keep are kept for the time that it says. */
+  readonly decisionCache: boolean;
+  /** Encrypts logins to servers; null when there is no key, and then nobody can log in. */
+  readonly tokenKeys: TokenCipher | null;
+  /** How long a question of a server waits for a person's answer at most, in milliseconds. */
+  readonly questionMs: number;
+  /** Addresses beside the public ones that HTTP servers may have. */
+  readonly privateHosts: PrivateHosts;
   /** How long calls in flight may take when the broker stops, before their servers are closed. */
   readonly drainMs: number;
 }
@@ -57,49 +81,53 @@ const FIRST_ATTEMPTS_MS = 5_000;
 
 /** Starts the broker on an open bus. Resolves when it serves and its quick servers are connected. */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
-  const { bus, redis, log, version, env, drainMs } = options;
-  const file = await readServerFile(options.serversFile);
-  const registryStore = createRegistryStore(redis);
-  const changes = await loadChanges(registryStore);
-  const entries = mergedEntries(file.entries, changes);
-  for (const { id, problem } of entries)
-    if (problem !== null) log.error({ server: id, problem }, "mcp server skipped");
-  const records = await openChildRecords(options.stateDir);
-  for (const child of await records.reap()) log.warn(child, "leftover mcp server process ended");
+  const { bus, redis, log, env, admins, drainMs } = options;
+  const kit = { bus, redis, log, now: Date.now };
+  const { file, registryStore, changes, entries, children } = await readState(options);
 
   const metrics = createBrokerMetrics(options.metrics);
-  const pool = createServerPool(entries, {
-    open: createSessionOpener({ env, records, version }),
-    now: Date.now,
-    random: Math.random,
-    schedule: (delayMs, callback) => {
-      const timer = setTimeout(callback, delayMs);
-      return () => clearTimeout(timer);
-    },
-    onChange: createConnectionReporter({ bus, log, metrics, now: Date.now }),
+  const owner = createServerOwner({
+    ...kit,
+    settings: options.ownership,
+    report: createConnectionReporter({ ...kit, metrics }),
+    parts: () => ({ pool, service, endpoints, registry, registryStore, isIdle: idleIn(pool) }),
   });
-  metrics.watch(pool);
+  const origins = createRequestOrigins();
+  const features = startFeatures({
+    ...kit,
+    env,
+    origins,
+    questionMs: options.questionMs,
+    admins,
+    parts: () => ({ gate: calls.gate, find: (server) => pool.find(server) }),
+  });
+  const pinning = startPinning({
+    ...kit,
+    servers: () => listedRefs(owner),
+    onView: (server) => pool.find(server)?.connection.repin(),
+  });
+  const guard = createEgressGuard(options.privateHosts);
+  const logins = options.tokenKeys === null ? null : createLoginStore(redis, options.tokenKeys);
+  const { records } = children;
+  const pool = createServerPool(
+    entries,
+    poolOptions(options, { records, guard, logins, owner, features, pinning }),
+  );
+  metrics.watch(pool, children);
 
-  const store = createCallStore(redis);
-  const once = createCallOnce({
-    store,
-    onNotStored: (err) => log.error({ err }, "call outcome not stored"),
+  const calls = createCallPath({
+    ...kit,
+    metrics,
+    rolesOf: (server) => pool.find(server)?.connection.entry.config?.allowedAgentRoles ?? null,
+    decisionCache: options.decisionCache,
+    origins,
   });
-  const service = serve(bus, {
-    name: "broker",
-    version,
-    concurrency: CONCURRENCY,
-    description: "Lists and calls the tools of MCP servers, each call after the policy allowed it",
-    onFault: ({ error, contract, correlationId }) =>
-      log.error({ err: error, contract, correlationId }, "handler fault"),
-  });
-  const gate = createPolicyGate(bus);
-  const endpoints = handle(service, { pool, gate, once, store, metrics, now: Date.now });
-  const serveMembers = (): void =>
-    endpoints.serveOnly(pool.members.map(({ connection }) => connection.entry.id));
-  serveMembers();
+  const service = serveBroker(options);
+  const endpoints = handle(service, { pool, owner, calls, features, metrics, admins });
+  handlePins(service, { pins: pinning.pins, admins });
+  features.serve(service);
 
-  const reporter = createRegistryReporter({ bus, log, now: Date.now });
+  const reporter = createRegistryReporter(kit);
   const registry = new ServerRegistry({
     pool,
     store: registryStore,
@@ -107,29 +135,138 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     file: file.entries,
     now: Date.now,
     onChange: (change) => {
-      serveMembers();
-      reporter.changed(change);
+      if (owner.registryChanged(change)) reporter.changed(change);
     },
     onTrouble: (err) => log.error({ err }, "mcp registry trouble"),
   });
-  handleRegistry(service, { pool, registry, admins: options.admins });
+  handleRegistry(service, { pool, registry, owner, admins });
+  serveLogins(service, options, { pool, guard, owner, store: logins });
+  await owner.start();
   await within(FIRST_ATTEMPTS_MS, pool.start());
 
-  const watched = followFile({
-    path: options.serversFile,
-    known: file.text,
-    registry,
-    reporter,
-    log,
-  });
+  const path = options.serversFile;
+  const watched = followFile({ path, known: file.text, registry, reporter, log });
 
   return {
     pool,
     async stop() {
       watched.close();
-      await within(drainMs, service.drain());
+      // Each server is given away when its calls have ended; at the end of the time they are aborted.
+      const givenAway = owner.stop();
+      await within(drainMs, Promise.all([service.drain(), givenAway]));
+      calls.stop();
+      features.stop();
+      pinning.stop();
       await pool.stop();
+      await givenAway;
     },
+  };
+}
+
+function listedRefs(owner: ServerOwner) {
+  return owner.views().map(({ entry, catalogue }) => ({
+    id: entry.id,
+    refs: catalogue.tools.map(({ ref }) => ref),
+  }));
+}
+
+/** What the broker begins with: the servers that there are, and what a crashed broker left. */
+async function readState({ redis, log, serversFile, stateDir }: BrokerOptions) {
+  const file = await readServerFile(serversFile);
+  const registryStore = createRegistryStore(redis);
+  const changes = await loadChanges(registryStore);
+  const entries = mergedEntries(file.entries, changes);
+  for (const { id, problem } of entries)
+    if (problem !== null) log.error({ server: id, problem }, "mcp server skipped");
+  const children = watchChildren(await openChildRecords(stateDir));
+  for (const child of await children.records.reap())
+    log.warn(child, "leftover mcp server process ended");
+  return { file, registryStore, changes, entries, children };
+}
+
+function poolOptions(
+  { bus, redis, log, env, version }: BrokerOptions,
+  deps: {
+    records: ChildRecords;
+    guard: EgressGuard;
+    logins: LoginStore | null;
+    owner: ServerOwner;
+    features: Features;
+    pinning: ReturnType<typeof startPinning>;
+  },
+): PoolOptions {
+  const { records, guard, logins, owner, features, pinning } = deps;
+  const discovery = createDiscoveryReporter({ bus, log, now: Date.now });
+  return {
+    open: createSessionOpener({
+      env,
+      records,
+      version,
+      guard,
+      hooks: features.hooksOf,
+      inspect: pinning.inspect,
+      verdicts: createVerdictStore({
+        redis,
+        now: Date.now,
+        onTrouble: (err) => log.debug({ err }, "protocol verdict not kept"),
+      }),
+      loginOf: createUpstreamLogins({ store: logins, guard, now: Date.now }),
+    }),
+    now: Date.now,
+    random: Math.random,
+    schedule: (delayMs, callback) => {
+      const timer = setTimeout(callback, delayMs);
+      return () => clearTimeout(timer);
+    },
+    access: owner.access,
+    pinState: pinning.pinState,
+    onChange: (change, connection) => {
+      owner.changed(change, connection);
+      features.changed(change, connection);
+      if (owner.access.owns(connection.entry.id)) discovery(change, connection);
+    },
+    onInstanceChange: (change, { entry: { id: server } }) =>
+      log.debug({ server, change: change.kind }, "mcp server instance changed"),
+    onFault: (err) => log.error({ err }, "mcp server pool fault"),
+  };
+}
+
+function serveBroker({ bus, log, version }: BrokerOptions): Service {
+  return serve(bus, {
+    name: "broker",
+    version,
+    concurrency: CONCURRENCY,
+    description: "Lists and calls the tools of MCP servers, each call after the policy allowed it",
+    onFault: ({ error, contract, correlationId }) =>
+      log.error({ err: error, contract, correlationId }, "handler fault"),
+  });
+}
+
+function serveLogins(
+  service: Service,
+  { env, admins }: BrokerOptions,
+  deps: { pool: ServerPool; guard: EgressGuard; owner: ServerOwner; store: LoginStore | null },
+): void {
+  const { owner, ...rest } = deps;
+  handleLogins(service, {
+    ...rest,
+    env,
+    admins,
+    now: Date.now,
+    reconnect: async (id, { by, ...limits }) => {
+      const { server } = await owner.requests.atOwner(id, { do: "connect", by }, limits);
+      if (server === null) throw new TypeError("the owner answered without the connected server");
+      return server;
+    },
+  });
+}
+
+function idleIn(pool: ServerPool): (server: string) => boolean {
+  return (server) => {
+    const member = pool.find(server);
+    const status = member?.connection.info.status;
+    if (pool.instances.count(server) > 0) return false; // their runs would lose them
+    return member?.queue.inFlight === 0 && member.queue.queued === 0 && status !== "connecting";
   };
 }
 
@@ -148,7 +285,7 @@ async function loadChanges(store: RegistryStore): Promise<ReadonlyMap<string, Re
 }
 
 /** Waits for the work, but not longer than the time. */
-async function within(timeoutMs: number, work: Promise<void>): Promise<void> {
+async function within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
   const over = Promise.withResolvers<void>();
   const timer = setTimeout(over.resolve, timeoutMs);
   try {

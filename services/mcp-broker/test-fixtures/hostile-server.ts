@@ -35,12 +35,14 @@ const FLOOD_CHUNKS = 50;
 
 createInterface({ input: process.stdin }).on("line", (line) => {
   if (mode === "silent") return;
+  if (mode === "half") return void process.stdout.write('{"jsonrpc":"2.0","id":0,"result":{"proto');
   const { id, method, params } = JSON.parse(line) as {
     id?: number;
     method: string;
     params?: { cursor?: string };
   };
   if (id === undefined) return;
+  if (mode === "wrong-ids") return send({ id: id + 1_000, result: {} });
   switch (method) {
     case "initialize":
       return send({

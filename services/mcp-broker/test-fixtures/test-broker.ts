@@ -1,5 +1,6 @@
 // A broker in the test's process, on real NATS and Redis, beside a policy service that does what the test says.
 
+import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after } from "node:test";
@@ -15,6 +16,9 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { Registry } from "prom-client";
 import type { z } from "zod";
+import { parseTokenKeys } from "../src/auth/token-cipher.ts";
+import { parsePrivateHosts } from "../src/network/egress-guard.ts";
+import type { OwnershipSettings } from "../src/ownership/server-owner.ts";
 import { startBroker, type Broker } from "../src/start-broker.ts";
 
 type CallRequest = z.input<typeof callTool.request>;
@@ -39,6 +43,13 @@ export interface TestBrokerOptions {
   /** NATS users that may change servers; the test's own user unless told otherwise. */
   readonly admins?: readonly string[];
   readonly redis?: Redis;
+  /** On unless told otherwise, as for everybody. */
+  readonly decisionCache?: boolean;
+  readonly ownership?: Partial<OwnershipSettings>;
+  /** Keys that encrypt logins; a new one unless told otherwise. */
+  readonly tokenKeys?: string;
+  /** Addresses that are permitted beside public ones; loopback unless told otherwise. */
+  readonly privateHosts?: string;
 }
 
 export interface TestBroker {
@@ -62,7 +73,13 @@ export interface TestBroker {
 
 /** What the policy peer answers; a test changes it and sets it back. */
 export interface PolicyPeer {
-  answer: (tool: string) => "allow" | "deny" | "fault" | "silence" | "invalid_token";
+  answer: (
+    tool: string,
+    /** What is asked for and its own name, such as `resource` and a URI. */
+    about: { readonly kind: string; readonly own: string },
+  ) => "allow" | "deny" | "fault" | "silence" | "invalid_token";
+  /** The run that a token is of; none unless a test says so. */
+  runOf: (token: string | undefined) => string | null;
   /** Checks that were asked. */
   readonly checked: { tool: string; onBehalfOf: string; token: string | undefined }[];
 }
@@ -99,7 +116,7 @@ export async function testWorld({ withPolicy = true } = {}): Promise<TestWorld> 
   if (cli === undefined || policyBus === undefined)
     throw new Error("unreachable: two users, two buses");
   await ensureStreams(cli);
-  const policy: PolicyPeer = { answer: () => "allow", checked: [] };
+  const policy: PolicyPeer = { answer: () => "allow", runOf: () => null, checked: [] };
   if (withPolicy) servePolicy(policyBus, policy);
   await policyBus.flush();
   after(async () => {
@@ -141,6 +158,17 @@ async function startTestBroker(
     admins: options.admins ?? ["cli"],
     stateDir: options.stateDir ?? directory,
     env: { PATH: process.env["PATH"], ...options.env },
+    ownership: {
+      instance: "test",
+      leaseMs: 5_000,
+      ownedLimit: 256,
+      rebalanceMs: 3_600_000,
+      ...options.ownership,
+    },
+    decisionCache: options.decisionCache ?? true,
+    tokenKeys: parseTokenKeys(options.tokenKeys ?? randomBytes(32).toString("base64")),
+    privateHosts: parsePrivateHosts(options.privateHosts ?? "loopback"),
+    questionMs: 60_000,
     drainMs: 5_000,
   });
   await bus.flush();
@@ -190,9 +218,9 @@ function servePolicy(bus: Bus, peer: PolicyPeer): void {
     description: "test",
     onFault: () => undefined,
   });
-  service.handle(checkPolicy, async ({ tool, onBehalfOf, token }, { fail }) => {
+  service.handle(checkPolicy, async ({ kind, tool, onBehalfOf, token }, { fail }) => {
     peer.checked.push({ tool: tool.name, onBehalfOf, token });
-    const answer = peer.answer(tool.name);
+    const answer = peer.answer(tool.name, { kind, own: tool.tool });
     if (answer === "silence") await new Promise(() => undefined);
     if (answer === "fault") throw new Error("a bug in the policy");
     if (answer === "invalid_token")
@@ -200,11 +228,14 @@ function servePolicy(bus: Bus, peer: PolicyPeer): void {
     const effect: Decision["effect"] = answer === "deny" ? "deny" : "allow";
     return {
       decision: { ...decision, effect },
-      principal: { user: onBehalfOf, agent: null, runId: null },
+      principal: { user: onBehalfOf, agent: null, runId: peer.runOf(token) },
     };
   });
-  service.handle(filterPolicy, ({ tools }, { fail }) => {
-    const answers = tools.map((tool) => ({ name: tool.name, answer: peer.answer(tool.name) }));
+  service.handle(filterPolicy, ({ kind, tools }, { fail }) => {
+    const answers = tools.map(({ name, tool }) => ({
+      name,
+      answer: peer.answer(name, { kind, own: tool }),
+    }));
     if (answers.some(({ answer }) => answer === "fault")) throw new Error("a bug in the policy");
     if (answers.some(({ answer }) => answer === "invalid_token")) {
       throw fail.invalid_token("the token expired", { reason: "expired" });

@@ -16,7 +16,9 @@ import {
 } from "@switchyard/contracts/run-token";
 import { RunTokenError } from "@switchyard/service/run-token";
 import type { CompiledBundle } from "./bundle/compile-bundle.ts";
-import { decide, mayEverAllow } from "./engine/evaluate.ts";
+import type { DecisionLeases } from "./engine/decision-leases.ts";
+import { decide, ignoresArguments, mayEverAllow } from "./engine/evaluate.ts";
+import { decideFeature, mayEverAllowFeature } from "./engine/evaluate-feature.ts";
 import { explain } from "./engine/explain.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
 import { compileToolLayers, type ToolLayers } from "./engine/tool-layers.ts";
@@ -40,27 +42,42 @@ export function createHandlers(parts: {
   readonly verify: (token: string) => Promise<RunTokenClaims>;
   readonly sign: (claims: RunTokenClaims) => Promise<string>;
   readonly metrics: Pick<PolicyMetrics, "decided">;
+  readonly leases: Pick<DecisionLeases, "grant">;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
 }): PolicyHandlers {
   const identify = createIdentifier(parts.verify);
   return {
-    async check({ onBehalfOf, token, tool, args }, { fail }) {
-      const { principal, layers } = await identify({ onBehalfOf, token }, fail.invalid_token);
+    async check({ onBehalfOf, token, kind, tool, args }, { fail }) {
+      const who = await identify({ onBehalfOf, token }, fail.invalid_token);
+      const { principal, layers } = who;
       const startedAt = performance.now();
-      const decision = decide(parts.bundle(), { principal, layers, tool, args });
+      const asked = { principal, layers, tool, args };
+      const decision =
+        kind === "tool"
+          ? decide(parts.bundle(), asked)
+          : decideFeature(parts.bundle(), { ...asked, kind });
       parts.metrics.decided(decision.effect, (performance.now() - startedAt) / 1000);
-      return { decision, principal };
+      if (kind !== "tool" || !ignoresArguments(parts.bundle(), asked))
+        return { decision, principal };
+      const forMs = parts.leases.grant(who.expiresAt - parts.now());
+      if (forMs === null) return { decision, principal };
+      return { decision, principal, cacheable: { revision: decision.policyDigest, forMs } };
     },
 
-    async filter({ onBehalfOf, token, tools }, { fail }) {
+    async filter({ onBehalfOf, token, kind, tools }, { fail }) {
       const who = await identify({ onBehalfOf, token }, fail.invalid_token);
       const bundle = parts.bundle();
-      const allowed = tools.filter((tool) => mayEverAllow(bundle, { ...who, tool }));
-      return { allowed: allowed.map(({ name }) => name), policyDigest: bundle.digest };
+      const allowed = tools.filter((tool) =>
+        kind === "tool"
+          ? mayEverAllow(bundle, { ...who, tool })
+          : mayEverAllowFeature(bundle, { ...who, kind, tool }),
+      );
+      const { principal } = who;
+      return { allowed: allowed.map(({ name }) => name), policyDigest: bundle.digest, principal };
     },
 
-    async grant({ runId, agent, requester, tools, ttlSeconds }, { fail }) {
+    async grant({ runId, agent, requester, tools, roles = [], ttlSeconds }, { fail }) {
       const iat = Math.floor(parts.now() / 1000);
       const exp = iat + ttlSeconds;
       const identity = { sub: agent, run: runId, requester, tools };
@@ -68,6 +85,7 @@ export function createHandlers(parts: {
         iss: RUN_TOKEN_ISSUER,
         aud: RUN_TOKEN_AUDIENCE,
         ...identity,
+        ...(roles.length === 0 ? {} : { roles }),
         iat,
         exp,
       } as const;
@@ -108,6 +126,8 @@ function textsOf(
 interface Identity {
   readonly principal: Principal;
   readonly layers: ToolLayers | null;
+  /** When the token ends, in milliseconds since the Unix epoch; never without one. */
+  readonly expiresAt: number;
 }
 
 /**
@@ -129,12 +149,12 @@ function createIdentifier(verify: (token: string) => Promise<RunTokenClaims>) {
   ): Promise<Identity> => {
     if (request.token === undefined) {
       const principal = { user: request.onBehalfOf, agent: null, runId: null };
-      return { principal, layers: null };
+      return { principal, layers: null, expiresAt: Number.POSITIVE_INFINITY };
     }
     try {
-      const { requester, sub, run, tools } = await verify(request.token);
-      const principal = { user: requester, agent: sub, runId: run };
-      return { principal, layers: layersOf(tools) };
+      const { requester, sub, run, tools, roles, exp } = await verify(request.token);
+      const principal = { user: requester, agent: sub, runId: run, ...(roles && { roles }) };
+      return { principal, layers: layersOf(tools), expiresAt: exp * 1000 };
     } catch (error) {
       if (error instanceof RunTokenError) {
         throw invalidToken(error.message, { reason: error.reason });

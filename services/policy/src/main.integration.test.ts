@@ -114,7 +114,9 @@ test("a run gets a token, and its calls are decided by what the token says [X40]
   // The provider's caller is the runner; who acts comes from the token alone.
   const asked = { onBehalfOf: "runner", token, args: {} };
   const principal = { user: "cli", agent: "demo", runId: "run-1" };
+  const cacheable = { revision: policyDigest, forMs: 500 };
   assert.deepEqual(await broker.checkPolicy({ ...asked, tool: READ }), {
+    cacheable,
     decision: {
       effect: "allow",
       rule: "demo-reads",
@@ -124,6 +126,7 @@ test("a run gets a token, and its calls are decided by what the token says [X40]
     principal,
   });
   assert.deepEqual(await broker.checkPolicy({ ...asked, tool: WRITE }), {
+    cacheable,
     decision: {
       effect: "deny",
       rule: "no-writes",
@@ -135,6 +138,19 @@ test("a run gets a token, and its calls are decided by what the token says [X40]
   const outside = await broker.checkPolicy({ ...asked, tool: ECHO });
   assert.equal(outside.decision.rule, null);
   assert.match(outside.decision.reason, /^agent demo may not use mcp__everything__echo/);
+});
+
+test("an agent's roles are believed from its token alone [A7]", async () => {
+  const { token } = await runner.grantRun({ ...grantRequest, roles: ["reader", "planner"] });
+  const request = { onBehalfOf: "runner", token, args: {}, tool: READ };
+  const { principal } = await broker.checkPolicy(request);
+  assert.deepEqual(principal.roles, ["reader", "planner"]);
+  const listed = await broker.filterPolicy({ onBehalfOf: "runner", token, tools: [READ] });
+  assert.deepEqual(listed.principal, principal);
+  await assert.rejects(
+    broker.checkPolicy({ ...request, roles: ["admin"] } as typeof request),
+    isCode("invalid_request"),
+  );
 });
 
 test("without a token the decision is about the caller that the provider names", async () => {
@@ -152,6 +168,7 @@ test("a list is cut to what the principal may use, in its order", async () => {
   assert.deepEqual(await broker.filterPolicy({ onBehalfOf: "runner", token, tools }), {
     allowed: [READ.name],
     policyDigest,
+    principal: { user: "cli", agent: "demo", runId: "run-1" },
   });
   const { allowed } = await broker.filterPolicy({ onBehalfOf: "cli", tools });
   assert.deepEqual(allowed, [ECHO.name]);

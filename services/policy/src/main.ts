@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { serve } from "@switchyard/bus/serve";
 import {
   checkPolicy,
@@ -12,6 +13,7 @@ import { announceBundles } from "./bundle/bundle-news.ts";
 import { Config } from "./config.ts";
 import { createHandlers } from "./handlers.ts";
 import { bundleName, PolicyFile } from "./bundle/policy-file.ts";
+import { createDecisionLeases, LONGEST_LEASE_MS } from "./engine/decision-leases.ts";
 import { createPolicyMetrics } from "./policy-metrics.ts";
 import { readRunTokenKey } from "./tokens/run-token-key.ts";
 import { createValidator } from "./bundle/validator.ts";
@@ -33,7 +35,17 @@ await runService({
 
     const metrics = createPolicyMetrics(kit.metrics, bundleName(path));
     const news = announceBundles({ bus, log, metrics, path, now });
-    const policyFile = await PolicyFile.open({ path, ...news });
+    const leases = createDecisionLeases({ now: () => performance.now(), wait: delay });
+    // A predecessor that was killed could not take back what it had given out.
+    await delay(Math.max(0, LONGEST_LEASE_MS - process.uptime() * 1_000));
+    const policyFile = await PolicyFile.open({
+      path,
+      ...news,
+      beforeChange: () => leases.withdraw(),
+      afterChange: () => leases.resume(),
+    });
+    // Steps run in reverse: the file first. Whoever takes this one's place may have other rules.
+    kit.onStop("kept decisions", () => leases.withdraw());
     kit.onStop("policy file", () => policyFile.stop());
 
     const handlers = createHandlers({
@@ -42,6 +54,7 @@ await runService({
       validator: createValidator(),
       verify: await createRunTokenVerifier(key.publicJwk, { now }),
       sign: await createRunTokenSigner(key.privateJwk),
+      leases,
       metrics,
       now,
     });

@@ -1,12 +1,16 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
-import { ServiceError } from "@switchyard/contracts/errors";
+import { isError } from "@switchyard/contracts/errors";
 import { canonicalToolName } from "@switchyard/contracts/tool-names";
 import { ServerId } from "@switchyard/contracts/ids";
-import { callTool, listServers, listTools } from "@switchyard/contracts/mcp";
+import { listServers, listTools } from "@switchyard/contracts/mcp";
+import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
+import { ensureServer } from "@switchyard/contracts/mcp-ownership";
+import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { followProgress } from "./call-progress.ts";
 import { printable, printableLine } from "../printable.ts";
 import { formatDuration } from "../quantities.ts";
 import { tableLines } from "../table.ts";
@@ -47,10 +51,14 @@ export async function servers(terminal: Terminal, options: { json?: true }): Pro
 export async function tools(
   terminal: Terminal,
   server: string | undefined,
-  options: { json?: true },
+  options: { json?: true; findings?: true },
 ): Promise<void> {
+  const request = {
+    ...(server === undefined ? {} : { server }),
+    ...(options.findings === true ? { findings: true } : {}),
+  };
   const reply = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { listTools }).listTools(server === undefined ? {} : { server }),
+    client(bus, { listTools }).listTools(request),
   );
   for (const failure of reply.failures) {
     terminal.note(
@@ -73,26 +81,67 @@ export async function tools(
     reply.tools,
   );
   for (const line of lines) terminal.out(line);
+  if (options.findings) for (const line of findingLines(reply.tools)) terminal.out(line);
+}
+
+function findingLines(
+  listed: readonly { name: string; findings?: readonly ToolFinding[] | undefined }[],
+): string[] {
+  const rows = listed.flatMap(({ name, findings = [] }) =>
+    findings.map((finding) => ({ name, ...finding })),
+  );
+  if (rows.length === 0) return ["", "nothing remarkable was found"];
+  return [
+    "",
+    ...tableLines(
+      [
+        { title: "TOOL", value: (row) => row.name },
+        { title: "SEVERITY", value: (row) => row.severity },
+        { title: "FINDING", value: (row) => row.code },
+        { title: "WHERE", value: (row) => printableLine(row.where), maxWidth: 50 },
+        { title: "EVIDENCE", value: (row) => printableLine(row.evidence), maxWidth: 100 },
+      ],
+      rows,
+    ),
+  ];
+}
+
+interface CallOptions {
+  readonly json?: true;
+  readonly timeout?: number;
+  /** Makes the call effectively-once, and one that `yard mcp cancel` can name. */
+  readonly callId?: string;
+  readonly progress?: true;
 }
 
 /** Calls one tool under the policy. Exit 1 when the tool itself says that it failed. */
 export async function call(
   terminal: Terminal,
   server: string,
-  { tool, args, ...options }: { tool: string; args: string; json?: true; timeout?: number },
+  { tool, args, ...options }: { tool: string; args: string } & CallOptions,
 ): Promise<ExitCode> {
   if (!ServerId.safeParse(server).success) {
     throw new CliError("unknown_server", `${JSON.stringify(server)} is no server id`, {
       hint: "see the servers with: ./yard mcp list",
     });
   }
-  const request = { tool, args: parseArguments(args, canonicalToolName(server, tool)) };
+  const { callId } = options;
+  const request = {
+    tool,
+    args: parseArguments(args, canonicalToolName(server, tool)),
+    ...(callId === undefined ? {} : { callId }),
+  };
   const limits = options.timeout === undefined ? {} : { timeoutMs: options.timeout * 1_000 };
-  const reply = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { callTool })
-      .callTool(request, { tokens: { server }, ...limits })
-      .catch((error: unknown) => explainMissingServer(bus, server, error)),
-  );
+  const target = await findBus(process.env);
+  const reply = await withBus(target, async (bus) => {
+    const progress = options.progress
+      ? await followProgress(bus, { terminal, caller: target.user })
+      : null;
+    const asked = progress === null ? request : { ...request, progress: progress.progressId };
+    return callMcpTool(bus, asked, { tokens: { server }, ...limits })
+      .catch((error: unknown) => explainMissingServer(bus, server, error))
+      .finally(() => progress?.stop());
+  });
   if (options.json) writeJson(terminal, reply);
   else terminal.out(printable(reply.text));
   terminal.note(
@@ -104,9 +153,9 @@ export async function call(
   return reply.isError ? EXIT.failed : EXIT.ok;
 }
 
-/** Nobody owns the subject of this server: either no such server is configured, or the broker is down. */
+/** No such server is configured: which ones are helps to correct the name. */
 async function explainMissingServer(bus: Bus, server: string, error: unknown): Promise<never> {
-  if (!(error instanceof ServiceError) || error.code !== "no_responders") throw error;
+  if (!isError(error, ensureServer, "unknown_server")) throw error;
   const { servers: known } = await client(bus, { listServers }).listServers({});
   if (known.some(({ id }) => id === server)) throw error;
   throw new CliError("unknown_server", `no MCP server ${server} is configured`, {

@@ -133,12 +133,19 @@ const CANCEL_SAID = {
 export async function retry(
   terminal: Terminal,
   runId: string,
-  options: { json?: true; maxSteps?: number; maxToolCalls?: number; timeout?: number },
+  options: {
+    json?: true;
+    maxSteps?: number;
+    maxToolCalls?: number;
+    maxTokens?: number;
+    timeout?: number;
+  },
 ): Promise<ExitCode> {
-  const { maxSteps, maxToolCalls, timeout } = options;
+  const { maxSteps, maxToolCalls, maxTokens, timeout } = options;
   const limits: RunLimits = {
     ...(maxSteps === undefined ? {} : { maxSteps }),
     ...(maxToolCalls === undefined ? {} : { maxToolCalls }),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
     ...(timeout === undefined ? {} : { timeoutMs: timeout * 1_000 }),
   };
   const answer = await withBus(await findBus(process.env), async (bus) => {
@@ -195,6 +202,8 @@ function describe(run: RunDetail): [string, string][] {
     ],
     ["tokens", `${usage.inputTokens} in, ${usage.outputTokens} out`],
     ["skills", run.skills.map((skill) => skill.name).join(", ")],
+    ["skills cut short", run.skillsCut?.shortened.join(", ") ?? ""],
+    ["skills not listed", run.skillsCut?.dropped.join(", ") ?? ""],
     [
       "labels",
       Object.entries(run.labels)

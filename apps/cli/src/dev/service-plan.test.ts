@@ -14,6 +14,7 @@ function plan(env: NodeJS.ProcessEnv, runners = 1): ReturnType<typeof servicePla
       modelsFile: null,
       defaultModel: "scripted/plan",
     },
+    skillRoots: "/project:user=/home/me/.clawft/skills",
     workspace: "/workspace",
     runners,
     natsUrl: "nats://127.0.0.1:1",

@@ -8,6 +8,8 @@ import type { ServiceSpec } from "./service-process.ts";
 export interface ServicePlanOptions {
   readonly state: StateDirectory;
   readonly project: Project;
+  /** Where skills and agents come from, as the importer reads it. */
+  readonly skillRoots: string;
   readonly workspace: string;
   readonly runners: number;
   readonly natsUrl: string;
@@ -30,12 +32,14 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
       YARD_RUN_TOKEN_KEY_FILE: options.runTokenKeyFile,
     }),
     service(options, "importer", "importer", "skill-importer", {
-      YARD_SKILL_ROOTS: project.directory,
+      YARD_SKILL_ROOTS: options.skillRoots,
       YARD_IMPORT_WATCH: "1",
     }),
     service(options, "broker", "broker", "mcp-broker", {
       ...withoutOurs(env),
       YARD_MCP_SERVERS_FILE: project.mcpServersFile,
+      // Servers of a laptop are on the laptop.
+      YARD_MCP_ALLOW_PRIVATE_HOSTS: env["YARD_MCP_ALLOW_PRIVATE_HOSTS"] ?? "loopback",
       YARD_STATE_DIR: state.brokerState,
       YARD_HOME: HOME,
       YARD_WORKSPACE: workspace,

@@ -1,8 +1,10 @@
 import { stat } from "node:fs/promises";
+import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { CliError } from "../cli-error.ts";
 import { HOME, stateDirectory } from "../locations.ts";
 import { findProject } from "./project.ts";
+import { findSkillRoots } from "./skill-roots.ts";
 import type { StackReport } from "./stack-report.ts";
 import type { StackOptions } from "./stack.ts";
 
@@ -13,6 +15,7 @@ export interface StackFlags {
   readonly runners?: number;
   readonly natsPort?: number;
   readonly redisPort?: number;
+  readonly trustProjectSkills?: true;
 }
 
 /** Completes the flags. Throws an error that names a missing directory or file. */
@@ -27,9 +30,17 @@ export async function stackOptions(
       hint: "name one with --workspace DIR",
     });
   }
+  const project = await findProject(flags.project ?? join(HOME, "examples"));
   return {
     state: stateDirectory(env),
-    project: await findProject(flags.project ?? join(HOME, "examples")),
+    project,
+    skillRoots: await findSkillRoots({
+      project: project.directory,
+      cwd: process.cwd(),
+      home: homedir(),
+      env,
+      trustFound: flags.trustProjectSkills === true,
+    }),
     workspace,
     runners: flags.runners ?? 1,
     natsPort: flags.natsPort ?? null,

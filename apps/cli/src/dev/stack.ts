@@ -35,6 +35,8 @@ import { supervise, type Change, type Running, type Supervised } from "./supervi
 export interface StackOptions {
   readonly state: StateDirectory;
   readonly project: Project;
+  /** Where skills and agents come from, as the importer reads it. */
+  readonly skillRoots: string;
   readonly workspace: string;
   readonly runners: number;
   /** Null: the port of the last time when it is free, else any free one. */

@@ -1,35 +1,24 @@
 import type { Command } from "commander";
-import { JSON_TEXT, type Perform } from "./command-options.ts";
+import { JSON_TEXT, wholeNumber, type Perform } from "./command-options.ts";
+import { addSkillStoreCommands } from "./skill-store-commands.ts";
+import { addSkillViewCommands } from "./skill-view-commands.ts";
 
-/** `yard agents` and `yard skills`. */
+const WINDOW = wholeNumber(1_024, 100_000_000);
+
+/** `yard skills`. */
 export function addDefinitionCommands(program: Command, perform: Perform): void {
-  const agents = program.command("agents").description("agent definitions");
-  agents
-    .command("list")
-    .description("all agents, built-in ones included")
-    .option("--json", JSON_TEXT)
-    .action((options) =>
-      perform(options, async (terminal) =>
-        (await import("../commands/agents.ts")).list(terminal, options),
-      ),
-    );
-  agents
-    .command("show <name>")
-    .description("one agent with its prompt")
-    .option("--json", JSON_TEXT)
-    .action((name, options) =>
-      perform(options, async (terminal) =>
-        (await import("../commands/agents.ts")).show(terminal, name, options),
-      ),
-    );
   const skills = program.command("skills").description("skills");
   skills
     .command("list")
     .description("the imported skills")
+    .option("--budget", "instead, what each costs a model, and what of the list is cut")
+    .option("--window <tokens>", "with --budget: for a model with so large a window", WINDOW)
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) =>
-        (await import("../commands/skills.ts")).list(terminal, options),
+        options.budget
+          ? (await import("../commands/skill-views.ts")).budget(terminal, options)
+          : (await import("../commands/skills.ts")).list(terminal, options),
       ),
     );
   skills
@@ -60,4 +49,6 @@ export function addDefinitionCommands(program: Command, perform: Perform): void 
         (await import("../commands/skills.ts")).render(terminal, name, { ...options, words }),
       ),
     );
+  addSkillViewCommands(skills, perform);
+  addSkillStoreCommands(skills, perform);
 }

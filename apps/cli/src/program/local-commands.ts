@@ -11,6 +11,10 @@ export function addLocalCommands(program: Command, perform: Perform): void {
     .option("--runners <n>", "number of agent runners", wholeNumber(1, 32))
     .option("--nats-port <n>", "port of NATS (a free one, kept for the next start)", port)
     .option("--redis-port <n>", "port of Redis (a free one, kept for the next start)", port)
+    .option(
+      "--trust-project-skills",
+      "list skills and agents of a project found around the working directory without asking",
+    )
     .option("--json", "print the log as lines of JSON")
     .action((options) =>
       perform(options, async (terminal) =>

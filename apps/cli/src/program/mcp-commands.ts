@@ -1,5 +1,8 @@
 import type { Command } from "commander";
 import { JSON_TEXT, seconds, wholeNumber, type Perform } from "./command-options.ts";
+import { addMcpFeatureCommands } from "./mcp-feature-commands.ts";
+import { addMcpLoginCommands } from "./mcp-login-commands.ts";
+import { addMcpPinCommands } from "./mcp-pin-commands.ts";
 import { addMcpServerCommands } from "./mcp-server-commands.ts";
 
 /** `yard mcp`. */
@@ -17,6 +20,7 @@ export function addMcpCommands(program: Command, perform: Perform): void {
   mcp
     .command("tools [server]")
     .description("the tools that the policy lets you call")
+    .option("--findings", "add what is remarkable about each definition")
     .option("--json", JSON_TEXT)
     .action((server, options) =>
       perform(options, async (terminal) =>
@@ -27,6 +31,8 @@ export function addMcpCommands(program: Command, perform: Perform): void {
     .command("call <server> <tool> [arguments]")
     .description("call a tool under the policy; the arguments are a JSON object")
     .option("--timeout <seconds>", "how long to wait", seconds)
+    .option("--progress", "show how far the call is, when the server tells it")
+    .option("--call-id <id>", "make the call once, whatever is repeated; mcp cancel takes the id")
     .option("--json", JSON_TEXT)
     .action((server, tool, args, options) =>
       perform(options, async (terminal) =>
@@ -37,5 +43,20 @@ export function addMcpCommands(program: Command, perform: Perform): void {
         }),
       ),
     );
+  mcp
+    .command("cancel <server> <callId>")
+    .description("end a call of yours that was made with --call-id")
+    .option("--json", JSON_TEXT)
+    .action((server, callId, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/mcp-cancel.ts")).cancel(terminal, server, {
+          ...options,
+          callId,
+        }),
+      ),
+    );
+  addMcpFeatureCommands(mcp, perform);
+  addMcpLoginCommands(mcp, { perform, jsonText: JSON_TEXT });
+  addMcpPinCommands(mcp, { perform, jsonText: JSON_TEXT });
   addMcpServerCommands(mcp, { perform, jsonText: JSON_TEXT, lines: wholeNumber(1, 10_000) });
 }

@@ -69,6 +69,7 @@ function addRunControlCommands(runs: Command, perform: Perform): void {
     .description("go on with a failed or cancelled run; no finished call is repeated")
     .option("--max-steps <n>", "new limit of model calls", wholeNumber(1, 1_000))
     .option("--max-tool-calls <n>", "new limit of tool calls", wholeNumber(0, 10_000))
+    .option("--max-tokens <n>", "new limit of input and output tokens", wholeNumber(1, 1e9))
     .option("--timeout <seconds>", "new limit of time, counted from now", seconds)
     .option("--json", JSON_TEXT)
     .action((runId, options) =>

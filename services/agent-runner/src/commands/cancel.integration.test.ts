@@ -41,6 +41,7 @@ test("ends a run at once while a tool call hangs, and gives the call a result th
   assert.equal(failed?.payload["code"], "cancelled");
   assert.match(String(failed?.payload["message"]), /in flight/);
   assert.ok(events.some(({ name }) => name === "tool-completed"));
+  await waitUntil(async () => peers.cancelled.includes("hanging:1:1"));
 
   const { run } = await call(lab.bus, getRun, { runId: "hanging" });
   assert.equal(run.status, "cancelled");

@@ -7,6 +7,8 @@ import {
   SkillName,
   Timestamp,
 } from "@switchyard/contracts/ids";
+import { UnknownOutcome } from "@switchyard/contracts/agents";
+import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
 import { Plan } from "@switchyard/contracts/plan";
 import { Decision } from "@switchyard/contracts/policy";
 import { Cancellation, RunFailure, RunInput, RunLimits, Usage } from "@switchyard/contracts/runs";
@@ -44,14 +46,21 @@ export const StartedEntry = z.object({
   limits: z.object({
     maxSteps: z.int().positive(),
     maxToolCalls: z.int().nonnegative().nullable(),
+    /** Input and output tokens; missing: no limit. */
+    maxTokens: z.int().positive().optional(),
     timeoutMs: z.int().positive(),
   }),
+  /** Missing in older journals: none, and `fail`. */
+  roles: z.array(RoleName).max(MAX_ROLES).optional(),
+  onUnknownOutcome: UnknownOutcome.optional(),
   /** Layers of tool patterns for the run token: a tool must pass each of them. */
   toolLayers: z.array(z.array(z.string())),
   /** Skills whose text is in the first messages. */
   skills: z.array(SkillRef),
   /** Skills that the model may activate. */
   catalogue: z.array(SkillRef),
+  /** What the list of skills had no room for; missing when all of it fitted. */
+  catalogueCut: z.object({ shortened: z.array(SkillName), dropped: z.array(SkillName) }).optional(),
   plan: Plan.nullable(),
   policyDigest: Digest,
 });

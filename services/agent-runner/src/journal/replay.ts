@@ -190,6 +190,7 @@ function retried(state: RunState, entry: EntryOf<"retried">): Partial<RunState> 
   if (state.end === null || state.end.status === "succeeded")
     throw new JournalCorrupt("only a run that failed or was cancelled goes on");
   const { maxSteps, maxToolCalls, timeoutMs } = entry.limits;
+  const maxTokens = entry.limits.maxTokens ?? state.limits.maxTokens;
   const last = state.turns.at(-1);
   return {
     end: null,
@@ -199,6 +200,7 @@ function retried(state: RunState, entry: EntryOf<"retried">): Partial<RunState> 
       maxSteps: maxSteps ?? state.limits.maxSteps,
       maxToolCalls: maxToolCalls ?? state.limits.maxToolCalls,
       timeoutMs: timeoutMs ?? state.limits.timeoutMs,
+      ...(maxTokens === undefined ? {} : { maxTokens }),
     },
     // The model is asked again for the answer that broke off; a whole one is the run's output.
     turns: last !== undefined && isBroken(last) ? state.turns.slice(0, -1) : state.turns,

@@ -67,6 +67,7 @@ export function detailOf(state: RunState, attempts: number): RunDetail {
     usage: state.usage,
     agentDigest: started.agentDigest,
     skills: [...state.skills],
+    ...(started.catalogueCut === undefined ? {} : { skillsCut: started.catalogueCut }),
   };
 }
 

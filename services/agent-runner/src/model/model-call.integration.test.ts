@@ -13,7 +13,7 @@ import { callModel, type ModelAnswer, type ModelRequest } from "./model-call.ts"
 import { ModelFailure } from "./model-failure.ts";
 import { createModelRegistry, ModelUnusable } from "./model-registry.ts";
 import { parseModels } from "./models-file.ts";
-import { SKILL_TOOL } from "../tools/skill-tool.ts";
+import { skillTool } from "../tools/skill-tool.ts";
 
 const server = await startChatServer();
 const config = parseModels(
@@ -28,6 +28,7 @@ const config = parseModels(
     },
   }),
 );
+const SKILL_TOOL = skillTool(["summarise"]);
 const registry = createModelRegistry(config, { LOCAL_KEY: "key-1" });
 const noRun = { plan: null, input: "x" };
 
@@ -199,3 +200,14 @@ async function failureOf(asked: Promise<ModelAnswer>): Promise<ModelFailure> {
   assert.ok(failure instanceof ModelFailure, String(failure));
   return failure;
 }
+
+test("lists the configured providers, and for which of them there is a key [D52]", async () => {
+  assert.deepEqual(await registry.providers(), [
+    { name: "scripted", type: "scripted", hasKey: true },
+    { name: "local", type: "openai-compatible", hasKey: true },
+    { name: "open", type: "openai-compatible", hasKey: true },
+    { name: "anthropic", type: "anthropic", hasKey: false },
+    { name: "openai", type: "openai", hasKey: false },
+    { name: "google", type: "google", hasKey: false },
+  ]);
+});

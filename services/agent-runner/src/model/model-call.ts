@@ -20,6 +20,7 @@ export interface ModelRequest {
   readonly messages: ModelMessage[];
   readonly tools: readonly OfferedTool[];
   readonly temperature: number | null;
+  readonly limits?: { readonly maxOutputTokens: number; readonly stopSequences: string[] };
   /** Makes the id of the n-th tool call of this answer. */
   readonly callIdOf: (index: number) => string;
   /** A provider that is silent for so long is given up, in milliseconds. */
@@ -51,6 +52,7 @@ export async function callModel(request: ModelRequest): Promise<ModelAnswer> {
       messages: request.messages,
       tools: toolSet(request.tools),
       abortSignal: signal,
+      ...request.limits,
       ...(request.temperature === null ? {} : { temperature: request.temperature }),
     });
     const answer = new AnswerCollector(request);

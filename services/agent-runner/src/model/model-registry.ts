@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { ModelProvider } from "@switchyard/contracts/models";
 import type { Plan } from "@switchyard/contracts/plan";
 import type { RunInput } from "@switchyard/contracts/runs";
 import type { ModelsConfig, ProviderConfig } from "./models-file.ts";
@@ -19,6 +20,8 @@ export class ModelUnusable extends Error {
 export interface ModelRegistry {
   /** The model of agents that name none. */
   readonly defaultModel: string;
+  /** What can be chosen from, the built-in provider first; keys are looked for now. */
+  providers(): Promise<ModelProvider[]>;
   /**
    * The model of a `provider/model` name. Keys are read each time, so that a rotated key is used by
    * the next run. Rejects with ModelUnusable.
@@ -31,6 +34,16 @@ export function createModelRegistry(config: ModelsConfig, env: NodeJS.ProcessEnv
   globalThis.AI_SDK_LOG_WARNINGS = false;
   return {
     defaultModel: config.default,
+    providers: async () => [
+      { name: "scripted", type: "scripted", hasKey: true },
+      ...(await Promise.all(
+        Object.entries(config.providers).map(async ([name, settings]) => ({
+          name,
+          type: settings.type,
+          hasKey: await hasKey(name, settings, env),
+        })),
+      )),
+    ],
     async open(name, { plan, input }) {
       if (name === SCRIPTED_MODEL) {
         if (plan !== null) return createScriptedModel(plan, input);
@@ -61,6 +74,20 @@ const DEFAULT_KEY_ENV = {
   google: "GOOGLE_GENERATIVE_AI_API_KEY",
   "openai-compatible": null,
 } as const satisfies Record<ProviderConfig["type"], string | null>;
+
+async function hasKey(
+  provider: string,
+  settings: ProviderConfig,
+  env: NodeJS.ProcessEnv,
+): Promise<boolean> {
+  try {
+    await readKey(provider, settings, env);
+    return true;
+  } catch (error) {
+    if (error instanceof ModelUnusable) return false;
+    throw error;
+  }
+}
 
 async function readKey(
   model: string,

@@ -15,7 +15,11 @@ test("reads providers and the default model", () => {
   );
   assert.equal(models.default, "ollama/library/qwen3:8b");
   assert.deepEqual(Object.keys(models.providers), ["anthropic", "ollama"]);
-  assert.deepEqual(parseModels("models.json", "{}"), { default: "scripted/plan", providers: {} });
+  assert.deepEqual(parseModels("models.json", "{}"), {
+    default: "scripted/plan",
+    sampling: [],
+    providers: {},
+  });
 });
 
 test("refuses what is wrong, with the file and the place", () => {

@@ -27,12 +27,18 @@ const ProviderName = z
 export const ModelsConfig = z.strictObject({
   /** The model of agents that name none. */
   default: ModelName.default("scripted/plan"),
+  /** Models that MCP servers may wish for when they sample, beside the default. */
+  sampling: z.array(ModelName).max(32).default([]),
   providers: z.record(ProviderName, ProviderConfig).default({}),
 });
 export type ModelsConfig = z.infer<typeof ModelsConfig>;
 
 /** The configuration of a runner that has only the scripted model. */
-export const SCRIPTED_ONLY: ModelsConfig = { default: "scripted/plan", providers: {} };
+export const SCRIPTED_ONLY: ModelsConfig = {
+  default: "scripted/plan",
+  sampling: [],
+  providers: {},
+};
 
 /** Reads the file of model providers. Rejects with a StartError that names the file and every problem in it. */
 export async function readModelsFile(path: string): Promise<ModelsConfig> {
@@ -65,14 +71,23 @@ export function parseModels(path: string, text: string): ModelsConfig {
     );
     throw new StartError(`${path} has errors: ${problems.join("; ")}`, { hint: HINT });
   }
-  const [provider = ""] = parsed.data.default.split("/");
-  if (provider !== "scripted" && !Object.hasOwn(parsed.data.providers, provider)) {
-    throw new StartError(
-      `${path} has errors: default: there is no provider "${provider}" under "providers"`,
-      { hint: HINT },
-    );
-  }
+  requireProvider(path, parsed.data, { field: "default", model: parsed.data.default });
+  for (const [index, model] of parsed.data.sampling.entries())
+    requireProvider(path, parsed.data, { field: `sampling.${index}`, model });
   return parsed.data;
+}
+
+function requireProvider(
+  path: string,
+  { providers }: ModelsConfig,
+  { field, model }: { field: string; model: string },
+): void {
+  const [provider = ""] = model.split("/");
+  if (provider === "scripted" || Object.hasOwn(providers, provider)) return;
+  throw new StartError(
+    `${path} has errors: ${field}: there is no provider "${provider}" under "providers"`,
+    { hint: HINT },
+  );
 }
 
 /** The rule that a key of a record broke lies one level deeper. */

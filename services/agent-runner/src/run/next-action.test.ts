@@ -46,6 +46,17 @@ test("fails at each limit, by its name", () => {
   }
 });
 
+test("asks the model no more once the run's tokens are used up, but makes the calls it asked for", () => {
+  const after = (maxTokens: number, ...entries: JournalEntry[]) => {
+    const limits = { ...startedEntry().limits, maxTokens };
+    return nextAction(replay([startedEntry({ limits }), answer(1, 1), ...entries]), SOON);
+  };
+  const usedUp = after(2, failure("r1:1:0")); // the answer took one token each way
+  assert.ok(usedUp.action === "fail" && usedUp.failure.message.includes("maxTokens (2)"));
+  assert.equal(after(3, failure("r1:1:0")).action, "call-model");
+  assert.equal(after(2).action, "call-tools");
+});
+
 test("does not sell a broken answer as a success", () => {
   for (const reason of ["length", "content-filter", "error"] as const) {
     const action = nextAction(replay([startedEntry(), answer(1, 0, reason)]), SOON);

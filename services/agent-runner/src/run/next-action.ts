@@ -29,6 +29,10 @@ export function nextAction(state: RunState, now: number): NextAction {
   if (last !== undefined && last.calls.length === 0) return endOf(last);
 
   if (state.turns.length >= limits.maxSteps) return limitExceeded("maxSteps", limits.maxSteps);
+  const { inputTokens, outputTokens } = state.usage;
+  // Between two model calls only: an answer that was paid for is used.
+  if (limits.maxTokens !== undefined && inputTokens + outputTokens >= limits.maxTokens)
+    return limitExceeded("maxTokens", limits.maxTokens);
   return { action: "call-model", step: state.turns.length + 1 };
 }
 

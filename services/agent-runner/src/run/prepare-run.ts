@@ -2,6 +2,7 @@ import type { AgentDefinition } from "@switchyard/contracts/agents";
 import { getAgent } from "@switchyard/contracts/agents";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import type { RunInput } from "@switchyard/contracts/runs";
+import type { SkillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import { renderSkill } from "@switchyard/contracts/skills";
 import type { Plan } from "@switchyard/contracts/plan";
 import type { Log } from "@switchyard/service/log";
@@ -10,7 +11,7 @@ import { ModelUnusable, type ModelRegistry } from "../model/model-registry.ts";
 import { isOutage, type Peers } from "../peers.ts";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import { TOKEN_TTL_SECONDS, type RunToken } from "./run-token-keeper.ts";
-import { skillCatalogue, systemPrompt } from "../model/system-prompt.ts";
+import { systemPrompt } from "../model/system-prompt.ts";
 
 export interface PrepareOptions {
   readonly peers: Peers;
@@ -21,6 +22,8 @@ export interface PrepareOptions {
   readonly defaultTimeoutMs: number;
   readonly now: () => number;
 }
+
+const MAX_ABOUT = 8_192;
 
 export type Preparation =
   | { readonly outcome: "ready"; readonly started: StartedEntry; readonly token: RunToken }
@@ -46,14 +49,13 @@ export async function prepareRun(
 async function prepare(command: RunCommand, options: PrepareOptions): Promise<Preparation> {
   const { peers, models, now } = options;
   const call = { signal: options.signal, correlationId: command.runId };
-  const [{ agent }, { skills: imported }, invoked] = await Promise.all([
+  const [{ agent }, invoked] = await Promise.all([
     peers.getAgent({ name: command.agent }, call),
-    peers.listSkills({}, call),
     renderInvoked(command, options),
   ]);
-  const catalogue = skillCatalogue(imported);
   const toolLayers = [agent.tools, invoked?.allowedTools ?? null].filter((layer) => layer !== null);
-  const [preloaded, grant] = await Promise.all([
+  const [catalogue, preloaded, grant] = await Promise.all([
+    peers.skillCatalogue(catalogueRequest(command, agent), call),
     renderPreloaded(agent, command, options),
     peers.grantRun(
       {
@@ -61,6 +63,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
         agent: agent.name,
         requester: command.requester,
         tools: toolLayers,
+        ...(agent.roles.length === 0 ? {} : { roles: agent.roles }),
         ttlSeconds: TOKEN_TTL_SECONDS,
       },
       call,
@@ -93,6 +96,9 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     toolLayers,
     skills: inPrompt.map(({ name, digest }) => ({ name, digest })),
     catalogue: catalogue.listed.map(({ name, digest }) => ({ name, digest })),
+    ...cutOf(catalogue),
+    ...(agent.roles.length === 0 ? {} : { roles: agent.roles }),
+    onUnknownOutcome: agent.onUnknownOutcome,
     plan: model.startsWith("scripted/") ? plan : null,
     policyDigest: grant.policyDigest,
   };
@@ -101,6 +107,20 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     started,
     token: { token: grant.token, expiresAt: Date.parse(grant.expiresAt) },
   };
+}
+
+/** What the run is about decides which skills are left out first when there are too many. */
+function catalogueRequest({ payload }: RunCommand, agent: AgentDefinition) {
+  const { input } = payload;
+  const about = (typeof input === "string" ? input : JSON.stringify(input)).slice(0, MAX_ABOUT);
+  const { contextWindow } = agent;
+  return { about, ...(contextWindow === null ? {} : { contextWindow }) };
+}
+
+/** For the operator: what a model was not told of. */
+function cutOf({ listed, dropped }: SkillCatalogue): Pick<StartedEntry, "catalogueCut"> {
+  const shortened = listed.filter((skill) => skill.shortened).map(({ name }) => name);
+  return shortened.length + dropped.length === 0 ? {} : { catalogueCut: { shortened, dropped } };
 }
 
 interface Rendered {
@@ -169,11 +189,20 @@ function limitsOf(
   agent: AgentDefinition,
   defaultTimeoutMs: number,
 ): StartedEntry["limits"] {
+  const asked = payload.limits ?? {};
+  const maxTokens = smaller(agent.limits.maxTokens, asked.maxTokens);
   return {
-    maxSteps: Math.min(agent.maxSteps, payload.limits?.maxSteps ?? agent.maxSteps),
-    maxToolCalls: payload.limits?.maxToolCalls ?? null,
-    timeoutMs: payload.limits?.timeoutMs ?? defaultTimeoutMs,
+    maxSteps: Math.min(agent.maxSteps, asked.maxSteps ?? agent.maxSteps),
+    maxToolCalls: smaller(agent.limits.maxToolCalls, asked.maxToolCalls),
+    ...(maxTokens === null ? {} : { maxTokens }),
+    timeoutMs: smaller(agent.limits.timeoutMs, asked.timeoutMs) ?? defaultTimeoutMs,
   };
+}
+
+/** The stricter of what the agent and the command say; null when neither says anything. */
+function smaller(own: number | null, asked: number | undefined): number | null {
+  if (own === null) return asked ?? null;
+  return asked === undefined ? own : Math.min(own, asked);
 }
 
 /** What the sender must change; null for outages and faults. */

@@ -13,7 +13,7 @@ import {
   textChunks,
   toolCallChunks,
 } from "../../test-fixtures/chat-server.ts";
-import { agent, answering, labTool, skill } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool, skill, SMALLEST_WINDOW } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
@@ -207,6 +207,63 @@ test("sends a call again under the same id while the policy is away", async () =
   const events = await lab.eventsUntil("patient", "finished");
   assert.equal(events.at(-1)?.payload["output"], "done");
   assert.equal(requested.get("patient:1:0"), 3);
+});
+
+test("makes a call whose outcome nobody knows once more where the agent says so", async () => {
+  const { tools, agents, requested } = lab.peers;
+  let losses = 1;
+  tools.set("forgetful", (_args, { fail }) => {
+    if (losses === 0) return "done";
+    losses -= 1;
+    throw fail.outcome_unknown("the result was lost", { callId: "x" });
+  });
+  const plan = {
+    steps: [{ calls: [{ tool: labTool("forgetful"), with: {}, as: "r" }] }],
+    answer: "{{/results/r/text}}",
+  };
+  agents.set("bold", agent("bold", { plan, onUnknownOutcome: "retry" }));
+  agents.set("careful", agent("careful", { plan, onUnknownOutcome: "ask" }));
+  await lab.command("bold", { runId: "bold", input: "x" });
+  const bold = await lab.eventsUntil("bold", "finished");
+  assert.equal(bold.at(-1)?.payload["output"], "done");
+  assert.deepEqual([requested.get("bold:1:0"), requested.get("bold:1:0:again")], [1, 1]);
+  losses = 1;
+  await lab.command("careful", { runId: "careful", input: "x" });
+  const careful = await lab.eventsUntil("careful", "finished");
+  assert.match(String(careful.at(-1)?.payload["output"]), /outcome_unknown/);
+  assert.equal(requested.get("careful:1:0:again"), undefined);
+});
+
+test("keeps to the agent's own limits and asks for its roles [D14]", async () => {
+  const { tools, agents, grants } = lab.peers;
+  tools.set("echo", () => "echo");
+  const plan = {
+    steps: [{ calls: [{ tool: labTool("echo"), with: {} }] }],
+    answer: "never",
+  };
+  const none = { maxTokens: null, maxCostUsd: null, timeoutMs: null, maxDepth: null };
+  const limits = { ...none, maxToolCalls: 0 };
+  agents.set("bound", agent("bound", { plan, limits, roles: ["reviewer"] }));
+  await lab.command("bound", { runId: "bound", input: "x", limits: { maxToolCalls: 5 } });
+  const events = await lab.eventsUntil("bound", "failed");
+  assert.match(JSON.stringify(events.at(-1)?.payload), /maxToolCalls \(0\)/);
+  assert.deepEqual(grants.find(({ runId }) => runId === "bound")?.roles, ["reviewer"]);
+});
+
+test("keeps in the run what its list of skills had no room for", async () => {
+  const { agents, skills } = lab.peers;
+  skills.set("zz-one", skill("zz-one"));
+  skills.set("zz-two", skill("zz-two"));
+  agents.set("narrow-minded", answering("narrow-minded", "x", { contextWindow: SMALLEST_WINDOW }));
+  agents.set("open-minded", answering("open-minded", "x"));
+  for (const name of ["narrow-minded", "open-minded"]) {
+    await lab.command(name, { runId: name, input: "x" });
+    await lab.eventsUntil(name, "finished");
+  }
+  const narrow = await call(lab.bus, getRun, { runId: "narrow-minded" });
+  assert.deepEqual(narrow.run.skillsCut?.dropped.slice(-2), ["zz-one", "zz-two"]);
+  const open = await call(lab.bus, getRun, { runId: "open-minded" });
+  assert.equal(open.run.skillsCut, undefined);
 });
 
 test("fails a run at its limits and says which one", async () => {

@@ -192,7 +192,7 @@ class Driver {
     const { callId, tool, input } = part;
     const { state } = this.#run;
     const { bus, peers, tokens, now } = this.#options;
-    const { runId, catalogue } = state.started;
+    const { runId, catalogue, onUnknownOutcome } = state.started;
     const route = routeOf(tool, tools);
     if (route.to === "nobody") {
       const offered = tools.offered.map(({ name }) => name).join(", ") || "none";
@@ -206,6 +206,7 @@ class Driver {
       peers,
       tokens,
       runId,
+      epoch: Number(this.#run.hold.epoch),
       signal: this.#signal,
       deadline: deadlineOf(state),
       now,
@@ -213,7 +214,8 @@ class Driver {
     if (route.to === "skill") return callSkillTool({ callId, args: input, catalogue }, caller);
     if (!dispatched) await this.#record({ kind: "tool-dispatched", callId });
     const { server, isListed } = route;
-    return callServerTool({ callId, server, tool, args: input, isListed }, caller);
+    const repeatsUnknown = onUnknownOutcome === "retry";
+    return callServerTool({ callId, server, tool, args: input, isListed, repeatsUnknown }, caller);
   }
 
   /** The tools of this moment; what a model is not shown is in the journal. */
@@ -239,14 +241,14 @@ class Driver {
     const { toolLayers, catalogue, runId } = this.#run.state.started;
     // An agent without tools needs no broker, and gets no skill either.
     if (toolLayers.some((layer) => layer.length === 0)) {
-      return selectTools({ tools: [], layers: toolLayers, hasSkillTool: false });
+      return selectTools({ tools: [], layers: toolLayers, skills: [] });
     }
     const { peers, tokens } = this.#options;
     const call = { signal: this.#signal, correlationId: runId };
     const token = await this.#orSuspend(() => tokens.get());
     try {
       const { tools } = await this.#orSuspend(() => peers.listTools({ token }, call));
-      return selectTools({ tools, layers: toolLayers, hasSkillTool: catalogue.length > 0 });
+      return selectTools({ tools, layers: toolLayers, skills: catalogue.map(({ name }) => name) });
     } catch (error) {
       if (!isError(error, listTools, "invalid_token")) throw error;
       tokens.refuse(token);

@@ -47,9 +47,16 @@ export class RunTokenKeeper {
   }
 
   async #grant(): Promise<RunToken> {
-    const { runId, agent, requester, toolLayers } = this.#started;
+    const { runId, agent, requester, toolLayers, roles } = this.#started;
     const { token, expiresAt } = await this.#peers.grantRun(
-      { runId, agent, requester, tools: toolLayers, ttlSeconds: TOKEN_TTL_SECONDS },
+      {
+        runId,
+        agent,
+        requester,
+        tools: toolLayers,
+        ...(roles === undefined ? {} : { roles }),
+        ttlSeconds: TOKEN_TTL_SECONDS,
+      },
       { correlationId: runId },
     );
     return { token, expiresAt: Date.parse(expiresAt) };

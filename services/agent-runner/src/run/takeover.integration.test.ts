@@ -54,10 +54,12 @@ test("finishes on another runner a run whose runner was killed, and repeats no f
   assert.ok(events.some(({ name }) => name === "resumed"));
   assert.equal((await other.logged("run resumed"))["runId"], "killed");
   assert.equal(peers.requested.get("killed:2:0"), 2, "the open call was sent again under its id");
+  assert.deepEqual(peers.epochs.get("killed:2:0"), [1, 2], "each under its own hold of the run");
   assert.equal(peers.requested.get("killed:1:0"), 1);
   assert.equal(peers.requested.get("killed:2:1"), 1);
   const { run } = await call(lab.bus, getRun, { runId: "killed" });
   assert.equal(run.attempts, 2);
+  assert.deepEqual(peers.cancelled, [], "a run that goes on elsewhere takes no call back");
   await stop(other);
 });
 

@@ -2,21 +2,26 @@ import { SkillName } from "@switchyard/contracts/ids";
 import { z } from "zod";
 
 /** The runner's own tool: it puts a skill's text into the conversation and touches nothing else. */
-export const SKILL_TOOL = {
-  name: "skill",
-  description:
-    "Loads the instructions of one of the skills listed in <available_skills>. " +
-    "Use it before you work on a task that a skill describes.",
-  inputSchema: {
-    type: "object",
-    properties: {
-      name: { type: "string", description: "Name of the skill" },
-      arguments: { type: "string", description: "Arguments for the skill, as one line of text" },
+export const SKILL_TOOL_NAME = "skill";
+
+/** The tool as a model is told about it; only the skills of its list can be asked for. */
+export function skillTool(skills: readonly string[]) {
+  return {
+    name: SKILL_TOOL_NAME,
+    description:
+      "Loads the instructions of one of the skills listed in <available_skills>. " +
+      "Use it before you work on a task that a skill describes.",
+    inputSchema: {
+      type: "object",
+      properties: {
+        name: { type: "string", enum: [...skills], description: "Name of the skill" },
+        arguments: { type: "string", description: "Arguments for the skill, as one line of text" },
+      },
+      required: ["name"],
+      additionalProperties: false,
     },
-    required: ["name"],
-    additionalProperties: false,
-  },
-} as const;
+  };
+}
 
 /** The arguments of the tool, as a model may write them. */
 export const SkillToolInput = z.strictObject({

@@ -3,8 +3,9 @@ import { callTool } from "@switchyard/contracts/mcp";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { renderSkill } from "@switchyard/contracts/skills";
 import { cutWithNote } from "./cut-text.ts";
-import { backoffMs, pause, Suspended } from "../run/interruption.ts";
+import { backoffMs, CancelRequested, pause, Suspended, TimeOver } from "../run/interruption.ts";
 import type { EntryOf, SkillRef } from "../journal/journal-entry.ts";
+import { FenceLost } from "../journal/run-store.ts";
 import type { Peers } from "../peers.ts";
 import { watchReconnect } from "../run/reconnect-watch.ts";
 import type { RunTokenKeeper } from "../run/run-token-keeper.ts";
@@ -26,6 +27,8 @@ export interface ServerCall {
   readonly args: Record<string, unknown>;
   /** False when no catalogue has the tool: then nobody answering means that it does not exist. */
   readonly isListed: boolean;
+  /** True: a call whose outcome nobody knows is made once more, under another id. */
+  readonly repeatsUnknown: boolean;
 }
 
 export interface ToolCaller {
@@ -33,6 +36,8 @@ export interface ToolCaller {
   readonly peers: Peers;
   readonly tokens: RunTokenKeeper;
   readonly runId: string;
+  /** Of this runner's hold of the run: providers refuse a lower one than they have seen. */
+  readonly epoch: number;
   /** Ends the waiting, with its reason. */
   readonly signal: AbortSignal;
   /** No call lasts longer than this, in milliseconds since the Unix epoch. */
@@ -43,7 +48,8 @@ export interface ToolCaller {
 /**
  * Calls an MCP tool through the broker. Every failure of the tool, the policy or the broker is an
  * outcome that the model is told; the promise rejects only when the run must stop or pause.
- * Repeats carry the same call id, so the broker executes the call once.
+ * Repeats carry the same call id, so the broker executes the call once; only a call whose outcome is
+ * unknown gets another, where the agent wants it repeated.
  */
 export async function callServerTool(call: ServerCall, caller: ToolCaller): Promise<CallOutcome> {
   let deadline = Math.min(caller.now() + callTool.timeoutMs, caller.deadline);
@@ -57,6 +63,10 @@ export async function callServerTool(call: ServerCall, caller: ToolCaller): Prom
         return { kind: "tool-denied", callId: call.callId, decision: error.data };
       }
       if (!(error instanceof ServiceError)) throw error;
+      if (error.code === "outcome_unknown" && call.repeatsUnknown) {
+        const repeat = { ...call, callId: `${call.callId}:again`, repeatsUnknown: false };
+        return { ...(await callServerTool(repeat, caller)), callId: call.callId };
+      }
       if (error.code === "timeout" && !hasAskedAgain) {
         // The reply may be lost while the broker has the result: it answers a repeat at once.
         hasAskedAgain = true;
@@ -142,12 +152,15 @@ async function sendOnce(
   const signal = AbortSignal.any([caller.signal, watch.signal]);
   try {
     const reply = await caller.peers.callTool(
-      { tool, args, token, callId },
+      { tool, args, token, callId, epoch: caller.epoch, progress: caller.runId },
       { tokens: { server }, deadline, signal, correlationId: caller.runId },
     );
     return answered(callId, reply);
   } catch (error) {
     if (isError(error, callTool, "invalid_token")) caller.tokens.refuse(token);
+    if (isError(error, callTool, "stale_epoch"))
+      throw new FenceLost(`another runner has run ${caller.runId}`, { cause: error });
+    if (endsTheCall(caller.signal)) stopAtProvider({ callId, server, token }, caller);
     if (!watch.signal.aborted) throw error;
     throw new ServiceError("disconnected", "the bus was away while the call was under way", {
       cause: error,
@@ -155,6 +168,21 @@ async function sendOnce(
   } finally {
     watch.stop();
   }
+}
+
+/** A run that is handed over or lost goes on elsewhere with the same call; only these two end it. */
+function endsTheCall({ aborted, reason }: AbortSignal): boolean {
+  return aborted && (reason instanceof CancelRequested || reason instanceof TimeOver);
+}
+
+/** Nobody waits for it: the run ends either way, and a provider that is away has its own deadline. */
+function stopAtProvider(
+  { callId, server, token }: { callId: string; server: string; token: string },
+  { peers, runId }: ToolCaller,
+): void {
+  peers
+    .cancelCall({ callId, token }, { tokens: { server }, correlationId: runId })
+    .catch(() => undefined);
 }
 
 function answered(
@@ -199,6 +227,10 @@ function attemptsFor(error: ServiceError, call: ServerCall): number {
     case "policy_unavailable":
     case "overloaded":
     case "server_overloaded":
+    case "circuit_open":
+    case "not_owner":
+    case "owned_elsewhere":
+    case "lease_unavailable":
       return 6;
     default:
       return 1;

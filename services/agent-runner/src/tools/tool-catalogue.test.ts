@@ -5,11 +5,11 @@ import { test } from "node:test";
 import { MAX_TOOLS, routeOf, selectTools } from "./tool-catalogue.ts";
 
 const tools = ["read", "write", "list"].map((tool) => toolOf("files", tool));
-const everything = selectTools({ tools, layers: [], hasSkillTool: true });
+const everything = selectTools({ tools, layers: [], skills: ["summarise"] });
 
 test("offers the runner's own tool first and then what every layer allows", () => {
   const names = (layers: string[][]) =>
-    selectTools({ tools, layers, hasSkillTool: true }).offered.map(({ name }) => name);
+    selectTools({ tools, layers, skills: ["summarise"] }).offered.map(({ name }) => name);
   assert.deepEqual(names([]), [
     "skill",
     "mcp__files__read",
@@ -28,7 +28,7 @@ test("shows a model at most fifty tools and names the others", () => {
   const { offered, leftOut, servers } = selectTools({
     tools: many,
     layers: [],
-    hasSkillTool: true,
+    skills: ["summarise"],
   });
   assert.equal(offered.length, MAX_TOOLS);
   assert.equal(leftOut.length, 11);
@@ -63,7 +63,7 @@ test("sends a call to whoever owns the tool, and to its policy when it is hidden
   ]) {
     assert.deepEqual(routeOf(name, everything), { to: "nobody" }, name);
   }
-  assert.deepEqual(routeOf("skill", selectTools({ tools, layers: [], hasSkillTool: false })), {
+  assert.deepEqual(routeOf("skill", selectTools({ tools, layers: [], skills: [] })), {
     to: "nobody",
   });
 });

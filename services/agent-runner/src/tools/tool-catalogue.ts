@@ -1,7 +1,7 @@
 import type { ToolInfo } from "@switchyard/contracts/mcp";
 import { ServerId, ToolName } from "@switchyard/contracts/ids";
 import { matchesTool } from "@switchyard/contracts/tool-names";
-import { SKILL_TOOL } from "./skill-tool.ts";
+import { SKILL_TOOL_NAME, skillTool } from "./skill-tool.ts";
 
 /** A tool as a model is told about it. */
 export interface OfferedTool {
@@ -28,14 +28,15 @@ export const MAX_TOOLS = 50;
 export function selectTools(request: {
   tools: readonly ToolInfo[];
   layers: readonly (readonly string[])[];
-  hasSkillTool: boolean;
+  /** Names of the skills that the model may activate; without any there is no tool for it. */
+  skills: readonly string[];
 }): ToolCatalogue {
   const allowed = request.tools.filter(({ name, server, tool }) =>
     request.layers.every((layer) =>
       layer.some((pattern) => matchesTool(pattern, { name, server, tool })),
     ),
   );
-  const builtIn = request.hasSkillTool ? [SKILL_TOOL] : [];
+  const builtIn = request.skills.length === 0 ? [] : [skillTool(request.skills)];
   const room = MAX_TOOLS - builtIn.length;
   return {
     offered: [...builtIn, ...allowed.slice(0, room)],
@@ -59,9 +60,11 @@ const CANONICAL = /^mcp__([a-z0-9-]+)__.+$/;
  * "unknown tool" would hide that somebody tried.
  */
 export function routeOf(tool: string, catalogue: ToolCatalogue): Route {
-  if (tool === SKILL_TOOL.name && catalogue.offered.includes(SKILL_TOOL)) return { to: "skill" };
   const listed = catalogue.servers.get(tool);
   if (listed !== undefined) return { to: "server", server: listed, isListed: true };
+  // MCP tools have other names, so an offered one of this name is the runner's own.
+  const isOffered = catalogue.offered.some(({ name }) => name === tool);
+  if (tool === SKILL_TOOL_NAME && isOffered) return { to: "skill" };
   const [, server] = CANONICAL.exec(tool) ?? [];
   if (
     ServerId.safeParse(server).success &&

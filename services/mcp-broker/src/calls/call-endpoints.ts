@@ -1,22 +1,27 @@
 import type { Endpoint } from "@switchyard/bus/rpc-endpoint";
 
-/** One subject per server: each comes with its server and goes with it. */
+/** The subjects of one server: they come with its ownership and go with it. */
 export interface CallEndpoints {
-  /** Serves exactly these servers from now on. */
-  serveOnly(servers: readonly string[]): void;
+  /** Takes requests for the server from now on. */
+  serve(server: string): void;
+  /** Takes no more at once. Resolves when those that were taken are answered. */
+  leave(server: string): Promise<void>;
 }
 
-export function createCallEndpoints(open: (server: string) => Endpoint): CallEndpoints {
-  const endpoints = new Map<string, Endpoint>();
+/**
+ * Keeps the endpoints of the servers that this broker answers for. `open` makes every endpoint of
+ * one server: whatever an owner alone can answer belongs in its list.
+ */
+export function createCallEndpoints(open: (server: string) => readonly Endpoint[]): CallEndpoints {
+  const served = new Map<string, readonly Endpoint[]>();
   return {
-    serveOnly(servers) {
-      for (const [server, endpoint] of endpoints) {
-        if (servers.includes(server)) continue;
-        endpoints.delete(server);
-        // It takes nothing more at once; its calls end with the connection, and nobody waits here.
-        void endpoint.stop();
-      }
-      for (const server of servers) if (!endpoints.has(server)) endpoints.set(server, open(server));
+    serve(server) {
+      if (!served.has(server)) served.set(server, open(server));
+    },
+    async leave(server) {
+      const endpoints = served.get(server) ?? [];
+      served.delete(server);
+      await Promise.all(endpoints.map((endpoint) => endpoint.stop()));
     },
   };
 }

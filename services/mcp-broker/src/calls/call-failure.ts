@@ -1,4 +1,5 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
+import type { Verdict } from "./circuit-breaker.ts";
 
 /**
  * What a failed request says about the tool: the one question is whether it may have run.
@@ -22,6 +23,9 @@ const BEFORE_SENDING = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
+/** Ours: an address that is not permitted, and a login that somebody has to make. */
+const REFUSED_HERE = new Set(["EGRESS_REFUSED", "LOGIN_NEEDED"]);
+
 /** Classifies what the SDK throws from a request. Anything unknown counts as `lost`, the careful answer. */
 export function classifyCallFailure(error: unknown): CallFailure {
   const reason = errorText(error);
@@ -32,8 +36,28 @@ export function classifyCallFailure(error: unknown): CallFailure {
   // The SDK throws a plain error when the transport is gone before the request is written.
   if (error instanceof Error && error.message === "Not connected")
     return { kind: "not_sent", reason };
+  if (error instanceof Error && "code" in error && REFUSED_HERE.has(String(error.code)))
+    return { kind: "not_sent", reason };
   const code = networkCode(error);
   return { kind: code !== null && BEFORE_SENDING.has(code) ? "not_sent" : "lost", reason };
+}
+
+/**
+ * What a failure says about the way to the server. An error that the server answers with is an
+ * answer: a caller can make one with bad arguments, and must not close the server to others.
+ */
+export function verdictOf(error: unknown, failure: CallFailure): Verdict {
+  switch (failure.kind) {
+    case "answered":
+      return error instanceof ProtocolError ? "good" : "bad";
+    case "not_sent":
+      return networkCode(error) === null ? "none" : "bad";
+    case "timed_out":
+    case "lost":
+      return "bad";
+    default:
+      return failure.kind satisfies never;
+  }
 }
 
 /** The message of an error with the reason below it, which `fetch` hides in its cause. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { ContentBlock } from "@switchyard/contracts/mcp";
+import { ContentBlock, ValueProblem } from "@switchyard/contracts/mcp";
 import { ToolRef } from "@switchyard/contracts/tool-names";
 import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
@@ -46,13 +46,21 @@ export type CallResult = z.infer<typeof CallResult>;
 export const CallOutcome = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("result"), result: CallResult }),
   z.object({ kind: z.literal("failed"), reason: z.string() }),
+  /** The tool ran, and its structured result does not fit its output schema. */
+  z.object({ kind: z.literal("invalid"), problems: z.array(ValueProblem), result: CallResult }),
   z.object({ kind: z.literal("too_large"), bytes: z.int(), limitBytes: z.int() }),
 ]);
 export type CallOutcome = z.infer<typeof CallOutcome>;
 
 const identity = { fingerprint: z.string(), ref: ToolRef };
 const CallRecord = z.discriminatedUnion("state", [
-  z.object({ state: z.literal("claimed"), claimId: z.string(), ...identity }),
+  z.object({
+    state: z.literal("claimed"),
+    claimId: z.string(),
+    /** The broker that has the call in work; absent in claims of older ones. */
+    broker: z.string().optional(),
+    ...identity,
+  }),
   z.object({ state: z.literal("done"), outcome: CallOutcome, ...identity }),
 ]);
 export type CallRecord = z.infer<typeof CallRecord>;
@@ -62,7 +70,8 @@ const KEPT_SECONDS = 24 * 60 * 60;
 /** Deletes the claim only while it is still ours: after a day the id may belong to another call. */
 const RELEASE = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`;
 
-export function createCallStore(redis: Redis): CallStore {
+/** `broker` is the name under which this process can be asked about its claims. */
+export function createCallStore(redis: Redis, broker: string): CallStore {
   return {
     async read(callId) {
       return parseRecord(await asked(() => redis.get(keyOf(callId))));
@@ -73,6 +82,7 @@ export function createCallStore(redis: Redis): CallStore {
       const text = JSON.stringify({
         state: "claimed",
         claimId,
+        broker,
         fingerprint,
         ref,
       } satisfies CallRecord);

@@ -1,21 +1,35 @@
 import type { z } from "zod";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { callTool as contract } from "@switchyard/contracts/mcp";
-import type { Decision } from "@switchyard/contracts/policy";
-import type { ToolRef } from "@switchyard/contracts/tool-names";
+import type { CallProgress } from "@switchyard/contracts/mcp-calls";
+import type { Decision, Principal } from "@switchyard/contracts/policy";
+import { mcpToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
 import { callFingerprint } from "./call-fingerprint.ts";
 import { NotSentError, type CallOnce, type OnceResult } from "./call-once.ts";
 import { CallStoreError, type CallOutcome, type CallStore } from "./call-store.ts";
 import type { AskedFor, PolicyGate } from "./policy-gate.ts";
-import { sendCall, serverDown, type SendDeps } from "./send-call.ts";
+import { createProgressTeller } from "./progress-teller.ts";
+import type { RunEpochs } from "./run-epochs.ts";
+import type { RunningCalls } from "./running-calls.ts";
+import { problemText } from "../validation/call-checks.ts";
+import { sendCall, serverDown, type AllowedCall, type SendDeps } from "./send-call.ts";
 
 type CallRequest = z.output<typeof contract.request>;
 type CallReply = z.input<typeof contract.reply>;
 
 export interface CallToolDeps extends SendDeps {
+  /** Where the calls of this principal go; null for the connection that the tools were listed by. */
+  readonly route: (principal: Principal) => Promise<Pick<SendDeps, "connection" | "queue"> | null>;
   readonly gate: PolicyGate;
   readonly once: CallOnce;
   readonly store: CallStore;
+  readonly running: RunningCalls;
+  readonly epochs: RunEpochs;
+  /** Tells how far a call is on the live subject of its caller. */
+  readonly tellProgress: (
+    to: { readonly caller: string; readonly progressId: string },
+    progress: CallProgress,
+  ) => void;
 }
 
 const fail = failuresOf(contract.errors);
@@ -46,23 +60,97 @@ async function decideAndCall(
 ): Promise<CallReply> {
   const { args, callId } = request;
   await deps.connection.start();
-  const ref = await findTool(deps, request);
-  const { decision, principal } = await deps.gate.check({ ref, args }, asked);
-  if (decision.effect !== "allow")
-    throw fail.denied(`The policy denies ${ref.name}: ${decision.reason}`, decision);
+  const ref = await findTool(deps, request, asked);
+  const pin = deps.connection.catalogue.find(ref.name)?.inspected.pin;
+  const question = pin === undefined ? { ref, args } : { ref, args, pin };
+  const { decision, principal } = await deps.gate.check(question, asked);
+  if (decision.effect !== "allow") throw denied(ref, decision);
+  await refuseStale(deps.epochs, request, principal);
 
-  const { deadline, signal } = asked;
-  const send = (): Promise<CallOutcome> => sendCall(deps, { ref, args, callId, deadline, signal });
-  if (callId === undefined) return outcomeReply(await send(), { decision, replayed: false });
+  const call: Allowed = { request, asked, ref, pin, principal };
+  if (callId === undefined) {
+    const outcome = await sendCall(await routed(deps, principal), toSend(deps, call, asked.signal));
+    return outcomeReply(outcome, { decision, replayed: false });
+  }
   const fingerprint = callFingerprint({ caller: asked.onBehalfOf, principal, ref, args });
-  const result = await deps.once.run(callId, { fingerprint, ref }, send);
+  const result = await deps.once.run(callId, { fingerprint, ref }, () =>
+    sendCancellable(deps, call, callId),
+  );
   return onceReply(result, { callId, decision });
+}
+
+/** The route is taken after the decision: it may start a process. */
+async function routed(deps: CallToolDeps, principal: Principal): Promise<SendDeps> {
+  return { ...deps, ...(await deps.route(principal)) };
+}
+
+interface Allowed {
+  readonly request: CallRequest;
+  readonly asked: AskedFor;
+  readonly ref: ToolRef;
+  readonly pin: string | undefined;
+  readonly principal: Principal;
+}
+
+/** A call with an id can be cancelled by who made it, until it has ended. */
+async function sendCancellable(
+  deps: CallToolDeps,
+  call: Allowed,
+  callId: string,
+): Promise<CallOutcome> {
+  const { asked, ref, principal } = call;
+  const owner = { callId, caller: asked.onBehalfOf, principal, token: asked.token, ref };
+  const running = deps.running.begin(owner, asked.signal);
+  try {
+    const sent = toSend(deps, call, running.signal);
+    return await sendCall(await routed(deps, principal), {
+      ...sent,
+      isCancelled: () => running.isCancelled,
+    });
+  } finally {
+    running.end();
+  }
+}
+
+function toSend(deps: CallToolDeps, call: Allowed, signal: AbortSignal): AllowedCall {
+  const { request, asked, ref, pin } = call;
+  const { args, callId, progress: progressId } = request;
+  const onProgress: AllowedCall["onProgress"] =
+    progressId === undefined
+      ? null
+      : (redact) =>
+          createProgressTeller({
+            call: { server: deps.connection.entry.id, tool: ref.tool, callId: callId ?? null },
+            tell: (progress) =>
+              deps.tellProgress({ caller: asked.onBehalfOf, progressId }, progress),
+            redact,
+            now: deps.now,
+          });
+  const { deadline } = asked;
+  return { ref, pin, args, callId, asked, deadline, signal, isCancelled: never, onProgress };
+}
+
+const never = (): boolean => false;
+
+/** An epoch is believed only of the run that the token is of. */
+async function refuseStale(
+  epochs: RunEpochs,
+  { epoch }: CallRequest,
+  { runId }: Principal,
+): Promise<void> {
+  if (epoch === undefined || runId === null) return;
+  if (await epochs.admit(runId, epoch)) return;
+  throw fail.stale_epoch(
+    `Another runner has taken run ${runId} over since epoch ${epoch}; the call was not sent. Stop working on the run.`,
+    { runId, epoch },
+  );
 }
 
 /** A tool of the catalogue, or the tool of the stored call when its server is down by now. */
 async function findTool(
-  { connection, store }: CallToolDeps,
+  { connection, store, gate }: CallToolDeps,
   request: CallRequest,
+  asked: AskedFor,
 ): Promise<ToolRef> {
   const tool = connection.catalogue.find(request.tool);
   if (tool !== null) return tool.ref;
@@ -76,6 +164,7 @@ async function findTool(
     return ref;
   if (connection.session === null) throw serverDown(connection);
   const server = connection.entry.id;
+  await denyUnknown(gate, { server, request }, asked);
   throw fail.unknown_tool(
     `MCP server ${server} has no tool ${request.tool}; mcp.tools lists what it has.`,
     {
@@ -83,6 +172,23 @@ async function findTool(
       tool: request.tool,
     },
   );
+}
+
+/** Who may not call a tool of this name is told just that, whether there is one or not. */
+async function denyUnknown(
+  gate: PolicyGate,
+  { server, request }: { server: string; request: CallRequest },
+  asked: AskedFor,
+): Promise<void> {
+  const prefix = `mcp__${server}__`;
+  const { tool, args } = request;
+  const ref = mcpToolRef(server, tool.startsWith(prefix) ? tool.slice(prefix.length) : tool);
+  const { decision } = await gate.check({ ref, args }, asked);
+  if (decision.effect !== "allow") throw denied(ref, decision);
+}
+
+function denied(ref: ToolRef, decision: Decision) {
+  return fail.denied(`The policy denies ${ref.name}: ${decision.reason}`, decision);
 }
 
 function onceReply(
@@ -116,6 +222,14 @@ function outcomeReply(
       return { ...outcome.result, decision, replayed };
     case "failed":
       throw fail.tool_failed(`MCP tool error: ${outcome.reason}`, { reason: outcome.reason });
+    case "invalid": {
+      const { problems, result } = outcome;
+      const { content, text } = result;
+      throw fail.invalid_result(
+        `The tool ran, but its structured result does not fit its own output schema: ${problemText(problems)}. What else it returned is in the error's data.`,
+        { problems, content, text },
+      );
+    }
     case "too_large": {
       const { bytes, limitBytes } = outcome;
       throw fail.result_too_large(

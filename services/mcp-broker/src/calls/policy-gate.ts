@@ -5,10 +5,13 @@ import { listTools } from "@switchyard/contracts/mcp";
 import {
   checkPolicy,
   filterPolicy,
+  type AccessKind,
   type Decision,
   type Principal,
 } from "@switchyard/contracts/policy";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
+import { decisionKey, type Decided, type DecisionCache } from "./decision-cache.ts";
+import { mayUseServer, narrowByRoles, type RolesOf } from "./server-access.ts";
 
 /** Who asks, and how long an answer is of use. */
 export interface AskedFor {
@@ -21,17 +24,36 @@ export interface AskedFor {
   readonly traceparent: string;
 }
 
+/** What is asked for; a tool call unless `kind` says something else. */
+export interface Question {
+  readonly ref: ToolRef;
+  readonly args: Record<string, unknown>;
+  readonly kind?: AccessKind;
+  /** Digest of the tool's approved definition. */
+  readonly pin?: string;
+}
+
 /**
- * Asks the policy service. Fails closed: whatever is not a clear answer is `policy_unavailable`,
- * and then nothing happens. A token that the policy refuses is the caller's `invalid_token`.
+ * Asks the policy service, and narrows what it allows by the server's roles. Fails closed: whatever
+ * is not a clear answer is `policy_unavailable`, and then nothing happens. A token that the policy
+ * refuses is the caller's `invalid_token`.
  */
 export interface PolicyGate {
-  check(
-    call: { ref: ToolRef; args: Record<string, unknown> },
+  check(question: Question, asked: AskedFor): Promise<{ decision: Decision; principal: Principal }>;
+  /** The names that the principal may use with at least some arguments. */
+  filter(
+    refs: readonly ToolRef[],
     asked: AskedFor,
-  ): Promise<{ decision: Decision; principal: Principal }>;
-  /** The canonical names that the principal may call with at least some arguments. */
-  filter(refs: readonly ToolRef[], asked: AskedFor): Promise<ReadonlySet<string>>;
+    kind?: AccessKind,
+  ): Promise<ReadonlySet<string>>;
+}
+
+export interface PolicyGateOptions {
+  /** Null asks the policy for every call. */
+  readonly cache: DecisionCache | null;
+  readonly rolesOf: RolesOf;
+  /** Hears of every check of a tool call, whether a kept decision answered it. */
+  readonly onChecked: (isHit: boolean) => void;
 }
 
 const TIMEOUT_MS = 2_000;
@@ -41,29 +63,86 @@ const MAX_FILTERED = 20_000;
 /** Both declare `invalid_token` and `policy_unavailable` alike. */
 const fail = failuresOf(listTools.errors);
 
-export function createPolicyGate(bus: Bus): PolicyGate {
+export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGate {
   const policy = client(bus, { checkPolicy, filterPolicy });
-  return {
-    check: ({ ref, args }, asked) =>
-      orUnavailable(() =>
-        policy.checkPolicy({ ...principal(asked), tool: ref, args }, limits(asked)),
+  const { cache, rolesOf, onChecked } = options;
+
+  const ask = ({ ref, args, kind, pin }: Question, asked: AskedFor) =>
+    orUnavailable(() =>
+      policy.checkPolicy(
+        {
+          ...principalOf(asked),
+          tool: ref,
+          args,
+          ...(kind === undefined ? {} : { kind }),
+          ...(pin === undefined ? {} : { pin }),
+        },
+        limits(asked),
       ),
-    async filter(refs, asked) {
+    );
+  const decide = async (question: Question, asked: AskedFor): Promise<Decided> => {
+    const isToolCall = question.kind === undefined || question.kind === "tool";
+    if (cache === null || !isToolCall) return ask(question, asked);
+    const key = keyOf(question, asked);
+    const found = cache.find(key);
+    onChecked(found !== null);
+    if (found !== null) return found;
+    const askedAt = performance.now();
+    const reply = await ask(question, asked);
+    cache.keep(key, reply, askedAt);
+    return reply;
+  };
+
+  return {
+    async check(question, asked) {
+      const decided = await decide(question, asked);
+      const { server } = question.ref;
+      if (server === null) return decided;
+      const decision = narrowByRoles(decided, { server, roles: rolesOf(server) });
+      return { decision, principal: decided.principal };
+    },
+    async filter(refs, asked, kind) {
       const allowed = new Set<string>();
       // Never without a question, or an empty list would hide a token that is refused.
       for (let start = 0; start === 0 || start < refs.length; start += MAX_FILTERED) {
         const tools = refs.slice(start, start + MAX_FILTERED);
         const reply = await orUnavailable(() =>
-          policy.filterPolicy({ ...principal(asked), tools }, limits(asked)),
+          policy.filterPolicy(
+            { ...principalOf(asked), tools, ...(kind === undefined ? {} : { kind }) },
+            limits(asked),
+          ),
         );
-        for (const name of reply.allowed) allowed.add(name);
+        const names = new Set(reply.allowed);
+        const isOpen = serverOpenness(rolesOf, reply.principal ?? unknownPrincipal(asked));
+        for (const { name, server } of tools) {
+          if (names.has(name) && (server === null || isOpen(server))) allowed.add(name);
+        }
       }
       return allowed;
     },
   };
 }
 
-function principal({ onBehalfOf, token }: AskedFor): { onBehalfOf: string; token?: string } {
+/** Answers once for each server: a list has many tools of few of them. */
+function serverOpenness(rolesOf: RolesOf, principal: Principal): (server: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (server) => {
+    const isOpen = known.get(server) ?? mayUseServer(rolesOf(server), principal);
+    known.set(server, isOpen);
+    return isOpen;
+  };
+}
+
+/** A policy service that does not say whom a token is of: an agent without roles, to be careful. */
+function unknownPrincipal({ onBehalfOf, token }: AskedFor): Principal {
+  return { user: onBehalfOf, agent: token === undefined ? null : "unknown", runId: null };
+}
+
+function keyOf({ ref, pin }: Question, { onBehalfOf, token }: AskedFor): string {
+  return decisionKey({ onBehalfOf, token, ...ref, pin });
+}
+
+function principalOf({ onBehalfOf, token }: AskedFor): { onBehalfOf: string; token?: string } {
   return token === undefined ? { onBehalfOf } : { onBehalfOf, token };
 }
 

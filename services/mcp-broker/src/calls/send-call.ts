@@ -2,11 +2,16 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
 import { callTool as contract } from "@switchyard/contracts/mcp";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
-import { classifyCallFailure } from "./call-failure.ts";
+import { classifyCallFailure, verdictOf } from "./call-failure.ts";
 import { NotSentError } from "./call-once.ts";
 import { QueueFullError, QueueWaitError, type CallQueue } from "./call-queue.ts";
 import type { CallOutcome } from "./call-store.ts";
+import type { RequestOrigins } from "../features/request-origins.ts";
+import type { AskedFor } from "./policy-gate.ts";
+import type { Verdict } from "./circuit-breaker.ts";
+import type { ServerProgress } from "./progress-teller.ts";
 import type { McpSession } from "../connection/mcp-session.ts";
+import { admitCall, checkResult } from "../validation/call-checks.ts";
 import { resultText } from "./result-text.ts";
 import type { ServerConfig } from "../registry/server-config.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
@@ -14,17 +19,28 @@ import type { ServerConnection } from "../connection/server-connection.ts";
 export interface SendDeps {
   readonly connection: ServerConnection;
   readonly queue: CallQueue;
+  /** Knows for whom each server works, for what it asks back. */
+  readonly origins: RequestOrigins;
   readonly now: () => number;
 }
 
 export interface AllowedCall {
   readonly ref: ToolRef;
+  /** Digest of the definition that the policy was asked about. */
+  readonly pin: string | undefined;
   readonly args: Readonly<Record<string, unknown>>;
   readonly callId: string | undefined;
+  readonly asked: AskedFor;
   /** Epoch milliseconds at which the caller stops waiting. */
   readonly deadline: number;
   readonly signal: AbortSignal;
+  /** True once somebody who may has cancelled the call: then the signal is aborted, too. */
+  readonly isCancelled: () => boolean;
+  /** Makes the hearer of the server's progress; null when nobody asked for it. */
+  readonly onProgress: ((redact: (text: string) => string) => ProgressHearer) | null;
 }
+
+type ProgressHearer = (progress: ServerProgress) => void;
 
 /** What the reply needs to reach the caller before the caller gives up. */
 const REPLY_MARGIN_MS = 100;
@@ -37,15 +53,17 @@ const fail = failuresOf(contract.errors);
  * `outcome_unknown` when the connection was lost on the way.
  */
 export async function sendCall(deps: SendDeps, call: AllowedCall): Promise<CallOutcome> {
-  const { connection, queue, now } = deps;
+  const { connection, queue, origins, now } = deps;
   const timeLeft = (): number => call.deadline - REPLY_MARGIN_MS - now();
+  const refusedForMs = connection.circuit.refusedForMs();
+  if (refusedForMs !== null) throw new NotSentError(circuitOpen(connection, refusedForMs));
   try {
-    return await queue.run(() => sendNow(connection, call, timeLeft()), {
-      timeoutMs: timeLeft(),
-      signal: call.signal,
-    });
+    const send = () =>
+      origins.during(connection.entry.id, call.asked, () => sendNow(connection, call, timeLeft()));
+    return await queue.run(send, { timeoutMs: timeLeft(), signal: call.signal });
   } catch (error) {
     if (!(error instanceof QueueFullError || error instanceof QueueWaitError)) throw error;
+    if (call.isCancelled()) throw new NotSentError(cancelled(call, { sent: false }));
     throw new NotSentError(overloaded(connection, queue, error.message));
   }
 }
@@ -71,15 +89,50 @@ async function sendNow(
   const { session } = connection;
   const { config } = connection.entry;
   if (session === null || config === null) throw new NotSentError(serverDown(connection));
+  const tool = admitCall(connection.catalogue, call);
+  const entered = connection.circuit.enter();
+  if ("retryAfterMs" in entered)
+    throw new NotSentError(circuitOpen(connection, entered.retryAfterMs));
   const timeoutMs = Math.max(1, Math.min(config.callTimeoutMs, timeLeftMs));
   const startedAt = performance.now();
   try {
     const { args, signal, ref } = call;
-    const result = await session.callTool({ tool: ref.tool, args, timeoutMs, signal });
-    return toOutcome(result, { durationMs: performance.now() - startedAt, config });
+    const onProgress = call.onProgress?.((text) => session.redact(text));
+    const result = await session.callTool({
+      tool: ref.tool,
+      args,
+      timeoutMs,
+      signal,
+      onProgress,
+      definition: tool.inspected.definition,
+    });
+    entered.settle("good");
+    const durationMs = performance.now() - startedAt;
+    return checkResult(tool, toOutcome(result, { durationMs, config }));
   } catch (error) {
+    entered.settle(
+      verdictOfCall(error, { session, call, isOwnLimit: timeoutMs >= config.callTimeoutMs }),
+    );
     return failedOutcome(error, { connection, session, call, timeoutMs });
   }
+}
+
+/** Sessions whose end has been counted: it takes all their calls with it, and is one failure. */
+const endedSessions = new WeakSet<McpSession>();
+
+/** A caller that gives a call little time or takes it back says nothing about the server. */
+function verdictOfCall(
+  error: unknown,
+  { session, call, isOwnLimit }: { session: McpSession; call: AllowedCall; isOwnLimit: boolean },
+): Verdict {
+  if (call.signal.aborted) return "none";
+  const failure = classifyCallFailure(error);
+  if (failure.kind === "timed_out" && !isOwnLimit) return "none";
+  if (failure.kind === "lost") {
+    if (endedSessions.has(session)) return "none";
+    endedSessions.add(session);
+  }
+  return verdictOf(error, failure);
 }
 
 function toOutcome(
@@ -115,6 +168,7 @@ function failedOutcome(
     case "not_sent":
       throw new NotSentError(notReached(connection, reason));
     case "timed_out":
+      if (call.isCancelled()) throw cancelled(call, { sent: true });
       // Aborted before its time: the broker stops, and nobody waits for the answer any more.
       if (call.signal.aborted && call.deadline > Date.now())
         throw unknown("the broker stopped", call);
@@ -143,6 +197,21 @@ function overloaded(connection: ServerConnection, queue: CallQueue, reason: stri
     `MCP server ${connection.entry.id} has ${inFlight} calls in work and ${queued} waiting, and ${reason}; try again later.`,
     { server: connection.entry.id, inFlight, queued },
   );
+}
+
+function circuitOpen(connection: ServerConnection, retryAfterMs: number): ServiceError {
+  const { id } = connection.entry;
+  return fail.circuit_open(
+    `MCP server ${id} failed again and again and gets no calls for now; this one was not sent. Try again in ${retryAfterMs} ms.`,
+    { server: id, retryAfterMs },
+  );
+}
+
+function cancelled(call: AllowedCall, { sent }: { sent: boolean }): ServiceError {
+  const fate = sent
+    ? `MCP server ${call.ref.server} was told to stop; the call may have had its effect.`
+    : "It was not sent.";
+  return fail.cancelled(`The call was cancelled. ${fate}`, { callId: call.callId ?? "", sent });
 }
 
 function unknown(reason: string, call: AllowedCall): ServiceError {

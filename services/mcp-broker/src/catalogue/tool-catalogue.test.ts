@@ -1,24 +1,43 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { buildCatalogue, type ListedTool } from "./tool-catalogue.ts";
+import { noNeighbours } from "../pins/neighbour-findings.ts";
+import { inspectTools, type InspectedListing } from "./inspect-tools.ts";
+import { readToolList } from "./read-tool-list.ts";
+import { buildCatalogue, type PinView, type ToolCatalogue } from "./tool-catalogue.ts";
 
-const tool = (name: string, description?: string): ListedTool => ({
+const approved: PinView = () => "approved";
+const tool = (name: string, more: object = {}) => ({
   name,
-  description,
   inputSchema: { type: "object" },
+  ...more,
 });
 
-test("gives a tool its canonical name and its prefixed description, and passes its schema through [A9, A10, A11, A12]", () => {
+async function inspected(server: string, tools: readonly unknown[]): Promise<InspectedListing> {
+  const listing = await readToolList(() => Promise.resolve({ tools }));
+  return inspectTools(listing, { server, identity: { id: server }, neighbours: noNeighbours });
+}
+
+async function catalogueOf(
+  server: string,
+  tools: readonly unknown[],
+  pinState = approved,
+): Promise<ToolCatalogue> {
+  return buildCatalogue(server, await inspected(server, tools), pinState);
+}
+
+test("gives a tool its canonical name and its prefixed description, and passes its schema through [A9, A10, A11, A12, CR9]", async () => {
   const inputSchema = {
-    type: "object" as const,
-    properties: { path: { type: "string", enum: ["a"] } },
+    type: "object",
+    properties: { path: { type: "string", enum: ["a"], default: "a" } },
     required: ["path"],
   };
-  const { tools } = buildCatalogue("files", [
+  const { tools } = await catalogueOf("files", [
     { name: "read_file", description: "Reads", inputSchema },
   ]);
-  assert.deepEqual(tools[0]?.info, {
+  const { pin, ...info } = tools[0]?.info ?? assert.fail("no tool");
+  assert.match(pin ?? "", /^sha256:[0-9a-f]{64}$/);
+  assert.deepEqual(info, {
     name: "mcp__files__read_file",
     server: "files",
     tool: "read_file",
@@ -27,21 +46,30 @@ test("gives a tool its canonical name and its prefixed description, and passes i
   });
 });
 
-test("finds a tool by its canonical name and by the server's own name", () => {
-  const catalogue = buildCatalogue("s", [tool("a.b/c"), tool("plain")]);
-  const shortened = catalogue.tools.find(({ ref }) => ref.tool === "a.b/c");
-  assert.ok(shortened);
-  assert.match(shortened.ref.name, /^mcp__s__a_b_c_[0-9a-f]{8}$/);
-  assert.equal(catalogue.find("a.b/c"), shortened);
-  assert.equal(catalogue.find(shortened.ref.name), shortened);
+test("finds a tool by its canonical name and by the server's own name, whatever characters it has [X1]", async () => {
+  const names = ["a.b/c", "plain", "x".repeat(200), "🚀 launch", "naïve", "a b"];
+  const catalogue = await catalogueOf(
+    "s",
+    names.map((name) => tool(name)),
+  );
+  assert.equal(catalogue.tools.length, names.length);
+  for (const name of names) {
+    const found = catalogue.find(name);
+    assert.ok(found, name);
+    assert.equal(catalogue.find(found.ref.name), found);
+    assert.equal(found.ref.tool, name);
+    assert.match(found.ref.name, /^mcp__s__[a-zA-Z0-9_-]{1,56}$/);
+  }
   assert.equal(catalogue.find("other"), null);
 });
 
-test("refuses all tools whose names read alike, and says which [X1]", () => {
-  const { tools, problems } = buildCatalogue("s", [
+test("refuses all tools whose names read alike, and says which [X1]", async () => {
+  const { tools, problems } = await catalogueOf("s", [
     tool("read-file"),
     tool("Read_File"),
     tool("write"),
+    tool("twice"),
+    tool("twice", { description: "another" }),
   ]);
   assert.deepEqual(
     tools.map(({ ref }) => ref.tool),
@@ -49,40 +77,74 @@ test("refuses all tools whose names read alike, and says which [X1]", () => {
   );
   assert.deepEqual(problems, [
     'tools "Read_File" and "read-file" are refused: both read as mcp__s__read_file where case, - and _ do not count',
+    'tools "twice" and "twice" are refused: both read as mcp__s__twice where case, - and _ do not count',
   ]);
 });
 
-test("refuses a name that is empty or longer than 512 characters", () => {
-  const { tools, problems } = buildCatalogue("s", [
-    tool(""),
-    tool("x".repeat(513)),
-    tool("x".repeat(512)),
+test("lists only approved tools, counts the others, and finds all with their state at the moment", async () => {
+  const states = new Map<string, ReturnType<PinView>>([
+    ["a", "approved"],
+    ["b", "pending"],
+    ["c", "changed"],
+    ["d", "blocked"],
   ]);
-  assert.equal(tools.length, 1);
-  assert.equal(problems.length, 2);
+  const view: PinView = (_server, name) => states.get(name) ?? "pending";
+  const catalogue = await catalogueOf(
+    "s",
+    [...states.keys()].map((name) => tool(name)),
+    view,
+  );
+  assert.deepEqual(
+    catalogue.tools.map(({ ref }) => ref.tool),
+    ["a"],
+  );
+  assert.deepEqual(catalogue.problems, [
+    "1 tools are blocked; look at them with: yard mcp pins list s",
+    "1 tools changed after they were approved; look at them with: yard mcp pins list s",
+    "1 tools were never approved; look at them with: yard mcp pins list s",
+  ]);
+  const found = catalogue.find("a");
+  states.set("a", "blocked");
+  assert.equal(found?.state, "blocked");
 });
 
-test("takes no more than 2,000 tools of one server, and says how many are left out", () => {
-  const many = Array.from({ length: 2_003 }, (_, n) => tool(`tool_${n}`));
-  const { tools, problems } = buildCatalogue("s", many);
-  assert.equal(tools.length, 2_000);
-  assert.deepEqual(problems, ["3 tools are beyond the limit of 2000 for one server"]);
-});
-
-test("lists the same tools in the same order however the server orders them", () => {
+test("lists the same tools in the same order however the server orders them", async () => {
   const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,12}$/), { maxLength: 30 });
-  fc.assert(
-    fc.property(names, fc.infiniteStream(fc.nat()), (list, random) => {
+  await fc.assert(
+    fc.asyncProperty(names, fc.infiniteStream(fc.nat()), async (list, random) => {
       const shuffled = list
         .map((name) => ({ name, key: random.next().value }))
         .toSorted((a, b) => a.key - b.key)
         .map(({ name }) => name);
-      const order = (names_: string[]): string[] =>
-        buildCatalogue(
+      const order = async (names_: string[]): Promise<string[]> => {
+        const { tools } = await catalogueOf(
           "s",
           names_.map((name) => tool(name)),
-        ).tools.map(({ ref }) => ref.name);
-      assert.deepEqual(order(shuffled), order(list));
+        );
+        return tools.map(({ ref }) => ref.name);
+      };
+      assert.deepEqual(await order(shuffled), await order(list));
     }),
+    { numRuns: 50 },
   );
+});
+
+test("pins the whole definition and the server's identity, whatever the order of keys", async () => {
+  const context = { server: "s", neighbours: noNeighbours };
+  const pin = async (definition: object, identity: object): Promise<string | undefined> => {
+    const listing = await readToolList(() => Promise.resolve({ tools: [definition] }));
+    return (await inspectTools(listing, { ...context, identity })).tools[0]?.pin;
+  };
+  const one = { name: "a", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } };
+  const same = { annotations: { readOnlyHint: true }, inputSchema: { type: "object" }, name: "a" };
+  const id = { url: "https://a.test" };
+  assert.equal(await pin(one, id), await pin(same, id));
+  for (const other of [
+    { ...one, annotations: { readOnlyHint: false } },
+    { ...one, title: "A" },
+    { ...one, outputSchema: { type: "object" } },
+    { ...one, _meta: { x: 1 } },
+  ])
+    assert.notEqual(await pin(one, id), await pin(other, id));
+  assert.notEqual(await pin(one, id), await pin(one, { url: "https://b.test" }));
 });

@@ -1,35 +1,29 @@
 import type { ToolInfo } from "@switchyard/contracts/mcp";
-import {
-  foldedToolName,
-  mcpToolDescription,
-  mcpToolRef,
-  type ToolRef,
-} from "@switchyard/contracts/tool-names";
-
-/** What the catalogue needs of a tool that a server lists. */
-export interface ListedTool {
-  readonly name: string;
-  readonly description?: string | undefined;
-  readonly inputSchema: ToolInfo["inputSchema"];
-}
+import type { PinState } from "@switchyard/contracts/mcp-pins";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
+import { visible } from "../pins/visible-text.ts";
+import type { InspectedListing, InspectedTool } from "./inspect-tools.ts";
 
 export interface CatalogueTool {
   readonly ref: ToolRef;
   readonly info: ToolInfo;
+  /** Only an approved tool may be called. As it is at the moment, wherever the tool was found. */
+  readonly state: PinState;
+  readonly inspected: InspectedTool;
 }
 
 /** The tools of one connected server, in the order of their canonical names. */
 export interface ToolCatalogue {
+  /** Those that are approved. */
   readonly tools: readonly CatalogueTool[];
-  /** Tools that the server lists and the catalogue refuses, in words. */
+  /** What the server lists and the catalogue does not, in words. */
   readonly problems: readonly string[];
-  /** Finds a tool by its canonical name or by the server's own name. */
+  /** Finds a tool by its canonical name or by the server's own name, approved or not. */
   find(name: string): CatalogueTool | null;
 }
 
-const MAX_RAW_NAME = 512;
-/** A server with more would crowd out the others in every list that is made from all of them. */
-const MAX_TOOLS = 2_000;
+/** What is known of a tool with this digest. */
+export type PinView = (server: string, tool: string, pin: string) => PinState;
 
 export const emptyCatalogue: ToolCatalogue = { tools: [], problems: [], find: () => null };
 
@@ -38,44 +32,59 @@ export const emptyCatalogue: ToolCatalogue = { tools: [], problems: [], find: ()
  * case or `-` and `_` are all refused: keeping one of them would let a server put a tool in the
  * place of another.
  */
-export function buildCatalogue(server: string, listed: readonly ListedTool[]): ToolCatalogue {
-  const usable = listed.filter((tool) => isUsableName(tool.name));
-  const problems = listed
-    .filter((tool) => !isUsableName(tool.name))
-    .map(
-      (tool) =>
-        `the name ${JSON.stringify(tool.name.slice(0, 40))} must have 1-${MAX_RAW_NAME} characters`,
-    );
-  const byFoldedName = Map.groupBy(
-    usable.map((tool) => toCatalogueTool(server, tool)),
-    (tool) => foldedToolName(tool.ref.name),
-  );
-  const tools: CatalogueTool[] = [];
-  for (const [folded, group] of byFoldedName) {
-    const [only] = group;
-    if (group.length === 1 && only !== undefined) tools.push(only);
-    else problems.push(collisionText(folded, group));
+export function buildCatalogue(
+  server: string,
+  listed: InspectedListing,
+  pinState: PinView,
+): ToolCatalogue {
+  const problems = [...listed.problems];
+  const known: CatalogueTool[] = [];
+  for (const [folded, group] of Map.groupBy(listed.tools, (tool) => tool.foldedName)) {
+    const [inspected] = group;
+    if (group.length > 1 || inspected === undefined) {
+      problems.push(collisionText(folded, group));
+      continue;
+    }
+    const { ref, info, name, pin } = inspected;
+    known.push({
+      ref,
+      info,
+      inspected,
+      get state() {
+        return pinState(server, name, pin);
+      },
+    });
   }
   // By code unit, so that the order does not depend on the machine's locale.
-  tools.sort((a, b) => (a.ref.name < b.ref.name ? -1 : 1));
-  const surplus = tools.splice(MAX_TOOLS).length;
-  if (surplus > 0)
-    problems.push(`${surplus} tools are beyond the limit of ${MAX_TOOLS} for one server`);
-  return { tools, problems: problems.toSorted(), find: finder(tools) };
+  known.sort((a, b) => (a.ref.name < b.ref.name ? -1 : 1));
+  const tools = known.filter(({ state }) => state === "approved");
+  return {
+    tools,
+    problems: [...problems, ...heldTexts(server, known)].toSorted(),
+    find: finder(known),
+  };
 }
 
-function toCatalogueTool(server: string, tool: ListedTool): CatalogueTool {
-  const ref = mcpToolRef(server, tool.name);
-  return {
-    ref,
-    info: {
-      name: ref.name,
-      server,
-      tool: tool.name,
-      description: mcpToolDescription(server, tool.description),
-      inputSchema: tool.inputSchema,
-    },
-  };
+const HELD = {
+  pending: "were never approved",
+  changed: "changed after they were approved",
+  blocked: "are blocked",
+} as const;
+
+/** True when two catalogues of a server list the same tools and the same problems. */
+export function isSameCatalogue(one: ToolCatalogue, other: ToolCatalogue): boolean {
+  const pins = (catalogue: ToolCatalogue): string =>
+    catalogue.tools.map(({ inspected }) => inspected.pin).join();
+  return pins(one) === pins(other) && one.problems.join() === other.problems.join();
+}
+
+/** Counted and not named: who lists tools need not be allowed to know of these. */
+function heldTexts(server: string, known: readonly CatalogueTool[]): string[] {
+  return (["pending", "changed", "blocked"] as const).flatMap((state) => {
+    const count = known.filter((tool) => tool.state === state).length;
+    if (count === 0) return [];
+    return [`${count} tools ${HELD[state]}; look at them with: yard mcp pins list ${server}`];
+  });
 }
 
 function finder(tools: readonly CatalogueTool[]): ToolCatalogue["find"] {
@@ -84,11 +93,7 @@ function finder(tools: readonly CatalogueTool[]): ToolCatalogue["find"] {
   return (name) => byCanonicalName.get(name) ?? byRawName.get(name) ?? null;
 }
 
-function collisionText(folded: string, group: readonly CatalogueTool[]): string {
-  const names = group.map((tool) => JSON.stringify(tool.ref.tool.slice(0, 80))).toSorted();
+function collisionText(folded: string, group: readonly InspectedTool[]): string {
+  const names = group.map(({ name }) => JSON.stringify(visible(name, 80))).toSorted();
   return `tools ${names.join(" and ")} are refused: both read as ${folded} where case, - and _ do not count`;
-}
-
-function isUsableName(name: string): boolean {
-  return name.length > 0 && name.length <= MAX_RAW_NAME;
 }

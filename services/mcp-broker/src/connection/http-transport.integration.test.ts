@@ -4,8 +4,11 @@ import { createServer, type RequestListener, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import { until } from "../../test-fixtures/test-broker.ts";
+import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { createEgressGuard, parsePrivateHosts } from "../network/egress-guard.ts";
 import { createHttpTransport } from "./http-transport.ts";
 
+const guard = createEgressGuard(parsePrivateHosts("loopback"));
 const LIMIT = 10_000;
 const request = { jsonrpc: "2.0", id: 1, method: "tools/list" } as const;
 
@@ -19,7 +22,15 @@ async function connectTo(answer: RequestListener) {
   await once(server, "listening");
   const { port } = server.address() as AddressInfo; // it listens on TCP
   const url = new URL(`http://127.0.0.1:${port}/mcp`);
-  const transport = createHttpTransport({ url, headers: { "X-Key": "k" }, maxMessageBytes: LIMIT });
+  const link = createHttpTransport({
+    kind: "http",
+    url,
+    headers: { "X-Key": "k" },
+    guard,
+    maxMessageBytes: LIMIT,
+  });
+  // A `kind: "http"` link has this transport; the test sends through it without a client.
+  const transport = link.transport as StreamableHTTPClientTransport;
   const failed = Promise.withResolvers<Error>();
   const messages: unknown[] = [];
   Object.assign(transport, {
@@ -27,7 +38,7 @@ async function connectTo(answer: RequestListener) {
     onmessage: (message: unknown) => messages.push(message),
   });
   await transport.start();
-  after(() => transport.close());
+  after(() => link.close());
   return { transport, failed: failed.promise, messages };
 }
 

@@ -1,27 +1,97 @@
-import { StreamableHTTPClientTransport, type FetchLike } from "@modelcontextprotocol/client";
+import {
+  SSEClientTransport,
+  SseError,
+  StreamableHTTPClientTransport,
+  type FetchLike,
+  type OAuthClientProvider,
+  type SSEClientTransportOptions,
+  type StreamableHTTPClientTransportOptions,
+} from "@modelcontextprotocol/client";
+import type { EgressGuard } from "../network/egress-guard.ts";
+import { createGuardedFetch } from "../network/guarded-fetch.ts";
 
 const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/**
- * The SDK's Streamable HTTP transport, with a cap on one message. Redirects stay within the origin,
- * so that configured headers never reach another host.
- */
-export function createHttpTransport(options: {
-  url: URL;
-  headers: Readonly<Record<string, string>>;
-  maxMessageBytes?: number;
-}): StreamableHTTPClientTransport {
-  const maxBytes = options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES;
-  return new StreamableHTTPClientTransport(options.url, {
-    requestInit: { headers: { ...options.headers } },
-    redirectPolicy: "same-origin",
-    fetch: boundedFetch(maxBytes),
-  });
+export interface HttpTransportOptions {
+  /** `sse` is the transport of protocol 2024-11-05: one event stream, and a POST for each message. */
+  readonly kind: "http" | "sse";
+  readonly url: URL;
+  /** Sent to the origin of `url` alone. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly guard: EgressGuard;
+  readonly authProvider?: OAuthClientProvider | undefined;
+  readonly maxMessageBytes?: number;
 }
 
-function boundedFetch(maxBytes: number): FetchLike {
+export interface HttpTransport {
+  readonly transport: StreamableHTTPClientTransport | SSEClientTransport;
+  /** Why the connection ended by itself; null while nobody knows of an end. */
+  describeEnd(): string | null;
+  /** Ends the transport, after a word of farewell to the session, and every socket. Never rejects. */
+  close(): Promise<void>;
+}
+
+const FAREWELL_MS = 1_000;
+
+/**
+ * The SDK's HTTP transports with a cap on one message and with guarded sockets. Redirects of a
+ * message stay within the origin; of an authorization server's metadata they go where the guard
+ * permits, without credentials.
+ */
+export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
+  const { url, headers, guard, authProvider } = options;
+  const guarded = createGuardedFetch({ guard, own: { origin: url.origin, headers } });
+  const shared = {
+    redirectPolicy: "same-origin" as const,
+    fetch: boundedFetch(guarded.fetch, options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES),
+    ...(authProvider === undefined ? {} : { authProvider }),
+  };
+  const link = options.kind === "sse" ? sseLink(url, shared) : streamableLink(url, shared);
+  return {
+    ...link,
+    async close() {
+      await link.close();
+      guarded.close();
+    },
+  };
+}
+
+function streamableLink(
+  url: URL,
+  options: StreamableHTTPClientTransportOptions,
+): HttpTransport & { readonly transport: StreamableHTTPClientTransport } {
+  const transport = new StreamableHTTPClientTransport(url, options);
+  return {
+    transport,
+    describeEnd: () => null,
+    async close() {
+      // Politeness only: a server that is gone keeps no session, and one that hangs is not waited for.
+      const tooLate = AbortSignal.timeout(FAREWELL_MS);
+      const gaveUp = new Promise<void>((resolve) =>
+        tooLate.addEventListener("abort", () => resolve()),
+      );
+      await Promise.race([transport.terminateSession().catch(() => undefined), gaveUp]);
+      await transport.close();
+    },
+  };
+}
+
+/** The stream is the session: a second one would know nothing of the first, so its end is the end. */
+function sseLink(url: URL, options: SSEClientTransportOptions): HttpTransport {
+  const transport = new SSEClientTransport(url, options);
+  let endReason: string | null = null;
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is no EventTarget
+  transport.onerror = (error) => {
+    if (!(error instanceof SseError) || endReason !== null) return;
+    endReason = `the event stream ended: ${error.message}`;
+    void transport.close();
+  };
+  return { transport, describeEnd: () => endReason, close: () => transport.close() };
+}
+
+function boundedFetch(fetch: FetchLike, maxBytes: number): FetchLike {
   return async (url, init) => {
     const response = await fetch(url, init);
     if (response.body === null) return response;
@@ -46,21 +116,30 @@ function bodyBound(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
   });
 }
 
-/** Counts from one blank line to the next: an event stream may be endless, one event may not. */
+/**
+ * Counts from one blank line to the next: an event stream may be endless, one event may not. Each
+ * event goes on by itself, because the protocol layer handles an answer at once and a notification
+ * one turn later: progress that came in one piece with its result would be forgotten.
+ */
 function eventBound(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
   let eventBytes = 0;
   let lineBytes = 0;
   return new TransformStream({
     transform(chunk, controller) {
-      for (const byte of chunk) {
+      let start = 0;
+      for (const [index, byte] of chunk.entries()) {
         eventBytes += 1;
         if (byte === NEWLINE) {
-          if (lineBytes === 0) eventBytes = 0;
+          if (lineBytes === 0) {
+            eventBytes = 0;
+            controller.enqueue(chunk.subarray(start, index + 1));
+            start = index + 1;
+          }
           lineBytes = 0;
         } else if (byte !== CARRIAGE_RETURN) lineBytes += 1;
       }
       if (eventBytes > maxBytes) controller.error(tooLong(maxBytes));
-      else controller.enqueue(chunk);
+      else if (start < chunk.length) controller.enqueue(chunk.subarray(start));
     },
   });
 }

@@ -1,32 +1,43 @@
-import {
+import type {
+  CallToolResult,
   Client,
-  type CallToolResult,
-  type JsonSchemaType,
-  type JsonSchemaValidator,
-  type jsonSchemaValidator,
+  Progress,
+  RequestMethod,
+  RequestOptions,
+  ServerCapabilities,
+  Tool,
 } from "@modelcontextprotocol/client";
-import { errorText } from "../calls/call-failure.ts";
-import type { ChildRecords } from "../process/child-records.ts";
-import {
-  resolveServer,
-  UnsetVariableError,
-  type ResolvedServer,
-} from "../registry/env-references.ts";
-import { watchHealth } from "./session-health.ts";
-import { AddressError, createTransport, type SessionTransport } from "./session-transport.ts";
 import type { ServerConfig } from "../registry/server-config.ts";
-import { SpawnError } from "./stdio-transport.ts";
-import type { ListedTool } from "../catalogue/tool-catalogue.ts";
-import { createToolRefresh } from "../catalogue/tool-refresh.ts";
+import type { InspectedListing, InspectedTool } from "../catalogue/inspect-tools.ts";
+import type { ReadTools } from "../catalogue/tool-reader.ts";
+import type { ToolRefresh } from "../catalogue/tool-refresh.ts";
+import type { ChangeSubscription } from "./change-subscription.ts";
+import { isStatelessSession } from "../ownership/stateless-session.ts";
+import { watchHealth } from "./session-health.ts";
+import type { SessionTransport } from "./session-transport.ts";
 
 /** One connection to an MCP server, from the handshake to its end. */
 export interface McpSession {
-  readonly tools: readonly ListedTool[];
+  readonly tools: readonly InspectedTool[];
+  /** Entries of its list that are no usable tools, in words. */
+  readonly problems: readonly string[];
   /** Name and version that the server gave of itself. */
   readonly serverVersion: string | null;
   readonly protocolVersion: string | null;
+  /** True when nothing at the server is bound to this connection. */
+  readonly isStateless: boolean;
+  /** What the server said that it can do. */
+  readonly capabilities: ServerCapabilities;
+  /** What the server tells a model about how to use it. */
+  readonly instructions: string | null;
   /** Rejects with what the SDK throws; see `call-failure.ts`. */
   callTool(call: ToolCall): Promise<CallToolResult>;
+  /** Any other request of the specification, answered with its whole result; rejects as `callTool` does. */
+  request(request: SessionRequest): Promise<Readonly<Record<string, unknown>>>;
+  /** Asks for the updates of these resources, in place of those before; they come to the hooks. */
+  watchResources(uris: readonly string[]): Promise<void>;
+  /** Reads the tool list again; rejects with what the server answers. */
+  refreshTools(): Promise<void>;
   /** Takes what the configuration keeps secret out of a text, and cuts it. */
   redact(text: string): string;
   /** The end of what the process wrote to stderr, with resolved references put back; empty for HTTP. */
@@ -42,12 +53,24 @@ export interface ToolCall {
   readonly timeoutMs: number;
   /** Aborting it tells the server to stop. */
   readonly signal: AbortSignal;
+  /** Without it the server is not asked to report progress. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** As the server listed the tool: 2026-07-28 repeats some arguments in headers that it declares there. */
+  readonly definition?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface SessionRequest {
+  readonly method: RequestMethod;
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 export interface SessionEvents {
   /** The connection ended by itself. Nothing is reported before the session is returned. */
   onLost(reason: string): void;
-  onToolsChanged(tools: readonly ListedTool[]): void;
+  onToolsChanged(listing: InspectedListing): void;
   /** Something failed that does not end the connection. */
   onTrouble(problem: string): void;
 }
@@ -80,81 +103,36 @@ export class ConnectError extends Error {
   }
 }
 
-const MAX_SHOWN = 2_000;
-
-/** Connects to servers, with the references in their configuration resolved from `env`. */
-export function createSessionOpener(options: {
-  env: Readonly<Record<string, string | undefined>>;
-  records: ChildRecords;
-  version: string;
-}): OpenSession {
-  return async (config, events, signal) => {
-    const { resolved, link } = prepare(config, events, options);
-    const show = (text: string): string => resolved.redact(text).slice(0, MAX_SHOWN);
-    try {
-      return await connect({ config, link, show, events, signal, version: options.version });
-    } catch (error) {
-      const closed = link.close();
-      throw new ConnectError(show(link.describeEnd() ?? errorText(error)), {
-        permanent: error instanceof SpawnError,
-        closed,
-        stderr: link.stderr(),
-      });
-    }
-  };
-}
-
-function prepare(
-  config: ServerConfig,
-  events: SessionEvents,
-  options: { env: Readonly<Record<string, string | undefined>>; records: ChildRecords },
-): { resolved: ResolvedServer; link: SessionTransport } {
-  try {
-    const resolved = resolveServer(config, options.env);
-    const link = createTransport({
-      server: config.id,
-      resolved,
-      path: options.env["PATH"] ?? "",
-      records: options.records,
-      onTrouble: (problem) => events.onTrouble(problem),
-    });
-    return { resolved, link };
-  } catch (error) {
-    if (!(error instanceof UnsetVariableError || error instanceof AddressError)) throw error;
-    throw new ConnectError(error.message, { permanent: true, cause: error });
-  }
-}
-
-interface Connecting {
-  readonly config: ServerConfig;
+/** A connection that has passed the handshake, with what keeps it. */
+export interface OpenedConnection {
+  readonly client: Client;
   readonly link: SessionTransport;
-  readonly show: (text: string) => string;
-  readonly events: SessionEvents;
-  readonly signal: AbortSignal;
-  readonly version: string;
+  readonly changes: ChangeSubscription;
+  readonly refresh: ToolRefresh;
+  readonly read: ReadTools;
+  /** Reads the tools again. */
+  readonly readTools: () => Promise<ReadTools>;
+  /** True when the connection ended before the session was put together. */
+  readonly isClosed: () => boolean;
 }
 
-async function connect({
-  config,
-  link,
-  show,
-  events,
-  signal,
-  version,
-}: Connecting): Promise<McpSession> {
-  const refresh = createToolRefresh((problem) => events.onTrouble(show(problem)));
-  const client = createClient(config, version, () => refresh.request());
-  // One budget for the handshake and every page of the list: a slow server cannot stretch it.
-  const tools = await withinBudget(config.connectTimeoutMs, signal, async () => {
-    await client.connect(link.transport, { timeout: config.connectTimeoutMs });
-    return readTools(client, config);
-  });
-
+/** Puts the session together. From here on its end is reported, and its list is read again when it changes. */
+export function keepSession(
+  opened: OpenedConnection,
+  context: {
+    config: ServerConfig;
+    events: SessionEvents;
+    show: (text: string) => string;
+  },
+): McpSession {
+  const { client, link, changes, refresh, read, readTools } = opened;
+  const { config, events, show } = context;
   let isOver = false;
   const finish = (): void => {
     isOver = true;
     health.stop();
     refresh.stop();
+    changes.stop();
   };
   const lose = (reason: string): void => {
     if (isOver) return;
@@ -168,20 +146,18 @@ async function connect({
   client.onclose = () => lose(link.describeEnd() ?? "the server closed the connection");
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- as above
   client.onerror = () => health.check();
-  refresh.start(async () => events.onToolsChanged(await readTools(client, config)));
-
-  const { name, version: serverVersion = "" } = client.getServerVersion() ?? {};
+  refresh.start(async () => {
+    const { listing, ttlMs } = await readTools();
+    events.onToolsChanged(listing);
+    return ttlMs;
+  }, read.ttlMs);
   return {
-    tools,
-    serverVersion: name === undefined ? null : `${name} ${serverVersion}`.trim(),
-    protocolVersion: client.getNegotiatedProtocolVersion() ?? null,
-    callTool: ({ tool, args, timeoutMs, signal: callSignal }) =>
-      health.during(() =>
-        client.callTool(
-          { name: tool, arguments: { ...args } },
-          { signal: callSignal, timeout: timeoutMs },
-        ),
-      ),
+    ...read.listing,
+    refreshTools: () => refresh.now(),
+    ...describeServer(client),
+    isStateless: isStatelessSession(client, config),
+    ...requests(client, (call) => health.during(call)),
+    watchResources: (uris) => changes.watchResources(uris),
     redact: show,
     stderr: () => link.stderr(),
     async close() {
@@ -191,54 +167,48 @@ async function connect({
   };
 }
 
-/** All pages of the list. A server without tools is not asked: the SDK would say so on stdout, where the log goes. */
-async function readTools(client: Client, config: ServerConfig): Promise<readonly ListedTool[]> {
-  if (client.getServerCapabilities()?.tools === undefined) return [];
-  const options = { cacheMode: "refresh", timeout: config.connectTimeoutMs } as const;
-  return (await client.listTools(undefined, options)).tools;
+function describeServer(
+  client: Client,
+): Pick<McpSession, "serverVersion" | "protocolVersion" | "capabilities" | "instructions"> {
+  const { name, version = "" } = client.getServerVersion() ?? {};
+  return {
+    serverVersion: name === undefined ? null : `${name} ${version}`.trim(),
+    protocolVersion: client.getNegotiatedProtocolVersion() ?? null,
+    capabilities: client.getServerCapabilities() ?? {},
+    instructions: client.getInstructions() ?? null,
+  };
 }
 
-function createClient(config: ServerConfig, version: string, onToolsChanged: () => void): Client {
-  return new Client(
-    { name: "switchyard", version },
-    {
-      // A probe for the newest protocol costs HTTP one request. Over stdio it would meet servers
-      // that end at any message before `initialize`, and every stdio server knows that handshake.
-      versionNegotiation: { mode: config.transport === "http" ? "auto" : "legacy" },
-      jsonSchemaValidator: unchecked,
-      listChanged: { tools: { autoRefresh: false, debounceMs: 50, onChanged: onToolsChanged } },
-    },
-  );
+function requests(
+  client: Client,
+  during: <T>(call: () => Promise<T>) => Promise<T>,
+): Pick<McpSession, "callTool" | "request"> {
+  return {
+    callTool: ({ tool, args, definition, ...options }) =>
+      during(() =>
+        client.callTool(
+          { name: tool, arguments: { ...args } },
+          { ...requestOptions(options), ...definitionOption(client, definition) },
+        ),
+      ),
+    request: ({ method, params = {}, ...options }) =>
+      during(() => client.request({ method, params: { ...params } }, requestOptions(options))),
+  };
 }
 
-/**
- * An output schema is the server's own claim about its own result, and compiling a hostile one can
- * stop the event loop; the result is passed on as it came.
- */
-const unchecked: jsonSchemaValidator = {
-  getValidator<T>(_schema: JsonSchemaType): JsonSchemaValidator<T> {
-    // The SDK reads `data` only to hand it back, so its type is as good as the server's word.
-    return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
-  },
-};
+function definitionOption(client: Client, definition: ToolCall["definition"]): object {
+  if (definition === undefined || client.getProtocolEra() !== "modern") return {};
+  // The list reader looked at the name and the schemas, and the protocol layer reads nothing else.
+  return { toolDefinition: definition as unknown as Tool };
+}
 
-/** The SDK's timeouts begin with its first request and leave out notifications, so the whole has one of its own. */
-async function withinBudget<T>(
-  timeoutMs: number,
-  signal: AbortSignal,
-  work: () => Promise<T>,
-): Promise<T> {
-  const over = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => over.reject(new Error(`no answer within connectTimeoutMs (${timeoutMs} ms)`)),
-    timeoutMs,
-  );
-  const giveUp = (): void => over.reject(new Error("the broker is stopping"));
-  signal.addEventListener("abort", giveUp, { once: true });
-  try {
-    return await Promise.race([work(), over.promise]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", giveUp);
-  }
+function requestOptions(
+  call: Pick<SessionRequest, "timeoutMs" | "signal" | "onProgress">,
+): RequestOptions {
+  const { timeoutMs, signal, onProgress } = call;
+  return {
+    timeout: timeoutMs,
+    ...(signal === undefined ? {} : { signal }),
+    ...(onProgress === undefined ? {} : { onprogress: onProgress }),
+  };
 }

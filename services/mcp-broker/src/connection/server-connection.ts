@@ -1,11 +1,15 @@
 import type { ServerInfo, ServerStatus } from "@switchyard/contracts/mcp";
 import { ConnectError, type McpSession, type OpenSession } from "./mcp-session.ts";
+import { createCircuitBreaker, type CircuitBreaker } from "../calls/circuit-breaker.ts";
+import type { InspectedListing } from "../catalogue/inspect-tools.ts";
 import { nextReconnect } from "./reconnect-policy.ts";
+import { enabledTools } from "../registry/enabled-tools.ts";
 import type { ServerConfig, ServerEntry } from "../registry/server-config.ts";
 import {
   buildCatalogue,
+  isSameCatalogue,
   emptyCatalogue,
-  type ListedTool,
+  type PinView,
   type ToolCatalogue,
 } from "../catalogue/tool-catalogue.ts";
 
@@ -20,8 +24,19 @@ export type ConnectionChange =
   | { readonly kind: "failed"; readonly reason: string; readonly isNew: boolean }
   | { readonly kind: "trouble"; readonly reason: string };
 
+/** Which broker may speak to a server: a server whose sessions bind it to one connection has one owner. */
+export interface ConnectionAccess {
+  /** Name of this broker. */
+  readonly name: string;
+  owns(server: string): boolean;
+  /** True for the owner, and for every broker where the server is known to be stateless. */
+  mayConnect(server: string): boolean;
+}
+
 export interface ServerConnectionOptions {
   readonly entry: ServerEntry;
+  /** Asked again at every use. Left out: this broker is the only one. */
+  readonly access?: ConnectionAccess;
   /** Why the server is not to be connected for now; null when it may be. */
   readonly heldBecause?: string | null;
   /** The end of the connection before this one: two processes of a server may be in each other's way. */
@@ -29,6 +44,8 @@ export interface ServerConnectionOptions {
   /** What the process before this one wrote last; shown until there is a new one. */
   readonly stderrBefore?: string;
   readonly open: OpenSession;
+  /** Which definitions of its tools are approved. */
+  readonly pinState: PinView;
   readonly now: () => number;
   /** In [0, 1). */
   readonly random: () => number;
@@ -43,6 +60,8 @@ export interface ServerConnectionOptions {
  */
 export class ServerConnection {
   readonly entry: ServerEntry;
+  /** Keeps calls away while the way to the server fails again and again. */
+  readonly circuit: CircuitBreaker = createCircuitBreaker(() => performance.now());
   readonly #options: ServerConnectionOptions;
   readonly #stopping = new AbortController();
   readonly #closing = new Set<Promise<void>>();
@@ -50,6 +69,7 @@ export class ServerConnection {
   #lastError: string | null;
   #session: McpSession | null = null;
   #catalogue: ToolCatalogue = emptyCatalogue;
+  #listing: InspectedListing = { tools: [], problems: [] };
   #connectedAt: Date | null = null;
   #stderr: string;
   #stoppedBecause: string | null = null;
@@ -83,28 +103,51 @@ export class ServerConnection {
     return this.#session?.stderr() ?? this.#stderr;
   }
 
-  /** The session while the server is connected. */
+  /**
+   * The session while the server is connected and this broker may speak to it. Take it right before
+   * something is sent: a broker that was stopped for a while may have lost the server meanwhile.
+   */
   get session(): McpSession | null {
-    return this.#session;
+    return this.#mayUse ? this.#session : null;
   }
 
   /** Empty unless the server is connected. */
   get catalogue(): ToolCatalogue {
-    return this.#catalogue;
+    return this.#mayUse ? this.#catalogue : emptyCatalogue;
+  }
+
+  /** True while it is connected and nothing at the server is bound to this connection. */
+  get isStateless(): boolean {
+    return this.#session?.isStateless ?? false;
+  }
+
+  get #ownerName(): string | null {
+    const { access } = this.#options;
+    return access?.owns(this.entry.id) === true ? access.name : null;
+  }
+
+  get #mayUse(): boolean {
+    const { access } = this.#options;
+    return access === undefined || this.isStateless || access.owns(this.entry.id);
   }
 
   get info(): ServerInfo {
+    const { session } = this;
+    // Connected, but not by right any more: the connection ends in a moment.
+    const isLeft = this.#status === "connected" && session === null;
     return {
       id: this.entry.id,
       name: this.entry.name,
       origin: this.entry.origin,
       transport: this.entry.transport,
-      status: this.#status,
-      toolCount: this.#catalogue.tools.length,
-      serverVersion: this.#session?.serverVersion ?? null,
-      protocolVersion: this.#session?.protocolVersion ?? null,
-      lastError: this.#lastError,
-      connectedAt: this.#connectedAt?.toISOString() ?? null,
+      status: isLeft ? "disconnected" : this.#status,
+      toolCount: this.catalogue.tools.length,
+      serverVersion: session?.serverVersion ?? null,
+      protocolVersion: session?.protocolVersion ?? null,
+      lastError: isLeft ? "this broker does not own the server any more" : this.#lastError,
+      connectedAt: isLeft ? null : (this.#connectedAt?.toISOString() ?? null),
+      owner: this.#ownerName,
+      circuit: this.circuit.state,
     };
   }
 
@@ -115,6 +158,7 @@ export class ServerConnection {
   start(): Promise<void> {
     const { config } = this.entry;
     if (config === null || !config.enabled || this.heldBecause !== null) return Promise.resolve();
+    if (this.#options.access?.mayConnect(this.entry.id) === false) return Promise.resolve();
     this.#firstAttempt ??= this.#try(config);
     return this.#firstAttempt;
   }
@@ -172,18 +216,34 @@ export class ServerConnection {
   #sessionEvents(config: ServerConfig) {
     return {
       onLost: (reason: string) => this.#lose(config, reason),
-      onToolsChanged: (tools: readonly ListedTool[]) => {
+      onToolsChanged: (listing: InspectedListing) => {
         if (this.#session === null) return; // the answer came after the connection was lost
-        this.#catalogue = buildCatalogue(this.entry.id, tools);
-        this.#report({ kind: "tools_changed" });
+        this.#listing = listing;
+        this.repin();
       },
       onTrouble: (reason: string) => this.#report({ kind: "trouble", reason }),
     };
   }
 
+  /** Looks at the pins of its tools again. */
+  repin(): void {
+    if (this.#session === null) return;
+    const before = this.#catalogue;
+    this.#catalogue = this.#buildCatalogue();
+    if (!isSameCatalogue(before, this.#catalogue)) this.#report({ kind: "tools_changed" });
+  }
+
+  #buildCatalogue(): ToolCatalogue {
+    const { id, config } = this.entry;
+    const { tools, problems } = this.#listing;
+    const listing = { tools: enabledTools(config, tools), problems };
+    return buildCatalogue(id, listing, this.#options.pinState);
+  }
+
   #enter(session: McpSession): void {
     this.#session = session;
-    this.#catalogue = buildCatalogue(this.entry.id, session.tools);
+    this.#listing = session;
+    this.#catalogue = this.#buildCatalogue();
     this.#status = "connected";
     this.#lastError = null;
     this.#connectedAt = new Date(this.#options.now());

@@ -1,4 +1,5 @@
 import { createCallQueue, type CallQueue } from "../calls/call-queue.ts";
+import { createServerInstances, type ServerInstances } from "../ownership/server-instances.ts";
 import type { ServerEntry } from "../registry/server-config.ts";
 import { ServerConnection, type ServerConnectionOptions } from "./server-connection.ts";
 
@@ -7,6 +8,8 @@ export interface ServerPool {
   /** In the order in which they came. */
   readonly members: readonly PoolMember[];
   find(id: string): PoolMember | null;
+  /** Instances of servers that are not shared; they end with their server here. */
+  readonly instances: ServerInstances;
   /**
    * Puts a server in, in the place of the one with its id. It connects when its connection is
    * started, and not before the processes of its predecessor are gone.
@@ -38,19 +41,43 @@ export interface PoolMember {
   readonly queue: CallQueue;
 }
 
+export interface PoolOptions extends Omit<
+  ServerConnectionOptions,
+  "entry" | "heldBecause" | "after" | "stderrBefore"
+> {
+  /** Of the connections of instances, which the outside is not told of. */
+  readonly onInstanceChange: ServerConnectionOptions["onChange"];
+  readonly onFault: (error: unknown) => void;
+}
+
 /** A server with a broken entry has no limits of its own and takes no call anyway. */
 const NO_CALLS = { maxConcurrency: 1, queueLimit: 0 };
 
 export function createServerPool(
   entries: readonly ServerEntry[],
-  options: Omit<ServerConnectionOptions, "entry" | "heldBecause" | "after" | "stderrBefore">,
+  options: PoolOptions,
 ): ServerPool {
   const members = new Map<string, PoolMember>();
   /** Connections that are being ended, by server. */
   const ending = new Map<string, Promise<void>>();
+  const instances = createServerInstances({
+    create: (entry) => {
+      const connection = new ServerConnection({
+        ...options,
+        entry,
+        onChange: options.onInstanceChange,
+      });
+      return { connection, queue: createCallQueue(entry.config ?? NO_CALLS) };
+    },
+    schedule: options.schedule,
+    onFault: options.onFault,
+  });
 
   const end = (id: string, reason: string): Promise<void> => {
-    const ended = endOf(members.get(id)?.connection, reason, ending.get(id));
+    const ended = endOf(members.get(id)?.connection, reason, [
+      ending.get(id),
+      instances.endServer(id, reason),
+    ]);
     ending.set(id, ended);
     void ended.finally(() => {
       if (ending.get(id) === ended) ending.delete(id);
@@ -72,6 +99,7 @@ export function createServerPool(
       return [...members.values()];
     },
     find: (id) => members.get(id) ?? null,
+    instances,
     put,
     take(id, reason) {
       const ended = end(id, reason);
@@ -86,7 +114,7 @@ export function createServerPool(
     },
     async stop() {
       await Promise.all([...members.values()].map(({ connection }) => connection.stop()));
-      await Promise.all(ending.values());
+      await Promise.all([...ending.values(), instances.endAll()]);
     },
   };
 }
@@ -94,7 +122,7 @@ export function createServerPool(
 async function endOf(
   connection: ServerConnection | undefined,
   reason: string,
-  earlier: Promise<void> | undefined,
+  others: readonly (Promise<void> | undefined)[],
 ): Promise<void> {
-  await Promise.all([connection?.stop(reason), earlier]);
+  await Promise.all([connection?.stop(reason), ...others]);
 }

@@ -1,4 +1,5 @@
 import { ProtocolError, SdkError, SdkErrorCode, type Client } from "@modelcontextprotocol/client";
+import type { TransportKind } from "@switchyard/contracts/mcp";
 import { errorText } from "../calls/call-failure.ts";
 
 /** Watches a connection that cannot report its own end. */
@@ -19,7 +20,7 @@ const TIMEOUT_MS = 10_000;
  */
 export function watchHealth(
   client: Client,
-  transport: "stdio" | "http",
+  transport: TransportKind,
   onDead: (reason: string) => void,
 ): SessionHealth {
   if (transport === "stdio")

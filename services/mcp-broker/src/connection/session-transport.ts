@@ -1,5 +1,7 @@
-import type { Transport } from "@modelcontextprotocol/client";
+import type { OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
+import type { EgressGuard } from "../network/egress-guard.ts";
 import type { ChildRecords } from "../process/child-records.ts";
+import type { StdioConfig } from "../registry/server-config.ts";
 import type { ResolvedServer } from "../registry/env-references.ts";
 import { createHttpTransport } from "./http-transport.ts";
 import { StdioTransport } from "./stdio-transport.ts";
@@ -15,37 +17,45 @@ export interface SessionTransport {
   close(): Promise<void>;
 }
 
+export interface TransportOptions {
+  readonly server: string;
+  readonly resolved: ResolvedServer;
+  /** PATH of a child. */
+  readonly path: string;
+  readonly records: ChildRecords;
+  readonly onTrouble: (problem: string) => void;
+  /** What an HTTP server needs beside its address. */
+  readonly http: {
+    readonly kind: "http" | "sse";
+    readonly guard: EgressGuard;
+    readonly authProvider?: OAuthClientProvider | undefined;
+  };
+}
+
 /** The address in the configuration cannot be used. */
 export class AddressError extends Error {
   override readonly name = "AddressError";
 }
 
 const STDERR_SHOWN = 1_000;
-const FAREWELL_MS = 1_000;
 
 /** Makes the transport of a server; nothing is started or connected yet. Throws AddressError. */
-export function createTransport(options: {
-  server: string;
-  resolved: ResolvedServer;
-  path: string;
-  records: ChildRecords;
-  onTrouble: (problem: string) => void;
-}): SessionTransport {
+export function createTransport(options: TransportOptions): SessionTransport {
   const { resolved, server } = options;
   const { launch } = resolved;
-  return launch.transport === "http"
-    ? httpTransport(httpUrl(server, launch.url), launch.headers)
-    : stdioTransport({ ...options, launch });
+  if (launch.transport === "stdio") return stdioTransport({ ...options, launch });
+  const { kind, guard, authProvider } = options.http;
+  const link = createHttpTransport({
+    kind,
+    url: httpUrl(server, launch.url),
+    headers: launch.headers,
+    guard,
+    authProvider,
+  });
+  return { ...link, stderr: () => "" };
 }
 
-function stdioTransport(options: {
-  server: string;
-  launch: Extract<ResolvedServer["launch"], { transport: "stdio" }>;
-  resolved: ResolvedServer;
-  path: string;
-  records: ChildRecords;
-  onTrouble: (problem: string) => void;
-}): SessionTransport {
+function stdioTransport(options: TransportOptions & { launch: StdioConfig }): SessionTransport {
   const { server, launch, resolved, path, records } = options;
   const notRecorded = (error: unknown): void =>
     options.onTrouble(`child process not recorded: ${String(error)}`);
@@ -72,24 +82,6 @@ function describeStdioEnd(transport: StdioTransport, resolved: ResolvedServer): 
   // Redacted before the cut: half of a value would not be found.
   const stderr = resolved.redactTail(transport.stderrTail).trim();
   return `${transport.endReason}${ignored}${stderr === "" ? "" : `; stderr: ${stderr.slice(-STDERR_SHOWN)}`}`;
-}
-
-function httpTransport(url: URL, headers: Readonly<Record<string, string>>): SessionTransport {
-  const transport = createHttpTransport({ url, headers });
-  return {
-    transport,
-    describeEnd: () => null,
-    stderr: () => "",
-    async close() {
-      // Politeness only: a server that is gone keeps no session, and one that hangs is not waited for.
-      const tooLate = AbortSignal.timeout(FAREWELL_MS);
-      const gaveUp = new Promise<void>((resolve) =>
-        tooLate.addEventListener("abort", () => resolve()),
-      );
-      await Promise.race([transport.terminateSession().catch(() => undefined), gaveUp]);
-      await transport.close();
-    },
-  };
 }
 
 function httpUrl(server: string, text: string): URL {

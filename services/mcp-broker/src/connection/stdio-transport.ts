@@ -156,7 +156,7 @@ export class StdioTransport implements Transport {
   #receive(chunk: Buffer): void {
     if (!this.#isOpen) return;
     try {
-      for (const line of this.#lines.push(chunk)) this.#deliver(line);
+      this.#deliverFrom(this.#lines.push(chunk), 0);
     } catch (error) {
       // Only the length cap throws here; the stream cannot be followed any further.
       const failure = error instanceof Error ? error : new Error(String(error));
@@ -166,13 +166,25 @@ export class StdioTransport implements Transport {
     }
   }
 
-  #deliver(line: string): void {
-    const message = parseMessage(line);
-    if (message === null) {
-      if (line.trim() !== "") this.#ignoredLines += 1;
-      return;
+  /**
+   * The protocol layer handles an answer at once and a notification one turn later, so progress that
+   * comes in one piece with its result would be forgotten. No other chunk is read between the turns.
+   */
+  #deliverFrom(lines: readonly string[], start: number): void {
+    for (let index = start; index < lines.length; index += 1) {
+      const message = this.#deliver(lines[index] ?? "");
+      if (message !== null && !("id" in message) && index + 1 < lines.length) {
+        queueMicrotask(() => this.#deliverFrom(lines, index + 1));
+        return;
+      }
     }
-    this.onmessage?.(message);
+  }
+
+  #deliver(line: string): JSONRPCMessage | null {
+    const message = parseMessage(line);
+    if (message !== null) this.onmessage?.(message);
+    else if (line.trim() !== "") this.#ignoredLines += 1;
+    return message;
   }
 
   /** Reports the end first and ends the process after: nobody waits for a server that hangs. */

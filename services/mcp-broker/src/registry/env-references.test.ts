@@ -24,6 +24,7 @@ test("resolves references in command, args, env and cwd when it connects [A31]",
     args: ["--at", "/data:secret"],
     env: { TOKEN: "secret" },
     cwd: "/data",
+    sandbox: null,
   });
 });
 
@@ -33,7 +34,24 @@ test("resolves references in url and headers [A31]", () => {
     transport: "http",
     url: "https://example.com/mcp",
     headers: { Authorization: "Bearer secret" },
+    oauth: null,
   });
+});
+
+test("resolves the references of a login, the secret too, and hides both [A31]", () => {
+  const server = config({
+    url: "https://a.example/mcp",
+    oauth: { clientId: "${ID}", clientSecret: "${SECRET}" },
+  });
+  const resolved = resolveServer(server, { ID: "client-1", SECRET: "canary" });
+  const { launch } = resolved;
+  assert.deepEqual(launch.transport === "http" ? launch.oauth : null, {
+    clientId: "client-1",
+    clientSecret: "canary",
+    clientMetadataUrl: null,
+    scope: null,
+  });
+  assert.equal(resolved.redact("canary of client-1"), "${SECRET} of ${ID}");
 });
 
 test("an unset variable is an error that names it and its place, not an empty string [AR7]", () => {

@@ -1,4 +1,4 @@
-import type { HttpConfig, ServerConfig, StdioConfig } from "./server-config.ts";
+import type { HttpConfig, OAuthConfig, ServerConfig, StdioConfig } from "./server-config.ts";
 import type { StreamTail } from "../connection/tail-buffer.ts";
 
 /**
@@ -67,14 +67,25 @@ function stdioLaunch(config: StdioConfig, resolve: Resolve): StdioConfig {
     args: config.args.map((arg, index) => resolve(`args.${index}`, arg)),
     env: resolveRecord("env", config.env, resolve),
     cwd: config.cwd === null ? null : resolve("cwd", config.cwd),
+    sandbox: config.sandbox,
   };
 }
 
 function httpLaunch(config: HttpConfig, resolve: Resolve): HttpConfig {
   return {
-    transport: "http",
+    transport: config.transport,
     url: resolve("url", config.url),
     headers: resolveRecord("headers", config.headers, resolve),
+    oauth: config.oauth === null ? null : resolveOAuth(config.oauth, resolve),
+  };
+}
+
+function resolveOAuth(oauth: OAuthConfig, resolve: Resolve): OAuthConfig {
+  const { clientId, clientSecret } = oauth;
+  return {
+    ...oauth,
+    clientId: clientId === null ? null : resolve("oauth.clientId", clientId),
+    clientSecret: clientSecret === null ? null : resolve("oauth.clientSecret", clientSecret),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
+import type { OwnerRequest } from "@switchyard/contracts/mcp-ownership";
 import {
   addServer,
   connectServer,
@@ -11,12 +12,15 @@ import {
   updateServer,
 } from "@switchyard/contracts/mcp";
 import type { ServerPool } from "../connection/server-pool.ts";
+import type { OwnerReply } from "../ownership/owner-requests.ts";
+import type { ServerOwner } from "../ownership/server-owner.ts";
 import type { ServerRegistry } from "./server-registry.ts";
 import { shownDeclaration } from "./shown-declaration.ts";
 
 export interface RegistryDeps {
   readonly pool: ServerPool;
   readonly registry: ServerRegistry;
+  readonly owner: Pick<ServerOwner, "requests" | "views" | "claiming">;
   /** NATS users that may change servers. */
   readonly admins: readonly string[];
 }
@@ -28,7 +32,7 @@ const REPLY_MARGIN_MS = 250;
 
 /** Answers the contracts of the registry. Reading is for every client, changes are for admins. */
 export function handleRegistry(service: Service, deps: RegistryDeps): void {
-  const { pool, registry } = deps;
+  const { pool, registry, owner } = deps;
   const adminOf = ({ caller }: { readonly caller: string }): string => {
     if (!deps.admins.includes(caller)) throw forbidden(caller);
     return caller;
@@ -39,35 +43,62 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
     throw fail.unknown_server(`MCP server not found: ${id}`, { server: id });
   };
 
+  /** Changes and questions go to the broker that has the connection. */
+  const atOwner = (
+    server: string,
+    request: OwnerRequest,
+    context: { readonly deadline: number; readonly correlationId: string },
+  ): Promise<OwnerReply> => {
+    known(server);
+    const deadline = context.deadline - REPLY_MARGIN_MS;
+    return owner.requests.atOwner(server, request, { ...context, deadline });
+  };
+
   service.handle(getServer, ({ server }) => {
-    const { info, entry } = known(server);
+    const { entry, info: own } = known(server);
+    const view = owner.views().find(({ entry: { id } }) => id === server);
     const declaration = shownDeclaration(entry.declaration);
-    return { server: info, declaration, updatedAt: registry.updatedAt(server) };
+    return { server: view?.info ?? own, declaration, updatedAt: registry.updatedAt(server) };
   });
-  service.handle(serverLogs, ({ server, tail }) => ({
-    lines: lastLines(known(server).stderr, tail),
-  }));
-  service.handle(addServer, async ({ server }, context) => ({
-    server: await registry.add(server, adminOf(context)),
-  }));
-  service.handle(updateServer, async ({ server, changes }, context) => ({
-    server: await registry.update(server, changes, { by: adminOf(context) }),
-  }));
-  service.handle(enableServer, async ({ server, enabled }, context) => ({
-    server: await registry.update(server, { enabled }, { by: adminOf(context), isResume: enabled }),
-  }));
+  service.handle(serverLogs, async ({ server, tail }, context) => {
+    const { stderr = "" } = await atOwner(server, { do: "logs" }, limits(context));
+    return { lines: lastLines(stderr, tail) };
+  });
+  service.handle(addServer, ({ server }, context) => {
+    const by = adminOf(context);
+    return owner.claiming(server["id"], async () => ({ server: await registry.add(server, by) }));
+  });
+  service.handle(updateServer, ({ server, changes }, context) => {
+    const request = { do: "update", by: adminOf(context), changes, isResume: false } as const;
+    return changed(atOwner(server, request, limits(context)));
+  });
+  service.handle(enableServer, ({ server, enabled }, context) => {
+    const by = adminOf(context);
+    const request = { do: "update", by, changes: { enabled }, isResume: enabled } as const;
+    return changed(atOwner(server, request, limits(context)));
+  });
   service.handle(removeServer, async ({ server }, context) => {
-    await registry.remove(server, adminOf(context));
+    await atOwner(server, { do: "remove", by: adminOf(context) }, limits(context));
     return { removed: true as const, server };
   });
-  service.handle(connectServer, async ({ server }, context) => {
-    const { connection, attempt } = registry.connect(server, adminOf(context));
-    await beforeDeadline(context.deadline, attempt);
-    return { server: connection.info };
+  service.handle(connectServer, ({ server }, context) =>
+    changed(atOwner(server, { do: "connect", by: adminOf(context) }, limits(context))),
+  );
+  service.handle(disconnectServer, async ({ server }, context) => {
+    const by = adminOf(context);
+    if (pool.find(server) === null) return { server: null };
+    return { server: (await atOwner(server, { do: "disconnect", by }, limits(context))).server };
   });
-  service.handle(disconnectServer, async ({ server }, context) => ({
-    server: await registry.disconnect(server, adminOf(context)),
-  }));
+}
+
+async function changed(reply: Promise<OwnerReply>) {
+  const { server } = await reply;
+  if (server === null) throw new TypeError("the owner answered without the changed server");
+  return { server };
+}
+
+function limits({ deadline, correlationId }: { deadline: number; correlationId: string }) {
+  return { deadline, correlationId };
 }
 
 function forbidden(caller: string) {
@@ -82,14 +113,4 @@ function lastLines(text: string, count: number): string[] {
   const lines = text.split(/\r?\n/);
   if (lines.at(-1) === "") lines.pop();
   return lines.slice(-count);
-}
-
-async function beforeDeadline(deadline: number, attempt: Promise<void>): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, Math.max(0, deadline - REPLY_MARGIN_MS - Date.now()));
-  try {
-    await Promise.race([attempt, over.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -11,6 +11,8 @@ export interface RegistryStore {
   load(): Promise<ReadonlyMap<string, RegistryRecord>>;
   write(id: string, record: RegistryRecord): Promise<void>;
   forget(ids: readonly string[]): Promise<void>;
+  /** Another text after every change, whichever broker made it. */
+  version(): Promise<string>;
 }
 
 /** A server as it was declared, references unresolved; or the mark that a server of the file was removed. */
@@ -25,6 +27,7 @@ export class RegistryStoreError extends Error {
 }
 
 const KEY = "yard:{mcp}:servers";
+const VERSION_KEY = "yard:{mcp}:servers-version";
 
 export function createRegistryStore(redis: Redis): RegistryStore {
   return {
@@ -33,10 +36,23 @@ export function createRegistryStore(redis: Redis): RegistryStore {
       return new Map(Object.entries(all).map(([id, text]) => [id, parseRecord(id, text)]));
     },
     async write(id, record) {
-      await asked(() => redis.hset(KEY, id, JSON.stringify(record)));
+      const text = JSON.stringify(record);
+      await asked(() => allDone(redis.multi().hset(KEY, id, text).incr(VERSION_KEY).exec()));
     },
     async forget(ids) {
-      if (ids.length > 0) await asked(() => redis.hdel(KEY, ...ids));
+      if (ids.length === 0) return;
+      await asked(() =>
+        allDone(
+          redis
+            .multi()
+            .hdel(KEY, ...ids)
+            .incr(VERSION_KEY)
+            .exec(),
+        ),
+      );
+    },
+    async version() {
+      return (await asked(() => redis.get(VERSION_KEY))) ?? "0";
     },
   };
 }
@@ -49,6 +65,10 @@ function parseRecord(id: string, text: string): RegistryRecord {
       cause: error,
     });
   }
+}
+
+async function allDone(transaction: Promise<[Error | null, unknown][] | null>): Promise<void> {
+  for (const [error] of (await transaction) ?? []) if (error !== null) throw error;
 }
 
 async function asked<T>(question: () => Promise<T>): Promise<T> {

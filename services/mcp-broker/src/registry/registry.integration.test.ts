@@ -300,10 +300,12 @@ test("removing waits for the processes and ends a call in work with a clear erro
     await ended;
     await allGone(pids);
     await assert.rejects(api.removeServer({ server: "busy" }), /MCP server not found: busy/);
-    assert.deepEqual((await events("busy", 3)).toSorted(), [
+    assert.deepEqual((await events("busy", 5)).toSorted(), [
       "connected",
       "disconnected",
+      "pins-approved",
       "removed",
+      "tools-discovered",
     ]);
     assert.doesNotMatch(await broker.metrics.metrics(), /calls_in_flight\{server="busy"\}/);
   });

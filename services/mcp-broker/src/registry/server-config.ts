@@ -1,7 +1,14 @@
 import { ServerId } from "@switchyard/contracts/ids";
-import type { ServerDeclaration, ServerOrigin } from "@switchyard/contracts/mcp";
+import {
+  TransportKind,
+  type ServerDeclaration,
+  type ServerOrigin,
+} from "@switchyard/contracts/mcp";
+import { RoleName } from "@switchyard/contracts/run-token";
 import { z } from "zod";
 import { isRecord } from "../json-record.ts";
+import { SandboxConfig, type Sandbox } from "../process/sandbox.ts";
+import { SamplingLimits } from "./sampling-limits.ts";
 
 /**
  * One MCP server, checked, with the defaults in. `${VAR}` references are still in place:
@@ -21,7 +28,28 @@ interface CommonConfig {
   readonly queueLimit: number;
   readonly maxReconnectAttempts: number;
   readonly maxResultBytes: number;
+  /** `run` and `session`: each has an instance of its own, made at its first call. */
+  readonly scope: "shared" | "session" | "run";
+  /** Instances of a server that is not shared; beyond them calls are refused. */
+  readonly maxInstances: number;
+  /** An instance without calls for so long is ended. */
+  readonly instanceIdleMs: number;
+  /** Null: as the connection shows. Only for Streamable HTTP. */
+  readonly stateful: boolean | null;
+  /** Agents with one of these roles may use it; null is every agent. */
+  readonly allowedAgentRoles: readonly string[] | null;
+  /** Globs over the server's own tool names; null is every tool. */
+  readonly enabledTools: readonly string[] | null;
+  /** Globs over names of tools that are left out, whatever `enabledTools` says. */
+  readonly disabledTools: readonly string[];
+  /** What becomes of a tool that is seen for the first time: approved, or held for an approval. */
+  readonly trust: TrustSetting;
+  /** Directories and `file:` addresses that the server is told as its roots; null is the broker's workspace. */
+  readonly roots: readonly string[] | null;
+  readonly sampling: SamplingLimits;
 }
+
+export type TrustSetting = "pin-first-use" | "review";
 
 export interface StdioConfig {
   readonly transport: "stdio";
@@ -29,19 +57,34 @@ export interface StdioConfig {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | null;
+  /** Null: none. */
+  readonly sandbox: Sandbox | null;
 }
 
 export interface HttpConfig {
-  readonly transport: "http";
+  /** `http` is Streamable HTTP, and `sse` where the server knows only that. */
+  readonly transport: "http" | "sse";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** How to log in when the server asks for it; null when it is never to be tried. */
+  readonly oauth: OAuthConfig | null;
+}
+
+export interface OAuthConfig {
+  /** Null: the client is registered with the authorization server when somebody logs in. */
+  readonly clientId: string | null;
+  readonly clientSecret: string | null;
+  /** An https address that describes this client, for servers that take it as the client id. */
+  readonly clientMetadataUrl: string | null;
+  /** Asked for when the server names no scope. */
+  readonly scope: string | null;
 }
 
 /** One server: usable, or shown with its problem so that the others still start. */
 export interface ServerEntry {
   readonly id: string;
   readonly name: string;
-  readonly transport: "stdio" | "http";
+  readonly transport: TransportKind;
   readonly origin: ServerOrigin;
   /** As it was written, for `mcp.get` and for changes of single fields. */
   readonly declaration: ServerDeclaration;
@@ -52,6 +95,12 @@ export interface ServerEntry {
 const MIB = 1024 * 1024;
 
 const Milliseconds = z.int().min(100).max(3_600_000);
+
+const Root = z
+  .string()
+  .regex(/^(\/|file:\/\/\/)/, "must be an absolute path or a file:/// address")
+  .refine((root) => !root.startsWith("file:") || URL.canParse(root), "is no address");
+const ToolGlobs = z.array(z.string().min(1).max(512)).max(1_000);
 
 const Declaration = z.strictObject({
   id: z.string().optional(),
@@ -66,6 +115,17 @@ const Declaration = z.strictObject({
   cwd: z.string().min(1).optional(),
   url: z.string().min(1).optional(),
   headers: z.record(z.string(), z.string()).default({}),
+  oauth: z
+    .union([
+      z.literal(false),
+      z.strictObject({
+        clientId: z.string().min(1).optional(),
+        clientSecret: z.string().min(1).optional(),
+        clientMetadataUrl: z.url({ protocol: /^https$/ }).optional(),
+        scope: z.string().min(1).optional(),
+      }),
+    ])
+    .optional(),
   enabled: z.boolean().default(true),
   autoConnect: z.boolean().default(true),
   connectTimeoutMs: Milliseconds.default(15_000),
@@ -79,6 +139,21 @@ const Declaration = z.strictObject({
     .min(1_024)
     .max(8 * MIB)
     .default(4 * MIB),
+  scope: z.enum(["shared", "session", "run"]).default("shared"),
+  maxInstances: z.int().min(1).max(256).default(16),
+  instanceIdleMs: z.int().min(100).max(86_400_000).default(600_000),
+  stateful: z.union([z.literal("auto"), z.boolean()]).default("auto"),
+  allowedAgentRoles: z
+    .array(RoleName)
+    .min(1, "is empty; leave it out to mean every role")
+    .max(64)
+    .optional(),
+  enabledTools: ToolGlobs.min(1, "is empty; switch the server off with enabled: false").optional(),
+  disabledTools: ToolGlobs.default([]),
+  trust: z.enum(["pin-first-use", "review"]).default("pin-first-use"),
+  roots: z.array(Root).max(64).optional(),
+  sampling: SamplingLimits.prefault({}),
+  sandbox: SandboxConfig.optional(),
 });
 type Declaration = z.output<typeof Declaration>;
 
@@ -107,7 +182,7 @@ export function readDeclaration(
   return {
     ...names,
     origin,
-    transport: transport === "http" ? "http" : "stdio",
+    transport: TransportKind.safeParse(transport).data ?? "stdio",
     declaration: isRecord(declaration) ? declaration : {},
     config: shown === null || problems.length > 0 ? null : toConfig(names, shown),
     problem: problems.length === 0 ? null : `server ${key}: ${problems.join("; ")}`,
@@ -130,27 +205,33 @@ function problemOf(key: string, entry: Declaration): string | null {
   }
   const transport = transportOf(entry);
   if (transport === null) return "must specify at least 'command' (stdio) or 'url' (http)";
-  if (transport !== "stdio" && transport !== "http")
-    return `Unsupported MCP transport: ${transport}`;
-  if (transport === "stdio" && entry.command === undefined)
+  const known = TransportKind.safeParse(transport);
+  if (!known.success) return `Unsupported MCP transport: ${transport}`;
+  const kind = known.data;
+  if (kind === "stdio" && entry.command === undefined)
     return `MCP stdio server ${key} missing "command" field`;
-  if (transport === "http" && entry.url === undefined)
-    return `MCP http server ${key} missing "url" field`;
-  const foreign = foreignFields(transport, entry);
+  if (kind !== "stdio" && entry.url === undefined)
+    return `MCP ${kind === "sse" ? "SSE" : "http"} server ${key} missing "url" field`;
+  const foreign = foreignFields(kind, entry);
   return foreign.length === 0
     ? null
     : `${foreign.join(", ")} has no meaning for transport ${transport}`;
 }
 
-function foreignFields(transport: "stdio" | "http", entry: Declaration): string[] {
+function foreignFields(transport: TransportKind, entry: Declaration): string[] {
   const present =
     transport === "stdio"
-      ? { url: entry.url !== undefined, headers: Object.keys(entry.headers).length > 0 }
+      ? {
+          url: entry.url !== undefined,
+          headers: Object.keys(entry.headers).length > 0,
+          oauth: entry.oauth !== undefined,
+        }
       : {
           command: entry.command !== undefined,
           args: entry.args.length > 0,
           env: Object.keys(entry.env).length > 0,
           cwd: entry.cwd !== undefined,
+          sandbox: entry.sandbox !== undefined,
         };
   return Object.entries(present).flatMap(([name, isPresent]) => (isPresent ? [`"${name}"`] : []));
 }
@@ -176,12 +257,38 @@ function toConfig(entry: { id: string; name: string }, declared: Declaration): S
     queueLimit: declared.queueLimit,
     maxReconnectAttempts: declared.maxReconnectAttempts,
     maxResultBytes: declared.maxResultBytes,
+    scope: declared.scope,
+    maxInstances: declared.maxInstances,
+    instanceIdleMs: declared.instanceIdleMs,
+    stateful: declared.stateful === "auto" ? null : declared.stateful,
+    allowedAgentRoles: declared.allowedAgentRoles ?? null,
+    enabledTools: declared.enabledTools ?? null,
+    disabledTools: declared.disabledTools,
+    trust: declared.trust,
+    roots: declared.roots ?? null,
+    sampling: declared.sampling,
   };
-  if (transportOf(declared) === "http") {
-    return { ...common, transport: "http", url: declared.url ?? "", headers: declared.headers };
+  const transport = transportOf(declared);
+  if (transport === "http" || transport === "sse") {
+    const { url = "", headers } = declared;
+    return { ...common, transport, url, headers, oauth: oauthOf(declared) };
   }
   const { command = "", args, env, cwd = null } = declared;
-  return { ...common, transport: "stdio", command, args, env, cwd };
+  const sandbox = declared.sandbox ?? null;
+  return { ...common, transport: "stdio", command, args, env, cwd, sandbox };
+}
+
+/** A header with a credential of its own leaves no room for another one. */
+function oauthOf({ oauth, headers }: Declaration): OAuthConfig | null {
+  const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  if (oauth === false || (oauth === undefined && isGiven)) return null;
+  const {
+    clientId = null,
+    clientSecret = null,
+    clientMetadataUrl = null,
+    scope = null,
+  } = oauth ?? {};
+  return { clientId, clientSecret, clientMetadataUrl, scope };
 }
 
 function zodProblems(error: z.ZodError): string[] {

@@ -19,11 +19,16 @@ interface ChangeBy {
   readonly by: string | null;
   /** Lets a server connect that was disconnected by hand. */
   readonly isResume?: boolean;
+  readonly isEcho?: boolean;
 }
 
-export type RegistryChange =
-  | { readonly kind: "added" | "updated"; readonly server: ServerInfo; readonly by: string | null }
-  | { readonly kind: "removed"; readonly serverId: string; readonly by: string | null };
+export type RegistryChange = { readonly by: string | null } & (
+  | { readonly kind: "added" | "updated"; readonly server: ServerInfo }
+  | { readonly kind: "removed"; readonly serverId: string }
+) & {
+    /** True for a change that another broker made and told of. */
+    readonly isEcho?: boolean;
+  };
 
 export interface ServerRegistryOptions {
   readonly pool: ServerPool;
@@ -104,7 +109,7 @@ export class ServerRegistry {
         this.#file.has(id) ? { state: "removed", updatedAt: this.#at() } : null,
       );
       // Not awaited here: the next change need not wait for this server's processes.
-      return { gone: this.#drop(id, by) };
+      return { gone: this.#drop(id, { by }) };
     });
     await gone;
   }
@@ -132,20 +137,34 @@ export class ServerRegistry {
 
   /** The file has changed. Servers that are the same in both are not touched. */
   reload(file: readonly ServerEntry[]): Promise<void> {
-    const { pool, onTrouble } = this.#options;
     return this.#serially(async () => {
       this.#file = byId(file);
-      await this.#forgetMarks().catch(onTrouble);
-      const wanted = mergedEntries(file, this.#records);
-      const ids = new Set(wanted.map(({ id }) => id));
-      for (const { connection } of pool.members)
-        if (!ids.has(connection.entry.id)) this.#drop(connection.entry.id, null).catch(onTrouble);
-      for (const entry of wanted) {
-        const current = pool.find(entry.id)?.connection.entry;
-        if (current === undefined || digestOf(current) !== digestOf(entry))
-          this.#place(entry, { by: null });
-      }
+      await this.#forgetMarks().catch(this.#options.onTrouble);
+      this.#apply({ by: null });
     });
+  }
+
+  /** Another broker has changed the records. */
+  follow(records: ReadonlyMap<string, RegistryRecord>): Promise<void> {
+    return this.#serially(() => {
+      this.#records.clear();
+      for (const [id, record] of records) this.#records.set(id, record);
+      this.#apply({ by: null, isEcho: true });
+    });
+  }
+
+  /** Makes the servers those of the file and the records. */
+  #apply(change: ChangeBy): void {
+    const { pool, onTrouble } = this.#options;
+    const wanted = mergedEntries([...this.#file.values()], this.#records);
+    const ids = new Set(wanted.map(({ id }) => id));
+    for (const { connection } of pool.members)
+      if (!ids.has(connection.entry.id)) this.#drop(connection.entry.id, change).catch(onTrouble);
+    for (const entry of wanted) {
+      const current = pool.find(entry.id)?.connection.entry;
+      if (current === undefined || digestOf(current) !== digestOf(entry))
+        this.#place(entry, change);
+    }
   }
 
   async #keep(entry: ServerEntry, change: ChangeBy): Promise<ServerInfo> {
@@ -154,7 +173,7 @@ export class ServerRegistry {
     return this.#place(entry, change);
   }
 
-  #place(entry: ServerEntry, { by, isResume = false }: ChangeBy): ServerInfo {
+  #place(entry: ServerEntry, { by, isResume = false, isEcho = false }: ChangeBy): ServerInfo {
     const { pool, onChange, onTrouble } = this.#options;
     const before = pool.find(entry.id)?.connection;
     const wasUp = before !== undefined && isUp(before.info);
@@ -163,14 +182,14 @@ export class ServerRegistry {
     const { connection } = pool.put(entry, { reason, heldBecause });
     if (wasUp || entry.config?.autoConnect) connection.start().catch(onTrouble);
     const kind = before === undefined ? "added" : "updated";
-    onChange({ kind, server: connection.info, by });
+    onChange({ kind, server: connection.info, by, isEcho });
     return connection.info;
   }
 
-  #drop(id: string, by: string | null): Promise<void> {
+  #drop(id: string, { by, isEcho = false }: ChangeBy): Promise<void> {
     const { pool, onChange } = this.#options;
     const gone = pool.take(id, by === null ? "its entry left the file" : `removed by ${by}`);
-    onChange({ kind: "removed", serverId: id, by });
+    onChange({ kind: "removed", serverId: id, by, isEcho });
     return gone;
   }
 

@@ -85,9 +85,25 @@ const Who = z
   )
   .refine(hasSelector, { error: "selects nothing; leave it out to mean everyone", when: isSound });
 
+/** `server.name`, the name being a resource's URI or a prompt's name. */
+const FeatureGlob = Text.max(2_100, "is longer than 2,100 characters").regex(
+  /^[a-z0-9*?-]{1,24}\..+$/s,
+  "must be server.name, such as docs.file:///srv/docs/* (* and ? stand for others)",
+);
+const ServerGlob = z
+  .string({ error: "must be a text" })
+  .regex(/^[a-z0-9*?-]{1,24}$/, "must be the id of an MCP server (* and ? stand for others)");
+
 const What = z
   .strictObject(
-    { tools: listOf(ToolGlob).optional() },
+    {
+      tools: listOf(ToolGlob).optional(),
+      resources: listOf(FeatureGlob).optional(),
+      prompts: listOf(FeatureGlob).optional(),
+      sampling: listOf(ServerGlob).optional(),
+      elicitation: listOf(ServerGlob).optional(),
+      logging: listOf(ServerGlob).optional(),
+    },
     { error: objectError("must be a mapping with tools") },
   )
   .refine(hasSelector, {

@@ -5,6 +5,7 @@ import {
   type ToolRef,
 } from "@switchyard/contracts/tool-names";
 import { bundleDigest, type Bundle, type Rule } from "./bundle.ts";
+import { featurePatternsOf, type FeaturePattern } from "./feature-patterns.ts";
 import { compileCondition, type CompiledCondition } from "../engine/conditions.ts";
 
 /** A bundle made ready for deciding: everything parsed once, rules found by the tool they name. */
@@ -24,10 +25,14 @@ export interface CompiledRule {
   /** Globs; null is anyone. */
   readonly agents: readonly string[] | null;
   readonly users: readonly string[] | null;
-  /** As written; null is every tool. */
+  /** As written; null is every tool, an empty list none. */
   readonly tools: readonly string[] | null;
   /** One for each of `tools`, or null alone. */
   readonly patterns: readonly (ToolPattern | null)[];
+  /** What it selects beside tools. */
+  readonly features: readonly FeaturePattern[];
+  /** True for a deny rule that names nothing: it is about features too. */
+  readonly isAboutEverything: boolean;
   readonly conditions: readonly CompiledCondition[];
 }
 
@@ -124,7 +129,8 @@ function indexOf(rules: readonly CompiledRule[]): RuleIndex {
 }
 
 function compileRule(rule: Rule): CompiledRule {
-  const tools = rule.what?.tools ?? null;
+  // A rule that names only features selects no tool; one that names nothing selects every tool.
+  const tools = rule.what === undefined ? null : (rule.what.tools ?? []);
   return {
     id: rule.id,
     effect: rule.effect,
@@ -133,6 +139,8 @@ function compileRule(rule: Rule): CompiledRule {
     users: rule.who?.users ?? null,
     tools,
     patterns: tools?.map(parseToolPattern) ?? [null],
+    features: featurePatternsOf(rule.what),
+    isAboutEverything: rule.effect === "deny" && rule.what === undefined,
     conditions: (rule.when ?? []).map(compileCondition),
   };
 }

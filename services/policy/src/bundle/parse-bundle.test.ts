@@ -54,7 +54,7 @@ test("an unknown key refuses the bundle with its place and the key that was mean
     'policy.yaml:3:35: unknown key "agent" in rules[0].who; did you mean "agents"?',
   ]);
   assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: deny, what: { servers: [x] } }\n`), [
-    'policy.yaml:3:36: unknown key "servers" in rules[0].what; known keys are tools',
+    'policy.yaml:3:36: unknown key "servers" in rules[0].what; known keys are tools, resources, prompts, sampling, elicitation, logging',
   ]);
 });
 

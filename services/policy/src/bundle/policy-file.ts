@@ -11,7 +11,8 @@ import { problemLine } from "./yaml-file.ts";
 /**
  * The policy in force, kept equal to a file.
  *
- * - A bundle comes into force whole: `current` is replaced by one assignment.
+ * - A bundle comes into force whole: `current` is replaced by one assignment, and not before
+ *   decisions of the one before that others keep are over (`beforeChange`).
  * - A file with errors never comes into force; the last good one stays. The same holds for one
  *   whose tests, in the file beside it, fail or cannot be read.
  * - A file that is being written is left alone until two reads agree, because the first half of a
@@ -30,6 +31,10 @@ export interface PolicyInForce {
 export interface PolicyFileOptions {
   readonly path: string;
   readonly onActivated: (inForce: PolicyInForce) => void;
+  /** Other rules come into force when this has resolved; not called for the first ones. */
+  readonly beforeChange?: () => Promise<void>;
+  /** They have come into force, and `onActivated` was told. */
+  readonly afterChange?: () => void;
   /** The file changed and is refused; the lines say where and why. Called once for each such state of the file. */
   readonly onRefused: (lines: readonly string[], inForce: CompiledBundle) => void;
   /** Notices stopped; changes are still seen, at the next interval. */
@@ -113,7 +118,7 @@ export class PolicyFile {
     while (this.#changedMeanwhile && !this.#stopping.signal.aborted) {
       this.#changedMeanwhile = false;
       const state = await this.#settledState();
-      if (state !== null && !isSameState(state, this.#seen)) this.#take(state);
+      if (state !== null && !isSameState(state, this.#seen)) await this.#take(state);
     }
   }
 
@@ -131,7 +136,7 @@ export class PolicyFile {
     return null;
   }
 
-  #take(state: FileState): void {
+  async #take(state: FileState): Promise<void> {
     const { inForce, lines } = judge(state, this.#options.path);
     this.#seen = state;
     if (inForce === null) {
@@ -140,10 +145,13 @@ export class PolicyFile {
       return;
     }
     // A change of comments or layout is none of the policy, but the end of a refusal is news.
-    const isNews = this.#isRefused || inForce.bundle.digest !== this.current.digest;
+    const isChange = inForce.bundle.digest !== this.current.digest;
+    const isNews = this.#isRefused || isChange;
+    if (isChange) await this.#options.beforeChange?.();
     this.#isRefused = false;
     this.#inForce = inForce;
     if (isNews) this.#options.onActivated(inForce);
+    if (isChange) this.#options.afterChange?.();
   }
 }
 

@@ -4,7 +4,7 @@ import { builtinToolRef, matchesTool, mcpToolRef } from "@switchyard/contracts/t
 import fc from "fast-check";
 import { Rule } from "../bundle/bundle.ts";
 import { compileBundle } from "../bundle/compile-bundle.ts";
-import { decide, mayEverAllow, type Call } from "./evaluate.ts";
+import { decide, ignoresArguments, mayEverAllow, type Call } from "./evaluate.ts";
 import { explain } from "./explain.ts";
 import { compileToolLayers } from "./tool-layers.ts";
 
@@ -123,6 +123,22 @@ test("the order of the rules changes nothing of a decision", () => {
     }),
     runs,
   );
+});
+
+test("a decision that ignores the arguments is the same for any others", () => {
+  const mixed = fc.oneof(rules, lenientRules);
+  let ignoring = 0;
+  fc.assert(
+    fc.property(mixed, call, call, (list, asked, other) => {
+      const bundle = compiled(list);
+      if (!ignoresArguments(bundle, asked)) return;
+      ignoring += 1;
+      const again = decide(bundle, { ...asked, args: other.args });
+      assert.deepEqual(again, decide(bundle, asked));
+    }),
+    runs,
+  );
+  assert.ok(ignoring > 50, `${ignoring} decisions ignored the arguments`);
 });
 
 test("one more deny rule never turns a denial into an allowance", () => {

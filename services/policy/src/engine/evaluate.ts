@@ -74,11 +74,28 @@ export function mayEverAllow(bundle: CompiledBundle, asked: Omit<Call, "args">):
   return firstSelecting(bundle.deny, asked.principal, target, isUnconditional) === null;
 }
 
+/**
+ * True when {@link decide} gives the same answer whatever the arguments are, for as long as the
+ * bundle is in force: no rule with conditions is about this principal and tool. A rule whose answer
+ * depends on anything else that changes, such as a person's approval or a budget, must count as one
+ * with conditions here.
+ */
+export function ignoresArguments(
+  bundle: CompiledBundle,
+  { principal, tool }: Pick<Call, "principal" | "tool">,
+): boolean {
+  const target = targetOf(tool);
+  const isConditional = (rule: CompiledRule): boolean => !isUnconditional(rule);
+  return [bundle.deny, bundle.allow].every(
+    (index) => firstSelecting(index, principal, target, isConditional) === null,
+  );
+}
+
 function isUnconditional(rule: CompiledRule): boolean {
   return rule.conditions.length === 0;
 }
 
-interface Match {
+export interface Match {
   readonly rule: CompiledRule;
   /** The argument that could not be compared, when a deny rule matched because of that. */
   readonly incomparable: string | null;
@@ -118,7 +135,7 @@ function firstSelecting(
   return first;
 }
 
-function selectsPrincipal(rule: CompiledRule, principal: Principal): boolean {
+export function selectsPrincipal(rule: CompiledRule, principal: Principal): boolean {
   return selectsUser(rule, principal) && selectsAgent(rule, principal);
 }
 
@@ -131,7 +148,7 @@ export function selectsAgent(rule: CompiledRule, { agent }: Principal): boolean 
 }
 
 /** All conditions must hold. */
-function matchConditions(rule: CompiledRule, args: Call["args"]): Match | null {
+export function matchConditions(rule: CompiledRule, args: Call["args"]): Match | null {
   let incomparable: string | null = null;
   for (const condition of rule.conditions) {
     const counted = countsAs(rule.effect, condition, args);
@@ -161,7 +178,7 @@ function matchesAny(globs: readonly string[], name: string): boolean {
 }
 
 /** The three facts of a reference must agree, or a rule about one of them could be got round by another. */
-function isConsistent({ name, server, tool }: ToolRef): boolean {
+export function isConsistent({ name, server, tool }: ToolRef): boolean {
   if (server === null) return name === tool && !name.startsWith("mcp__");
   return name === `mcp__${server}__${tool}` || name === canonicalToolName(server, tool);
 }
@@ -190,6 +207,6 @@ function unmatchedReason(bundle: CompiledBundle, call: Call, target: Target): st
     : `no rule allows ${call.tool.name} with these arguments for ${nameOf(call.principal)}; rule ${nearest.id} allows it with others`;
 }
 
-function nameOf(principal: Principal): string {
+export function nameOf(principal: Principal): string {
   return principal.agent === null ? `user ${principal.user}` : `agent ${principal.agent}`;
 }

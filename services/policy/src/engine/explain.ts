@@ -96,7 +96,7 @@ function nearestOf(judged: readonly Judged[]): Explanation["nearest"] {
 }
 
 function listed(texts: readonly string[] | null): string {
-  return short(texts?.join(", ") ?? "any");
+  return texts?.length === 0 ? "none" : short(texts?.join(", ") ?? "any");
 }
 
 function short(text: string): string {

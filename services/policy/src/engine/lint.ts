@@ -2,6 +2,7 @@ import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import { MAX_LINT_FINDINGS, type LintFinding } from "@switchyard/contracts/policy";
 import { parseToolPattern, type ToolPattern } from "@switchyard/contracts/tool-names";
 import type { Bundle, Rule } from "../bundle/bundle.ts";
+import { featurePatternsOf } from "../bundle/feature-patterns.ts";
 import { coversGlob, coversTool } from "./pattern-cover.ts";
 
 /** Comparisons of globs for finding dead rules; what a lint can cost is bounded by it. */
@@ -46,7 +47,9 @@ function deadRules(rules: readonly Rule[]): LintFinding[] {
   const denying = denies.map(selectorsOf);
   const findings: LintFinding[] = [];
   let comparisons = 0;
-  for (const allow of rules.filter(({ effect }) => effect === "allow").map(selectorsOf)) {
+  // Rules about features are left out: only what is certain is told, and their globs are not compared.
+  const allows = rules.filter(({ effect, what }) => effect === "allow" && !selectsFeatures(what));
+  for (const allow of allows.map(selectorsOf)) {
     for (const deny of denying) {
       comparisons += sizeOf(deny) * sizeOf(allow);
       if (comparisons > MAX_COMPARISONS) return [...findings, incompleteFrom(allow.id)];
@@ -76,8 +79,12 @@ function selectorsOf({ id, who, what }: Rule): Selectors {
     id,
     users: who?.users ?? null,
     agents: who?.agents ?? null,
-    tools: what?.tools?.map(parseToolPattern) ?? null,
+    tools: what === undefined ? null : (what.tools ?? []).map(parseToolPattern),
   };
+}
+
+function selectsFeatures(what: Rule["what"]): boolean {
+  return featurePatternsOf(what).length > 0;
 }
 
 /** How many globs a comparison may have to look at, on one side. */
@@ -121,6 +128,7 @@ function selectorKey({ who, what, when }: Rule): string {
     agents: setOf(who?.agents),
     users: setOf(who?.users),
     tools: setOf(what?.tools?.map(parseToolPattern)),
+    features: setOf(featurePatternsOf(what)),
     when: setOf(when),
   });
 }

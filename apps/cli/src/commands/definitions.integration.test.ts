@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { before, test } from "node:test";
+import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
+import { yard, yardDev, yardEnvironment } from "../../test-fixtures/yard-process.ts";
+
+const base = tempDirectory();
+const project = join(base, "project");
+const files: Readonly<Record<string, string>> = {
+  "mcp-servers.json": '{"mcpServers":{}}',
+  "policies/rules.yaml": "version: 1\nrules: [{ id: no, effect: deny, what: { tools: ['*'] } }]\n",
+  "agents/reviewer.md":
+    "---\ndescription: Reviews.\nskills: [pdf]\nroles: [reviewer]\nlimits: { tokens: 500, depth: 2 }\ntemperature: 0.5\n---\nYou review.",
+  "skills/pdf/SKILL.md":
+    "---\nname: pdf\ndescription: Extracts tables from PDF files.\nargument-hint: '[file]'\nplan: { answer: 'Read {{/input}}.' }\n---\nRead $ARGUMENTS.",
+  "skills/help/SKILL.md": "---\nname: help\ndescription: Helps.\n---\nHelp.",
+  "else/broken.yaml": "temperature: 7\n",
+  "else/foreign.yaml": "model: nobody/model-1\n",
+};
+for (const [path, text] of Object.entries(files)) {
+  mkdirSync(dirname(join(project, path)), { recursive: true });
+  writeFileSync(join(project, path), text);
+}
+const env = yardEnvironment(join(base, "state"));
+const dev = yardDev(["--project", project], env);
+
+before(() => dev.printed("Ctrl-C stops everything"));
+
+async function ok(...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  const { code, ...output } = await yard(args, env);
+  assert.equal(code, 0, `${args.join(" ")}: ${output.stderr}`);
+  return output;
+}
+
+test("lists and shows agents with what the seed asks for [D39, D40]", async () => {
+  const list = await ok("agents", "list");
+  assert.match(list.stdout, /^NAME +DESCRIPTION +MODEL +SCOPE\n/);
+  assert.match(list.stdout, /\nplanner +.*\(config default\) +built-in\n/);
+  assert.match(list.stdout, /\nreviewer +Reviews\. +\(config default\) +project\n/);
+  const { stdout } = await ok("agents", "show", "reviewer");
+  for (const line of [
+    /^agent +reviewer$/m,
+    /^description +Reviews\.$/m,
+    /^model +\(config default\)$/m,
+    /^temperature +0\.5$/m,
+    /^max tool iterations +20$/m,
+    /^scope +project$/m,
+    /^tools +all that the policy allows$/m,
+    /^skills +pdf$/m,
+    /^roles +reviewer$/m,
+    /^limits +500 tokens, depth 2 \(not in force\)$/m,
+  ]) {
+    assert.match(stdout, line);
+  }
+});
+
+test("validates agent files of this machine, their models included [D52, D57, X30]", async () => {
+  const good = await ok("agents", "validate", join(project, "agents"));
+  assert.match(good.stdout, /agents\/reviewer\.md +reviewer +\(config default\) +yes/);
+  assert.match(good.stderr, /warning: agents\/reviewer\.md: limits\.depth is kept/);
+  const { code, stdout, stderr } = await yard(["agents", "validate", join(project, "else")], env);
+  assert.equal(code, 1);
+  assert.match(stdout, /else\/broken\.yaml +no/);
+  assert.match(stderr, /error: else\/broken\.yaml:1: temperature: must be a number from 0 to 2/);
+  assert.match(
+    stderr,
+    /model nobody\/model-1 is of no configured provider; configured are scripted/,
+  );
+  const missing = await yard(["agents", "validate", join(project, "nowhere")], env);
+  assert.equal(missing.code, 3);
+});
+
+test("imports the agents of the importer's directory, or only says what it would", async () => {
+  const { stdout } = await ok("agents", "import", project, "--dry-run", "--json");
+  assert.equal(JSON.parse(stdout).data.agents.loaded, 1);
+  assert.match((await ok("agents", "import", project)).stdout, /^1 agent file: 1 load, 0 do not/);
+});
+
+test("finds the skill for a text, and tells what the list of skills costs [D10]", async () => {
+  assert.match((await ok("skills", "match", "tables", "in a PDF")).stdout, /pdf +pdf tables/);
+  assert.match((await ok("skills", "match", "weather")).stderr, /none of 2 skills fits/);
+  const budget = await ok("skills", "list", "--budget", "--window", "8000");
+  assert.match(budget.stdout, /^SKILL +TOKENS +DESCRIPTION\n/);
+  assert.match(budget.stderr, /about \d+ of 80 tokens/);
+});
+
+test("shows skills as plugins, and warns of a shadowed command [B12, B13, D26]", async () => {
+  const all = await ok("skills", "manifest");
+  assert.match(all.stdout, /openclaw-skill-pdf +\/pdf \[file\] +pdf +met/);
+  assert.match(all.stderr, /\/help is the built-in command \/help/);
+  const { stdout } = await ok("skills", "manifest", "help", "--json");
+  const [help] = JSON.parse(stdout).data.skills;
+  assert.deepEqual([help.manifest.id, help.command.available], ["openclaw-skill-help", false]);
+  assert.equal((await yard(["skills", "manifest", "absent"], env)).code, 3);
+});
+
+test("runs a skill through an agent, once [D37]", async () => {
+  const model = ["--model", "scripted/plan"];
+  const { stdout, stderr } = await ok("skills", "run", "pdf", "a b.pdf", ...model);
+  assert.equal(stdout.trim(), "Read 'a b.pdf'.");
+  assert.match(stderr, /pdf is active/);
+  assert.match((await ok("skills", "run", "pdf", ...model)).stdout, /^Read/);
+  assert.equal((await yard(["skills", "run", "absent"], env)).code, 3);
+});

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { publishLive } from "@switchyard/bus/publish";
+import { serve } from "@switchyard/bus/serve";
+import { testBus } from "@switchyard/bus/test-bus";
+import { callTool } from "@switchyard/contracts/mcp";
+import { callProgress, cancelCall } from "@switchyard/contracts/mcp-calls";
+import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
+
+const directory = await testDirectory();
+const nats = await testNats();
+const env = { ...yardEnvironment(directory), YARD_NATS_URL: nats.url };
+const bus = await testBus(nats, "broker");
+const service = serve(bus, {
+  name: "broker",
+  version: "0.0.0",
+  description: "Tells how far it is",
+  onFault: ({ error }) => assert.fail(String(error)),
+});
+const asked: { callId?: string | undefined; progress?: string | undefined }[] = [];
+service.handle(
+  callTool,
+  async ({ callId, progress }, { caller }) => {
+    asked.push({ callId, progress });
+    if (progress !== undefined) {
+      const at = new Date().toISOString();
+      const how = { server: "good", tool: "work", callId: null, total: 4, at };
+      const to = { caller, progressId: progress };
+      publishLive(bus, callProgress, to, { ...how, progress: 1, message: "a\u001b[31mb" });
+      await bus.flush(); // before the reply, so that it is heard
+    }
+    return {
+      content: [],
+      isError: false,
+      text: "done",
+      decision: {
+        effect: "allow" as const,
+        rule: null,
+        reason: "test",
+        policyDigest: `sha256:${"0".repeat(64)}`,
+      },
+      durationMs: 1,
+      replayed: false,
+    };
+  },
+  { server: "good" },
+);
+service.handle(cancelCall, ({ callId }) => ({ cancelled: callId === "mine" }), { server: "good" });
+await bus.flush();
+
+test("--progress shows how far a call is, and the result stays alone on stdout", async () => {
+  const { code, stdout, stderr } = await yard(["mcp", "call", "good", "work", "--progress"], env);
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout, "done\n");
+  assert.match(stderr, /^progress 25% of 4: a/m);
+  assert.ok(!stderr.includes("\u001b"));
+});
+
+test("without it the server is not asked for progress, and --call-id names the call", async () => {
+  const { code, stderr } = await yard(["mcp", "call", "good", "work", "--call-id", "mine"], env);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(asked.at(-1), { callId: "mine", progress: undefined });
+});
+
+test("cancel says whether there was such a call of ours", async () => {
+  const done = await yard(["mcp", "cancel", "good", "mine"], env);
+  assert.equal(done.code, 0, done.stderr);
+  assert.match(done.stderr, /call mine is cancelled/);
+  const none = await yard(["mcp", "cancel", "good", "other", "--json"], env);
+  assert.equal(none.code, 1);
+  assert.deepEqual(JSON.parse(none.stdout).data, { cancelled: false });
+});

@@ -1,0 +1,130 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline/promises";
+import { client } from "@switchyard/bus/call";
+import { beginLogin, finishLogin, logout as logoutContract } from "@switchyard/contracts/mcp-auth";
+import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
+import { loginAnswer, type LoginAnswer } from "../login-answer.ts";
+import { printableLine } from "../printable.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+
+export interface LoginOptions {
+  readonly json?: true;
+  /** False: nobody opens a browser here, and the address it ends at is pasted. */
+  readonly browser: boolean;
+}
+
+const contracts = { beginLogin, finishLogin, logout: logoutContract };
+const CALLBACK_PATH = "/callback";
+
+/** Logs in to a server: the broker says where, a person agrees in the browser, the broker gets the code. */
+export async function login(
+  terminal: Terminal,
+  server: string,
+  options: LoginOptions,
+): Promise<void> {
+  await withBus(await findBus(process.env), async (bus) => {
+    const api = client(bus, contracts);
+    const callback = await listen();
+    try {
+      const { port } = callback.address() as AddressInfo; // it listens on TCP
+      const redirectUri = `http://127.0.0.1:${port}${CALLBACK_PATH}`;
+      const begun = await api.beginLogin({ server, redirectUri });
+      terminal.note(`Open this address and agree (until ${begun.expiresAt}):`);
+      // Alone on its line and on stdout, so that a script can take it.
+      terminal.out(printableLine(begun.authorizationUrl));
+      if (options.browser) openBrowser(begun.authorizationUrl);
+      const answer = options.browser
+        ? await answerOf(callback, begun)
+        : await pasted(terminal, begun.state);
+      const { server: info } = await api.finishLogin({ server, state: begun.state, ...answer });
+      if (options.json === true) writeJson(terminal, { server: info });
+      else terminal.note(`logged in to ${server}; it is ${info.status}`);
+    } finally {
+      callback.closeAllConnections();
+      callback.close();
+    }
+  });
+}
+
+export async function logout(
+  terminal: Terminal,
+  server: string,
+  options: Pick<LoginOptions, "json">,
+): Promise<void> {
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    client(bus, contracts).logout({ server }),
+  );
+  if (options.json === true) writeJson(terminal, reply);
+  else
+    terminal.note(
+      reply.wasLoggedIn ? `logged out of ${server}` : `nobody was logged in to ${server}`,
+    );
+}
+
+async function listen(): Promise<Server> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}
+
+/** Waits for the browser. Whatever else asks at the port, or with another state, is not it. */
+async function answerOf(
+  callback: Server,
+  begun: { state: string; expiresAt: string },
+): Promise<LoginAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<LoginAnswer>();
+  callback.on("request", (request, response) => {
+    const url = new URL(request.url ?? "/", "http://127.0.0.1");
+    if (url.pathname !== CALLBACK_PATH || url.searchParams.get("state") !== begun.state) {
+      response.writeHead(404).end();
+      return;
+    }
+    response.writeHead(200, { "content-type": "text/plain; charset=utf-8" });
+    response.end("You can close this window and go back to the terminal.\n");
+    try {
+      resolve(loginAnswer(url, begun.state));
+    } catch (error) {
+      reject(error);
+    }
+  });
+  const timeLeftMs = Date.parse(begun.expiresAt) - Date.now();
+  const timer = setTimeout(
+    () => reject(new CliError("timeout", "nobody came back from the browser in time")),
+    timeLeftMs,
+  );
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** For a machine without a browser: the page at the end does not load, and its address has the code. */
+async function pasted(terminal: Terminal, state: string): Promise<LoginAnswer> {
+  terminal.note("The browser ends at an address on 127.0.0.1 that may not load. Paste it here:");
+  const lines = createInterface({ input: process.stdin });
+  try {
+    const [line] = (await once(lines, "line")) as [string];
+    if (!URL.canParse(line.trim())) {
+      throw new CliError("usage", "what was pasted is no address", {
+        hint: "copy the whole address from the browser, from http:// to the end",
+      });
+    }
+    return loginAnswer(new URL(line.trim()), state);
+  } finally {
+    lines.close();
+  }
+}
+
+/** Best effort: the address is on the screen anyway. */
+function openBrowser(url: string): void {
+  if (!process.stdout.isTTY) return;
+  const command = process.platform === "darwin" ? "open" : "xdg-open";
+  const child = spawn(command, [url], { stdio: "ignore", detached: true });
+  child.on("error", () => undefined);
+  child.unref();
+}

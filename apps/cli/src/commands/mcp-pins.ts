@@ -1,0 +1,157 @@
+import { client } from "@switchyard/bus/call";
+import {
+  approvePins,
+  blockPins,
+  diffPin,
+  listPins,
+  refreshTools,
+  ToolFinding,
+  type PinState,
+  type ToolPin,
+} from "@switchyard/contracts/mcp-pins";
+import { ServerId } from "@switchyard/contracts/ids";
+import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
+import { fieldLines } from "../field-lines.ts";
+import { printableLine } from "../printable.ts";
+import { tableLines } from "../table.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+
+interface Output {
+  readonly json?: true;
+}
+
+const contracts = { approvePins, blockPins, diffPin, listPins, refreshTools };
+type Api = ReturnType<typeof client<typeof contracts>>;
+
+/** How many pins are asked for at a time. */
+const PAGE = 1_000;
+
+async function asked<T>(server: string, question: (api: Api) => Promise<T>): Promise<T> {
+  if (!ServerId.safeParse(server).success)
+    throw new CliError("unknown_server", `${JSON.stringify(server)} is no server id`, {
+      hint: "see the servers with: ./yard mcp list",
+    });
+  return withBus(await findBus(process.env), (bus) => question(client(bus, contracts)));
+}
+
+export async function refresh(terminal: Terminal, server: string, options: Output): Promise<void> {
+  const reply = await asked(server, (api) => api.refreshTools({}, { tokens: { server } }));
+  if (options.json) return writeJson(terminal, reply);
+  terminal.note(`the tools of ${server} are read again; ${reply.toolCount} can be called`);
+}
+
+export async function list(
+  terminal: Terminal,
+  server: string,
+  options: Output & { state?: PinState },
+): Promise<void> {
+  const pins = await asked(server, (api) => allPins(api, server, options.state));
+  if (options.json) return writeJson(terminal, { pins });
+  if (pins.length === 0) return terminal.note(`no such tool of ${server} was ever listed`);
+  const lines = tableLines(
+    [
+      { title: "TOOL", value: (pin) => printableLine(pin.tool), maxWidth: 60 },
+      { title: "STATE", value: (pin) => pin.state },
+      { title: "SEEN", value: (pin) => pin.seenAt },
+      { title: "APPROVED BY", value: (pin) => pin.approvedBy ?? "–" },
+      { title: "DIGEST", value: (pin) => pin.digest.slice(0, 19) },
+      { title: "FINDINGS", value: findingText, maxWidth: 80 },
+    ],
+    pins,
+  );
+  for (const line of lines) terminal.out(line);
+}
+
+/** The differences with what cannot be seen as escapes, and the digest to approve. */
+export async function diff(
+  terminal: Terminal,
+  server: string,
+  { tool, json }: Output & { tool: string },
+): Promise<void> {
+  const reply = await asked(server, (api) => api.diffPin({ server, tool }));
+  if (json) return writeJson(terminal, reply);
+  const { pin, identityChanged, differences, omitted } = reply;
+  const facts: [string, string][] = [
+    ["tool", printableLine(pin.tool)],
+    ["state", pin.state],
+    ["approved", pin.approvedBy === null ? "never" : `by ${pin.approvedBy} ${pin.approvedAt}`],
+    ["digest", pin.digest],
+    ...(identityChanged
+      ? [["server", "another command or address than the approved one"] as [string, string]]
+      : []),
+    ...pin.findings.map((finding): [string, string] => [
+      finding.severity,
+      `${finding.code} at ${printableLine(finding.where)}: ${printableLine(finding.evidence)}`,
+    ]),
+  ];
+  for (const line of fieldLines(facts)) terminal.out(line);
+  for (const { where, before, after } of differences) {
+    terminal.out("");
+    terminal.out(where === "" ? "the whole definition" : printableLine(where));
+    if (before !== null) terminal.out(terminal.paintOut("red", `- ${printableLine(before)}`));
+    if (after !== null) terminal.out(terminal.paintOut("green", `+ ${printableLine(after)}`));
+  }
+  if (omitted > 0) terminal.note(`${omitted} more differences are not shown`);
+}
+
+export async function approve(
+  terminal: Terminal,
+  server: string,
+  options: Output & { tools: string[]; override?: string[]; digest?: string },
+): Promise<void> {
+  const { tools, digest } = options;
+  if (digest !== undefined && tools.length !== 1)
+    throw new CliError("usage", "--digest is of one tool", { hint: "name exactly one tool" });
+  const request = {
+    server,
+    ...(tools.length === 0
+      ? {}
+      : { tools: tools.map((tool) => (digest === undefined ? { tool } : { tool, digest })) }),
+    ...(options.override === undefined ? {} : { override: options.override.map(findingCode) }),
+  };
+  const reply = await asked(server, (api) => api.approvePins(request));
+  if (options.json) return writeJson(terminal, reply);
+  terminal.note(`${reply.approved} tools of ${server} are approved now`);
+}
+
+export async function block(
+  terminal: Terminal,
+  server: string,
+  { tools, json }: Output & { tools: string[] },
+): Promise<void> {
+  const reply = await asked(server, (api) => api.blockPins({ server, tools }));
+  if (json) return writeJson(terminal, reply);
+  terminal.note(`${reply.blocked} tools of ${server} are blocked now`);
+}
+
+async function allPins(
+  api: Api,
+  server: string,
+  state: PinState | undefined,
+): Promise<readonly ToolPin[]> {
+  const pins: ToolPin[] = [];
+  for (;;) {
+    const last = pins.at(-1);
+    const page = await api.listPins({
+      server,
+      limit: PAGE,
+      ...(state === undefined ? {} : { states: [state] }),
+      ...(last === undefined ? {} : { after: last.tool }),
+    });
+    pins.push(...page.pins);
+    if (!page.more) return pins;
+  }
+}
+
+function findingText({ findings }: ToolPin): string {
+  return findings.map(({ severity, code }) => (severity === "hard" ? `${code}!` : code)).join(", ");
+}
+
+function findingCode(text: string): ToolFinding["code"] {
+  const { data } = ToolFinding.shape.code.safeParse(text);
+  if (data !== undefined) return data;
+  throw new CliError("usage", `${JSON.stringify(text)} is no code of a finding`, {
+    hint: `the codes are: ${ToolFinding.shape.code.options.join(", ")}`,
+  });
+}

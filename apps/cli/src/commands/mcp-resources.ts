@@ -1,0 +1,128 @@
+import { readEvents } from "@switchyard/bus/events";
+import { filterOf } from "@switchyard/contracts/define";
+import {
+  listResources,
+  listResourceTemplates,
+  readResource,
+  resourceUpdated,
+  subscribeResource,
+  unsubscribeResource,
+  type ResourceContent,
+} from "@switchyard/contracts/mcp-features";
+import { EXIT } from "../exit-codes.ts";
+import { findBus, withBus } from "../bus-session.ts";
+import { onStopSignals } from "../dev/stop-signals.ts";
+import { printable, printableLine } from "../printable.ts";
+import { formatBytes } from "../quantities.ts";
+import { tableLines } from "../table.ts";
+import { writeJson, writeJsonLine, type Terminal } from "../terminal.ts";
+import { askMcpServer } from "./ask-mcp-server.ts";
+
+interface Options {
+  readonly json?: true;
+}
+
+const WIDTH = 60;
+
+export async function list(terminal: Terminal, server: string, options: Options): Promise<void> {
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    askMcpServer(bus, listResources, { server, request: {} }),
+  );
+  if (options.json) return writeJson(terminal, reply);
+  const rows = reply.resources.map(({ uri, name, mimeType }) => ({ uri, name, type: mimeType }));
+  showTable(terminal, "RESOURCE", rows);
+  if (reply.more) terminal.note("the server has more resources than are listed");
+}
+
+export async function templates(
+  terminal: Terminal,
+  server: string,
+  options: Options,
+): Promise<void> {
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    askMcpServer(bus, listResourceTemplates, { server, request: {} }),
+  );
+  if (options.json) return writeJson(terminal, reply);
+  const rows = reply.templates.map(({ uriTemplate, name, mimeType }) => ({
+    uri: uriTemplate,
+    name,
+    type: mimeType,
+  }));
+  showTable(terminal, "TEMPLATE", rows);
+  if (reply.more) terminal.note("the server has more templates than are listed");
+}
+
+/** Text goes to stdout as it is; what is no text is named with its size. */
+export async function read(
+  terminal: Terminal,
+  server: string,
+  { uri, ...options }: { uri: string } & Options,
+): Promise<void> {
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    askMcpServer(bus, readResource, { server, request: { uri } }),
+  );
+  if (options.json) return writeJson(terminal, reply);
+  for (const content of reply.contents) terminal.out(shown(content));
+  terminal.note(terminal.paintNote("dim", reply.decision.reason));
+}
+
+/** Shows changes as they come, until it is interrupted or has shown as many as asked for. */
+export async function subscribe(
+  terminal: Terminal,
+  server: string,
+  { uri, count, ...options }: { uri: string; count?: number; ttl?: number } & Options,
+): Promise<void> {
+  const request = { uri, ...(options.ttl === undefined ? {} : { ttlSeconds: options.ttl }) };
+  const ending = new AbortController();
+  const signals = onStopSignals({
+    stop: () => ending.abort(),
+    kill: () => process.exit(EXIT.interrupted),
+    env: process.env,
+  });
+  await withBus(await findBus(process.env), async (bus) => {
+    const { expiresAt } = await askMcpServer(bus, subscribeResource, { server, request });
+    terminal.note(`subscribed until ${expiresAt}; Ctrl-C ends it`);
+    let seen = 0;
+    const filters = [filterOf(resourceUpdated, { server })];
+    try {
+      const { signal } = ending;
+      for await (const event of readEvents(bus, { filters, from: "now", signal })) {
+        const parsed = resourceUpdated.payload.safeParse(event.payload);
+        if (!parsed.success) continue;
+        if (options.json) writeJsonLine(terminal, parsed.data);
+        else terminal.out(`${parsed.data.at}  ${printableLine(parsed.data.uri)}`);
+        seen += 1;
+        if (seen === count) break;
+      }
+    } finally {
+      signals.remove();
+      await askMcpServer(bus, unsubscribeResource, { server, request: { uri } });
+    }
+  });
+}
+
+function showTable(
+  terminal: Terminal,
+  title: string,
+  rows: readonly { uri: string; name: string; type: unknown }[],
+): void {
+  if (rows.length === 0) return terminal.note("the policy lets you read none of this server");
+  const lines = tableLines(
+    [
+      { title, value: (row) => printableLine(row.uri) },
+      { title: "NAME", value: (row) => printableLine(row.name), maxWidth: WIDTH },
+      {
+        title: "TYPE",
+        value: (row) => (typeof row.type === "string" ? printableLine(row.type) : "–"),
+      },
+    ],
+    rows,
+  );
+  for (const line of lines) terminal.out(line);
+}
+
+function shown({ uri, mimeType = "no type", text, blob = "" }: ResourceContent): string {
+  if (text !== undefined) return printable(text);
+  const size = formatBytes(Buffer.byteLength(blob, "base64"));
+  return `[${printableLine(uri)}: ${printableLine(mimeType)}, ${size}; --json has the bytes in base64]`;
+}

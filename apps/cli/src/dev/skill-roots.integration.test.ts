@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { findSkillRoots } from "./skill-roots.ts";
+
+const top = await testDirectory();
+const home = join(top, "home");
+const named = join(top, "named");
+const work = join(home, "code/app");
+
+async function make(...paths: string[]): Promise<void> {
+  for (const path of paths) await mkdir(join(top, path), { recursive: true });
+}
+
+async function roots(given: { cwd?: string; env?: NodeJS.ProcessEnv; trustFound?: boolean } = {}) {
+  const { cwd = join(work, "src/deep"), env = {}, trustFound = false } = given;
+  const list = await findSkillRoots({ project: named, cwd, home, env, trustFound });
+  return list.split(":").map((root) => root.replace(top, "").replace(`=${top}`, "="));
+}
+
+await make(
+  "named",
+  "home/code/app/src/deep",
+  "home/.clawft/skills",
+  "home/.clawft/workspace/skills",
+);
+
+test("takes the home directory for the person's own and never for a project [D3, X33]", async () => {
+  assert.deepEqual(await roots(), [
+    "/named",
+    "user=/home/.clawft/skills",
+    "workspace=/home/.clawft/workspace/skills",
+  ]);
+});
+
+test("finds the project upwards; a .git makes none [D43]", async () => {
+  await make("home/code/.git");
+  assert.equal((await roots()).length, 3);
+  await make("home/code/app/.switchyard/skills", "home/code/app/.switchyard/agents");
+  assert.deepEqual((await roots()).slice(0, 4), [
+    "/named",
+    "found=/home/code/app/.switchyard/skills",
+    "found=/home/code/app/.switchyard/agents",
+    "user=/home/.clawft/skills",
+  ]);
+});
+
+test("a found project needs trust, a named one does not [D53]", async () => {
+  assert.equal((await roots({ trustFound: true }))[1], "/home/code/app/.switchyard/skills");
+  await make("other/.clawft/agents");
+  const env = { CLAWFT_PROJECT: join(top, "other") };
+  assert.equal((await roots({ env }))[1], "/other/.clawft/agents");
+});
+
+test("leaves out what lies in a root before it: a file has one place", async () => {
+  await make("named/.clawft/skills");
+  assert.deepEqual(await roots({ cwd: join(named, ".clawft/skills") }), [
+    "/named",
+    "user=/home/.clawft/skills",
+    "workspace=/home/.clawft/workspace/skills",
+  ]);
+});

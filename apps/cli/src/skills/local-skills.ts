@@ -1,0 +1,102 @@
+import { isUtf8 } from "node:buffer";
+import type { Dirent } from "node:fs";
+import { open, readdir } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { SentFile, SentSkill } from "@switchyard/contracts/skill-store";
+
+/** A skill of this machine, ready to be sent. */
+export interface LocalSkill {
+  readonly skill: SentSkill;
+  readonly sizeBytes: number;
+  /** Files that are not sent, each with the reason. */
+  readonly leftOut: readonly string[];
+}
+
+const SKILL_FILES = new Set(["SKILL.md", "skill.md", "skills.md"]);
+const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard"]);
+/** As the importer keeps them; it checks again. */
+const LIMITS = { files: 200, fileBytes: 1024 * 1024, bytes: 8 * 1024 * 1024, levels: 32 };
+
+/**
+ * Finds the skills below a directory and reads them one by one, in path order: however many there
+ * are, one of them is in memory. Links are never followed, and hidden files are not sent.
+ */
+export async function* localSkills(directory: string): AsyncGenerator<LocalSkill> {
+  yield* walk(directory, "", 0);
+}
+
+async function* walk(top: string, path: string, level: number): AsyncGenerator<LocalSkill> {
+  const entries = await list(join(top, path));
+  if (entries.some((entry) => SKILL_FILES.has(entry.name))) yield await read(top, path, entries);
+  if (level >= LIMITS.levels) return;
+  for (const entry of entries) {
+    if (!entry.isDirectory() || NEVER_ENTERED.has(entry.name)) continue;
+    yield* walk(top, path === "" ? entry.name : `${path}/${entry.name}`, level + 1);
+  }
+}
+
+async function read(top: string, path: string, entries: readonly Dirent[]): Promise<LocalSkill> {
+  const reader = new SkillReader(join(top, path));
+  // The skill file first: no limit may leave it out.
+  const sorted = entries.toSorted(
+    (a, b) => Number(SKILL_FILES.has(b.name)) - Number(SKILL_FILES.has(a.name)),
+  );
+  for (const entry of sorted) await reader.take(entry, "", 1);
+  const directory = path === "" ? basename(top) || "." : path;
+  const { files, leftOut, sizeBytes } = reader;
+  return { skill: { directory, files }, sizeBytes, leftOut };
+}
+
+class SkillReader {
+  readonly files: SentFile[] = [];
+  readonly leftOut: string[] = [];
+  sizeBytes = 0;
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  async take(entry: Dirent, above: string, level: number): Promise<void> {
+    const path = above === "" ? entry.name : `${above}/${entry.name}`;
+    const isHidden = entry.name.startsWith(".") || NEVER_ENTERED.has(entry.name);
+    if (isHidden) return;
+    if (entry.isSymbolicLink()) return void this.leftOut.push(`${path}: a link`);
+    if (entry.isFile()) return this.#read(path);
+    if (!entry.isDirectory() || level >= LIMITS.levels) return;
+    const entries = await list(join(this.#directory, path));
+    // What lies with another skill belongs to that one.
+    if (entries.some(({ name }) => SKILL_FILES.has(name))) return;
+    for (const below of entries) await this.take(below, path, level + 1);
+  }
+
+  async #read(path: string): Promise<void> {
+    try {
+      await using file = await open(join(this.#directory, path));
+      const { size } = await file.stat();
+      const isTooMuch =
+        this.files.length >= LIMITS.files ||
+        size > LIMITS.fileBytes ||
+        this.sizeBytes + size > LIMITS.bytes;
+      if (isTooMuch) return void this.leftOut.push(`${path}: ${size} bytes are too many`);
+      const bytes = await file.readFile();
+      this.sizeBytes += bytes.length;
+      this.files.push(sent(path, bytes));
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+      this.leftOut.push(`${path}: cannot be read: ${code}`);
+    }
+  }
+}
+
+/** As text where the same bytes come out again; a byte order mark would be lost on the way. */
+function sent(path: string, bytes: Buffer): SentFile {
+  const isPlain = isUtf8(bytes) && bytes[0] !== 0xef;
+  return isPlain ? { path, text: bytes.toString() } : { path, base64: bytes.toString("base64") };
+}
+
+/** A directory that cannot be read has nothing to send. */
+async function list(directory: string): Promise<Dirent[]> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+  return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}

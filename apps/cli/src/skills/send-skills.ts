@@ -1,0 +1,168 @@
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { ServiceError } from "@switchyard/contracts/errors";
+import {
+  uploadSkills,
+  type ImportCounts,
+  type ImportedSkill,
+  type SentSkill,
+} from "@switchyard/contracts/skill-store";
+import type { SkillTarget } from "@switchyard/contracts/skills";
+import type { GitOrigin } from "@switchyard/service/git-origin";
+import type { LocalSkill } from "./local-skills.ts";
+
+export interface SendOptions {
+  readonly label: string;
+  readonly git: GitOrigin | null;
+  readonly dryRun: boolean;
+  readonly targets?: readonly SkillTarget[];
+  readonly withReports?: boolean;
+  /** Hears of each skill once, in the order of the directory. */
+  readonly onSkill: (skill: ImportedSkill) => void;
+}
+
+/** A batch is sent when it has this much: a few messages under way, and none needs the payload bucket as a rule. */
+const BATCH = { skills: 64, bytes: 300 * 1024 };
+const UNDER_WAY = 3;
+/** With these no further batch would do better. */
+const HOPELESS = new Set([
+  "no_responders",
+  "disconnected",
+  "forbidden",
+  "forbidden_admin",
+  "closed",
+]);
+
+/**
+ * Sends skills in batches and adds up what became of them. A batch that fails is reported skill by
+ * skill under the failure's code, and the next one is sent; only a failure that all would meet is thrown.
+ */
+export async function sendSkills(
+  bus: Bus,
+  skills: AsyncIterable<LocalSkill>,
+  options: SendOptions,
+): Promise<ImportCounts> {
+  const total = noCounts();
+  const seen = new Map<string, string>();
+  const waiting: Promise<ImportedSkill[]>[] = [];
+  const settle = async () => {
+    for (const skill of (await waiting.shift()) ?? []) {
+      const told = withDuplicate(skill, seen);
+      count(total, told);
+      options.onSkill(told);
+    }
+  };
+  for await (const batch of batches(skills)) {
+    const sending = send(bus, batch, options);
+    // It is awaited in its turn; until then a rejection is nobody's.
+    sending.catch(() => {});
+    waiting.push(sending);
+    if (waiting.length >= UNDER_WAY) await settle();
+  }
+  while (waiting.length > 0) await settle();
+  return total;
+}
+
+/** Zeroes to add to. */
+function noCounts(): ImportCounts {
+  return { found: 0, loaded: 0, repaired: 0, skipped: 0, withheld: 0, reasons: {} };
+}
+
+function count(total: ImportCounts, { outcome, withheld, diagnostics }: ImportedSkill): void {
+  total.found += 1;
+  if (withheld !== null) total.withheld += 1;
+  if (outcome === "repaired") total.repaired += 1;
+  if (outcome !== "skipped") {
+    total.loaded += 1;
+    return;
+  }
+  total.skipped += 1;
+  const code = diagnostics.find(({ severity }) => severity === "error")?.code ?? "unknown";
+  total.reasons[code] = (total.reasons[code] ?? 0) + 1;
+}
+
+/** Two batches know nothing of each other: that the second one's skill took the first one's name is told here. */
+function withDuplicate(skill: ImportedSkill, seen: Map<string, string>): ImportedSkill {
+  if (skill.name === null) return skill;
+  const first = seen.get(skill.name);
+  if (first === undefined) {
+    seen.set(skill.name, skill.file);
+    return skill;
+  }
+  const message = `${first} has the name ${skill.name}, too; this one is the newer version of it now, rename one of them`;
+  const place = { file: skill.file, line: null, column: null };
+  const warning = { severity: "warning" as const, code: "duplicate_name", message, ...place };
+  return { ...skill, diagnostics: [...skill.diagnostics, warning] };
+}
+
+async function* batches(skills: AsyncIterable<LocalSkill>): AsyncGenerator<LocalSkill[]> {
+  let batch: LocalSkill[] = [];
+  let bytes = 0;
+  for await (const skill of skills) {
+    if (batch.length > 0 && bytes + skill.sizeBytes > BATCH.bytes) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(skill);
+    bytes += skill.sizeBytes;
+    if (batch.length < BATCH.skills) continue;
+    yield batch;
+    batch = [];
+    bytes = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function send(
+  bus: Bus,
+  batch: readonly LocalSkill[],
+  { label, git, dryRun, targets = [], withReports = false }: SendOptions,
+): Promise<ImportedSkill[]> {
+  const leftOut = new Map(batch.map(({ skill, leftOut: files }) => [skill.directory, files]));
+  try {
+    const reply = await client(bus, { uploadSkills }).uploadSkills({
+      label: label.slice(0, 1_024),
+      git,
+      dryRun,
+      targets: [...targets],
+      withReports,
+      skills: batch.map(({ skill }) => skill),
+    });
+    return reply.skills.map((skill, index) =>
+      withLeftOut(skill, leftOut.get(batch[index]?.skill.directory ?? "") ?? []),
+    );
+  } catch (error) {
+    if (!(error instanceof ServiceError) || HOPELESS.has(error.code)) throw error;
+    return batch.map(({ skill }) => notSent(skill, error));
+  }
+}
+
+function withLeftOut(skill: ImportedSkill, files: readonly string[]): ImportedSkill {
+  const warnings = files.map((text) => ({
+    severity: "warning" as const,
+    code: "file_not_sent",
+    message: text,
+    file: skill.file,
+    line: null,
+    column: null,
+  }));
+  return warnings.length === 0
+    ? skill
+    : { ...skill, diagnostics: [...skill.diagnostics, ...warnings] };
+}
+
+function notSent({ directory }: SentSkill, { code, message }: ServiceError): ImportedSkill {
+  return {
+    file: directory,
+    name: null,
+    description: "",
+    version: null,
+    outcome: "skipped",
+    change: null,
+    withheld: null,
+    dependenciesMet: null,
+    dependencyWarnings: [],
+    diagnostics: [{ severity: "error", code, message, file: directory, line: null, column: null }],
+  };
+}

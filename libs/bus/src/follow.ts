@@ -1,0 +1,42 @@
+import {
+  filterOf,
+  tokensOf,
+  type Event,
+  type Live,
+  type Tokens,
+} from "@switchyard/contracts/define";
+import type { z } from "zod";
+import type { Bus } from "./connect.ts";
+import { connectionOf, type Intake } from "./connection.ts";
+import { parseJson } from "./wire.ts";
+
+/**
+ * Hears every event or live message of a contract from now on, whatever its tokens. Each is heard at
+ * most once, and not at all while the bus reconnects: use it for hints whose truth can be read
+ * elsewhere, and `readEvents` for a record without gaps. What does not fit the contract is dropped.
+ */
+export function follow<C extends Event | Live>(
+  bus: Bus,
+  contract: C,
+  onMessage: (payload: z.output<C["payload"]>, tokens: Tokens<C["subject"]>) => void,
+): { stop(): void } {
+  const connection = connectionOf(bus);
+  const subscription = connection.nc.subscribe(filterOf<string>(contract), {
+    callback: (error, message) => {
+      if (error !== null) return; // a refused subscription is told by the bus's onStatus
+      // Null for what somebody's push consumer delivers here under another subject.
+      const tokens = tokensOf<C["subject"]>(contract, message.subject);
+      const body = parseJson(message.string());
+      if (tokens === null || !body.ok) return;
+      const payload = contract.payload.safeParse(body.value);
+      if (payload.success) onMessage(payload.data as z.output<C["payload"]>, tokens); // C's own schema parsed it
+    },
+  });
+  const stop = (): void => {
+    connection.intakes.delete(intake);
+    if (!subscription.isClosed()) subscription.unsubscribe();
+  };
+  const intake: Intake = { stop: () => Promise.resolve(stop()), closed: () => {} };
+  connection.intakes.add(intake);
+  return { stop };
+}

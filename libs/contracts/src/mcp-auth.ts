@@ -1,0 +1,70 @@
+import { z } from "zod";
+import { rpc } from "./define.ts";
+import { Timestamp } from "./ids.ts";
+import { ServerInfo } from "./mcp.ts";
+
+const Server = { data: z.object({ server: z.string() }) };
+
+const loginErrors = {
+  forbidden_admin: { data: z.object({ caller: z.string(), setting: z.string() }) },
+  unknown_server: Server,
+  /** The server is a process, has a header of its own, or `oauth` is false. */
+  login_not_supported: Server,
+  /** The broker has no key to keep a login with. */
+  login_key_missing: { data: z.object({ setting: z.string() }) },
+  /** The server or its authorization server refused, or cannot be believed. */
+  login_failed: { data: z.object({ server: z.string(), reason: z.string() }) },
+} as const;
+
+/** Discovery, registration and the exchange of the code are some requests each. */
+const LOGIN_TIMEOUT_MS = 60_000;
+
+/** On the machine of whoever logs in: a code that went elsewhere would be somebody else's login. */
+const LoopbackUrl = z
+  .url({ protocol: /^http$/ })
+  .max(500)
+  .refine((text) => ["127.0.0.1", "[::1]", "localhost"].includes(new URL(text).hostname), {
+    message: "must be an http address of this machine: 127.0.0.1, [::1] or localhost",
+  });
+
+export const beginLogin = rpc({
+  subject: "yard.rpc.{caller}.mcp.login.begin",
+  summary: "Begins an OAuth login to an MCP server; a person goes to the address in the reply.",
+  request: z.strictObject({ server: z.string(), redirectUri: LoopbackUrl }),
+  reply: z.object({
+    authorizationUrl: z.string(),
+    /** Comes back with the browser; good once, and for the caller that began. */
+    state: z.string(),
+    expiresAt: Timestamp,
+  }),
+  errors: loginErrors,
+  timeoutMs: LOGIN_TIMEOUT_MS,
+});
+
+export const finishLogin = rpc({
+  subject: "yard.rpc.{caller}.mcp.login.finish",
+  summary: "Ends an OAuth login with what the browser brought back, and connects the server.",
+  request: z.strictObject({
+    server: z.string(),
+    state: z.string().min(1).max(200),
+    code: z.string().min(1).max(4_096),
+    /** Who says to have issued the code (RFC 9207). */
+    iss: z.string().max(2_000).optional(),
+  }),
+  reply: z.object({ server: ServerInfo }),
+  errors: { ...loginErrors, login_expired: Server },
+  timeoutMs: LOGIN_TIMEOUT_MS,
+});
+
+export const logout = rpc({
+  subject: "yard.rpc.{caller}.mcp.logout",
+  summary: "Forgets the login to an MCP server and connects it without one.",
+  request: z.strictObject({ server: z.string() }),
+  reply: z.object({ server: ServerInfo, wasLoggedIn: z.boolean() }),
+  errors: {
+    forbidden_admin: loginErrors.forbidden_admin,
+    unknown_server: Server,
+    login_key_missing: loginErrors.login_key_missing,
+  },
+  timeoutMs: LOGIN_TIMEOUT_MS,
+});

@@ -1,0 +1,69 @@
+import { z } from "zod";
+import { live, rpc } from "./define.ts";
+import { CallerName, ServerId, Timestamp } from "./ids.ts";
+import { RunToken } from "./run-token.ts";
+
+/** The id under which a tool call is effectively-once. */
+export const CallId = z.string().regex(/^[A-Za-z0-9:_-]{1,200}$/);
+
+/** The last token of the subject on which the progress of a call is told, chosen by its caller. */
+export const ProgressId = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1-64 characters of A-Z a-z 0-9 _ -");
+
+/**
+ * Whether calls reach a server: `closed` all of them, `open` none, `half_open` one that tries.
+ * Infrastructure failures open it, never what a tool says of itself.
+ */
+export const CircuitState = z.enum(["closed", "open", "half_open"]);
+export type CircuitState = z.infer<typeof CircuitState>;
+
+/** Served beside `mcp.call` on one subject per server, so it reaches the broker that has the call. */
+export const cancelCall = rpc({
+  subject: "yard.rpc.{caller}.mcp.cancel.{server}",
+  summary: "Ends a tool call in work and tells its MCP server to stop.",
+  request: z.strictObject({
+    callId: CallId,
+    /** Of the run that made the call; another token than the call's own is checked. */
+    token: RunToken.optional(),
+  }),
+  /** False when there is no such call of this caller and run in work; other callers' calls are not told. */
+  reply: z.object({ cancelled: z.boolean() }),
+  errors: {
+    invalid_token: { data: z.object({ reason: z.string() }) },
+    policy_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
+  },
+});
+
+/**
+ * Between brokers only: where every broker serves a server, `mcp.cancel` may reach another one than
+ * that which has the call, and the call's record says which.
+ */
+export const cancelCallAt = rpc({
+  subject: "yard.rpc.{caller}.mcp.cancel-at.{broker}",
+  summary: "Between brokers: carries a cancellation to the broker that has the call.",
+  request: cancelCall.request.extend({
+    server: ServerId,
+    /** Who asked; the broker that passes it on vouches for it. */
+    onBehalfOf: CallerName,
+  }),
+  reply: cancelCall.reply,
+  errors: cancelCall.errors,
+});
+
+/** Told at most ten times a second for each call, and only to who asked for it with `progress`. */
+export const callProgress = live({
+  subject: "yard.live.mcp.{caller}.{progressId}",
+  summary: "How far a tool call is, in its MCP server's own numbers.",
+  payload: z.object({
+    server: z.string(),
+    tool: z.string(),
+    callId: CallId.nullable(),
+    progress: z.number(),
+    total: z.number().nullable(),
+    /** At most 500 characters. */
+    message: z.string().max(500).nullable(),
+    at: Timestamp,
+  }),
+});
+export type CallProgress = z.infer<typeof callProgress.payload>;

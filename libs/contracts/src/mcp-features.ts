@@ -1,0 +1,228 @@
+import { z } from "zod";
+import { event, live, rpc } from "./define.ts";
+import { ServerId, Timestamp } from "./ids.ts";
+import { ServerStatus } from "./mcp.ts";
+import { Decision } from "./policy.ts";
+import { RunToken } from "./run-token.ts";
+
+/**
+ * What MCP servers offer beside tools. Everything here is served on one subject per server, by the
+ * broker that keeps the connection, and is asked of the policy under a kind of its own: a rule
+ * that allows tools allows none of it.
+ */
+
+/** Longer addresses are neither listed nor read. */
+export const MAX_RESOURCE_URI = 2_048;
+/** Entries of one list; `more` says that the server has others. */
+export const MAX_LISTED_FEATURES = 5_000;
+
+export const ResourceUri = z.string().min(1).max(MAX_RESOURCE_URI);
+export const PromptName = z.string().min(1).max(512);
+
+/** As the server sent them, https://modelcontextprotocol.io/specification; what has not this shape is left out. */
+export const ResourceInfo = z.looseObject({ uri: ResourceUri, name: z.string() });
+export type ResourceInfo = z.infer<typeof ResourceInfo>;
+export const ResourceTemplateInfo = z.looseObject({ uriTemplate: ResourceUri, name: z.string() });
+export type ResourceTemplateInfo = z.infer<typeof ResourceTemplateInfo>;
+export const PromptInfo = z.looseObject({ name: PromptName });
+export type PromptInfo = z.infer<typeof PromptInfo>;
+export const ResourceContent = z.looseObject({
+  uri: z.string(),
+  mimeType: z.string().optional(),
+  text: z.string().optional(),
+  /** Base64. */
+  blob: z.string().optional(),
+});
+export type ResourceContent = z.infer<typeof ResourceContent>;
+export const PromptMessage = z.looseObject({
+  role: z.enum(["user", "assistant"]),
+  content: z.looseObject({ type: z.string() }),
+});
+
+/** Severities of RFC 5424, as MCP names them, from the least to the worst. */
+export const LogLevel = z.enum([
+  "debug",
+  "info",
+  "notice",
+  "warning",
+  "error",
+  "critical",
+  "alert",
+  "emergency",
+]);
+export type LogLevel = z.infer<typeof LogLevel>;
+
+/** What any request to a server can meet. */
+export const featureErrors = {
+  denied: { data: Decision },
+  invalid_token: { data: z.object({ reason: z.string() }) },
+  policy_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
+  server_down: {
+    data: z.object({ server: z.string(), status: ServerStatus, lastError: z.string().nullable() }),
+    retryable: true,
+  },
+  server_overloaded: {
+    data: z.object({ server: z.string(), inFlight: z.int(), queued: z.int() }),
+    retryable: true,
+  },
+  /** The server did not say that it can do this. */
+  not_supported: { data: z.object({ server: z.string(), feature: z.string() }) },
+  server_timeout: { data: z.object({ server: z.string(), timeoutMs: z.number() }) },
+  /** The server refused, answered with something that is no result, or was lost meanwhile. */
+  server_failed: { data: z.object({ server: z.string(), reason: z.string() }) },
+  result_too_large: { data: z.object({ bytes: z.int(), limitBytes: z.int() }) },
+} as const;
+
+const token = RunToken.optional();
+const TIMEOUT_MS = 35_000;
+
+export const listResources = rpc({
+  subject: "yard.rpc.{caller}.mcp.resources.{server}",
+  summary: "Lists the resources of an MCP server that the policy lets the principal read.",
+  request: z.strictObject({ token }),
+  reply: z.object({ resources: z.array(ResourceInfo), more: z.boolean() }),
+  errors: featureErrors,
+  timeoutMs: TIMEOUT_MS,
+});
+
+export const listResourceTemplates = rpc({
+  subject: "yard.rpc.{caller}.mcp.templates.{server}",
+  summary: "Lists the resource templates of an MCP server that the policy lets the principal use.",
+  request: z.strictObject({ token }),
+  reply: z.object({ templates: z.array(ResourceTemplateInfo), more: z.boolean() }),
+  errors: featureErrors,
+  timeoutMs: TIMEOUT_MS,
+});
+
+export const readResource = rpc({
+  subject: "yard.rpc.{caller}.mcp.read.{server}",
+  summary: "Reads a resource of an MCP server after the policy allowed exactly this one.",
+  request: z.strictObject({ uri: ResourceUri, token }),
+  reply: z.object({ contents: z.array(ResourceContent), decision: Decision }),
+  errors: featureErrors,
+  timeoutMs: TIMEOUT_MS,
+});
+
+/** How long a subscription lasts unless it is renewed, in seconds. */
+export const SUBSCRIPTION_SECONDS = { default: 3_600, max: 86_400 } as const;
+
+export const subscribeResource = rpc({
+  subject: "yard.rpc.{caller}.mcp.subscribe.{server}",
+  summary: "Subscribes to a resource; each change is a resource-updated event. Again renews it.",
+  request: z.strictObject({
+    uri: ResourceUri,
+    ttlSeconds: z.int().min(1).max(SUBSCRIPTION_SECONDS.max).default(SUBSCRIPTION_SECONDS.default),
+    token,
+  }),
+  reply: z.object({ expiresAt: Timestamp }),
+  errors: {
+    ...featureErrors,
+    too_many_subscriptions: { data: z.object({ server: z.string(), limit: z.int() }) },
+    /** Redis does not answer; nothing was subscribed. */
+    store_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
+  },
+  timeoutMs: TIMEOUT_MS,
+});
+
+export const unsubscribeResource = rpc({
+  subject: "yard.rpc.{caller}.mcp.unsubscribe.{server}",
+  summary: "Ends the caller's own subscription; one that is not there is no error.",
+  request: z.strictObject({ uri: ResourceUri }),
+  reply: z.object({ subscribed: z.literal(false) }),
+  errors: { store_unavailable: subscribeResource.errors.store_unavailable },
+  timeoutMs: TIMEOUT_MS,
+});
+
+export const listPrompts = rpc({
+  subject: "yard.rpc.{caller}.mcp.prompts.{server}",
+  summary: "Lists the prompts of an MCP server that the policy lets the principal get.",
+  request: z.strictObject({ token }),
+  reply: z.object({ prompts: z.array(PromptInfo), more: z.boolean() }),
+  errors: featureErrors,
+  timeoutMs: TIMEOUT_MS,
+});
+
+const PromptArguments = z.record(z.string().min(1).max(256), z.string().max(65_536));
+
+export const getPrompt = rpc({
+  subject: "yard.rpc.{caller}.mcp.prompt.{server}",
+  summary: "Gets a prompt of an MCP server after the policy allowed it with these arguments.",
+  request: z.strictObject({ name: PromptName, args: PromptArguments.default({}), token }),
+  reply: z.object({
+    description: z.string().nullable(),
+    messages: z.array(PromptMessage),
+    decision: Decision,
+  }),
+  errors: featureErrors,
+  timeoutMs: TIMEOUT_MS,
+});
+
+export const completeArgument = rpc({
+  subject: "yard.rpc.{caller}.mcp.complete.{server}",
+  summary: "Asks an MCP server for values of a prompt's or a resource template's argument.",
+  request: z.strictObject({
+    ref: z.discriminatedUnion("type", [
+      z.strictObject({ type: z.literal("prompt"), name: PromptName }),
+      z.strictObject({ type: z.literal("resource"), uri: ResourceUri }),
+    ]),
+    argument: z.strictObject({
+      name: z.string().min(1).max(256),
+      /** What was typed so far. */
+      value: z.string().max(65_536),
+    }),
+    /** Arguments that are known already. */
+    args: PromptArguments.default({}),
+    token,
+  }),
+  reply: z.object({ values: z.array(z.string()), total: z.int().nullable(), more: z.boolean() }),
+  errors: featureErrors,
+  timeoutMs: TIMEOUT_MS,
+});
+
+export const setLogLevel = rpc({
+  subject: "yard.rpc.{caller}.mcp.loglevel.{server}",
+  summary: "Sets from which level on an MCP server sends log messages, for everyone.",
+  request: z.strictObject({ level: LogLevel, token }),
+  reply: z.object({ level: LogLevel }),
+  errors: featureErrors,
+  timeoutMs: TIMEOUT_MS,
+});
+
+export const ServerMessage = z.object({
+  at: Timestamp,
+  level: LogLevel,
+  logger: z.string().nullable(),
+  /** What was logged, as JSON or text; what the configuration keeps secret is taken out, and it is cut. */
+  text: z.string(),
+});
+export type ServerMessage = z.infer<typeof ServerMessage>;
+
+export const listMessages = rpc({
+  subject: "yard.rpc.{caller}.mcp.messages.{server}",
+  summary: "The last log messages that an MCP server sent over the protocol.",
+  request: z.strictObject({ tail: z.int().min(1).max(1_000).default(200), token }),
+  reply: z.object({
+    messages: z.array(ServerMessage),
+    /** Messages since the connection that were too many in a second and are not kept. */
+    dropped: z.int().nonnegative(),
+  }),
+  errors: featureErrors,
+});
+
+export const serverMessage = live({
+  subject: "yard.live.mcp-log.{server}",
+  summary: "A log message of an MCP server; of too many in a second some are left out.",
+  payload: ServerMessage,
+});
+
+export const resourceUpdated = event({
+  subject: "yard.evt.mcp.{server}.resource-updated",
+  summary: "A resource to which somebody subscribed has changed.",
+  payload: z.object({ server: ServerId, uri: ResourceUri, at: Timestamp }),
+});
+
+export const featuresChanged = event({
+  subject: "yard.evt.mcp.{server}.features-changed",
+  summary: "An MCP server has other resources or prompts than before.",
+  payload: z.object({ server: ServerId, feature: z.enum(["resources", "prompts"]), at: Timestamp }),
+});

@@ -1,0 +1,88 @@
+import { z } from "zod";
+import { live, rpc } from "./define.ts";
+import { CallerName, ServerId } from "./ids.ts";
+import {
+  ServerDeclaration,
+  ServerInfo,
+  connectServer,
+  disconnectServer,
+  removeServer,
+  updateServer,
+} from "./mcp.ts";
+
+/** What a broker that would take a server over can meet. Nothing was connected then. */
+const ensureErrors = {
+  unknown_server: { data: z.object({ server: z.string() }) },
+  server_disabled: { data: z.object({ server: z.string() }) },
+  /** Another broker has the lease and does not answer; when it is gone, the lease ends in that time. */
+  owned_elsewhere: {
+    data: z.object({ server: z.string(), retryAfterMs: z.int().nonnegative() }),
+    retryable: true,
+  },
+  /** No broker that was asked may own one more server. */
+  no_capacity: { data: z.object({ server: z.string(), limit: z.int() }), retryable: true },
+  /** The leases cannot be read or written. */
+  lease_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
+} as const;
+
+/**
+ * Asked by a caller whose `mcp.call` found no responders. Any broker answers it, by taking the
+ * server's lease when nobody has it; afterwards the call may be sent once more.
+ */
+export const ensureServer = rpc({
+  subject: "yard.rpc.{caller}.mcp.ensure",
+  summary: "Makes sure that a broker owns an MCP server and takes its calls.",
+  request: z.strictObject({ server: ServerId }),
+  reply: z.object({ server: ServerId }),
+  errors: ensureErrors,
+  /** A dead owner's lease has to end first, and then the server is connected. */
+  timeoutMs: 20_000,
+});
+
+/** What a broker asks the owner of a server for, because only the owner has the connection. */
+export const OwnerRequest = z.discriminatedUnion("do", [
+  /** Connects the server unless it is connected, and answers when the attempt is over. */
+  z.strictObject({ do: z.literal("start") }),
+  z.strictObject({ do: z.literal("connect"), by: CallerName }),
+  z.strictObject({ do: z.literal("disconnect"), by: CallerName }),
+  z.strictObject({ do: z.literal("remove"), by: CallerName }),
+  z.strictObject({
+    do: z.literal("update"),
+    by: CallerName,
+    changes: ServerDeclaration,
+    isResume: z.boolean(),
+  }),
+  z.strictObject({ do: z.literal("logs") }),
+]);
+export type OwnerRequest = z.infer<typeof OwnerRequest>;
+
+/**
+ * Between brokers only: no client has the permission, and an owner takes it from the broker's own
+ * user alone. Who asked first stands in `by`, and was checked by the broker that passes it on.
+ */
+export const askOwner = rpc({
+  subject: "yard.rpc.{caller}.mcp.owner.{server}",
+  summary: "Between brokers: carries a request about an MCP server to its owner.",
+  request: OwnerRequest,
+  reply: z.object({
+    /** Null after a removal. */
+    server: ServerInfo.nullable(),
+    /** Of `logs`: everything that is kept of stderr. */
+    stderr: z.string().optional(),
+  }),
+  errors: {
+    ...updateServer.errors,
+    ...removeServer.errors,
+    ...connectServer.errors,
+    ...disconnectServer.errors,
+    not_owner: { data: z.object({ server: z.string() }), retryable: true },
+  },
+  timeoutMs: 30_000,
+});
+
+/** A hint that what Redis says about a server or about the registry has changed. */
+export const serverHint = live({
+  subject: "yard.live.mcp-server.{server}",
+  summary: "A hint between brokers to read the shared state of an MCP server again.",
+  payload: z.object({ about: z.enum(["lease", "registry"]) }),
+});

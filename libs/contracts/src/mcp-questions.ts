@@ -1,0 +1,157 @@
+import { z } from "zod";
+import { event, rpc } from "./define.ts";
+import { CallerName, ServerId, Timestamp } from "./ids.ts";
+import { Principal } from "./policy.ts";
+
+/**
+ * A question that an MCP server asks a person while it works on a request (MCP elicitation). It is
+ * kept in Redis until a day after its end; the content of an answer is kept only until the server has it.
+ */
+
+export const QuestionId = z.string().regex(/^q-[A-Za-z0-9]{8,32}$/);
+
+/**
+ * `pending` until one of the others, for good: answered by a person (`accepted`, `declined`,
+ * `cancelled`), not answered in time (`expired`), or nobody waits for the answer any more, because
+ * the request or the connection ended (`lost`).
+ */
+export const QuestionState = z.enum([
+  "pending",
+  "accepted",
+  "declined",
+  "cancelled",
+  "expired",
+  "lost",
+]);
+export type QuestionState = z.infer<typeof QuestionState>;
+
+const NAME = /^[^\p{Cc}]{1,128}$/u;
+const described = {
+  title: z.string().max(500).optional(),
+  description: z.string().max(2_000).optional(),
+};
+const Choice = z.object({ const: z.string().max(500), title: z.string().max(500).optional() });
+const Choices = z.array(Choice).min(1).max(500);
+const Values = z.array(z.string().max(500)).min(1).max(500);
+
+/** One field of a form. MCP allows only these: flat, and without regular expressions. */
+export const QuestionField = z.union([
+  z.object({
+    ...described,
+    type: z.literal("string"),
+    oneOf: Choices,
+    default: z.string().optional(),
+  }),
+  z.object({
+    ...described,
+    type: z.literal("string"),
+    enum: Values,
+    enumNames: z.array(z.string().max(500)).optional(),
+    default: z.string().optional(),
+  }),
+  z.object({
+    ...described,
+    type: z.literal("string"),
+    minLength: z.int().nonnegative().optional(),
+    maxLength: z.int().nonnegative().optional(),
+    format: z.enum(["email", "uri", "date", "date-time"]).optional(),
+    default: z.string().max(10_000).optional(),
+  }),
+  z.object({
+    ...described,
+    type: z.enum(["number", "integer"]),
+    minimum: z.number().optional(),
+    maximum: z.number().optional(),
+    default: z.number().optional(),
+  }),
+  z.object({ ...described, type: z.literal("boolean"), default: z.boolean().optional() }),
+  z.object({
+    ...described,
+    type: z.literal("array"),
+    minItems: z.int().nonnegative().optional(),
+    maxItems: z.int().nonnegative().optional(),
+    items: z.union([z.object({ enum: Values }), z.object({ anyOf: Choices })]),
+    default: z.array(z.string()).optional(),
+  }),
+]);
+export type QuestionField = z.infer<typeof QuestionField>;
+
+export const QuestionForm = z.object({
+  fields: z
+    .record(z.string().regex(NAME), QuestionField)
+    .refine((fields) => Object.keys(fields).length <= 64, { error: "has more than 64 fields" }),
+  required: z.array(z.string()).max(64),
+});
+export type QuestionForm = z.infer<typeof QuestionForm>;
+
+export const Question = z.object({
+  id: QuestionId,
+  server: ServerId,
+  state: QuestionState,
+  /** `form` asks for the fields; `url` asks to open an address and says nothing about what happens there. */
+  mode: z.enum(["form", "url"]),
+  /** The server's words. Show them as the server's, never as our own. */
+  message: z.string(),
+  form: QuestionForm.nullable(),
+  url: z.string().nullable(),
+  /** Whose requests the server works on; the users among them may answer. */
+  askedFor: z.array(Principal),
+  askedAt: Timestamp,
+  expiresAt: Timestamp,
+  endedAt: Timestamp.nullable(),
+  /** The NATS user that answered. */
+  answeredBy: CallerName.nullable(),
+});
+export type Question = z.infer<typeof Question>;
+
+const StoreUnavailable = { data: z.object({ cause: z.string() }), retryable: true } as const;
+
+export const listQuestions = rpc({
+  subject: "yard.rpc.{caller}.mcp.questions",
+  summary: "Lists the questions of MCP servers that the caller may answer, newest first.",
+  request: z.strictObject({
+    server: ServerId.optional(),
+    /** Only those that wait for an answer, unless false. */
+    pendingOnly: z.boolean().default(true),
+  }),
+  reply: z.object({ questions: z.array(Question) }),
+  errors: { store_unavailable: StoreUnavailable },
+});
+
+export const AnswerContent = z.record(
+  z.string(),
+  z.union([z.string().max(10_000), z.number(), z.boolean(), z.array(z.string().max(500)).max(500)]),
+);
+export type AnswerContent = z.infer<typeof AnswerContent>;
+
+export const answerQuestion = rpc({
+  subject: "yard.rpc.{caller}.mcp.answer",
+  summary: "Answers a question of an MCP server, once.",
+  request: z.strictObject({
+    id: QuestionId,
+    action: z.enum(["accept", "decline", "cancel"]),
+    /** Of an accepted form: values by field. */
+    content: AnswerContent.optional(),
+  }),
+  reply: z.object({ question: Question }),
+  errors: {
+    /** Also for a question that the caller may not see. */
+    unknown_question: { data: z.object({ id: z.string() }) },
+    already_ended: { data: z.object({ id: z.string(), state: QuestionState }) },
+    /** One text for each field that does not fit; no value stands in it. */
+    invalid_content: { data: z.object({ problems: z.array(z.string()) }) },
+    store_unavailable: StoreUnavailable,
+  },
+});
+
+export const questionRequested = event({
+  subject: "yard.evt.mcp.{server}.question-requested",
+  summary: "An MCP server asks a person something and waits for mcp.answer.",
+  payload: z.object({ question: Question }),
+});
+
+export const questionEnded = event({
+  subject: "yard.evt.mcp.{server}.question-ended",
+  summary: "A question of an MCP server was answered, or its time is over; answers are not told.",
+  payload: z.object({ question: Question }),
+});

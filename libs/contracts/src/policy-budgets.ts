@@ -1,0 +1,87 @@
+import { z } from "zod";
+import { event, rpc } from "./define.ts";
+import { AgentName, CallerName, RunId, ServerId, Timestamp } from "./ids.ts";
+
+/** Asked by a tool provider when a call that the policy counted is over. */
+export const releaseCall = rpc({
+  subject: "yard.rpc.{caller}.policy.release",
+  summary: "Gives back the place that a call took in a limit of calls at a time.",
+  request: z.strictObject({ reservation: z.string().min(1).max(200) }),
+  reply: z.object({ released: z.boolean() }),
+  timeoutMs: 2_000,
+});
+
+/** What a stop is about: every tool call, or those of one agent, run or server. */
+export const StopScope = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("all") }),
+  z.strictObject({ kind: z.literal("agent"), name: AgentName }),
+  z.strictObject({ kind: z.literal("run"), name: RunId }),
+  z.strictObject({ kind: z.literal("server"), name: ServerId }),
+  z.strictObject({ kind: z.literal("user"), name: CallerName }),
+]);
+export type StopScope = z.infer<typeof StopScope>;
+
+export const Stop = z.object({
+  scope: StopScope,
+  reason: z.string().max(300),
+  by: CallerName,
+  at: Timestamp,
+});
+export type Stop = z.infer<typeof Stop>;
+
+export const MAX_STOPS = 1_000;
+
+const ForbiddenAdmin = { data: z.object({ caller: z.string(), setting: z.string() }) };
+const StoreUnavailable = { data: z.object({ cause: z.string() }), retryable: true } as const;
+
+/** The kill switch. It answers when no call that it is about is let pass any more by this replica. */
+export const stopCalls = rpc({
+  subject: "yard.rpc.{caller}.policy.stop",
+  summary:
+    "Denies every call of an agent, run, user or server, or all calls, within a second; for policy admins.",
+  request: z.strictObject({
+    scope: StopScope,
+    reason: z
+      .string()
+      .min(1)
+      .max(300)
+      .regex(/^[^\p{Cc}]+$/u, "must be one line of text"),
+  }),
+  reply: z.object({ stop: Stop }),
+  errors: {
+    forbidden_admin: ForbiddenAdmin,
+    too_many: { data: z.object({ limit: z.int() }) },
+    store_unavailable: StoreUnavailable,
+  },
+  timeoutMs: 5_000,
+});
+
+export const resumeCalls = rpc({
+  subject: "yard.rpc.{caller}.policy.resume",
+  summary: "Ends a stop; for policy admins.",
+  request: z.strictObject({ scope: StopScope }),
+  reply: z.object({ resumed: z.boolean() }),
+  errors: { forbidden_admin: ForbiddenAdmin, store_unavailable: StoreUnavailable },
+  timeoutMs: 5_000,
+});
+
+export const listStops = rpc({
+  subject: "yard.rpc.{caller}.policy.stops",
+  summary: "Lists what is stopped.",
+  request: z.strictObject({}),
+  reply: z.object({ stops: z.array(Stop).max(MAX_STOPS) }),
+  timeoutMs: 2_000,
+});
+
+/** A stop began or ended. `{scope}` is its kind. */
+export const callsStopped = event({
+  subject: "yard.evt.policy.{scope}.stopped",
+  summary: "A policy admin stopped calls.",
+  payload: Stop,
+});
+
+export const callsResumed = event({
+  subject: "yard.evt.policy.{scope}.resumed",
+  summary: "A policy admin ended a stop.",
+  payload: z.object({ scope: StopScope, by: CallerName, at: Timestamp }),
+});

@@ -1,0 +1,148 @@
+import { z } from "zod";
+import { event, rpc } from "./define.ts";
+import { CallerName, Digest, Timestamp } from "./ids.ts";
+import {
+  ApprovalTier,
+  MAX_LABELS,
+  PolicyFiles,
+  PolicyProblem,
+  PolicyTestResult,
+  ToolLabel,
+} from "./policy.ts";
+import { ToolRef } from "./tool-names.ts";
+
+/** One bundle that was in force. `version` counts from 1 and is never used twice. */
+export const PolicyVersion = z.object({
+  version: z.int().positive(),
+  policyDigest: Digest,
+  rules: z.int().nonnegative(),
+  /** `file`: the files on disk were followed; `activated`: somebody sent it over the bus. */
+  source: z.enum(["file", "activated"]),
+  /** Who activated it; null for the files on disk. */
+  by: CallerName.nullable(),
+  at: Timestamp,
+  note: z.string().max(300).nullable(),
+});
+export type PolicyVersion = z.infer<typeof PolicyVersion>;
+
+/** So many versions are kept. */
+export const MAX_POLICY_VERSIONS = 50;
+
+const Note = z
+  .string()
+  .max(300)
+  .regex(/^[^\p{Cc}]*$/u, "must be one line of text")
+  .optional();
+/** Only for the users that the policy service's setting names. */
+const ForbiddenAdmin = { data: z.object({ caller: z.string(), setting: z.string() }) };
+const StoreUnavailable = { data: z.object({ cause: z.string() }), retryable: true } as const;
+const UnknownVersion = { data: z.object({ version: z.int().nullable() }) };
+const Refused = {
+  data: z.object({
+    problems: z.array(PolicyProblem).max(100),
+    failing: z.array(PolicyTestResult).max(100),
+  }),
+};
+const Activation = z.object({ active: PolicyVersion, previous: PolicyVersion.nullable() });
+
+/** Brings a bundle into force on every replica, or goes back to following the files on disk. */
+export const activatePolicy = rpc({
+  subject: "yard.rpc.{caller}.policy.activate",
+  summary:
+    "Checks a bundle with its tests and brings it into force on every replica; for policy admins.",
+  request: z.strictObject({
+    /** Exactly one of the three. */
+    files: PolicyFiles.optional(),
+    /** A version that was in force before. */
+    version: z.int().positive().optional(),
+    /** The files on disk, and from then on every change of them. */
+    followFiles: z.literal(true).optional(),
+    note: Note,
+  }),
+  reply: Activation,
+  errors: {
+    forbidden_admin: ForbiddenAdmin,
+    /** It has problems or a test of it fails; nothing changed. */
+    refused: Refused,
+    unknown_version: UnknownVersion,
+    bad_request_choice: { data: z.object({ given: z.array(z.string()) }) },
+    overloaded: { data: z.object({ limit: z.int() }), retryable: true },
+    store_unavailable: StoreUnavailable,
+  },
+  timeoutMs: 20_000,
+});
+
+export const rollbackPolicy = rpc({
+  subject: "yard.rpc.{caller}.policy.rollback",
+  summary: "Brings the bundle that was in force before the present one back; for policy admins.",
+  request: z.strictObject({ note: Note }),
+  reply: Activation,
+  errors: {
+    forbidden_admin: ForbiddenAdmin,
+    refused: Refused,
+    unknown_version: UnknownVersion,
+    overloaded: { data: z.object({ limit: z.int() }), retryable: true },
+    store_unavailable: StoreUnavailable,
+  },
+  timeoutMs: 20_000,
+});
+
+export const listPolicyVersions = rpc({
+  subject: "yard.rpc.{caller}.policy.versions",
+  summary: "Lists the bundles that were in force, the newest first.",
+  request: z.strictObject({}),
+  reply: z.object({
+    /** What this replica decides by. */
+    policyDigest: Digest,
+    /** True while the files on disk are followed. */
+    followsFiles: z.boolean(),
+    versions: z.array(PolicyVersion).max(MAX_POLICY_VERSIONS),
+  }),
+  errors: { store_unavailable: StoreUnavailable },
+  timeoutMs: 5_000,
+});
+
+/** Who can call a tool, as far as rules and layers say: exact, and for all arguments. */
+export const ToolReach = z.object({
+  rule: z.string(),
+  tier: ApprovalTier,
+  /** Globs; null is anyone. All that are given must match. */
+  users: z.array(z.string()).nullable(),
+  agents: z.array(z.string()).nullable(),
+  roles: z.array(z.string()).nullable(),
+  channels: z.array(z.string()).nullable(),
+  groups: z.array(z.string()).nullable(),
+  /** Only with arguments that meet the rule's conditions. */
+  conditional: z.boolean(),
+  /** Deny rules and layers that take some of these principals, or some arguments, out again. */
+  except: z.array(z.string()),
+});
+export type ToolReach = z.infer<typeof ToolReach>;
+
+export const whoCanCall = rpc({
+  subject: "yard.rpc.{caller}.policy.who-can",
+  summary: "Tells who may call a tool: which principals, by which rules, and what takes some out.",
+  request: z.strictObject({
+    tool: ToolRef,
+    /** Labels of the tool's server. */
+    labels: z.array(ToolLabel).max(MAX_LABELS).optional(),
+  }),
+  reply: z.object({
+    tool: ToolRef,
+    policyDigest: Digest,
+    /** Empty when nobody can. */
+    reach: z.array(ToolReach).max(1_000),
+    /** Deny rules that no principal and no arguments escape. */
+    deniedBy: z.array(z.string()).max(100),
+    /** More than are listed. */
+    omitted: z.int().nonnegative(),
+  }),
+  timeoutMs: 5_000,
+});
+
+/** Somebody changed which bundle is in force; each replica tells with `activated` when it decides by it. */
+export const versionActivated = event({
+  subject: "yard.evt.policy.{bundle}.version-activated",
+  summary: "A policy admin activated a version, or went back to one.",
+  payload: PolicyVersion.extend({ bundle: z.string() }),
+});

@@ -1,0 +1,66 @@
+import { z } from "zod";
+import { command } from "./define.ts";
+import { AgentName, ModelName, RunId, SkillName } from "./ids.ts";
+import { RunInput, RunLimits } from "./runs.ts";
+
+/**
+ * Says that a run may have work. It is a hint: what is true is in the store, so one too many changes
+ * nothing. Runners send it to each other, and a timer of the server does; anybody may.
+ */
+export const resumeRun = command({
+  subject: "yard.cmd.{caller}.run.resume.{runId}",
+  summary: "Asks a runner to look at a run that waits.",
+  payload: z.strictObject({}),
+});
+
+/** What people may say to a run that is under way. */
+export const SteerMessage = z.string().min(1).max(32_768);
+
+/**
+ * Gives a run a message for its next model call. The same users may as for `run.cancel`. A run that was
+ * about to end takes the message up and goes on; one that has ended is answered by `run.rejected`.
+ */
+export const steerRun = command({
+  subject: "yard.cmd.{caller}.run.steer.{runId}",
+  summary: "Gives a run a message for its next step.",
+  payload: z.strictObject({ message: SteerMessage }),
+});
+
+/**
+ * Starts a run that begins as another one did. It keeps the answers and results of the steps
+ * before `fromStep` and goes on from there by itself; nothing is called or paid again. The same users may
+ * as for `run.cancel`, of the run that is copied.
+ */
+export const forkRun = command({
+  subject: "yard.cmd.{caller}.run.fork.{runId}",
+  summary: "Starts a new run from a step of another one.",
+  payload: z.strictObject({
+    /** The new run's; made by the runner when it is left out. */
+    newRunId: RunId.optional(),
+    /** The first model call that is made anew, from 1. */
+    fromStep: z.int().min(1).max(1_001),
+    /** In place of the other run's. */
+    input: RunInput.optional(),
+    agent: AgentName.optional(),
+    model: ModelName.optional(),
+    limits: RunLimits.optional(),
+    labels: z.record(z.string().max(64), z.string().max(256)).optional(),
+  }),
+});
+
+/**
+ * Starts a run that works for another one. Only runners send it, and only what is said here is
+ * believed: requester, tools and depth come from the parent's own journal.
+ */
+export const spawnRun = command({
+  subject: "yard.cmd.{caller}.run.spawn.{agent}",
+  summary: "Starts a run on behalf of another run.",
+  payload: z.strictObject({
+    runId: RunId,
+    parent: z.strictObject({ runId: RunId, callId: z.string().min(1).max(200) }),
+    input: RunInput,
+    skill: SkillName.optional(),
+    model: ModelName.optional(),
+    limits: RunLimits.optional(),
+  }),
+});

@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { ModelName, RunId } from "./ids.ts";
+
+const Place = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9_.:@#+-]{0,127}$/,
+    "must be 1-128 characters of A-Z a-z 0-9 _ . : @ # + -",
+  );
+
+/** Deeper families of runs are refused a token. */
+export const MAX_RUN_DEPTH = 16;
+
+/** Where a run comes from, as the service that starts it knows it: never from a model or a payload. */
+export const RunOrigin = z.strictObject({
+  /** Where the conversation takes place: `slack`, or with its account or room `slack:eng-general`. */
+  channel: Place.optional(),
+  /** The group conversation in the channel. */
+  group: Place.optional(),
+  /** Whether who speaks owns this installation; absent when nobody has said. */
+  owner: z.boolean().optional(),
+  /** What the run thinks with. */
+  model: ModelName.optional(),
+});
+export type RunOrigin = z.infer<typeof RunOrigin>;
+
+/** What a run token and a decision know of a run beside its agent. */
+export const RunContext = RunOrigin.extend({
+  /** The run that started this one. */
+  parent: RunId.optional(),
+  /** How many runs stand above it; absent for a run that nobody's run has started. */
+  depth: z.int().min(1).max(MAX_RUN_DEPTH).optional(),
+});
+export type RunContext = z.infer<typeof RunContext>;

@@ -1,0 +1,195 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import {
+  auth,
+  computeScopeUnion,
+  extractWWWAuthenticateParams,
+  type FetchLike,
+  type OAuthDiscoveryState,
+} from "@modelcontextprotocol/client";
+import type { EgressGuard } from "../network/egress-guard.ts";
+import type { HttpConfig, OAuthConfig } from "../registry/server-config.ts";
+import { Login, PENDING_MS, type LoginStore } from "./login-store.ts";
+import { createOAuthProvider, storedTokens } from "./oauth-provider.ts";
+import { guardedFetch } from "./upstream-login.ts";
+
+/** A server to log in to, with its references resolved. */
+export interface LoginTarget {
+  readonly server: string;
+  readonly launch: HttpConfig & { readonly oauth: OAuthConfig };
+  /** The NATS user that logs in; only the same one may finish. */
+  readonly caller: string;
+}
+
+export interface BegunLogin {
+  /** Where the person goes. */
+  readonly authorizationUrl: string;
+  readonly state: string;
+  readonly expiresAt: string;
+}
+
+/** The browser came back with a state that nobody waits for, or too late. */
+export class LoginExpiredError extends Error {
+  override readonly name = "LoginExpiredError";
+}
+
+/** Log in to a server in two steps, with a person and a browser in between. */
+export interface LoginFlow {
+  begin(target: LoginTarget, redirectUri: string): Promise<BegunLogin>;
+  finish(target: LoginTarget, answer: LoginAnswer): Promise<void>;
+}
+
+/** What the browser brought back. */
+export interface LoginAnswer {
+  readonly state: string;
+  readonly code: string;
+  /** Who says to have issued the code (RFC 9207). */
+  readonly iss: string | undefined;
+}
+
+const STATE_BYTES = 32;
+const CHALLENGE_TIMEOUT_MS = 15_000;
+
+export function createLoginFlow(options: {
+  store: LoginStore;
+  guard: EgressGuard;
+  now: () => number;
+}): LoginFlow {
+  const { store, guard, now } = options;
+  return {
+    async begin(target, redirectUri) {
+      const { server, launch, caller } = target;
+      const state = randomBytes(STATE_BYTES).toString("base64url");
+      const before = (await store.find(server)) ?? Login.parse({});
+      const draft = createDraft(target, {
+        now,
+        state,
+        redirectUri,
+        // A client is registered for the addresses that it named then.
+        login: { ...before, client: before.redirectUrl === redirectUri ? before.client : null },
+      });
+      const { fetch, close } = guardedFetch(guard, launch);
+      try {
+        const challenge = await askForChallenge(launch, fetch);
+        const scope = computeScopeUnion(challenge.scope, before.wantedScope ?? undefined);
+        await auth(draft.provider, {
+          serverUrl: launch.url,
+          fetchFn: fetch,
+          forceReauthorization: true,
+          ...(scope === undefined ? {} : { scope }),
+          ...(challenge.resourceMetadataUrl === undefined
+            ? {}
+            : { resourceMetadataUrl: challenge.resourceMetadataUrl }),
+        });
+      } finally {
+        close();
+      }
+      const { url, codeVerifier, login } = draft.result();
+      const pending = { server: pendingOf(server, caller), url: launch.url, codeVerifier, login };
+      await store.savePending(state, pending);
+      return {
+        authorizationUrl: url,
+        state,
+        expiresAt: new Date(now() + PENDING_MS).toISOString(),
+      };
+    },
+    async finish(target, { state, code, iss }) {
+      const { server, launch, caller } = target;
+      const pending = await store.takePending(state);
+      if (pending?.server !== pendingOf(server, caller) || pending.url !== launch.url) {
+        throw new LoginExpiredError(
+          `no login to ${server} waits for this answer; begin again with yard mcp login ${server}`,
+        );
+      }
+      const redirectUri = pending.login.redirectUrl ?? "";
+      const draft = createDraft(target, { now, state, redirectUri, ...pending });
+      const { fetch, close } = guardedFetch(guard, launch);
+      try {
+        await auth(draft.provider, {
+          serverUrl: launch.url,
+          fetchFn: fetch,
+          authorizationCode: code,
+          ...(iss === undefined ? {} : { iss }),
+        });
+      } finally {
+        close();
+      }
+      await store.save(server, { ...draft.login(), grant: randomUUID() });
+    },
+  };
+}
+
+function pendingOf(server: string, caller: string): string {
+  return `${caller} ${server}`;
+}
+
+interface DraftOptions {
+  readonly now: () => number;
+  readonly state: string;
+  readonly redirectUri: string;
+  readonly login: Login;
+  readonly codeVerifier?: string;
+}
+
+/** A login in the making: nothing of it counts before the code is exchanged. */
+function createDraft({ launch }: LoginTarget, options: DraftOptions) {
+  let login: Login = { ...options.login, redirectUrl: options.redirectUri };
+  let verifier = options.codeVerifier ?? "";
+  let authorizationUrl: string | null = null;
+  const isReturn = options.codeVerifier !== undefined;
+  const provider = createOAuthProvider({
+    oauth: launch.oauth,
+    redirectUrl: options.redirectUri,
+    now: options.now,
+    read: () => Promise.resolve(login),
+    write(next) {
+      login = next;
+      return Promise.resolve();
+    },
+    current: () => Promise.resolve(storedTokens(login)),
+    // The code belongs to the authorization server that was asked, and a new login asks anew.
+    discovery: () =>
+      Promise.resolve(
+        isReturn ? ((login.discovery ?? undefined) as OAuthDiscoveryState | undefined) : undefined,
+      ),
+    state: () => options.state,
+    redirect(url) {
+      authorizationUrl = url.href;
+    },
+    codeVerifier: {
+      save(text) {
+        verifier = text;
+      },
+      load: () => verifier,
+    },
+    invalidate(what) {
+      if (what === "all" || what === "client") login = { ...login, client: null };
+      return Promise.resolve();
+    },
+  });
+  return {
+    provider,
+    login: () => login,
+    result() {
+      if (authorizationUrl === null || !/^https?:/.test(authorizationUrl))
+        throw new Error("the authorization server named no address to log in at");
+      return { url: authorizationUrl, codeVerifier: verifier, login };
+    },
+  };
+}
+
+/** Asks the server without a login, for what it wants: the scope and who gives out its tokens. */
+async function askForChallenge(launch: HttpConfig, fetch: FetchLike) {
+  const isStream = launch.transport === "sse";
+  const response = await fetch(launch.url, {
+    method: isStream ? "GET" : "POST",
+    redirect: "manual",
+    headers: {
+      accept: isStream ? "text/event-stream" : "application/json, text/event-stream",
+      ...(isStream ? {} : { "content-type": "application/json" }),
+    },
+    signal: AbortSignal.timeout(CHALLENGE_TIMEOUT_MS),
+    ...(isStream ? {} : { body: JSON.stringify({ jsonrpc: "2.0", id: 0, method: "ping" }) }),
+  });
+  await response.body?.cancel();
+  return extractWWWAuthenticateParams(response);
+}

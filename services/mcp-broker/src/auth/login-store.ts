@@ -1,0 +1,91 @@
+import type { Redis } from "@switchyard/service/redis";
+import { z } from "zod";
+import type { TokenCipher } from "./token-cipher.ts";
+
+/**
+ * What is known of the login to one server. The shapes inside are the SDK's, which checks them
+ * when they come from the network; here they come back from where it put them.
+ */
+export const Login = z.object({
+  /** Names this login: a new one is another one. */
+  grant: z.string().nullable().default(null),
+  /** Where the browser was sent back to; the client is registered with it. */
+  redirectUrl: z.string().nullable().default(null),
+  client: z.record(z.string(), z.unknown()).nullable().default(null),
+  tokens: z.record(z.string(), z.unknown()).nullable().default(null),
+  /** Epoch milliseconds at which the access token ends; null when the server did not say. */
+  expiresAt: z.number().nullable().default(null),
+  discovery: z.record(z.string(), z.unknown()).nullable().default(null),
+  /** Scopes that the server asked for and the login does not have. */
+  wantedScope: z.string().nullable().default(null),
+});
+export type Login = z.infer<typeof Login>;
+
+/** A login that was begun and whose browser has not come back yet. */
+export const PendingLogin = z.object({
+  server: z.string(),
+  url: z.string(),
+  codeVerifier: z.string(),
+  login: Login,
+});
+export type PendingLogin = z.infer<typeof PendingLogin>;
+
+/** Logins in Redis, encrypted. */
+export interface LoginStore {
+  find(server: string): Promise<Login | null>;
+  save(server: string, login: Login): Promise<void>;
+  remove(server: string): Promise<boolean>;
+  savePending(state: string, pending: PendingLogin): Promise<void>;
+  /** Reads and forgets: a state is good for one return of the browser. */
+  takePending(state: string): Promise<PendingLogin | null>;
+  /** Runs work that no other broker does for this server at the same time; null when one does. */
+  alone<T>(server: string, work: () => Promise<T>): Promise<T | null>;
+}
+
+/** How long a person may take to log in. */
+export const PENDING_MS = 10 * 60_000;
+const LOCK_MS = 15_000;
+
+export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore {
+  const read = async <T>(key: string, text: string | null, schema: z.ZodType<T>) =>
+    text === null ? null : schema.parse(JSON.parse(cipher.open(text, key)));
+  return {
+    async find(server) {
+      const key = loginKey(server);
+      return read(key, await redis.get(key), Login);
+    },
+    async save(server, login) {
+      const key = loginKey(server);
+      await redis.set(key, cipher.seal(JSON.stringify(login), key));
+    },
+    async remove(server) {
+      return (await redis.del(loginKey(server))) === 1;
+    },
+    async savePending(state, pending) {
+      const key = pendingKey(state);
+      await redis.set(key, cipher.seal(JSON.stringify(pending), key), "PX", PENDING_MS);
+    },
+    async takePending(state) {
+      const key = pendingKey(state);
+      return read(key, await redis.getdel(key), PendingLogin);
+    },
+    async alone(server, work) {
+      const key = `yard:{mcp}:login-lock:${server}`;
+      const mark = crypto.randomUUID();
+      if ((await redis.set(key, mark, "PX", LOCK_MS, "NX")) !== "OK") return null;
+      try {
+        return await work();
+      } finally {
+        if ((await redis.get(key)) === mark) await redis.del(key);
+      }
+    },
+  };
+}
+
+function loginKey(server: string): string {
+  return `yard:{mcp}:login:${server}`;
+}
+
+function pendingKey(state: string): string {
+  return `yard:{mcp}:login-pending:${state}`;
+}

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { isError } from "@switchyard/contracts/errors";
+import { beginLogin, finishLogin, logout } from "@switchyard/contracts/mcp-auth";
+import { oauthWorld } from "../../test-fixtures/oauth-world.ts";
+import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
+
+const [world, oauth] = await Promise.all([testWorld(), oauthWorld()]);
+const redirectUri = "http://127.0.0.1:4711/callback";
+
+function locked(id: string, more: object = {}): object {
+  return { id, url: oauth.url, headers: { "X-Key": "canary-header" }, ...more };
+}
+
+async function answerFor(server: string) {
+  const begun = await call(world.cli, beginLogin, { server, redirectUri });
+  const back = (await oauth.agree(begun.authorizationUrl)).searchParams;
+  const [state, code, iss] = ["state", "code", "iss"].map((name) => back.get(name) ?? "");
+  return { server, state: state ?? "", code: code ?? "", iss: iss ?? "" };
+}
+
+async function logIn(server: string): Promise<void> {
+  const reply = await call(world.cli, finishLogin, await answerFor(server));
+  assert.equal(reply.server.status, "connected", reply.server.lastError ?? "");
+}
+
+/** Everything that Redis holds, as text. */
+async function redisText(): Promise<string> {
+  const keys = await world.redis.keys("*");
+  const values = await Promise.all(
+    keys.map(async (key) =>
+      (await world.redis.type(key)) === "string"
+        ? world.redis.get(key)
+        : JSON.stringify(await world.redis.hgetall(key).catch(() => null)),
+    ),
+  );
+  return [...keys, ...values].join("\n");
+}
+
+test("a server that asks for a login says so, and is connected by one that leaves no secret anywhere", async () => {
+  const broker = await world.startBroker({ servers: [locked("first")] });
+  const { lastError } = await broker.until("first", ({ status }) => status === "error");
+  assert.match(lastError ?? "", /needs login: run yard mcp login first/);
+  await logIn("first");
+  assert.equal((await broker.call("first", { tool: "echo", args: { message: "in" } })).text, "in");
+
+  const seen = `${broker.logText()}\n${await redisText()}\n${JSON.stringify(broker.info("first"))}`;
+  assert.ok(oauth.secrets.length > 4);
+  assert.deepEqual(
+    oauth.secrets.filter((secret) => seen.includes(secret)),
+    [],
+  );
+  // The server's own header stays with the server.
+  assert.ok(oauth.authHeaders.every((headers) => headers["x-key"] === undefined));
+
+  const out = await call(world.cli, logout, { server: "first" });
+  assert.equal(out.wasLoggedIn, true);
+  await broker.until("first", ({ status }) => status === "error");
+  await broker.stop();
+});
+
+test("an access token that ended is renewed in the middle of the work, and before its end", async () => {
+  const broker = await world.startBroker({ servers: [locked("renewed")] });
+  await logIn("renewed");
+  const before = oauth.grants["refresh_token"] ?? 0;
+  oauth.expireAll();
+  const echo = { tool: "echo", args: { message: "still in" } };
+  assert.equal((await broker.call("renewed", echo)).text, "still in");
+  assert.equal(oauth.grants["refresh_token"], before + 1);
+
+  oauth.expiresIn = 1;
+  oauth.expireAll();
+  await broker.call("renewed", echo);
+  oauth.expiresIn = 3_600;
+  const renewed = oauth.grants["refresh_token"];
+  await broker.call("renewed", echo);
+  assert.ok((oauth.grants["refresh_token"] ?? 0) > (renewed ?? 0));
+  await broker.stop();
+});
+
+test("a login that was taken back is asked for again", async () => {
+  const broker = await world.startBroker({ servers: [locked("revoked")] });
+  await logIn("revoked");
+  oauth.expireAll();
+  oauth.revokeAll();
+  await assert.rejects(broker.call("revoked", { tool: "echo", args: { message: "out" } }));
+  const { lastError } = await broker.until("revoked", ({ status }) => status === "error");
+  assert.match(lastError ?? "", /needs login/);
+  await logIn("revoked");
+  await broker.stop();
+});
+
+test("an answer of another issuer, a used state and a foreign one are refused", async () => {
+  const broker = await world.startBroker({ servers: [locked("strict")] });
+  const wrong = await answerFor("strict");
+  await assert.rejects(
+    call(world.cli, finishLogin, { ...wrong, iss: "https://evil.example" }),
+    (error) =>
+      isError(error, finishLogin, "login_failed") &&
+      /not the one that was asked/.test(error.message) &&
+      !error.message.includes("evil.example"),
+  );
+  const expired = (error: unknown): boolean => isError(error, finishLogin, "login_expired");
+  // The wrong issuer has used up the state.
+  await assert.rejects(call(world.cli, finishLogin, wrong), expired);
+  const good = await answerFor("strict");
+  await assert.rejects(call(world.cli, finishLogin, { ...good, state: "guessed" }), expired);
+  assert.equal((await call(world.cli, finishLogin, good)).server.status, "connected");
+  await broker.stop();
+});
+
+test("only an admin logs in, only where there is a login, and only with a key", async () => {
+  const broker = await world.startBroker({
+    servers: [
+      fixtureServer("process", ["fixture-server.ts"]),
+      locked("own", { headers: { Authorization: "Bearer of-its-own" } }),
+    ],
+  });
+  const begin = (server: string) => call(world.cli, beginLogin, { server, redirectUri });
+  for (const server of ["process", "own"])
+    await assert.rejects(begin(server), (error) =>
+      isError(error, beginLogin, "login_not_supported"),
+    );
+  await assert.rejects(begin("nobody"), (error) => isError(error, beginLogin, "unknown_server"));
+  await broker.stop();
+
+  const strict = await world.startBroker({ servers: [locked("a")], admins: ["admin"] });
+  await assert.rejects(begin("a"), (error) => isError(error, beginLogin, "forbidden_admin"));
+  await strict.stop();
+
+  const keyless = await world.startBroker({ servers: [locked("keyless")], tokenKeys: "" });
+  const { lastError } = await keyless.until("keyless", ({ status }) => status === "error");
+  assert.match(lastError ?? "", /YARD_MCP_TOKEN_KEY has no key/);
+  await assert.rejects(begin("keyless"), (error) =>
+    isError(error, beginLogin, "login_key_missing"),
+  );
+  await keyless.stop();
+});

@@ -1,0 +1,357 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, afterEach, test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { connectBus } from "@switchyard/bus/connect";
+import { subscribeLive } from "@switchyard/bus/events";
+import { isError, ServiceError } from "@switchyard/contracts/errors";
+import { callTool } from "@switchyard/contracts/mcp";
+import {
+  callProgress,
+  cancelCall as cancelCallContract,
+  cancelCallAt,
+  type CallProgress,
+} from "@switchyard/contracts/mcp-calls";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { runToken, servePeer } from "../../test-fixtures/policy-peer.ts";
+import { fixtureServer, packageFile, testWorld, until } from "../../test-fixtures/test-broker.ts";
+import { createCallStore } from "./call-store.ts";
+import { cancelCall, createCancelPasser } from "./cancel-call.ts";
+import { createPolicyGate } from "./policy-gate.ts";
+import { createRunningCalls } from "./running-calls.ts";
+
+const world = await testWorld({ withPolicy: false });
+const policyBus = await connectBus({ servers: world.natsUrl, user: "policy" });
+const runner = await connectBus({ servers: world.natsUrl, user: "runner" });
+after(async () => {
+  await Promise.all([policyBus.close(), runner.close()]);
+});
+const rules = servePeer(policyBus);
+await policyBus.flush();
+afterEach(() => {
+  rules.denied.clear();
+  rules.cacheable = undefined;
+});
+
+const FIVE_MIB = 5 * 1024 * 1024;
+const everything = [packageFile("@modelcontextprotocol/server-everything/dist/index.js"), "stdio"];
+const main = await world.startBroker({
+  servers: [
+    fixtureServer("main", ["fixture-server.ts"]),
+    fixtureServer("weak", ["fixture-server.ts"], { callTimeoutMs: 100 }),
+    fixtureServer("single", ["fixture-server.ts"], { maxConcurrency: 1 }),
+    fixtureServer("large", ["fixture-server.ts"], { maxResultBytes: 8 * 1024 * 1024 }),
+    fixtureServer("kept", ["fixture-server.ts"], { allowedAgentRoles: ["writer", "admin"] }),
+    fixtureServer("cut", ["fixture-server.ts"], {
+      enabledTools: ["echo", "count", "tool_*"],
+      disabledTools: ["count"],
+    }),
+    { id: "everything", command: process.execPath, args: everything },
+  ],
+});
+
+const failsWith =
+  (code: keyof typeof callTool.errors) =>
+  (error: unknown): boolean => {
+    assert.ok(error instanceof ServiceError, String(error));
+    assert.equal(error.code, code, error.message);
+    return true;
+  };
+
+async function trace(): Promise<{ file: string; lines: () => Promise<string[]> }> {
+  const file = join(await testDirectory(), "trace");
+  const lines = async (): Promise<string[]> => {
+    const text = await readFile(file, "utf8").catch(() => "");
+    return text.split("\n").filter((line) => line !== "");
+  };
+  return { file, lines };
+}
+
+/** Starts a call that hangs, and returns when its server has begun it. */
+async function hang(callId: string, request: { token?: string; server?: string } = {}) {
+  const { file, lines } = await trace();
+  const { server = "main", token } = request;
+  const result = main.call(server, {
+    tool: "hang",
+    args: { file },
+    callId,
+    ...(token && { token }),
+  });
+  result.catch(() => undefined); // whoever started it looks at it later
+  await until(lines, ({ length }) => length > 0);
+  return { result, lines };
+}
+
+const cancel = (callId: string, more: { token?: string } = {}, bus = world.cli) =>
+  call(bus, cancelCallContract, { callId, ...more }, { tokens: { server: "main" } });
+
+test("a cancelled call ends at once, and its server is told to stop [A22, AR9]", async () => {
+  const { result, lines } = await hang("cancel-1");
+  assert.deepEqual(await cancel("cancel-1"), { cancelled: true });
+  await assert.rejects(result, (error) => {
+    assert.ok(isError(error, callTool, "cancelled"), String(error));
+    assert.deepEqual(error.data, { callId: "cancel-1", sent: true });
+    return true;
+  });
+  assert.deepEqual(await until(lines, ({ length }) => length > 1), ["begun", "cancelled"]);
+  assert.deepEqual(await cancel("cancel-1"), { cancelled: false });
+  // Whether it happened nobody knows, so it is not made again.
+  const again = main.call("main", { tool: "hang", args: { file: "x" }, callId: "cancel-1" });
+  await assert.rejects(again, failsWith("call_id_conflict"));
+});
+
+test("a call that waits for its turn is cancelled without being sent", async () => {
+  const first = await hang("cancel-2", { server: "single" });
+  const { file, lines } = await trace();
+  const waiting = main.call("single", { tool: "count", args: { file }, callId: "cancel-3" });
+  waiting.catch(() => undefined);
+  const member = main.broker.pool.find("single");
+  await until(
+    () => member?.queue.queued,
+    (queued) => queued === 1,
+  );
+  const tokens = { server: "single" };
+  await call(world.cli, cancelCallContract, { callId: "cancel-3" }, { tokens });
+  await assert.rejects(waiting, (error) => {
+    assert.ok(isError(error, callTool, "cancelled"), String(error));
+    assert.equal(error.data.sent, false);
+    return true;
+  });
+  await call(world.cli, cancelCallContract, { callId: "cancel-2" }, { tokens });
+  await assert.rejects(first.result, failsWith("cancelled"));
+  assert.deepEqual(await lines(), []);
+  // What was not sent may be made under its id.
+  const made = await main.call("single", { tool: "count", args: { file }, callId: "cancel-3" });
+  assert.equal(made.replayed, false);
+  assert.deepEqual(await lines(), ["called"]);
+});
+
+test("nobody cancels the call of another caller or another run, or learns that it exists", async () => {
+  const token = runToken("run-1");
+  const { result } = await hang("cancel-4", { token });
+  const nothing = { cancelled: false };
+  assert.deepEqual(await cancel("cancel-4", { token }, runner), nothing);
+  assert.deepEqual(await cancel("cancel-4"), nothing);
+  assert.deepEqual(await cancel("cancel-4", { token: runToken("run-2") }), nothing);
+  assert.deepEqual(await cancel("never-made", { token }), nothing);
+  await assert.rejects(cancel("cancel-4", { token: "forged" }), (error) =>
+    isError(error, cancelCallContract, "invalid_token"),
+  );
+  // A run's later token is as good as the one that the call was made with.
+  const renewed = runToken("run-1", [], 2);
+  assert.deepEqual(await cancel("cancel-4", { token: renewed }), { cancelled: true });
+  await assert.rejects(result, failsWith("cancelled"));
+});
+
+test("a cancellation that reaches another broker is passed on to the one that has the call", async () => {
+  const bus = await connectBus({ servers: world.natsUrl, user: "broker" });
+  const { result } = await hang("cancel-5");
+  const record = await createCallStore(world.redis, "other").read("cancel-5");
+  assert.ok(record?.state === "claimed" && record.broker !== undefined);
+  const asks = { callId: "cancel-5", server: "main", onBehalfOf: "cli" };
+  const tokens = { broker: record.broker };
+  // What a client says here is believed of nobody; permissions keep it from saying it at all.
+  assert.deepEqual(await call(world.cli, cancelCallAt, asks, { tokens }), { cancelled: false });
+  const asked = {
+    onBehalfOf: "cli",
+    token: undefined,
+    deadline: Date.now() + 10_000,
+    signal: new AbortController().signal,
+    correlationId: "c",
+    traceparent: `00-${"1".repeat(32)}-${"1".repeat(16)}-01`,
+  };
+  const other = {
+    running: createRunningCalls(),
+    gate: createPolicyGate(bus, { cache: null, rolesOf: () => null, onChecked: () => undefined }),
+    store: createCallStore(world.redis, "other"),
+    broker: "other",
+    passOn: createCancelPasser(bus),
+  };
+  const ask = (callId: string, onBehalfOf = "cli") =>
+    cancelCall(other, { callId, server: "main" }, { ...asked, onBehalfOf });
+  assert.deepEqual(await ask("never-made"), { cancelled: false });
+  assert.deepEqual(await ask("cancel-5", "me"), { cancelled: false });
+  assert.deepEqual(await ask("cancel-5"), { cancelled: true });
+  await assert.rejects(result, failsWith("cancelled"));
+  await bus.close();
+});
+
+test("the progress of a real server is told on the live subject of the caller [A15]", async () => {
+  const heard: CallProgress[] = [];
+  const to = { caller: "cli", progressId: "p1" };
+  const live = subscribeLive(world.cli, callProgress, to, (progress) => heard.push(progress));
+  await world.cli.flush();
+  const request = {
+    tool: "trigger-long-running-operation",
+    args: { duration: 1, steps: 4 },
+    progress: "p1",
+  };
+  const reply = await main.call("everything", request);
+  assert.equal(reply.isError, false);
+  await until(
+    () => heard.at(-1)?.progress,
+    (progress) => progress === 4,
+  );
+  live.stop();
+  assert.ok(heard.every(({ total, server }) => total === 4 && server === "everything"));
+});
+
+test("a runner that has lost its run makes no more calls: a lower epoch is refused", async () => {
+  const { file, lines } = await trace();
+  const count = (epoch: number, callId: string, token = runToken("run-z")) =>
+    main.call("main", { tool: "count", args: { file }, epoch, token, callId });
+  await count(2, "z1");
+  await count(2, "z2");
+  await assert.rejects(count(1, "z3"), (error) => {
+    assert.ok(isError(error, callTool, "stale_epoch"), String(error));
+    assert.deepEqual(error.data, { runId: "run-z", epoch: 1 });
+    return true;
+  });
+  await count(3, "z4");
+  await assert.rejects(count(2, "z5"), failsWith("stale_epoch"));
+  assert.equal((await lines()).length, 3);
+  // An epoch is believed of the token's own run only, and of nobody without one.
+  await count(1, "z6", runToken("another-run"));
+  await main.call("main", { tool: "count", args: { file }, epoch: 1, callId: "z7" });
+});
+
+test("a second broker knows the epochs that the first one saw", async () => {
+  const other = await world.startBroker({
+    servers: [fixtureServer("elsewhere", ["fixture-server.ts"])],
+    ownership: { instance: "other" },
+  });
+  const token = runToken("run-y");
+  await main.call("main", { tool: "echo", args: { message: "" }, token, epoch: 5 });
+  const zombie = other.call("elsewhere", { tool: "echo", args: { message: "" }, token, epoch: 4 });
+  await assert.rejects(zombie, failsWith("stale_epoch"));
+  await other.stop();
+});
+
+test("a server that fails again and again gets no calls for a while, and then one that tries [A22]", async () => {
+  const { file } = await trace();
+  const fail = () => main.call("weak", { tool: "hang", args: { file } });
+  // What a tool says of itself is an answer, and what a caller takes back says nothing.
+  for (let n = 0; n < 8; n += 1)
+    assert.equal((await main.call("weak", { tool: "tool_error", args: {} })).isError, true);
+  for (let n = 0; n < 6; n += 1)
+    await assert.rejects(main.call("main", { tool: "hang", args: { file } }, { timeoutMs: 150 }));
+  assert.equal(main.info("main").circuit, "closed");
+  for (let n = 0; n < 5; n += 1) await assert.rejects(fail(), failsWith("tool_timeout"));
+  assert.equal(main.info("weak").circuit, "open");
+  const { file: counted, lines } = await trace();
+  await assert.rejects(main.call("weak", { tool: "count", args: { file: counted } }), (error) => {
+    assert.ok(isError(error, callTool, "circuit_open"), String(error));
+    assert.ok(error.retryable && error.data.retryAfterMs > 0);
+    return true;
+  });
+  assert.deepEqual(await lines(), []);
+  assert.match(await main.metrics.metrics(), /yard_mcp_circuit\{server="weak",state="open"\} 1/);
+  const echo = { tool: "echo", args: { message: "back" } };
+  const first = await until(
+    () => main.call("weak", echo).catch((error: unknown) => error),
+    (answer) => !isError(answer, callTool, "circuit_open"),
+  );
+  assert.ok(!(first instanceof Error), String(first));
+  assert.equal(main.info("weak").circuit, "closed");
+});
+
+test("a server that is kept for some roles is used by runs with one of them, and no token can be left away for that [A7, AR3]", async () => {
+  const echo = (token?: string) =>
+    main.call("kept", { tool: "echo", args: { message: "" }, ...(token && { token }) });
+  const listed = async (token: string) => {
+    const { tools } = await main.tools({ server: "kept", token });
+    return tools.length;
+  };
+  await echo(runToken("run-1", ["reader", "writer"]));
+  assert.ok((await listed(runToken("run-1", ["admin"]))) > 0);
+  for (const roles of [[], ["reader"]]) {
+    const token = runToken("run-1", roles);
+    assert.equal(await listed(token), 0);
+    await assert.rejects(echo(token), (error) => {
+      assert.ok(isError(error, callTool, "denied"), String(error));
+      assert.match(error.data.reason, /kept for agents with one of the roles writer, admin/);
+      return true;
+    });
+  }
+  // A person is no agent: the policy alone decides.
+  await echo();
+});
+
+test("tools that are switched off are not there [CR1]", async () => {
+  const { tools } = await main.tools({ server: "cut" });
+  assert.deepEqual(
+    tools.map(({ tool }) => tool),
+    ["echo", "tool_error"],
+  );
+  await assert.rejects(
+    main.call("cut", { tool: "count", args: { file: "x" } }),
+    failsWith("unknown_tool"),
+  );
+});
+
+test("who may not call a tool cannot tell whether there is one", async () => {
+  const answer = (tool: string) =>
+    main.call("main", { tool, args: {} }).then(
+      () => assert.fail("it was made"),
+      (error: unknown) => {
+        assert.ok(error instanceof ServiceError);
+        const text = error.message.replaceAll(tool, "TOOL");
+        return { code: error.code, text, data: error.data };
+      },
+    );
+  rules.denied.add("echo").add("no_such_tool");
+  assert.deepEqual(await answer("no_such_tool"), await answer("echo"));
+  assert.deepEqual(await answer("mcp__main__no_such_tool"), await answer("mcp__main__echo"));
+  assert.equal((await answer("also_not_there")).code, "unknown_tool");
+});
+
+test("a result of 5 MB arrives whole [A17]", async () => {
+  const reply = await main.call("large", { tool: "big", args: { bytes: FIVE_MIB } });
+  assert.equal(reply.text.length, FIVE_MIB);
+  const [block] = reply.content;
+  assert.equal(String(block?.["text"]).length, FIVE_MIB);
+  const small = main.call("main", { tool: "big", args: { bytes: FIVE_MIB } });
+  await assert.rejects(small, failsWith("result_too_large"));
+});
+
+test("a decision is kept for as long as the policy said, and only for the same question", async () => {
+  const echo = (token?: string) =>
+    main.call("main", { tool: "echo", args: { message: "x" }, ...(token && { token }) });
+  rules.cacheable = { revision: "r1", forMs: 60_000 };
+  rules.checked.length = 0;
+  await echo();
+  await echo();
+  await echo();
+  assert.equal(rules.checked.length, 1);
+  await echo(runToken("run-1"));
+  await main.call("main", { tool: "tool_error", args: {} });
+  assert.equal(rules.checked.length, 3);
+  await assert.rejects(echo("forged"), failsWith("invalid_token"));
+  assert.match(await main.metrics.metrics(), /yard_mcp_decisions_total\{from="cache"\} [1-9]/);
+  // Another revision, met by another question, ends all of it.
+  rules.cacheable = { revision: "r2", forMs: 60_000 };
+  rules.denied.add("echo");
+  await main.call("main", { tool: "environment", args: {} });
+  await assert.rejects(echo(), failsWith("denied"));
+});
+
+test("the memory of stdio servers is measured at every scrape", async () => {
+  const text = await main.metrics.metrics();
+  const bytes = /^yard_mcp_child_memory_bytes\{server="main"\} (\d+)$/m.exec(text)?.[1];
+  assert.ok(Number(bytes) > 1024 * 1024, `${bytes} bytes`);
+});
+
+test("with the cache off every call is asked about", async () => {
+  const uncached = await world.startBroker({
+    servers: [fixtureServer("uncached", ["fixture-server.ts"])],
+    ownership: { instance: "uncached" },
+    decisionCache: false,
+  });
+  rules.cacheable = { revision: "r1", forMs: 60_000 };
+  rules.checked.length = 0;
+  for (let n = 0; n < 3; n += 1)
+    await uncached.call("uncached", { tool: "echo", args: { message: "" } });
+  assert.equal(rules.checked.length, 3);
+  await uncached.stop();
+});

@@ -1,0 +1,83 @@
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { isError, ServiceError } from "@switchyard/contracts/errors";
+import { cancelCallAt, type cancelCall as contract } from "@switchyard/contracts/mcp-calls";
+import type { z } from "zod";
+import type { CallStore } from "./call-store.ts";
+import type { AskedFor, PolicyGate } from "./policy-gate.ts";
+import type { RunningCall, RunningCalls } from "./running-calls.ts";
+
+type CancelRequest = z.output<typeof contract.request> & { readonly server: string };
+type Cancelled = z.output<typeof contract.reply>;
+
+export interface CancelDeps {
+  readonly running: RunningCalls;
+  readonly gate: PolicyGate;
+  readonly store: CallStore;
+  /** The name of this broker in the records of calls. */
+  readonly broker: string;
+  /** Asks the broker that has a call. */
+  readonly passOn: (broker: string, request: CancelRequest, asked: AskedFor) => Promise<Cancelled>;
+}
+
+/** Cancels a call in work here or at the broker that has it. */
+export async function cancelCall(
+  deps: CancelDeps,
+  request: CancelRequest,
+  asked: AskedFor,
+): Promise<Cancelled> {
+  if (deps.running.find(request.callId) !== null) return cancelHere(deps, request, asked);
+  // Without Redis nobody knows where it is: for who asks it is as if there were none.
+  const record = await deps.store.read(request.callId).catch(() => null);
+  const broker = record?.state === "claimed" ? record.broker : undefined;
+  if (broker === undefined || broker === deps.broker) return { cancelled: false };
+  return deps.passOn(broker, request, asked);
+}
+
+/**
+ * Cancels a call in work of the same caller and the same run. Anybody else is told what one is told
+ * about a call that does not exist.
+ */
+export async function cancelHere(
+  deps: Pick<CancelDeps, "running" | "gate">,
+  request: CancelRequest,
+  asked: AskedFor,
+): Promise<Cancelled> {
+  const call = deps.running.find(request.callId);
+  if (call === null || call.ref.server !== request.server || call.caller !== asked.onBehalfOf)
+    return { cancelled: false };
+  if (!(await isOfSameRun(deps.gate, call, asked))) return { cancelled: false };
+  // It may have ended while the policy was asked; then nothing is left to stop.
+  if (deps.running.find(request.callId) !== call) return { cancelled: false };
+  call.cancel();
+  return { cancelled: call.isCancelled };
+}
+
+/** A broker that is gone has no call in work any more. */
+export function createCancelPasser(bus: Bus): CancelDeps["passOn"] {
+  const brokers = client(bus, { cancelCallAt });
+  return async (broker, request, { onBehalfOf, deadline, signal, correlationId, traceparent }) => {
+    const limits = { deadline, signal, correlationId, traceparent };
+    try {
+      return await brokers.cancelCallAt(
+        { ...request, onBehalfOf },
+        { tokens: { broker }, ...limits },
+      );
+    } catch (error) {
+      const isRefused =
+        isError(error, cancelCallAt, "invalid_token") ||
+        isError(error, cancelCallAt, "policy_unavailable");
+      if (isRefused || !(error instanceof ServiceError)) throw error;
+      return { cancelled: false };
+    }
+  };
+}
+
+/** A run may have got a new token since: then the policy says whose it is. */
+async function isOfSameRun(gate: PolicyGate, call: RunningCall, asked: AskedFor): Promise<boolean> {
+  if (asked.token === call.token) return true;
+  if (asked.token === undefined || call.token === undefined) return false;
+  // What it decides about the tool does not matter; a token that is not good is refused.
+  const { principal } = await gate.check({ ref: call.ref, args: {} }, asked);
+  return principal.runId !== null && principal.runId === call.principal.runId;
+}

@@ -1,0 +1,123 @@
+import type { CircuitState } from "@switchyard/contracts/mcp-calls";
+
+/**
+ * Keeps calls from a server that fails again and again. Only failures of the way count: time-outs
+ * of the server's own limit, lost connections, answers that are no protocol. What a tool says of
+ * itself is an answer.
+ *
+ * Closed, it counts failures in a row. Open, it refuses until a pause is over. Then one call tries:
+ * its success closes the circuit, its failure opens it for twice as long.
+ */
+export type Circuit =
+  | { readonly state: "closed"; readonly failures: number }
+  | { readonly state: "open"; readonly until: number; readonly openings: number }
+  | { readonly state: "half_open"; readonly openings: number };
+
+/** What a call says about the way to the server: `none` for one that was taken back or never sent. */
+export type Verdict = "good" | "bad" | "none";
+
+export type Admission =
+  | { readonly admitted: true; readonly isProbe: boolean }
+  | { readonly admitted: false; readonly retryAfterMs: number };
+
+/** Failures in a row that open the circuit. */
+export const FAILURES_TO_OPEN = 5;
+const FIRST_PAUSE_MS = 2_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** How soon to look again while another call tries; how long that takes nobody knows. */
+const PROBING_RETRY_MS = 1_000;
+
+export const closedCircuit: Circuit = { state: "closed", failures: 0 };
+
+/** Lets a call through or not. Times in milliseconds of any one clock that does not go back. */
+export function admit(
+  circuit: Circuit,
+  now: number,
+): { readonly circuit: Circuit; readonly admission: Admission } {
+  switch (circuit.state) {
+    case "closed":
+      return { circuit, admission: { admitted: true, isProbe: false } };
+    case "open": {
+      const retryAfterMs = Math.ceil(circuit.until - now);
+      if (retryAfterMs > 0) return { circuit, admission: { admitted: false, retryAfterMs } };
+      const { openings } = circuit;
+      return {
+        circuit: { state: "half_open", openings },
+        admission: { admitted: true, isProbe: true },
+      };
+    }
+    case "half_open":
+      return { circuit, admission: { admitted: false, retryAfterMs: PROBING_RETRY_MS } };
+    default:
+      return circuit satisfies never;
+  }
+}
+
+/** Takes the verdict of an admitted call. Late calls of a circuit that has opened since say nothing new. */
+export function settle(
+  circuit: Circuit,
+  call: { readonly verdict: Verdict; readonly isProbe: boolean },
+  now: number,
+): Circuit {
+  if (circuit.state === "closed") return call.isProbe ? circuit : count(circuit, call.verdict, now);
+  if (circuit.state === "open" || !call.isProbe) return circuit;
+  const { openings } = circuit;
+  if (call.verdict === "good") return closedCircuit;
+  if (call.verdict === "bad") return open(openings + 1, now);
+  return { state: "open", until: now, openings }; // the next call tries in its place
+}
+
+/** How long the circuit stays open for the nth time in a row, from 1. */
+export function pauseMs(openings: number): number {
+  return Math.min(FIRST_PAUSE_MS * 2 ** Math.min(openings - 1, 20), LONGEST_PAUSE_MS);
+}
+
+/** A circuit that is in use. */
+export interface CircuitBreaker {
+  readonly state: CircuitState;
+  /** How long a call would be refused now, or null when it would be let through. */
+  refusedForMs(): number | null;
+  /** Lets a call through, whose verdict must follow, or says when to try again. */
+  enter(): { readonly settle: (verdict: Verdict) => void } | { readonly retryAfterMs: number };
+}
+
+/** `now` in milliseconds, of a clock that does not go back. */
+export function createCircuitBreaker(now: () => number): CircuitBreaker {
+  let circuit = closedCircuit;
+  return {
+    get state() {
+      return circuit.state;
+    },
+    refusedForMs() {
+      const { admission } = admit(circuit, now());
+      return admission.admitted ? null : admission.retryAfterMs;
+    },
+    enter() {
+      const entered = admit(circuit, now());
+      circuit = entered.circuit;
+      const { admission } = entered;
+      if (!admission.admitted) return { retryAfterMs: admission.retryAfterMs };
+      const { isProbe } = admission;
+      return {
+        settle: (verdict) => {
+          circuit = settle(circuit, { verdict, isProbe }, now());
+        },
+      };
+    },
+  };
+}
+
+function count(
+  circuit: Extract<Circuit, { state: "closed" }>,
+  verdict: Verdict,
+  now: number,
+): Circuit {
+  if (verdict === "none") return circuit;
+  if (verdict === "good") return circuit.failures === 0 ? circuit : closedCircuit;
+  const failures = circuit.failures + 1;
+  return failures >= FAILURES_TO_OPEN ? open(1, now) : { state: "closed", failures };
+}
+
+function open(openings: number, now: number): Circuit {
+  return { state: "open", until: now + pauseMs(openings), openings };
+}

@@ -1,0 +1,42 @@
+import type { CallProgress } from "@switchyard/contracts/mcp-calls";
+
+/** What a server says about how far a call is. */
+export interface ServerProgress {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+}
+
+const MIN_GAP_MS = 100;
+const MAX_MESSAGE = 500;
+
+/**
+ * Passes the progress of one call on, ten times a second at most: a server may say it as often as
+ * it likes, and live messages are lossy anyway. The end, told once, is never left out.
+ */
+export function createProgressTeller(options: {
+  readonly call: Pick<CallProgress, "server" | "tool" | "callId">;
+  readonly tell: (progress: CallProgress) => void;
+  /** Takes secrets out of the server's words. */
+  readonly redact: (text: string) => string;
+  readonly now: () => number;
+}): (progress: ServerProgress) => void {
+  const { call, tell, redact, now } = options;
+  let lastAt = Number.NEGATIVE_INFINITY;
+  let hasToldEnd = false;
+  return ({ progress, total, message }) => {
+    if (!Number.isFinite(progress) || (total !== undefined && !Number.isFinite(total))) return;
+    const at = now();
+    const isEnd = total !== undefined && progress >= total && !hasToldEnd;
+    if (at - lastAt < MIN_GAP_MS && !isEnd) return;
+    lastAt = at;
+    hasToldEnd ||= isEnd;
+    tell({
+      ...call,
+      progress,
+      total: total ?? null,
+      message: message === undefined ? null : redact(message).slice(0, MAX_MESSAGE),
+      at: new Date(at).toISOString(),
+    });
+  };
+}

@@ -1,0 +1,125 @@
+import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { canonicalDigest, canonicalJson } from "@switchyard/contracts/canonical-json";
+import type { ToolInfo } from "@switchyard/contracts/mcp";
+import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
+import {
+  foldedToolName,
+  mcpToolDescription,
+  mcpToolRef,
+  type ToolRef,
+} from "@switchyard/contracts/tool-names";
+import type { JsonRecord } from "../json-record.ts";
+import { textFindings } from "../pins/text-findings.ts";
+import { neighbourFindings, noNeighbours, type Neighbourhood } from "../pins/neighbour-findings.ts";
+import type { ListedTool } from "./listed-tool.ts";
+import type { ToolListing } from "./read-tool-list.ts";
+import { schemaFindings } from "./schema-findings.ts";
+import type { ServerConfig } from "../registry/server-config.ts";
+import { serverIdentity } from "./server-identity.ts";
+
+/** A listed tool with everything that is computed once for each definition. */
+export interface InspectedTool {
+  readonly name: string;
+  readonly ref: ToolRef;
+  /** What it must not share with another tool. */
+  readonly foldedName: string;
+  readonly info: ToolInfo;
+  readonly inputSchema: JsonRecord;
+  readonly outputSchema: JsonRecord | null;
+  readonly inputDigest: string;
+  readonly outputDigest: string;
+  readonly definition: JsonRecord;
+  /** Of the definition alone. */
+  readonly definitionDigest: string;
+  /** Of the definition and the server's identity. */
+  readonly pin: string;
+  readonly findings: readonly ToolFinding[];
+}
+
+export interface InspectedListing {
+  readonly tools: readonly InspectedTool[];
+  readonly problems: readonly string[];
+}
+
+export interface InspectionContext {
+  readonly server: string;
+  /** What the server is: its program or its address (see `server-identity.ts`). */
+  readonly identity: unknown;
+  /** The tools of the other servers. */
+  readonly neighbours: Neighbourhood;
+}
+
+/** For a connection of its own: without neighbours and without pins. */
+export function inspectAlone(
+  config: ServerConfig,
+  listing: ToolListing,
+): Promise<InspectedListing> {
+  const identity = serverIdentity(config);
+  return inspectTools(listing, { server: config.id, identity, neighbours: noNeighbours });
+}
+
+/** After so many tools other work gets its turn: ten thousand take a second. */
+const SLICE = 50;
+
+export async function inspectTools(
+  listing: ToolListing,
+  context: InspectionContext,
+): Promise<InspectedListing> {
+  const identity = canonicalJson(context.identity);
+  const tools: InspectedTool[] = [];
+  for (const [index, tool] of listing.tools.entries()) {
+    if (index % SLICE === SLICE - 1) await setImmediate();
+    tools.push(inspectTool(tool, { ...context, identity }));
+  }
+  return { tools, problems: listing.problems };
+}
+
+function inspectTool(
+  tool: ListedTool,
+  { server, identity, neighbours }: InspectionContext & { identity: string },
+): InspectedTool {
+  const { name, definition, inputSchema, outputSchema } = tool;
+  const ref = mcpToolRef(server, name);
+  const text = canonicalJson(definition);
+  // The canonical form of {definition, identity, v}: the keys are in order.
+  const pin = sha256(`{"definition":${text},"identity":${identity},"v":1}`);
+  const findings = [
+    ...textFindings(definition),
+    ...neighbourFindings(tool, server, neighbours),
+    ...schemaFindings("/inputSchema", inputSchema, definition["inputSchema"]),
+    ...(outputSchema === null ? [] : schemaFindings("/outputSchema", outputSchema, outputSchema)),
+  ];
+  // Those that block must not fall behind a flood of others.
+  findings.sort((a, b) => Number(b.severity === "hard") - Number(a.severity === "hard"));
+  findings.splice(MAX_FINDINGS);
+  const info: ToolInfo = {
+    name: ref.name,
+    server,
+    tool: name,
+    description: mcpToolDescription(server, tool.description),
+    inputSchema,
+    pin,
+    ...(findings.length === 0 ? {} : { findings }),
+  };
+  return {
+    name,
+    ref,
+    foldedName: foldedToolName(ref.name),
+    info,
+    inputSchema,
+    outputSchema,
+    inputDigest: canonicalDigest(inputSchema),
+    outputDigest: outputSchema === null ? "" : canonicalDigest(outputSchema),
+    definition,
+    definitionDigest: sha256(text),
+    pin,
+    findings,
+  };
+}
+
+const MAX_FINDINGS = 50;
+
+function sha256(text: string): string {
+  return `sha256:${createHash("sha256").update(text).digest("hex")}`;
+}

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { LISTING_LIMITS, readToolList } from "./read-tool-list.ts";
+
+const tool = (name: string, more: object = {}) => ({
+  name,
+  inputSchema: { type: "object" },
+  ...more,
+});
+const pagesOf =
+  (pages: readonly object[]) =>
+  (cursor: string | undefined): Promise<object> =>
+    Promise.resolve(pages[Number(cursor ?? "0")] ?? assert.fail(`no page ${cursor}`));
+
+test("reads all pages, and takes the shortest time for which they hold", async () => {
+  const { tools, ttlMs } = await readToolList(
+    pagesOf([
+      { tools: [tool("a")], nextCursor: "1", ttlMs: 60_000 },
+      { tools: [tool("b")], nextCursor: "2", ttlMs: 30_000 },
+      { tools: [] },
+    ]),
+  );
+  assert.deepEqual(
+    tools.map(({ name }) => name),
+    ["a", "b"],
+  );
+  assert.equal(ttlMs, 30_000);
+});
+
+test("leaves a malformed tool out by name and keeps the others", async () => {
+  const deep = JSON.parse(`${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`);
+  const { tools, problems } = await readToolList(
+    pagesOf([
+      {
+        tools: [
+          7,
+          tool(""),
+          tool("x".repeat(513)),
+          tool("\ud800"),
+          tool("description", { description: 5 }),
+          { name: "no-schema" },
+          tool("array", { inputSchema: { type: "array" } }),
+          tool("output", { outputSchema: "x" }),
+          tool("deep", { inputSchema: { type: "object", default: deep } }),
+          tool("large", { description: "x".repeat(600_000) }),
+          tool("hid\u200bden", { outputSchema: [] }),
+          tool("good"),
+          { name: "untyped", inputSchema: { properties: {} } },
+        ],
+      },
+    ]),
+  );
+  assert.deepEqual(
+    tools.map(({ name, inputSchema }) => [name, inputSchema.type]),
+    [
+      ["good", "object"],
+      ["untyped", "object"],
+    ],
+  );
+  assert.deepEqual(problems, [
+    "entry 0 of the tool list is no object",
+    "the name of entry 1 of the tool list must have 1-512 characters",
+    "the name of entry 2 of the tool list must have 1-512 characters",
+    "the name of entry 3 of the tool list must have 1-512 characters",
+    'tool "description" is refused: its description is no text',
+    'tool "no-schema" is refused: its inputSchema is no object',
+    'tool "array" is refused: the type of its inputSchema is not "object"',
+    'tool "output" is refused: its outputSchema is no object',
+    'tool "deep" is refused: its definition is nested deeper than 200 levels',
+    'tool "large" is refused: its definition has more than 524288 characters',
+    'tool "hid\\u{200b}den" is refused: its outputSchema is no object',
+  ]);
+});
+
+test("cuts a list that goes round in a circle or beyond a limit, and says so", async () => {
+  const circle = await readToolList(pagesOf([{ tools: [tool("a")], nextCursor: "0" }]));
+  assert.equal(circle.tools.length, 2);
+  assert.deepEqual(circle.problems, ["the list is cut: its pages go round in a circle"]);
+
+  const many = [{ tools: Array.from({ length: 12 }, (_, n) => tool(`t${n}`)) }];
+  const cut = await readToolList(pagesOf(many), { ...LISTING_LIMITS, tools: 10 });
+  assert.equal(cut.tools.length, 10);
+  assert.deepEqual(cut.problems, ["the list is cut: a server may have 10 tools"]);
+
+  const short = await readToolList(pagesOf(many), { ...LISTING_LIMITS, characters: 40 });
+  assert.deepEqual(short.problems, ["the list is cut: it may have 40 characters"]);
+
+  let asked = 0;
+  const endless = (): Promise<object> =>
+    Promise.resolve({ tools: [], nextCursor: `cursor ${(asked += 1)}` });
+  const pages = await readToolList(endless, { ...LISTING_LIMITS, pages: 3 });
+  assert.deepEqual(pages.problems, ["the list is cut: it may have 3 pages"]);
+  assert.equal(asked, 3);
+});
+
+test("takes 10,000 tools, and counts malformed ones beyond a hundred", async () => {
+  const tools = [
+    ...Array.from({ length: 10_000 }, (_, n) => tool(`tool_${n}`)),
+    ...Array.from({ length: 150 }, () => null),
+  ];
+  const listing = await readToolList(pagesOf([{ tools }]));
+  assert.equal(listing.tools.length, 10_000);
+  assert.equal(listing.problems.length, 101);
+  assert.equal(listing.problems.at(-1), "50 more entries of the tool list are no usable tools");
+});
+
+test("rejects when a page is no list", async () => {
+  for (const page of [{}, { tools: {} }, null, []])
+    await assert.rejects(
+      readToolList(() => Promise.resolve(page)),
+      /answered without a list of tools/,
+    );
+});

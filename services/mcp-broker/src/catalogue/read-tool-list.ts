@@ -1,0 +1,96 @@
+import { isRecord } from "../json-record.ts";
+import { readListedTool, type ListedTool } from "./listed-tool.ts";
+
+/** The tool list of a server, of all its pages. */
+export interface ToolListing {
+  readonly tools: readonly ListedTool[];
+  /** Entries that are no usable tools, and limits that were met, in words. */
+  readonly problems: readonly string[];
+  /** How long the server says that the list holds, in milliseconds; null when it does not say. */
+  readonly ttlMs: number | null;
+}
+
+/** Asks for one page as it comes, by the cursor of the page before. */
+export type ReadPage = (cursor: string | undefined) => Promise<unknown>;
+
+export interface ListingLimits {
+  readonly tools: number;
+  readonly pages: number;
+  /** Of all definitions together. */
+  readonly characters: number;
+}
+
+/** Of one server. More would crowd out the others in every list that is made from all of them. */
+export const LISTING_LIMITS: ListingLimits = {
+  tools: 10_000,
+  pages: 1_000,
+  characters: 32 * 1024 * 1024,
+};
+const MAX_CURSOR = 64 * 1024;
+const MAX_PROBLEMS = 100;
+
+export const emptyListing: ToolListing = { tools: [], problems: [], ttlMs: null };
+
+/**
+ * Reads all pages. Each tool is looked at by itself, so a malformed one is left out and named, and
+ * the others stay. Rejects when a page is no list at all, and with what `readPage` rejects.
+ */
+export async function readToolList(
+  readPage: ReadPage,
+  limits: ListingLimits = LISTING_LIMITS,
+): Promise<ToolListing> {
+  const tools: ListedTool[] = [];
+  const problems: string[] = [];
+  const cursors = new Set<string>();
+  const ttls: number[] = [];
+  let cursor: string | undefined;
+  let entries = 0;
+  let characters = 0;
+  do {
+    const page = readPageOf(await readPage(cursor));
+    if (page.ttlMs !== null) ttls.push(page.ttlMs);
+    for (const raw of page.tools) {
+      const read = readListedTool(raw, entries);
+      entries += 1;
+      if ("problem" in read) {
+        problems.push(read.problem);
+        continue;
+      }
+      characters += read.characters;
+      if (tools.length >= limits.tools)
+        return ended(`the list is cut: a server may have ${limits.tools} tools`);
+      if (characters > limits.characters)
+        return ended(`the list is cut: it may have ${limits.characters} characters`);
+      tools.push(read.tool);
+    }
+    if (page.cursor === null) return ended(null);
+    if (cursors.has(page.cursor)) return ended("the list is cut: its pages go round in a circle");
+    cursors.add(page.cursor);
+    cursor = page.cursor;
+  } while (cursors.size < limits.pages);
+  return ended(`the list is cut: it may have ${limits.pages} pages`);
+
+  function ended(limit: string | null): ToolListing {
+    const shown = problems.slice(0, MAX_PROBLEMS);
+    const hidden = problems.length - shown.length;
+    if (hidden > 0) shown.push(`${hidden} more entries of the tool list are no usable tools`);
+    if (limit !== null) shown.push(limit);
+    return { tools, problems: shown, ttlMs: ttls.length === 0 ? null : Math.min(...ttls) };
+  }
+}
+
+function readPageOf(page: unknown): {
+  tools: readonly unknown[];
+  cursor: string | null;
+  ttlMs: number | null;
+} {
+  if (!isRecord(page) || !Array.isArray(page["tools"]))
+    throw new Error("tools/list was answered without a list of tools");
+  const { tools, nextCursor, ttlMs } = page;
+  const isCursor = typeof nextCursor === "string" && nextCursor.length <= MAX_CURSOR;
+  return {
+    tools,
+    cursor: isCursor ? nextCursor : null,
+    ttlMs: typeof ttlMs === "number" && ttlMs >= 0 ? ttlMs : null,
+  };
+}

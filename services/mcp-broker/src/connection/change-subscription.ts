@@ -1,0 +1,95 @@
+import {
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  type Client,
+  type SubscriptionFilter,
+} from "@modelcontextprotocol/client";
+import { errorText } from "../calls/call-failure.ts";
+
+/**
+ * Hears of a server's changes. The 2025 protocols tell them unasked, except those of resources; with
+ * 2026-07-28 everything is asked for in one stream, which is opened again when it ends.
+ */
+export interface ChangeSubscription {
+  /** Resolves when the server listens, or when it is known not to; never rejects. */
+  start(): Promise<void>;
+  /** Asks for the updates of these resources, in place of those before. Rejects as a request does. */
+  watchResources(uris: readonly string[]): Promise<void>;
+  stop(): void;
+}
+
+const ACK_TIMEOUT_MS = 5_000;
+const FIRST_DELAY_MS = 1_000;
+const MAX_DELAY_MS = 30_000;
+
+/** `onGap` is called when changes may have been missed. */
+export function createChangeSubscription(
+  client: Client,
+  on: { onGap: () => void; onTrouble: (problem: string) => void },
+): ChangeSubscription {
+  const stopping = new AbortController();
+  let watched: readonly string[] = [];
+  let stream = new AbortController();
+  let delayMs = FIRST_DELAY_MS;
+
+  const listen = async (isAgain: boolean): Promise<void> => {
+    const filter = filterOf(client, watched);
+    if (Object.keys(filter).length === 0 || stopping.signal.aborted) return;
+    stream = new AbortController();
+    const signal = AbortSignal.any([stopping.signal, stream.signal]);
+    try {
+      const subscription = await client.listen(filter, { timeout: ACK_TIMEOUT_MS, signal });
+      delayMs = FIRST_DELAY_MS;
+      if (isAgain) on.onGap();
+      void subscription.closed.then((cause) => (cause === "local" ? undefined : again()));
+    } catch (error) {
+      if (signal.aborted) return;
+      on.onTrouble(`changes of the server are not heard: ${errorText(error)}`);
+      if (isWorthAgain(error)) again();
+    }
+  };
+  const again = (): void => {
+    if (stopping.signal.aborted) return;
+    const timer = setTimeout(() => void listen(true), delayMs);
+    stopping.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+    delayMs = Math.min(MAX_DELAY_MS, delayMs * 2);
+  };
+
+  return {
+    start: () => (isModern(client) ? listen(false) : Promise.resolve()),
+    async watchResources(uris) {
+      const before = watched;
+      watched = [...uris];
+      if (isModern(client)) {
+        stream.abort();
+        return listen(false);
+      }
+      for (const uri of uris.filter((each) => !before.includes(each)))
+        await client.subscribeResource({ uri });
+      for (const uri of before.filter((each) => !uris.includes(each)))
+        await client.unsubscribeResource({ uri });
+    },
+    stop: () => stopping.abort(),
+  };
+}
+
+function isModern(client: Client): boolean {
+  return client.getProtocolEra() === "modern";
+}
+
+function filterOf(client: Client, watched: readonly string[]): SubscriptionFilter {
+  const { tools, prompts, resources } = client.getServerCapabilities() ?? {};
+  return {
+    ...(tools?.listChanged === true ? { toolsListChanged: true } : {}),
+    ...(prompts?.listChanged === true ? { promptsListChanged: true } : {}),
+    ...(resources?.listChanged === true ? { resourcesListChanged: true } : {}),
+    ...(watched.length > 0 ? { resourceSubscriptions: [...watched] } : {}),
+  };
+}
+
+/** A refusal stays one, and without a connection there is nobody to ask. */
+function isWorthAgain(error: unknown): boolean {
+  if (error instanceof ProtocolError) return false;
+  return !(error instanceof SdkError && error.code === SdkErrorCode.NotConnected);
+}

@@ -1,0 +1,80 @@
+import {
+  ProtocolError,
+  SdkHttpError,
+  SseError,
+  UnauthorizedError,
+  type PriorDiscovery,
+  type VersionNegotiationMode,
+} from "@modelcontextprotocol/client";
+import type { TransportKind } from "@switchyard/contracts/mcp";
+import type { EraVerdict } from "./verdict-store.ts";
+
+/** One way to connect to a server. */
+export interface Approach {
+  readonly transport: TransportKind;
+  readonly mode: VersionNegotiationMode;
+  /** What is known already, so that the server is not asked; null when nothing is. */
+  readonly prior: PriorDiscovery | null;
+}
+
+/** How an approach failed, as far as it says something about the next one. */
+export interface ConnectFailure {
+  readonly error: unknown;
+  /** True when the server had answered the handshake: then it is not the handshake that is wrong. */
+  readonly isShaken: boolean;
+}
+
+export const MODERN_VERSION = "2026-07-28";
+
+/** With these an old server refuses a POST of `initialize`; the specification then asks for SSE. */
+const WRONG_TRANSPORT = new Set([400, 404, 405]);
+/** With these a server refuses `initialize` itself: wrong version, no such method, bad request. */
+const WRONG_HANDSHAKE = new Set([-32_022, -32_601, -32_602, -32_600]);
+
+/** Where to begin: with what is known of the server, else with what fits most servers. */
+export function firstApproach(transport: TransportKind, verdict: EraVerdict | null): Approach {
+  if (verdict === null) return freshApproach(transport);
+  if (verdict.era === "legacy")
+    return { transport: verdict.transport, mode: "legacy", prior: { kind: "legacy" } };
+  return { transport, mode: "auto", prior: { kind: "modern", discover: verdict.discover } };
+}
+
+/** What to try after a failure; null when no other way can help. */
+export function nextApproach(
+  transport: TransportKind,
+  failed: Approach,
+  failure: ConnectFailure,
+): Approach | null {
+  const { error, isShaken } = failure;
+  // Whoever is not reached or not let in has said nothing about the protocol.
+  if (failed.prior !== null) return isAnswer(error) ? freshApproach(transport) : null;
+  if (isShaken || failed.transport !== transport) return null;
+  if (transport === "http" && error instanceof SdkHttpError && WRONG_TRANSPORT.has(error.status))
+    return { transport: "sse", mode: "legacy", prior: null };
+  const isRefused = error instanceof ProtocolError && WRONG_HANDSHAKE.has(error.code);
+  return transport === "stdio" && failed.mode === "legacy" && isRefused
+    ? { transport, mode: { pin: MODERN_VERSION }, prior: null }
+    : null;
+}
+
+/**
+ * A probe for the newest protocol costs HTTP one request. Over stdio it would meet servers that end
+ * at any message before `initialize`, and nearly every stdio server knows that handshake.
+ */
+function freshApproach(transport: TransportKind): Approach {
+  return { transport, mode: transport === "http" ? "auto" : "legacy", prior: null };
+}
+
+function isAnswer(error: unknown): boolean {
+  if (error instanceof UnauthorizedError) return false;
+  const status =
+    error instanceof SdkHttpError ? error.status : error instanceof SseError ? error.code : null;
+  if (status !== null)
+    return status !== undefined && status < 500 && ![401, 403, 429].includes(status);
+  if (!(error instanceof Error)) return false;
+  const code = "code" in error ? error.code : null;
+  // A network error, a refused address, a program that does not start, a login that is needed.
+  return !(error instanceof TypeError || code === "EGRESS_REFUSED") && !isOurs.has(error.name);
+}
+
+const isOurs = new Set(["SpawnError", "LoginNeededError", "AddressError"]);

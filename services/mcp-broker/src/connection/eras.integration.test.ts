@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sessionWorld, startProgram } from "../../test-fixtures/session-world.ts";
+import {
+  legacyAnswer,
+  modernAnswer,
+  switchableServer,
+} from "../../test-fixtures/switchable-server.ts";
+import { fixture } from "../../test-fixtures/test-broker.ts";
+
+const world = await sessionWorld();
+
+/** What a connection asked of a server. */
+async function askedBy(
+  server: { url: string; asked: string[] },
+  declaration: { id: string; headers?: object },
+  options: Parameters<typeof world.open>[1] = {},
+) {
+  server.asked.length = 0;
+  const session = await world.open({ url: server.url, ...declaration }, options);
+  await session.close();
+  return { version: session.protocolVersion, asked: [...server.asked] };
+}
+
+const hasProbe = ({ asked }: { asked: string[] }): boolean => asked.includes("server/discover");
+
+test("a reconnect to a 2026-07-28 server sends no probe, and no handshake [A5]", async () => {
+  const server = await switchableServer(() => undefined);
+  server.answer = modernAnswer(server.asked);
+  const first = await askedBy(server, { id: "modern" });
+  assert.equal(first.version, "2026-07-28");
+  assert.ok(hasProbe(first));
+  const second = await askedBy(server, { id: "modern" });
+  assert.equal(second.version, "2026-07-28");
+  assert.ok(!hasProbe(second) && !second.asked.includes("initialize"));
+  assert.ok(second.asked.includes("tools/list"));
+});
+
+test("a reconnect to an older server sends no probe, for a day [A5]", async () => {
+  const server = await switchableServer(() => undefined);
+  server.answer = legacyAnswer(server.asked);
+  assert.ok(hasProbe(await askedBy(server, { id: "legacy" })));
+  const second = await askedBy(server, { id: "legacy" });
+  assert.equal(second.version, "2025-06-18");
+  assert.ok(!hasProbe(second) && second.asked.includes("initialize"));
+  const tomorrow = Date.now() + 25 * 3_600_000;
+  assert.ok(hasProbe(await askedBy(server, { id: "legacy" }, { now: () => tomorrow })));
+});
+
+test("a verdict that proves wrong is mended in the same attempt, both ways", async () => {
+  const server = await switchableServer(() => undefined);
+  server.answer = modernAnswer(server.asked);
+  await askedBy(server, { id: "stale" });
+  server.answer = legacyAnswer(server.asked);
+  assert.equal((await askedBy(server, { id: "stale" })).version, "2025-06-18");
+  assert.ok(!hasProbe(await askedBy(server, { id: "stale" })));
+  const refuseOld = modernAnswer(server.asked);
+  server.answer = (request, response) =>
+    request.headers["mcp-protocol-version"] === "2026-07-28"
+      ? refuseOld(request, response)
+      : response.writeHead(400).end();
+  assert.equal((await askedBy(server, { id: "stale" })).version, "2026-07-28");
+});
+
+test("other credentials and another address ask anew, and Redis keeps no credential", async () => {
+  const server = await switchableServer(() => undefined);
+  server.answer = modernAnswer(server.asked);
+  const as = (key: string) => askedBy(server, { id: "keyed", headers: { "X-Key": key } });
+  assert.ok(hasProbe(await as("canary-one")));
+  assert.ok(!hasProbe(await as("canary-one")));
+  assert.ok(hasProbe(await as("canary-two")));
+  const kept = await world.redis.get("yard:{mcp}:era:keyed");
+  assert.ok(kept !== null && !kept.includes("canary"));
+  const moved = await world.open({ id: "keyed", url: `${server.url}?moved` });
+  assert.ok(server.asked.includes("server/discover"));
+  await moved.close();
+});
+
+test("a server that is down is no reason to doubt what is known of it", async () => {
+  const server = await switchableServer(() => undefined);
+  server.answer = modernAnswer(server.asked);
+  await askedBy(server, { id: "down" });
+  server.answer = (_, response) => response.writeHead(503).end();
+  await assert.rejects(askedBy(server, { id: "down" }), /503|Service Unavailable|Error POSTing/);
+  server.answer = modernAnswer(server.asked);
+  assert.ok(!hasProbe(await askedBy(server, { id: "down" })));
+});
+
+test("http falls back to SSE exactly at 400, 404 and 405, and remembers it [A5, C3]", async () => {
+  const sse = await startProgram([fixture("v1-server.ts"), "sse"]);
+  const first = await world.open({ id: "fallback", url: sse.url("/sse") });
+  assert.deepEqual(
+    first.tools.map(({ name }) => name),
+    ["echo", "count_to"],
+  );
+  await first.close();
+  const kept = await world.redis.get("yard:{mcp}:era:fallback");
+  assert.match(kept ?? "", /"transport":"sse"/);
+  for (const status of [400, 404, 405, 403, 406, 500]) {
+    const gets: string[] = [];
+    const server = await switchableServer((request, response) => {
+      if (request.method === "GET") gets.push(request.url ?? "");
+      response.writeHead(status).end();
+    });
+    await assert.rejects(world.open({ id: `status-${status}`, url: server.url }));
+    assert.equal(gets.length > 0, [400, 404, 405].includes(status), String(status));
+  }
+});

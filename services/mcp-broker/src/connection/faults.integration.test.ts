@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { generate } from "selfsigned";
+import { sessionWorld, startProgram } from "../../test-fixtures/session-world.ts";
+import { legacyAnswer, switchableServer } from "../../test-fixtures/switchable-server.ts";
+import { fixture, until } from "../../test-fixtures/test-broker.ts";
+import { readProcessStats } from "../process/process-stat.ts";
+import { ConnectError } from "./mcp-session.ts";
+
+const world = await sessionWorld();
+
+/** A stdio server that behaves as its mode says. */
+function hostile(mode: string, more: object = {}) {
+  return {
+    id: mode,
+    command: process.execPath,
+    args: [fixture("hostile-server.ts"), mode],
+    connectTimeoutMs: 1_500,
+    ...more,
+  };
+}
+
+/** Why a connection could not be made, after everything of it is gone. */
+async function failureOf(opening: Promise<unknown>): Promise<string> {
+  try {
+    await opening;
+  } catch (error) {
+    assert.ok(error instanceof ConnectError);
+    await error.closed;
+    return error.message;
+  }
+  throw new Error("it was connected");
+}
+
+for (const status of [401, 403, 500])
+  test(`HTTP ${status} is named and leaves nothing open`, async () => {
+    const server = await switchableServer((_, response) => response.writeHead(status).end("no"));
+    const message = await failureOf(
+      world.open({ id: `http-${status}`, url: server.url, oauth: false }),
+    );
+    assert.match(message, new RegExp(`${status}|Unauthorized|no`));
+  });
+
+test("a redirect to a private address is not followed, and nothing reaches it", async () => {
+  const reached: string[] = [];
+  const inside = await switchableServer((request, response) => {
+    reached.push(request.url ?? "");
+    response.end();
+  });
+  for (const location of ["http://169.254.169.254/latest/meta-data", inside.url]) {
+    const outside = await switchableServer((_, response) =>
+      response.writeHead(307, { location }).end(),
+    );
+    const message = await failureOf(
+      world.open({ id: "redirected", url: outside.url }, { privateHosts: "127.0.0.1" }),
+    );
+    assert.match(message, /Redirect to .* not followed|not a public address/);
+  }
+  assert.deepEqual(reached, []);
+});
+
+test("an address and a name that are not public are refused before anything is sent, unless permitted", async () => {
+  const server = await switchableServer(() => undefined);
+  server.answer = legacyAnswer(server.asked);
+  for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433"]) {
+    const url = `http://${host}:${server.port}/mcp`;
+    const message = await failureOf(world.open({ id: "inside", url }, { privateHosts: "" }));
+    assert.match(message, /is not a public address; permit it in YARD_MCP_ALLOW_PRIVATE_HOSTS/);
+  }
+  assert.deepEqual(server.asked, []);
+  const session = await world.open({ id: "inside", url: server.url });
+  assert.equal(session.tools.length, 1);
+});
+
+test("a certificate that nobody vouches for ends the connection before a header is sent", async () => {
+  const { private: key, cert } = await generate([{ name: "commonName", value: "127.0.0.1" }]);
+  const server = await switchableServer(() => undefined, { key, cert });
+  server.answer = legacyAnswer(server.asked);
+  const headers = { Authorization: "Bearer canary-tls" };
+  const message = await failureOf(world.open({ id: "tls", url: server.url, headers }));
+  assert.match(message, /certificate/i);
+  assert.ok(!message.includes("canary-tls"));
+  assert.deepEqual(server.asked, []);
+});
+
+test("an event stream that is cut in the middle ends the connection and the call in it", async () => {
+  const server = await startProgram([fixture("v1-server.ts"), "sse"]);
+  const session = await world.open({ id: "cut", transport: "sse", url: server.url("/sse") });
+  await server.kill();
+  assert.match(await session.lost, /event stream ended|does not answer/);
+  await assert.rejects(
+    session.callTool({
+      tool: "echo",
+      args: { message: "hi" },
+      timeoutMs: 5_000,
+      signal: new AbortController().signal,
+    }),
+  );
+});
+
+test("half a line, wrong ids and nothing at all end in connectTimeoutMs, with the process", async () => {
+  for (const mode of ["half", "wrong-ids", "silent"]) {
+    const message = await failureOf(world.open(hostile(mode)));
+    assert.match(message, /no answer within connectTimeoutMs \(1500 ms\)/, mode);
+  }
+  assert.deepEqual(await childrenOf("hostile-server.ts"), []);
+});
+
+test("garbage around the protocol is ignored", async () => {
+  const session = await world.open(hostile("garbage", { connectTimeoutMs: 15_000 }));
+  assert.ok(session.tools.length > 0);
+  await session.close();
+});
+
+test("200 connects and disconnects leave no process, no descriptor and no memory behind", async () => {
+  const server = await switchableServer(() => undefined);
+  server.answer = legacyAnswer(server.asked);
+  const once = async (): Promise<void> => {
+    const session = await world.open({ id: "often", url: server.url });
+    await session.close();
+  };
+  const shell = async (): Promise<void> => {
+    const session = await world.open(hostile("often-stdio", { connectTimeoutMs: 15_000 }));
+    await session.close();
+  };
+  for (let n = 0; n < 20; n += 1) await once();
+  await shell();
+  const before = await descriptors();
+  global.gc?.();
+  const heapBefore = process.memoryUsage().heapUsed;
+  for (let n = 0; n < 180; n += 1) await once();
+  for (let n = 0; n < 20; n += 1) await shell();
+  assert.deepEqual(await childrenOf("often-stdio"), []);
+  await until(descriptors, (now) => now <= before + 5);
+  global.gc?.();
+  const grown = process.memoryUsage().heapUsed - heapBefore;
+  assert.ok(grown < 64 * 1024 * 1024, `${grown} bytes`);
+});
+
+async function descriptors(): Promise<number> {
+  return (await readdir("/proc/self/fd")).length;
+}
+
+/** Living children of this process whose command line has the word. */
+async function childrenOf(word: string): Promise<number[]> {
+  const living = (await readProcessStats()).filter(({ isDead }) => !isDead);
+  const found = await Promise.all(
+    living.map(async ({ pid }) => {
+      const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+      return line.includes(word) && line.includes("hostile-server.ts") ? pid : null;
+    }),
+  );
+  return found.filter((pid) => pid !== null && pid !== process.pid) as number[];
+}

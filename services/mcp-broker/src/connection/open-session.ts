@@ -1,0 +1,262 @@
+import type { Client, OAuthClientProvider } from "@modelcontextprotocol/client";
+import { errorText } from "../calls/call-failure.ts";
+import { inspectAlone } from "../catalogue/inspect-tools.ts";
+import { createToolReader, type InspectListing } from "../catalogue/tool-reader.ts";
+import { createToolRefresh, type ToolRefresh } from "../catalogue/tool-refresh.ts";
+import type { EgressGuard } from "../network/egress-guard.ts";
+import type { ChildRecords } from "../process/child-records.ts";
+import { inSandbox, SandboxError } from "../process/sandbox.ts";
+import {
+  resolveServer,
+  UnsetVariableError,
+  type ResolvedServer,
+} from "../registry/env-references.ts";
+import type { ServerConfig } from "../registry/server-config.ts";
+import { createChangeSubscription } from "./change-subscription.ts";
+import { firstApproach, nextApproach, type Approach } from "./connect-approach.ts";
+import {
+  ConnectError,
+  keepSession,
+  type OpenedConnection,
+  type OpenSession,
+  type SessionEvents,
+} from "./mcp-session.ts";
+import { withoutUnsendable } from "./parameter-headers.ts";
+import { createSessionClient } from "./session-client.ts";
+import { noHooks, type SessionHooksOf } from "./session-hooks.ts";
+import { AddressError, createTransport, type SessionTransport } from "./session-transport.ts";
+import { SpawnError } from "./stdio-transport.ts";
+import { verdictContext, type EraVerdict, type VerdictStore } from "./verdict-store.ts";
+
+export interface SessionOpenerOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly records: ChildRecords;
+  readonly version: string;
+  readonly guard: EgressGuard;
+  readonly verdicts: VerdictStore;
+  /** Null for a server that is not to be logged in to. */
+  readonly loginOf?: (
+    config: ServerConfig,
+    resolved: ResolvedServer,
+  ) => Promise<UpstreamLogin | null>;
+  /** Looks at the tools of every list; left out, nothing is pinned. */
+  readonly inspect?: InspectListing;
+  /** What connections offer their servers beside calls; nothing unless told. */
+  readonly hooks?: SessionHooksOf;
+}
+
+export interface UpstreamLogin {
+  readonly provider: OAuthClientProvider;
+  /** Names the login without being one; null before the first. */
+  readonly grant: string | null;
+}
+
+const MAX_SHOWN = 2_000;
+
+/** Connects to servers, with the references in their configuration resolved from `env`. */
+export function createSessionOpener(options: SessionOpenerOptions): OpenSession {
+  return async (config, events, signal) => {
+    const resolved = resolve(config, options.env);
+    const show = (text: string): string => resolved.redact(text).slice(0, MAX_SHOWN);
+    const attempt = new Attempt({ config, resolved, show, events, options });
+    try {
+      // One budget for every handshake and every page of the list: a slow server cannot stretch it.
+      const opened = await withinBudget(config.connectTimeoutMs, signal, () => attempt.open());
+      // Its end came while the tools were looked at, and nobody else heard of it.
+      if (opened.isClosed()) throw new Error("the server closed the connection");
+      return keepSession(opened, { config, events, show });
+    } catch (error) {
+      const { link, closed } = attempt.giveUp();
+      throw new ConnectError(show(link?.describeEnd() ?? errorText(error)), {
+        permanent: isPermanent(error),
+        closed,
+        stderr: link?.stderr() ?? "",
+        cause: error,
+      });
+    }
+  };
+}
+
+/** Parameters go in headers too there, see `parameter-headers.ts`. */
+function isModernHttp(client: Client, transport: Approach["transport"]): boolean {
+  return transport === "http" && client.getProtocolEra() === "modern";
+}
+
+/** True when trying again cannot help before somebody does something. */
+function isPermanent(error: unknown): boolean {
+  const permanent = [SpawnError, AddressError, SandboxError];
+  if (permanent.some((kind) => error instanceof kind)) return true;
+  if (!(error instanceof Error)) return false;
+  return error.name === "LoginNeededError" || isPermanent(error.cause);
+}
+
+function afterEarlier(error: unknown, earlier: unknown): unknown {
+  if (earlier === undefined) return error;
+  return new Error(`${errorText(earlier)}; then ${errorText(error)}`, { cause: error });
+}
+
+function resolve(
+  config: ServerConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): ResolvedServer {
+  try {
+    return resolveServer(config, env);
+  } catch (error) {
+    if (!(error instanceof UnsetVariableError)) throw error;
+    throw new ConnectError(error.message, { permanent: true, cause: error });
+  }
+}
+
+interface AttemptOptions {
+  readonly config: ServerConfig;
+  readonly resolved: ResolvedServer;
+  readonly show: (text: string) => string;
+  readonly events: SessionEvents;
+  readonly options: SessionOpenerOptions;
+}
+
+/** Tries one approach after the other until a connection stands or none is left. */
+class Attempt {
+  readonly #own: AttemptOptions;
+  #current: { link: SessionTransport; stop: () => void } | null = null;
+  #isOver = false;
+
+  constructor(own: AttemptOptions) {
+    this.#own = own;
+  }
+
+  async open(): Promise<OpenedConnection> {
+    const { config, resolved, options } = this.#own;
+    const login = (await options.loginOf?.(config, resolved)) ?? null;
+    const context = verdictContext(resolved, login?.grant ?? null);
+    const verdict = await options.verdicts.find(config.id, context);
+    let approach: Approach = firstApproach(config.transport, verdict);
+    let earlier: unknown;
+    for (;;) {
+      if (this.#isOver) throw new Error("the attempt was given up");
+      const refresh = createToolRefresh((problem) => this.#tell(problem));
+      const client = this.#client(approach, refresh);
+      try {
+        const opened = await this.#try(approach, { client, refresh, login });
+        await this.#remember(approach, client, context);
+        return opened;
+      } catch (error) {
+        const isShaken = client.getServerCapabilities() !== undefined;
+        const next = nextApproach(config.transport, approach, { error, isShaken });
+        if (next === null || this.#isOver) throw afterEarlier(error, earlier);
+        // A verdict that proved wrong is no news; a refused handshake explains the next failure.
+        earlier = approach.prior === null ? error : undefined;
+        await this.#endCurrent();
+        approach = next;
+      }
+    }
+  }
+
+  /** Ends whatever the attempt has begun. */
+  giveUp(): { link: SessionTransport | null; closed: Promise<void> } {
+    this.#isOver = true;
+    const link = this.#current?.link ?? null;
+    return { link, closed: this.#endCurrent() };
+  }
+
+  async #endCurrent(): Promise<void> {
+    this.#current?.stop();
+    await this.#current?.link.close();
+  }
+
+  #tell(problem: string): void {
+    this.#own.events.onTrouble(this.#own.show(problem));
+  }
+
+  #client({ mode }: Approach, refresh: ToolRefresh): Client {
+    const { config, options } = this.#own;
+    return createSessionClient({
+      version: options.version,
+      mode,
+      hooks: options.hooks?.(config) ?? noHooks,
+      onToolsChanged: () => refresh.request(),
+    });
+  }
+
+  async #try(
+    { transport, prior }: Approach,
+    parts: { client: Client; refresh: ToolRefresh; login: UpstreamLogin | null },
+  ): Promise<OpenedConnection> {
+    const { config, options } = this.#own;
+    const resolved = await inSandbox(this.#own.resolved, options.env["PATH"] ?? "");
+    if (this.#isOver) throw new Error("the attempt was given up");
+    const { client, refresh, login } = parts;
+    const onTrouble = (problem: string): void => this.#tell(problem);
+    const link = createTransport({
+      server: config.id,
+      resolved,
+      path: options.env["PATH"] ?? "",
+      records: options.records,
+      onTrouble,
+      http: {
+        kind: transport === "sse" ? "sse" : "http",
+        guard: options.guard,
+        authProvider: login?.provider,
+      },
+    });
+    const inspect = options.inspect ?? inspectAlone;
+    const changes = createChangeSubscription(client, { onGap: () => refresh.request(), onTrouble });
+    this.#current = { link, stop: () => changes.stop() };
+    const timeout = config.connectTimeoutMs;
+    let isClosed = false;
+    await client.connect(link.transport, prior === null ? { timeout } : { timeout, prior });
+    // Before the list is read, so that no change falls between the two.
+    await changes.start();
+    const readTools = createToolReader({
+      client,
+      transport: link.transport,
+      config,
+      inspect: (own, listing) =>
+        inspect(own, isModernHttp(client, transport) ? withoutUnsendable(listing) : listing),
+    });
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is no EventTarget
+    client.onclose = () => {
+      isClosed = true;
+    };
+    const read = await readTools();
+    // What is known from before proves nothing about now, and without tools nothing was asked yet.
+    if (prior?.kind === "modern" && client.getServerCapabilities()?.tools === undefined)
+      await client.discover({ timeout });
+    return { client, link, changes, refresh, read, readTools, isClosed: () => isClosed };
+  }
+
+  /** Kept only where the next connection would have to ask otherwise. */
+  async #remember({ transport, prior }: Approach, client: Client, context: string): Promise<void> {
+    const { config, options } = this.#own;
+    if (prior !== null) return;
+    const discover = client.getDiscoverResult();
+    const verdict: EraVerdict | null =
+      client.getProtocolEra() === "modern" && discover !== undefined
+        ? { era: "modern", discover }
+        : config.transport === "http"
+          ? { era: "legacy", transport }
+          : null;
+    if (verdict !== null) await options.verdicts.save(config.id, context, verdict);
+  }
+}
+
+/** The SDK's timeouts begin with its first request and leave out notifications, so the whole has one of its own. */
+async function withinBudget<T>(
+  timeoutMs: number,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const over = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => over.reject(new Error(`no answer within connectTimeoutMs (${timeoutMs} ms)`)),
+    timeoutMs,
+  );
+  const giveUp = (): void => over.reject(new Error("the broker is stopping"));
+  signal.addEventListener("abort", giveUp, { once: true });
+  try {
+    return await Promise.race([work(), over.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", giveUp);
+  }
+}

@@ -1,0 +1,92 @@
+import type { ToolListing } from "../catalogue/read-tool-list.ts";
+import { isRecord } from "../json-record.ts";
+
+/** The listing without the tools whose parameter headers cannot be sent; each is named as a problem. */
+export function withoutUnsendable(listing: ToolListing): ToolListing {
+  const problems = listing.tools.flatMap(({ name, inputSchema }) => {
+    const problem = parameterHeaderProblem(inputSchema);
+    return problem === null ? [] : [{ name, text: `tool "${name}" is refused: ${problem}` }];
+  });
+  const refused = new Set(problems.map(({ name }) => name));
+  return {
+    ...listing,
+    tools: listing.tools.filter(({ name }) => !refused.has(name)),
+    problems: [...listing.problems, ...problems.map(({ text }) => text)],
+  };
+}
+
+/** What makes a declaration impossible, in words; null when there is none or all can be sent. */
+export function parameterHeaderProblem(inputSchema: unknown): string | null {
+  return problemIn(inputSchema, { path: [], isPlain: true, names: new Set() });
+}
+
+const KEY = "x-mcp-header";
+/** A token of RFC 9110 §5.6.2: no spaces, no control characters, nothing that ends a header's name. */
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const TYPES: ReadonlySet<unknown> = new Set(["string", "integer", "boolean"]);
+/** Keywords whose value is made of schemas by name, none of them a property. */
+const MAPS = new Set(["patternProperties", "dependentSchemas", "$defs", "definitions"]);
+const SUBSCHEMAS = new Set([
+  ...MAPS,
+  "items",
+  "prefixItems",
+  "contains",
+  "additionalProperties",
+  "unevaluatedProperties",
+  "unevaluatedItems",
+  "propertyNames",
+  "oneOf",
+  "anyOf",
+  "allOf",
+  "not",
+  "if",
+  "then",
+  "else",
+]);
+const MAX_DEPTH = 64;
+
+interface Place {
+  readonly path: readonly string[];
+  /** Reached through `properties` alone. */
+  readonly isPlain: boolean;
+  /** Names so far, in lower case. */
+  readonly names: Set<string>;
+}
+
+/**
+ * With 2026-07-28 a tool may ask for a parameter in an HTTP header too. One that asks for what cannot
+ * be sent is left out, as the specification wants: a call would be refused or mean something else.
+ */
+function problemIn(schema: unknown, place: Place): string | null {
+  if (!isRecord(schema)) return null;
+  if (place.path.length > MAX_DEPTH) return "the schema is nested too deeply";
+  const own = KEY in schema ? ownProblem(schema, place) : null;
+  if (own !== null) return `${place.path.join(".") || "the schema"}: ${own}`;
+  for (const [keyword, value] of Object.entries(schema)) {
+    const isProperties = keyword === "properties";
+    if (!isProperties && !SUBSCHEMAS.has(keyword)) continue;
+    const isPlain = place.isPlain && isProperties;
+    for (const [name, below] of schemasIn(keyword, value)) {
+      const problem = problemIn(below, { ...place, isPlain, path: [...place.path, name] });
+      if (problem !== null) return problem;
+    }
+  }
+  return null;
+}
+
+function ownProblem(schema: Readonly<Record<string, unknown>>, place: Place): string | null {
+  const name = schema[KEY];
+  if (!place.isPlain || place.path.length === 0) return `${KEY} is only for properties`;
+  if (typeof name !== "string" || !HEADER_NAME.test(name)) return `${KEY} is no name of a header`;
+  if (!TYPES.has(schema["type"])) return `${KEY} is only for string, integer and boolean`;
+  if (place.names.has(name.toLowerCase())) return `${KEY} ${name} is there twice`;
+  place.names.add(name.toLowerCase());
+  return null;
+}
+
+function schemasIn(keyword: string, value: unknown): [string, unknown][] {
+  if (keyword === "properties" || MAPS.has(keyword))
+    return isRecord(value) ? Object.entries(value) : [];
+  if (Array.isArray(value)) return value.map((each) => [`<${keyword}>`, each]);
+  return [[`<${keyword}>`, value]];
+}

@@ -1,0 +1,87 @@
+import type { DiscoverResult } from "@modelcontextprotocol/client";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { TransportKind } from "@switchyard/contracts/mcp";
+import type { Redis } from "@switchyard/service/redis";
+import { z } from "zod";
+import { isRecord } from "../json-record.ts";
+import type { ResolvedServer } from "../registry/env-references.ts";
+
+/** What the first connection found out about a server, so that the next one need not ask. */
+export type EraVerdict =
+  | { readonly era: "legacy"; readonly transport: TransportKind }
+  | { readonly era: "modern"; readonly discover: DiscoverResult };
+
+/** Only what tells it from something else: the protocol layer checks the whole when it takes it up. */
+const Discovered = z.custom<DiscoverResult>(
+  (value) =>
+    isRecord(value) && Array.isArray(value["supportedVersions"]) && isRecord(value["capabilities"]),
+);
+
+const Stored = z.object({
+  context: z.string(),
+  at: z.iso.datetime(),
+  verdict: z.union([
+    z.object({ era: z.literal("legacy"), transport: TransportKind }),
+    z.object({ era: z.literal("modern"), discover: Discovered }),
+  ]),
+});
+
+/**
+ * Verdicts by server. One counts only for the same address with the same credentials: what a server
+ * offers may depend on who asks. Redis that does not answer means a probe, never a failure.
+ */
+export interface VerdictStore {
+  find(server: string, context: string): Promise<EraVerdict | null>;
+  save(server: string, context: string, verdict: EraVerdict): Promise<void>;
+}
+
+/** An old verdict `legacy` fails silently: the server may have learned the new protocol. */
+const LEGACY_MAX_AGE_MS = 24 * 3_600_000;
+const KEEP_MS = 30 * 24 * 3_600_000;
+/** A server's description may be long; asking again costs less than keeping that. */
+const MAX_BYTES = 64 * 1024;
+
+export function createVerdictStore(options: {
+  redis: Redis;
+  now: () => number;
+  onTrouble: (error: unknown) => void;
+}): VerdictStore {
+  const { redis, now, onTrouble } = options;
+  return {
+    async find(server, context) {
+      try {
+        const text = await redis.get(keyOf(server));
+        const stored = text === null ? null : Stored.safeParse(JSON.parse(text));
+        if (stored?.success !== true || stored.data.context !== context) return null;
+        const { at, verdict } = stored.data;
+        const isOld = now() - Date.parse(at) > LEGACY_MAX_AGE_MS;
+        return verdict.era === "legacy" && isOld ? null : verdict;
+      } catch (error) {
+        onTrouble(error);
+        return null;
+      }
+    },
+    async save(server, context, verdict) {
+      const at = new Date(now()).toISOString();
+      const text = JSON.stringify({ context, at, verdict } satisfies z.input<typeof Stored>);
+      try {
+        if (Buffer.byteLength(text) > MAX_BYTES) await redis.del(keyOf(server));
+        else await redis.set(keyOf(server), text, "PX", KEEP_MS);
+      } catch (error) {
+        onTrouble(error);
+      }
+    },
+  };
+}
+
+/**
+ * A digest of what a verdict depends on: how the server is started or addressed, and who asks.
+ * `grant` names a login without being one.
+ */
+export function verdictContext(resolved: ResolvedServer, grant: string | null): string {
+  return canonicalDigest({ launch: resolved.launch, grant });
+}
+
+function keyOf(server: string): string {
+  return `yard:{mcp}:era:${server}`;
+}

@@ -1,0 +1,52 @@
+import type { ClientCapabilities } from "@modelcontextprotocol/client";
+import type { SessionHooks } from "../connection/session-hooks.ts";
+import type { ServerConfig } from "../registry/server-config.ts";
+import type { FeatureNotifications } from "./feature-notifications.ts";
+import { askPerson, type AskPersonDeps } from "./questions/ask-person.ts";
+import type { RateLimit } from "./rate-limit.ts";
+import { rootsResult } from "./roots.ts";
+import { sample, type SamplingDeps } from "./sampling.ts";
+import type { ServerMessages } from "./server-messages.ts";
+
+export interface FeatureHookDeps extends SamplingDeps, AskPersonDeps {
+  readonly notifications: FeatureNotifications;
+  /** The roots of a server as they are now. */
+  readonly rootsOf: (config: ServerConfig) => readonly string[];
+}
+
+/** What is kept of one server over its connections. */
+export interface ServerMemory {
+  readonly messages: ServerMessages;
+  readonly sampling: RateLimit;
+}
+
+/**
+ * Everything is declared to every server: what a server may have is decided at each request, by the
+ * policy, and not by a capability that would have to be known before.
+ */
+const CAPABILITIES: ClientCapabilities = {
+  sampling: {},
+  elicitation: { form: {}, url: {} },
+  // Changed roots connect the server anew, and it asks again.
+  roots: {},
+};
+
+/** What a connection offers its server. */
+export function featureHooks(
+  deps: FeatureHookDeps,
+  config: ServerConfig,
+  memory: ServerMemory,
+): SessionHooks {
+  const server = config.id;
+  return {
+    capabilities: CAPABILITIES,
+    requests: {
+      "sampling/createMessage": (request) =>
+        sample(deps, { id: server, limits: config.sampling, rate: memory.sampling }, request),
+      "elicitation/create": (request) => askPerson(deps, server, request),
+      "roots/list": () => Promise.resolve(rootsResult(deps.rootsOf(config))),
+    },
+    onNotification: (method, params) =>
+      deps.notifications.hear({ server, messages: memory.messages }, method, params),
+  };
+}

@@ -1,0 +1,87 @@
+import { createHash } from "node:crypto";
+import type { Bus } from "@switchyard/bus/connect";
+import { publishEvent, publishLive } from "@switchyard/bus/publish";
+import {
+  featuresChanged,
+  resourceUpdated,
+  serverMessage,
+} from "@switchyard/contracts/mcp-features";
+import { createCoalescer } from "./coalesce.ts";
+import type { ServerMessages } from "./server-messages.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+
+/** Passes on what servers tell unasked: changed resources and lists as events, log messages live. */
+export interface FeatureNotifications {
+  hear(
+    from: { readonly server: string; readonly messages: ServerMessages },
+    method: string,
+    params: Readonly<Record<string, unknown>>,
+  ): void;
+  stop(): void;
+}
+
+/** The same change is told once in this time; replicas with the same server agree on the message id. */
+const INTERVAL_MS = 1_000;
+
+const LISTS: Readonly<Record<string, "resources" | "prompts">> = {
+  "notifications/resources/list_changed": "resources",
+  "notifications/prompts/list_changed": "prompts",
+};
+
+export function createFeatureNotifications(options: {
+  readonly bus: Bus;
+  readonly subscriptions: Subscriptions;
+  readonly now: () => number;
+  readonly onTrouble: (server: string, error: unknown) => void;
+}): FeatureNotifications {
+  const { bus, subscriptions, now, onTrouble } = options;
+  const stamp = (...facts: string[]) => {
+    const at = now();
+    const key = createHash("sha256").update(facts.join("\0")).digest("base64url");
+    return { at: new Date(at).toISOString(), messageId: `${key}:${Math.floor(at / INTERVAL_MS)}` };
+  };
+  const updates = createCoalescer({
+    intervalMs: INTERVAL_MS,
+    send(key) {
+      const [server, uri] = split(key);
+      const { at, messageId } = stamp("updated", server, uri);
+      publishEvent(bus, resourceUpdated, { server }, { server, uri, at }, { messageId }).catch(
+        (error: unknown) => onTrouble(server, error),
+      );
+    },
+  });
+  const lists = createCoalescer({
+    intervalMs: INTERVAL_MS,
+    send(key) {
+      const [server, list] = split(key);
+      const feature = list === "prompts" ? "prompts" : "resources";
+      const { at, messageId } = stamp("list", server, feature);
+      publishEvent(bus, featuresChanged, { server }, { server, feature, at }, { messageId }).catch(
+        (error: unknown) => onTrouble(server, error),
+      );
+    },
+  });
+  return {
+    hear({ server, messages }, method, params) {
+      const { uri } = params;
+      const list = LISTS[method];
+      if (list !== undefined) lists.tell(`${server} ${list}`);
+      else if (method === "notifications/resources/updated" && typeof uri === "string") {
+        if (subscriptions.isWatched(server, uri)) updates.tell(`${server} ${uri}`);
+      } else if (method === "notifications/message") {
+        const message = messages.add(params);
+        if (message !== null) publishLive(bus, serverMessage, { server }, message);
+      }
+    },
+    stop() {
+      updates.stop();
+      lists.stop();
+    },
+  };
+}
+
+/** A server's id has no blank. */
+function split(key: string): [string, string] {
+  const blank = key.indexOf(" ");
+  return [key.slice(0, blank), key.slice(blank + 1)];
+}

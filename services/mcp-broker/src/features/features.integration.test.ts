@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { readEvents } from "@switchyard/bus/events";
+import type { Rpc } from "@switchyard/contracts/define";
+import { ServiceError } from "@switchyard/contracts/errors";
+import {
+  completeArgument,
+  getPrompt,
+  listMessages,
+  listPrompts,
+  listResources,
+  listResourceTemplates,
+  readResource,
+  resourceUpdated,
+  setLogLevel,
+  subscribeResource,
+  unsubscribeResource,
+} from "@switchyard/contracts/mcp-features";
+import type { z } from "zod";
+import { fixtureServer, packageFile, testWorld, until } from "../../test-fixtures/test-broker.ts";
+
+const world = await testWorld();
+const everything = [packageFile("@modelcontextprotocol/server-everything/dist/index.js"), "stdio"];
+const broker = await world.startBroker({
+  servers: [
+    { id: "everything", command: process.execPath, args: everything },
+    fixtureServer("features", ["features-server.ts"], {
+      maxResultBytes: 20_000,
+      env: { KEY: "${SECRET}" },
+    }),
+    fixtureServer("plain", ["fixture-server.ts"]),
+  ],
+  env: { SECRET: "hunter2hunter2" },
+});
+for (const id of ["everything", "features", "plain"])
+  await broker.until(id, ({ status }) => status === "connected");
+
+beforeEach(() => {
+  world.policy.answer = () => "allow";
+});
+
+function ask<R extends Rpc<`yard.rpc.{caller}.mcp.${string}.{server}`>>(
+  contract: R,
+  request: z.input<R["request"]>,
+  server = "everything",
+): Promise<z.output<R["reply"]>> {
+  // Each of these subjects has the one token; its type is lost in the parameter.
+  return call(world.cli, contract, request, { tokens: { server } as never });
+}
+
+async function codeOf(asked: Promise<unknown>): Promise<string> {
+  const error = await asked.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof ServiceError, String(error));
+  return error.code;
+}
+
+const DOCUMENT = "demo://resource/static/document/features.md";
+
+test("resources are listed with their templates and read", async () => {
+  const { resources, more } = await ask(listResources, {});
+  assert.equal(more, false);
+  assert.ok(resources.some(({ uri }) => uri === DOCUMENT));
+  const { templates } = await ask(listResourceTemplates, {});
+  assert.ok(templates.some(({ uriTemplate }) => uriTemplate.includes("{resourceId}")));
+  const { contents, decision } = await ask(readResource, { uri: DOCUMENT });
+  assert.match(contents[0]?.text ?? "", /Everything/);
+  assert.equal(decision.effect, "allow");
+});
+
+test("prompts are listed and got with their arguments, and arguments are completed", async () => {
+  const { prompts } = await ask(listPrompts, {});
+  assert.ok(prompts.some(({ name }) => name === "args-prompt"));
+  const got = await ask(getPrompt, { name: "args-prompt", args: { city: "Graz" } });
+  assert.match(JSON.stringify(got.messages), /Graz/);
+  const ref = { type: "prompt", name: "completable-prompt" } as const;
+  const first = await ask(completeArgument, { ref, argument: { name: "department", value: "S" } });
+  assert.deepEqual(first.values, ["Sales", "Support"]);
+  const second = await ask(completeArgument, {
+    ref,
+    argument: { name: "name", value: "" },
+    args: { department: "Sales" },
+  });
+  assert.deepEqual(second.values, ["David", "Eve", "Frank"]);
+});
+
+test("what the policy denies is neither listed, read, got, completed, subscribed to nor set", async () => {
+  world.policy.answer = (_tool, { kind, own }) =>
+    kind === "logging" || own === DOCUMENT || own === "args-prompt" ? "deny" : "allow";
+  const { resources } = await ask(listResources, {});
+  assert.ok(resources.length > 0 && resources.every(({ uri }) => uri !== DOCUMENT));
+  const { prompts } = await ask(listPrompts, {});
+  assert.ok(prompts.length > 0 && prompts.every(({ name }) => name !== "args-prompt"));
+  const ref = { type: "prompt", name: "args-prompt" } as const;
+  const denied = [
+    ask(readResource, { uri: DOCUMENT }),
+    ask(subscribeResource, { uri: DOCUMENT }),
+    ask(getPrompt, { name: "args-prompt", args: { city: "Graz" } }),
+    ask(completeArgument, { ref, argument: { name: "city", value: "" } }),
+    ask(setLogLevel, { level: "debug" }),
+    ask(listMessages, {}),
+  ];
+  for (const asked of denied) assert.equal(await codeOf(asked), "denied");
+});
+
+test("a policy that gives no answer lets nothing through, and a refused token is told", async () => {
+  for (const answer of ["fault", "invalid_token"] as const) {
+    world.policy.answer = () => answer;
+    const code = answer === "fault" ? "policy_unavailable" : "invalid_token";
+    assert.equal(await codeOf(ask(readResource, { uri: DOCUMENT })), code);
+    assert.equal(await codeOf(ask(getPrompt, { name: "simple-prompt" })), code);
+  }
+});
+
+test("what a server does not offer is said, and its refusal is not mistaken for a result", async () => {
+  assert.equal(await codeOf(ask(listResources, {}, "plain")), "not_supported");
+  assert.equal(await codeOf(ask(getPrompt, { name: "x" }, "plain")), "not_supported");
+  assert.equal(await codeOf(ask(readResource, { uri: "demo://nothing" })), "server_failed");
+  assert.equal(await codeOf(ask(readResource, { uri: "x:y" }, "nobody")), "no_responders");
+});
+
+test("a subscription brings an event for each change, also after the server was connected anew", async () => {
+  const { expiresAt } = await ask(subscribeResource, { uri: "demo://counter" }, "features");
+  assert.ok(Date.parse(expiresAt) > Date.now());
+  const update = (): Promise<unknown> => broker.call("features", { tool: "touch", args: {} });
+  await update();
+  await nextUpdate("demo://counter");
+  await broker.call("features", { tool: "die", args: {} }).catch(() => undefined);
+  await broker.until("features", ({ status }) => status !== "connected");
+  await broker.until("features", ({ status }) => status === "connected");
+  // The subscription comes a moment after the connection.
+  const from = await eventCount();
+  await until(
+    async () => (await update(), eventCount()),
+    (count) => count > from,
+  );
+  await ask(unsubscribeResource, { uri: "demo://counter" }, "features");
+  assert.equal(await world.redis.hlen("yard:{mcp:features}:subscriptions"), 0);
+});
+
+test("log messages come at the level that was set, without secrets, and a flood is cut", async () => {
+  await ask(setLogLevel, { level: "info" }, "features");
+  await broker.call("features", {
+    tool: "log",
+    args: { text: "the key is hunter2hunter2", times: 100 },
+  });
+  const { messages, dropped } = await until(
+    () => ask(listMessages, {}, "features"),
+    (reply) => reply.messages.length + reply.dropped >= 100,
+  );
+  assert.ok(messages.length >= 20 && dropped > 0, `${messages.length} kept, ${dropped} dropped`);
+  assert.equal(messages.at(-1)?.text, "the key is ${SECRET}");
+});
+
+test("a resource that is too large, and a list without end, are refused or cut", async () => {
+  assert.equal(
+    await codeOf(ask(readResource, { uri: "demo://huge" }, "features")),
+    "result_too_large",
+  );
+  const { prompts, more } = await ask(listPrompts, {}, "features");
+  assert.equal(more, true);
+  assert.ok(prompts.length < 1_000);
+});
+
+async function eventCount(): Promise<number> {
+  const filters = [`yard.evt.mcp.features.${resourceUpdated.name.split(".")[1]}`];
+  let count = 0;
+  for await (const _ of readEvents(world.cli, { filters, from: "beginning", stopAtEnd: true }))
+    count += 1;
+  return count;
+}
+
+async function nextUpdate(uri: string): Promise<void> {
+  const filters = ["yard.evt.mcp.features.resource-updated"];
+  for await (const { contract, payload } of readEvents(world.cli, { filters, from: "beginning" })) {
+    assert.equal(contract, resourceUpdated);
+    assert.equal(resourceUpdated.payload.parse(payload).uri, uri);
+    return;
+  }
+}

@@ -1,0 +1,35 @@
+import type { LogLevel } from "@switchyard/contracts/mcp-features";
+import type { AskedFor } from "../calls/policy-gate.ts";
+import type { McpSession } from "../connection/mcp-session.ts";
+import type { FeatureGate } from "./feature-gate.ts";
+import { hasFeature, sendRequest, type RequestTarget } from "./send-request.ts";
+
+type Target = RequestTarget & { readonly gate: FeatureGate };
+
+/** The levels that were set, so that a new connection of a server gets the one of the last. */
+export interface LogLevels {
+  set(target: Target, level: LogLevel, asked: AskedFor): Promise<void>;
+  restore(server: string, session: McpSession): Promise<void>;
+}
+
+const RESTORE_TIMEOUT_MS = 5_000;
+
+export function createLogLevels(onTrouble: (server: string, error: unknown) => void): LogLevels {
+  const levels = new Map<string, LogLevel>();
+  return {
+    async set(target, level, asked) {
+      const server = target.connection.entry.id;
+      await target.gate.allow({ kind: "logging", server, name: "logging", args: { level } }, asked);
+      const params = { level };
+      await sendRequest(target, { method: "logging/setLevel", params, needs: "logging", asked });
+      levels.set(server, level);
+    },
+    async restore(server, session) {
+      const level = levels.get(server);
+      if (level === undefined || !hasFeature(session.capabilities, "logging")) return;
+      await session
+        .request({ method: "logging/setLevel", params: { level }, timeoutMs: RESTORE_TIMEOUT_MS })
+        .catch((error: unknown) => onTrouble(server, error));
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import type { Service } from "@switchyard/bus/serve";
+import { failuresOf } from "@switchyard/contracts/errors";
+import {
+  answerQuestion,
+  listQuestions,
+  type AnswerContent,
+  type Question,
+} from "@switchyard/contracts/mcp-questions";
+import type { OpenQuestions } from "./open-questions.ts";
+import { contentProblems } from "./question-form.ts";
+import { QuestionStoreError, type QuestionStore, type StoredQuestion } from "./question-store.ts";
+
+export interface QuestionHandlerDeps {
+  readonly store: QuestionStore;
+  readonly questions: OpenQuestions;
+  /** NATS users that may answer every question. */
+  readonly admins: readonly string[];
+  readonly now: () => number;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const LISTED = 500;
+
+const fail = failuresOf({ ...listQuestions.errors, ...answerQuestion.errors });
+
+const ENDS = { accept: "accepted", decline: "declined", cancel: "cancelled" } as const;
+
+/** Answers `mcp.questions` and `mcp.answer`, in any broker: the questions are in Redis. */
+export function handleQuestions(service: Service, deps: QuestionHandlerDeps): void {
+  const { store, questions, admins, now } = deps;
+  const mayAnswer = (caller: string, { askedFor }: Question): boolean =>
+    admins.includes(caller) ||
+    (askedFor.length > 0 && askedFor.every(({ user }) => user === caller));
+
+  service.handle(listQuestions, async ({ server, pendingOnly }, { caller }) => {
+    const all = await orUnavailable(() => currentQuestions(store, now()));
+    const shown = all
+      .map(({ question }) => question)
+      .filter((question) => server === undefined || question.server === server)
+      .filter(({ state }) => !pendingOnly || state === "pending")
+      .filter((question) => mayAnswer(caller, question))
+      .toSorted((a, b) => (a.askedAt < b.askedAt ? 1 : -1));
+    return { questions: shown.slice(0, LISTED) };
+  });
+
+  service.handle(answerQuestion, async ({ id, action, content }, { caller }) => {
+    const [stored] = await orUnavailable(() => store.read([id]));
+    if (stored === null || stored === undefined || !mayAnswer(caller, stored.question))
+      throw fail.unknown_question(`There is no question ${id} for ${caller}.`, { id });
+    const { question, holder } = stored;
+    if (question.state !== "pending") throw ended(question);
+    const given = action === "accept" ? checkedContent(question, content) : undefined;
+    const endedAt = new Date(now()).toISOString();
+    const answered = { ...question, state: ENDS[action], endedAt, answeredBy: caller };
+    const kept = given === undefined ? {} : { content: given };
+    const stands = await orUnavailable(() => store.end({ question: answered, holder, ...kept }));
+    if (stands?.question.endedAt !== endedAt || stands.question.answeredBy !== caller)
+      throw ended(stands?.question ?? question);
+    questions.look();
+    return { question: stands.question };
+  });
+}
+
+/** The questions as they are: those of a broker that is gone are lost, those that ended a day ago are forgotten. */
+export async function currentQuestions(
+  store: QuestionStore,
+  now: number,
+): Promise<StoredQuestion[]> {
+  const all = await store.all();
+  const isOld = ({ question: { endedAt } }: StoredQuestion): boolean =>
+    endedAt !== null && Date.parse(endedAt) < now - DAY_MS;
+  await store.remove(all.filter(isOld).map(({ question }) => question.id));
+  const living = await store.livingHolders([...new Set(all.map(({ holder }) => holder))]);
+  const current = all.filter((stored) => !isOld(stored));
+  return Promise.all(
+    current.map(async (stored) =>
+      living.has(stored.holder) ? stored : abandoned(store, stored, now),
+    ),
+  );
+}
+
+/** Nobody waits for it: a pending one is lost, and the content of an answer that was not taken goes. */
+async function abandoned(
+  store: QuestionStore,
+  stored: StoredQuestion,
+  now: number,
+): Promise<StoredQuestion> {
+  const { question, holder, content } = stored;
+  if (question.state === "pending") {
+    const lost = { ...question, state: "lost" as const, endedAt: new Date(now).toISOString() };
+    return (await store.end({ question: lost, holder })) ?? stored;
+  }
+  if (content !== undefined) await store.forgetContent(stored);
+  return stored;
+}
+
+function checkedContent(
+  question: Question,
+  content: AnswerContent = {},
+): AnswerContent | undefined {
+  if (question.form === null) {
+    if (Object.keys(content).length === 0) return undefined;
+    throw invalid(["this question asks to open an address and takes no content"]);
+  }
+  const problems = contentProblems(question.form, content);
+  if (problems.length > 0) throw invalid(problems);
+  return content;
+}
+
+function invalid(problems: string[]) {
+  return fail.invalid_content(`The answer does not fit the question: ${problems.join("; ")}`, {
+    problems,
+  });
+}
+
+function ended({ id, state }: Question) {
+  return fail.already_ended(`Question ${id} is ${state} already.`, { id, state });
+}
+
+async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof QuestionStoreError)) throw error;
+    const cause = error.message;
+    throw fail.store_unavailable(`The questions cannot be read now: ${cause}; try again later.`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,106 @@
+import { AnswerContent, Question } from "@switchyard/contracts/mcp-questions";
+import type { Redis } from "@switchyard/service/redis";
+import { z } from "zod";
+
+/**
+ * Questions in Redis, in one hash. A question leaves `pending` once, by compare-and-set, so that of
+ * two answers one counts. The content of an answer is in it only until the broker that waits has taken it.
+ */
+export interface QuestionStore {
+  add(stored: StoredQuestion): Promise<void>;
+  read(ids: readonly string[]): Promise<(StoredQuestion | null)[]>;
+  /** Puts an ended question in the place of the pending one; returns what stands there then. */
+  end(stored: StoredQuestion): Promise<StoredQuestion | null>;
+  /** Takes the content of an answer out. */
+  forgetContent(stored: StoredQuestion): Promise<void>;
+  all(): Promise<StoredQuestion[]>;
+  remove(ids: readonly string[]): Promise<void>;
+  /** Says that the holder lives, for {@link HOLDER_TTL_SECONDS}. */
+  touchHolder(holder: string): Promise<void>;
+  livingHolders(holders: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+/** A question with what only brokers need. */
+export const StoredQuestion = z.object({
+  question: Question,
+  /** The broker that waits for the answer. */
+  holder: z.string(),
+  content: AnswerContent.optional(),
+});
+export type StoredQuestion = z.infer<typeof StoredQuestion>;
+
+/** Redis cannot be asked. */
+export class QuestionStoreError extends Error {
+  override readonly name = "QuestionStoreError";
+}
+
+export const HOLDER_TTL_SECONDS = 15;
+const KEY = "yard:{mcp:questions}:records";
+const KEPT_SECONDS = 2 * 24 * 60 * 60;
+
+const END = `
+local now = redis.call("HGET", KEYS[1], ARGV[1])
+if not now then return nil end
+if cjson.decode(now).question.state ~= "pending" then return now end
+redis.call("HSET", KEYS[1], ARGV[1], ARGV[2])
+return ARGV[2]`;
+
+export function createQuestionStore(redis: Redis): QuestionStore {
+  return {
+    async add(stored) {
+      await asked(() =>
+        redis
+          .multi()
+          .hset(KEY, stored.question.id, JSON.stringify(stored))
+          .expire(KEY, KEPT_SECONDS)
+          .exec(),
+      );
+    },
+    async read(ids) {
+      if (ids.length === 0) return [];
+      return (await asked(() => redis.hmget(KEY, ...ids))).map(parsed);
+    },
+    async end(stored) {
+      const text = JSON.stringify(stored);
+      const result = await asked(() => redis.eval(END, 1, KEY, stored.question.id, text));
+      return parsed(typeof result === "string" ? result : null);
+    },
+    async forgetContent({ question, holder }) {
+      await asked(() => redis.hset(KEY, question.id, JSON.stringify({ question, holder })));
+    },
+    async all() {
+      const texts = await asked(() => redis.hvals(KEY));
+      return texts.flatMap((text) => parsed(text) ?? []);
+    },
+    async remove(ids) {
+      if (ids.length > 0) await asked(() => redis.hdel(KEY, ...ids));
+    },
+    async touchHolder(holder) {
+      await asked(() => redis.set(holderKey(holder), "1", "EX", HOLDER_TTL_SECONDS));
+    },
+    async livingHolders(holders) {
+      if (holders.length === 0) return new Set();
+      const values = await asked(() => redis.mget(...holders.map(holderKey)));
+      return new Set(holders.filter((_, index) => values[index] !== null));
+    },
+  };
+}
+
+function holderKey(holder: string): string {
+  return `yard:{mcp:questions}:holder:${holder}`;
+}
+
+/** A record that another version wrote and that is not understood is as good as none. */
+function parsed(text: string | null | undefined): StoredQuestion | null {
+  if (typeof text !== "string") return null;
+  const result = StoredQuestion.safeParse(JSON.parse(text));
+  return result.success ? result.data : null;
+}
+
+async function asked<T>(question: () => Promise<T>): Promise<T> {
+  try {
+    return await question();
+  } catch (error) {
+    throw new QuestionStoreError(`Redis did not answer: ${String(error)}`, { cause: error });
+  }
+}

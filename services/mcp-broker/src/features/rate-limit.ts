@@ -1,0 +1,19 @@
+/** So many a minute, whatever way they are spread over it. */
+export interface RateLimit {
+  /** Takes one of them; false when there is none left. */
+  take(): boolean;
+}
+
+/** A sliding window: between any two moments a minute apart there are at most `perMinute`. */
+export function createRateLimit(perMinute: number, now: () => number): RateLimit {
+  const taken: number[] = [];
+  return {
+    take() {
+      const at = now();
+      while (taken.length > 0 && (taken[0] ?? at) <= at - 60_000) taken.shift();
+      if (taken.length >= perMinute) return false;
+      taken.push(at);
+      return true;
+    },
+  };
+}

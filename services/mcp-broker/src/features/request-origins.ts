@@ -1,0 +1,76 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { AskedFor } from "../calls/policy-gate.ts";
+
+/** A request that a server works on, and on whose behalf. */
+export interface RequestOrigin {
+  readonly asked: AskedFor;
+  readonly isOver: boolean;
+  /** Calls back when the request has ended, at once when it has already. */
+  onEnd(callback: () => void): void;
+}
+
+/**
+ * Remembers on whose behalf each server works, so that what it asks back is decided for those
+ * principals. Over HTTP a server's question comes in the answer to a request, so its origin is
+ * certain. Over stdio nothing says which request it belongs to, and every request in work counts.
+ */
+export interface RequestOrigins {
+  during<T>(server: string, asked: AskedFor, work: () => Promise<T>): Promise<T>;
+  /** The origins of what a server asks in this moment; none when it works on nothing. */
+  of(server: string): readonly RequestOrigin[];
+}
+
+export function createRequestOrigins(): RequestOrigins {
+  const active = new Map<string, Set<RequestOrigin>>();
+  const current = new AsyncLocalStorage<{ server: string; origin: RequestOrigin }>();
+  return {
+    async during(server, asked, work) {
+      const { origin, end } = beginOrigin(asked);
+      const ofServer = active.get(server) ?? new Set();
+      active.set(server, ofServer.add(origin));
+      try {
+        return await current.run({ server, origin }, work);
+      } finally {
+        ofServer.delete(origin);
+        if (ofServer.size === 0 && active.get(server) === ofServer) active.delete(server);
+        end();
+      }
+    },
+    of(server) {
+      const own = current.getStore();
+      if (own?.server === server && !own.origin.isOver) return [own.origin];
+      return [...(active.get(server) ?? [])];
+    },
+  };
+}
+
+/** One for each who asked: several calls of one run are one question to the policy. */
+export function distinctAskers(origins: readonly RequestOrigin[]): AskedFor[] {
+  const byKey = new Map<string, AskedFor>();
+  for (const { asked } of origins) {
+    const key = `${asked.onBehalfOf}\0${asked.token ?? ""}`;
+    if (!byKey.has(key)) byKey.set(key, asked);
+  }
+  return [...byKey.values()];
+}
+
+/** Not an AbortController: every tool call has an origin, and hardly any is asked about its end. */
+function beginOrigin(asked: AskedFor): { origin: RequestOrigin; end: () => void } {
+  const callbacks: (() => void)[] = [];
+  let isOver = false;
+  const origin: RequestOrigin = {
+    asked,
+    get isOver() {
+      return isOver;
+    },
+    onEnd(callback) {
+      if (isOver) callback();
+      else callbacks.push(callback);
+    },
+  };
+  const end = (): void => {
+    isOver = true;
+    for (const callback of callbacks) callback();
+  };
+  return { origin, end };
+}

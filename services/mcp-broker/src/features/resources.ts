@@ -1,0 +1,78 @@
+import type { z } from "zod";
+import { failuresOf } from "@switchyard/contracts/errors";
+import {
+  featureErrors,
+  type listResources as listContract,
+  type listResourceTemplates as templatesContract,
+  type readResource as readContract,
+  ResourceContent,
+  ResourceInfo,
+  ResourceTemplateInfo,
+} from "@switchyard/contracts/mcp-features";
+import type { AskedFor } from "../calls/policy-gate.ts";
+import type { FeatureGate } from "./feature-gate.ts";
+import { listFeature } from "./list-features.ts";
+import { sendRequest, type RequestTarget } from "./send-request.ts";
+
+type Target = RequestTarget & { readonly gate: FeatureGate };
+
+const fail = failuresOf(featureErrors);
+
+export async function listResources(
+  target: Target,
+  asked: AskedFor,
+): Promise<z.input<typeof listContract.reply>> {
+  const { entries, more } = await listFeature(
+    target,
+    {
+      method: "resources/list",
+      key: "resources",
+      entry: ResourceInfo,
+      needs: "resources",
+      kind: "resource",
+      nameOf: ({ uri }) => uri,
+    },
+    asked,
+  );
+  return { resources: entries, more };
+}
+
+/** A template is allowed by rules for resources: its text with its braces is what they are compared with. */
+export async function listResourceTemplates(
+  target: Target,
+  asked: AskedFor,
+): Promise<z.input<typeof templatesContract.reply>> {
+  const { entries, more } = await listFeature(
+    target,
+    {
+      method: "resources/templates/list",
+      key: "resourceTemplates",
+      entry: ResourceTemplateInfo,
+      needs: "resources",
+      kind: "resource",
+      nameOf: ({ uriTemplate }) => uriTemplate,
+    },
+    asked,
+  );
+  return { templates: entries, more };
+}
+
+export async function readResource(
+  target: Target,
+  uri: string,
+  asked: AskedFor,
+): Promise<z.input<typeof readContract.reply>> {
+  const server = target.connection.entry.id;
+  const feature = { kind: "resource", server, name: uri, args: { uri } } as const;
+  const { decision } = await target.gate.allow(feature, asked);
+  const result = await sendRequest(target, {
+    method: "resources/read",
+    params: { uri },
+    needs: "resources",
+    asked,
+  });
+  const contents = ResourceContent.array().safeParse(result["contents"]);
+  if (contents.success) return { contents: contents.data, decision };
+  const reason = "it answered with something that is no resource";
+  throw fail.server_failed(`MCP server ${server} failed: ${reason}`, { server, reason });
+}

@@ -1,0 +1,144 @@
+import type { RequestMethod, ServerCapabilities } from "@modelcontextprotocol/client";
+import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
+import { featureErrors } from "@switchyard/contracts/mcp-features";
+import { classifyCallFailure } from "../calls/call-failure.ts";
+import { QueueFullError, QueueWaitError, type CallQueue } from "../calls/call-queue.ts";
+import type { AskedFor } from "../calls/policy-gate.ts";
+import type { McpSession } from "../connection/mcp-session.ts";
+import type { ServerConnection } from "../connection/server-connection.ts";
+import type { RequestOrigins } from "./request-origins.ts";
+
+/** The server that a request is for, and what bounds it. */
+export interface RequestTarget {
+  readonly connection: ServerConnection;
+  readonly queue: CallQueue;
+  readonly origins: RequestOrigins;
+}
+
+export interface FeatureRequest {
+  readonly method: RequestMethod;
+  readonly params: Readonly<Record<string, unknown>>;
+  /** What the server must have said that it can do. */
+  readonly needs: FeatureName;
+  readonly asked: AskedFor;
+}
+
+export type FeatureName = "resources" | "subscriptions" | "prompts" | "completions" | "logging";
+
+/** What the reply needs to reach the caller before the caller gives up. */
+const REPLY_MARGIN_MS = 100;
+
+const fail = failuresOf(featureErrors);
+
+/**
+ * Sends one request to a server when it has a free place and returns the result, which has the
+ * shape that the protocol says and at most `maxResultBytes`. Throws the errors of the contract.
+ */
+export async function sendRequest(
+  target: RequestTarget,
+  request: FeatureRequest,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { connection, queue, origins } = target;
+  await connection.start();
+  const session = supportingSession(connection, request.needs);
+  const { asked } = request;
+  const timeLeft = (): number => asked.deadline - REPLY_MARGIN_MS - Date.now();
+  try {
+    return await queue.run(
+      () =>
+        origins.during(connection.entry.id, asked, () =>
+          sendNow(connection, session, { ...request, timeLeftMs: timeLeft() }),
+        ),
+      { timeoutMs: timeLeft(), signal: asked.signal },
+    );
+  } catch (error) {
+    if (!(error instanceof QueueFullError || error instanceof QueueWaitError)) throw error;
+    throw overloaded(connection, queue, error.message);
+  }
+}
+
+/** The session of a connected server that has the feature, or the error that says why there is none. */
+export function supportingSession(connection: ServerConnection, needs: FeatureName): McpSession {
+  const { session } = connection;
+  if (session === null) throw serverDown(connection, connection.info.lastError);
+  if (hasFeature(session.capabilities, needs)) return session;
+  const server = connection.entry.id;
+  throw fail.not_supported(`MCP server ${server} does not offer ${needs}.`, {
+    server,
+    feature: needs,
+  });
+}
+
+export function hasFeature(capabilities: ServerCapabilities, feature: FeatureName): boolean {
+  return feature === "subscriptions"
+    ? capabilities.resources?.subscribe === true
+    : capabilities[feature] !== undefined;
+}
+
+async function sendNow(
+  connection: ServerConnection,
+  session: McpSession,
+  { method, params, asked, timeLeftMs }: FeatureRequest & { timeLeftMs: number },
+): Promise<Readonly<Record<string, unknown>>> {
+  const { config } = connection.entry;
+  const timeoutMs = Math.max(1, Math.min(config?.callTimeoutMs ?? timeLeftMs, timeLeftMs));
+  const result = await session
+    .request({ method, params, timeoutMs, signal: asked.signal })
+    .catch((error: unknown) => {
+      throw requestError(error, { connection, session, timeoutMs });
+    });
+  const bytes = Buffer.byteLength(JSON.stringify(result));
+  const limitBytes = config?.maxResultBytes ?? bytes;
+  if (bytes <= limitBytes) return result;
+  throw fail.result_too_large(
+    `The result of ${bytes} bytes exceeds the limit of ${limitBytes}; raise maxResultBytes of the server.`,
+    { bytes, limitBytes },
+  );
+}
+
+function requestError(
+  error: unknown,
+  {
+    connection,
+    session,
+    timeoutMs,
+  }: { connection: ServerConnection; session: McpSession; timeoutMs: number },
+): ServiceError {
+  const failure = classifyCallFailure(error);
+  const reason = session.redact(failure.reason);
+  const server = connection.entry.id;
+  switch (failure.kind) {
+    case "answered":
+      return fail.server_failed(`MCP server ${server} refused: ${reason}`, { server, reason });
+    case "timed_out":
+      return fail.server_timeout(
+        `MCP server ${server} did not answer within ${Math.round(timeoutMs)} ms`,
+        { server, timeoutMs },
+      );
+    case "not_sent":
+      return serverDown(connection, reason);
+    case "lost":
+      return fail.server_failed(`The connection to MCP server ${server} was lost: ${reason}`, {
+        server,
+        reason,
+      });
+    default:
+      return failure.kind satisfies never;
+  }
+}
+
+function serverDown(connection: ServerConnection, lastError: string | null): ServiceError {
+  const { id, status } = connection.info;
+  return fail.server_down(
+    `MCP server ${id} is ${status}${lastError === null ? "" : `: ${lastError}`}`,
+    { server: id, status, lastError },
+  );
+}
+
+function overloaded(connection: ServerConnection, queue: CallQueue, reason: string): ServiceError {
+  const { inFlight, queued } = queue;
+  return fail.server_overloaded(
+    `MCP server ${connection.entry.id} has ${inFlight} requests in work and ${queued} waiting, and ${reason}; try again later.`,
+    { server: connection.entry.id, inFlight, queued },
+  );
+}

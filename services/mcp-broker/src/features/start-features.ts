@@ -1,0 +1,183 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import type { Bus } from "@switchyard/bus/connect";
+import { publishEvent } from "@switchyard/bus/publish";
+import type { Endpoint } from "@switchyard/bus/rpc-endpoint";
+import type { Service } from "@switchyard/bus/serve";
+import {
+  questionEnded,
+  questionRequested,
+  type Question,
+} from "@switchyard/contracts/mcp-questions";
+import type { Log } from "@switchyard/service/log";
+import type { Redis } from "@switchyard/service/redis";
+import type { PolicyGate } from "../calls/policy-gate.ts";
+import type { ConnectionChange, ServerConnection } from "../connection/server-connection.ts";
+import type { PoolMember } from "../connection/server-pool.ts";
+import type { SessionHooksOf } from "../connection/session-hooks.ts";
+import { resolveServer, UnsetVariableError } from "../registry/env-references.ts";
+import type { ServerConfig } from "../registry/server-config.ts";
+import { openFeatureEndpoints } from "./feature-endpoints.ts";
+import { createFeatureGate } from "./feature-gate.ts";
+import { featureHooks, type FeatureHookDeps, type ServerMemory } from "./feature-hooks.ts";
+import { createFeatureNotifications } from "./feature-notifications.ts";
+import { createLogLevels } from "./logging.ts";
+import { createOpenQuestions } from "./questions/open-questions.ts";
+import { currentQuestions, handleQuestions } from "./questions/question-handlers.ts";
+import { createQuestionStore } from "./questions/question-store.ts";
+import { createRateLimit } from "./rate-limit.ts";
+import type { RequestOrigins } from "./request-origins.ts";
+import { createServerMessages } from "./server-messages.ts";
+import { createSubscriptionStore } from "./subscription-store.ts";
+import { createSubscriptions } from "./subscriptions.ts";
+
+export interface FeatureOptions {
+  readonly bus: Bus;
+  readonly redis: Redis;
+  readonly log: Log;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly origins: RequestOrigins;
+  /** How long a question waits for its answer at most, in milliseconds. */
+  readonly questionMs: number;
+  /** NATS users that may answer every question. */
+  readonly admins: readonly string[];
+  /** What is made after the features, because its connections need them. */
+  readonly parts: () => {
+    readonly gate: PolicyGate;
+    readonly find: (server: string) => PoolMember | null;
+  };
+}
+
+/** What MCP servers offer and ask for beside tools. */
+export interface Features {
+  readonly hooksOf: SessionHooksOf;
+  /** To be told of every change of a connection: a new one gets the subscriptions of the one before. */
+  changed(change: ConnectionChange, connection: ServerConnection): void;
+  /** The subjects of one server. */
+  open(service: Service, server: string): readonly Endpoint[];
+  /** The subjects that any broker answers. */
+  serve(service: Service): void;
+  stop(): void;
+}
+
+const SWEEP_MS = 10_000;
+
+export function startFeatures(options: FeatureOptions): Features {
+  const { bus, redis, log, origins, admins, questionMs } = options;
+  const now = Date.now;
+  const onTrouble = (server: string, err: unknown): void =>
+    log.warn({ server, err }, "mcp feature trouble");
+  const gate = createFeatureGate({
+    check: (question, asked) => options.parts().gate.check(question, asked),
+    filter: (refs, asked, kind) => options.parts().gate.filter(refs, asked, kind),
+  });
+  const find = (server: string): PoolMember | null => options.parts().find(server);
+  const subscriptions = createSubscriptions({
+    store: createSubscriptionStore(redis),
+    now,
+    onTrouble,
+  });
+  const levels = createLogLevels(onTrouble);
+  const notifications = createFeatureNotifications({ bus, subscriptions, now, onTrouble });
+  const tell = createQuestionTeller(bus, onTrouble);
+  const store = createQuestionStore(redis);
+  const questions = createOpenQuestions({
+    store,
+    holder: randomUUID(),
+    now,
+    onEnded: tell.ended,
+    onTrouble: (err) => log.warn({ err }, "mcp questions trouble"),
+  });
+  const memories = createMemories(options.env, now);
+  const deps: FeatureHookDeps = {
+    bus,
+    gate,
+    origins,
+    questions,
+    questionMs,
+    now,
+    newId: () => `q-${randomBytes(8).toString("hex")}`,
+    onAsked: tell.asked,
+    onTrouble,
+    notifications,
+    rootsOf: (config) => rootsOf(find(config.id)?.connection.entry.config ?? config, options.env),
+  };
+  const sweep = setInterval(() => {
+    void subscriptions.sweep((server) => find(server)?.connection.session ?? null);
+  }, SWEEP_MS);
+  // Questions of a broker that was killed are lost; nobody has to ask for the list to learn it.
+  currentQuestions(store, now()).catch((err: unknown) =>
+    log.warn({ err }, "mcp questions trouble"),
+  );
+
+  return {
+    hooksOf: (config) => featureHooks(deps, config, memories.of(config)),
+    changed({ kind }, connection) {
+      const { session, entry } = connection;
+      if (kind !== "connected" || session === null) return;
+      void subscriptions.restore(entry.id, session);
+      void levels.restore(entry.id, session);
+    },
+    open: (service, server) =>
+      openFeatureEndpoints(service, server, {
+        find,
+        gate,
+        origins,
+        subscriptions,
+        levels,
+        messagesOf: memories.messagesOf,
+      }),
+    serve: (service) => handleQuestions(service, { store, questions, admins, now }),
+    stop() {
+      clearInterval(sweep);
+      notifications.stop();
+      questions.stop();
+    },
+  };
+}
+
+function createQuestionTeller(bus: Bus, onTrouble: (server: string, error: unknown) => void) {
+  const tell = (contract: typeof questionRequested | typeof questionEnded, question: Question) => {
+    const { server, id, state } = question;
+    publishEvent(bus, contract, { server }, { question }, { messageId: `${id}:${state}` }).catch(
+      (error: unknown) => onTrouble(server, error),
+    );
+  };
+  return {
+    asked: (question: Question) => tell(questionRequested, question),
+    ended: (question: Question) => tell(questionEnded, question),
+  };
+}
+
+/** What is remembered of each server; a changed declaration begins anew. */
+function createMemories(env: FeatureOptions["env"], now: () => number) {
+  const memories = new Map<string, { config: ServerConfig; memory: ServerMemory }>();
+  return {
+    of(config: ServerConfig): ServerMemory {
+      const known = memories.get(config.id);
+      if (known?.config === config) return known.memory;
+      const memory = {
+        messages: createServerMessages({ redact: redactorOf(config, env), now }),
+        sampling: createRateLimit(config.sampling.perMinute, now),
+      };
+      memories.set(config.id, { config, memory });
+      return memory;
+    },
+    messagesOf: (server: string) => memories.get(server)?.memory.messages ?? null,
+  };
+}
+
+function redactorOf(config: ServerConfig, env: FeatureOptions["env"]): (text: string) => string {
+  try {
+    const resolved = resolveServer(config, env);
+    return (text) => resolved.redact(text);
+  } catch (error) {
+    if (!(error instanceof UnsetVariableError)) throw error;
+    return (text) => text; // it is not connected then
+  }
+}
+
+/** Its own roots, else the workspace of the broker. */
+function rootsOf(config: ServerConfig, env: FeatureOptions["env"]): readonly string[] {
+  const workspace = env["YARD_WORKSPACE"];
+  return config.roots ?? (workspace === undefined || workspace === "" ? [] : [workspace]);
+}

@@ -1,0 +1,79 @@
+import type { Redis } from "@switchyard/service/redis";
+import { z } from "zod";
+
+/** Who wants to hear of which resource of a server, and until when. */
+export interface Subscription {
+  /** The NATS user. */
+  readonly caller: string;
+  readonly uri: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/**
+ * Subscriptions in Redis, one hash for each server, so that they survive the connection and the
+ * broker. Rejects with SubscriptionStoreError.
+ */
+export interface SubscriptionStore {
+  put(server: string, subscription: Subscription): Promise<void>;
+  remove(server: string, caller: string, uri: string): Promise<void>;
+  /** Those that last; the others are taken out. */
+  load(server: string, now: number): Promise<Subscription[]>;
+}
+
+/** Redis cannot be asked. */
+export class SubscriptionStoreError extends Error {
+  override readonly name = "SubscriptionStoreError";
+}
+
+const KEPT_SECONDS = 2 * 24 * 60 * 60;
+
+const Subscription = z.object({ caller: z.string(), uri: z.string(), expiresAt: z.number() });
+
+export function createSubscriptionStore(redis: Redis): SubscriptionStore {
+  return {
+    async put(server, subscription) {
+      const { caller, uri } = subscription;
+      const text = JSON.stringify(subscription);
+      await asked(() =>
+        redis
+          .multi()
+          .hset(keyOf(server), fieldOf(caller, uri), text)
+          .expire(keyOf(server), KEPT_SECONDS)
+          .exec(),
+      );
+    },
+    async remove(server, caller, uri) {
+      await asked(() => redis.hdel(keyOf(server), fieldOf(caller, uri)));
+    },
+    async load(server, now) {
+      const fields = await asked(() => redis.hgetall(keyOf(server)));
+      const read = Object.entries(fields).map(([field, text]) => ({ field, found: parsed(text) }));
+      const over = read.filter(({ found }) => found === null || found.expiresAt <= now);
+      if (over.length > 0)
+        await asked(() => redis.hdel(keyOf(server), ...over.map(({ field }) => field)));
+      return read.flatMap(({ found }) => (found === null || found.expiresAt <= now ? [] : [found]));
+    },
+  };
+}
+
+function keyOf(server: string): string {
+  return `yard:{mcp:${server}}:subscriptions`;
+}
+
+/** A NATS user's name has no blank. */
+function fieldOf(caller: string, uri: string): string {
+  return `${caller} ${uri}`;
+}
+
+function parsed(text: string): Subscription | null {
+  return Subscription.safeParse(JSON.parse(text)).data ?? null;
+}
+
+async function asked<T>(question: () => Promise<T>): Promise<T> {
+  try {
+    return await question();
+  } catch (error) {
+    throw new SubscriptionStoreError(`Redis did not answer: ${String(error)}`, { cause: error });
+  }
+}

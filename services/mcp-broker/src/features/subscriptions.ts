@@ -1,0 +1,120 @@
+import type { z } from "zod";
+import { failuresOf } from "@switchyard/contracts/errors";
+import { subscribeResource as contract } from "@switchyard/contracts/mcp-features";
+import { errorText } from "../calls/call-failure.ts";
+import type { AskedFor } from "../calls/policy-gate.ts";
+import type { McpSession } from "../connection/mcp-session.ts";
+import type { FeatureGate } from "./feature-gate.ts";
+import { supportingSession, type RequestTarget } from "./send-request.ts";
+import { SubscriptionStoreError, type SubscriptionStore } from "./subscription-store.ts";
+
+type Target = RequestTarget & { readonly gate: FeatureGate };
+
+export interface Subscriptions {
+  subscribe(
+    target: Target,
+    request: { uri: string; ttlSeconds: number },
+    asked: AskedFor,
+  ): Promise<z.input<typeof contract.reply>>;
+  unsubscribe(target: RequestTarget, uri: string, caller: string): Promise<void>;
+  /** Subscribes a new connection to what is kept; never rejects. */
+  restore(server: string, session: McpSession): Promise<void>;
+  /** True when somebody subscribed to the resource, or to one that it is a part of. */
+  isWatched(server: string, uri: string): boolean;
+  /** Forgets what has expired, in every connected server. */
+  sweep(sessionOf: (server: string) => McpSession | null): Promise<void>;
+}
+
+/** Resources that are watched at one server. */
+const MAX_WATCHED = 200;
+
+const fail = failuresOf(contract.errors);
+
+export function createSubscriptions(options: {
+  readonly store: SubscriptionStore;
+  readonly now: () => number;
+  readonly onTrouble: (server: string, error: unknown) => void;
+}): Subscriptions {
+  const { store, now, onTrouble } = options;
+  const watched = new Map<string, readonly string[]>();
+
+  /** Asks the server for exactly what is kept. */
+  const follow = async (server: string, session: McpSession): Promise<void> => {
+    const kept = await store.load(server, now());
+    const uris = [...new Set(kept.map(({ uri }) => uri))].slice(0, MAX_WATCHED);
+    const before = watched.get(server) ?? [];
+    if (uris.length === before.length && uris.every((uri) => before.includes(uri))) return;
+    await session.watchResources(uris);
+    watched.set(server, uris);
+  };
+
+  return {
+    async subscribe(target, { uri, ttlSeconds }, asked) {
+      const { connection, gate } = target;
+      const server = connection.entry.id;
+      await gate.allow({ kind: "resource", server, name: uri, args: { uri } }, asked);
+      await connection.start();
+      const session = supportingSession(connection, "subscriptions");
+      const expiresAt = now() + ttlSeconds * 1_000;
+      const caller = asked.onBehalfOf;
+      return orUnavailable(async () => {
+        const kept = await store.load(server, now());
+        const uris = new Set(kept.map((each) => each.uri));
+        if (!uris.has(uri) && uris.size >= MAX_WATCHED) throw tooMany(server);
+        await store.put(server, { caller, uri, expiresAt });
+        try {
+          await follow(server, session);
+        } catch (error) {
+          await store.remove(server, caller, uri);
+          if (error instanceof SubscriptionStoreError) throw error;
+          const reason = session.redact(errorText(error));
+          throw fail.server_failed(`MCP server ${server} refused: ${reason}`, { server, reason });
+        }
+        return { expiresAt: new Date(expiresAt).toISOString() };
+      });
+    },
+    async unsubscribe({ connection }, uri, caller) {
+      const server = connection.entry.id;
+      await orUnavailable(() => store.remove(server, caller, uri));
+      const { session } = connection;
+      if (session !== null)
+        await follow(server, session).catch((error: unknown) => onTrouble(server, error));
+    },
+    async restore(server, session) {
+      watched.delete(server);
+      if (session.capabilities.resources?.subscribe !== true) return;
+      await follow(server, session).catch((error: unknown) => onTrouble(server, error));
+    },
+    isWatched: (server, uri) =>
+      (watched.get(server) ?? []).some(
+        (each) => uri === each || uri.startsWith(each.endsWith("/") ? each : `${each}/`),
+      ),
+    async sweep(sessionOf) {
+      for (const [server, uris] of watched) {
+        const session = sessionOf(server);
+        if (session === null) watched.delete(server);
+        else if (uris.length > 0)
+          await follow(server, session).catch((error: unknown) => onTrouble(server, error));
+      }
+    },
+  };
+}
+
+function tooMany(server: string) {
+  return fail.too_many_subscriptions(
+    `${MAX_WATCHED} resources of MCP server ${server} are watched already; end a subscription first.`,
+    { server, limit: MAX_WATCHED },
+  );
+}
+
+async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SubscriptionStoreError)) throw error;
+    const cause = error.message;
+    throw fail.store_unavailable(`Nothing was changed: ${cause}; try again when Redis is up.`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,62 @@
+import { failuresOf } from "@switchyard/contracts/errors";
+import { getServer } from "@switchyard/contracts/mcp";
+import type { OwnerRequest } from "@switchyard/contracts/mcp-ownership";
+import type { ServerPool } from "../connection/server-pool.ts";
+import type { ServerRegistry } from "../registry/server-registry.ts";
+import type { OwnerReply } from "./owner-requests.ts";
+
+const fail = failuresOf(getServer.errors);
+
+/** What a connect leaves of the caller's time for the way back, when it has to be cut short. */
+const ATTEMPT_MS = 28_000;
+
+/** Carries out what was asked about a server, on the broker that has the connection. */
+export async function carryOut(
+  { pool, registry }: { pool: ServerPool; registry: ServerRegistry },
+  server: string,
+  request: OwnerRequest,
+): Promise<OwnerReply> {
+  switch (request.do) {
+    case "start": {
+      const { connection } = known(pool, server);
+      await within(ATTEMPT_MS, connection.start());
+      return { server: known(pool, server).connection.info };
+    }
+    case "connect": {
+      const { connection, attempt } = registry.connect(server, request.by);
+      await within(ATTEMPT_MS, attempt);
+      return { server: connection.info };
+    }
+    case "disconnect":
+      return { server: await registry.disconnect(server, request.by) };
+    case "remove":
+      await registry.remove(server, request.by);
+      return { server: null };
+    case "update": {
+      const { changes, by, isResume } = request;
+      return { server: await registry.update(server, changes, { by, isResume }) };
+    }
+    case "logs": {
+      const { connection } = known(pool, server);
+      return { server: connection.info, stderr: connection.stderr };
+    }
+    default:
+      return request satisfies never;
+  }
+}
+
+function known(pool: ServerPool, server: string) {
+  const member = pool.find(server);
+  if (member !== null) return member;
+  throw fail.unknown_server(`MCP server not found: ${server}`, { server });
+}
+
+async function within(timeoutMs: number, work: Promise<void>): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const timer = setTimeout(over.resolve, timeoutMs);
+  try {
+    await Promise.race([work, over.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

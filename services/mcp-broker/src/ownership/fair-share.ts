@@ -1,0 +1,57 @@
+import type { PresentBroker } from "./broker-presence.ts";
+
+/** A server that no broker owns. */
+export interface FreeServer {
+  readonly server: string;
+  /** Since this broker knows of it. */
+  readonly freeForMs: number;
+}
+
+export interface ClaimSituation {
+  readonly self: string;
+  /** Every broker that is there, this one with what it owns now. */
+  readonly brokers: readonly PresentBroker[];
+  readonly free: readonly FreeServer[];
+  /** All servers, owned or not. */
+  readonly total: number;
+  readonly hesitationMs: number;
+}
+
+/**
+ * Which free servers this broker claims now: up to its fair share at once, beyond it when the
+ * others let them lie, and never more than it may own. The lease decides between two that claim one.
+ */
+export function serversToClaim(situation: ClaimSituation): string[] {
+  const { self, brokers, free, total, hesitationMs } = situation;
+  const own = brokers.find(({ id }) => id === self);
+  if (own === undefined) return [];
+  const share = Math.ceil(total / brokers.length);
+  let room = own.limit - own.owned;
+  let fairRoom = share - own.owned;
+  const claims: string[] = [];
+  for (const { server, freeForMs } of free) {
+    if (room <= 0) break;
+    if (fairRoom <= 0 && freeForMs < hesitationMs) continue;
+    claims.push(server);
+    room -= 1;
+    fairRoom -= 1;
+  }
+  return claims;
+}
+
+/**
+ * Whether this broker should give one server away: it has the most, and another has at least two
+ * fewer and room. After the move the two are nearer and never the other way round, so nothing
+ * moves back and forth.
+ */
+export function shouldGiveOne({
+  self,
+  brokers,
+}: Pick<ClaimSituation, "self" | "brokers">): boolean {
+  const own = brokers.find(({ id }) => id === self);
+  if (own === undefined) return false;
+  const isMost = brokers.every(
+    ({ id, owned }) => owned < own.owned || (owned === own.owned && id >= self),
+  );
+  return isMost && brokers.some(({ owned, limit }) => owned + 2 <= own.owned && owned < limit);
+}

@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { isError, ServiceError } from "@switchyard/contracts/errors";
+import { callTool, listServers, listTools } from "@switchyard/contracts/mcp";
+import { ensureServer } from "@switchyard/contracts/mcp-ownership";
+import { testDirectory, testRedis } from "@switchyard/local-servers/test-servers";
+import { createLog } from "@switchyard/service/log";
+import { callMcpTool } from "@switchyard/service/call-mcp-tool";
+import { connectRedis } from "@switchyard/service/redis";
+import {
+  brokerCluster,
+  type BrokerCluster,
+  type ClusterBroker,
+} from "../../test-fixtures/broker-cluster.ts";
+import { fixtureServer, testWorld, until } from "../../test-fixtures/test-broker.ts";
+
+const world = await testWorld();
+const { cli } = world;
+const dataDir = await testDirectory();
+// Of its own, so that it can be killed.
+const first = await testRedis({ dataDir, appendfsync: "always" });
+const port = Number(new URL(first.url).port);
+const log = createLog({ service: "test", level: "silent" });
+const redis = await connectRedis({ url: first.url, name: "test", log });
+after(() => redis.disconnect());
+
+let server = first;
+
+async function killRedis(): Promise<void> {
+  server.kill("SIGKILL");
+  await server.exited;
+}
+
+async function startRedis(): Promise<void> {
+  server = await testRedis({ dataDir, port, appendfsync: "always" });
+  await until(
+    () => redis.status,
+    (status) => status === "ready",
+  );
+}
+
+const clusterOf = (id: string) =>
+  brokerCluster({
+    natsUrl: world.natsUrl,
+    redisUrl: first.url,
+    servers: (book) => [fixtureServer(id, ["witness-server.ts", book])],
+  });
+
+const connected = (id: string) =>
+  until(
+    async () => (await call(cli, listServers, {})).servers,
+    (all) => all.some((each) => each.id === id && each.status === "connected"),
+  );
+
+async function stop(...brokers: ClusterBroker[]): Promise<void> {
+  for (const { process } of brokers) process.kill("SIGTERM");
+  for (const { exited } of brokers) await exited;
+}
+
+/** Calls the server again and again, each time with little patience, until it is told to end. */
+function hammer(id: string): { end: () => Promise<number> } {
+  const over = new AbortController();
+  let answered = 0;
+  const callOnce = async (note: string): Promise<void> => {
+    try {
+      await call(
+        cli,
+        callTool,
+        { tool: "note", args: { note } },
+        { tokens: { server: id }, timeoutMs: 300 },
+      );
+      answered += 1;
+    } catch {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 10);
+      });
+    }
+  };
+  const worker = async (name: number): Promise<void> => {
+    for (let n = 0; !over.signal.aborted; n += 1) await callOnce(`${name}-${n}`);
+  };
+  const workers = [1, 2, 3].map(worker);
+  return {
+    async end() {
+      over.abort();
+      await Promise.all(workers);
+      return answered;
+    },
+  };
+}
+
+/**
+ * The server may change hands only with a new epoch: two brokers that both believe to own it would
+ * write by turns, and so change hands more often than that.
+ */
+async function assertOneOwnerAtATime(cluster: BrokerCluster, id: string): Promise<void> {
+  const brokers = (await cluster.notes()).map(({ broker }) => broker);
+  const changes = brokers.filter((broker, index) => index > 0 && broker !== brokers[index - 1]);
+  const epochs = Number(await redis.get(`yard:{mcp:${id}}:epoch`));
+  assert.ok(brokers.length > 0);
+  assert.ok(changes.length <= epochs - 1, `${changes.length} changes in ${epochs} epochs`);
+}
+
+test("brokers that are killed, stopped and resumed never own a server at the same time", async () => {
+  const cluster = await clusterOf("contested");
+  const alive = new Map<string, ClusterBroker>();
+  for (const name of ["x", "y", "z"]) alive.set(name, await cluster.start(name));
+  await connected("contested");
+  const hammering = hammer("contested");
+  const ownerOf = async () => {
+    const owner = await redis.hget("yard:{mcp:contested}:lease", "owner");
+    return owner?.split(":")[0] ?? null;
+  };
+  const moved = async (from: string) => {
+    const now = await until(ownerOf, (owner) => owner !== null && owner !== from);
+    const notes = (await cluster.notes()).length;
+    await until(
+      () => cluster.notes(),
+      (all) => all.length > notes && all.at(-1)?.broker === alive.get(now ?? "")?.pid,
+    );
+    return now ?? "";
+  };
+  const stopped = await ownerOf().then((name) => alive.get(name ?? ""));
+  assert.ok(stopped);
+  stopped.process.kill("SIGSTOP");
+  const second = await moved(stopped.name);
+  alive.get(second)?.process.kill("SIGKILL");
+  // The first one wakes while nobody has the server yet, full of calls from before.
+  stopped.process.kill("SIGCONT");
+  await moved(second);
+  alive.delete(second);
+  assert.ok((await hammering.end()) > 0);
+  await assertOneOwnerAtATime(cluster, "contested");
+  await stop(...alive.values());
+});
+
+test("without Redis an owner stops serving before its lease can end, and goes on when Redis is back", async () => {
+  const cluster = await clusterOf("leased");
+  const brokers = [await cluster.start("a"), await cluster.start("b")];
+  await connected("leased");
+  const hammering = hammer("leased");
+  await until(
+    () => cluster.notes(),
+    (notes) => notes.length > 3,
+  );
+  await killRedis();
+  const probe = () =>
+    callMcpTool(
+      cli,
+      { tool: "note", args: { note: "probe" } },
+      { tokens: { server: "leased" } },
+    ).then(
+      () => null,
+      (error: unknown) => error,
+    );
+  const refusal = await until(probe, (error) => error !== null);
+  assert.ok(
+    isError(refusal, ensureServer, "lease_unavailable") ||
+      (refusal instanceof ServiceError && refusal.code === "not_owner"),
+    String(refusal),
+  );
+  const lists = () => call(cli, listTools, {});
+  await until(lists, ({ tools }) => tools.length === 0);
+  await startRedis();
+  await connected("leased");
+  assert.equal(await until(probe, (error) => error === null), null);
+  assert.ok((await hammering.end()) > 0);
+  await assertOneOwnerAtATime(cluster, "leased");
+  await stop(...brokers);
+});
+
+test("a Redis that restarts within the lease changes no owner and no connection", async () => {
+  const cluster = await clusterOf("steady");
+  const lease = { YARD_MCP_LEASE_MS: "20000" };
+  const brokers = [await cluster.start("a", lease), await cluster.start("b", lease)];
+  await connected("steady");
+  const note = async () =>
+    (
+      await callMcpTool(
+        cli,
+        { tool: "note", args: { note: "steady" } },
+        { tokens: { server: "steady" } },
+      )
+    ).text;
+  const pid = await note();
+  await killRedis();
+  assert.equal(await note(), pid);
+  await startRedis();
+  // Every broker has had a look at the leases since.
+  await until(
+    async () => (await call(cli, listTools, {})).tools.length,
+    (count) => count === 2,
+  );
+  assert.equal(await note(), pid);
+  assert.equal(await redis.get("yard:{mcp:steady}:epoch"), "1");
+  await stop(...brokers);
+});

@@ -1,0 +1,141 @@
+import type { Redis } from "@switchyard/service/redis";
+
+/**
+ * One lease for each server: `yard:{mcp:<server>}:lease` with its owner, its epoch and what the
+ * owner says of the server, gone when the owner stops renewing. The epoch is counted beside it and
+ * outlives every lease, so a later owner always has a higher one. Every write names owner and epoch.
+ */
+export interface LeaseStore {
+  /** Takes each lease that nobody has; null for the others. Rejects with LeaseStoreError, like all. */
+  acquire(servers: readonly string[], leaseMs: number): Promise<readonly (number | null)[]>;
+  /** False for a lease that is not ours any more. */
+  renew(leases: readonly HeldLease[], leaseMs: number): Promise<readonly boolean[]>;
+  release(lease: HeldLease): Promise<void>;
+  /** Says something of the server to the other brokers; false when the lease is not ours any more. */
+  write(lease: HeldLease, note: { version: number; text: string }): Promise<boolean>;
+  look(servers: readonly string[]): Promise<readonly (SeenLease | null)[]>;
+  /** The text of a lease with its version, or null when there is no lease. */
+  read(server: string): Promise<{ readonly stamp: string; readonly text: string } | null>;
+}
+
+export interface HeldLease {
+  readonly server: string;
+  readonly epoch: number;
+}
+
+export interface SeenLease {
+  readonly owner: string;
+  /** Changes when the owner or what it says changes. */
+  readonly stamp: string;
+  readonly leftMs: number;
+}
+
+/** Redis cannot be asked. */
+export class LeaseStoreError extends Error {
+  override readonly name = "LeaseStoreError";
+}
+
+/** Our own lease again means that the answer to the first question was lost: a new epoch is safe. */
+const ACQUIRE = `
+local owner = redis.call("HGET", KEYS[1], "owner")
+if owner and owner ~= ARGV[1] then return false end
+local epoch = redis.call("INCR", KEYS[2])
+redis.call("DEL", KEYS[1])
+redis.call("HSET", KEYS[1], "owner", ARGV[1], "epoch", epoch, "version", 0)
+redis.call("PEXPIRE", KEYS[1], ARGV[2])
+return epoch`;
+
+const IF_OURS = `
+local held = redis.call("HMGET", KEYS[1], "owner", "epoch")
+if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then return 0 end`;
+
+const RENEW = `${IF_OURS}
+return redis.call("PEXPIRE", KEYS[1], ARGV[3])`;
+
+const RELEASE = `${IF_OURS}
+return redis.call("DEL", KEYS[1])`;
+
+const WRITE = `${IF_OURS}
+redis.call("HSET", KEYS[1], "version", ARGV[3], "text", ARGV[4])
+return 1`;
+
+const LOOK = `
+local held = redis.call("HMGET", KEYS[1], "owner", "epoch", "version")
+if not held[1] then return false end
+return {held[1], held[2] .. "." .. held[3], redis.call("PTTL", KEYS[1])}`;
+
+export function createLeaseStore(redis: Redis, self: string): LeaseStore {
+  const ask = (commands: (string | number)[][]): Promise<unknown[]> => askAll(redis, commands);
+  const own = (script: string, { server, epoch }: HeldLease, ...more: (string | number)[]) => [
+    "eval",
+    script,
+    1,
+    leaseKey(server),
+    self,
+    epoch,
+    ...more,
+  ];
+  return {
+    async acquire(servers, leaseMs) {
+      const answers = await ask(
+        servers.map((server) => [
+          "eval",
+          ACQUIRE,
+          2,
+          leaseKey(server),
+          epochKey(server),
+          self,
+          leaseMs,
+        ]),
+      );
+      return answers.map((epoch) => (typeof epoch === "number" ? epoch : null));
+    },
+    async renew(leases, leaseMs) {
+      const answers = await ask(leases.map((lease) => own(RENEW, lease, leaseMs)));
+      return answers.map((answer) => answer === 1);
+    },
+    async release(lease) {
+      await ask([own(RELEASE, lease)]);
+    },
+    async write(lease, { version, text }) {
+      return (await ask([own(WRITE, lease, version, text)]))[0] === 1;
+    },
+    async look(servers) {
+      const answers = await ask(servers.map((server) => ["eval", LOOK, 1, leaseKey(server)]));
+      return answers.map(seenLease);
+    },
+    async read(server) {
+      const [answer] = await ask([["hmget", leaseKey(server), "epoch", "version", "text"]]);
+      const [epoch, version, text] = Array.isArray(answer) ? answer : [];
+      return typeof text === "string" ? { stamp: `${epoch}.${version}`, text } : null;
+    },
+  };
+}
+
+function leaseKey(server: string): string {
+  return `yard:{mcp:${server}}:lease`;
+}
+
+function epochKey(server: string): string {
+  return `yard:{mcp:${server}}:epoch`;
+}
+
+function seenLease(answer: unknown): SeenLease | null {
+  if (!Array.isArray(answer)) return null;
+  const [owner, stamp, leftMs] = answer;
+  return { owner: String(owner), stamp: String(stamp), leftMs: Number(leftMs) };
+}
+
+/** One round trip; one failed command fails the whole question. */
+async function askAll(redis: Redis, commands: (string | number)[][]): Promise<unknown[]> {
+  if (commands.length === 0) return [];
+  try {
+    const answers = (await redis.pipeline(commands).exec()) ?? [];
+    return answers.map(([error, value]) => {
+      if (error !== null) throw error;
+      return value;
+    });
+  } catch (error) {
+    throw new LeaseStoreError(`Redis did not answer: ${String(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { publishEvent } from "@switchyard/bus/publish";
+import { isError } from "@switchyard/contracts/errors";
+import { callTool, type ServerInfo } from "@switchyard/contracts/mcp";
+import { runCancelled, runFailed, runFinished } from "@switchyard/contracts/run-events";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { fixture, fixtureServer, testWorld, until } from "../../test-fixtures/test-broker.ts";
+import { processIdentity } from "../process/process-identity.ts";
+
+const world = await testWorld();
+world.policy.runOf = (token) => token ?? null;
+const directory = await testDirectory();
+const book = join(directory, "book");
+await writeFile(book, "");
+
+const scoped = (id: string, more: object) => fixtureServer(id, ["witness-server.ts", book], more);
+
+const broker = await world.startBroker({
+  servers: [
+    scoped("by-run", { scope: "run", maxInstances: 2 }),
+    scoped("by-session", { scope: "session" }),
+    scoped("fleeting", { scope: "run", instanceIdleMs: 100 }),
+    scoped("shared", {}),
+  ],
+});
+
+/** Calls as a run; the answer is the number of the process that worked. */
+async function pidOf(server: string, run: string): Promise<number> {
+  return Number(
+    (await broker.call(server, { tool: "note", args: { note: run }, token: run })).text,
+  );
+}
+
+const gone = (pid: number) =>
+  until(
+    () => processIdentity(pid),
+    (identity) => identity === null,
+  );
+
+const end = { seq: 1, at: new Date(0).toISOString(), steps: 1 };
+const by = { by: "cli", reason: null };
+
+test("each run has an instance of its own, and the tools are listed without one", async () => {
+  const { tools } = await broker.tools({ server: "by-run" });
+  assert.equal(tools.length, 2);
+  assert.equal(broker.broker.pool.instances.count("by-run"), 0);
+  const [one, two, again] = [
+    await pidOf("by-run", "run-1"),
+    await pidOf("by-run", "run-2"),
+    await pidOf("by-run", "run-1"),
+  ];
+  assert.notEqual(one, two);
+  assert.equal(one, again);
+  assert.equal(broker.broker.pool.instances.count("by-run"), 2);
+  // A shared server is the same for all.
+  assert.equal(await pidOf("shared", "run-1"), await pidOf("shared", "run-2"));
+});
+
+test("more runs than instances are refused with the limit, until one ends", async () => {
+  const third = () => pidOf("by-run", "run-3");
+  await assert.rejects(third, (error) => {
+    assert.ok(isError(error, callTool, "instances_exhausted"));
+    assert.deepEqual(error.data, { server: "by-run", scope: "run", limit: 2 });
+    return true;
+  });
+  const pid = await pidOf("by-run", "run-2");
+  await publishEvent(
+    world.cli,
+    runFailed,
+    { runId: "run-2" },
+    { ...end, runId: "run-2", failure: { code: "internal", message: "test" } },
+  );
+  await gone(pid);
+  assert.ok((await third()) > 0);
+});
+
+test("the processes of a run end with it, however it ends", async () => {
+  const pids = [await pidOf("by-session", "run-1"), await pidOf("by-run", "run-1")];
+  await publishEvent(
+    world.cli,
+    runFinished,
+    { runId: "run-1" },
+    {
+      ...end,
+      runId: "run-1",
+      output: "",
+      model: "scripted/plan",
+      toolCalls: 0,
+      usage: { inputTokens: 0, outputTokens: 0 },
+      durationMs: 0,
+    },
+  );
+  for (const pid of pids) await gone(pid);
+  const third = await pidOf("by-run", "run-3");
+  await publishEvent(
+    world.cli,
+    runCancelled,
+    { runId: "run-3" },
+    { ...end, ...by, runId: "run-3" },
+  );
+  await gone(third);
+  assert.equal(broker.broker.pool.instances.count("by-run"), 0);
+});
+
+test("an instance without calls ends after its idle time", async () => {
+  await gone(await pidOf("fleeting", "run-9"));
+  await until(
+    () => broker.broker.pool.instances.count("fleeting"),
+    (count) => count === 0,
+  );
+});
+
+test("a call that is of no run is refused: it could only meet somebody else's instance", async () => {
+  await assert.rejects(broker.call("by-run", { tool: "note", args: { note: "x" } }), (error) =>
+    isError(error, callTool, "scope_required"),
+  );
+});
+
+test("a stateless HTTP server is served by every broker, and one with sessions by its owner", async () => {
+  const server = spawn(process.execPath, [fixture("http-server.ts")], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exited = once(server, "exit");
+  after(async () => {
+    server.kill("SIGKILL");
+    await exited;
+  });
+  const [port] = await once(server.stdout, "data");
+  const url = `http://127.0.0.1:${String(port).trim()}/mcp`;
+  const servers = [
+    { id: "open", url },
+    { id: "bound", url, stateful: true },
+  ];
+  const ownership = { leaseMs: 1_000 };
+  const a = await world.startBroker({ servers, ownership: { ...ownership, instance: "a" } });
+  const b = await world.startBroker({ servers, ownership: { ...ownership, instance: "b" } });
+  const isUp = ({ status }: ServerInfo) => status === "connected";
+  await Promise.all([a.until("open", isUp), b.until("open", isUp)]);
+  const connected = (id: string) =>
+    [a, b].filter((each) => (each.broker.pool.find(id)?.connection.session ?? null) !== null)
+      .length;
+  await until(
+    () => connected("bound"),
+    (count) => count === 1,
+  );
+  assert.equal(connected("open"), 2);
+  const echo = (id: string) => b.call(id, { tool: "echo", args: { message: id } });
+  assert.equal((await echo("open")).text, "open");
+  assert.equal((await echo("bound")).text, "bound");
+  await a.stop();
+  assert.equal((await echo("open")).text, "open");
+  await b.until("bound", isUp);
+  assert.equal((await echo("bound")).text, "bound");
+});

@@ -1,0 +1,139 @@
+import { failuresOf } from "@switchyard/contracts/errors";
+import { callTool as contract } from "@switchyard/contracts/mcp";
+import type { Principal } from "@switchyard/contracts/policy";
+import { NotSentError } from "../calls/call-once.ts";
+import type { PoolMember } from "../connection/server-pool.ts";
+import type { ServerEntry } from "../registry/server-config.ts";
+
+/**
+ * Instances of servers that are not shared: one for each run, made at its first call, on the broker
+ * that owns the server. It ends with its run, or when it had no call for a while.
+ */
+export interface ServerInstances {
+  /**
+   * Where a call for this principal belongs; null for a shared server. Rejects with NotSentError
+   * when the call is of no run, when there are too many instances, or when its one cannot be connected.
+   */
+  memberFor(entry: ServerEntry, principal: Principal): Promise<PoolMember | null>;
+  count(server: string): number;
+  /** A run has ended: nothing of it is left when this resolves. */
+  endRun(runId: string): Promise<void>;
+  /** Resolves when no process of the server's instances is left. */
+  endServer(server: string, reason: string): Promise<void>;
+  endAll(): Promise<void>;
+}
+
+interface Instance {
+  readonly server: string;
+  readonly runId: string;
+  readonly member: PoolMember;
+  readonly idleMs: number;
+  cancelTimer: () => void;
+}
+
+const fail = failuresOf(contract.errors);
+
+export function createServerInstances(options: {
+  /** Makes an unconnected instance with a queue of its own. */
+  create: (entry: ServerEntry) => PoolMember;
+  schedule: (delayMs: number, callback: () => void) => () => void;
+  onFault: (error: unknown) => void;
+}): ServerInstances {
+  const instances = new Map<string, Instance>();
+  const ending = new Map<string, Promise<void>>();
+
+  const of = (fits: (instance: Instance) => boolean): Instance[] =>
+    [...instances.values()].filter(fits);
+
+  const end = (instance: Instance, reason: string): Promise<void> => {
+    const key = keyOf(instance);
+    if (instances.get(key) === instance) instances.delete(key);
+    instance.cancelTimer();
+    const earlier = ending.get(key);
+    const ended = bothOf(earlier, instance.member.connection.stop(reason));
+    ending.set(key, ended);
+    void ended.finally(() => {
+      if (ending.get(key) === ended) ending.delete(key);
+    });
+    return ended;
+  };
+
+  const watchIdle = (instance: Instance): void => {
+    instance.cancelTimer();
+    instance.cancelTimer = options.schedule(instance.idleMs, () => {
+      const { inFlight, queued } = instance.member.queue;
+      if (inFlight + queued > 0) watchIdle(instance);
+      else end(instance, "it had no calls for a while").catch(options.onFault);
+    });
+  };
+
+  const make = (
+    entry: ServerEntry,
+    { runId, idleMs }: { runId: string; idleMs: number },
+  ): Instance => {
+    const member = options.create(entry);
+    const instance = { server: entry.id, runId, member, idleMs, cancelTimer: () => undefined };
+    instances.set(keyOf(instance), instance);
+    return instance;
+  };
+
+  return {
+    async memberFor(entry, { runId }) {
+      const { config, id } = entry;
+      if (config === null || config.scope === "shared") return null;
+      const { scope, maxInstances, instanceIdleMs: idleMs } = config;
+      if (runId === null) throw new NotSentError(scopeRequired(id, scope));
+      const key = keyOf({ server: id, runId });
+      let instance = instances.get(key);
+      if (instance === undefined) {
+        if (of(({ server }) => server === id).length >= maxInstances)
+          throw new NotSentError(exhausted({ server: id, scope, limit: maxInstances }));
+        instance = make(entry, { runId, idleMs });
+        await ending.get(key);
+      }
+      instance.cancelTimer(); // a slow start is no idleness
+      await instance.member.connection.start();
+      if (instances.get(key) === instance) watchIdle(instance);
+      const { info } = instance.member.connection;
+      // One that cannot be connected takes nobody's place.
+      if (info.status === "error" && instances.get(key) === instance)
+        void end(instance, info.lastError ?? "it could not be connected");
+      return instance.member;
+    },
+    count: (server) => of((instance) => instance.server === server).length,
+    async endRun(runId) {
+      const ended = of((instance) => instance.runId === runId);
+      await Promise.all(ended.map((instance) => end(instance, "its run has ended")));
+    },
+    async endServer(server, reason) {
+      const ended = of((instance) => instance.server === server);
+      await Promise.all(ended.map((instance) => end(instance, reason)));
+    },
+    async endAll() {
+      await Promise.all(of(() => true).map((instance) => end(instance, "the broker stops")));
+      await Promise.all(ending.values());
+    },
+  };
+}
+
+async function bothOf(earlier: Promise<void> | undefined, own: Promise<void>): Promise<void> {
+  await Promise.all([earlier, own]);
+}
+
+function keyOf({ server, runId }: { server: string; runId: string }): string {
+  return `${server}/${runId}`;
+}
+
+function scopeRequired(server: string, scope: string) {
+  return fail.scope_required(
+    `MCP server ${server} has an instance for each ${scope}, and this call carries no run token; call it from a run.`,
+    { server, scope },
+  );
+}
+
+function exhausted(data: { server: string; scope: string; limit: number }) {
+  return fail.instances_exhausted(
+    `MCP server ${data.server} has its limit of ${data.limit} instances, one for each ${data.scope}; try again when a run has ended, or raise maxInstances.`,
+    data,
+  );
+}

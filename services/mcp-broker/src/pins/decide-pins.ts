@@ -1,0 +1,132 @@
+import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
+import type { TrustSetting } from "../registry/server-config.ts";
+import { BY_FINDING, BY_FIRST_USE, stateOf, type PinRecord } from "./pin-record.ts";
+
+export interface SeenTool {
+  readonly name: string;
+  readonly ref: { readonly name: string };
+  readonly pin: string;
+  readonly definitionDigest: string;
+  readonly findings: readonly ToolFinding[];
+}
+
+/**
+ * What a tool's record becomes when its server lists it; null when it stays as it is.
+ *
+ * A first sight is approved or held, as the server's trust setting says. A change of the definition
+ * always waits for an approval. When only the server's identity changed, an administrator changed
+ * the server: that is a first sight of it.
+ */
+export function seeTool(
+  record: PinRecord | undefined,
+  seen: SeenTool,
+  { trust, now }: { trust: TrustSetting; now: string },
+): PinRecord | null {
+  if (record?.digest === seen.pin) return null;
+  const isBack = record?.approved?.digest === seen.pin;
+  const next = {
+    tool: seen.name,
+    name: seen.ref.name,
+    digest: seen.pin,
+    definitionDigest: seen.definitionDigest,
+    findings: [...seen.findings],
+    firstSeenAt: record?.firstSeenAt ?? now,
+    seenAt: now,
+    approved: record?.approved ?? null,
+    blocked: record?.blocked?.by === BY_FINDING ? null : (record?.blocked ?? null),
+  };
+  if (isBack || next.blocked !== null) return next;
+  const isSame = record?.approved?.definitionDigest === seen.definitionDigest;
+  if (trust === "pin-first-use" && isSame) return { ...next, approved: approval(seen, now) };
+  if (seen.findings.some(isHard)) return { ...next, blocked: { by: BY_FINDING, at: now } };
+  if (record === undefined && trust === "pin-first-use")
+    return { ...next, approved: approval(seen, now) };
+  return next;
+}
+
+export type Refusal =
+  | { readonly kind: "unknown"; readonly tools: string[] }
+  | { readonly kind: "changed"; readonly tool: string; readonly digest: string }
+  | {
+      readonly kind: "findings";
+      readonly tool: string;
+      readonly codes: ToolFinding["code"][];
+    };
+
+export interface Approval {
+  /** Null: all that are pending or changed. */
+  readonly tools: readonly { readonly tool: string; readonly digest?: string | undefined }[] | null;
+  readonly override: readonly ToolFinding["code"][];
+  readonly by: string;
+  readonly now: string;
+}
+
+/** The records that an approval changes, or why nothing is approved. */
+export function approveTools(
+  records: ReadonlyMap<string, PinRecord>,
+  { tools, override, by, now }: Approval,
+): { readonly changed: readonly PinRecord[] } | { readonly refusal: Refusal } {
+  const chosen: PinRecord[] = [];
+  const unknown: string[] = [];
+  if (tools === null)
+    for (const record of records.values()) {
+      const state = stateOf(record, record.digest);
+      if (state === "pending" || state === "changed") chosen.push(record);
+    }
+  for (const { tool, digest } of tools ?? []) {
+    const record = findRecord(records, tool);
+    if (record === null) unknown.push(tool);
+    else if (digest !== undefined && digest !== record.digest)
+      return { refusal: { kind: "changed", tool: record.tool, digest: record.digest } };
+    else chosen.push(record);
+  }
+  if (unknown.length > 0) return { refusal: { kind: "unknown", tools: unknown } };
+  for (const { tool, findings } of chosen) {
+    const codes = findings.filter(isHard).map(({ code }) => code);
+    const open = [...new Set(codes)].filter((code) => !override.includes(code));
+    if (open.length > 0) return { refusal: { kind: "findings", tool, codes: open } };
+  }
+  const open = chosen.filter((record) => stateOf(record, record.digest) !== "approved");
+  return { changed: open.map((record) => withApproval(record, { by, at: now })) };
+}
+
+/** The records that a block changes, or the names that nothing is known of. */
+export function blockTools(
+  records: ReadonlyMap<string, PinRecord>,
+  { tools, by, now }: { tools: readonly string[]; by: string; now: string },
+): { readonly changed: readonly PinRecord[] } | { readonly refusal: Refusal } {
+  const unknown = tools.filter((tool) => findRecord(records, tool) === null);
+  if (unknown.length > 0) return { refusal: { kind: "unknown", tools: unknown } };
+  const chosen = tools.flatMap((tool) => findRecord(records, tool) ?? []);
+  const open = chosen.filter(({ blocked }) => blocked === null || blocked.by === BY_FINDING);
+  return { changed: open.map((record) => withBlock(record, { by, at: now })) };
+}
+
+/** By the server's own name of the tool, or by the canonical one. */
+export function findRecord(
+  records: ReadonlyMap<string, PinRecord>,
+  tool: string,
+): PinRecord | null {
+  const own = records.get(tool);
+  if (own !== undefined) return own;
+  for (const record of records.values()) if (record.name === tool) return record;
+  return null;
+}
+
+function approval(seen: SeenTool, now: string): PinRecord["approved"] {
+  const { pin: digest, definitionDigest } = seen;
+  return { digest, definitionDigest, by: BY_FIRST_USE, at: now };
+}
+
+function withApproval(record: PinRecord, { by, at }: { by: string; at: string }): PinRecord {
+  const { digest, definitionDigest } = record;
+  return { ...record, approved: { digest, definitionDigest, by, at }, blocked: null };
+}
+
+function withBlock(record: PinRecord, blocked: { by: string; at: string }): PinRecord {
+  return { ...record, blocked };
+}
+
+function isHard({ severity }: ToolFinding): boolean {
+  return severity === "hard";
+}

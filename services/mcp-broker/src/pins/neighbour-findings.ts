@@ -1,0 +1,158 @@
+import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
+import { visible } from "./visible-text.ts";
+
+/** The tools of the other servers, by what findings about names need of them. */
+export interface Neighbourhood {
+  /** Own names of tools, with the servers that have them, by their skeleton. */
+  readonly bySkeleton: ReadonlyMap<string, readonly Neighbour[]>;
+  readonly servers: readonly string[];
+}
+
+export interface Neighbour {
+  readonly server: string;
+  readonly tool: string;
+}
+
+export const noNeighbours: Neighbourhood = { bySkeleton: new Map(), servers: [] };
+
+/** Makes the neighbourhood of a server out of all tools that are known. */
+export function neighbourhoodOf(
+  server: string,
+  all: Iterable<Neighbour>,
+  servers: readonly string[],
+): Neighbourhood {
+  const others = [...all].filter((tool) => tool.server !== server);
+  return {
+    bySkeleton: Map.groupBy(others, ({ tool }) => skeleton(tool)),
+    servers: servers.filter((id) => id !== server),
+  };
+}
+
+/** What a tool's name and description have to do with the tools of other servers. */
+export function neighbourFindings(
+  tool: { readonly name: string; readonly description: string | undefined },
+  server: string,
+  neighbours: Neighbourhood,
+): ToolFinding[] {
+  return [...nameFindings(tool.name, neighbours), ...referenceFindings(tool, server, neighbours)];
+}
+
+/**
+ * What a name looks like: compatibility forms and marks folded, letters that look alike replaced by
+ * one of them, and what separates words left out.
+ */
+export function skeleton(name: string): string {
+  let text = "";
+  for (const character of name.normalize("NFKD").toLowerCase())
+    text += LOOKALIKES.get(character) ?? (SEPARATOR.test(character) ? "" : character);
+  return text.replaceAll("rn", "m").replaceAll("vv", "w");
+}
+
+const SEPARATOR = /[\p{M}\p{Cf}\p{P}\p{Z}\p{Variation_Selector}]/u;
+
+/** Cyrillic, Greek, Armenian and Cherokee letters, and digits, that pass for Latin ones. */
+const LOOKALIKES = new Map(
+  Object.entries({
+    a: "аɑα",
+    b: "ьƅ",
+    c: "сϲⅽ",
+    d: "ԁⅾ",
+    e: "еєҽ",
+    g: "ɡց",
+    h: "һհ",
+    i: "іıιɩ",
+    j: "јϳ",
+    k: "кκ",
+    l: "1|ӏⅼⅰ",
+    m: "мⅿ",
+    n: "ոռп",
+    o: "0оοօσ",
+    p: "рρ",
+    q: "ԛգ",
+    r: "гᴦ",
+    s: "ѕꜱ",
+    t: "тτ",
+    u: "υսц",
+    v: "νѵⅴ",
+    w: "ԝѡω",
+    x: "хχ⨯",
+    y: "уүγ",
+    z: "ᴢ",
+  }).flatMap(([latin, others]) =>
+    Array.from(others).map((other): [string, string] => [other, latin]),
+  ),
+);
+
+function nameFindings(name: string, { bySkeleton }: Neighbourhood): ToolFinding[] {
+  const own = skeleton(name);
+  const same = bySkeleton.get(own) ?? [];
+  // The same name on two servers is common and harmless: their servers tell them apart.
+  const imitated = same.find(({ tool }) => tool !== name && !differsInForm(tool, name));
+  if (imitated !== undefined) return [nameFinding("name_imitates", name, imitated)];
+  if (own.length < 8 || same.length > 0) return [];
+  for (const variant of deletions(own)) {
+    const [close] = bySkeleton.get(variant) ?? [];
+    if (close !== undefined) return [nameFinding("name_resembles", name, close)];
+  }
+  return [];
+}
+
+/** `read-file` and `readFile` are spellings; what is left beyond case and separators is imitation. */
+function differsInForm(one: string, other: string): boolean {
+  return plain(one) === plain(other);
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_./ ]/g, "");
+}
+
+function* deletions(name: string): Generator<string> {
+  for (let at = 0; at < Math.min(name.length, 64); at += 1)
+    yield name.slice(0, at) + name.slice(at + 1);
+}
+
+function nameFinding(
+  code: "name_imitates" | "name_resembles",
+  name: string,
+  { server, tool }: Neighbour,
+): ToolFinding {
+  const verb = code === "name_imitates" ? "looks like" : "is one letter off";
+  return {
+    code,
+    severity: code === "name_imitates" ? "hard" : "soft",
+    where: "/name",
+    evidence: `${escapedName(name)} ${verb} ${escapedName(tool)} of server ${server}`,
+  };
+}
+
+/** Letters that pass for others are only told apart by their numbers. */
+function escapedName(name: string): string {
+  return visible(name, 80).replaceAll(
+    /[^\u0020-\u007e]/gu,
+    (letter) => `\\u{${(letter.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+}
+
+/** A description that names another server's tools may want to change how they are used. */
+function referenceFindings(
+  { description = "" }: { readonly description: string | undefined },
+  server: string,
+  neighbours: Neighbourhood,
+): ToolFinding[] {
+  for (const [, named] of description.matchAll(/\bmcp__([a-z0-9-]{1,24})__/g))
+    if (named !== undefined && named !== server) return [reference(`mcp__${named}__…`)];
+  for (const [word] of description.matchAll(/[a-z0-9]{2,40}[_-][a-z0-9_-]{2,60}/g)) {
+    const other = neighbours.bySkeleton.get(skeleton(word))?.find(({ tool }) => tool === word);
+    if (other !== undefined) return [reference(`${word} of server ${other.server}`)];
+  }
+  return [];
+}
+
+function reference(what: string): ToolFinding {
+  return {
+    code: "cross_server_reference",
+    severity: "soft",
+    where: "/description",
+    evidence: `the description names ${visible(what, 120)}`,
+  };
+}

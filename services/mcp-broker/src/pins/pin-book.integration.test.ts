@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { after, test } from "node:test";
+import { testRedis } from "@switchyard/local-servers/test-servers";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import { until } from "../../test-fixtures/test-broker.ts";
+import type { TrustSetting } from "../registry/server-config.ts";
+import { approving, blocking, PinBook, type PinsWritten, type Sighting } from "./pin-book.ts";
+import { createPinStore, PinStoreError } from "./pin-store.ts";
+import { watchPins } from "./pin-watch.ts";
+
+const redisServer = await testRedis();
+const log = createLog({ service: "test", level: "silent" });
+
+/** One broker's book, with a connection of its own. */
+async function openBook() {
+  const redis = await connectRedis({ url: redisServer.url, name: "test", log });
+  const written: PinsWritten[] = [];
+  const troubles: unknown[] = [];
+  const book = new PinBook({
+    store: createPinStore(redis),
+    now: Date.now,
+    onWritten: (one) => written.push(one),
+    onView: () => undefined,
+    onTrouble: (_server, problem) => troubles.push(problem),
+  });
+  const watch = watchPins(redis, {
+    onWritten: (server) => void book.reload(server),
+    onGap: () => book.reloadAll(),
+    onTrouble: (error) => troubles.push(error),
+  });
+  after(() => {
+    watch.close();
+    redis.disconnect();
+  });
+  return { book, redis, written, troubles };
+}
+
+const digest = (letter: string): string => `sha256:${letter.repeat(64)}`;
+function sighting(server: string, tools: Record<string, string>, trust: TrustSetting): Sighting {
+  return {
+    server,
+    trust,
+    identity: { id: server },
+    tools: Object.entries(tools).map(([name, letter]) => ({
+      name,
+      ref: { name: `mcp__${server}__${name}` },
+      pin: digest(letter),
+      definitionDigest: digest(letter),
+      findings: [],
+      definition: { name, letter },
+    })),
+  };
+}
+
+test("lets another broker hear of an approval and of a block", async () => {
+  const [one, other] = await Promise.all([openBook(), openBook()]);
+  const seen = sighting("heard", { a: "1" }, "review");
+  await Promise.all([one.book.see(seen), other.book.see(seen)]);
+  assert.equal(other.book.stateOf("heard", "a", digest("1")), "pending");
+  await one.book.change("heard", "ann", approving({ tools: null, override: [], by: "ann" }));
+  await until(
+    () => other.book.stateOf("heard", "a", digest("1")),
+    (state) => state === "approved",
+  );
+  await other.book.change("heard", "ann", blocking({ tools: ["a"], by: "ann" }));
+  await until(
+    () => one.book.stateOf("heard", "a", digest("1")),
+    (state) => state === "blocked",
+  );
+});
+
+test("writes each sight once, however many brokers see it at the same time", async () => {
+  const books = await Promise.all([openBook(), openBook(), openBook()]);
+  const tools = Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`t${n}`, "a"]));
+  const seen = sighting("crowded", tools, "pin-first-use");
+  await Promise.all(books.map(({ book }) => book.see(seen)));
+  const records = books.flatMap(({ written }) => written.flatMap((one) => one.records));
+  assert.equal(records.length, 600);
+  assert.equal(new Set(records.map(({ tool }) => tool)).size, 600);
+  for (const { book, troubles } of books) {
+    assert.equal(book.stateOf("crowded", "t599", digest("a")), "approved");
+    assert.deepEqual(troubles, []);
+  }
+});
+
+test("keeps no definition that is neither listed nor approved", async () => {
+  const { book, redis } = await openBook();
+  for (const letter of ["1", "2", "3"])
+    await book.see(sighting("kept", { a: letter }, "pin-first-use"));
+  const kept = await redis.hkeys("yard:{mcp:kept}:pin-definitions");
+  assert.deepEqual(kept.toSorted(), [digest("1"), digest("3")]);
+  const record = (await book.read("kept")).get("a") ?? assert.fail("no record");
+  const { before, after: now } = await book.definitions("kept", record);
+  assert.deepEqual(before, { definition: { name: "a", letter: "1" }, identity: { id: "kept" } });
+  assert.deepEqual(now, { definition: { name: "a", letter: "3" }, identity: { id: "kept" } });
+});
+
+test("without Redis takes nothing new in and keeps what it knew, and writes it when Redis is back", async () => {
+  const { book, redis, troubles } = await openBook();
+  await book.see(sighting("outage", { a: "1" }, "pin-first-use"));
+  const ended = once(redis, "end");
+  redis.disconnect();
+  await ended;
+  await book.see(sighting("outage", { a: "1", b: "2" }, "pin-first-use"));
+  assert.ok(troubles.some((problem) => problem instanceof PinStoreError));
+  assert.equal(book.stateOf("outage", "a", digest("1")), "approved");
+  assert.equal(book.stateOf("outage", "b", digest("2")), "pending");
+  await assert.rejects(
+    book.change("outage", "ann", approving({ tools: null, override: [], by: "ann" })),
+    PinStoreError,
+  );
+  await redis.connect();
+  await until(
+    () => book.stateOf("outage", "b", digest("2")),
+    (state) => state === "approved",
+  );
+});

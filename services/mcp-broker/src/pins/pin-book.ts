@@ -1,0 +1,237 @@
+import { canonicalJson } from "@switchyard/contracts/canonical-json";
+import type { PinState } from "@switchyard/contracts/mcp-pins";
+import type { JsonRecord } from "../json-record.ts";
+import type { TrustSetting } from "../registry/server-config.ts";
+import { approveTools, blockTools, seeTool, type Refusal, type SeenTool } from "./decide-pins.ts";
+import { stateOf, type PinRecord } from "./pin-record.ts";
+import { PinStoreError, type PinStore, type StoredPins } from "./pin-store.ts";
+
+/** The tools of a server as it lists them now. */
+export interface Sighting {
+  readonly server: string;
+  readonly trust: TrustSetting;
+  readonly identity: unknown;
+  readonly tools: readonly (SeenTool & { readonly definition: JsonRecord })[];
+}
+
+/** Records that were written here, by whom; null for what the trust setting and findings decided. */
+export interface PinsWritten {
+  readonly server: string;
+  readonly records: readonly PinRecord[];
+  readonly by: string | null;
+}
+
+export interface PinBookOptions {
+  readonly store: PinStore;
+  readonly now: () => number;
+  readonly onWritten: (written: PinsWritten) => void;
+  /** The states of a server's tools may be others than before. */
+  readonly onView: (server: string) => void;
+  readonly onTrouble: (server: string, problem: unknown) => void;
+}
+
+export type PinChange = (
+  records: ReadonlyMap<string, PinRecord>,
+  now: string,
+) => { readonly changed: readonly PinRecord[] } | { readonly refusal: Refusal };
+
+/** Of one server. Approved ones are kept when the server no longer lists them, so they count for ever. */
+const MAX_PINS = 20_000;
+const MAX_ATTEMPTS = 10;
+/** Records in one write: each has its definition with it, and Redis does nothing else meanwhile. */
+const BATCH = 250;
+
+/**
+ * Knows which definitions of which tools are approved. What it knows it answers without asking;
+ * what it does not know is not approved, so while Redis is down no new tool and no changed one gets in.
+ */
+export class PinBook {
+  readonly #options: PinBookOptions;
+  readonly #known = new Map<string, ReadonlyMap<string, PinRecord>>();
+  /** Sightings that could not be written, to be tried again. */
+  readonly #unwritten = new Map<string, Sighting>();
+  readonly #queues = new Map<string, Promise<unknown>>();
+
+  constructor(options: PinBookOptions) {
+    this.#options = options;
+  }
+
+  stateOf(server: string, tool: string, pin: string): PinState {
+    return stateOf(this.#known.get(server)?.get(tool), pin);
+  }
+
+  /** Compares what a server lists with its pins, and writes what is new. Never rejects. */
+  async see(sighting: Sighting): Promise<void> {
+    const { server } = sighting;
+    try {
+      await this.#inTurn(server, () =>
+        this.#write(server, null, (records, now) => news(records, sighting, now), sighting),
+      );
+      this.#unwritten.delete(server);
+    } catch (error) {
+      if (!(error instanceof PinStoreError)) throw error;
+      this.#unwritten.set(server, sighting);
+      this.#options.onTrouble(server, error);
+    }
+    const unpinned = sighting.tools.filter(({ name }) => !this.#known.get(server)?.has(name));
+    if (unpinned.length > 0 && !this.#unwritten.has(server))
+      this.#options.onTrouble(
+        server,
+        `${unpinned.length} tools are beyond the ${MAX_PINS} pins that a server may have`,
+      );
+  }
+
+  /** The pins as Redis has them now. Rejects with PinStoreError. */
+  async read(server: string): Promise<ReadonlyMap<string, PinRecord>> {
+    return (await this.#options.store.load(server)).records;
+  }
+
+  /** What was approved and what is listed, each null when it is not there. Rejects with PinStoreError. */
+  async definitions(
+    server: string,
+    record: PinRecord,
+  ): Promise<{ before: unknown; after: unknown }> {
+    const digests = [record.approved?.digest ?? "", record.digest];
+    const [before = null, after = null] = await this.#options.store.definitions(server, digests);
+    return {
+      before: before === null ? null : JSON.parse(before),
+      after: after === null ? null : JSON.parse(after),
+    };
+  }
+
+  /** Changes pins as somebody wants. Rejects with PinStoreError. */
+  async change(
+    server: string,
+    by: string,
+    change: PinChange,
+  ): Promise<{ readonly count: number } | { readonly refusal: Refusal }> {
+    return this.#inTurn(server, () => this.#write(server, by, change));
+  }
+
+  /** Somebody else wrote, or may have while this broker could not hear it. Never rejects. */
+  async reload(server: string): Promise<void> {
+    const unwritten = this.#unwritten.get(server);
+    if (unwritten !== undefined) {
+      await this.see(unwritten);
+      this.#options.onView(server);
+      return;
+    }
+    if (!this.#known.has(server)) return;
+    try {
+      await this.#inTurn(server, async () =>
+        this.#learn(server, (await this.#options.store.load(server)).records),
+      );
+    } catch (error) {
+      this.#options.onTrouble(server, error);
+    }
+  }
+
+  reloadAll(): void {
+    for (const server of new Set([...this.#known.keys(), ...this.#unwritten.keys()]))
+      void this.reload(server);
+  }
+
+  async #write(
+    server: string,
+    by: string | null,
+    change: PinChange,
+    sighting?: Sighting,
+  ): Promise<{ readonly count: number } | { readonly refusal: Refusal }> {
+    const written: PinRecord[] = [];
+    const decide = (stored: StoredPins) =>
+      change(stored.records, new Date(this.#options.now()).toISOString());
+    try {
+      let stored = await this.#options.store.load(server);
+      let decided = decide(stored);
+      for (let conflicts = 0; "changed" in decided && decided.changed.length > 0;) {
+        const batch = decided.changed.slice(0, BATCH);
+        if (await this.#options.store.commit(server, commitOf(stored, batch, sighting))) {
+          written.push(...batch);
+          stored = afterCommit(stored, batch);
+          decided = { changed: decided.changed.slice(BATCH) };
+          continue;
+        }
+        conflicts += 1;
+        if (conflicts >= MAX_ATTEMPTS)
+          throw new PinStoreError("other brokers wrote the pins again and again");
+        stored = await this.#options.store.load(server);
+        decided = decide(stored);
+      }
+      this.#learn(server, stored.records);
+      return "refusal" in decided ? decided : { count: written.length };
+    } finally {
+      if (written.length > 0) this.#options.onWritten({ server, records: written, by });
+    }
+  }
+
+  #learn(server: string, records: ReadonlyMap<string, PinRecord>): void {
+    this.#known.set(server, records);
+    this.#options.onView(server);
+  }
+
+  async #inTurn<T>(server: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#queues.get(server) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    const settled = mine.catch(() => undefined);
+    this.#queues.set(server, settled);
+    try {
+      return await mine;
+    } finally {
+      if (this.#queues.get(server) === settled) this.#queues.delete(server);
+    }
+  }
+}
+
+export const approving =
+  (approval: Omit<Parameters<typeof approveTools>[1], "now">): PinChange =>
+  (records, now) =>
+    approveTools(records, { ...approval, now });
+
+export const blocking =
+  (block: Omit<Parameters<typeof blockTools>[1], "now">): PinChange =>
+  (records, now) =>
+    blockTools(records, { ...block, now });
+
+function news(
+  records: ReadonlyMap<string, PinRecord>,
+  { trust, tools }: Sighting,
+  now: string,
+): { changed: PinRecord[] } {
+  let room = MAX_PINS - records.size;
+  const changed: PinRecord[] = [];
+  for (const tool of tools) {
+    const record = records.get(tool.name);
+    if (record === undefined && room <= 0) continue;
+    const next = seeTool(record, tool, { trust, now });
+    if (next === null) continue;
+    if (record === undefined) room -= 1;
+    changed.push(next);
+  }
+  return { changed };
+}
+
+function afterCommit({ revision, records }: StoredPins, batch: readonly PinRecord[]): StoredPins {
+  const after = new Map(records);
+  for (const record of batch) after.set(record.tool, record);
+  return { revision: String(Number(revision) + 1), records: after };
+}
+
+function commitOf(stored: StoredPins, batch: readonly PinRecord[], sighting: Sighting | undefined) {
+  const definitions = new Map(sighting?.tools.map((tool) => [tool.pin, tool.definition]));
+  const dropped = batch.flatMap(({ tool, digest, approved }) => {
+    const before = stored.records.get(tool);
+    return [before?.digest, before?.approved?.digest].flatMap((one) =>
+      one === undefined || one === digest || one === approved?.digest ? [] : [one],
+    );
+  });
+  return {
+    revision: stored.revision,
+    records: batch,
+    definitions: batch.flatMap(({ digest }) => {
+      const definition = definitions.get(digest);
+      if (definition === undefined || sighting === undefined) return [];
+      return [{ digest, text: canonicalJson({ definition, identity: sighting.identity }) }];
+    }),
+    dropped,
+  };
+}

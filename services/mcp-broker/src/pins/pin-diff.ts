@@ -1,0 +1,57 @@
+import { MAX_PIN_DIFFERENCES, type PinDifference } from "@switchyard/contracts/mcp-pins";
+import { canonicalJson } from "@switchyard/contracts/canonical-json";
+import { isRecord } from "../json-record.ts";
+import { visible } from "./visible-text.ts";
+
+const MAX_TEXT = 2_000;
+
+/** Where two definitions differ, by JSON pointer, in order; what exists on one side only as a whole. */
+export function pinDifferences(
+  before: unknown,
+  after: unknown,
+): { readonly differences: readonly PinDifference[]; readonly omitted: number } {
+  const differences: PinDifference[] = [];
+  let omitted = 0;
+  const waiting = [{ before, after, where: "" }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (canonicalJson(next.before) === canonicalJson(next.after)) continue;
+    const inner = innerPlaces(next);
+    if (inner !== null) waiting.push(...inner.toReversed());
+    else if (differences.length >= MAX_PIN_DIFFERENCES) omitted += 1;
+    else
+      differences.push({
+        where: visible(next.where, 500),
+        before: shown(next.before),
+        after: shown(next.after),
+      });
+  }
+  return { differences, omitted };
+}
+
+interface Place {
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly where: string;
+}
+
+/** The members of two objects or two lists, or null when the place is compared as a whole. */
+function innerPlaces({ before, after, where }: Place): Place[] | null {
+  const isPair =
+    (isRecord(before) && isRecord(after)) || (Array.isArray(before) && Array.isArray(after));
+  if (!isPair) return null;
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return keys.map((key) => ({
+    before: memberOf(before, key),
+    after: memberOf(after, key),
+    where: `${where}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+  }));
+}
+
+function memberOf(value: object, key: string): unknown {
+  // Own properties of an object can be read by name, whatever its type.
+  return Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
+}
+
+function shown(value: unknown): string | null {
+  return value === undefined || value === null ? null : visible(canonicalJson(value), MAX_TEXT);
+}

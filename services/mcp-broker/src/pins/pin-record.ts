@@ -1,0 +1,53 @@
+import type { PinState, ToolPin } from "@switchyard/contracts/mcp-pins";
+import { Digest } from "@switchyard/contracts/ids";
+import { ToolFinding } from "@switchyard/contracts/mcp-pins";
+import { z } from "zod";
+
+/** What is kept of one tool of a server, whatever broker saw it. */
+export const PinRecord = z.object({
+  tool: z.string(),
+  name: z.string(),
+  /** Of the definition that was listed last. */
+  digest: Digest,
+  definitionDigest: Digest,
+  findings: z.array(ToolFinding),
+  firstSeenAt: z.string(),
+  seenAt: z.string(),
+  approved: z
+    .object({ digest: Digest, definitionDigest: Digest, by: z.string(), at: z.string() })
+    .nullable(),
+  blocked: z.object({ by: z.string(), at: z.string() }).nullable(),
+});
+export type PinRecord = z.infer<typeof PinRecord>;
+
+/** In the place of a NATS user, which is never written so. */
+export const BY_FIRST_USE = "first-use";
+export const BY_FINDING = "finding";
+
+/** The state of a tool with this digest. A block because of findings is about the definition that has them. */
+export function stateOf(record: PinRecord | undefined, digest: string): PinState {
+  if (record === undefined) return "pending";
+  const isApproved = record.approved?.digest === digest;
+  if (record.blocked !== null && !(isApproved && record.blocked.by === BY_FINDING))
+    return "blocked";
+  if (isApproved) return "approved";
+  return record.approved === null ? "pending" : "changed";
+}
+
+export function shownPin(server: string, record: PinRecord): ToolPin {
+  const { tool, name, digest, findings, firstSeenAt, seenAt, approved, blocked } = record;
+  return {
+    server,
+    tool,
+    name,
+    state: stateOf(record, digest),
+    digest,
+    approvedDigest: approved?.digest ?? null,
+    findings,
+    firstSeenAt,
+    seenAt,
+    approvedBy: approved?.by ?? null,
+    approvedAt: approved?.at ?? null,
+    blockedBy: blocked?.by ?? null,
+  };
+}

@@ -1,0 +1,109 @@
+import type { Redis } from "@switchyard/service/redis";
+import { PinRecord } from "./pin-record.ts";
+
+/** The pins of all servers in Redis, written only by compare-and-set: several brokers see and approve. */
+export interface PinStore {
+  /** Rejects with PinStoreError, like the others. */
+  load(server: string): Promise<StoredPins>;
+  /** False when somebody else has written since `revision` was read; nothing is written then. */
+  commit(server: string, change: PinCommit): Promise<boolean>;
+  /** The definitions with these digests, as canonical JSON of `{definition, identity}`. */
+  definitions(server: string, digests: readonly string[]): Promise<readonly (string | null)[]>;
+}
+
+export interface StoredPins {
+  readonly revision: string;
+  /** By the server's own name of the tool. */
+  readonly records: ReadonlyMap<string, PinRecord>;
+}
+
+export interface PinCommit {
+  readonly revision: string;
+  readonly records: readonly PinRecord[];
+  readonly definitions: readonly { readonly digest: string; readonly text: string }[];
+  /** Definitions that no record names any more. */
+  readonly dropped: readonly string[];
+}
+
+export class PinStoreError extends Error {
+  override readonly name = "PinStoreError";
+}
+
+/** Every broker is told here which server's pins were written. */
+export const PINS_CHANNEL = "yard:mcp:pins-written";
+
+const REVISION = "revision";
+
+const COMMIT = `
+if (redis.call("HGET", KEYS[1], "${REVISION}") or "0") ~= ARGV[1] then return 0 end
+local at = 3
+for _ = 1, tonumber(ARGV[at]) do
+  redis.call("HSET", KEYS[1], ARGV[at + 1], ARGV[at + 2])
+  at = at + 2
+end
+at = at + 1
+for _ = 1, tonumber(ARGV[at]) do
+  redis.call("HSET", KEYS[2], ARGV[at + 1], ARGV[at + 2])
+  at = at + 2
+end
+at = at + 1
+for _ = 1, tonumber(ARGV[at]) do
+  redis.call("HDEL", KEYS[2], ARGV[at + 1])
+  at = at + 1
+end
+redis.call("HINCRBY", KEYS[1], "${REVISION}", 1)
+redis.call("PUBLISH", "${PINS_CHANNEL}", ARGV[2])
+return 1`;
+
+export function createPinStore(redis: Redis): PinStore {
+  return {
+    async load(server) {
+      const all = await asked(() => redis.hgetall(pinsKey(server)));
+      const { [REVISION]: revision = "0", ...fields } = all;
+      const records = Object.values(fields).map((text) => parseRecord(server, text));
+      return { revision, records: new Map(records.map((record) => [record.tool, record])) };
+    },
+    async commit(server, { revision, records, definitions, dropped }) {
+      const args = [
+        revision,
+        server,
+        records.length,
+        ...records.flatMap((record) => [`t:${record.tool}`, JSON.stringify(record)]),
+        definitions.length,
+        ...definitions.flatMap(({ digest, text }) => [digest, text]),
+        dropped.length,
+        ...dropped,
+      ];
+      const keys = [pinsKey(server), definitionsKey(server)];
+      return (await asked(() => redis.eval(COMMIT, 2, ...keys, ...args))) === 1;
+    },
+    async definitions(server, digests) {
+      if (digests.length === 0) return [];
+      return asked(() => redis.hmget(definitionsKey(server), ...digests));
+    },
+  };
+}
+
+function pinsKey(server: string): string {
+  return `yard:{mcp:${server}}:pins`;
+}
+
+function definitionsKey(server: string): string {
+  return `yard:{mcp:${server}}:pin-definitions`;
+}
+
+function parseRecord(server: string, text: string): PinRecord {
+  try {
+    return PinRecord.parse(JSON.parse(text));
+  } catch (error) {
+    throw new PinStoreError(`a field of ${pinsKey(server)} is no pin`, { cause: error });
+  }
+}
+
+async function asked<T>(question: () => Promise<T>): Promise<T> {
+  try {
+    return await question();
+  } catch (error) {
+    throw new PinStoreError(`Redis did not answer: ${String(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,34 @@
+import type { Redis } from "@switchyard/service/redis";
+import { PINS_CHANNEL } from "./pin-store.ts";
+
+export interface PinWatch {
+  close(): void;
+}
+
+/**
+ * Hears of pins that any broker wrote. Whenever a connection comes back, everything may have been
+ * missed. The connection is its own, because a subscribed one takes no other commands.
+ */
+export function watchPins(
+  redis: Redis,
+  hear: { onWritten(server: string): void; onGap(): void; onTrouble(error: unknown): void },
+): PinWatch {
+  const own = redis.duplicate({ lazyConnect: true, enableReadyCheck: true });
+  const onGap = (): void => hear.onGap();
+  const onTrouble = (error: unknown): void => hear.onTrouble(error);
+  own.on("message", (_channel, server: string) => hear.onWritten(server));
+  // The connection tries again by itself, and the log has the outage from the connection for commands.
+  own.on("error", () => undefined);
+  own.on("ready", () => {
+    own.subscribe(PINS_CHANNEL).then(onGap, onTrouble);
+  });
+  own.connect().catch(onTrouble);
+  // The connection for commands comes back at its own time, and reading needs that one.
+  redis.on("ready", onGap);
+  return {
+    close() {
+      redis.off("ready", onGap);
+      own.disconnect();
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import type { Bus } from "@switchyard/bus/connect";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
+import type { Log } from "@switchyard/service/log";
+import type { Redis } from "@switchyard/service/redis";
+import { inspectTools } from "../catalogue/inspect-tools.ts";
+import { serverIdentity } from "../catalogue/server-identity.ts";
+import type { PinView } from "../catalogue/tool-catalogue.ts";
+import type { InspectListing } from "../catalogue/tool-reader.ts";
+import { neighbourhoodOf, type Neighbour } from "./neighbour-findings.ts";
+import { PinBook } from "./pin-book.ts";
+import { createPinReporter } from "./pin-reporter.ts";
+import { createPinStore } from "./pin-store.ts";
+import { watchPins } from "./pin-watch.ts";
+
+export interface Pinning {
+  readonly pins: PinBook;
+  readonly pinState: PinView;
+  readonly inspect: InspectListing;
+  stop(): void;
+}
+
+/** Puts together what looks at tools when they are listed and remembers which are approved. */
+export function startPinning(options: {
+  bus: Bus;
+  redis: Redis;
+  log: Log;
+  now: () => number;
+  /** All servers and their tools, wherever they are connected. */
+  servers: () => readonly { readonly id: string; readonly refs: readonly ToolRef[] }[];
+  /** The states of a server's tools may have changed. */
+  onView: (server: string) => void;
+}): Pinning {
+  const { bus, redis, log, now, servers, onView } = options;
+  const pins = new PinBook({
+    store: createPinStore(redis),
+    now,
+    onWritten: createPinReporter({ bus, log, now }),
+    onView,
+    onTrouble: (server, err) => log.error({ server, err }, "mcp pins trouble"),
+  });
+  const watch = watchPins(redis, {
+    onWritten: (server) => void pins.reload(server),
+    onGap: () => pins.reloadAll(),
+    onTrouble: (err) => log.warn({ err }, "changes of mcp pins not heard for now"),
+  });
+  return {
+    pins,
+    pinState: (server, tool, pin) => pins.stateOf(server, tool, pin),
+    async inspect(config, listing) {
+      const { id: server, trust } = config;
+      const identity = serverIdentity(config);
+      const neighbours = neighbourhoodOf(
+        server,
+        neighboursIn(servers()),
+        servers().map(({ id }) => id),
+      );
+      const inspected = await inspectTools(listing, { server, identity, neighbours });
+      await pins.see({ server, trust, identity, tools: inspected.tools });
+      return inspected;
+    },
+    stop: () => watch.close(),
+  };
+}
+
+function* neighboursIn(
+  servers: readonly { readonly id: string; readonly refs: readonly ToolRef[] }[],
+): Generator<Neighbour> {
+  for (const { id, refs } of servers) for (const { tool } of refs) yield { server: id, tool };
+}

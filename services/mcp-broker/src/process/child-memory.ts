@@ -1,0 +1,50 @@
+import { readFile } from "node:fs/promises";
+import type { ChildRecords } from "./child-records.ts";
+import { readProcessStats } from "./process-stat.ts";
+
+/** The children that are running now, and what they take. */
+export interface ChildMemory {
+  /** Keeps the same records and remembers who runs. */
+  readonly records: ChildRecords;
+  /** Resident bytes of each server's process groups; empty where there is no `/proc`. */
+  measure(): Promise<ReadonlyMap<string, number>>;
+}
+
+export function watchChildren(records: ChildRecords): ChildMemory {
+  /** Servers by the process that leads their group. */
+  const running = new Map<number, string>();
+  return {
+    records: {
+      ...records,
+      add(child) {
+        running.set(child.pid, child.server);
+        return records.add(child);
+      },
+      remove(pid) {
+        running.delete(pid);
+        return records.remove(pid);
+      },
+    },
+    measure: () => measure(running),
+  };
+}
+
+async function measure(running: ReadonlyMap<number, string>): Promise<Map<string, number>> {
+  const bytes = new Map<string, number>();
+  if (running.size === 0) return bytes;
+  const stats = await readProcessStats().catch(() => []);
+  const members = stats.flatMap(({ pid, group }) => {
+    const server = running.get(group);
+    return server === undefined ? [] : [{ pid, server }];
+  });
+  const sizes = await Promise.all(members.map(({ pid }) => residentBytes(pid)));
+  for (const [index, { server }] of members.entries())
+    bytes.set(server, (bytes.get(server) ?? 0) + (sizes[index] ?? 0));
+  return bytes;
+}
+
+/** `VmRSS` of proc(5), which is in kB; 0 for a process that has ended meanwhile. */
+async function residentBytes(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) * 1_024;
+}

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { homedir, networkInterfaces } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
+import { findBubblewrap, SandboxError, sandboxed } from "./sandbox.ts";
+
+const world = await testWorld();
+const emptyPath = await testDirectory();
+// Not below /tmp, which is another one inside of a sandbox.
+const outside = await mkdtemp(join(homedir(), ".switchyard-sandbox-test-"));
+after(() => rm(outside, { recursive: true, force: true }));
+const missing = await findBubblewrap(process.env["PATH"] ?? "").then(
+  () => null,
+  (error: unknown) => String(error),
+);
+const skip = missing === null ? false : `bubblewrap does not work here: ${missing}`;
+
+test(
+  "a process in a sandbox writes only where it may, and its end leaves nothing behind",
+  { skip },
+  async () => {
+    const [open, closed] = [join(outside, "open"), join(outside, "closed")];
+    await Promise.all([mkdir(open), mkdir(closed)]);
+    await writeFile(join(closed, "secret.txt"), "a secret");
+    const broker = await world.startBroker({
+      servers: [
+        fixtureServer("boxed", ["fixture-server.ts"], {
+          sandbox: { type: "bubblewrap", writable: [open], hidden: [join(closed, "secret.txt")] },
+        }),
+      ],
+    });
+    await broker.until("boxed", ({ status }) => status === "connected");
+    const count = (file: string) => broker.call("boxed", { tool: "count", args: { file } });
+    assert.equal((await count(join(open, "calls"))).isError, false);
+    const refused = await count(join(closed, "calls"));
+    assert.equal(refused.isError, true);
+    assert.match(refused.text, /EROFS|read-only/);
+    // What is written to a hidden file goes nowhere.
+    await count(join(closed, "secret.txt"));
+    assert.equal(await readFile(join(closed, "secret.txt"), "utf8"), "a secret");
+  },
+);
+
+test("a process in a sandbox has no network unless it is allowed", { skip }, async () => {
+  const program = await findBubblewrap(process.env["PATH"] ?? "");
+  const listInterfaces = async (network: boolean): Promise<string> => {
+    const script = "console.log(Object.keys(require('node:os').networkInterfaces()).join())";
+    const launch = { command: process.execPath, args: ["-e", script], cwd: null };
+    const { command, args } = sandboxed(launch, { writable: [], hidden: [], network }, program);
+    return (await promisify(execFile)(command, [...args])).stdout.trim();
+  };
+  const [without, allowed] = await Promise.all([listInterfaces(false), listInterfaces(true)]);
+  assert.equal(allowed, Object.keys(networkInterfaces()).join());
+  assert.ok(["", "lo"].includes(without), without);
+});
+
+test("a sandbox that cannot be had is an error that says why, and the server does not start without it", async () => {
+  await assert.rejects(findBubblewrap(emptyPath), SandboxError);
+  const broker = await world.startBroker({
+    servers: [fixtureServer("boxed", ["fixture-server.ts"], { sandbox: "bubblewrap" })],
+    env: { PATH: emptyPath },
+  });
+  const info = await broker.until("boxed", ({ status }) => status === "error");
+  assert.match(info.lastError ?? "", /there is no bwrap on the broker's PATH; install bubblewrap/);
+});

@@ -1,0 +1,124 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { canonicalJson } from "@switchyard/contracts/canonical-json";
+import type { ValueProblem } from "@switchyard/contracts/mcp";
+import type { JsonRecord } from "../json-record.ts";
+import { compileLinearRegex } from "./linear-regex.ts";
+import { prepareSchema } from "./prepare-schema.ts";
+import { valueProblems } from "./value-problems.ts";
+import { spend, withBudget, WorkExceededError } from "./work-budget.ts";
+
+/** Says where a value does not fit; an empty list when it does. Never throws. */
+export type Validate = (value: unknown) => readonly ValueProblem[];
+
+/** What one check may cost: up to half a microsecond each in the worst schemas that were measured. */
+const MAX_STEPS = 250_000;
+
+const TOO_MUCH: readonly ValueProblem[] = [
+  { pointer: "", expected: "a value that can be checked with less work" },
+];
+
+/**
+ * Compiles a schema of a server. One that is too complex, or that the compiler refuses, checks
+ * nothing: the server checks its own arguments too, and a finding on the tool says so.
+ */
+export function compileSchema(raw: JsonRecord): Validate {
+  const prepared = prepareSchema(raw);
+  if (prepared.kind !== "ready") return () => [];
+  const check = compiled(prepared.schema);
+  if (check === null) return () => [];
+  return (value) => {
+    try {
+      return withBudget(MAX_STEPS, () => check(value));
+    } catch (error) {
+      // A value nested as deep as the stack ends in a RangeError.
+      if (error instanceof WorkExceededError || error instanceof RangeError) return TOO_MUCH;
+      throw error;
+    }
+  };
+}
+
+function compiled(schema: object): Validate | null {
+  try {
+    const validate = createAjv().compile(schema);
+    return (value) => (validate(value) ? [] : valueProblems(validate.errors ?? []));
+  } catch {
+    return null;
+  }
+}
+
+/** One for each schema: an instance keeps what it compiled for as long as it lives. */
+function createAjv(): Ajv2020 {
+  const ajv = new Ajv2020({
+    strict: false,
+    meta: false,
+    validateSchema: false,
+    validateFormats: false,
+    addUsedSchema: false,
+    // Written into one function, references that fan out would make it as large as what they unfold to.
+    inlineRefs: false,
+    ownProperties: true,
+    logger: false,
+    code: { regExp: linearRegExp },
+  });
+  ajv.addKeyword({
+    keyword: "yardStep",
+    schemaType: "number",
+    compile: (steps: number) => () => {
+      spend(steps);
+      return true;
+    },
+  });
+  ajv.addKeyword({
+    keyword: "yardUnique",
+    schemaType: "boolean",
+    type: "array",
+    compile: () => isUnique,
+  });
+  ajv.addKeyword({
+    keyword: "yardLength",
+    schemaType: "object",
+    type: "string",
+    compile: (limits: LengthLimits) => (text: string) => hasLength(text, limits),
+  });
+  return ajv;
+}
+
+interface LengthLimits {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+const linearRegExp = Object.assign(
+  (pattern: string) => {
+    const result = compileLinearRegex(pattern);
+    // `prepareSchema` left out what the engine does not take; the empty pattern stands for any name.
+    if ("problem" in result) throw new TypeError(result.problem);
+    return result.regex;
+  },
+  { code: "unused: validators are not written to files" },
+);
+
+/** The compiler's own comparison is quadratic in the items. */
+function isUnique(items: readonly unknown[]): boolean {
+  const seen = new Set<string>();
+  for (const item of items) {
+    const text = canonicalJson(item);
+    spend(1 + text.length / 16);
+    if (seen.has(text)) return false;
+    seen.add(text);
+  }
+  return true;
+}
+
+/** Length in code points, counted only where the length in code units does not settle it. */
+function hasLength(
+  text: string,
+  { min = 0, max = Number.POSITIVE_INFINITY }: LengthLimits,
+): boolean {
+  if (text.length < min || text.length / 2 > max) return false;
+  if (text.length / 2 >= min && text.length <= max) return true;
+  spend(1 + text.length / 64);
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length >= min && length <= max;
+}

@@ -1,0 +1,50 @@
+import { RE2JS, type RE2JS as CompiledPattern } from "re2js";
+import { spend } from "./work-budget.ts";
+
+/** What Ajv needs of a compiled pattern. */
+export interface LinearRegex {
+  test(text: string): boolean;
+  /** Ajv shares compiled patterns by this text, so it must be the pattern's own. */
+  toString(): string;
+}
+
+const MAX_PATTERN = 1_000;
+/** A counted repetition is written out: `[a-z]{1,1000}` alone has 2,000 instructions. */
+const MAX_INSTRUCTIONS = 4_000;
+/** As many take about as long to compile as one subschema. */
+const INSTRUCTIONS_PER_SUBSCHEMA = 100;
+/** Instructions times characters that cost about as much as one subschema. */
+const WORK_PER_STEP = 256;
+
+/**
+ * A JavaScript pattern in an engine that needs time linear in the text, or the reason why it cannot
+ * be expressed there: look-around and back references, above all.
+ */
+export function compileLinearRegex(
+  pattern: string,
+): { readonly regex: LinearRegex; readonly weight: number } | { readonly problem: string } {
+  if (pattern.length > MAX_PATTERN)
+    return { problem: `the pattern has more than ${MAX_PATTERN} characters` };
+  let compiled: CompiledPattern;
+  try {
+    compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
+  } catch (error) {
+    // The engine's own words repeat the pattern, and it may be anything.
+    return {
+      problem: `the pattern needs more than a linear-time engine offers (${error instanceof Error ? error.name : "error"})`,
+    };
+  }
+  const instructions = compiled.programSize();
+  if (instructions > MAX_INSTRUCTIONS)
+    return { problem: `the pattern needs more than ${MAX_INSTRUCTIONS} instructions` };
+  return {
+    weight: Math.ceil(instructions / INSTRUCTIONS_PER_SUBSCHEMA),
+    regex: {
+      test(text) {
+        spend(1 + (instructions * text.length) / WORK_PER_STEP);
+        return compiled.test(text);
+      },
+      toString: () => pattern,
+    },
+  };
+}

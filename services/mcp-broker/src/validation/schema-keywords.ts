@@ -1,0 +1,120 @@
+import { isRecord, type JsonRecord } from "../json-record.ts";
+import { compileLinearRegex } from "./linear-regex.ts";
+
+/** What an assertion becomes in the schema that is compiled, or why it is not checked. */
+export type ReadAssertion =
+  | { readonly keywords: JsonRecord; readonly weight: number }
+  | { readonly problem: string };
+
+const TYPES = new Set(["string", "number", "integer", "boolean", "object", "array", "null"]);
+const NUMBERS = new Set(["maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"]);
+const COUNTS = new Set([
+  "maxItems",
+  "minItems",
+  "maxContains",
+  "minContains",
+  "maxProperties",
+  "minProperties",
+]);
+const MAX_VALUE_NODES = 2_000;
+
+/** Reads one keyword that says something about a value itself. Null when it is not one of those. */
+export function readAssertion(keyword: string, value: unknown): ReadAssertion | null {
+  if (NUMBERS.has(keyword))
+    return typeof value === "number" ? kept({ [keyword]: value }) : wrong("is no number");
+  if (COUNTS.has(keyword))
+    return isCount(value) ? kept({ [keyword]: value }) : wrong("is no whole number");
+  switch (keyword) {
+    case "type":
+      return readType(value);
+    case "enum":
+      return readEnum(value);
+    case "const":
+      return readConst(value);
+    case "multipleOf":
+      return typeof value === "number" && value > 0
+        ? kept({ multipleOf: value })
+        : wrong("is no positive number");
+    case "minLength":
+      return isCount(value) ? kept({ yardLength: { min: value } }) : wrong("is no whole number");
+    case "maxLength":
+      return isCount(value) ? kept({ yardLength: { max: value } }) : wrong("is no whole number");
+    case "pattern":
+      return readPattern(value);
+    case "uniqueItems":
+      return value === true ? kept({ yardUnique: true }) : null;
+    case "required":
+      return isNames(value)
+        ? kept({ required: [...new Set(value)] })
+        : wrong("is no list of names");
+    case "dependentRequired":
+    case "dependencies":
+      return readDependencies(value);
+    default:
+      return null;
+  }
+}
+
+function readType(value: unknown): ReadAssertion {
+  const types = Array.isArray(value) ? value : [value];
+  const isKnown =
+    types.length > 0 && types.every((type) => typeof type === "string" && TYPES.has(type));
+  return isKnown
+    ? kept({ type: [...new Set(types)] })
+    : wrong("names a type that JSON Schema does not have");
+}
+
+function readEnum(value: unknown): ReadAssertion {
+  if (!Array.isArray(value) || value.length === 0) return wrong("is no list of values");
+  const weight = nodesOf(value);
+  if (weight > MAX_VALUE_NODES) return wrong(`has more than ${MAX_VALUE_NODES} values`);
+  return { keywords: { enum: value }, weight: Math.ceil(weight / 16) };
+}
+
+function readConst(value: unknown): ReadAssertion {
+  const weight = nodesOf(value);
+  if (weight > MAX_VALUE_NODES) return wrong(`has more than ${MAX_VALUE_NODES} values`);
+  return { keywords: { const: value }, weight: Math.ceil(weight / 16) };
+}
+
+function readPattern(value: unknown): ReadAssertion {
+  if (typeof value !== "string") return wrong("is no string");
+  const compiled = compileLinearRegex(value);
+  if ("problem" in compiled) return wrong(compiled.problem);
+  return { keywords: { pattern: value }, weight: compiled.weight };
+}
+
+function readDependencies(value: unknown): ReadAssertion | null {
+  if (!isRecord(value)) return wrong("is no map");
+  const lists = Object.entries(value).filter(([, names]) => isNames(names));
+  return lists.length === 0 ? null : kept({ dependentRequired: Object.fromEntries(lists) });
+}
+
+function kept(keywords: JsonRecord): ReadAssertion {
+  return { keywords, weight: 0 };
+}
+
+function wrong(problem: string): ReadAssertion {
+  return { problem };
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0;
+}
+
+function isNames(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((name) => typeof name === "string");
+}
+
+/** How many values a value holds, counted up to a little above the limit. */
+function nodesOf(value: unknown): number {
+  const waiting: unknown[] = [value];
+  let nodes = 0;
+  while (waiting.length > 0 && nodes <= MAX_VALUE_NODES) {
+    const next = waiting.pop();
+    nodes += 1;
+    if (typeof next === "object" && next !== null)
+      for (const inner of Object.values(next).slice(0, MAX_VALUE_NODES + 1)) waiting.push(inner);
+  }
+  return nodes;
+}

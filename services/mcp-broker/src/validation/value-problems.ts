@@ -1,0 +1,48 @@
+import type { ErrorObject } from "ajv";
+import type { ValueProblem } from "@switchyard/contracts/mcp";
+import { visible } from "../pins/visible-text.ts";
+
+const MAX_PROBLEMS = 5;
+const MAX_TEXT = 300;
+
+/** What a caller is told about a value that does not fit: where, and what the schema wants there. Never the value. */
+export function valueProblems(errors: readonly ErrorObject[]): ValueProblem[] {
+  // A failed alternative comes with the errors of its branches before it; it says the most.
+  const told = errors.length > MAX_PROBLEMS ? errors.slice(-MAX_PROBLEMS) : errors;
+  return told.map((error) => {
+    const { pointer, expected } = problemOf(error);
+    return { pointer: visible(pointer, MAX_TEXT), expected: visible(expected, MAX_TEXT) };
+  });
+}
+
+function problemOf({ keyword, instancePath, params, message }: ErrorObject): ValueProblem {
+  const at = (name: unknown): string =>
+    `${instancePath}/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  const here = (expected: string): ValueProblem => ({ pointer: instancePath, expected });
+  switch (keyword) {
+    case "type":
+      return here([params["type"]].flat().join(" or "));
+    case "required":
+    case "dependentRequired":
+      return { pointer: at(params["missingProperty"]), expected: "is required" };
+    case "additionalProperties":
+      return { pointer: at(params["additionalProperty"]), expected: "is not a known property" };
+    case "unevaluatedProperties":
+      return { pointer: at(params["unevaluatedProperty"]), expected: "is not a known property" };
+    case "enum":
+      return here(`one of ${JSON.stringify(params["allowedValues"])}`);
+    case "const":
+      return here(JSON.stringify(params["allowedValue"]));
+    case "pattern":
+      return here(`text like ${String(params["pattern"])}`);
+    case "yardUnique":
+      return here("items that differ from each other");
+    case "yardLength":
+      return here("text of another length");
+    case "anyOf":
+    case "oneOf":
+      return here(message ?? keyword);
+    default:
+      return here((message ?? keyword).replace(/^must (?:be )?/, ""));
+  }
+}

@@ -1,0 +1,195 @@
+// An MCP server that wants a login, and the authorization server that gives out its tokens: two
+// origins of the test's own process, so that a test sees every token and can spoil each of them.
+
+import { createHash, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { after } from "node:test";
+import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+import { z } from "zod";
+
+export interface OAuthWorld {
+  /** Address of the MCP server. */
+  readonly url: string;
+  readonly issuer: string;
+  /** Every token, code, verifier and secret that went over the wire. */
+  readonly secrets: string[];
+  /** How often each grant was used at the token endpoint. */
+  readonly grants: Record<string, number>;
+  /** Headers of the requests to the authorization server, to see what reached it. */
+  readonly authHeaders: IncomingMessage["headers"][];
+  /** How long the next tokens live, in seconds. */
+  expiresIn: number;
+  /** Makes the server refuse every access token that was given out so far. */
+  expireAll(): void;
+  /** Makes every refresh token worthless. */
+  revokeAll(): void;
+  /** Agrees as a person in a browser does, and returns the address that the browser ends at. */
+  agree(authorizationUrl: string): Promise<URL>;
+}
+
+/** Call it at the top of a file. */
+export async function oauthWorld(): Promise<OAuthWorld> {
+  const valid = new Set<string>();
+  const refreshable = new Set<string>();
+  const codes = new Map<string, { challenge: string; resource: string; redirectUri: string }>();
+  const secrets: string[] = [];
+  const grants: Record<string, number> = {};
+  const authHeaders: IncomingMessage["headers"][] = [];
+  const settings = { expiresIn: 3_600 };
+  const secret = (): string => {
+    const value = `canary-${randomUUID()}`;
+    secrets.push(value);
+    return value;
+  };
+  const tokens = (): object => {
+    const [access, refresh] = [secret(), secret()];
+    valid.add(access);
+    refreshable.add(refresh);
+    return {
+      access_token: access,
+      refresh_token: refresh,
+      token_type: "Bearer",
+      expires_in: settings.expiresIn,
+    };
+  };
+
+  const issuer = await listen(async (request, response) => {
+    authHeaders.push(request.headers);
+    const url = new URL(request.url ?? "/", issuer);
+    switch (url.pathname) {
+      case "/.well-known/oauth-authorization-server":
+        return json(response, 200, {
+          issuer,
+          authorization_endpoint: `${issuer}/authorize`,
+          token_endpoint: `${issuer}/token`,
+          registration_endpoint: `${issuer}/register`,
+          response_types_supported: ["code"],
+          code_challenge_methods_supported: ["S256"],
+          grant_types_supported: ["authorization_code", "refresh_token"],
+          token_endpoint_auth_methods_supported: ["client_secret_post", "none"],
+          authorization_response_iss_parameter_supported: true,
+        });
+      case "/register": {
+        const asked = JSON.parse(await text(request)) as object;
+        return json(response, 201, { ...asked, client_id: randomUUID(), client_secret: secret() });
+      }
+      case "/authorize": {
+        const code = secret();
+        const given = url.searchParams;
+        const redirectUri = given.get("redirect_uri") ?? "";
+        codes.set(code, {
+          challenge: given.get("code_challenge") ?? "",
+          resource: given.get("resource") ?? "",
+          redirectUri,
+        });
+        const back = new URL(redirectUri);
+        for (const [name, value] of Object.entries({
+          code,
+          state: given.get("state"),
+          iss: issuer,
+        }))
+          back.searchParams.set(name, value ?? "");
+        response.writeHead(302, { location: back.href }).end();
+        return;
+      }
+      case "/token": {
+        const form = new URLSearchParams(await text(request));
+        const grant = form.get("grant_type") ?? "";
+        grants[grant] = (grants[grant] ?? 0) + 1;
+        secrets.push(form.get("code_verifier") ?? "canary-none");
+        if (grant === "refresh_token")
+          return refreshable.delete(form.get("refresh_token") ?? "")
+            ? json(response, 200, tokens())
+            : json(response, 400, { error: "invalid_grant" });
+        const code = codes.get(form.get("code") ?? "");
+        codes.delete(form.get("code") ?? "");
+        const hash = createHash("sha256").update(form.get("code_verifier") ?? "");
+        const isGood =
+          code?.challenge === hash.digest("base64url") &&
+          code.redirectUri === form.get("redirect_uri") &&
+          code.resource === `${resource}/mcp` &&
+          form.get("resource") === code.resource;
+        return isGood
+          ? json(response, 200, tokens())
+          : json(response, 400, { error: "invalid_grant" });
+      }
+      default:
+        response.writeHead(404).end();
+    }
+  });
+
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: "locked", version: "1" }, { capabilities: { tools: {} } });
+    server.registerTool(
+      "echo",
+      { description: "Says it again", inputSchema: z.object({ message: z.string() }) },
+      ({ message }) => ({ content: [{ type: "text", text: message }] }),
+    );
+    return server;
+  });
+  const resource = await listen(async (request, response) => {
+    if (request.url === "/.well-known/oauth-protected-resource/mcp")
+      return json(response, 200, {
+        resource: `${resource}/mcp`,
+        authorization_servers: [issuer],
+        scopes_supported: ["mcp"],
+      });
+    if (!valid.has(request.headers.authorization?.replace("Bearer ", "") ?? "")) {
+      const metadata = `${resource}/.well-known/oauth-protected-resource/mcp`;
+      response
+        .writeHead(401, { "www-authenticate": `Bearer resource_metadata="${metadata}"` })
+        .end();
+      return;
+    }
+    const reply = await handler.fetch(
+      new Request(`${resource}${request.url}`, {
+        method: request.method ?? "GET",
+        headers: Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+        ...(request.method === "POST"
+          ? { body: Readable.toWeb(request) as ReadableStream, duplex: "half" }
+          : {}),
+      }),
+    );
+    response.writeHead(reply.status, Object.fromEntries(reply.headers));
+    if (reply.body === null) response.end();
+    else Readable.fromWeb(reply.body).pipe(response);
+  });
+
+  return Object.assign(settings, {
+    url: `${resource}/mcp`,
+    issuer,
+    secrets,
+    grants,
+    authHeaders,
+    expireAll: () => valid.clear(),
+    revokeAll: () => refreshable.clear(),
+    async agree(authorizationUrl: string) {
+      const response = await fetch(authorizationUrl, { redirect: "manual" });
+      return new URL(response.headers.get("location") ?? "");
+    },
+  });
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
+
+async function listen(answer: Answer): Promise<string> {
+  const server = createServer((request, response) => {
+    Promise.resolve(answer(request, response)).catch((error: unknown) =>
+      response.writeHead(500).end(String(error)),
+    );
+  }).listen(0, "127.0.0.1");
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
+}
+
+function json(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+}

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AccessKind, type Decision } from "@switchyard/contracts/policy";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import fc from "fast-check";
+import { compileBundle } from "../bundle/compile-bundle.ts";
+import { parseBundle } from "../bundle/parse-bundle.ts";
+import { decideFeature, mayEverAllowFeature } from "./evaluate-feature.ts";
+import { decide } from "./evaluate.ts";
+import { lint } from "./lint.ts";
+import { compileToolLayers } from "./tool-layers.ts";
+
+const KINDS = AccessKind.options.filter((kind) => kind !== "tool");
+
+function bundleOf(rules: string) {
+  return compileBundle(parseBundle({ file: "policy.yaml", text: `version: 1\nrules:\n${rules}` }));
+}
+
+function ask(
+  rules: string,
+  question: {
+    kind: (typeof KINDS)[number];
+    name?: string;
+    server?: string;
+    agent?: string;
+    args?: Record<string, unknown>;
+    tools?: readonly string[];
+  },
+): Decision {
+  const { kind, name = kind, server = "docs", agent = null, args = {}, tools } = question;
+  return decideFeature(bundleOf(rules), {
+    kind,
+    principal: { user: "team-a", agent, runId: agent === null ? null : "r1" },
+    tool: mcpToolRef(server, name),
+    args,
+    layers: tools === undefined ? null : compileToolLayers([tools]),
+  });
+}
+
+const READS = `  - id: reads
+    effect: allow
+    what: { resources: ["docs.file:///srv/docs/*"], prompts: ["docs.review_*"] }
+`;
+
+test("a rule selects resources by server and URI, and prompts by server and name", () => {
+  const resource = { kind: "resource", name: "file:///srv/docs/a.md" } as const;
+  assert.equal(ask(READS, resource).effect, "allow");
+  assert.equal(ask(READS, { ...resource, server: "other" }).effect, "deny");
+  assert.equal(ask(READS, { ...resource, name: "file:///etc/passwd" }).effect, "deny");
+  assert.equal(ask(READS, { kind: "prompt", name: "review_pr" }).effect, "allow");
+  assert.equal(ask(READS, { kind: "prompt", name: "file:///srv/docs/a.md" }).effect, "deny");
+  const { rule, reason } = ask(READS, resource);
+  assert.equal(rule, "reads");
+  assert.match(reason, /rule reads allows resource file:\/\/\/srv\/docs\/a\.md of MCP server docs/);
+});
+
+test("a rule that allows every tool allows nothing else", () => {
+  for (const what of ["", "    what: { tools: ['*'] }\n", "    what: { tools: ['docs.*'] }\n"]) {
+    const rules = `  - id: tools\n    effect: allow\n${what}`;
+    for (const kind of KINDS) assert.equal(ask(rules, { kind }).rule, null, kind);
+  }
+});
+
+test("a rule about features allows no tool", () => {
+  const call = { principal: { user: "cli", agent: null, runId: null }, args: {}, layers: null };
+  const everyFeature = bundleOf(`  - id: features
+    effect: allow
+    what: { resources: ["*.*"], prompts: ["*.*"], sampling: ["*"], elicitation: ["*"], logging: ["*"] }
+`);
+  const tool = mcpToolRef("docs", "read");
+  assert.equal(decide(everyFeature, { ...call, tool }).effect, "deny");
+  for (const kind of KINDS)
+    assert.equal(decideFeature(everyFeature, { ...call, tool, kind }).effect, "allow", kind);
+});
+
+test("a deny rule wins, and one that names nothing denies every feature", () => {
+  const secret = `${READS}  - id: no-secrets\n    effect: deny\n    what: { resources: ["*.*secret*"] }\n`;
+  const uri = "file:///srv/docs/secret.md";
+  assert.equal(ask(secret, { kind: "resource", name: uri }).rule, "no-secrets");
+  const closed = `${READS}  - id: closed\n    effect: deny\n    note: closed today\n`;
+  assert.match(ask(closed, { kind: "prompt", name: "review_pr" }).reason, /: closed today$/);
+});
+
+test("conditions look at the arguments, and what cannot be judged does not help the caller", () => {
+  const rules = `  - id: small
+    effect: allow
+    what: { sampling: [docs] }
+    when: [{ arg: /maxTokens, op: lte, value: 500 }]
+`;
+  assert.equal(ask(rules, { kind: "sampling", args: { maxTokens: 500 } }).effect, "allow");
+  assert.equal(ask(rules, { kind: "sampling", args: { maxTokens: 501 } }).effect, "deny");
+  assert.equal(ask(rules, { kind: "sampling", args: { maxTokens: "1" } }).effect, "deny");
+});
+
+test("a run token only narrows: resources and prompts have to fit a pattern, server requests the server", () => {
+  const rules = `${READS}  - id: samples\n    effect: allow\n    what: { sampling: [docs] }\n`;
+  const resource = { kind: "resource", name: "file:///srv/docs/a.md", agent: "reader" } as const;
+  assert.equal(ask(rules, { ...resource, tools: ["docs.*"] }).effect, "allow");
+  assert.equal(ask(rules, { ...resource, tools: ["docs.read_file"] }).effect, "deny");
+  const sampling = { kind: "sampling", agent: "reader" } as const;
+  assert.equal(ask(rules, { ...sampling, tools: ["docs.read_file"] }).effect, "allow");
+  assert.equal(ask(rules, { ...sampling, tools: ["other.*"] }).effect, "deny");
+  assert.equal(ask(rules, { ...sampling, tools: [] }).effect, "deny");
+});
+
+test("lint tells duplicates apart by their features and calls no rule about features dead", () => {
+  const bundle = parseBundle({
+    file: "policy.yaml",
+    text: `version: 1\nrules:\n${READS}  - id: samples
+    effect: allow
+    what: { sampling: [docs] }
+  - id: no-tools
+    effect: deny
+    what: { tools: ["*"] }
+  - id: samples-again
+    effect: allow
+    what: { sampling: [docs] }
+`,
+  });
+  assert.deepEqual(
+    lint(bundle).map(({ kind, rule }) => [kind, rule]),
+    [["duplicate", "samples-again"]],
+  );
+});
+
+test("what is allowed with some arguments is never filtered out", () => {
+  const part = fc.constantFrom("a", "b", "a/x", "*");
+  const rule = fc.record({
+    effect: fc.constantFrom("allow", "deny"),
+    server: fc.constantFrom("docs", "other", "*"),
+    name: part,
+    isConditional: fc.boolean(),
+  });
+  const question = fc.record({ name: fc.constantFrom("a", "b", "a/x"), size: fc.nat(3) });
+  fc.assert(
+    fc.property(
+      fc.array(rule, { minLength: 1, maxLength: 6 }),
+      question,
+      (rules, { name, size }) => {
+        const bundle = bundleOf(
+          rules
+            .map(
+              ({ effect, server, name: glob, isConditional }, index) =>
+                `  - id: r${index}\n    effect: ${effect}\n    what: { resources: ["${server}.${glob}"] }\n${
+                  isConditional ? "    when: [{ arg: /size, op: lte, value: 1 }]\n" : ""
+                }`,
+            )
+            .join(""),
+        );
+        const asked = {
+          kind: "resource" as const,
+          principal: { user: "cli", agent: null, runId: null },
+          tool: mcpToolRef("docs", name),
+          layers: null,
+        };
+        const { effect } = decideFeature(bundle, { ...asked, args: { size } });
+        if (effect === "allow") assert.equal(mayEverAllowFeature(bundle, asked), true);
+      },
+    ),
+  );
+});
