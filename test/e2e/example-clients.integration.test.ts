@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { execFile, execFileSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { startYardDev } from "../lib/yard-dev.ts";
+
+const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));
+const dev = await startYardDev({
+  project: "test/e2e/project",
+  stateDir: join(directory, "state"),
+  env: { CALLS_FILE: join(directory, "calls") },
+});
+after(async () => {
+  await dev.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const programs = [
+  { language: "TypeScript", command: process.execPath, file: "typescript/start-run.ts" },
+  { language: "Python", command: "python3", file: "python/start_run.py" },
+];
+const missing: Record<string, string | false> = { Python: pythonLacks() };
+
+for (const { language, command, file } of programs) {
+  const skip = missing[language] ?? false;
+
+  test(`the ${language} example starts a run and prints its answer`, { skip }, async () => {
+    const { stdout, stderr, exitCode } = await run(command, file, ["troubled", "go"]);
+    assert.match(stdout, /^denied: .*no-secrets/m);
+    assert.deepEqual(stderr.trim().split("\n").slice(-1), ["finished"]);
+    assert.equal(exitCode, 0);
+  });
+
+  test(`the ${language} example prints why a run was rejected`, { skip }, async () => {
+    const { stdout, exitCode } = await run(command, file, ["nobody", "go"]);
+    assert.match(stdout, /unknown_agent/);
+    assert.equal(exitCode, 1);
+  });
+}
+
+function run(command: string, file: string, args: string[]) {
+  const path = join("examples/clients", file);
+  const env = { ...process.env, NATS_URL: dev.natsUrl };
+  return new Promise<{ stdout: string; stderr: string; exitCode: number | null }>((resolve) => {
+    const child = execFile(command, [path, ...args], { env }, (_error, stdout, stderr) =>
+      resolve({ stdout, stderr, exitCode: child.exitCode }),
+    );
+  });
+}
+
+function pythonLacks(): string | false {
+  try {
+    execFileSync("python3", ["-c", "import nats"], { stdio: "ignore" });
+    return false;
+  } catch {
+    return "python3 with nats-py is not installed";
+  }
+}
