@@ -1,0 +1,154 @@
+import { z } from "zod";
+import { ApprovalId, ApprovalRequired } from "./approvals.ts";
+import { rpc } from "./define.ts";
+import { CallerName, ToolName } from "./ids.ts";
+import { ContentBlock, ValueProblem } from "./mcp.ts";
+import { CallId } from "./mcp-calls.ts";
+import { ApprovalTier, Decision } from "./policy.ts";
+import { StopScope } from "./policy-budgets.ts";
+import { RunToken } from "./run-token.ts";
+
+/**
+ * The built-in tools: files, commands, pages and memory. The toolbox is a tool provider like the MCP
+ * broker: it lists what the policy lets a principal call, and asks the policy before each call. Its tools have
+ * no server, so a rule or an agent selects them by their bare names: `read_file`, `memory_*`.
+ */
+
+/** Every built-in tool, with how much a person has to do with it where nobody has said otherwise [X14]. */
+export const BUILTIN_TIERS = {
+  read_file: "auto",
+  list_files: "auto",
+  search_files: "auto",
+  memory_read: "auto",
+  write_file: "session",
+  edit_file: "session",
+  memory_write: "session",
+  web_fetch: "session",
+  execute_command: "always",
+} as const satisfies Record<string, ApprovalTier>;
+export type BuiltinName = keyof typeof BUILTIN_TIERS;
+
+/** Other names of built-in tools, as other systems have them. A call by one is a call of the tool. */
+export const BUILTIN_ALIASES: Readonly<Record<string, BuiltinName>> = {
+  list_directory: "list_files",
+};
+
+/** The built-in tool of a name or an alias; null for anything else. */
+export function builtinNamed(name: string): BuiltinName | null {
+  const real = Object.hasOwn(BUILTIN_ALIASES, name) ? BUILTIN_ALIASES[name] : name;
+  // `hasOwn` has just shown that it is one of the keys.
+  return real !== undefined && Object.hasOwn(BUILTIN_TIERS, real) ? (real as BuiltinName) : null;
+}
+
+export const BuiltinInfo = z.object({
+  name: ToolName,
+  description: z.string(),
+  /** JSON Schema. */
+  inputSchema: z.looseObject({ type: z.literal("object") }),
+  tier: ApprovalTier,
+});
+export type BuiltinInfo = z.infer<typeof BuiltinInfo>;
+
+const InvalidToken = { data: z.object({ reason: z.string() }) };
+const PolicyUnavailable = { data: z.object({ cause: z.string() }), retryable: true };
+
+export const listBuiltins = rpc({
+  subject: "yard.rpc.{caller}.toolbox.tools",
+  summary: "Lists the built-in tools that the policy lets the principal call.",
+  request: z.strictObject({ token: RunToken.optional() }),
+  reply: z.object({ tools: z.array(BuiltinInfo) }),
+  errors: { invalid_token: InvalidToken, policy_unavailable: PolicyUnavailable },
+});
+
+/** The longest that `execute_command` lets a command take, in milliseconds. */
+export const MAX_COMMAND_MS = 600_000;
+/** What it gets when its caller asks for nothing. */
+export const DEFAULT_COMMAND_MS = 30_000;
+/** For the way there and back, and for ending what takes too long. */
+const AROUND_MS = 5_000;
+
+/** How long a caller waits for a built-in tool, in milliseconds: for a command the time that it asks for. */
+export function builtinTimeoutMs(tool: string, args: Readonly<Record<string, unknown>>): number {
+  if (builtinNamed(tool) !== "execute_command") return callBuiltin.timeoutMs;
+  const { timeout } = args;
+  const asked = typeof timeout === "number" && timeout > 0 ? timeout : DEFAULT_COMMAND_MS;
+  return Math.min(asked, MAX_COMMAND_MS) + AROUND_MS;
+}
+
+export const callBuiltin = rpc({
+  subject: "yard.rpc.{caller}.toolbox.call",
+  summary: "Calls a built-in tool after the policy allowed exactly this call.",
+  request: z.strictObject({
+    /** Name or alias. */
+    tool: z.string().min(1).max(512),
+    args: z.record(z.string(), z.unknown()),
+    token: RunToken.optional(),
+    /** Makes the call effectively-once, as in `mcp.call`. */
+    callId: CallId.optional(),
+    /** Counts the pick-ups of the run whose token it is; believed only with a token, and never lower than before. */
+    epoch: z.int().positive().optional(),
+    /** The approval that an earlier `approval_required` told of; needed when there is no `callId`. */
+    approvalId: ApprovalId.optional(),
+  }),
+  reply: z.object({
+    content: z.array(ContentBlock),
+    /** The result as data; absent when the tool could not do what it was asked. */
+    structuredContent: z.unknown().optional(),
+    /** The tool could not do what it was asked; `text` says why. A command that fails is no error. */
+    isError: z.boolean(),
+    text: z.string(),
+    decision: Decision,
+    durationMs: z.number().nonnegative(),
+    /** True when the result is the stored one of an earlier call with the same `callId`. */
+    replayed: z.boolean(),
+  }),
+  errors: {
+    denied: { data: Decision },
+    /** The policy asks a person first; nothing was done. Once it is approved, send the same call again. */
+    approval_required: { data: ApprovalRequired },
+    /** An administrator stopped such calls while it was in work: it may have had its effect. */
+    stopped: { data: z.object({ scope: StopScope }) },
+    invalid_token: InvalidToken,
+    unknown_tool: { data: z.object({ tool: z.string(), known: z.array(z.string()) }) },
+    /** The arguments do not fit the tool's input schema; nothing was done. Values are not repeated. */
+    invalid_arguments: { data: z.object({ problems: z.array(ValueProblem) }) },
+    policy_unavailable: PolicyUnavailable,
+    /** The store of call results does not answer; nothing was done. */
+    call_store_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
+    call_id_conflict: { data: z.object({ callId: z.string() }) },
+    /** Another runner has taken the run over since; nothing was done. */
+    stale_epoch: { data: z.object({ runId: z.string(), epoch: z.int() }) },
+    /** Ended by `toolbox.cancel`. When it was begun, it may have had its effect. */
+    cancelled: { data: z.object({ callId: z.string(), sent: z.boolean() }) },
+    /** The caller's time was over before the tool was done. It may have had its effect. */
+    tool_timeout: { data: z.object({ timeoutMs: z.number() }) },
+    /** The call was begun and its result was lost: it may or may not have happened. */
+    outcome_unknown: { data: z.object({ callId: z.string().nullable() }) },
+  },
+  timeoutMs: 35_000,
+});
+
+export const cancelBuiltin = rpc({
+  subject: "yard.rpc.{caller}.toolbox.cancel",
+  summary: "Ends a built-in tool's call in work, with the command that it runs.",
+  request: z.strictObject({
+    callId: CallId,
+    /** Of the run that made the call; another token than the call's own is checked. */
+    token: RunToken.optional(),
+  }),
+  /** False when there is no such call of this caller and run in work; other callers' calls are not told. */
+  reply: z.object({ cancelled: z.boolean() }),
+  errors: { invalid_token: InvalidToken, policy_unavailable: PolicyUnavailable },
+});
+
+/** Between toolboxes only: the record of a call says which of them has it. */
+export const cancelBuiltinAt = rpc({
+  subject: "yard.rpc.{caller}.toolbox.cancel-at.{toolbox}",
+  summary: "Between toolboxes: carries a cancellation to the one that has the call.",
+  request: cancelBuiltin.request.extend({
+    /** Who asked; the toolbox that passes it on vouches for it. */
+    onBehalfOf: CallerName,
+  }),
+  reply: cancelBuiltin.reply,
+  errors: cancelBuiltin.errors,
+});

@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { isError } from "@switchyard/contracts/errors";
+import { callBuiltin, cancelBuiltin } from "@switchyard/contracts/toolbox";
+import { APPROVAL, DIGEST, runToken, toolboxWorld } from "../../test-fixtures/test-toolbox.ts";
+import { until } from "../../test-fixtures/until.ts";
+import { ownWorkspaces } from "../workspace/workspaces.ts";
+
+const world = await toolboxWorld();
+const { policy } = world;
+const toolbox = await world.start();
+const file = (...names: string[]): string => join(toolbox.workspaces, ...names);
+
+afterEach(() => {
+  policy.answer = () => "allow";
+});
+
+const write = (path: string, more: object = {}) =>
+  world.call({ tool: "write_file", args: { path, content: "x" }, ...more });
+
+test("lists the built-in tools with schemas and tiers, and only what the policy lets pass [X14]", async () => {
+  policy.answer = (tool) => (tool === "execute_command" ? "deny" : "allow");
+  const { tools } = await world.tools();
+  assert.deepEqual(
+    tools.map(({ name, tier }) => `${name} ${tier}`),
+    [
+      "read_file auto",
+      "list_files auto",
+      "search_files auto",
+      "write_file session",
+      "edit_file session",
+      "web_fetch session",
+      "memory_read auto",
+      "memory_write session",
+    ],
+  );
+  const [read] = tools;
+  assert.deepEqual(read?.inputSchema["required"], ["path"]);
+  assert.equal(read?.inputSchema["additionalProperties"], false);
+});
+
+test("a call does what it says in the run's own workspace, and tells who decided", async () => {
+  const reply = await write("a.txt", { token: runToken("run-1") });
+  assert.equal(reply.text, "Wrote 1 bytes to a.txt (new file).");
+  assert.equal(reply.isError, false);
+  assert.equal(reply.decision.policyDigest, DIGEST);
+  assert.deepEqual(reply.structuredContent, { path: "a.txt", bytesWritten: 1, isNew: true });
+  assert.equal(await readFile(file("run-run-1", "a.txt"), "utf8"), "x");
+  await write("b.txt");
+  assert.deepEqual(await readdir(file("user-cli")), ["b.txt"]);
+});
+
+test("the policy is asked about the tool without a server, with the arguments that will be used", async () => {
+  policy.asked.length = 0;
+  await world.call({ tool: "list_directory", args: {} });
+  assert.deepEqual(policy.asked, [
+    {
+      tool: "list_files",
+      server: null,
+      args: { directory: ".", recursive: false },
+      onBehalfOf: "cli",
+    },
+  ]);
+});
+
+test("a denied call's side effect does not exist [ER1]", async () => {
+  policy.answer = () => "deny";
+  const command = { tool: "execute_command", args: { command: "touch denied.txt" } };
+  for (const attempt of [() => write("denied.txt"), () => world.call(command)])
+    await assert.rejects(attempt, (error) => isError(error, callBuiltin, "denied"));
+  assert.equal(existsSync(file("user-cli", "denied.txt")), false);
+});
+
+test("a call that needs a person waits for one, and then happens once [E11] [ER1]", async () => {
+  policy.answer = () => "ask";
+  await assert.rejects(write("asked.txt"), (error) => {
+    assert.ok(isError(error, callBuiltin, "approval_required"));
+    assert.equal(error.data.approvalId, APPROVAL);
+    return true;
+  });
+  assert.equal(existsSync(file("user-cli", "asked.txt")), false);
+  policy.approved.add(APPROVAL);
+  await write("asked.txt", { approvalId: APPROVAL });
+  assert.equal(existsSync(file("user-cli", "asked.txt")), true);
+  await assert.rejects(write("again.txt", { approvalId: APPROVAL }), (error) =>
+    isError(error, callBuiltin, "approval_required"),
+  );
+});
+
+test("without a clear answer of the policy nothing happens", async () => {
+  policy.answer = () => "silence";
+  await assert.rejects(write("silent.txt"), (error) =>
+    isError(error, callBuiltin, "policy_unavailable"),
+  );
+  policy.answer = () => "invalid_token";
+  await assert.rejects(write("forged.txt", { token: "forged" }), (error) =>
+    isError(error, callBuiltin, "invalid_token"),
+  );
+  for (const name of ["silent.txt", "forged.txt"])
+    assert.equal(existsSync(file("user-cli", name)), false);
+});
+
+test("an unknown tool and bad arguments look like a denied call to who may not call", async () => {
+  policy.answer = () => "deny";
+  for (const request of [
+    { tool: "no_such_tool", args: {} },
+    { tool: "write_file", args: { nonsense: true } },
+  ])
+    await assert.rejects(world.call(request), (error) => isError(error, callBuiltin, "denied"));
+  policy.answer = () => "allow";
+  await assert.rejects(world.call({ tool: "no_such_tool", args: {} }), (error) =>
+    isError(error, callBuiltin, "unknown_tool"),
+  );
+  await assert.rejects(world.call({ tool: "mcp__a b", args: {} }), (error) =>
+    isError(error, callBuiltin, "unknown_tool"),
+  );
+  await assert.rejects(
+    world.call({ tool: "write_file", args: { path: "a", content: 7 } }),
+    (error) => {
+      assert.ok(isError(error, callBuiltin, "invalid_arguments"));
+      assert.equal(error.data.problems[0]?.pointer, "/content");
+      return true;
+    },
+  );
+});
+
+test("what a tool cannot do is a result with isError, for the model to read", async () => {
+  const reply = await world.call({ tool: "read_file", args: { path: "../../etc/passwd" } });
+  assert.equal(reply.isError, true);
+  assert.match(reply.text, /^Error: Path '.*' is outside the allowed workspace/);
+  const failed = await world.call({ tool: "execute_command", args: { command: "false" } });
+  assert.equal(failed.isError, false);
+  assert.match(failed.text, /^Exit code 1\./);
+});
+
+test("a repeated callId gets the stored result, and its call happened once", async () => {
+  const request = {
+    tool: "execute_command",
+    args: { command: "echo again >> count.txt", shell: true },
+    callId: "once-1",
+    token: runToken("once"),
+  };
+  const [first, second] = await Promise.all([world.call(request), world.call(request)]);
+  const third = await world.call(request);
+  assert.deepEqual(
+    [first, second, third]
+      .map(({ replayed }) => replayed)
+      .toSorted((a, b) => Number(a) - Number(b)),
+    [false, true, true],
+  );
+  assert.equal(third.text, first.text);
+  assert.equal(await readFile(file("run-once", "count.txt"), "utf8"), "again\n");
+  await assert.rejects(world.call({ ...request, args: { command: "echo other" } }), (error) =>
+    isError(error, callBuiltin, "call_id_conflict"),
+  );
+  policy.answer = () => "deny";
+  await assert.rejects(world.call(request), (error) => isError(error, callBuiltin, "denied"));
+});
+
+test("a runner that lost its run can do nothing more", async () => {
+  const token = runToken("taken");
+  await write("new.txt", { token, epoch: 2 });
+  await assert.rejects(write("old.txt", { token, epoch: 1 }), (error) =>
+    isError(error, callBuiltin, "stale_epoch"),
+  );
+  assert.deepEqual(await readdir(file("run-taken")), ["new.txt"]);
+});
+
+test("a cancelled call ends its command, at whichever toolbox it is", async () => {
+  const other = await world.start({ YARD_WORKSPACES_DIR: toolbox.workspaces });
+  const running = Array.from({ length: 4 }, (_, index) => {
+    const callId = `cancel-${index}`;
+    const args = { command: `echo > begun-${index}; sleep 300`, shell: true, timeout: 30_000 };
+    const token = runToken("cancel");
+    return { callId, token, ended: world.call({ tool: "execute_command", args, callId, token }) };
+  });
+  const ends = running.map(({ ended }) =>
+    assert.rejects(ended, (error) => isError(error, callBuiltin, "cancelled")),
+  );
+  for (const { callId, token } of running) {
+    await until(() => existsSync(file("run-cancel", `begun-${callId.at(-1)}`)));
+    const stranger = await call(world.cli, cancelBuiltin, { callId, token: runToken("stranger") });
+    assert.deepEqual(stranger, { cancelled: false });
+    assert.deepEqual(await call(world.cli, cancelBuiltin, { callId, token }), { cancelled: true });
+  }
+  await Promise.all(ends);
+  await other.stop();
+});
+
+test("a command gets no more time than its caller waits, and the caller hears of it", async () => {
+  const reply = await world.call(
+    { tool: "execute_command", args: { command: "sleep 300", timeout: 300_000 } },
+    { timeoutMs: 3_000 },
+  );
+  assert.match(reply.text, /^Ended after \d+ ms, before it was done/);
+});
+
+test("memory belongs to the agent of the token [D12]", async () => {
+  const token = runToken("memory");
+  await world.call({ tool: "memory_write", args: { name: "n", content: "kept" }, token });
+  const later = await world.call({
+    tool: "memory_read",
+    args: { name: "n" },
+    token: runToken("m2"),
+  });
+  assert.equal(later.text, "kept");
+  const nobody = await world.call({ tool: "memory_read", args: {} });
+  assert.equal(nobody.isError, true);
+});
+
+test("runs of one session share a workspace where the setting says so, and nobody else's", async () => {
+  const mode = "limited-control";
+  const parent = file();
+  const principal = { user: "cli", agent: "demo", runId: "s1", context: { session: "chat/../:1" } };
+  const shared = ownWorkspaces({ parent, scope: "session", mode });
+  const { root } = await shared.of(principal);
+  assert.equal((await shared.of({ ...principal, runId: "s2" })).root, root);
+  assert.notEqual((await shared.of({ ...principal, user: "other" })).root, root);
+  assert.notEqual((await shared.of({ ...principal, context: { session: "b" } })).root, root);
+  const single = ownWorkspaces({ parent, scope: "run", mode });
+  assert.equal((await single.of(principal)).root, join(root, "..", "run-s1"));
+});
+
+test("workspaces that nobody used for long are removed, and nothing else", async () => {
+  const parent = file();
+  const spaces = ownWorkspaces({ parent, scope: "run", mode: "limited-control" });
+  const old = await spaces.of({ user: "cli", agent: "demo", runId: "old" });
+  await writeFile(file("notes.txt"), "");
+  const [longAgo, between] = [new Date("2020-01-01"), new Date("2021-01-01")];
+  for (const path of [old.root, file("notes.txt")]) await utimes(path, longAgo, longAgo);
+  assert.equal(await spaces.sweep(between), 1);
+  assert.equal(existsSync(old.root), false);
+  assert.equal(existsSync(file("notes.txt")), true);
+});
+
+test("counts calls by tool and outcome, and logs nothing of what they say", async () => {
+  await write("secret-canary.txt", { token: runToken("canary") });
+  const text = await toolbox.metrics.metrics();
+  assert.match(text, /yard_toolbox_calls_total\{tool="write_file",outcome="ok"\} \d+/);
+  assert.match(text, /yard_toolbox_calls_total\{tool="unknown",outcome="denied"\} 1/);
+  assert.doesNotMatch(toolbox.logText(), /canary/);
+});

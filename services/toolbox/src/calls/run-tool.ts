@@ -1,0 +1,85 @@
+import { failuresOf } from "@switchyard/contracts/errors";
+import type { Principal } from "@switchyard/contracts/policy";
+import { callBuiltin as contract } from "@switchyard/contracts/toolbox";
+import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
+import { ToolError } from "../tool-error.ts";
+import type { Tool, ToolResult } from "../tool.ts";
+import type { Workspaces } from "../workspace/workspaces.ts";
+
+export interface RunToolDeps {
+  readonly workspaces: Workspaces;
+  readonly stopping: AbortSignal;
+  readonly now: () => number;
+}
+
+export interface ToolRun {
+  readonly tool: Tool;
+  readonly args: Record<string, unknown>;
+  readonly principal: Principal;
+  readonly callId: string | undefined;
+  /** Epoch milliseconds at which the caller stops waiting. */
+  readonly deadline: number;
+  /** Aborts when the call is cancelled, when an administrator stops it, and when nobody waits for it. */
+  readonly signal: AbortSignal;
+  /** True once somebody who may has cancelled the call. */
+  readonly isCancelled: () => boolean;
+}
+
+/** What the reply needs to reach the caller before the caller gives up. */
+const REPLY_MARGIN_MS = 100;
+
+const fail = failuresOf(contract.errors);
+
+/**
+ * Runs an allowed call in its workspace. What a tool cannot do is a result with `isError`, for the
+ * model to read. Throws `cancelled` or `tool_timeout` for a call that was stopped on its way.
+ */
+export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutcome> {
+  const { tool, args, principal, deadline } = run;
+  const { workspaces, stopping, now } = deps;
+  const startedAt = performance.now();
+  const timeLeftMs = Math.max(1, deadline - REPLY_MARGIN_MS - now());
+  const over = AbortSignal.timeout(timeLeftMs);
+  const signal = AbortSignal.any([run.signal, over, stopping]);
+  let result: ToolResult | ToolError;
+  try {
+    const workspace = await workspaces.of(principal);
+    result = await tool.run(args, { workspace, agent: principal.agent, timeLeftMs, signal });
+  } catch (error) {
+    if (error instanceof ToolError) result = error;
+    else if (signal.aborted) throw stopped(run, timeLeftMs);
+    else throw error;
+  }
+  // A command that was ended has a result, which nobody may take for its own end.
+  if (run.signal.aborted) throw stopped(run, timeLeftMs);
+  return outcomeOf(result, performance.now() - startedAt);
+}
+
+function outcomeOf(result: ToolResult | ToolError, durationMs: number): CallOutcome {
+  if (result instanceof ToolError) {
+    const text = `Error: ${result.message}`;
+    return { kind: "result", result: { ...textual(text), isError: true, durationMs } };
+  }
+  const { text, structured } = result;
+  const structuredContent = structured;
+  return {
+    kind: "result",
+    result: { ...textual(text), structuredContent, isError: false, durationMs },
+  };
+}
+
+function textual(text: string) {
+  return { content: [{ type: "text", text }], text };
+}
+
+function stopped({ callId, tool, isCancelled }: ToolRun, timeoutMs: number) {
+  if (callId !== undefined && isCancelled())
+    return fail.cancelled(
+      `The call of ${tool.name} was cancelled; what it had done by then stays done.`,
+      { callId, sent: true },
+    );
+  return fail.tool_timeout(
+    `${tool.name} was stopped after ${Math.round(timeoutMs)} ms at most, because its caller or this service waits no longer; what it had done by then stays done.`,
+    { timeoutMs },
+  );
+}

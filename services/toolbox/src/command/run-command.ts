@@ -1,0 +1,118 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { endGroup } from "@switchyard/service/process/process-group";
+import { systemErrorCode } from "../tool-error.ts";
+import { createOutputHead } from "./output-head.ts";
+
+export interface Command {
+  /** The program and its arguments; never through a shell of ours. */
+  readonly words: readonly string[];
+  readonly cwd: string;
+  /** All that it gets: nothing of this process's own environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Of each stream. */
+  readonly outputLimitBytes: number;
+}
+
+export interface CommandEnd {
+  /** Null when a signal ended it. */
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly ended: "itself" | "timeout" | "cancelled";
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly stdoutBytes: number;
+  readonly stderrBytes: number;
+}
+
+/** What a process group gets between SIGTERM and SIGKILL. */
+const GRACE_MS = 2_000;
+/** How long a process that left the group may keep our ends of its streams open. */
+const LAST_OUTPUT_MS = 500;
+
+/**
+ * Runs a command as a process group of its own and waits until every process of it is gone: at its
+ * end, after its time, or when the signal aborts. Never rejects for what the command does.
+ */
+export async function runCommand(command: Command): Promise<CommandEnd> {
+  const { words, cwd, env, outputLimitBytes } = command;
+  const [program = "", ...args] = words;
+  const child = spawn(program, args, {
+    cwd,
+    env,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [stdout, stderr] = [createOutputHead(outputLimitBytes), createOutputHead(outputLimitBytes)];
+  child.stdout.on("data", (chunk: Buffer) => stdout.add(chunk));
+  child.stderr.on("data", (chunk: Buffer) => stderr.add(chunk));
+  const { failed, ...end } = await waitForEnd(child, command);
+  if (failed !== null) stderr.add(Buffer.from(`${program}: ${failed}\n`));
+  return {
+    ...end,
+    stdout: stdout.text(),
+    stderr: stderr.text(),
+    stdoutBytes: stdout.size,
+    stderrBytes: stderr.size,
+  };
+}
+
+interface ProcessEnd extends Pick<CommandEnd, "exitCode" | "signal" | "ended"> {
+  /** Why there was no process at all. */
+  readonly failed: string | null;
+}
+
+async function waitForEnd(
+  child: ChildProcess,
+  { timeoutMs, signal }: Command,
+): Promise<ProcessEnd> {
+  const exited = Promise.withResolvers<"itself">();
+  const closed = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<"timeout" | "cancelled">();
+  child.once("exit", () => exited.resolve("itself"));
+  child.once("close", () => closed.resolve());
+  child.once("error", exited.reject);
+  const timer = setTimeout(() => stopped.resolve("timeout"), timeoutMs);
+  const cancel = (): void => stopped.resolve("cancelled");
+  signal.addEventListener("abort", cancel, { once: true });
+  if (signal.aborted) cancel();
+  try {
+    const ended = await Promise.race([exited.promise, stopped.promise]);
+    // What a command leaves running behind it would outlive the call.
+    if (child.pid !== undefined) await endGroup(child.pid, GRACE_MS);
+    await exited.promise;
+    await closeStreams(child, closed.promise);
+    return { exitCode: child.exitCode, signal: child.signalCode, ended, failed: null };
+  } catch (error) {
+    return { ...startFailure(error), signal: null, ended: "itself" };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", cancel);
+  }
+}
+
+/** Takes what is still in the pipes. */
+async function closeStreams(child: ChildProcess, closed: Promise<void>): Promise<void> {
+  const timer = setTimeout(() => {
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  }, LAST_OUTPUT_MS);
+  await closed;
+  clearTimeout(timer);
+}
+
+/** As a shell says it; anything else than a program that cannot run is a fault. */
+function startFailure(error: unknown): { exitCode: number; failed: string } {
+  switch (systemErrorCode(error)) {
+    case "ENOENT":
+      return { exitCode: 127, failed: "command not found" };
+    case "EACCES":
+    case "ENOEXEC":
+      return { exitCode: 126, failed: "cannot be executed" };
+    case "E2BIG":
+      return { exitCode: 126, failed: "argument list too long" };
+    default:
+      throw error;
+  }
+}

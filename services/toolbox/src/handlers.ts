@@ -1,0 +1,49 @@
+import type { CallContext, Service } from "@switchyard/bus/serve";
+import {
+  callBuiltin,
+  cancelBuiltin,
+  cancelBuiltinAt,
+  listBuiltins,
+} from "@switchyard/contracts/toolbox";
+import {
+  cancelCall,
+  cancelHere,
+  type CancelDeps,
+} from "@switchyard/service/tool-provider/cancel-call";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import { callTool, type CallToolDeps } from "./calls/call-tool.ts";
+import { listTools } from "./calls/list-tools.ts";
+import type { ToolboxMetrics } from "./toolbox-metrics.ts";
+
+export type HandlerDeps = CallToolDeps & CancelDeps & { readonly metrics: ToolboxMetrics };
+
+/** The NATS user of every toolbox. */
+const TOOLBOX = "toolbox";
+
+/** Answers the toolbox's contracts. */
+export function handle(service: Service, deps: HandlerDeps): void {
+  service.handle(listBuiltins, ({ token }, context) => listTools(deps, askedFor(context, token)));
+  service.handle(callBuiltin, (request, context) =>
+    deps.metrics.measureCall(request.tool, () =>
+      callTool(deps, request, askedFor(context, request.token)),
+    ),
+  );
+  service.handle(cancelBuiltin, (request, context) =>
+    cancelCall(deps, { ...request, server: null }, askedFor(context, request.token)),
+  );
+  service.handle(
+    cancelBuiltinAt,
+    ({ onBehalfOf, ...request }, context) => {
+      // Only toolboxes may publish here; what they say about the caller is believed for that.
+      if (context.caller !== TOOLBOX) return { cancelled: false };
+      const asked = { ...askedFor(context, request.token), onBehalfOf };
+      return cancelHere(deps, { ...request, server: null }, asked);
+    },
+    { toolbox: deps.holder },
+  );
+}
+
+function askedFor(context: CallContext, token: string | undefined): AskedFor {
+  const { caller: onBehalfOf, deadline, signal, correlationId, traceparent } = context;
+  return { onBehalfOf, token, deadline, signal, correlationId, traceparent };
+}

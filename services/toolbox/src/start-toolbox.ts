@@ -1,0 +1,187 @@
+import { randomBytes } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import type { Bus } from "@switchyard/bus/connect";
+import { follow } from "@switchyard/bus/follow";
+import { serve } from "@switchyard/bus/serve";
+import { bundleActivated } from "@switchyard/contracts/policy";
+import type { Log } from "@switchyard/service/log";
+import { createEgressGuard } from "@switchyard/service/network/egress-guard";
+import { SandboxError } from "@switchyard/service/process/sandbox";
+import type { Redis } from "@switchyard/service/redis";
+import { StartError } from "@switchyard/service/start-error";
+import { createApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
+import { createCallOnce } from "@switchyard/service/tool-provider/call-once";
+import { createCallStore } from "@switchyard/service/tool-provider/call-store";
+import { createDecisionCache } from "@switchyard/service/tool-provider/decision-cache";
+import { createPolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import { createRunEpochs } from "@switchyard/service/tool-provider/run-epochs";
+import { createRunningCalls } from "@switchyard/service/tool-provider/running-calls";
+import { createStopWatch } from "@switchyard/service/tool-provider/stop-watch";
+import type { Registry } from "prom-client";
+import { createCancelPasser } from "./calls/pass-cancel.ts";
+import { openCommandCage, type CommandCage } from "./command/command-sandbox.ts";
+import { WEB_HOSTS_SETTING, type ToolboxConfig } from "./config.ts";
+import { handle } from "./handlers.ts";
+import { createMemoryStore } from "./memory/memory-store.ts";
+import { createToolboxMetrics, type ToolboxMetrics } from "./toolbox-metrics.ts";
+import { createBuiltins } from "./tools/builtins.ts";
+import { ToolError } from "./tool-error.ts";
+import { fixedWorkspace, ownWorkspaces, type Workspaces } from "./workspace/workspaces.ts";
+
+export interface ToolboxOptions {
+  readonly bus: Bus;
+  readonly redis: Redis;
+  readonly log: Log;
+  readonly metrics: Registry;
+  readonly version: string;
+  readonly config: ToolboxConfig;
+}
+
+export interface Toolbox {
+  /** How commands are kept to their workspace. */
+  readonly sandbox: CommandCage["kind"];
+  /** No new calls → calls in work end, or are stopped when their share of the time is over. */
+  stop(): Promise<void>;
+}
+
+/** The part of the drain time that calls in work get; the rest is for ending their commands. */
+const CALLS_SHARE = 0.6;
+const SWEEP_MS = 3_600_000;
+const HOUR_MS = 3_600_000;
+
+/** Starts the toolbox on an open bus. Rejects with a StartError when a setting cannot be met. */
+export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
+  const { bus, redis, log, version, config } = options;
+  const metrics = createToolboxMetrics(options.metrics);
+  const workspaces = await openWorkspaces(config);
+  const cage = await openCage(config, log);
+  metrics.setSandboxed(cage.kind === "bubblewrap");
+
+  const stopping = new AbortController();
+  const holder = randomBytes(8).toString("hex");
+  const store = createCallStore(redis, holder);
+  const policy = openPolicy(options, metrics);
+  const service = serve(bus, {
+    name: "toolbox",
+    version,
+    concurrency: config.YARD_TOOLBOX_CONCURRENCY,
+    description:
+      "Built-in tools for files, commands, pages and memory, each call after the policy allowed it",
+    onFault: ({ error, contract, correlationId }) =>
+      log.error({ err: error, contract, correlationId }, "handler fault"),
+  });
+  handle(service, {
+    tools: createBuiltins({
+      memory: createMemoryStore(redis),
+      guard: createEgressGuard({
+        permitted: config.YARD_WEB_ALLOW_PRIVATE_HOSTS,
+        setting: WEB_HOSTS_SETTING,
+      }),
+      command: { cage, path: config.YARD_COMMAND_PATH },
+    }),
+    workspaces,
+    ...policy,
+    store,
+    once: createCallOnce({
+      store,
+      onNotStored: (err) => log.error({ err }, "call outcome not stored"),
+    }),
+    running: createRunningCalls(),
+    epochs: createRunEpochs(redis),
+    holder,
+    passOn: createCancelPasser(bus),
+    stopping: stopping.signal,
+    now: Date.now,
+    metrics,
+  });
+  const sweeping = sweepRegularly(workspaces, options);
+
+  return {
+    sandbox: cage.kind,
+    async stop() {
+      clearInterval(sweeping);
+      const timer = setTimeout(() => stopping.abort(), config.YARD_DRAIN_MS * CALLS_SHARE);
+      await service.drain();
+      clearTimeout(timer);
+      policy.end();
+    },
+  };
+}
+
+async function openWorkspaces(config: ToolboxConfig): Promise<Workspaces> {
+  const { YARD_WORKSPACE: fixed, YARD_WORKSPACES_DIR: parent, YARD_TOOLBOX_MODE: mode } = config;
+  const hint =
+    "set YARD_WORKSPACES_DIR for a directory for each run, or YARD_WORKSPACE for one for everybody";
+  try {
+    if (fixed !== undefined) return await fixedWorkspace(fixed, mode);
+    if (parent !== undefined) {
+      await mkdir(parent, { recursive: true });
+      return ownWorkspaces({ parent, scope: config.YARD_WORKSPACE_SCOPE, mode });
+    }
+    if (mode === "full-control") return await fixedWorkspace(process.cwd(), mode);
+  } catch (cause) {
+    const reason = cause instanceof ToolError ? cause.message : `no workspace: ${String(cause)}`;
+    throw new StartError(reason, { hint, cause });
+  }
+  throw new StartError("Workspace directory must be configured in limited-control mode", { hint });
+}
+
+async function openCage(config: ToolboxConfig, log: Log): Promise<CommandCage> {
+  try {
+    const cage = await openCommandCage({
+      setting: config.YARD_SANDBOX,
+      // bwrap itself is looked for where everything of this process is.
+      path: process.env["PATH"] ?? "",
+      readable: config.YARD_SANDBOX_READABLE,
+      network: config.YARD_SANDBOX_NETWORK,
+    });
+    if (cage.kind === "missing" && config.YARD_TOOLBOX_MODE === "limited-control")
+      log.warn({ reason: cage.reason }, "no sandbox, so no command can run");
+    return cage;
+  } catch (cause) {
+    if (!(cause instanceof SandboxError)) throw cause;
+    throw new StartError(`YARD_SANDBOX=require cannot be met: ${cause.message}`, {
+      hint: "install bubblewrap and permit user namespaces, or set YARD_SANDBOX to auto",
+      cause,
+    });
+  }
+}
+
+function openPolicy({ bus, config, log }: ToolboxOptions, metrics: ToolboxMetrics) {
+  const isOn = config.YARD_TOOLBOX_DECISION_CACHE === "on";
+  // A clock that goes on while the process is stopped: what it kept is old when it wakes up.
+  const cache = isOn ? createDecisionCache(() => performance.now()) : null;
+  // The promised time makes the cache right; this makes it empty sooner.
+  const following = cache === null ? null : follow(bus, bundleActivated, () => cache.clear());
+  const gate = createPolicyGate(bus, {
+    cache,
+    rolesOf: () => null,
+    factsOf: () => null,
+    onChecked: (isHit) => metrics.countDecision(isHit),
+  });
+  const stops = createStopWatch(bus);
+  const approvals = createApprovalGate(bus, {
+    onNotSettled: (err, approvalId) => log.warn({ err, approvalId }, "approval not settled"),
+  });
+  return {
+    gate,
+    stops,
+    approvals,
+    end() {
+      following?.stop();
+      stops.stop();
+    },
+  };
+}
+
+function sweepRegularly(workspaces: Workspaces, { config, log }: ToolboxOptions) {
+  const keepMs = config.YARD_WORKSPACE_KEEP_HOURS * HOUR_MS;
+  const sweep = (): void => {
+    workspaces.sweep(new Date(Date.now() - keepMs)).then(
+      (removed) => log.debug({ removed }, "unused workspaces removed"),
+      (err: unknown) => log.error({ err }, "unused workspaces not removed"),
+    );
+  };
+  sweep();
+  return setInterval(sweep, SWEEP_MS).unref();
+}

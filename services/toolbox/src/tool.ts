@@ -1,0 +1,34 @@
+import type { BuiltinName } from "@switchyard/contracts/toolbox";
+import type { z } from "zod";
+import type { Workspace } from "./workspace/workspace.ts";
+
+/** Who calls, and where. All of it comes from the verified run token and the settings, never from the arguments. */
+export interface ToolContext {
+  readonly workspace: Workspace;
+  /** The agent whose memory is meant; null for a call without a run. */
+  readonly agent: string | null;
+  /** What the caller's time leaves for the tool, in milliseconds. */
+  readonly timeLeftMs: number;
+  /** Aborts when the call is cancelled, when its time is over, and when the service has to stop. */
+  readonly signal: AbortSignal;
+}
+
+export interface ToolResult {
+  /** What the model reads. */
+  readonly text: string;
+  /** The same as data, for programs. */
+  readonly structured: Record<string, unknown>;
+}
+
+/** A built-in tool. `run` throws ToolError for a call that cannot be done as asked. */
+export interface Tool<I extends z.ZodObject = z.ZodObject> {
+  readonly name: BuiltinName;
+  readonly description: string;
+  readonly input: I;
+  run(args: z.output<I>, context: ToolContext): Promise<ToolResult>;
+}
+
+/** Gives a tool the argument types of its input schema. */
+export function defineTool<I extends z.ZodObject>(tool: Tool<I>): Tool<I> {
+  return tool;
+}

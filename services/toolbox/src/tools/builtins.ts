@@ -1,0 +1,37 @@
+import type { BuiltinName } from "@switchyard/contracts/toolbox";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import type { MemoryStore } from "../memory/memory-store.ts";
+import type { Tool } from "../tool.ts";
+import { editFile } from "./edit-file.ts";
+import { createExecuteCommand, type CommandOptions } from "./execute-command.ts";
+import { listFiles } from "./list-files.ts";
+import { createMemoryTools } from "./memory-tools.ts";
+import { readFile } from "./read-file.ts";
+import { searchFiles } from "./search-files.ts";
+import { createWebFetch } from "./web-fetch.ts";
+import { writeFile } from "./write-file.ts";
+
+export interface BuiltinOptions {
+  readonly memory: MemoryStore;
+  readonly guard: EgressGuard;
+  readonly command: CommandOptions;
+}
+
+/** All built-in tools by name, in the order in which they are listed. */
+export function createBuiltins({
+  memory,
+  guard,
+  command,
+}: BuiltinOptions): ReadonlyMap<BuiltinName, Tool> {
+  const tools: readonly Tool[] = [
+    readFile,
+    listFiles,
+    searchFiles,
+    writeFile,
+    editFile,
+    createExecuteCommand(command),
+    createWebFetch(guard),
+    ...createMemoryTools(memory),
+  ];
+  return new Map(tools.map((tool) => [tool.name, tool]));
+}

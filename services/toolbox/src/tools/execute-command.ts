@@ -1,0 +1,127 @@
+import { DEFAULT_COMMAND_MS, MAX_COMMAND_MS } from "@switchyard/contracts/toolbox";
+import { z } from "zod";
+import type { CommandCage, CommandSandbox } from "../command/command-sandbox.ts";
+import { runCommand, type CommandEnd } from "../command/run-command.ts";
+import { defineTool, type Tool } from "../tool.ts";
+import { ToolError } from "../tool-error.ts";
+import { holdDirectory } from "../workspace/open-place.ts";
+import { pathOf, placeOf, type Workspace } from "../workspace/workspace.ts";
+import { commandWords } from "./command-words.ts";
+
+/** What is returned of each stream at most, in bytes [E11]. */
+export const STREAM_LIMIT_BYTES = 50 * 1024;
+/** For ending a command that takes longer than its caller waits, and telling so. */
+const END_MARGIN_MS = 2_500;
+const MAX_COMMAND_LENGTH = 32_768;
+
+export interface CommandOptions {
+  readonly cage: CommandCage;
+  /** Where programs are looked for. */
+  readonly path: string;
+}
+
+const Input = z.strictObject({
+  command: z
+    .string()
+    .min(1)
+    .max(MAX_COMMAND_LENGTH)
+    .regex(/^[^\0]*$/, "has a zero byte")
+    .describe("The program and its arguments, with quotes as in a shell"),
+  cwd: z.string().default(".").describe("Directory to run it in, relative to the workspace"),
+  timeout: z
+    .int()
+    .min(1)
+    .max(MAX_COMMAND_MS)
+    .default(DEFAULT_COMMAND_MS)
+    .describe("Milliseconds after which the command and all that it started are ended"),
+  shell: z
+    .boolean()
+    .default(false)
+    .describe("Give the command to sh, for pipes, redirections, variables and globs"),
+});
+
+export function createExecuteCommand({ cage, path }: CommandOptions): Tool<typeof Input> {
+  return defineTool({
+    name: "execute_command",
+    description: `Runs a program in the workspace and returns its exit code, stdout and stderr, of each at most ${STREAM_LIMIT_BYTES} bytes. Pipes, redirections and variables need shell: true.`,
+    input: Input,
+    async run({ command, cwd, timeout, shell }, { workspace, timeLeftMs, signal }) {
+      const sandbox = sandboxOf(cage, workspace);
+      const words = shell ? ["/bin/sh", "-c", command] : commandWords(command);
+      if (words.length === 0 || words[0] === "")
+        throw new ToolError("The command is empty; name a program.");
+      const timeoutMs = Math.max(1, Math.min(timeout, timeLeftMs - END_MARGIN_MS));
+      const place = await placeOf(workspace, cwd);
+      // Held, so that the command starts in the very directory that was checked.
+      const directory = await holdDirectory(place, place.names);
+      try {
+        const inside = pathOf(place);
+        const end = await runCommand({
+          words: sandbox?.wrap({ words, workspace: workspace.root, cwd: inside }) ?? words,
+          cwd: directory.path(),
+          env: environment(workspace, path),
+          timeoutMs,
+          signal,
+          outputLimitBytes: STREAM_LIMIT_BYTES,
+        });
+        return { text: report(end, timeoutMs), structured: { ...structured(end) } };
+      } finally {
+        await directory.close();
+      }
+    },
+  });
+}
+
+/** In full-control the files outside are within reach of every tool, and of commands too. */
+function sandboxOf(cage: CommandCage, { mode }: Workspace): CommandSandbox | null {
+  if (mode === "full-control" || cage.kind === "off") return null;
+  if (cage.kind === "bubblewrap") return cage.sandbox;
+  throw new ToolError(
+    `No command can run: nothing here would keep it to the workspace (${cage.reason}). An operator can change that, or set YARD_SANDBOX to off.`,
+  );
+}
+
+/** From nothing: what this process knows of keys and addresses is none of a command's business. */
+function environment(workspace: Workspace, path: string): Record<string, string> {
+  return { PATH: path, HOME: workspace.root, LANG: "C.UTF-8", TMPDIR: "/tmp" };
+}
+
+function structured(end: CommandEnd) {
+  const { stdout, stderr, exitCode, signal, stdoutBytes, stderrBytes } = end;
+  return {
+    stdout,
+    stderr,
+    exitCode,
+    signal,
+    failed: exitCode !== 0,
+    timedOut: end.ended === "timeout",
+    cancelled: end.ended === "cancelled",
+    stdoutBytes,
+    stderrBytes,
+    truncated: stdoutBytes > STREAM_LIMIT_BYTES || stderrBytes > STREAM_LIMIT_BYTES,
+  };
+}
+
+function report(end: CommandEnd, timeoutMs: number): string {
+  const { stdout, stderr, stdoutBytes, stderrBytes } = end;
+  return [
+    howItEnded(end, timeoutMs),
+    ...stream("stdout", stdout, stdoutBytes),
+    ...stream("stderr", stderr, stderrBytes),
+  ].join("\n");
+}
+
+function howItEnded({ ended, exitCode, signal }: CommandEnd, timeoutMs: number): string {
+  if (ended === "timeout")
+    return `Ended after ${timeoutMs} ms, before it was done; give it more timeout if it needs more.`;
+  if (ended === "cancelled") return "Ended before it was done: the call was cancelled.";
+  return exitCode === null ? `Ended by ${signal}.` : `Exit code ${exitCode}.`;
+}
+
+function stream(name: string, text: string, bytes: number): string[] {
+  if (bytes === 0) return [];
+  const kept = Buffer.byteLength(text);
+  const note =
+    bytes > STREAM_LIMIT_BYTES ? ` [truncated: the first ${kept} of ${bytes} bytes]` : "";
+  return [`--- ${name}${note}`, text.replace(/\n$/, "")];
+}

@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { defineTool } from "../tool.ts";
+import { placeOf } from "../workspace/workspace.ts";
+import { walkFiles, type FoundEntry } from "./walk-files.ts";
+
+export const LIST_LIMIT = 2_000;
+
+const MARKS = { directory: "/", link: "@", file: "", other: "" } as const satisfies Record<
+  FoundEntry["kind"],
+  string
+>;
+
+export const listFiles = defineTool({
+  name: "list_files",
+  description: `Lists a directory of the workspace: 'name/' is a directory, 'name@' a link that is not followed. At most ${LIST_LIMIT} entries.`,
+  input: z.strictObject({
+    directory: z.string().default(".").describe("Path of the directory, relative to the workspace"),
+    recursive: z.boolean().default(false).describe("List the directories in it too"),
+  }),
+  async run({ directory, recursive }, { workspace, signal }) {
+    const place = await placeOf(workspace, directory);
+    const entries: FoundEntry[] = [];
+    let truncated = false;
+    for await (const entry of walkFiles(place, { recursive, signal })) {
+      truncated = entries.length === LIST_LIMIT;
+      if (truncated) break;
+      entries.push(entry);
+    }
+    const lines = entries.map(({ path, kind }) => path + MARKS[kind]);
+    if (truncated) lines.push(`[truncated: only the first ${LIST_LIMIT} entries]`);
+    return {
+      text: lines.length === 0 ? `${directory} is empty.` : lines.join("\n"),
+      structured: { directory, entries, truncated },
+    };
+  },
+});

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { testRedis } from "@switchyard/local-servers/test-servers";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
+import { createMemoryStore, MAX_NAMES } from "../memory/memory-store.ts";
+import type { ToolResult } from "../tool.ts";
+import { createMemoryTools } from "./memory-tools.ts";
+
+const { context } = await testWorkspace();
+const redis = await connectRedis({
+  url: (await testRedis()).url,
+  name: "test",
+  log: createLog({ service: "test", level: "silent" }),
+});
+after(() => redis.disconnect());
+const tools = createMemoryTools(createMemoryStore(redis));
+
+function call(name: string, args: unknown, agent: string | null = "tester"): Promise<ToolResult> {
+  const tool = tools.find((candidate) => candidate.name === name);
+  assert.ok(tool);
+  return tool.run(tool.input.parse(args), { ...context, agent });
+}
+
+test("an agent reads what it kept, and no other agent does", async () => {
+  const kept = await call("memory_write", { name: "likes", content: "thé" });
+  assert.equal(kept.text, "Kept 4 bytes under 'likes'.");
+  assert.equal((await call("memory_read", { name: "likes" })).text, "thé");
+  assert.equal((await call("memory_read", {})).text, "likes");
+  assert.equal((await call("memory_read", {}, "other")).text, "Nothing is kept yet.");
+  await assert.rejects(call("memory_read", { name: "likes" }, "other"), /Nothing is kept under/);
+});
+
+test("null forgets, and a call without a run has no memory", async () => {
+  await call("memory_write", { name: "gone", content: "x" });
+  assert.equal(
+    (await call("memory_write", { name: "gone", content: null })).text,
+    "Forgot 'gone'.",
+  );
+  await assert.rejects(call("memory_read", { name: "gone" }), /Nothing is kept under 'gone'/);
+  await assert.rejects(call("memory_read", {}, null), /only within a run/);
+});
+
+test("what is too large, or one name too many, is refused and writes nothing", async () => {
+  await assert.rejects(
+    call("memory_write", { name: "big", content: "x".repeat(32 * 1024 + 1) }),
+    /up to 32768/,
+  );
+  const writes = Array.from({ length: MAX_NAMES + 20 }, (_, index) =>
+    call("memory_write", { name: `n${index}`, content: "x" }, "hoarder").then(
+      () => true,
+      () => false,
+    ),
+  );
+  assert.equal((await Promise.all(writes)).filter(Boolean).length, MAX_NAMES);
+  assert.equal(await redis.hlen("yard:{agent:hoarder}:memory"), MAX_NAMES);
+  await call("memory_write", { name: "n0", content: "in place of the old" }, "hoarder");
+});

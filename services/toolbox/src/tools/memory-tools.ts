@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { MAX_NAMES, type MemoryStore } from "../memory/memory-store.ts";
+import { defineTool, type Tool, type ToolContext } from "../tool.ts";
+import { ToolError } from "../tool-error.ts";
+
+const MAX_MEMORY_BYTES = 32 * 1024;
+
+const MemoryName = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[^\p{Cc}]+$/u, "has a control character")
+  .describe("What the memory is called");
+
+export function createMemoryTools(store: MemoryStore): readonly Tool[] {
+  const memoryRead = defineTool({
+    name: "memory_read",
+    description: "Reads what you kept under a name, or lists the names when none is given.",
+    input: z.strictObject({ name: MemoryName.optional() }),
+    async run({ name }, context) {
+      const agent = agentOf(context);
+      if (name === undefined) {
+        const names = await store.names(agent);
+        const text = names.length === 0 ? "Nothing is kept yet." : names.join("\n");
+        return { text, structured: { names } };
+      }
+      const content = await store.read(agent, name);
+      if (content === null)
+        throw new ToolError(
+          `Nothing is kept under '${name}'; memory_read without a name lists all.`,
+        );
+      return { text: content, structured: { name, content } };
+    },
+  });
+
+  const memoryWrite = defineTool({
+    name: "memory_write",
+    description: `Keeps a text under a name for your later runs, in place of what was there; null forgets it. Up to ${MAX_MEMORY_BYTES} bytes, ${MAX_NAMES} names.`,
+    input: z.strictObject({ name: MemoryName, content: z.string().nullable() }),
+    async run({ name, content }, context) {
+      const agent = agentOf(context);
+      if (content === null) {
+        const forgotten = await store.forget(agent, name);
+        const text = forgotten ? `Forgot '${name}'.` : `Nothing was kept under '${name}'.`;
+        return { text, structured: { name, bytesWritten: 0 } };
+      }
+      const bytes = Buffer.byteLength(content);
+      if (bytes > MAX_MEMORY_BYTES)
+        throw new ToolError(
+          `The text has ${bytes} bytes; a memory holds up to ${MAX_MEMORY_BYTES}.`,
+        );
+      if (!(await store.write(agent, name, content)))
+        throw new ToolError(`${MAX_NAMES} names are kept already; forget one with content null.`);
+      return {
+        text: `Kept ${bytes} bytes under '${name}'.`,
+        structured: { name, bytesWritten: bytes },
+      };
+    },
+  });
+  return [memoryRead, memoryWrite];
+}
+
+function agentOf({ agent }: ToolContext): string {
+  if (agent === null)
+    throw new ToolError("Memory belongs to an agent; it can be used only within a run.");
+  return agent;
+}

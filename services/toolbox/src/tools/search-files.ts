@@ -1,0 +1,107 @@
+import { z } from "zod";
+import { matchesGlob } from "@switchyard/contracts/glob";
+import { defineTool } from "../tool.ts";
+import { ToolError } from "../tool-error.ts";
+import { cutBytes } from "../workspace/cut-bytes.ts";
+import { openForReading } from "../workspace/open-place.ts";
+import { placeOf, type Place } from "../workspace/workspace.ts";
+import { readBytes } from "./read-text.ts";
+import { walkFiles } from "./walk-files.ts";
+
+export const MATCH_LIMIT = 200;
+const FILE_LIMIT = 10_000;
+const FILE_LIMIT_BYTES = 2 * 1024 * 1024;
+const LINE_LIMIT_BYTES = 300;
+
+interface Match {
+  readonly path: string;
+  /** Counted from 1. */
+  readonly line: number;
+  readonly text: string;
+}
+
+export const searchFiles = defineTool({
+  name: "search_files",
+  description: `Finds the lines of text files that contain a text. At most ${MATCH_LIMIT} lines; files over ${FILE_LIMIT_BYTES} bytes and binary ones are passed over.`,
+  input: z.strictObject({
+    text: z.string().min(1).describe("The text to find, not a pattern"),
+    directory: z.string().default(".").describe("Where to look, relative to the workspace"),
+    files: z.string().default("*").describe("Which files: a glob over their paths, such as *.ts"),
+    ignoreCase: z.boolean().default(false),
+  }),
+  async run({ text, directory, files, ignoreCase }, { workspace, signal }) {
+    const place = await placeOf(workspace, directory);
+    const wanted = ignoreCase ? text.toLowerCase() : text;
+    const matches: Match[] = [];
+    let passedOver = 0;
+    let seen = 0;
+    for await (const { path, kind } of walkFiles(place, { recursive: true, signal })) {
+      if (kind !== "file" || !matchesGlob(files, path)) continue;
+      seen += 1;
+      if (matches.length > MATCH_LIMIT || seen > FILE_LIMIT) break;
+      const content = await textOf(place, path);
+      if (content === null) passedOver += 1;
+      else matches.push(...matchesIn({ path, content, wanted, ignoreCase }));
+    }
+    const shown = matches.slice(0, MATCH_LIMIT);
+    const truncated = matches.length > MATCH_LIMIT || seen > FILE_LIMIT;
+    return {
+      text: report(shown, { text, truncated, passedOver }),
+      structured: { matches: shown, truncated, passedOver },
+    };
+  },
+});
+
+function matchesIn({
+  path,
+  content,
+  wanted,
+  ignoreCase,
+}: {
+  path: string;
+  content: string;
+  wanted: string;
+  ignoreCase: boolean;
+}): Match[] {
+  return content
+    .split("\n")
+    .map((text, index) => ({ text: text.replace(/\r$/, ""), line: index + 1 }))
+    .filter(({ text }) => (ignoreCase ? text.toLowerCase() : text).includes(wanted))
+    .slice(0, MATCH_LIMIT + 1)
+    .map(({ text, line }) => ({ path, line, text: cutLine(text) }));
+}
+
+function cutLine(line: string): string {
+  const bytes = Buffer.from(line, "utf8");
+  const kept = cutBytes(bytes, LINE_LIMIT_BYTES);
+  return kept.length === bytes.length ? line : `${kept.toString("utf8")}…`;
+}
+
+/** The text of a file; null when it is too large, not text, or went away during the search. */
+async function textOf(place: Place, below: string): Promise<string | null> {
+  try {
+    const file = await openForReading({ ...place, names: [...place.names, ...below.split("/")] });
+    try {
+      const { size } = await file.stat();
+      if (size > FILE_LIMIT_BYTES) return null;
+      const bytes = await readBytes(file, { position: 0, length: size });
+      return bytes.includes(0) ? null : bytes.toString("utf8");
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (error instanceof ToolError) return null;
+    throw error;
+  }
+}
+
+function report(
+  matches: readonly Match[],
+  { text, truncated, passedOver }: { text: string; truncated: boolean; passedOver: number },
+): string {
+  const lines = matches.map(({ path, line, text: found }) => `${path}:${line}: ${found}`);
+  if (matches.length === 0) lines.push(`No line contains ${JSON.stringify(text)}.`);
+  if (truncated) lines.push(`[truncated: more than ${MATCH_LIMIT} lines or ${FILE_LIMIT} files]`);
+  if (passedOver > 0) lines.push(`[${passedOver} files passed over: too large, or not text]`);
+  return lines.join("\n");
+}

@@ -1,0 +1,62 @@
+import type { Dirent } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { holdDirectory, explained } from "../workspace/open-place.ts";
+import type { Place } from "../workspace/workspace.ts";
+
+export interface FoundEntry {
+  /** Path below the directory that the walk began at, with `/` between names. */
+  readonly path: string;
+  readonly kind: "file" | "directory" | "link" | "other";
+}
+
+/** What a walk does not enter, since it is rarely meant and often huge. */
+const NOT_ENTERED = new Set([".git", "node_modules"]);
+const MAX_DEPTH = 32;
+
+/**
+ * The entries of a directory in the order of their names, with those of its directories behind them.
+ * Links are named and never followed.
+ */
+export async function* walkFiles(
+  place: Place,
+  { recursive, signal }: { recursive: boolean; signal: AbortSignal },
+): AsyncGenerator<FoundEntry> {
+  yield* walk({ place, below: [], recursive, signal });
+}
+
+interface Walk {
+  readonly place: Place;
+  readonly below: readonly string[];
+  readonly recursive: boolean;
+  readonly signal: AbortSignal;
+}
+
+async function* walk({ place, below, recursive, signal }: Walk): AsyncGenerator<FoundEntry> {
+  signal.throwIfAborted();
+  for (const entry of await namesOf(place, below)) {
+    const kind = kindOf(entry);
+    yield { path: [...below, entry.name].join("/"), kind };
+    const entered =
+      kind === "directory" && !NOT_ENTERED.has(entry.name) && below.length < MAX_DEPTH;
+    if (recursive && entered)
+      yield* walk({ place, below: [...below, entry.name], recursive, signal });
+  }
+}
+
+async function namesOf(place: Place, below: readonly string[]): Promise<Dirent[]> {
+  const directory = await holdDirectory(place, [...place.names, ...below]);
+  try {
+    const entries = await readdir(directory.path(), { withFileTypes: true });
+    return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    throw explained(error, place.asked);
+  } finally {
+    await directory.close();
+  }
+}
+
+function kindOf(entry: Dirent): FoundEntry["kind"] {
+  if (entry.isSymbolicLink()) return "link";
+  if (entry.isDirectory()) return "directory";
+  return entry.isFile() ? "file" : "other";
+}

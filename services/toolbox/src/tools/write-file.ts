@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { defineTool } from "../tool.ts";
+import { ToolError } from "../tool-error.ts";
+import { replaceFile } from "../workspace/replace-file.ts";
+import { placeOf } from "../workspace/workspace.ts";
+
+export const WRITE_LIMIT_BYTES = 10 * 1024 * 1024;
+
+export const writeFile = defineTool({
+  name: "write_file",
+  description:
+    "Writes a text file of the workspace, new or in place of the old one. Missing directories are made.",
+  input: z.strictObject({
+    path: z.string().describe("Path of the file, relative to the workspace"),
+    content: z.string().describe("The whole new content"),
+  }),
+  async run({ path, content }, { workspace }) {
+    const bytes = Buffer.from(content, "utf8");
+    if (bytes.length > WRITE_LIMIT_BYTES)
+      throw new ToolError(
+        `The content has ${bytes.length} bytes; write_file takes up to ${WRITE_LIMIT_BYTES}.`,
+      );
+    const { isNew } = await replaceFile(await placeOf(workspace, path), bytes);
+    return {
+      text: `Wrote ${bytes.length} bytes to ${path}${isNew ? " (new file)" : ""}.`,
+      structured: { path, bytesWritten: bytes.length, isNew },
+    };
+  },
+});

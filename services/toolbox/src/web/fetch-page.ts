@@ -1,0 +1,121 @@
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import { EgressError } from "@switchyard/service/network/egress-guard";
+import { Agent, fetch, type Response } from "undici";
+import { ToolError } from "../tool-error.ts";
+import { cutBytes } from "../workspace/cut-bytes.ts";
+
+export interface Page {
+  /** Where the page was found after redirects. */
+  readonly url: string;
+  readonly status: number;
+  /** Without parameters, in lower case; empty when the server did not say. */
+  readonly mediaType: string;
+  /** As in the `charset` parameter; null when the server did not say. */
+  readonly charset: string | null;
+  readonly body: Buffer;
+  /** True when the server had more to say than the limit. */
+  readonly truncated: boolean;
+}
+
+export interface FetchOptions {
+  readonly guard: EgressGuard;
+  readonly timeoutMs: number;
+  readonly limitBytes: number;
+  readonly signal: AbortSignal;
+}
+
+const MAX_REDIRECTS = 5;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const HEADERS = {
+  accept: "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.1",
+  "user-agent": "switchyard-toolbox",
+};
+
+/**
+ * Gets a page from a permitted address, without credentials. Each redirect is a URL of somebody
+ * else's choice, so it is checked like the first one. Throws ToolError for what cannot be had.
+ */
+export async function fetchPage(asked: string, options: FetchOptions): Promise<Page> {
+  const { guard, timeoutMs, limitBytes } = options;
+  const agent = new Agent({ connect: { lookup: guard.lookup } });
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]);
+  try {
+    const { response, url } = await follow(urlOf(asked), { guard, agent, signal });
+    const { body, truncated } = await readBody(response, limitBytes);
+    return { url: url.href, status: response.status, ...typeOf(response), body, truncated };
+  } catch (error) {
+    throw explained(error, { asked, timeoutMs, isOver: signal.aborted && !options.signal.aborted });
+  } finally {
+    // What is left of a body that was cut must not keep a socket.
+    void agent.destroy();
+  }
+}
+
+async function follow(
+  first: URL,
+  { guard, agent, signal }: { guard: EgressGuard; agent: Agent; signal: AbortSignal },
+): Promise<{ response: Response; url: URL }> {
+  let url = first;
+  for (let followed = 0; followed <= MAX_REDIRECTS; followed += 1) {
+    guard.checkUrl(url);
+    const response = await fetch(url, {
+      dispatcher: agent,
+      headers: HEADERS,
+      redirect: "manual",
+      signal,
+    });
+    const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
+    if (location === null) return { response, url };
+    await response.body?.cancel();
+    url = urlOf(location, url);
+  }
+  throw new ToolError(`'${first.href}' redirects more than ${MAX_REDIRECTS} times.`);
+}
+
+function urlOf(text: string, base?: URL): URL {
+  const url = URL.parse(text, base?.href);
+  if (url === null)
+    throw new ToolError(`'${text}' is not a URL; write one such as https://example.com/page.`);
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    throw new ToolError(`'${text}' is not an http or https URL; only those are fetched.`);
+  if (url.username !== "" || url.password !== "")
+    throw new ToolError(`The URL has a name or a password in it; pages are fetched without.`);
+  return url;
+}
+
+async function readBody(
+  response: Response,
+  limitBytes: number,
+): Promise<{ body: Buffer; truncated: boolean }> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > limitBytes) break;
+  }
+  return { body: cutBytes(Buffer.concat(chunks), limitBytes), truncated: size > limitBytes };
+}
+
+function typeOf(response: Response): Pick<Page, "mediaType" | "charset"> {
+  const [mediaType = "", ...parameters] = (response.headers.get("content-type") ?? "").split(";");
+  const charset = parameters
+    .map((parameter) => /^\s*charset\s*=\s*"?([^"\s]+)"?\s*$/i.exec(parameter)?.[1])
+    .find((value) => value !== undefined);
+  return { mediaType: mediaType.trim().toLowerCase(), charset: charset ?? null };
+}
+
+function explained(
+  error: unknown,
+  { asked, timeoutMs, isOver }: { asked: string; timeoutMs: number; isOver: boolean },
+): unknown {
+  if (error instanceof ToolError) return error;
+  if (isOver) return new ToolError(`'${asked}' did not answer wholly within ${timeoutMs} ms.`);
+  const cause = error instanceof Error ? error.cause : undefined;
+  const refused = [error, cause].find((each) => each instanceof EgressError);
+  if (refused !== undefined) return new ToolError(refused.message, { cause: error });
+  // undici's `fetch` throws a TypeError with the reason as its cause for whatever the network does.
+  if (!(error instanceof TypeError) || !(cause instanceof Error)) return error;
+  const code = "code" in cause && typeof cause.code === "string" ? cause.code : cause.name;
+  return new ToolError(`'${asked}' cannot be reached: ${cause.message || code}.`, { cause: error });
+}

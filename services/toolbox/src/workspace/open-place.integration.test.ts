@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
+import { ToolError } from "../tool-error.ts";
+import { openForReading } from "./open-place.ts";
+import { replaceFile } from "./replace-file.ts";
+import { openWorkspace, placeOf } from "./workspace.ts";
+
+const { root, outside, context, put } = await testWorkspace();
+const { workspace } = context;
+
+async function read(path: string): Promise<string> {
+  const file = await openForReading(await placeOf(workspace, path));
+  try {
+    return (await file.readFile()).toString("utf8");
+  } finally {
+    await file.close();
+  }
+}
+
+async function write(path: string, text: string): Promise<void> {
+  await replaceFile(await placeOf(workspace, path), Buffer.from(text));
+}
+
+test("paths out of the workspace are refused, however they are written [E12]", async () => {
+  for (const path of [
+    "../outside/secret.txt",
+    join(outside, "secret.txt"),
+    "a/../../outside/x",
+    "/",
+  ])
+    await assert.rejects(placeOf(workspace, path), (error) => {
+      assert.ok(error instanceof ToolError);
+      assert.equal(
+        error.message,
+        `Path '${path}' is outside the allowed workspace '${root}'; use a path inside it.`,
+      );
+      return true;
+    });
+});
+
+test("a name that begins like the way up is a name", async () => {
+  await put("..notes/a.txt", "fine");
+  assert.equal(await read("..notes/a.txt"), "fine");
+});
+
+test("a link out of the workspace is refused, one inside it is followed", async () => {
+  await put("inside/a.txt", "a");
+  await symlink("inside", join(root, "to-inside"));
+  await symlink(outside, join(root, "to-outside"));
+  await symlink(join(outside, "secret.txt"), join(root, "to-secret"));
+  assert.equal(await read("to-inside/a.txt"), "a");
+  await assert.rejects(read("to-outside/secret.txt"), /outside the allowed workspace/);
+  await assert.rejects(read("to-secret"), /outside the allowed workspace/);
+});
+
+test("a file that does not exist yet below a link out of the workspace is refused [ER4]", async () => {
+  await symlink(outside, join(root, "escape"));
+  await assert.rejects(write("escape/new/file.txt", "x"), /outside the allowed workspace/);
+  await symlink(join(outside, "dangling.txt"), join(root, "dangling"));
+  // What a dangling link leads to does not exist, so the link itself is what is replaced.
+  await write("dangling", "kept inside");
+  assert.equal(await read("dangling"), "kept inside");
+  assert.deepEqual(await readdir(outside), ["secret.txt"]);
+});
+
+test("circles of links, zero bytes and endless paths are clear errors", async () => {
+  await symlink("round", join(root, "round"));
+  await assert.rejects(read("round"), /circle of symbolic links/);
+  await assert.rejects(placeOf(workspace, "a\0b"), /zero byte/);
+  await assert.rejects(placeOf(workspace, "a/".repeat(4_000)), /longer than 4096 bytes/);
+  await assert.rejects(placeOf(workspace, "x".repeat(300)), /too long/);
+  await assert.rejects(placeOf(workspace, ""), /is empty/);
+});
+
+test("a pipe is refused and does not make the call wait", async () => {
+  execFileSync("mkfifo", [join(root, "pipe")]);
+  await assert.rejects(read("pipe"), /not a regular file/);
+  await assert.rejects(write("pipe", "x"), /not a regular file/);
+});
+
+test("a link that takes a directory's place after the check reaches nothing", async () => {
+  await put("swap/file.txt", "harmless");
+  const place = await placeOf(workspace, "swap/file.txt");
+  await rename(join(root, "swap"), join(root, "swapped-away"));
+  await symlink(outside, join(root, "swap"));
+  await writeFile(join(outside, "file.txt"), "out of reach");
+  await assert.rejects(openForReading(place), ToolError);
+  await assert.rejects(replaceFile(place, Buffer.from("overwritten")), ToolError);
+  assert.equal(await readFile(join(outside, "file.txt"), "utf8"), "out of reach");
+  await rm(join(outside, "file.txt"));
+});
+
+test("a directory exchanged for a link all the time never lets a call out", async () => {
+  const name = join(root, "race");
+  const race = new AbortController();
+  const racer = (async () => {
+    const clear = () => rm(name, { recursive: true, force: true });
+    while (!race.signal.aborted) {
+      // A write that comes between makes the directory again; the next turn clears it away.
+      await clear().catch(() => undefined);
+      await symlink(outside, name).catch(() => undefined);
+      await clear().catch(() => undefined);
+      await mkdir(name).catch(() => undefined);
+      await writeFile(join(name, "secret.txt"), "harmless").catch(() => undefined);
+    }
+  })();
+  let served = 0;
+  try {
+    for (let attempt = 0; attempt < 1_000; attempt += 1) {
+      const text = await read("race/secret.txt").catch((error: unknown) => {
+        assert.ok(error instanceof ToolError, String(error));
+        return null;
+      });
+      if (text !== null) {
+        // The other side may be writing it at this moment.
+        assert.ok("harmless".startsWith(text));
+        served += 1;
+      }
+      await write("race/secret.txt", "harmless").catch((error: unknown) =>
+        assert.ok(error instanceof ToolError, String(error)),
+      );
+    }
+  } finally {
+    race.abort();
+    await racer;
+  }
+  assert.ok(served > 0);
+  assert.deepEqual(await readdir(outside), ["secret.txt"]);
+  assert.equal(await readFile(join(outside, "secret.txt"), "utf8"), "top secret");
+});
+
+test("a replaced file keeps its permissions, and no temporary file is left", async () => {
+  await put("kept/run.sh", "old");
+  execFileSync("chmod", ["750", join(root, "kept/run.sh")]);
+  await write("kept/run.sh", "new");
+  assert.equal((await stat(join(root, "kept/run.sh"))).mode & 0o777, 0o750);
+  assert.deepEqual(await readdir(join(root, "kept")), ["run.sh"]);
+});
+
+test("full-control reaches files outside the workspace [E12]", async () => {
+  const free = await openWorkspace(root, "full-control");
+  const file = await openForReading(await placeOf(free, "../outside/secret.txt"));
+  try {
+    assert.equal((await file.readFile()).toString("utf8"), "top secret");
+  } finally {
+    await file.close();
+  }
+});
+
+test("a workspace that is no directory is refused", async () => {
+  await put("just-a-file", "");
+  await assert.rejects(
+    openWorkspace(join(root, "just-a-file"), "limited-control"),
+    /not a directory/,
+  );
+  await assert.rejects(openWorkspace(join(root, "nowhere"), "limited-control"), /not a directory/);
+});

@@ -1,0 +1,126 @@
+import { constants } from "node:fs";
+import { mkdir, open, type FileHandle } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { systemErrorCode, ToolError } from "../tool-error.ts";
+import type { Place } from "./workspace.ts";
+
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+/** open(2): only a place in the tree, for directories that may be entered and not listed. Node has no name for it. */
+const O_PATH = 0o10000000;
+
+/** A directory that stays the same one whatever happens to its name. */
+export interface HeldDirectory {
+  /** A path that leads to the held directory itself, and to the name in it. */
+  path(name?: string): string;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the directory of a place, step by step and never through a symbolic link: the links were
+ * resolved when the place was found, so one that is met here was put there since, and the call
+ * fails. There is nothing between the check of a directory and its use, since the open directory is
+ * what is used. With `create`, missing directories are made.
+ */
+export async function holdDirectory(
+  { base, asked }: Place,
+  names: readonly string[],
+  { create = false } = {},
+): Promise<HeldDirectory> {
+  let held = await openDirectory(base, asked);
+  let directory = base;
+  for (const name of names) {
+    const at = entry(held, directory, name);
+    try {
+      if (create) await mkdir(at).catch(ignoreExisting);
+      const next = await openDirectory(at, asked);
+      await held.close();
+      held = next;
+      directory = join(directory, name);
+    } catch (error) {
+      await held.close();
+      throw explained(error, asked);
+    }
+  }
+  return {
+    path: (name) => (name === undefined ? selfPath(held, directory) : entry(held, directory, name)),
+    close: () => held.close(),
+  };
+}
+
+/**
+ * Opens the regular file of a place to read it. Throws ToolError for everything else that a name
+ * can stand for; opening a pipe or a device is given up before it blocks.
+ */
+export async function openForReading(place: Place): Promise<FileHandle> {
+  const name = place.names.at(-1);
+  if (name === undefined) throw new ToolError(`'${place.asked}' is a directory; use list_files.`);
+  const directory = await holdDirectory(place, place.names.slice(0, -1));
+  try {
+    const file = await open(directory.path(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    try {
+      const stats = await file.stat();
+      if (stats.isDirectory())
+        throw new ToolError(`'${place.asked}' is a directory; use list_files.`);
+      if (!stats.isFile()) throw new ToolError(`'${place.asked}' is not a regular file.`);
+      return file;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  } catch (error) {
+    throw explained(error, place.asked);
+  } finally {
+    await directory.close();
+  }
+}
+
+/** The ToolError that a system error on a path of the caller's is; any other error as it is. */
+export function explained(error: unknown, asked: string): unknown {
+  switch (systemErrorCode(error)) {
+    case "ENOENT":
+      return new ToolError(`'${asked}' does not exist; list_files shows what does.`);
+    case "ENOTDIR":
+      return new ToolError(`'${asked}' goes through something that is not a directory.`);
+    case "ELOOP":
+      return new ToolError(
+        `'${asked}' became a symbolic link while it was opened; nothing was done.`,
+      );
+    case "EACCES":
+    case "EPERM":
+      return new ToolError(`'${asked}' may not be opened by this service.`);
+    case "EISDIR":
+      return new ToolError(`'${asked}' is a directory.`);
+    case "ENOSPC":
+    case "EDQUOT":
+      return new ToolError(`No space is left for '${asked}'.`);
+    case "EROFS":
+      return new ToolError(`'${asked}' is on a file system that cannot be written.`);
+    default:
+      return error;
+  }
+}
+
+async function openDirectory(path: string, asked: string): Promise<FileHandle> {
+  const flags = process.platform === "linux" ? O_PATH : O_RDONLY;
+  try {
+    return await open(path, flags | O_DIRECTORY | O_NOFOLLOW);
+  } catch (error) {
+    throw explained(error, asked);
+  }
+}
+
+/**
+ * A name in an open directory. Linux leads through the open directory itself; elsewhere there is
+ * only the path, and a directory that is exchanged between two steps can mislead a call.
+ */
+function entry(held: FileHandle, directory: string, name: string): string {
+  return join(selfPath(held, directory), name);
+}
+
+function selfPath(held: FileHandle, directory: string): string {
+  return process.platform === "linux" ? `${sep}proc/self/fd/${held.fd}` : directory;
+}
+
+function ignoreExisting(error: unknown): void {
+  if (systemErrorCode(error) !== "EEXIST") throw error;
+}

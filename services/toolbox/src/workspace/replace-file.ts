@@ -1,0 +1,71 @@
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { lstat, open, rename, unlink } from "node:fs/promises";
+import { systemErrorCode, ToolError } from "../tool-error.ts";
+import { explained, holdDirectory, type HeldDirectory } from "./open-place.ts";
+import type { Place } from "./workspace.ts";
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+const NEW_FILE_MODE = 0o644;
+const PERMISSIONS = 0o777;
+
+/**
+ * Puts a file in its place, whole or not at all: a reader sees the old bytes or the new ones, and a
+ * name that became a symbolic link is replaced instead of followed. Keeps the permissions of the
+ * file that was there; makes missing directories. Resolves to whether the file is new.
+ */
+export async function replaceFile(place: Place, bytes: Uint8Array): Promise<{ isNew: boolean }> {
+  const name = place.names.at(-1);
+  if (name === undefined) throw new ToolError(`'${place.asked}' is a directory.`);
+  const directory = await holdDirectory(place, place.names.slice(0, -1), { create: true });
+  try {
+    const mode = await modeOfExisting(directory.path(name), place.asked);
+    await writeBeside({ directory, name, bytes, mode: mode ?? NEW_FILE_MODE });
+    return { isNew: mode === null };
+  } catch (error) {
+    throw explained(error, place.asked);
+  } finally {
+    await directory.close();
+  }
+}
+
+async function modeOfExisting(path: string, asked: string): Promise<number | null> {
+  try {
+    const stats = await lstat(path);
+    if (stats.isDirectory()) throw new ToolError(`'${asked}' is a directory; name a file in it.`);
+    if (!stats.isFile() && !stats.isSymbolicLink())
+      throw new ToolError(`'${asked}' is not a regular file.`);
+    return stats.isFile() ? stats.mode & PERMISSIONS : null;
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return null;
+    throw error;
+  }
+}
+
+async function writeBeside({
+  directory,
+  name,
+  bytes,
+  mode,
+}: {
+  directory: HeldDirectory;
+  name: string;
+  bytes: Uint8Array;
+  mode: number;
+}): Promise<void> {
+  const temporary = directory.path(`.${randomBytes(9).toString("base64url")}.tmp`);
+  const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  try {
+    try {
+      await file.writeFile(bytes);
+      // The mode given to open(2) is cut by the umask.
+      await file.chmod(mode);
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, directory.path(name));
+  } catch (error) {
+    await unlink(temporary).catch(() => undefined);
+    throw error;
+  }
+}

@@ -1,0 +1,64 @@
+import { createHash } from "node:crypto";
+import { mkdir, readdir, rm, stat, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import type { Principal } from "@switchyard/contracts/policy";
+import { openWorkspace, type SecurityMode, type Workspace } from "./workspace.ts";
+
+/** Says where each call works. */
+export interface Workspaces {
+  of(principal: Principal): Promise<Workspace>;
+  /** Removes what nobody has used for the given time. Resolves to how many workspaces that were. */
+  sweep(unusedSince: Date): Promise<number>;
+}
+
+/** One directory for everybody: what a person works in on a laptop. */
+export async function fixedWorkspace(directory: string, mode: SecurityMode): Promise<Workspaces> {
+  const workspace = await openWorkspace(directory, mode);
+  return { of: async () => workspace, sweep: async () => 0 };
+}
+
+/** Whose files are kept together: those of one run, or those of all runs of one conversation. */
+export type WorkspaceScope = "run" | "session";
+
+export interface OwnWorkspacesOptions {
+  readonly parent: string;
+  readonly scope: WorkspaceScope;
+  readonly mode: SecurityMode;
+}
+
+const OURS = /^(run|session|user)-[A-Za-z0-9_-]+$/;
+
+/** A directory for each run or session, and one for what each NATS user calls without a run. */
+export function ownWorkspaces({ parent, scope, mode }: OwnWorkspacesOptions): Workspaces {
+  return {
+    async of(principal) {
+      const directory = join(parent, nameOf(principal, scope));
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      const now = new Date();
+      await utimes(directory, now, now);
+      return openWorkspace(directory, mode);
+    },
+    async sweep(unusedSince) {
+      const names = (await readdir(parent)).filter((name) => OURS.test(name));
+      let removed = 0;
+      for (const name of names) {
+        const directory = join(parent, name);
+        const stats = await stat(directory).catch(() => null); // another replica was faster
+        if (stats === null || stats.mtime >= unusedSince) continue;
+        await rm(directory, { recursive: true, force: true });
+        removed += 1;
+      }
+      return removed;
+    },
+  };
+}
+
+/** Single names of a file system, whatever a session is called. Runs and users are such names by their schemas. */
+function nameOf({ runId, user, context }: Principal, scope: WorkspaceScope): string {
+  if (runId === null) return `user-${user}`;
+  const session = context?.session;
+  if (scope === "run" || session === undefined) return `run-${runId}`;
+  // Sessions of two users are two, even when both call theirs the same.
+  const digest = createHash("sha256").update(`${user}\n${session}`).digest("hex");
+  return `session-${digest.slice(0, 32)}`;
+}

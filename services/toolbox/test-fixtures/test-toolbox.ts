@@ -1,0 +1,169 @@
+// A toolbox in the test's process, on real NATS and Redis, beside a policy service that does what the test says.
+
+import { after } from "node:test";
+import { call, type CallOptions } from "@switchyard/bus/call";
+import { admitCall } from "@switchyard/contracts/approvals";
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { serve } from "@switchyard/bus/serve";
+import { ensureStreams } from "@switchyard/bus/streams";
+import {
+  checkPolicy,
+  filterPolicy,
+  type Decision,
+  type Principal,
+} from "@switchyard/contracts/policy";
+import { callBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
+import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { readEnv } from "@switchyard/service/env";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import { Registry } from "prom-client";
+import type { z } from "zod";
+import { toolboxEnv } from "../src/config.ts";
+import { startToolbox } from "../src/start-toolbox.ts";
+
+type CallRequest = z.input<typeof callBuiltin.request>;
+
+export interface ToolboxWorld {
+  readonly natsUrl: string;
+  readonly redisUrl: string;
+  readonly cli: Bus;
+  readonly policy: PolicyPeer;
+  /** Starts a toolbox with these variables; its workspaces are in a directory of its own unless they say otherwise. */
+  start(env?: Record<string, string>): Promise<TestToolbox>;
+  call(
+    request: CallRequest,
+    options?: CallOptions<typeof callBuiltin>,
+  ): Promise<z.output<typeof callBuiltin.reply>>;
+  tools(
+    request?: z.input<typeof listBuiltins.request>,
+  ): Promise<z.output<typeof listBuiltins.reply>>;
+}
+
+export interface TestToolbox {
+  readonly workspaces: string;
+  readonly metrics: Registry;
+  readonly logText: () => string;
+  stop(): Promise<void>;
+}
+
+/** What the policy peer answers; a test changes it and sets it back. */
+export interface PolicyPeer {
+  answer: (
+    tool: string,
+    args: Readonly<Record<string, unknown>>,
+  ) => Decision["effect"] | "silence" | "invalid_token";
+  /** Approvals that a person has given; a call that needs another one waits. */
+  readonly approved: Set<string>;
+  /** Every question: name of the tool and arguments. */
+  readonly asked: { tool: string; server: string | null; args: unknown; onBehalfOf: string }[];
+}
+
+/** The approval that the peer tells of. */
+export const APPROVAL = `apr-${"a".repeat(32)}`;
+const TOMORROW = new Date(Date.now() + 86_400_000).toISOString();
+
+export const DIGEST = `sha256:${"0".repeat(64)}`;
+
+/** A token that the peer reads as a run of agent `demo`, in a session if one is named. */
+export function runToken(runId: string, session = ""): string {
+  return `run|${runId}|${session}`;
+}
+
+/** Starts NATS, Redis and the policy peer; call it at the top of a file. */
+export async function toolboxWorld(): Promise<ToolboxWorld> {
+  const [nats, redis] = await Promise.all([testNats(), testRedis()]);
+  const [cli, policyBus] = await Promise.all([
+    connectBus({ servers: nats.url, user: "cli" }),
+    connectBus({ servers: nats.url, user: "policy" }),
+  ]);
+  await ensureStreams(cli);
+  const policy: PolicyPeer = { answer: () => "allow", approved: new Set(), asked: [] };
+  servePolicy(policyBus, policy);
+  await policyBus.flush();
+  after(() => Promise.all([cli.close(), policyBus.close()]));
+  return {
+    natsUrl: nats.url,
+    redisUrl: redis.url,
+    cli,
+    policy,
+    start: (env = {}) => start({ nats: nats.url, redis: redis.url, env }),
+    call: (request, options) => call(cli, callBuiltin, request, options),
+    tools: (request = {}) => call(cli, listBuiltins, request),
+  };
+}
+
+async function start(options: {
+  nats: string;
+  redis: string;
+  env: Record<string, string>;
+}): Promise<TestToolbox> {
+  const workspaces = await testDirectory();
+  const config = readEnv(toolboxEnv, {
+    YARD_NATS_URL: options.nats,
+    YARD_REDIS_URL: options.redis,
+    YARD_WORKSPACES_DIR: workspaces,
+    YARD_DRAIN_MS: "2000",
+    ...options.env,
+  });
+  const lines: string[] = [];
+  const log = createLog({
+    service: "toolbox",
+    level: "debug",
+    destination: { write: (line) => lines.push(line) },
+  });
+  const redis = await connectRedis({ url: options.redis, name: "toolbox", log });
+  const bus = await connectBus({ servers: options.nats, user: "toolbox" });
+  const metrics = new Registry();
+  const toolbox = await startToolbox({ bus, redis, log, metrics, version: "0.0.0", config });
+  await bus.flush();
+  let isStopped = false;
+  const stop = async (): Promise<void> => {
+    if (isStopped) return;
+    isStopped = true;
+    await toolbox.stop();
+    await bus.close();
+    redis.disconnect();
+  };
+  after(stop);
+  return { workspaces, metrics, logText: () => lines.join(""), stop };
+}
+
+function servePolicy(bus: Bus, peer: PolicyPeer): void {
+  const service = serve(bus, {
+    name: "policy",
+    version: "0.0.0",
+    description: "test",
+    onFault: () => undefined,
+  });
+  service.handle(checkPolicy, async ({ tool, args, onBehalfOf, token }, { fail }) => {
+    peer.asked.push({ tool: tool.name, server: tool.server, args, onBehalfOf });
+    const effect = peer.answer(tool.name, args);
+    if (effect === "silence") return new Promise(() => undefined);
+    if (effect === "invalid_token") throw fail.invalid_token("not ours", { reason: "signature" });
+    const decision: Decision = {
+      effect,
+      rule: "tests",
+      reason: "tests say so",
+      policyDigest: DIGEST,
+    };
+    return { decision, principal: principalOf(onBehalfOf, token) };
+  });
+  service.handle(admitCall, ({ approvalId }) => {
+    if (approvalId !== undefined && peer.approved.delete(approvalId))
+      return { outcome: "passed" as const, approvalId: null, grantId: null, by: "cli" };
+    const waiting = { approvalId: APPROVAL, expiresAt: TOMORROW, tier: "always" as const };
+    return { outcome: "waiting" as const, ...waiting };
+  });
+  service.handle(filterPolicy, ({ tools, onBehalfOf, token }) => ({
+    allowed: tools.filter(({ name }) => peer.answer(name, {}) !== "deny").map(({ name }) => name),
+    policyDigest: DIGEST,
+    principal: principalOf(onBehalfOf, token),
+  }));
+}
+
+function principalOf(user: string, token: string | undefined): Principal {
+  const [kind, runId = "", session = ""] = token?.split("|") ?? [];
+  if (kind !== "run") return { user, agent: null, runId: null };
+  return { user, agent: "demo", runId, ...(session === "" ? {} : { context: { session } }) };
+}

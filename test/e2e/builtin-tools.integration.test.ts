@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { connectBus } from "@switchyard/bus/connect";
+import { readEvents } from "@switchyard/bus/events";
+import { publishCommand } from "@switchyard/bus/publish";
+import { startRun } from "@switchyard/contracts/runs";
+import { anonymousUser } from "@switchyard/contracts/topology";
+import { startYardDev } from "../lib/yard-dev.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));
+const project = join(directory, "project");
+for (const folder of ["agents", "policies", "skills"])
+  await mkdir(join(project, folder), { recursive: true });
+await writeFile(join(project, "mcp-servers.json"), `{"mcpServers":{}}`);
+await writeFile(
+  join(project, "policies/rules.yaml"),
+  `version: 1
+rules:
+  - id: look
+    effect: allow
+    who: { agents: [reader] }
+    what: { tools: [read_file] }
+`,
+);
+await writeFile(
+  join(project, "agents/reader.yaml"),
+  `name: reader
+description: reads with a built-in tool, and tries to run a command
+model: scripted/plan
+systemPrompt: You are a test.
+tools: [read_file, execute_command]
+plan:
+  steps:
+    - calls:
+        - { tool: read_file, with: { path: LICENSE }, as: license }
+        - { tool: execute_command, with: { command: "touch made-by-a-denied-call" } }
+  answer: "{{/results/license/text}}"
+`,
+);
+const dev = await startYardDev({
+  project: relative(root, project),
+  stateDir: join(directory, "state"),
+});
+const bus = await connectBus({
+  servers: dev.natsUrl,
+  user: anonymousUser.name,
+  inboxPrefix: anonymousUser.inboxPrefix,
+});
+after(async () => {
+  await bus.close();
+  await dev.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+test("an agent reads a file with a built-in tool, and its denied command does not run [E8] [ER1]", async () => {
+  await publishCommand(bus, startRun, { agent: "reader" }, { runId: "builtin", input: "x" });
+  const events = new Map<string, unknown[]>();
+  const filters = ["yard.evt.run.builtin.*"];
+  for await (const { subject, payload } of readEvents(bus, { filters, from: "beginning" })) {
+    const name = subject.split(".").at(-1) ?? "";
+    events.set(name, [...(events.get(name) ?? []), payload]);
+    if (["finished", "failed", "rejected", "dead"].includes(name)) break;
+  }
+  const text = JSON.stringify([...events]);
+  assert.match(JSON.stringify(events.get("finished")), /MIT License/, text);
+  assert.match(text, /execute_command/);
+  assert.match(text, /no rule/i);
+  assert.equal(existsSync(join(root, "made-by-a-denied-call")), false);
+});
