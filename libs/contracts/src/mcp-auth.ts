@@ -56,11 +56,23 @@ export const finishLogin = rpc({
   timeoutMs: LOGIN_TIMEOUT_MS,
 });
 
+/**
+ * What became of the tokens at the authorization server: it confirmed that they are worthless, it
+ * advertises no revocation, or it could not be asked or refused, so that they may live until they end.
+ */
+export const LoginRevocation = z.enum(["revoked", "not_offered", "failed"]);
+export type LoginRevocation = z.infer<typeof LoginRevocation>;
+
 export const logout = rpc({
   subject: "yard.rpc.{caller}.mcp.logout",
-  summary: "Forgets the login to an MCP server and connects it without one.",
+  summary: "Revokes and forgets the login to an MCP server and connects it without one.",
   request: z.strictObject({ server: z.string() }),
-  reply: z.object({ server: ServerInfo, wasLoggedIn: z.boolean() }),
+  reply: z.object({
+    server: ServerInfo,
+    wasLoggedIn: z.boolean(),
+    /** Null when there was no login to revoke. */
+    revocation: LoginRevocation.nullable().default(null),
+  }),
   errors: {
     forbidden_admin: loginErrors.forbidden_admin,
     unknown_server: Server,

@@ -67,6 +67,13 @@ export const featureErrors = {
   },
   /** The server did not say that it can do this. */
   not_supported: { data: z.object({ server: z.string(), feature: z.string() }) },
+  /** Each run or session has an instance of this server, and the request belongs to none. */
+  scope_required: { data: z.object({ server: z.string(), scope: z.string() }) },
+  /** As many runs or sessions as the server may have instances have one. */
+  instances_exhausted: {
+    data: z.object({ server: z.string(), scope: z.string(), limit: z.int() }),
+    retryable: true,
+  },
   server_timeout: { data: z.object({ server: z.string(), timeoutMs: z.number() }) },
   /** The server refused, answered with something that is no result, or was lost meanwhile. */
   server_failed: { data: z.object({ server: z.string(), reason: z.string() }) },

@@ -1,9 +1,11 @@
 import { z } from "zod";
+import { ApprovalId, ApprovalRequired } from "./approvals.ts";
 import { event, rpc } from "./define.ts";
 import { CallerName, Digest, ServerId, Timestamp, ToolName } from "./ids.ts";
 import { CallId, CircuitState, ProgressId } from "./mcp-calls.ts";
 import { PinState, ToolFinding } from "./mcp-pins.ts";
 import { Decision } from "./policy.ts";
+import { StopScope } from "./policy-budgets.ts";
 import { RunToken } from "./run-token.ts";
 
 export const ServerStatus = z.enum([
@@ -110,6 +112,8 @@ export const callTool = rpc({
      * It is bound to the caller, the tool and the arguments; another call under the same id is refused.
      */
     callId: CallId.optional(),
+    /** The approval that an earlier `approval_required` told of; needed when there is no `callId`. */
+    approvalId: ApprovalId.optional(),
     /** Asks for the call's progress on `yard.live.mcp.{caller}.{progress}`. */
     progress: ProgressId.optional(),
     /** Counts the pick-ups of the run whose token it is; believed only with a token, and never lower than before. */
@@ -129,6 +133,10 @@ export const callTool = rpc({
   }),
   errors: {
     denied: { data: Decision },
+    /** The policy asks a person first; nothing was sent. Once it is approved, send the same call again. */
+    approval_required: { data: ApprovalRequired },
+    /** An administrator stopped such calls while it was in work: it may have had its effect. */
+    stopped: { data: z.object({ scope: StopScope }) },
     invalid_token: InvalidToken,
     unknown_tool: { data: z.object({ server: z.string(), tool: z.string() }) },
     server_down: {
@@ -175,6 +183,17 @@ export const callTool = rpc({
     call_id_conflict: { data: z.object({ callId: z.string() }) },
     /** Another runner has taken the run over since; nothing was sent. */
     stale_epoch: { data: z.object({ runId: z.string(), epoch: z.int() }) },
+    /**
+     * The server wants a person to open an address before it makes the call, which it did not. Each
+     * question has one; when they are answered the call may be sent again, with the same `callId`.
+     */
+    question_pending: {
+      data: z.object({
+        server: z.string(),
+        questionIds: z.array(z.string()).min(1),
+        expiresAt: Timestamp.nullable(),
+      }),
+    },
     /** The server failed again and again and gets no calls for now; nothing was sent. */
     circuit_open: {
       data: z.object({ server: z.string(), retryAfterMs: z.int().nonnegative() }),

@@ -45,9 +45,32 @@ test("lets only tool providers ask for decisions and only the runner ask for tok
     everyone
       .filter((user) => permissionsOf(user, everyone).publish.some((s) => s.endsWith(subjectEnd)))
       .map((user) => user.name);
-  assert.deepEqual(callers(".policy.check"), ["broker"]);
+  assert.deepEqual(callers(".policy.check"), ["broker", "toolbox"]);
   assert.deepEqual(callers(".policy.grant"), ["runner"]);
   assert.deepEqual(callers(".models.complete"), ["broker"]);
+});
+
+test("lets no service decide about approvals, and no client let a call pass", () => {
+  const callers = (subjectEnd: string) =>
+    everyone.filter((user) =>
+      permissionsOf(user, everyone).publish.some((s) => s.endsWith(subjectEnd)),
+    );
+  for (const verb of ["approvals.approve", "approvals.deny", "grants.revoke"]) {
+    const deciding = callers(`.${verb}`);
+    assert.ok(deciding.length > 0);
+    assert.deepEqual(
+      deciding.filter((user) => user.serves.length > 0).map((user) => user.name),
+      [],
+    );
+  }
+  for (const verb of ["approvals.admit", "approvals.settle"]) {
+    const passing = callers(`.${verb}`);
+    assert.ok(passing.length > 0);
+    assert.deepEqual(
+      passing.filter((user) => user.serves.length === 0).map((user) => user.name),
+      [],
+    );
+  }
 });
 
 test("lets a service answer its callers and nobody else", () => {
@@ -75,7 +98,7 @@ test("lets only the runner take from its queue, with both shapes of the ack", ()
   const others = everyone.filter((user) => user.name !== "runner");
   for (const user of others) {
     const taking = permissionsOf(user, everyone).publish.filter((s) =>
-      s.includes("MSG.NEXT.YARD_COMMANDS"),
+      s.includes("MSG.NEXT.YARD_COMMANDS.agent-runner"),
     );
     assert.deepEqual(taking, [], user.name);
   }

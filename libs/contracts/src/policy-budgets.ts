@@ -11,13 +11,15 @@ export const releaseCall = rpc({
   timeoutMs: 2_000,
 });
 
-/** What a stop is about: every tool call, or those of one agent, run or server. */
+/** What a stop is about: every tool call, or those of one agent, run, user or server, or of tokens of one key. */
 export const StopScope = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("all") }),
   z.strictObject({ kind: z.literal("agent"), name: AgentName }),
   z.strictObject({ kind: z.literal("run"), name: RunId }),
   z.strictObject({ kind: z.literal("server"), name: ServerId }),
   z.strictObject({ kind: z.literal("user"), name: CallerName }),
+  /** Every run token that a key has signed, by its `kid`. */
+  z.strictObject({ kind: z.literal("key"), name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/) }),
 ]);
 export type StopScope = z.infer<typeof StopScope>;
 

@@ -1,4 +1,5 @@
 import * as agents from "./agents.ts";
+import * as approvals from "./approvals.ts";
 import type { Command, Contract, Event, Live, Rpc } from "./define.ts";
 import * as mcp from "./mcp.ts";
 import * as mcpAuth from "./mcp-auth.ts";
@@ -10,15 +11,27 @@ import * as mcpQuestions from "./mcp-questions.ts";
 import * as modelCompletion from "./model-completion.ts";
 import * as models from "./models.ts";
 import * as policy from "./policy.ts";
+import * as policyBudgets from "./policy-budgets.ts";
+import * as policyBundles from "./policy-bundles.ts";
+import * as refusedTokens from "./refused-tokens.ts";
+import * as runCommandContracts from "./run-commands.ts";
 import * as runEvents from "./run-events.ts";
+import * as runWaits from "./run-waits.ts";
 import * as runs from "./runs.ts";
 import * as skillCatalogue from "./skill-catalogue.ts";
 import * as skillStore from "./skill-store.ts";
 import * as skills from "./skills.ts";
+import * as toolbox from "./toolbox.ts";
 
 /** Every contract, by the service that owns it: what permissions, AsyncAPI and the subject table are made from. */
 export const contractsByOwner = {
-  policy: contractsOf(policy),
+  policy: [
+    ...contractsOf(policy),
+    ...contractsOf(policyBundles),
+    ...contractsOf(policyBudgets),
+    ...contractsOf(approvals),
+    ...contractsOf(refusedTokens),
+  ],
   "mcp-broker": [
     ...contractsOf(mcp),
     ...contractsOf(mcpPins),
@@ -36,10 +49,13 @@ export const contractsByOwner = {
   ],
   "agent-runner": [
     ...contractsOf(runs),
+    ...contractsOf(runCommandContracts),
+    ...contractsOf(runWaits),
     ...contractsOf(models),
     ...contractsOf(modelCompletion),
     ...contractsOf(runEvents),
   ],
+  toolbox: contractsOf(toolbox),
 } as const satisfies Record<string, readonly Contract[]>;
 
 export type Owner = keyof typeof contractsByOwner;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { command } from "./define.ts";
-import { AgentName, ModelName, RunId, SkillName } from "./ids.ts";
+import { AgentName, Digest, ModelName, RunId, SkillName } from "./ids.ts";
 import { RunInput, RunLimits } from "./runs.ts";
 
 /**
@@ -60,7 +60,8 @@ export const spawnRun = command({
     parent: z.strictObject({ runId: RunId, callId: z.string().min(1).max(200) }),
     input: RunInput,
     skill: SkillName.optional(),
+    /** The version of the skill that the parent is pinned to. */
+    skillDigest: Digest.optional(),
     model: ModelName.optional(),
-    limits: RunLimits.optional(),
   }),
 });

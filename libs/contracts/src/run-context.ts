@@ -19,6 +19,8 @@ export const RunOrigin = z.strictObject({
   group: Place.optional(),
   /** Whether who speaks owns this installation; absent when nobody has said. */
   owner: z.boolean().optional(),
+  /** The conversation that the run belongs to: what is kept for a session is kept for this one. */
+  session: Place.optional(),
   /** What the run thinks with. */
   model: ModelName.optional(),
 });
@@ -28,6 +30,8 @@ export type RunOrigin = z.infer<typeof RunOrigin>;
 export const RunContext = RunOrigin.extend({
   /** The run that started this one. */
   parent: RunId.optional(),
+  /** The run that nobody's run has started, and that all of this family come from. */
+  root: RunId.optional(),
   /** How many runs stand above it; absent for a run that nobody's run has started. */
   depth: z.int().min(1).max(MAX_RUN_DEPTH).optional(),
 });

@@ -11,6 +11,7 @@ import {
   ToolName,
 } from "./ids.ts";
 import { Decision } from "./policy.ts";
+import { AnswerSchema, RunWait } from "./run-waits.ts";
 import { RunFailure, Usage, Cancellation } from "./runs.ts";
 
 /** What every run event carries. `seq` counts the events of one run from 1, without a gap. */
@@ -28,6 +29,9 @@ export const runStarted = event({
     requester: CallerName,
     model: ModelName,
     labels: z.record(z.string(), z.string()),
+    /** Set for a run that works for another one, and for one that was copied. */
+    parent: z.object({ runId: RunId, callId: CallId }).optional(),
+    forkedFrom: z.object({ runId: RunId, fromStep: z.int().positive() }).optional(),
   }),
 });
 
@@ -54,6 +58,10 @@ export const modelResponded = event({
     toolCalls: z.int().nonnegative(),
     usage: Usage,
     durationMs: z.number().nonnegative(),
+    /** In US dollars; null when the price of the model is not known. */
+    costUsd: z.number().nonnegative().nullable().optional(),
+    /** Models that were to be asked first and could not answer; missing: none. */
+    passedOver: z.array(z.object({ model: ModelName, message: z.string() })).optional(),
   }),
 });
 
@@ -116,6 +124,7 @@ export const runFinished = event({
     toolCalls: z.int().nonnegative(),
     usage: Usage,
     durationMs: z.number().nonnegative(),
+    costUsd: z.number().nonnegative().nullable().optional(),
   }),
 });
 
@@ -141,11 +150,75 @@ export const runRetried = event({
       maxSteps: z.int(),
       maxToolCalls: z.int().nullable(),
       maxTokens: z.int().optional(),
+      maxCostUsd: z.number().optional(),
+      maxRepeatedCalls: z.int().optional(),
       timeoutMs: z.int(),
     }),
     /** Place of the command in its stream, as the publisher was told it. */
     streamSequence: z.int().positive(),
   }),
+});
+
+export const runWaiting = event({
+  subject: "yard.evt.run.{runId}.waiting",
+  summary: "A run waits and no runner holds it.",
+  payload: RunEvent.extend({
+    waits: z.array(RunWait),
+    /** When it goes on by itself; null: never. */
+    until: Timestamp.nullable(),
+  }),
+});
+
+export const runWoken = event({
+  subject: "yard.evt.run.{runId}.woken",
+  summary: "A runner took a run that had waited.",
+  payload: RunEvent.extend({ attempt: z.int().positive() }),
+});
+
+export const questionRequested = event({
+  subject: "yard.evt.run.{runId}.question-requested",
+  summary: "A run asks people something and waits for `runs.answer`.",
+  payload: RunEvent.extend({
+    callId: CallId,
+    question: z.string(),
+    options: z.array(z.string()),
+    schema: AnswerSchema.optional(),
+    until: Timestamp,
+  }),
+});
+
+export const questionAnswered = event({
+  subject: "yard.evt.run.{runId}.question-answered",
+  summary: "A question of a run was answered; the answer is not told.",
+  payload: RunEvent.extend({ callId: CallId, by: CallerName }),
+});
+
+export const childStarted = event({
+  subject: "yard.evt.run.{runId}.child-started",
+  summary: "A run gave work to a run of its own.",
+  payload: RunEvent.extend({ callId: CallId, childRunId: RunId, agent: AgentName }),
+});
+
+export const childEnded = event({
+  subject: "yard.evt.run.{runId}.child-ended",
+  summary: "The end of a child run reached its parent.",
+  payload: RunEvent.extend({ callId: CallId, childRunId: RunId, status: z.string() }),
+});
+
+export const runSteered = event({
+  subject: "yard.evt.run.{runId}.steered",
+  summary: "A run was given a message for its next step.",
+  payload: RunEvent.extend({
+    by: CallerName,
+    /** First part of the message, cut to 1 KiB. */
+    preview: z.string(),
+  }),
+});
+
+export const runDead = event({
+  subject: "yard.evt.run.{runId}.dead",
+  summary: "A run was given up because runners died of it; it can be retried.",
+  payload: RunEvent.extend({ failure: RunFailure, steps: z.int().nonnegative() }),
 });
 
 /** A command that cannot become a run. It has no `seq`: there is no run. */
@@ -173,7 +246,13 @@ export const runRejected = event({
 export const runLive = live({
   subject: "yard.live.run.{runId}",
   summary: "Text deltas of a running model call.",
-  payload: z.object({ runId: RunId, step: Step, delta: z.string() }),
+  payload: z.object({
+    runId: RunId,
+    step: Step,
+    delta: z.string(),
+    /** `reset-step`: the call is made again, and the text of this step so far is void. */
+    kind: z.enum(["delta", "reset-step"]).optional(),
+  }),
 });
 
 /** Every event of a run, in the order a run can meet them. */
@@ -191,7 +270,15 @@ export const runEvents = [
   runFailed,
   runCancelled,
   runRetried,
+  runWaiting,
+  runWoken,
+  questionRequested,
+  questionAnswered,
+  childStarted,
+  childEnded,
+  runSteered,
+  runDead,
 ] as const;
 
 /** The events after which a run does nothing more, unless it is retried. */
-export const runEnds = [runFinished, runFailed, runCancelled] as const;
+export const runEnds = [runFinished, runFailed, runCancelled, runDead] as const;

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { isTokenCurrent, narrowTools, RunTokenClaims, tokenAllowsTool } from "./run-token.ts";
+import {
+  isTokenCurrent,
+  layerWithout,
+  narrowTools,
+  RunTokenClaims,
+  tokenAllowsTool,
+} from "./run-token.ts";
 import { builtinToolRef, mcpToolRef, type ToolRef } from "./tool-names.ts";
 
 const claims: RunTokenClaims = {
@@ -47,6 +53,20 @@ test("never widens: a narrowed token allows a tool only if its parent does [D51,
       }
     }),
   );
+});
+
+test("a layer with ! keeps out what it names, and lets nothing pass by itself [D51]", () => {
+  const allows = (tools: string[][], ref: ToolRef) => tokenAllowsTool({ tools }, ref);
+  const without = layerWithout(["execute_command", "github.create_*"]);
+  assert(without);
+  assert.equal(allows([without], builtinToolRef("read_file")), true);
+  assert.equal(allows([without], builtinToolRef("execute_command")), false);
+  assert.equal(allows([without], mcpToolRef("github", "list")), true);
+  assert.equal(allows([without], mcpToolRef("github", "create_issue")), false);
+  assert.equal(allows([["!execute_command"]], builtinToolRef("read_file")), false);
+  assert.equal(layerWithout([]), null);
+  assert.deepEqual(layerWithout(["x", "*"]), []);
+  assert.deepEqual(layerWithout(Array.from({ length: 300 }, (_, n) => `t${n}`)), []);
 });
 
 test("leaves the parent's layers as they are when the child names no tools", () => {

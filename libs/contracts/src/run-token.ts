@@ -19,6 +19,10 @@ export const RoleName = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, "must be 1-64 characters of A-Z a-z 0-9 _ -");
 export const MAX_ROLES = 16;
 
+/** Of a layer of tool patterns: characters of one, and how many. */
+const MAX_PATTERN = 256;
+const MAX_PATTERNS = 256;
+
 /**
  * The claims of a run token: who acts in a tool call. The policy service signs them (compact JWS,
  * EdDSA); an agent, run or requester is believed only from here or from the subject.
@@ -34,9 +38,10 @@ export const RunTokenClaims = z.strictObject({
   requester: CallerName,
   /**
    * What the run may call, as layers of patterns: a tool passes when every layer has a pattern that
-   * matches it. No layer means no restriction here; an empty layer lets nothing pass.
+   * matches it and none that begins with `!` does. No layer means no restriction here; an empty layer
+   * lets nothing pass.
    */
-  tools: z.array(z.array(z.string().min(1).max(256)).max(256)).max(16),
+  tools: z.array(z.array(z.string().min(1).max(MAX_PATTERN)).max(MAX_PATTERNS)).max(16),
   /** The agent's roles; absent means none. */
   roles: z.array(RoleName).max(MAX_ROLES).optional(),
   /** Where the run comes from, and which run started it. */
@@ -46,9 +51,26 @@ export const RunTokenClaims = z.strictObject({
 });
 export type RunTokenClaims = z.infer<typeof RunTokenClaims>;
 
-/** True when every layer of the token has a pattern for the tool. */
+/** True when every layer of the token lets the tool pass. */
 export function tokenAllowsTool(claims: Pick<RunTokenClaims, "tools">, ref: ToolRef): boolean {
-  return claims.tools.every((layer) => layer.some((pattern) => matchesTool(pattern, ref)));
+  return claims.tools.every((layer) => layerAllowsTool(layer, ref));
+}
+
+/** True when one of the layer's patterns matches the tool, and none of those that begin with `!` does. */
+export function layerAllowsTool(layer: readonly string[], ref: ToolRef): boolean {
+  return (
+    layer.some((pattern) => !pattern.startsWith("!") && matchesTool(pattern, ref)) &&
+    !layer.some((pattern) => pattern.startsWith("!") && matchesTool(pattern.slice(1), ref))
+  );
+}
+
+/** The layer that lets everything pass but these tools; null when it would keep nothing out. */
+export function layerWithout(patterns: readonly string[]): string[] | null {
+  // The claim's own limits: a longer pattern is no tool's, and of too many the layer keeps out all.
+  const kept = patterns.filter((pattern) => pattern !== "" && pattern.length <= MAX_PATTERN - 1);
+  if (kept.length === 0) return null;
+  if (kept.length >= MAX_PATTERNS || kept.includes("*")) return [];
+  return ["*", ...kept.map((pattern) => `!${pattern}`)];
 }
 
 /**

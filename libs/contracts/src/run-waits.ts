@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { Timestamp } from "./ids.ts";
-import { CallerName, RunId } from "./ids.ts";
 import { rpc } from "./define.ts";
+import { CallerName, RunId, Timestamp } from "./ids.ts";
 
 /** What a run may wait for without a runner: a decision, another run, an answer, a time. */
 export const WaitReason = z.enum(["approval", "child", "question", "timer"]);

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { command, rpc } from "./define.ts";
 import { AgentName, CallerName, Digest, ModelName, RunId, SkillName, Timestamp } from "./ids.ts";
+import { RunWait } from "./run-waits.ts";
 
 /** The text or the JSON object that a run works on. */
 export const RunInput = z.union([z.string().min(1), z.record(z.string(), z.unknown())]);
@@ -12,6 +13,10 @@ export const RunLimits = z.strictObject({
   maxToolCalls: z.int().min(0).max(10_000).optional(),
   /** Input and output tokens of all model calls together. */
   maxTokens: z.int().min(1).max(1_000_000_000).optional(),
+  /** What all model calls together may cost; a call of unknown price counts as nothing. */
+  maxCostUsd: z.number().positive().max(100_000).optional(),
+  /** How often the same call (tool and arguments) may have the same result. */
+  maxRepeatedCalls: z.int().min(1).max(10_000).optional(),
   /** Wall-clock time from the first start, in milliseconds. */
   timeoutMs: z.int().min(1_000).max(86_400_000).optional(),
 });
@@ -34,6 +39,8 @@ export const startRun = command({
     model: ModelName.optional(),
     limits: RunLimits.optional(),
     labels: z.record(z.string().max(64), z.string().max(256)).optional(),
+    /** JSON Schema (2020-12) of the answer; the run's output is then JSON text that fits it. */
+    output: z.record(z.string(), z.unknown()).optional(),
   }),
 });
 export type StartRun = z.infer<typeof startRun.payload>;
@@ -53,21 +60,25 @@ export const cancelRun = command({
 });
 
 /**
- * Lets a failed or cancelled run go on from its journal, at the first step without a result. The
+ * Lets a failed, cancelled or dead run go on from its journal, at the first step without a result. The
  * same users may as for `run.cancel`. `limits` replace those of the run; its time begins anew.
  */
 export const retryRun = command({
   subject: "yard.cmd.{caller}.run.retry.{runId}",
-  summary: "Goes on with a failed or cancelled run.",
+  summary: "Goes on with a failed, cancelled or dead run.",
   payload: z.strictObject({ limits: RunLimits.optional() }),
 });
 
-export const RunStatus = z.enum(["running", "succeeded", "failed", "cancelled"]);
+/** `waiting`: no runner holds it. `dead`: runners died of it; a retry lets it go on. */
+export const RunStatus = z.enum(["running", "waiting", "succeeded", "failed", "cancelled", "dead"]);
 export type RunStatus = z.infer<typeof RunStatus>;
 
 export const Usage = z.object({
   inputTokens: z.int().nonnegative(),
   outputTokens: z.int().nonnegative(),
+  /** Those of the input that the provider had in its cache, and that it put there; missing: none. */
+  cacheReadTokens: z.int().nonnegative().optional(),
+  cacheWriteTokens: z.int().nonnegative().optional(),
 });
 export type Usage = z.infer<typeof Usage>;
 
@@ -98,6 +109,15 @@ export const RunSummary = z.object({
 });
 export type RunSummary = z.infer<typeof RunSummary>;
 
+/** `status` is null until the child's end has reached its parent. */
+export const RunChild = z.object({
+  runId: RunId,
+  callId: z.string(),
+  agent: AgentName,
+  status: z.enum(["succeeded", "failed", "cancelled", "dead"]).nullable(),
+});
+export type RunChild = z.infer<typeof RunChild>;
+
 export const RunDetail = RunSummary.extend({
   input: RunInput,
   output: z.string().nullable(),
@@ -105,10 +125,20 @@ export const RunDetail = RunSummary.extend({
   /** Set as soon as the run is to be cancelled; `status` says whether it has ended. */
   cancellation: Cancellation.nullable(),
   usage: Usage,
+  /** Cost of all model calls in US dollars; null when the price of a model is not known. */
+  costUsd: z.number().nonnegative().nullable().optional(),
   agentDigest: Digest,
   skills: z.array(z.object({ name: SkillName, digest: Digest })),
   /** What of the list of skills the model was not given, for want of room; missing when nothing. */
   skillsCut: z.object({ shortened: z.array(SkillName), dropped: z.array(SkillName) }).optional(),
+  /** What it waits for; missing when it does not wait. */
+  waits: z.array(RunWait).optional(),
+  /** The run that it works for, and the call of that run. */
+  parent: z.object({ runId: RunId, callId: z.string() }).optional(),
+  /** The runs that work for it. */
+  children: z.array(RunChild).optional(),
+  /** The run and the step that it was copied from. */
+  forkedFrom: z.object({ runId: RunId, fromStep: z.int().positive() }).optional(),
 });
 export type RunDetail = z.infer<typeof RunDetail>;
 
@@ -129,6 +159,17 @@ export const getRun = rpc({
   request: z.strictObject({ runId: RunId }),
   reply: z.object({ run: RunDetail }),
   errors: { unknown_run: { data: z.object({ runId: z.string() }) } },
+});
+
+/** A run that is `dead` was taken off the queue; `run.retry` lets it go on. */
+export const DeadRun = RunSummary.extend({ failure: RunFailure });
+export type DeadRun = z.infer<typeof DeadRun>;
+
+export const listDeadRuns = rpc({
+  subject: "yard.rpc.{caller}.runs.dead",
+  summary: "Lists the runs that were given up because runners died of them, latest first.",
+  request: z.strictObject({ limit: z.int().min(1).max(200).default(50) }),
+  reply: z.object({ runs: z.array(DeadRun) }),
 });
 
 /** Needs no free slot of a runner, as the command does, and says what became of the request. */

@@ -27,7 +27,7 @@ export type SkillScope = z.infer<typeof SkillScope>;
 export const SkillSummary = z.object({
   name: SkillName,
   description: z.string(),
-  /** SHA-256 over the SKILL.md bytes. */
+  /** SHA-256 over the SKILL.md bytes; over both files of a `legacy` one. */
   digest: Digest,
   /** The directory, relative to the importer's root. */
   path: z.string(),
@@ -45,6 +45,8 @@ export const SkillSummary = z.object({
   /** SHA-256 over the paths and digests of all its files; missing for one stored before there were versions. */
   version: Digest.optional(),
   scope: SkillScope.optional(),
+  /** `legacy`: a `skill.json` with its `prompt.md`; missing for a SKILL.md. */
+  format: z.enum(["legacy"]).optional(),
   diagnostics: z.array(Diagnostic),
 });
 export type SkillSummary = z.infer<typeof SkillSummary>;
@@ -231,6 +233,8 @@ export const renderSkill = rpc({
     digest: Digest,
     text: z.string(),
     allowedTools: z.array(z.string()).nullable(),
+    /** Patterns of tools that the skill does without; a run that uses it never calls them. */
+    disallowedTools: z.array(z.string()).optional(),
     plan: Plan.nullable(),
     warnings: z.array(z.string()),
   }),

@@ -61,7 +61,8 @@ export const timerStream: StreamDefinition = {
   maxBytes: 1 * GIB,
   maxMessageBytes: 64 * KIB,
   duplicateWindowMs: 2 * MINUTE,
-  discard: "new",
+  // The server wants it so. Who sets a timer has the time in its own store, too.
+  discard: "old",
   schedules: true,
 };
 
@@ -100,6 +101,16 @@ export const runCommands: ConsumerDefinition = {
   maxAckPending: 10_000,
 };
 
+/** The ends of approvals' times, for the policy service. */
+export const approvalCommands: ConsumerDefinition = {
+  stream: commandStream.name,
+  name: "policy",
+  description: "Approvals whose time may be over, shared by all policy replicas",
+  filterSubject: "yard.cmd.*.approval.>",
+  ackWaitMs: 10_000,
+  maxAckPending: 10_000,
+};
+
 /** Payloads that are too large for a message; the message carries the reference. */
 export const payloadStore: ObjectStoreDefinition = {
   bucket: "YARD_PAYLOADS",
@@ -109,7 +120,7 @@ export const payloadStore: ObjectStoreDefinition = {
 };
 
 export const allStreams: readonly StreamDefinition[] = [timerStream, commandStream, eventStream];
-export const allConsumers: readonly ConsumerDefinition[] = [runCommands];
+export const allConsumers: readonly ConsumerDefinition[] = [runCommands, approvalCommands];
 
 function nouns(kind: "command" | "event"): string[] {
   const contracts =

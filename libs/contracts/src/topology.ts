@@ -1,4 +1,5 @@
 import * as agents from "./agents.ts";
+import * as approvals from "./approvals.ts";
 import type { Command, Event, Live, Rpc } from "./define.ts";
 import * as mcp from "./mcp.ts";
 import * as mcpOwnership from "./mcp-ownership.ts";
@@ -6,11 +7,15 @@ import { callProgress, cancelCall, cancelCallAt } from "./mcp-calls.ts";
 import { serverMessage } from "./mcp-features.ts";
 import { completeModel } from "./model-completion.ts";
 import * as policy from "./policy.ts";
+import * as policyBudgets from "./policy-budgets.ts";
+import * as policyBundles from "./policy-bundles.ts";
+import { resumeRun, spawnRun } from "./run-commands.ts";
 import { runEnds, runLive } from "./run-events.ts";
 import * as skillCatalogue from "./skill-catalogue.ts";
 import * as skills from "./skills.ts";
+import * as toolbox from "./toolbox.ts";
 import { allContracts, contractsByOwner, isCommand, isEvent, isRpc } from "./registry.ts";
-import { runCommands, type ConsumerDefinition } from "./streams.ts";
+import { approvalCommands, runCommands, type ConsumerDefinition } from "./streams.ts";
 
 /**
  * Who talks to whom. Each entry is one NATS user; the server's permissions are generated from it,
@@ -39,38 +44,84 @@ export interface BusUser {
 
 const allRpcs = allContracts.filter(isRpc);
 /** Of the policy's rpcs clients may ask only what explains; decisions and tokens are for services. */
-const explainingRpcs: ReadonlySet<Rpc> = new Set([policy.explainPolicy, policy.validatePolicy]);
+const explainingRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
+  policy.explainPolicy,
+  policy.validatePolicy,
+  policyBundles.listPolicyVersions,
+  policyBundles.whoCanCall,
+  policyBudgets.listStops,
+  // The policy service looks at who may change it.
+  policyBundles.activatePolicy,
+  policyBundles.rollbackPolicy,
+  policyBudgets.stopCalls,
+  policyBudgets.resumeCalls,
+]);
+/** Clients may ask these, too; the policy service looks at who may decide, and no service that works for agents may. */
+const decidingRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
+  approvals.listApprovals,
+  approvals.getApproval,
+  approvals.approvalStates,
+  approvals.approveCall,
+  approvals.denyCall,
+  approvals.cancelApproval,
+  approvals.listGrants,
+  approvals.revokeGrant,
+]);
+/** What a tool provider asks the policy. */
+const providerRpcs = [
+  policy.checkPolicy,
+  policy.filterPolicy,
+  policyBudgets.releaseCall,
+  approvals.admitCall,
+  approvals.settleCall,
+  policyBudgets.listStops,
+] as const;
 /** Between replicas of one service, and what costs money without a run. */
-const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([mcpOwnership.askOwner, cancelCallAt, completeModel]);
+const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
+  mcpOwnership.askOwner,
+  cancelCallAt,
+  completeModel,
+  toolbox.cancelBuiltinAt,
+]);
 const callableByClients = allRpcs.filter(
   (contract) =>
     explainingRpcs.has(contract) ||
+    decidingRpcs.has(contract) ||
     (!internalRpcs.has(contract) &&
       !contractsByOwner.policy.some((owned) => owned.name === contract.name)),
 );
-const allCommands = allContracts.filter(isCommand);
+/** What only services say, and what is believed because nobody else may. */
+const internalCommands: ReadonlySet<Command> = new Set<Command>([
+  spawnRun,
+  approvals.expireApproval,
+]);
+const clientCommands = allContracts
+  .filter(isCommand)
+  .filter((contract) => !internalCommands.has(contract));
 
 export const serviceUsers: readonly BusUser[] = [
   user("policy", "Policy service", {
     serves: contractsByOwner.policy.filter(isRpc),
     publishes: contractsByOwner.policy.filter(isEvent),
+    schedules: [approvals.expireApproval],
+    consumes: [approvalCommands],
+    follows: [policy.bundleActivated, policyBudgets.callsStopped],
   }),
   user("broker", "MCP broker", {
     serves: contractsByOwner["mcp-broker"].filter(isRpc),
-    calls: [
-      policy.checkPolicy,
-      policy.filterPolicy,
-      mcpOwnership.askOwner,
-      cancelCallAt,
-      completeModel,
-    ],
+    calls: [...providerRpcs, mcpOwnership.askOwner, cancelCallAt, completeModel],
     publishes: [
       ...contractsByOwner["mcp-broker"].filter(isEvent),
       mcpOwnership.serverHint,
       callProgress,
       serverMessage,
     ],
-    follows: [mcpOwnership.serverHint, ...runEnds, policy.bundleActivated],
+    follows: [
+      mcpOwnership.serverHint,
+      ...runEnds,
+      policy.bundleActivated,
+      policyBudgets.callsStopped,
+    ],
   }),
   user("importer", "Skill importer", {
     serves: contractsByOwner["skill-importer"].filter(isRpc),
@@ -80,18 +131,29 @@ export const serviceUsers: readonly BusUser[] = [
     serves: contractsByOwner["agent-runner"].filter(isRpc),
     calls: [
       policy.grantRun,
+      approvals.approvalStates,
       mcp.listTools,
       mcp.callTool,
       mcpOwnership.ensureServer,
       cancelCall,
+      toolbox.listBuiltins,
+      toolbox.callBuiltin,
+      toolbox.cancelBuiltin,
       skills.listSkills,
       skills.getSkill,
       skills.renderSkill,
       skillCatalogue.skillCatalogue,
       agents.getAgent,
     ],
-    publishes: [...contractsByOwner["agent-runner"].filter(isEvent), runLive],
+    publishes: [...contractsByOwner["agent-runner"].filter(isEvent), runLive, spawnRun, resumeRun],
+    schedules: [resumeRun],
+    follows: [approvals.approvalDecided, approvals.approvalExpired],
     consumes: [runCommands],
+  }),
+  user("toolbox", "Built-in tools", {
+    serves: contractsByOwner.toolbox.filter(isRpc),
+    calls: [...providerRpcs, toolbox.cancelBuiltinAt],
+    follows: [policy.bundleActivated, policyBudgets.callsStopped],
   }),
 ];
 
@@ -116,7 +178,7 @@ export const anonymousUser: BusUser = {
 export function client(name: string, description: string): BusUser {
   return user(name, description, {
     calls: callableByClients,
-    publishes: allCommands,
+    publishes: clientCommands,
     readsEvents: true,
   });
 }

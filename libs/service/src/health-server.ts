@@ -55,8 +55,8 @@ function routesOf(readiness: Readiness, metrics: Metrics): ReadonlyMap<string, R
     [
       "/readyz",
       async (response) => {
-        const { ready, status, checks } = await report();
-        sendJson(response, ready ? 200 : 503, { status, checks });
+        const { ready, ...shown } = await report();
+        sendJson(response, ready ? 200 : 503, shown);
       },
     ],
     [

@@ -55,3 +55,16 @@ test("refuses a second check of the same name", () => {
   readiness.add("bus", () => true);
   assert.throws(() => readiness.add("bus", () => true), /readiness check bus already/);
 });
+
+test("shows the facts that a process tells of itself beside its checks", async () => {
+  const readiness = new Readiness();
+  readiness.phase = "running";
+  assert.equal("details" in (await readiness.report()), false);
+  readiness.describe("sandbox", "none");
+  assert.deepEqual(await readiness.report(), {
+    ready: true,
+    status: "ready",
+    checks: {},
+    details: { sandbox: "none" },
+  });
+});

@@ -7,11 +7,14 @@ export interface ReadinessReport {
   readonly ready: boolean;
   readonly status: "ready" | "not_ready" | "starting" | "stopping";
   readonly checks: Readonly<Record<string, "ok" | "failing" | "timeout">>;
+  /** How the process does its work here; absent when there is nothing to say. */
+  readonly details?: Readonly<Record<string, string>>;
 }
 
 /** Whether a process may be sent work: it runs, and every check passes within its time. */
 export class Readiness {
   readonly #checks = new Map<string, Check>();
+  readonly #details = new Map<string, string>();
   readonly #timeoutMs: number;
   phase: Phase = "starting";
 
@@ -25,6 +28,11 @@ export class Readiness {
     this.#checks.set(name, check);
   }
 
+  /** Adds a fact for operators that decides nothing. It must hold no secret: probes are not asked who they are. */
+  describe(name: string, fact: string): void {
+    this.#details.set(name, fact);
+  }
+
   async report(): Promise<ReadinessReport> {
     const results = await Promise.all(
       [...this.#checks].map(
@@ -35,7 +43,13 @@ export class Readiness {
     // Read after the checks: a signal may have arrived while they ran.
     const ready = this.phase === "running" && allPass;
     const status = this.phase === "running" ? (allPass ? "ready" : "not_ready") : this.phase;
-    return { ready, status, checks: Object.fromEntries(results) };
+    const details = Object.fromEntries(this.#details);
+    return {
+      ready,
+      status,
+      checks: Object.fromEntries(results),
+      ...(this.#details.size === 0 ? {} : { details }),
+    };
   }
 }
 

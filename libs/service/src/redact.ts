@@ -19,6 +19,11 @@ export function redactText(text: string): string {
   return clean;
 }
 
+/** True for the name of a field whose value is a secret, whatever it looks like. */
+export function isSecretKey(key: string): boolean {
+  return SECRET_KEY.test(key.toLowerCase().replaceAll(/[-_\s.]/g, ""));
+}
+
 const MAX_DEPTH = 8;
 const MAX_ENTRIES = 100;
 const MAX_STRING = 8_192;
@@ -126,7 +131,7 @@ function keyedEntry([key, value]: [unknown, unknown]): [string, unknown] {
 
 function isSecret(key: string, value: unknown): boolean {
   if (value === undefined || value === null || typeof value === "boolean") return false;
-  return SECRET_KEY.test(key.toLowerCase().replaceAll(/[-_\s.]/g, ""));
+  return isSecretKey(key);
 }
 
 function isPlain(value: unknown): boolean {

@@ -43,6 +43,8 @@ export interface ServiceKit<C> {
   onStop(name: string, stop: () => Promise<void>): void;
   /** Adds a condition to `/readyz`, beside those for the bus and Redis. */
   ready(name: string, check: Check): void;
+  /** Shows a fact about this process in `/readyz`, such as which sandbox it has. No secrets. */
+  describe(name: string, fact: string): void;
 }
 
 /**
@@ -125,6 +127,7 @@ async function startService<S extends ServiceEnv>(
     instance: config.YARD_INSTANCE,
     onStop: (name, stop) => shutdown.push(name, stop),
     ready: (name, check) => readiness.add(name, check),
+    describe: (name, fact) => readiness.describe(name, fact),
   });
   if (shutdown.stopping) return;
   readiness.phase = "running";

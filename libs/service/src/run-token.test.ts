@@ -12,7 +12,9 @@ import {
   createRunTokenKey,
   createRunTokenSigner,
   createRunTokenVerifier,
+  keyIdOf,
   RunTokenError,
+  runTokenKeyId,
   type RunTokenFault,
 } from "./run-token.ts";
 
@@ -220,3 +222,22 @@ function encode(value: object): string {
 function x(jwk: string): string {
   return (JSON.parse(jwk) as { x: string }).x; // an Ed25519 key has it
 }
+
+test("accepts tokens of both keys of a rotation, and names the key in each", async () => {
+  const verifyBoth = await createRunTokenVerifier([otherKey.publicJwk, key.publicJwk], { now });
+  const signNew = await createRunTokenSigner(otherKey.privateJwk);
+  const newer = await signNew(CLAIMS);
+  assert.deepEqual(await verifyBoth(newer), CLAIMS);
+  assert.deepEqual(await verifyBoth(token), CLAIMS);
+  assert.equal(keyIdOf(newer), await runTokenKeyId(otherKey.publicJwk));
+  assert.equal(keyIdOf(token), await runTokenKeyId(key.privateJwk));
+  assert.equal(keyIdOf("no token"), null);
+});
+
+test("a token cannot have itself checked with another key by naming it", async () => {
+  const verifyBoth = await createRunTokenVerifier([otherKey.publicJwk, key.publicJwk], { now });
+  const kid = await runTokenKeyId(otherKey.publicJwk);
+  const [, payload, signature] = token.split(".");
+  const forged = `${encode({ alg: "EdDSA", typ: "yard-run+jwt", kid })}.${payload}.${signature}`;
+  await assert.rejects(verifyBoth(forged), RunTokenError);
+});

@@ -5,11 +5,25 @@ import {
   RunTokenClaims,
   type RunTokenClaims as Claims,
 } from "@switchyard/contracts/run-token";
-import { CompactSign, compactVerify, errors, exportJWK, generateKeyPair, importJWK } from "jose";
+import {
+  calculateJwkThumbprint,
+  CompactSign,
+  compactVerify,
+  errors,
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+} from "jose";
 import { z } from "zod";
 
 /** Why a run token is refused: it is no token, not ours, too old, says something it may not, or is too long to travel. */
-export type RunTokenFault = "malformed" | "signature" | "expired" | "claims" | "too_large";
+export type RunTokenFault =
+  | "malformed"
+  | "signature"
+  | "expired"
+  | "claims"
+  | "revoked"
+  | "too_large";
 
 export class RunTokenError extends Error {
   override readonly name = "RunTokenError";
@@ -44,11 +58,11 @@ export async function createRunTokenKey(): Promise<{ privateJwk: string; publicJ
 export async function createRunTokenSigner(
   privateJwk: string,
 ): Promise<(claims: Claims) => Promise<string>> {
-  const key = await importKey(PrivateJwk, privateJwk);
+  const { key, kid } = await importKey(PrivateJwk, privateJwk);
   return async (claims) => {
     const payload = JSON.stringify(parseClaims(claims));
     const token = await new CompactSign(new TextEncoder().encode(payload))
-      .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
+      .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
       .sign(key);
     if (token.length <= RUN_TOKEN_MAX_LENGTH) return token;
     throw new RunTokenError(
@@ -61,14 +75,16 @@ export async function createRunTokenSigner(
 /**
  * Makes the function that checks a token and returns its claims; they are frozen. It rejects with a
  * RunTokenError. A good token is remembered by its SHA-256, so the signature is checked once; its
- * times are checked at every use. `now` is in milliseconds.
+ * times are checked at every use. `now` is in milliseconds. Several keys are those of a rotation: a token
+ * is checked with the key that its `kid` names, and one without a `kid` with each of them.
  */
 export async function createRunTokenVerifier(
-  publicJwk: string,
+  publicJwks: string | readonly string[],
   options: { now?: () => number; cacheSize?: number } = {},
 ): Promise<(token: string) => Promise<Claims>> {
   const { now = Date.now, cacheSize = 10_000 } = options;
-  const key = await importKey(PublicJwk, publicJwk);
+  const texts = typeof publicJwks === "string" ? [publicJwks] : publicJwks;
+  const keys = await Promise.all(texts.map((jwk) => importKey(PublicJwk, jwk)));
   const known = new Map<string, Claims>(); // in the order of last use
 
   return async (token) => {
@@ -77,7 +93,7 @@ export async function createRunTokenVerifier(
     const digest = hash("sha256", token, "base64");
     const remembered = known.get(digest);
     known.delete(digest);
-    const claims = remembered ?? (await verify(token, key));
+    const claims = remembered ?? (await verifyWithAny(token, keys));
     checkTimes(claims, now());
     known.set(digest, claims);
     const [oldest] = known.keys();
@@ -85,6 +101,21 @@ export async function createRunTokenVerifier(
     return claims;
   };
 }
+
+/** The `kid` of a key: its RFC 7638 thumbprint, the same for the private and the public half. */
+export async function runTokenKeyId(jwk: string): Promise<string> {
+  const { kty, crv, x } = z.object(PublicJwk.shape).parse(parseJson(jwk));
+  return calculateJwkThumbprint({ kty, crv, x });
+}
+
+/** The `kid` that a token names, without any proof; null when there is none. */
+export function keyIdOf(token: string): string | null {
+  const [header = ""] = token.split(".", 1);
+  const parsed = KeyHeader.safeParse(parseJson(Buffer.from(header, "base64url").toString()));
+  return parsed.success ? parsed.data.kid : null;
+}
+
+const KeyHeader = z.object({ kid: z.string() });
 
 type Key = Awaited<ReturnType<typeof importKey>>;
 
@@ -103,7 +134,23 @@ async function importKey(schema: typeof PublicJwk | typeof PrivateJwk, jwk: stri
     // No cause: it could quote the key.
     throw new TypeError(`the run token key is not the JSON Web Key of an Ed25519 ${kind} key`);
   }
-  return importJWK(parsed.data, ALGORITHM);
+  return { key: await importJWK(parsed.data, ALGORITHM), kid: await runTokenKeyId(jwk) };
+}
+
+async function verifyWithAny(token: string, keys: readonly Key[]): Promise<Claims> {
+  const kid = keyIdOf(token);
+  const named = kid === null ? keys : keys.filter((key) => key.kid === kid);
+  // Without the named key any other says in the same words what is wrong with the token.
+  const candidates = named.length > 0 ? named : keys.slice(0, 1);
+  let refusal: unknown = malformed("there is no key");
+  for (const key of candidates) {
+    try {
+      return await verify(token, key);
+    } catch (error) {
+      refusal = error;
+    }
+  }
+  throw refusal;
 }
 
 async function verify(token: string, key: Key): Promise<Claims> {
@@ -111,7 +158,7 @@ async function verify(token: string, key: Key): Promise<Claims> {
   let payload: Uint8Array;
   let type: string | undefined;
   try {
-    const verified = await compactVerify(token, key, { algorithms: [ALGORITHM] });
+    const verified = await compactVerify(token, key.key, { algorithms: [ALGORITHM] });
     payload = verified.payload;
     type = verified.protectedHeader.typ;
   } catch (error) {

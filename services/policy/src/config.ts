@@ -1,12 +1,37 @@
-import { natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { z } from "zod";
 
 export const Config = z.object({
   ...processEnv,
   ...natsEnv,
   ...redisEnv,
-  /** The policy, a YAML file. It is read again when it changes. */
+  /** The policy, a YAML file or a directory of them. They are read again when they change. */
   YARD_POLICY_FILE: z.string(),
   /** The private Ed25519 key that signs run tokens, a JWK. Only this service may read it. */
   YARD_RUN_TOKEN_KEY_FILE: z.string(),
+  /** NATS users that may activate and roll back bundles, and stop calls, with commas. */
+  YARD_POLICY_ADMINS: z
+    .string()
+    .default("cli,admin")
+    .transform((list) =>
+      list
+        .split(",")
+        .map((name) => name.trim())
+        .filter((name) => name !== ""),
+    ),
+  /** NATS users that may decide about calls that wait for a person, and revoke, with commas. */
+  YARD_APPROVERS: z.string().default("cli,admin").transform(namesOf),
+  /** Whose own calls an approver may approve: `never`, of `runs` that they started, or `all`. */
+  YARD_APPROVE_OWN: z.enum(["never", "runs", "all"]).default("runs"),
+  /** How long a call waits for a person. */
+  YARD_APPROVAL_WAIT_MS: envInteger(1_000, 30 * 86_400_000).default(86_400_000),
+  /** How often a run may ask people in an hour. */
+  YARD_APPROVAL_PROMPTS: envInteger(1, 100_000).default(30),
 });
+
+function namesOf(list: string): string[] {
+  return list
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+}

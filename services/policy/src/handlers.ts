@@ -1,28 +1,35 @@
 import type { Handler } from "@switchyard/bus/serve";
-import type { ServiceError } from "@switchyard/contracts/errors";
 import type {
   checkPolicy,
   explainPolicy,
   filterPolicy,
   grantRun,
-  Principal,
   validatePolicy,
 } from "@switchyard/contracts/policy";
+import type { releaseCall } from "@switchyard/contracts/policy-budgets";
+import type { whoCanCall } from "@switchyard/contracts/policy-bundles";
 import {
   RUN_TOKEN_AUDIENCE,
   RUN_TOKEN_ISSUER,
   RUN_TOKEN_MAX_LENGTH,
   type RunTokenClaims,
 } from "@switchyard/contracts/run-token";
+import type { z } from "zod";
 import { RunTokenError } from "@switchyard/service/run-token";
 import type { CompiledBundle } from "./bundle/compile-bundle.ts";
 import type { DecisionLeases } from "./engine/decision-leases.ts";
-import { decide, ignoresArguments, mayEverAllow } from "./engine/evaluate.ts";
-import { decideFeature, mayEverAllowFeature } from "./engine/evaluate-feature.ts";
-import { explain } from "./engine/explain.ts";
+import { mayEverAllow } from "./engine/evaluate.ts";
+import { mayEverAllowFeature } from "./engine/evaluate-feature.ts";
+import { explainCall, judgeCall } from "./engine/judge-call.ts";
+import { whoCan } from "./engine/who-can.ts";
+import { createServerFactsMemory } from "./layers/server-facts-memory.ts";
+import type { BudgetStore } from "./budgets/budget-store.ts";
+import type { StopList } from "./budgets/stop-list.ts";
+import { compileToolLayers } from "./engine/tool-layers.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
-import { compileToolLayers, type ToolLayers } from "./engine/tool-layers.ts";
-import type { PolicyTexts } from "./bundle/validate.ts";
+import { inherit } from "./layers/inherit.ts";
+import type { Identify } from "./tokens/identify.ts";
+import { splitTexts, type PolicyTexts } from "./bundle/validate.ts";
 import { MAX_VALIDATIONS, type Validator } from "./bundle/validator.ts";
 
 export interface PolicyHandlers {
@@ -31,6 +38,8 @@ export interface PolicyHandlers {
   readonly grant: Handler<typeof grantRun>;
   readonly explain: Handler<typeof explainPolicy>;
   readonly validate: Handler<typeof validatePolicy>;
+  readonly release: Handler<typeof releaseCall>;
+  readonly whoCan: Handler<typeof whoCanCall>;
 }
 
 export function createHandlers(parts: {
@@ -39,68 +48,78 @@ export function createHandlers(parts: {
   /** What it was read from. */
   readonly texts: () => PolicyTexts;
   readonly validator: Validator;
+  readonly identify: Identify;
   readonly verify: (token: string) => Promise<RunTokenClaims>;
   readonly sign: (claims: RunTokenClaims) => Promise<string>;
   readonly metrics: Pick<PolicyMetrics, "decided">;
   readonly leases: Pick<DecisionLeases, "grant">;
+  readonly stops: Pick<StopList, "find">;
+  readonly budgets: BudgetStore;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
 }): PolicyHandlers {
-  const identify = createIdentifier(parts.verify);
+  const { identify } = parts;
+  const facts = createServerFactsMemory();
   return {
-    async check({ onBehalfOf, token, kind, tool, args }, { fail }) {
-      const who = await identify({ onBehalfOf, token }, fail.invalid_token);
+    async check({ onBehalfOf, token, kind, tool, args, server }, { fail, caller }) {
+      const asker = { provider: caller, invalidToken: fail.invalid_token };
+      const who = await identify({ onBehalfOf, token }, asker);
       const { principal, layers } = who;
+      facts.learn(tool, server);
       const startedAt = performance.now();
-      const asked = { principal, layers, tool, args };
-      const decision =
-        kind === "tool"
-          ? decide(parts.bundle(), asked)
-          : decideFeature(parts.bundle(), { ...asked, kind });
+      const bundle = parts.bundle();
+      const call = { principal, layers, tool, args, server };
+      const judged = await judgeCall({ ...parts, bundle }, { kind, call });
+      const { decision, reservation } = judged;
       parts.metrics.decided(decision.effect, (performance.now() - startedAt) / 1000);
-      if (kind !== "tool" || !ignoresArguments(parts.bundle(), asked))
-        return { decision, principal };
+      const reply = { decision, principal, ...(reservation === null ? {} : { reservation }) };
+      // A promise is given only in the turn of the event loop that has seen the rules in force.
+      if (!judged.isKeepable || parts.bundle() !== bundle) return reply;
       const forMs = parts.leases.grant(who.expiresAt - parts.now());
-      if (forMs === null) return { decision, principal };
-      return { decision, principal, cacheable: { revision: decision.policyDigest, forMs } };
+      if (forMs === null) return reply;
+      return { ...reply, cacheable: { revision: decision.policyDigest, forMs } };
     },
 
-    async filter({ onBehalfOf, token, kind, tools }, { fail }) {
-      const who = await identify({ onBehalfOf, token }, fail.invalid_token);
+    async filter({ onBehalfOf, token, kind, tools, servers = {} }, { fail, caller }) {
+      const asker = { provider: caller, invalidToken: fail.invalid_token };
+      const who = await identify({ onBehalfOf, token }, asker);
       const bundle = parts.bundle();
-      const allowed = tools.filter((tool) =>
-        kind === "tool"
-          ? mayEverAllow(bundle, { ...who, tool })
-          : mayEverAllowFeature(bundle, { ...who, kind, tool }),
-      );
+      const allowed = tools.filter((tool) => {
+        const server = tool.server === null ? undefined : servers[tool.server];
+        facts.learn(tool, server);
+        if (parts.stops.find({ ...who, tool }) !== null) return false;
+        return kind === "tool"
+          ? mayEverAllow(bundle, { ...who, tool, server })
+          : mayEverAllowFeature(bundle, { ...who, kind, tool, server });
+      });
       const { principal } = who;
       return { allowed: allowed.map(({ name }) => name), policyDigest: bundle.digest, principal };
     },
 
-    async grant({ runId, agent, requester, tools, roles = [], ttlSeconds }, { fail }) {
-      const iat = Math.floor(parts.now() / 1000);
-      const exp = iat + ttlSeconds;
-      const identity = { sub: agent, run: runId, requester, tools };
-      const claims = {
-        iss: RUN_TOKEN_ISSUER,
-        aud: RUN_TOKEN_AUDIENCE,
-        ...identity,
-        ...(roles.length === 0 ? {} : { roles }),
-        iat,
-        exp,
-      } as const;
-      const token = await parts.sign(claims).catch((error: unknown) => {
-        if (!(error instanceof RunTokenError) || error.reason !== "too_large") throw error;
-        throw fail.token_too_large(error.message, { limit: RUN_TOKEN_MAX_LENGTH });
-      });
-      const expiresAt = new Date(exp * 1000).toISOString();
-      return { token, expiresAt, policyDigest: parts.bundle().digest };
+    grant: createGrant(parts),
+
+    async explain({ user, agent, roles, context, toolLayers, server, runId, tool, args }) {
+      const principal = {
+        user,
+        agent: agent ?? null,
+        runId: runId ?? null,
+        ...(roles && { roles }),
+        ...(context && { context }),
+      };
+      const layers = toolLayers === undefined ? null : compileToolLayers(toolLayers);
+      const call = { principal, tool, args, layers, server: server ?? facts.of(tool) };
+      const explanation = await explainCall({ ...parts, bundle: parts.bundle() }, call);
+      return { ...explanation, principal, tool };
     },
 
-    explain({ user, agent, tool, args }) {
-      const principal = { user, agent: agent ?? null, runId: null };
-      const explanation = explain(parts.bundle(), { principal, tool, args, layers: null });
-      return Promise.resolve({ ...explanation, principal, tool });
+    async release({ reservation }) {
+      return { released: await parts.budgets.release(reservation) };
+    },
+
+    whoCan({ tool, labels }) {
+      const bundle = parts.bundle();
+      const known = labels ?? facts.of(tool)?.labels;
+      return { ...whoCan(bundle, tool, known), tool, policyDigest: bundle.digest };
     },
 
     async validate(request, { fail, signal }) {
@@ -114,52 +133,47 @@ export function createHandlers(parts: {
   };
 }
 
-function textsOf(
-  request: { bundleText?: string | undefined; testsText?: string | undefined },
-  inForce: PolicyTexts,
-): PolicyTexts {
-  const { bundleText, testsText } = request;
-  if (bundleText !== undefined) return { bundleText, testsText: testsText ?? null };
-  return testsText === undefined ? inForce : { ...inForce, testsText };
-}
-
-interface Identity {
-  readonly principal: Principal;
-  readonly layers: ToolLayers | null;
-  /** When the token ends, in milliseconds since the Unix epoch; never without one. */
-  readonly expiresAt: number;
-}
-
-/**
- * Who a request is about: what the token says, or, without one, the caller that the tool provider
- * vouches for. A request with a token that is not good is refused; it is never treated as one without.
- */
-function createIdentifier(verify: (token: string) => Promise<RunTokenClaims>) {
-  // The verifier returns the same frozen claims for the same token, so their patterns are parsed once.
-  const parsedLayers = new WeakMap<RunTokenClaims["tools"], ToolLayers>();
-  const layersOf = (tools: RunTokenClaims["tools"]): ToolLayers => {
-    const known = parsedLayers.get(tools) ?? compileToolLayers(tools);
-    parsedLayers.set(tools, known);
-    return known;
-  };
-
-  return async (
-    request: { readonly onBehalfOf: string; readonly token: string | undefined },
-    invalidToken: (message: string, data: { reason: string }) => ServiceError,
-  ): Promise<Identity> => {
-    if (request.token === undefined) {
-      const principal = { user: request.onBehalfOf, agent: null, runId: null };
-      return { principal, layers: null, expiresAt: Number.POSITIVE_INFINITY };
-    }
-    try {
-      const { requester, sub, run, tools, roles, exp } = await verify(request.token);
-      const principal = { user: requester, agent: sub, runId: run, ...(roles && { roles }) };
-      return { principal, layers: layersOf(tools), expiresAt: exp * 1000 };
-    } catch (error) {
-      if (error instanceof RunTokenError) {
-        throw invalidToken(error.message, { reason: error.reason });
-      }
-      throw error;
-    }
+/** Mints run tokens. What a run that was started by another may do is taken from the other's token. */
+function createGrant(parts: {
+  readonly verify: (token: string) => Promise<RunTokenClaims>;
+  readonly sign: (claims: RunTokenClaims) => Promise<string>;
+  readonly bundle: () => CompiledBundle;
+  readonly now: () => number;
+}): Handler<typeof grantRun> {
+  return async (request, { fail }) => {
+    const { runId, agent, requester, roles = [], ttlSeconds } = request;
+    const inherited = await inherit(parts.verify, request);
+    if (inherited.kind === "refused")
+      throw fail.invalid_parent(inherited.message, { reason: inherited.reason });
+    const { tools, context } = inherited;
+    const iat = Math.floor(parts.now() / 1000);
+    const exp = iat + ttlSeconds;
+    const identity = { sub: agent, run: runId, requester, tools };
+    const claims = {
+      iss: RUN_TOKEN_ISSUER,
+      aud: RUN_TOKEN_AUDIENCE,
+      ...identity,
+      ...(roles.length === 0 ? {} : { roles }),
+      ...(context && { context }),
+      iat,
+      exp,
+    } as const;
+    const token = await parts.sign(claims).catch((error: unknown) => {
+      if (!(error instanceof RunTokenError) || error.reason !== "too_large") throw error;
+      throw fail.token_too_large(error.message, { limit: RUN_TOKEN_MAX_LENGTH });
+    });
+    const expiresAt = new Date(exp * 1000).toISOString();
+    return { token, expiresAt, policyDigest: parts.bundle().digest };
   };
 }
+
+function textsOf(request: ValidationRequest, inForce: PolicyTexts): PolicyTexts {
+  const { bundleText, testsText, files } = request;
+  if (files !== undefined) return splitTexts(files);
+  const tests = testsText === undefined ? null : [{ name: "tests", text: testsText }];
+  if (bundleText !== undefined)
+    return { files: [{ name: "policy", text: bundleText }], tests: tests ?? [] };
+  return tests === null ? inForce : { ...inForce, tests };
+}
+
+type ValidationRequest = z.output<typeof validatePolicy.request>;

@@ -25,6 +25,7 @@ import {
   RUN_TOKEN_ISSUER,
   type RunTokenClaims,
 } from "@switchyard/contracts/run-token";
+import { contractsByOwner, isRpc } from "@switchyard/contracts/registry";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { adminUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
@@ -122,6 +123,7 @@ test("a run gets a token, and its calls are decided by what the token says [X40]
       rule: "demo-reads",
       reason: "rule demo-reads allows mcp__files__read_file",
       policyDigest,
+      tier: "auto",
     },
     principal,
   });
@@ -288,6 +290,7 @@ test("a text is checked, tested and linted without coming into force", async () 
   assert.deepEqual(candidate.tests, [
     {
       name: "reads",
+      file: "tests",
       line: 2,
       passed: false,
       message: "expected allow, got deny by none: rule none denies mcp__files__read_file",
@@ -360,13 +363,9 @@ test("decisions are counted and timed, and the bundle in force is named", async 
 test("the service is found by discovery", async () => {
   const found = await discoverServices(cli);
   const service = found.find(({ name }) => name === "policy");
-  assert.deepEqual(service?.endpoints.map(({ subject }) => subject).toSorted(), [
-    "yard.rpc.*.policy.check",
-    "yard.rpc.*.policy.explain",
-    "yard.rpc.*.policy.filter",
-    "yard.rpc.*.policy.grant",
-    "yard.rpc.*.policy.validate",
-  ]);
+  const served = service?.endpoints.map(({ subject }) => subject) ?? [];
+  const owned = contractsByOwner.policy.filter(isRpc).map(({ name }) => `yard.rpc.*.${name}`);
+  assert.deepEqual(served.toSorted(), owned.toSorted());
 });
 
 test("nothing of arguments, tokens or keys is logged", () => {
@@ -378,11 +377,11 @@ test("nothing of arguments, tokens or keys is logged", () => {
 
 test("a policy with errors, and a key that is none, keep the service from starting", async () => {
   const broken = join(directory, "broken.yaml");
-  await writeFile(broken, "version: 1\nrules:\n  - { id: a, effect: allow, approval: auto }\n");
+  await writeFile(broken, "version: 1\nrules:\n  - { id: a, effect: allow, approved: auto }\n");
   const badPolicy = startPolicy({ ...environment, YARD_POLICY_FILE: broken });
   const badKey = startPolicy({ ...environment, YARD_RUN_TOKEN_KEY_FILE: policyFile });
   assert.equal(await badPolicy.exited, 1);
-  assert.match(fatalReason(badPolicy.records), /broken\.yaml:3:29: unknown key "approval"/);
+  assert.match(fatalReason(badPolicy.records), /broken\.yaml:3:29: unknown key "approved"/);
   assert.equal(await badKey.exited, 1);
   assert.match(fatalReason(badKey.records), /holds no private Ed25519 key/);
 });

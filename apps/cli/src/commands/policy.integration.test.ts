@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
 import { testBus } from "@switchyard/bus/test-bus";
-import { explainPolicy, validatePolicy } from "@switchyard/contracts/policy";
+import { explainPolicy, isPolicyTests, validatePolicy } from "@switchyard/contracts/policy";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
 
@@ -32,7 +32,9 @@ service.handle(explainPolicy, ({ user, agent, tool, args }) => {
     nearest: { rule: "admins", failed: [failed] },
   });
 });
-service.handle(validatePolicy, ({ bundleText, testsText }) => {
+service.handle(validatePolicy, ({ files = [] }) => {
+  const bundleText = files.find(({ name }) => !isPolicyTests(name))?.text;
+  const testsText = files.find(({ name }) => isPolicyTests(name))?.text;
   const isGood = bundleText !== "bad";
   return Promise.resolve({
     valid: isGood && testsText === undefined,

@@ -1,9 +1,7 @@
-import { readFile, stat } from "node:fs/promises";
 import { client } from "@switchyard/bus/call";
-import { AgentName, CallerName } from "@switchyard/contracts/ids";
+import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
 import {
   explainPolicy,
-  MAX_POLICY_TEXT,
   policyTestsPath,
   validatePolicy,
   writtenToolRef,
@@ -18,6 +16,7 @@ import { printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
+import { readPolicyFiles } from "./policy-files.ts";
 
 type Explanation = z.infer<typeof explainPolicy.reply>;
 type Validation = z.infer<typeof validatePolicy.reply>;
@@ -26,8 +25,35 @@ type Validation = z.infer<typeof validatePolicy.reply>;
 export async function explain(
   terminal: Terminal,
   tool: string,
-  options: { args: string; user?: string; agent?: string; json?: true },
+  options: ExplainOptions,
 ): Promise<void> {
+  const reply = await explained(tool, options);
+  if (options.json) return writeJson(terminal, reply);
+  for (const line of explanationLines(reply)) terminal.out(line);
+}
+
+/** The decision alone, for scripts: exit 0 when it is allowed, 4 when it is denied or needs an approval. */
+export async function check(
+  terminal: Terminal,
+  tool: string,
+  options: ExplainOptions,
+): Promise<ExitCode> {
+  const { decision } = await explained(tool, options);
+  if (options.json) writeJson(terminal, decision);
+  else terminal.out(`${answerOf(decision)}  ${printableLine(decision.reason)}`);
+  return decision.effect === "allow" ? EXIT.ok : EXIT.denied;
+}
+
+interface ExplainOptions {
+  readonly args: string;
+  readonly user?: string;
+  readonly agent?: string;
+  readonly role?: string[];
+  readonly run?: string;
+  readonly json?: true;
+}
+
+async function explained(tool: string, options: ExplainOptions): Promise<Explanation> {
   const ref = writtenToolRef(tool);
   if (ref === null) {
     throw new CliError("usage", `${JSON.stringify(tool)} names no tool`, {
@@ -35,35 +61,47 @@ export async function explain(
     });
   }
   const target = await findBus(process.env);
-  const { agent } = options;
+  const { agent, role: roles, run: runId } = options;
   const request = {
     user: nameOf("--user", options.user ?? target.user, CallerName),
     tool: ref,
     args: parseArguments(options.args),
     ...(agent === undefined ? {} : { agent: nameOf("--agent", agent, AgentName) }),
+    ...(roles === undefined ? {} : { roles }),
+    ...(runId === undefined ? {} : { runId: nameOf("--run", runId, RunId) }),
   };
-  const reply = await withBus(target, (bus) =>
-    client(bus, { explainPolicy }).explainPolicy(request),
-  );
-  if (options.json) return writeJson(terminal, reply);
-  for (const line of explanationLines(reply)) terminal.out(line);
+  return withBus(target, (bus) => client(bus, { explainPolicy }).explainPolicy(request));
+}
+
+function answerOf({ effect, tier }: Explanation["decision"]): string {
+  return effect === "ask" ? `ask (${tier ?? "always"})` : effect;
 }
 
 /** The decision, the rules, and what is missing for an allowance. */
 export function explanationLines({
   decision,
+  labels = [],
+  limits = [],
   considered,
   omitted,
   nearest,
 }: Explanation): string[] {
   const lines = [
-    `${decision.effect}  ${printableLine(decision.reason)}`,
+    `${answerOf(decision)}  ${printableLine(decision.reason)}`,
     `policy ${decision.policyDigest}`,
+    ...(labels.length === 0 ? [] : [`labels ${labels.join(", ")}`]),
+    ...limits.map(
+      ({ kind, name, passes, detail }) =>
+        `${passes ? "✔" : "✗"} ${kind} ${printableLine(`${name}: ${detail}`)}`,
+    ),
     "",
     ...tableLines<ConsideredRule>(
       [
         { title: "RULE", value: ({ rule }) => (rule === decision.rule ? `${rule} ◂` : rule) },
-        { title: "EFFECT", value: ({ effect }) => effect },
+        {
+          title: "EFFECT",
+          value: ({ effect, tier = "auto" }) => (tier === "auto" ? effect : `ask (${tier})`),
+        },
         { title: "MATCH", value: ({ match }) => (match ? "yes" : "no") },
         { title: "FAILED", value: ({ failed }) => failed?.part ?? "" },
         {
@@ -98,9 +136,9 @@ export async function test(
   }
   const testsFile = file === undefined ? "tests" : policyTestsPath(file);
   tellProblems(terminal, file, reply);
-  for (const { name, line, passed, message } of reply.tests) {
+  for (const { name, file: testFile = testsFile, line, passed, message } of reply.tests) {
     terminal.out(`${passed ? "✔" : "✗"} ${printableLine(name)}`);
-    if (message !== null) terminal.out(`  ${printableLine(`${testsFile}:${line}: ${message}`)}`);
+    if (message !== null) terminal.out(`  ${printableLine(`${testFile}:${line}: ${message}`)}`);
   }
   const failing = reply.tests.filter(({ passed }) => !passed).length;
   if (reply.tests.length === 0 && reply.problems.length === 0) {
@@ -131,32 +169,10 @@ export async function lint(
 }
 
 async function validation(file: string | undefined): Promise<Validation> {
-  const texts = file === undefined ? {} : await readTexts(file);
+  const texts = file === undefined ? {} : { files: await readPolicyFiles(file) };
   return withBus(await findBus(process.env), (bus) =>
     client(bus, { validatePolicy }).validatePolicy(texts),
   );
-}
-
-async function readTexts(file: string): Promise<{ bundleText: string; testsText?: string }> {
-  const bundleText = await readText(file);
-  if (bundleText === null) {
-    throw new CliError("directory_missing", `there is no policy file ${file}`);
-  }
-  const testsText = await readText(policyTestsPath(file));
-  return testsText === null ? { bundleText } : { bundleText, testsText };
-}
-
-/** Null when there is no such file. */
-async function readText(file: string): Promise<string | null> {
-  const found = await stat(file).catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  });
-  if (found === null) return null;
-  if (!found.isFile() || found.size > MAX_POLICY_TEXT) {
-    throw new CliError("usage", `${file} is no file of at most ${MAX_POLICY_TEXT} bytes`);
-  }
-  return readFile(file, "utf8");
 }
 
 function tellProblems(terminal: Terminal, file: string | undefined, reply: Validation): void {
@@ -164,8 +180,8 @@ function tellProblems(terminal: Terminal, file: string | undefined, reply: Valid
     bundle: file ?? "policy",
     tests: file === undefined ? "tests" : policyTestsPath(file),
   };
-  for (const { in: where, line, column, message } of reply.problems) {
-    terminal.out(printableLine(`${names[where]}:${line}:${column}: ${message}`));
+  for (const { in: where, file: name, line, column, message } of reply.problems) {
+    terminal.out(printableLine(`${name ?? names[where]}:${line}:${column}: ${message}`));
   }
 }
 

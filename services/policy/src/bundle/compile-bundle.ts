@@ -1,11 +1,12 @@
-import {
-  matchesTool,
-  parseToolPattern,
-  type ToolPattern,
-  type ToolRef,
-} from "@switchyard/contracts/tool-names";
+import type { ApprovalTier } from "@switchyard/contracts/policy";
+import { matchesTool, type ToolPattern, type ToolRef } from "@switchyard/contracts/tool-names";
+import { compileBudgets, type CompiledBudget } from "../budgets/compile-budgets.ts";
+import { compileLabels, labelsOf, type LabelRule } from "../layers/labels.ts";
+import { compileNarrowings, type Narrowing } from "../layers/narrowing.ts";
+import { defaultTier } from "../layers/default-tier.ts";
 import { bundleDigest, type Bundle, type Rule } from "./bundle.ts";
 import { featurePatternsOf, type FeaturePattern } from "./feature-patterns.ts";
+import { toolPatternsOf } from "./tool-selectors.ts";
 import { compileCondition, type CompiledCondition } from "../engine/conditions.ts";
 
 /** A bundle made ready for deciding: everything parsed once, rules found by the tool they name. */
@@ -16,6 +17,12 @@ export interface CompiledBundle {
   readonly rules: readonly CompiledRule[];
   readonly deny: RuleIndex;
   readonly allow: RuleIndex;
+  /** What narrows beside the rules, in the order in which it is asked. */
+  readonly narrowings: readonly Narrowing[];
+  readonly labels: readonly LabelRule[];
+  readonly budgets: readonly CompiledBudget[];
+  /** Null: the tool's own, see `default-tier.ts`. */
+  readonly defaultTier: ApprovalTier | null;
 }
 
 export interface CompiledRule {
@@ -25,9 +32,20 @@ export interface CompiledRule {
   /** Globs; null is anyone. */
   readonly agents: readonly string[] | null;
   readonly users: readonly string[] | null;
+  readonly roles: readonly string[] | null;
+  readonly channels: readonly string[] | null;
+  readonly groups: readonly string[] | null;
+  /** At least one of these; null is any. */
+  readonly anyLabel: readonly string[] | null;
+  /** None of these. */
+  readonly notLabels: readonly string[];
+  /** Of an allow rule, when it says one. */
+  readonly tier: ApprovalTier | null;
+  /** For how long an approval for a session stays good, in milliseconds. */
+  readonly ttlMs: number;
   /** As written; null is every tool, an empty list none. */
   readonly tools: readonly string[] | null;
-  /** One for each of `tools`, or null alone. */
+  /** What `tools` and `servers` stand for, or null alone for every tool. */
   readonly patterns: readonly (ToolPattern | null)[];
   /** What it selects beside tools. */
   readonly features: readonly FeaturePattern[];
@@ -46,6 +64,8 @@ export interface RuleEntry {
 export interface Target {
   readonly ref: ToolRef;
   readonly shown: string;
+  /** Given by administrators: of the tool's server, and of the bundle. */
+  readonly labels: ReadonlySet<string>;
 }
 
 /**
@@ -62,23 +82,44 @@ export interface RuleIndex {
   readonly anywhere: readonly RuleEntry[];
 }
 
+/** An approval for a session lasts so long when nothing says otherwise. */
+const DEFAULT_TTL_MS = 30 * 60_000;
+
 export function compileBundle(bundle: Bundle): CompiledBundle {
   // In the order of ids, so that of several matching rules the same one is named however the file is ordered.
-  const rules = bundle.rules.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(compileRule);
+  const ttlMs = bundle.defaults?.ttl ?? DEFAULT_TTL_MS;
+  const rules = bundle.rules
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .map((rule) => compileRule(rule, ttlMs));
   return {
     digest: bundleDigest(bundle),
     ruleCount: rules.length,
     rules,
     deny: indexOf(rules.filter((rule) => rule.effect === "deny")),
     allow: indexOf(rules.filter((rule) => rule.effect === "allow")),
+    narrowings: compileNarrowings(bundle),
+    labels: compileLabels(bundle),
+    budgets: compileBudgets(bundle),
+    defaultTier: bundle.defaults?.approval ?? null,
   };
 }
 
-export function targetOf(ref: ToolRef): Target {
+/** What a person has to do with a call of the tool that the rule allows. */
+export function tierOf(bundle: CompiledBundle, rule: CompiledRule, tool: ToolRef): ApprovalTier {
+  return rule.tier ?? bundle.defaultTier ?? defaultTier(tool);
+}
+
+/** `serverLabels` are those of the tool's server. */
+export function targetOf(
+  bundle: Pick<CompiledBundle, "labels">,
+  ref: ToolRef,
+  serverLabels: readonly string[] | undefined,
+): Target {
   // Rules are written in NFC, so names are compared in it.
   const tool = ref.tool.normalize("NFC");
   const shown = ref.server === null ? ref.name : ref.name.slice(`mcp__${ref.server}__`.length);
-  return { ref: tool === ref.tool ? ref : { ...ref, tool }, shown };
+  const labels = labelsOf(bundle.labels, ref, serverLabels);
+  return { ref: tool === ref.tool ? ref : { ...ref, tool }, shown, labels };
 }
 
 /** The lists that may hold rules about a tool. */
@@ -101,6 +142,14 @@ export function entriesFor(index: RuleIndex, target: Target): (readonly RuleEntr
 /** True when the entry's pattern selects the tool. */
 export function selectsTool({ pattern }: Pick<RuleEntry, "pattern">, { ref }: Target): boolean {
   return pattern === null || matchesTool(pattern, ref);
+}
+
+export function selectsLabels(
+  { anyLabel, notLabels }: Pick<CompiledRule, "anyLabel" | "notLabels">,
+  labels: ReadonlySet<string>,
+): boolean {
+  if (anyLabel !== null && !anyLabel.some((label) => labels.has(label))) return false;
+  return notLabels.length === 0 || !notLabels.some((label) => labels.has(label));
 }
 
 function indexOf(rules: readonly CompiledRule[]): RuleIndex {
@@ -128,21 +177,33 @@ function indexOf(rules: readonly CompiledRule[]): RuleIndex {
   return { exact, byPrefix, prefixLengths, anywhere };
 }
 
-function compileRule(rule: Rule): CompiledRule {
-  // A rule that names only features selects no tool; one that names nothing selects every tool.
-  const tools = rule.what === undefined ? null : (rule.what.tools ?? []);
+function compileRule(rule: Rule, ttlMs: number): CompiledRule {
+  const { who, what } = rule;
+  const patterns = toolPatternsOf(what);
+  const isBeside = what?.servers !== undefined;
   return {
     id: rule.id,
     effect: rule.effect,
     note: rule.note ?? null,
-    agents: rule.who?.agents ?? null,
-    users: rule.who?.users ?? null,
-    tools,
-    patterns: tools?.map(parseToolPattern) ?? [null],
-    features: featurePatternsOf(rule.what),
-    isAboutEverything: rule.effect === "deny" && rule.what === undefined,
+    agents: who?.agents ?? null,
+    users: who?.users ?? null,
+    roles: who?.roles ?? null,
+    channels: who?.channels ?? null,
+    groups: who?.groups ?? null,
+    anyLabel: what?.labels?.any ?? null,
+    notLabels: what?.labels?.not ?? [],
+    tier: rule.approval ?? null,
+    ttlMs: rule.ttl ?? ttlMs,
+    tools: patterns === null ? null : isBeside ? patterns.map(writtenPattern) : (what?.tools ?? []),
+    patterns: patterns ?? [null],
+    features: featurePatternsOf(what),
+    isAboutEverything: rule.effect === "deny" && what === undefined,
     conditions: (rule.when ?? []).map(compileCondition),
   };
+}
+
+function writtenPattern(pattern: ToolPattern): string {
+  return pattern.kind === "server" ? `${pattern.server}.${pattern.tool}` : "*";
 }
 
 function entriesOf(rule: CompiledRule): RuleEntry[] {

@@ -29,11 +29,10 @@ const neverEmpty = <Item extends z.ZodType>(item: Item) =>
     .array(item, { error: "must be a list" })
     .min(1, "is empty, so it would never match")
     .max(1_000, "has more than 1,000 entries");
-const HostPattern = z
-  .string({ error: "must be a text" })
-  .refine(isHostPattern, {
-    error: "must be a host name in lower case or an IP address, or *.example.org for all hosts below it",
-  });
+const HostPattern = z.string({ error: "must be a text" }).refine(isHostPattern, {
+  error:
+    "must be a host name in lower case or an IP address, or *.example.org for all hosts below it",
+});
 
 /** What a rule wants of one argument. The vocabulary is closed. */
 export const Condition = z.discriminatedUnion(

@@ -41,7 +41,10 @@ test("the demo's policy passes its tests and has no doubtful rule", async () => 
     new URL("../../../../examples/policies/demo.test.yaml", import.meta.url),
     "utf8",
   );
-  const { problems, results, findings } = validate(text, testsText);
+  const { problems, results, findings } = validate({
+    files: [{ name: "demo.yaml", text }],
+    tests: [{ name: "demo.test.yaml", text: testsText }],
+  });
   assert.deepEqual({ problems, findings }, { problems: [], findings: [] });
   assert.deepEqual(
     results.filter(({ passed }) => !passed),

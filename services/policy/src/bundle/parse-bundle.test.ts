@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bundleDigest } from "./bundle.ts";
-import { BundleError, parseBundle } from "./parse-bundle.ts";
+import { BundleError, parseBundle, parseBundleFiles } from "./parse-bundle.ts";
 
 const HEAD = "version: 1\nrules:\n";
 
@@ -53,18 +53,15 @@ test("an unknown key refuses the bundle with its place and the key that was mean
   assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: deny, who: { agent: [x] } }\n`), [
     'policy.yaml:3:35: unknown key "agent" in rules[0].who; did you mean "agents"?',
   ]);
-  assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: deny, what: { servers: [x] } }\n`), [
-    'policy.yaml:3:36: unknown key "servers" in rules[0].what; known keys are tools, resources, prompts, sampling, elicitation, logging',
+  assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: deny, what: { verbs: [x] } }\n`), [
+    'policy.yaml:3:36: unknown key "verbs" in rules[0].what; known keys are servers, tools, labels, resources, prompts, sampling, elicitation, logging',
   ]);
 });
 
 test("a key that this version does not know is refused, not ignored", () => {
-  const known = "known keys are id, effect, who, what, when, note";
-  assert.deepEqual(refusal(`${HEAD}  - id: a\n    effect: allow\n    approval: always\n`), [
-    `policy.yaml:5:5: unknown key "approval" in rules[0]; ${known}`,
-  ]);
-  assert.deepEqual(refusal(`${HEAD}  - id: a\n    effect: allow\n    ttl: 30m\n`), [
-    `policy.yaml:5:5: unknown key "ttl" in rules[0]; ${known}`,
+  const known = "known keys are id, effect, approval, who, what, when, ttl, note";
+  assert.deepEqual(refusal(`${HEAD}  - id: a\n    effect: allow\n    priority: 3\n`), [
+    `policy.yaml:5:5: unknown key "priority" in rules[0]; ${known}`,
   ]);
 });
 
@@ -127,7 +124,7 @@ test("a condition with an unknown operator, a wrong value or no pointer is refus
   const condition = (text: string) =>
     refusal(`${HEAD}  - id: a\n    effect: deny\n    when:\n      - { ${text} }\n`);
   assert.deepEqual(condition("arg: /x, op: regex, value: a"), [
-    "policy.yaml:6:20: rules[0].when[0].op must be one of eq, in, prefix, glob, lte, gte, maxLength, pathWithin, absent",
+    "policy.yaml:6:20: rules[0].when[0].op must be one of eq, in, prefix, glob, lte, gte, maxLength, pathWithin, hostIn, absent",
   ]);
   assert.match(condition("arg: /x, op: lt, value: 1")[0] ?? "", /did you mean "lte"\?$/);
   assert.deepEqual(condition("arg: /x, value: a"), [
@@ -205,4 +202,62 @@ test("any change of content changes the digest", () => {
     (rules) => bundleDigest(parse(HEAD + rules)),
   );
   assert.equal(new Set(digests).size, digests.length);
+});
+
+test("an approval goes only with an allow rule, and a time only with an approval for a session", () => {
+  assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: deny, approval: always }\n`), [
+    "policy.yaml:3:28: rules[0].approval goes only with effect: allow; nobody can approve what is denied",
+  ]);
+  assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: allow, approval: always, ttl: 30m }\n`), [
+    "policy.yaml:3:47: rules[0].ttl goes only with approval: session; it says for how long an approval stays good",
+  ]);
+  assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: allow, approval: session, ttl: 31d }\n`), [
+    "policy.yaml:3:48: rules[0].ttl must be at most 30d",
+  ]);
+  const [rule] = parse(`${HEAD}  - { id: a, effect: allow, approval: session, ttl: 90s }\n`).rules;
+  assert.equal(rule?.ttl, 90_000);
+});
+
+test("an id that two files of a bundle have is refused with both places, in any order of the files", () => {
+  const a = { file: "a.yaml", text: `${HEAD}  - { id: x, effect: allow }\n` };
+  const b = { file: "b.yaml", text: `# b\n${HEAD}  - { id: x, effect: deny }\n` };
+  const expected = ['b.yaml:4:7: rules[0].id "x" is already the id of rules[0] of a.yaml:3'];
+  for (const files of [
+    [a, b],
+    [b, a],
+  ]) {
+    assert.throws(
+      () => parseBundleFiles(files),
+      (error) => {
+        assert.ok(error instanceof BundleError);
+        assert.deepEqual(error.lines, expected);
+        return true;
+      },
+    );
+  }
+});
+
+test("files of a bundle may each have some sections, and only one of them the defaults", () => {
+  const rules = { file: "rules.yaml", text: `${HEAD}  - { id: x, effect: allow }\n` };
+  const layers = {
+    file: "layers.yaml",
+    text: "version: 1\ndefaults: { approval: session }\nlayers: [{ id: safe, profile: minimal }]\n",
+  };
+  const bundle = parseBundleFiles([rules, layers]);
+  assert.equal(bundle.defaults?.approval, "session");
+  assert.deepEqual(bundle.layers, [{ id: "safe", profile: "minimal" }]);
+  assert.equal(bundleDigest(bundle), bundleDigest(parseBundleFiles([layers, rules])));
+
+  const again = { file: "z.yaml", text: "version: 1\ndefaults: { ttl: 1h }\n" };
+  assert.throws(() => parseBundleFiles([rules, layers, again]), {
+    message: /z\.yaml:2:1: defaults stands in layers\.yaml:2 already; a bundle has it once/,
+  });
+  assert.throws(() => parseBundleFiles([layers]), {
+    message: /layers\.yaml:1:1: rules is missing/,
+  });
+  const odd = { file: "odd.yaml", text: "version: 1\nlayers: [{ id: l, profile: nosuch }]\n" };
+  assert.throws(() => parseBundleFiles([rules, odd]), {
+    message:
+      /odd\.yaml:2:19: layers\[0\]\.profile "nosuch" is not defined; there are minimal, coding, messaging, full/,
+  });
 });

@@ -1,37 +1,166 @@
-import { Bundle, bundleKeys } from "./bundle.ts";
-import { explainIssue, repeatedIds } from "../engine/explain-issue.ts";
-import { problemLines, readYaml, type Checked, type FileProblem } from "./yaml-file.ts";
+/* oxlint-disable oxc/no-map-spread -- the entries belong to others, so a copy is meant */
+import { explainIssue, repeatedIds, type ShapeProblem } from "../engine/explain-issue.ts";
+import { unknownProfiles } from "../layers/layer-schema.ts";
+import { toolProfileNames } from "../layers/tool-profiles.ts";
+import { BundleFile, bundleKeys, type Bundle } from "./bundle.ts";
+import { problemLine, readYaml, type Checked, type FileProblem } from "./yaml-file.ts";
 
-/** A policy file that is refused as a whole. The message lists every problem as `file:line:column: what`. */
+export interface SourceFile {
+  readonly file: string;
+  readonly text: string;
+}
+
+export interface BundleProblem extends FileProblem {
+  readonly file: string;
+}
+
+/** A policy that is refused as a whole. The message lists every problem as `file:line:column: what`. */
 export class BundleError extends Error {
   override readonly name = "BundleError";
-  readonly file: string;
-  readonly problems: readonly FileProblem[];
+  readonly problems: readonly BundleProblem[];
 
-  constructor(file: string, problems: readonly FileProblem[]) {
-    super(`policy refused\n${problemLines(file, problems).join("\n")}`);
-    this.file = file;
+  constructor(problems: readonly BundleProblem[]) {
+    super(
+      `policy refused\n${problems.map((problem) => problemLine(problem.file, problem)).join("\n")}`,
+    );
     this.problems = problems;
   }
 
   /** The problems as lines for people. */
   get lines(): string[] {
-    return problemLines(this.file, this.problems);
+    return this.problems.map((problem) => problemLine(problem.file, problem));
   }
 }
 
-/** Reads a policy file's text. Throws a {@link BundleError} that names every problem with its place. */
-export function parseBundle(source: { readonly file: string; readonly text: string }): Bundle {
-  const { value, problems } = readYaml(source.text, checkBundle);
-  if (value !== null) return value;
-  throw new BundleError(source.file, problems);
+/** Reads a policy of one file. Throws a {@link BundleError} that names every problem with its place. */
+export function parseBundle(source: SourceFile): Bundle {
+  return parseBundleFiles([source]);
 }
 
-function checkBundle(content: unknown): Checked<Bundle> {
-  const parsed = Bundle.safeParse(content, { reportInput: true });
+/** Reads all files of a policy, in any order. Throws a {@link BundleError} that names every problem of all of them. */
+export function parseBundleFiles(sources: readonly SourceFile[]): Bundle {
+  const inOrder = sources.toSorted((a, b) => (a.file < b.file ? -1 : 1));
+  const read = inOrder.map(({ file, text }) => ({ file, yaml: readYaml(text, checkFile) }));
+  const broken = read.flatMap(({ file, yaml }) =>
+    yaml.problems.map((problem) => ({ file, ...problem })),
+  );
+  if (broken.length > 0) throw new BundleError(broken);
+  const parts = read.flatMap(({ file, yaml }) =>
+    yaml.value === null ? [] : [{ file, value: yaml.value, placeOf: yaml.placeOf }],
+  );
+  const problems = [
+    ...repeatedAcross(parts),
+    ...repeatedSections(parts),
+    ...undefinedProfiles(parts),
+    ...missingRules(parts),
+  ];
+  if (problems.length > 0) throw new BundleError(problems);
+  return merged(parts.map(({ value }) => value));
+}
+
+interface Part {
+  readonly file: string;
+  readonly value: BundleFile;
+  readonly placeOf: (path: readonly PropertyKey[]) => { line: number; column: number };
+}
+
+function checkFile(content: unknown): Checked<BundleFile> {
+  const parsed = BundleFile.safeParse(content, { reportInput: true });
   const problems = parsed.success
     ? repeatedIds(parsed.data)
-    : parsed.error.issues.flatMap((issue) => explainIssue(issue, bundleKeys));
+    : parsed.error.issues.flatMap((issue): ShapeProblem[] => explainIssue(issue, bundleKeys));
   if (parsed.success && problems.length === 0) return { value: parsed.data, problems: [] };
   return { value: null, problems };
+}
+
+const WITH_IDS = ["rules", "layers", "budgets"] as const;
+const ONCE = ["defaults", "owners", "subAgents"] as const;
+
+/** One id in two files; within a file it was found before. */
+function repeatedAcross(parts: readonly Part[]): BundleProblem[] {
+  return WITH_IDS.flatMap((section) => {
+    const first = new Map<string, string>();
+    return parts.flatMap((part) => {
+      const { file, value, placeOf } = part;
+      return (value[section] ?? []).flatMap(({ id }, index) => {
+        const place = placeOf([section, index, "id"]);
+        const earlier = first.get(id);
+        if (earlier === undefined) {
+          first.set(id, `${section}[${index}] of ${file}:${place.line}`);
+          return [];
+        }
+        const message = `${section}[${index}].id ${JSON.stringify(id)} is already the id of ${earlier}`;
+        return [{ file, ...place, message }];
+      });
+    });
+  });
+}
+
+/** What can be said only once for the whole bundle, and names of profiles. */
+function repeatedSections(parts: readonly Part[]): BundleProblem[] {
+  const sections = ONCE.flatMap((section) => {
+    const [first, ...others] = parts.filter(({ value }) => value[section] !== undefined);
+    if (first === undefined) return [];
+    const earlier = `${first.file}:${first.placeOf([section]).line}`;
+    return others.map(({ file, placeOf }) => ({
+      file,
+      ...placeOf([section]),
+      message: `${section} stands in ${earlier} already; a bundle has it once`,
+    }));
+  });
+  const first = new Map<string, string>(toolProfileNames.map((name) => [name, "built in"]));
+  const profiles = parts.flatMap(({ file, value, placeOf }) =>
+    Object.keys(value.profiles ?? {}).flatMap((name) => {
+      const place = placeOf(["profiles", name]);
+      const earlier = first.get(name);
+      first.set(name, earlier ?? `defined in ${file}:${place.line}`);
+      if (earlier === undefined) return [];
+      return [{ file, ...place, message: `profile ${JSON.stringify(name)} is ${earlier} already` }];
+    }),
+  );
+  return [...sections, ...profiles];
+}
+
+function undefinedProfiles(parts: readonly Part[]): BundleProblem[] {
+  const defined = parts.flatMap(({ value }) => Object.keys(value.profiles ?? {}));
+  const known = [...toolProfileNames, ...defined].join(", ");
+  return parts.flatMap(({ file, value, placeOf }) =>
+    unknownProfiles(value.layers ?? [], defined).map(({ index, name }) => ({
+      file,
+      ...placeOf(["layers", index, "profile"]),
+      message: `layers[${index}].profile ${JSON.stringify(name)} is not defined; there are ${known}`,
+    })),
+  );
+}
+
+function missingRules(parts: readonly Part[]): BundleProblem[] {
+  const rules = parts.reduce((sum, { value }) => sum + (value.rules?.length ?? 0), 0);
+  const file = parts[0]?.file ?? "policy";
+  if (rules === 0) return [{ file, line: 1, column: 1, message: "rules is missing" }];
+  if (rules <= 10_000) return [];
+  return [{ file, line: 1, column: 1, message: "the files have more than 10,000 rules together" }];
+}
+
+function merged(files: readonly BundleFile[]): Bundle {
+  const all = (section: "layers" | "budgets" | "labels") => {
+    const entries = files.flatMap((file): unknown[] => file[section] ?? []);
+    return entries.length === 0 ? {} : { [section]: entries };
+  };
+  const once = files.map(({ defaults, owners, subAgents }) => ({
+    ...(defaults && { defaults }),
+    ...(owners && { owners }),
+    ...(subAgents && { subAgents }),
+  }));
+  const profiles = Object.assign({}, ...files.map((file) => file.profiles ?? {})) as NonNullable<
+    BundleFile["profiles"]
+  >; // of parsed files only
+  return {
+    version: 1,
+    ...(Object.assign({}, ...once) as Partial<Bundle>), // sections of parsed files only
+    ...(Object.keys(profiles).length === 0 ? {} : { profiles }),
+    ...all("labels"),
+    ...all("layers"),
+    ...all("budgets"),
+    rules: files.flatMap(({ rules }) => rules ?? []),
+  };
 }

@@ -201,7 +201,7 @@ test("a policy that is missing, broken or a directory cannot be opened", async (
   for (const [path, message] of [
     [join(directory, "none.yaml"), /none\.yaml: cannot be read \(ENOENT\)$/],
     [broken, /policy\.yaml:3:16: unknown key "efect"/],
-    [directory, /: is not a regular file$/],
+    [directory, /: has no .yaml file with rules$/],
   ] as const) {
     const opening = PolicyFile.open({
       path,

@@ -1,15 +1,22 @@
 import { watch, type FSWatcher } from "node:fs";
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { policyTestsPath, type LintFinding } from "@switchyard/contracts/policy";
+import type { LintFinding } from "@switchyard/contracts/policy";
 import { StartError } from "@switchyard/service/start-error";
 import type { CompiledBundle } from "./compile-bundle.ts";
-import { isSameFile, readTextFile, type TextFile } from "./text-file.ts";
-import { validate, type PolicyTexts } from "./validate.ts";
+import {
+  isDirectory,
+  isSameState,
+  readPolicyState,
+  textsOf,
+  type PolicyState,
+} from "./policy-directory.ts";
+import { isGood, validate, type PolicyTexts } from "./validate.ts";
 import { problemLine } from "./yaml-file.ts";
 
 /**
- * The policy in force, kept equal to a file.
+ * The policy in force, kept equal to a file or to the files of a directory, unless another bundle
+ * was pinned.
  *
  * - A bundle comes into force whole: `current` is replaced by one assignment, and not before
  *   decisions of the one before that others keep are over (`beforeChange`).
@@ -17,6 +24,7 @@ import { problemLine } from "./yaml-file.ts";
  *   whose tests, in the file beside it, fail or cannot be read.
  * - A file that is being written is left alone until two reads agree, because the first half of a
  *   policy can be a valid policy without its deny rules.
+ * - A pinned bundle stays in force whatever becomes of the files, until it is taken off.
  * - The watcher only makes a change seen sooner. The file is read at intervals as well, because
  *   network file systems and links into other directories send no notice.
  */
@@ -30,6 +38,8 @@ export interface PolicyInForce {
 
 export interface PolicyFileOptions {
   readonly path: string;
+  /** Comes into force at once instead of the files. */
+  readonly pinned?: PolicyInForce | null;
   readonly onActivated: (inForce: PolicyInForce) => void;
   /** Other rules come into force when this has resolved; not called for the first ones. */
   readonly beforeChange?: () => Promise<void>;
@@ -48,36 +58,60 @@ export class PolicyFile {
   readonly #options: PolicyFileOptions;
   readonly #stopping = new AbortController();
   readonly #poll: NodeJS.Timeout;
-  readonly #watcher: FSWatcher | null;
+  readonly #watchers: FSWatcher[] = [];
   #inForce: PolicyInForce;
-  #seen: FileState;
+  #seen: PolicyState;
+  /** What the files say, when they say something good. */
+  #ofFiles: PolicyInForce | null;
+  #isPinned: boolean;
   #isRefused = false;
   #reloading: Promise<void> | null = null;
   #changedMeanwhile = false;
+  /** Replacements take their turns. */
+  #lastChange: Promise<void> = Promise.resolve();
 
-  /** Reads the file for the first time. Throws a StartError when it is missing or has errors. */
+  /** Reads the files for the first time. Throws a StartError when they are missing or have errors and nothing is pinned. */
   static async open(options: PolicyFileOptions): Promise<PolicyFile> {
-    const state = await readState(options.path);
-    const outcome = judge(state, options.path);
-    if (outcome.inForce === null) {
+    const { path, pinned = null } = options;
+    const state = await readPolicyState(path);
+    const outcome = judge(state, path);
+    const inForce = pinned ?? outcome.inForce;
+    if (inForce === null) {
       throw new StartError(`YARD_POLICY_FILE: policy refused\n${outcome.lines.join("\n")}`, {
         hint: "correct the policy file and start again; services/policy/README.md describes it",
       });
     }
-    options.onActivated(outcome.inForce);
-    return new PolicyFile(options, state, outcome.inForce);
+    options.onActivated(inForce);
+    const file = new PolicyFile(options, { state, inForce, ofFiles: outcome.inForce });
+    if (outcome.inForce === null) file.#refused(outcome.lines);
+    if (await isDirectory(path)) file.#watch(path);
+    return file;
   }
 
-  private constructor(options: PolicyFileOptions, state: FileState, inForce: PolicyInForce) {
+  private constructor(
+    options: PolicyFileOptions,
+    start: { state: PolicyState; inForce: PolicyInForce; ofFiles: PolicyInForce | null },
+  ) {
     this.#options = options;
-    this.#seen = state;
-    this.#inForce = inForce;
-    this.#watcher = this.#watch();
+    this.#seen = start.state;
+    this.#inForce = start.inForce;
+    this.#ofFiles = start.ofFiles;
+    this.#isPinned = (options.pinned ?? null) !== null;
+    this.#watch(dirname(options.path));
     this.#poll = setInterval(() => this.#changed(), options.pollMs ?? 5_000).unref();
   }
 
   get current(): CompiledBundle {
     return this.#inForce.bundle;
+  }
+
+  get inForce(): PolicyInForce {
+    return this.#inForce;
+  }
+
+  /** Whether the files on disk could come into force. */
+  get hasGoodFiles(): boolean {
+    return this.#ofFiles !== null;
   }
 
   get texts(): PolicyTexts {
@@ -86,23 +120,41 @@ export class PolicyFile {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#watcher?.close();
+    for (const watcher of this.#watchers) watcher.close();
     clearInterval(this.#poll);
     await this.#reloading;
+    await this.#lastChange;
+  }
+
+  /** Brings a bundle into force and follows the files no more. Resolves when it is in force. */
+  pin(inForce: PolicyInForce): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#isPinned = true;
+      await this.#putInForce(inForce, false);
+    });
+  }
+
+  /** Follows the files again. False when they have errors: what was pinned stays in force until they are good. */
+  async unpin(): Promise<boolean> {
+    await this.#inTurn(async () => {
+      this.#isPinned = false;
+      if (this.#ofFiles !== null) await this.#putInForce(this.#ofFiles, false);
+    });
+    return this.#ofFiles !== null;
   }
 
   /** Watches the directory, not the file: editors and Kubernetes replace files by renaming. */
-  #watch(): FSWatcher | null {
+  #watch(directory: string): void {
     try {
-      const watcher = watch(dirname(this.#options.path), () => this.#changed());
+      const watcher = watch(directory, () => this.#changed());
       watcher.unref();
-      return watcher.on("error", (error) => {
+      watcher.on("error", (error) => {
         watcher.close();
         this.#options.onWatchLost(error);
       });
+      this.#watchers.push(watcher);
     } catch (error) {
       this.#options.onWatchLost(error);
-      return null;
     }
   }
 
@@ -118,40 +170,56 @@ export class PolicyFile {
     while (this.#changedMeanwhile && !this.#stopping.signal.aborted) {
       this.#changedMeanwhile = false;
       const state = await this.#settledState();
-      if (state !== null && !isSameState(state, this.#seen)) await this.#take(state);
+      if (state !== null && !isSameState(state, this.#seen))
+        await this.#inTurn(() => this.#take(state));
     }
   }
 
   /** The file once two reads agree, or null when it is as it was, or when we are stopping. */
-  async #settledState(): Promise<FileState | null> {
-    let state = await readState(this.#options.path);
+  async #settledState(): Promise<PolicyState | null> {
+    let state = await readPolicyState(this.#options.path);
     while (!isSameState(state, this.#seen)) {
       const { signal } = this.#stopping;
       await delay(this.#options.settleMs ?? 100, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return null;
-      const again = await readState(this.#options.path);
+      const again = await readPolicyState(this.#options.path);
       if (isSameState(again, state)) return state;
       state = again;
     }
     return null;
   }
 
-  async #take(state: FileState): Promise<void> {
+  async #take(state: PolicyState): Promise<void> {
     const { inForce, lines } = judge(state, this.#options.path);
     this.#seen = state;
-    if (inForce === null) {
-      this.#isRefused = true;
-      this.#options.onRefused(lines, this.current);
-      return;
+    this.#ofFiles = inForce;
+    if (inForce === null) this.#refused(lines);
+    else if (this.#isPinned) this.#isRefused = false;
+    else {
+      // A change of comments or layout is none of the policy, but the end of a refusal is news.
+      const wasRefused = this.#isRefused;
+      this.#isRefused = false;
+      await this.#putInForce(inForce, wasRefused);
     }
-    // A change of comments or layout is none of the policy, but the end of a refusal is news.
+  }
+
+  #refused(lines: readonly string[]): void {
+    this.#isRefused = true;
+    this.#options.onRefused(lines, this.current);
+  }
+
+  async #putInForce(inForce: PolicyInForce, isNews: boolean): Promise<void> {
     const isChange = inForce.bundle.digest !== this.current.digest;
-    const isNews = this.#isRefused || isChange;
     if (isChange) await this.#options.beforeChange?.();
-    this.#isRefused = false;
     this.#inForce = inForce;
-    if (isNews) this.#options.onActivated(inForce);
+    if (isNews || isChange) this.#options.onActivated(inForce);
     if (isChange) this.#options.afterChange?.();
+  }
+
+  #inTurn(change: () => Promise<void>): Promise<void> {
+    const turn = this.#lastChange.then(change);
+    this.#lastChange = turn.catch(() => undefined); // who asked for the change hears of it
+    return turn;
   }
 }
 
@@ -161,47 +229,33 @@ export function bundleName(path: string): string {
   return stem.replaceAll(/[^A-Za-z0-9_-]/g, "-").slice(0, 64) || "policy";
 }
 
-/** The policy file and, where there is one, the file of its tests. */
-interface FileState {
-  readonly policy: TextFile;
-  readonly tests: TextFile;
-}
-
-async function readState(path: string): Promise<FileState> {
-  const [policy, tests] = await Promise.all([
-    readTextFile(path),
-    readTextFile(policyTestsPath(path)),
-  ]);
-  return { policy, tests };
-}
-
-function isSameState(a: FileState, b: FileState): boolean {
-  return isSameFile(a.policy, b.policy) && isSameFile(a.tests, b.tests);
-}
-
 type Outcome =
   | { readonly inForce: PolicyInForce; readonly lines: readonly [] }
   | { readonly inForce: null; readonly lines: readonly string[] };
 
-function refused(lines: readonly string[]): Outcome {
-  return { inForce: null, lines };
+/** A policy comes out only when its tests, if it has any, can be read and pass. */
+function judge(state: PolicyState, path: string): Outcome {
+  const read = textsOf(state);
+  if (read.texts === null) return { inForce: null, lines: read.lines };
+  const judged = judgeTexts(read.texts);
+  if (judged.inForce !== null) return judged;
+  const directory = state.files.find((file) => file.path === path) ? dirname(path) : path;
+  return { inForce: null, lines: judged.lines.map((line) => join(directory, line)) };
 }
 
-/** A policy comes out only when its tests, if it has any, can be read and pass. */
-function judge({ policy, tests }: FileState, path: string): Outcome {
-  const testsPath = policyTestsPath(path);
-  if (policy.kind !== "text") return refused([`${path}: ${policy.why}`]);
-  if (tests.kind === "unreadable") return refused([`${testsPath}: ${tests.why}`]);
-  const testsText = tests.kind === "text" ? tests.text : null;
-  const { bundle, problems, results, findings } = validate(policy.text, testsText);
-  const failing = results.filter(({ passed }) => !passed);
-  if (bundle !== null && problems.length === 0 && failing.length === 0) {
-    const texts = { bundleText: policy.text, testsText };
+/** What texts would bring into force, or why nothing, in lines that begin with the file's name. */
+export function judgeTexts(texts: PolicyTexts): Outcome {
+  const validation = validate(texts);
+  const { bundle, problems, results, findings } = validation;
+  if (bundle !== null && isGood(validation)) {
     return { inForce: { bundle, texts, testCount: results.length, findings }, lines: [] };
   }
+  const failing = results.filter(({ passed }) => !passed);
   const lines = [
-    ...problems.map((problem) => problemLine(problem.in === "tests" ? testsPath : path, problem)),
-    ...failing.map(({ name, line, message }) => `${testsPath}:${line}: test "${name}": ${message}`),
+    ...problems.map((problem) => problemLine(problem.file ?? "policy", problem)),
+    ...failing.map(
+      ({ file = "tests", name, line, message }) => `${file}:${line}: test "${name}": ${message}`,
+    ),
   ];
-  return refused(lines);
+  return { inForce: null, lines };
 }

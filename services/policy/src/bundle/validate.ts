@@ -1,14 +1,20 @@
-import type { LintFinding, PolicyProblem, PolicyTestResult } from "@switchyard/contracts/policy";
+/* oxlint-disable oxc/no-map-spread -- the entries belong to others, so a copy is meant */
+import type {
+  LintFinding,
+  PolicyProblem,
+  PolicyTestResult,
+  PolicyTextFile,
+} from "@switchyard/contracts/policy";
+import { isPolicyTests, MAX_POLICY_TESTS } from "@switchyard/contracts/policy";
 import { compileBundle, type CompiledBundle } from "./compile-bundle.ts";
 import { lint } from "../engine/lint.ts";
-import { BundleError, parseBundle } from "./parse-bundle.ts";
+import { BundleError, parseBundleFiles } from "./parse-bundle.ts";
 import { runPolicyTests } from "../engine/policy-tests.ts";
-import type { FileProblem } from "./yaml-file.ts";
 
-/** A policy and its tests as they were written; null is a policy without tests. */
+/** A policy and its tests as they were written, each in one file or several. */
 export interface PolicyTexts {
-  readonly bundleText: string;
-  readonly testsText: string | null;
+  readonly files: readonly PolicyTextFile[];
+  readonly tests: readonly PolicyTextFile[];
 }
 
 export interface Validation {
@@ -20,27 +26,43 @@ export interface Validation {
 }
 
 /** All that is checked before a policy comes into force. Tests run only against a bundle without problems. */
-export function validate(bundleText: string, testsText: string | null): Validation {
+export function validate({ files, tests }: PolicyTexts): Validation {
   try {
-    const parsed = parseBundle({ file: "", text: bundleText });
+    const parsed = parseBundleFiles(files.map(({ name, text }) => ({ file: name, text })));
     const bundle = compileBundle(parsed);
-    const tested = testsText === null ? NO_TESTS : runPolicyTests(testsText, bundle);
-    const problems = tested.problems.map(problemIn("tests"));
-    return { bundle, problems, results: tested.results ?? [], findings: lint(parsed) };
+    const tested = tests.map(({ name, text }) => ({ name, ...runPolicyTests(text, bundle) }));
+    const problems = tested.flatMap(({ name, problems: found }) =>
+      found.map((problem): PolicyProblem => ({ in: "tests", file: name, ...problem })),
+    );
+    const results = tested.flatMap(({ name, results: ran }) =>
+      (ran ?? []).map((result) => ({ ...result, file: name })),
+    );
+    if (results.length > MAX_POLICY_TESTS) {
+      const message = `the files have more than ${MAX_POLICY_TESTS} tests together`;
+      problems.push({ in: "tests", line: 1, column: 1, message });
+    }
+    return {
+      bundle,
+      problems,
+      results: results.slice(0, MAX_POLICY_TESTS),
+      findings: lint(parsed),
+    };
   } catch (error) {
     if (!(error instanceof BundleError)) throw error;
-    const problems = error.problems.map(problemIn("bundle"));
+    const problems = error.problems.map((problem): PolicyProblem => ({ in: "bundle", ...problem }));
     return { bundle: null, problems, results: [], findings: [] };
   }
 }
 
-function problemIn(where: PolicyProblem["in"]) {
-  return ({ line, column, message }: FileProblem): PolicyProblem => ({
-    in: where,
-    line,
-    column,
-    message,
-  });
+/** Nothing keeps it from coming into force. */
+export function isGood({ bundle, problems, results }: Validation): boolean {
+  return bundle !== null && problems.length === 0 && results.every(({ passed }) => passed);
 }
 
-const NO_TESTS = { results: [], problems: [] } as const;
+/** Tells the files of rules from the files of tests, by their names. */
+export function splitTexts(files: readonly PolicyTextFile[]): PolicyTexts {
+  return {
+    files: files.filter(({ name }) => !isPolicyTests(name)),
+    tests: files.filter(({ name }) => isPolicyTests(name)),
+  };
+}

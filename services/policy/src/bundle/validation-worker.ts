@@ -1,17 +1,16 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { validate, type PolicyTexts } from "./validate.ts";
+import { isGood, validate, type PolicyTexts } from "./validate.ts";
 import type { ValidationReply } from "./validator.ts";
 
 // validator.ts starts this file with the texts as its data.
-const { bundleText, testsText } = workerData as PolicyTexts;
-const { bundle, problems, results, findings } = validate(bundleText, testsText);
+const validation = validate(workerData as PolicyTexts);
+const { bundle, problems, results, findings } = validation;
 
-const hasPassed = problems.length === 0 && results.every(({ passed }) => passed);
 const reply: ValidationReply = {
-  valid: bundle !== null && hasPassed,
+  valid: isGood(validation),
   policyDigest: bundle?.digest ?? null,
   rules: bundle?.ruleCount ?? 0,
-  problems: [...problems],
+  problems: problems.slice(0, 100),
   tests: [...results],
   findings: [...findings],
 };

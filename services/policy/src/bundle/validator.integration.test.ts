@@ -3,15 +3,22 @@ import { test } from "node:test";
 import { createValidator, MAX_VALIDATIONS } from "./validator.ts";
 
 const texts = {
-  bundleText: "version: 1\nrules:\n  - { id: all, effect: allow }\n",
-  testsText: "tests:\n  - { name: x, given: { tool: x }, expect: allow, by: all }\n",
+  files: [{ name: "p.yaml", text: "version: 1\nrules:\n  - { id: all, effect: allow }\n" }],
+  tests: [
+    {
+      name: "p.test.yaml",
+      text: "tests:\n  - { name: x, given: { tool: x }, expect: allow, by: all }\n",
+    },
+  ],
 };
 const never = new AbortController().signal;
 
 test("a text is checked in a thread of its own", async () => {
   const reply = await createValidator().validate(texts, never);
   assert.equal(reply?.valid, true);
-  assert.deepEqual(reply.tests, [{ name: "x", line: 2, passed: true, message: null }]);
+  assert.deepEqual(reply.tests, [
+    { name: "x", file: "p.test.yaml", line: 2, passed: true, message: null },
+  ]);
 });
 
 test("checks that take too long are ended, and say so", async () => {

@@ -30,6 +30,8 @@ export type YamlFile<T> =
       readonly value: T;
       /** The line of a mapping's key or of a list's entry. */
       readonly lineOf: (path: readonly PropertyKey[]) => number;
+      /** The same with its column. */
+      readonly placeOf: (path: readonly PropertyKey[]) => { line: number; column: number };
       readonly problems: readonly [];
     }
   | { readonly value: null; readonly problems: readonly FileProblem[] };
@@ -48,11 +50,6 @@ export function readYaml<T extends object>(
     if (!(error instanceof RangeError)) throw error;
     return failed([{ line: 1, column: 1, message: "the file is nested too deeply" }]);
   }
-}
-
-/** Problems as lines for people. */
-export function problemLines(file: string, problems: readonly FileProblem[]): string[] {
-  return problems.map((problem) => problemLine(file, problem));
 }
 
 export function problemLine(file: string, { line, column, message }: FileProblem): string {
@@ -88,10 +85,15 @@ function readDocument<T extends object>(
       checked.problems.map(({ path, message }) => at(offsetOf(document, path), message)),
     );
   }
+  const placeOf = (path: readonly PropertyKey[]) => {
+    const { line, column } = at(offsetOf(document, path), "");
+    return { line, column };
+  };
   return {
     value: checked.value,
     problems: [],
-    lineOf: (path) => Math.max(lineCounter.linePos(offsetOf(document, path)).line, 1),
+    lineOf: (path) => placeOf(path).line,
+    placeOf,
   };
 }
 

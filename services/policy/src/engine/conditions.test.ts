@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Condition } from "../bundle/bundle.ts";
+import { Condition } from "../bundle/condition-schema.ts";
 import { compileCondition, type Verdict } from "./conditions.ts";
 
 type Case = readonly [value: unknown, expected: Verdict];

@@ -1,6 +1,7 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
 import { locate, parsePointer, type Located } from "@switchyard/contracts/json-pointer";
-import type { Condition } from "../bundle/bundle.ts";
+import type { Condition } from "../bundle/condition-schema.ts";
+import { hostIn } from "./host-in.ts";
 import { pathWithin } from "./path-within.ts";
 
 /**
@@ -71,6 +72,8 @@ function comparisonOf(condition: Comparing): (actual: unknown) => Verdict {
       return (actual) => hasAtMost(condition.value, actual);
     case "pathWithin":
       return (actual) => isWithin(condition.value, actual);
+    case "hostIn":
+      return (actual) => isOfHost(condition.value, actual);
     default:
       return condition satisfies never;
   }
@@ -114,6 +117,12 @@ function isWithin(directory: string, actual: unknown): Verdict {
   if (path === undefined) return "incomparable";
   const containment = pathWithin(directory, path);
   return containment === "unclear" ? "incomparable" : verdict(containment === "inside");
+}
+
+function isOfHost(hosts: readonly string[], actual: unknown): Verdict {
+  if (typeof actual !== "string") return "incomparable";
+  const found = hostIn(hosts, actual);
+  return found === "unclear" ? "incomparable" : verdict(found === "inside");
 }
 
 /** The text in the form that rules are written in (NFC), or undefined when it is too long to compare. */

@@ -1,8 +1,16 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
-import type { Decision } from "@switchyard/contracts/policy";
-import type { CompiledBundle, CompiledRule } from "../bundle/compile-bundle.ts";
+import type { ApprovalTier, Decision } from "@switchyard/contracts/policy";
+import {
+  selectsLabels,
+  tierOf,
+  type CompiledBundle,
+  type CompiledRule,
+} from "../bundle/compile-bundle.ts";
+import type { ToolPattern } from "@switchyard/contracts/tool-names";
 import type { FeatureKind } from "../bundle/feature-patterns.ts";
-import { isConsistent, matchConditions, nameOf, selectsPrincipal, type Call } from "./evaluate.ts";
+import { labelsOf } from "../layers/labels.ts";
+import { firstRefusal, nameOf } from "../layers/narrowing.ts";
+import { isConsistent, matchConditions, selectsPrincipal, type Call } from "./evaluate.ts";
 import { refusingLayer, type ToolLayer } from "./tool-layers.ts";
 
 /**
@@ -14,9 +22,9 @@ export interface FeatureCall extends Call {
 }
 
 /**
- * As `decide`, in the same order: a contradiction denies, then any deny rule, then the run token,
- * then any allow rule allows. A rule about tools, or about everything, allows no feature; a deny
- * rule that names nothing denies them all.
+ * As `decide`, in the same order: a contradiction denies, then any deny rule, then the run token
+ * and the layers, then the strictest of the matching allow rules. A rule about tools, or about
+ * everything, allows no feature; a deny rule that names nothing denies them all.
  */
 export function decideFeature(bundle: CompiledBundle, call: FeatureCall): Decision {
   const answer = (
@@ -33,14 +41,23 @@ export function decideFeature(bundle: CompiledBundle, call: FeatureCall): Decisi
     return answer("deny", null, `the reference ${call.tool.name} contradicts its server and name`);
   const denying = firstRule(bundle, call, "deny", (rule) => holds(rule, call));
   if (denying !== null) return answer("deny", denying, reasonOf(denying, call));
-  if (keptOut(call) !== null)
-    return answer(
-      "deny",
-      null,
-      `the run token of ${nameOf(call.principal)} leaves out ${shown(call)}`,
+  const refusal = refusalOf(bundle, call);
+  if (refusal !== null) return answer("deny", null, refusal);
+  const allowing = (tier: ApprovalTier) =>
+    firstRule(
+      bundle,
+      call,
+      "allow",
+      (rule) => tierOf(bundle, rule, call.tool) === tier && holds(rule, call),
     );
-  const allowing = firstRule(bundle, call, "allow", (rule) => holds(rule, call));
-  if (allowing !== null) return answer("allow", allowing, reasonOf(allowing, call));
+  for (const tier of ["always", "session"] as const) {
+    const asking = allowing(tier);
+    if (asking === null) continue;
+    const reason = `${reasonOf(asking, call)}; it needs an approval, which only tool calls can get`;
+    return { ...answer("ask", asking, reason), tier };
+  }
+  const rule = allowing("auto");
+  if (rule !== null) return { ...answer("allow", rule, reasonOf(rule, call)), tier: "auto" };
   return answer("deny", null, `no rule allows ${shown(call)} for ${nameOf(call.principal)}`);
 }
 
@@ -50,7 +67,8 @@ export function mayEverAllowFeature(
   asked: Omit<FeatureCall, "args">,
 ): boolean {
   const call = { ...asked, args: {} };
-  if (call.tool.server === null || !isConsistent(call.tool) || keptOut(call) !== null) return false;
+  if (call.tool.server === null || !isConsistent(call.tool)) return false;
+  if (refusalOf(bundle, call) !== null) return false;
   if (firstRule(bundle, call, "allow", () => true) === null) return false;
   return firstRule(bundle, call, "deny", ({ conditions }) => conditions.length === 0) === null;
 }
@@ -66,6 +84,7 @@ function firstRule(
     (rule) =>
       rule.effect === effect &&
       selectsFeature(rule, call) &&
+      selectsLabels(rule, labelsOf(bundle.labels, call.tool, call.server?.labels)) &&
       selectsPrincipal(rule, call.principal) &&
       wanted(rule),
   );
@@ -87,6 +106,17 @@ function holds(rule: CompiledRule, call: FeatureCall): boolean {
   return matchConditions(rule, call.args) !== null;
 }
 
+/** Why something beside the rules keeps the feature out. Layers of the bundle are about tools, and so about resources and prompts. */
+function refusalOf(bundle: CompiledBundle, call: FeatureCall): string | null {
+  if (keptOut(call) !== null)
+    return `the run token of ${nameOf(call.principal)} leaves out ${shown(call)}`;
+  if (call.kind !== "resource" && call.kind !== "prompt") return null;
+  // The token was asked above, and `enabledTools` is about tools alone.
+  const { enabledTools: _, ...server } = call.server ?? {};
+  const refusal = firstRefusal(bundle.narrowings, { ...call, layers: null, server });
+  return refusal?.detail ?? null;
+}
+
 /**
  * The layer of the run token that keeps the feature out. Its patterns are about tools: a resource
  * or a prompt has to fit one (`docs.*` does), and what a server asks for itself passes where any
@@ -95,13 +125,17 @@ function holds(rule: CompiledRule, call: FeatureCall): boolean {
 function keptOut({ layers, kind, tool }: FeatureCall): ToolLayer | null {
   if (layers === null) return null;
   if (kind === "resource" || kind === "prompt") return refusingLayer(layers, tool);
-  const ofServer = (layer: ToolLayer): boolean =>
-    layer.patterns.some(
-      (pattern) =>
-        pattern.kind === "everything" ||
-        (pattern.kind === "server" && matchesGlob(pattern.server, tool.server ?? "")),
-    );
+  const isOfServer = (pattern: ToolPattern): boolean =>
+    pattern.kind === "everything" ||
+    (pattern.kind === "server" && matchesGlob(pattern.server, tool.server ?? ""));
+  const ofServer = ({ patterns, excluded }: ToolLayer): boolean =>
+    patterns.some(isOfServer) && !excluded.some((pattern) => isOfServer(pattern) && isAll(pattern));
   return layers.find((layer) => !ofServer(layer)) ?? null;
+}
+
+/** True for a pattern that is about every tool of its servers. */
+function isAll(pattern: ToolPattern): boolean {
+  return pattern.kind === "everything" || (pattern.kind === "server" && pattern.tool === "*");
 }
 
 function reasonOf(rule: CompiledRule, call: FeatureCall): string {

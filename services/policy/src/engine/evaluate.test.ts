@@ -209,6 +209,15 @@ test("a tool outside the run token is denied although a rule allows it [X16]", (
   assert.equal(decision(rules, asked(mcpToolRef("git", "log"))).rule, "no-git");
 });
 
+test("a tool that a layer of the run token names with ! is denied although a rule allows it [D51]", () => {
+  const rules = "  - { id: all, effect: allow }";
+  const layers = compileToolLayers([["*", "!files.write_*"]]);
+  const asked = (tool: ToolRef) =>
+    decision(rules, call(tool, { principal: agent("demo"), layers })).effect;
+  assert.equal(asked(READ), "allow");
+  assert.equal(asked(WRITE), "deny");
+});
+
 test("no layer keeps nothing out, an empty one everything", () => {
   const rules = "  - { id: all, effect: allow }";
   const withLayers = (layers: string[][]) =>

@@ -1,36 +1,35 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
-import type { Decision, Principal } from "@switchyard/contracts/policy";
+import type { ApprovalTier, Decision, Principal } from "@switchyard/contracts/policy";
 import { canonicalToolName, type ToolRef } from "@switchyard/contracts/tool-names";
 import {
   entriesFor,
+  selectsLabels,
   selectsTool,
   targetOf,
+  tierOf,
   type CompiledBundle,
   type CompiledRule,
+  type RuleEntry,
   type RuleIndex,
   type Target,
 } from "../bundle/compile-bundle.ts";
+import { firstRefusal, nameOf, type NarrowedCall } from "../layers/narrowing.ts";
 import type { CompiledCondition } from "./conditions.ts";
-import { refusingLayer, type ToolLayer, type ToolLayers } from "./tool-layers.ts";
 
 /**
  * The decision, pure. Its order, each step only narrowing:
  *
  * 1. a tool reference that contradicts itself is denied;
  * 2. any matching deny rule denies;
- * 3. a tool that the run token keeps out is denied;
- * 4. any matching allow rule allows;
+ * 3. a tool that the run token, its server's administrator or a layer keeps out is denied;
+ * 4. of the matching allow rules the strictest approval counts: none, for a session, or always;
  * 5. nothing matched: denied.
  *
- * The order of rules in the file plays no part. Of several matching rules the one whose id sorts
- * first is named.
+ * The order of rules in the file plays no part. Of several rules that would decide the same, the
+ * one whose id sorts first is named.
  */
-export interface Call {
-  readonly principal: Principal;
-  readonly tool: ToolRef;
+export interface Call extends NarrowedCall {
   readonly args: Readonly<Record<string, unknown>>;
-  /** What the run token lets pass; null when the call came without a token. */
-  readonly layers: ToolLayers | null;
 }
 
 export function decide(bundle: CompiledBundle, call: Call): Decision {
@@ -44,32 +43,40 @@ export function decide(bundle: CompiledBundle, call: Call): Decision {
   if (!isConsistent(call.tool)) {
     return deny(null, `the tool reference ${call.tool.name} contradicts its server and tool name`);
   }
-  const target = targetOf(call.tool);
+  const target = targetOf(bundle, call.tool, call.server?.labels);
 
   const denying = firstMatch(bundle.deny, call, target);
   if (denying !== null) return deny(denying.rule.id, reasonOf(denying, call));
 
-  const layer = call.layers === null ? null : refusingLayer(call.layers, call.tool);
-  if (layer !== null) return deny(null, layerReason(layer, call));
+  const refusal = firstRefusal(bundle.narrowings, call);
+  if (refusal !== null) return deny(null, refusal.detail);
 
-  const allowing = firstMatch(bundle.allow, call, target);
+  const allowing = strictestMatch(bundle, call, target);
   if (allowing === null) return deny(null, unmatchedReason(bundle, call, target));
-  return {
-    effect: "allow",
-    rule: allowing.rule.id,
-    reason: reasonOf(allowing, call),
-    policyDigest,
-  };
+  const { match, tier, ttlMs } = allowing;
+  const { id } = match.rule;
+  const reason = reasonOf(match, call);
+  if (tier === "auto") return { effect: "allow", rule: id, reason, policyDigest, tier };
+  const asked = `${reason}; ${APPROVAL_TEXT[tier]}`;
+  return tier === "session"
+    ? { effect: "ask", rule: id, reason: asked, policyDigest, tier, ttlMs }
+    : { effect: "ask", rule: id, reason: asked, policyDigest, tier };
 }
 
+const APPROVAL_TEXT = {
+  session: "a person has to approve it, for this call or for a while",
+  always: "a person has to approve this very call",
+} as const;
+
 /**
- * True when some arguments could make {@link decide} allow the tool: an allow rule selects it, and
- * no deny rule denies it whatever the arguments are. Every call that is allowed is of such a tool.
+ * True when some arguments could make {@link decide} let the tool pass, be it with an approval: an
+ * allow rule selects it, and no deny rule denies it whatever the arguments are. Every call that is
+ * not denied is of such a tool.
  */
 export function mayEverAllow(bundle: CompiledBundle, asked: Omit<Call, "args">): boolean {
   if (!isConsistent(asked.tool)) return false;
-  if (asked.layers !== null && refusingLayer(asked.layers, asked.tool) !== null) return false;
-  const target = targetOf(asked.tool);
+  if (firstRefusal(bundle.narrowings, asked) !== null) return false;
+  const target = targetOf(bundle, asked.tool, asked.server?.labels);
   if (firstSelecting(bundle.allow, asked.principal, target) === null) return false;
   return firstSelecting(bundle.deny, asked.principal, target, isUnconditional) === null;
 }
@@ -82,13 +89,16 @@ export function mayEverAllow(bundle: CompiledBundle, asked: Omit<Call, "args">):
  */
 export function ignoresArguments(
   bundle: CompiledBundle,
-  { principal, tool }: Pick<Call, "principal" | "tool">,
+  { principal, tool, server }: Pick<Call, "principal" | "tool" | "server">,
 ): boolean {
-  const target = targetOf(tool);
-  const isConditional = (rule: CompiledRule): boolean => !isUnconditional(rule);
+  const target = targetOf(bundle, tool, server?.labels);
   return [bundle.deny, bundle.allow].every(
     (index) => firstSelecting(index, principal, target, isConditional) === null,
   );
+}
+
+function isConditional({ conditions }: CompiledRule): boolean {
+  return conditions.length > 0;
 }
 
 function isUnconditional(rule: CompiledRule): boolean {
@@ -106,7 +116,8 @@ function firstMatch(index: RuleIndex, call: Call, target: Target): Match | null 
   for (const entries of entriesFor(index, target)) {
     for (const entry of entries) {
       if (first !== null && entry.rule.id >= first.rule.id) break;
-      const isSelected = selectsTool(entry, target) && selectsPrincipal(entry.rule, call.principal);
+      const isSelected =
+        selectsTool(entry, target) && selectsCall(entry.rule, call.principal, target);
       const match = isSelected ? matchConditions(entry.rule, call.args) : null;
       if (match !== null) {
         first = match;
@@ -115,6 +126,47 @@ function firstMatch(index: RuleIndex, call: Call, target: Target): Match | null 
     }
   }
   return first;
+}
+
+interface Allowance {
+  readonly match: Match;
+  readonly tier: ApprovalTier;
+  /** The shortest of all rules that ask for this tier. */
+  readonly ttlMs: number;
+}
+
+const STRICTNESS: Readonly<Record<ApprovalTier, number>> = { auto: 0, session: 1, always: 2 };
+
+/** Of the matching allow rules the strictest; of several the one whose id sorts first. */
+function strictestMatch(bundle: CompiledBundle, call: Call, target: Target): Allowance | null {
+  let best: Allowance | null = null;
+  for (const entries of entriesFor(bundle.allow, target)) {
+    for (const entry of entries) best = stricter(bundle, { best, entry, call, target });
+  }
+  return best;
+}
+
+function stricter(
+  bundle: CompiledBundle,
+  asked: { best: Allowance | null; entry: RuleEntry; call: Call; target: Target },
+): Allowance | null {
+  const { best, entry, call, target } = asked;
+  const { rule } = entry;
+  const tier = tierOf(bundle, rule, call.tool);
+  const gain = best === null ? 1 : STRICTNESS[tier] - STRICTNESS[best.tier];
+  const isEarlier = best === null || rule.id < best.match.rule.id;
+  const isShorter = best !== null && tier === "session" && rule.ttlMs < best.ttlMs;
+  // What could change nothing needs no look at its conditions.
+  if (gain < 0 || (gain === 0 && !isEarlier && !isShorter)) return best;
+  if (!selectsTool(entry, target) || !selectsCall(rule, call.principal, target)) return best;
+  const match = matchConditions(rule, call.args);
+  if (match === null) return best;
+  if (best === null || gain > 0) return { match, tier, ttlMs: rule.ttlMs };
+  return {
+    match: isEarlier ? match : best.match,
+    tier,
+    ttlMs: Math.min(rule.ttlMs, best.ttlMs),
+  };
 }
 
 /** The first rule that is about this principal and tool, leaving the arguments aside. */
@@ -128,23 +180,66 @@ function firstSelecting(
   for (const entries of entriesFor(index, target)) {
     const found = entries.find(
       (entry) =>
-        wanted(entry.rule) && selectsTool(entry, target) && selectsPrincipal(entry.rule, principal),
+        wanted(entry.rule) &&
+        selectsTool(entry, target) &&
+        selectsCall(entry.rule, principal, target),
     )?.rule;
     if (found !== undefined && (first === null || found.id < first.id)) first = found;
   }
   return first;
 }
 
+function selectsCall(rule: CompiledRule, principal: Principal, { labels }: Target): boolean {
+  return selectsLabels(rule, labels) && selectsPrincipal(rule, principal);
+}
+
 export function selectsPrincipal(rule: CompiledRule, principal: Principal): boolean {
-  return selectsUser(rule, principal) && selectsAgent(rule, principal);
+  return PRINCIPAL_SELECTORS.every(({ selects }) => selects(rule, principal));
 }
 
-export function selectsUser(rule: CompiledRule, { user }: Principal): boolean {
-  return rule.users === null || matchesAny(rule.users, user);
-}
+/** Each part of `who`: what the rule wants, what the principal has, and whether it fits. */
+export const PRINCIPAL_SELECTORS = [
+  {
+    part: "who.agents",
+    wanted: (rule) => rule.agents,
+    got: ({ agent }) => agent ?? "no agent",
+    selects: ({ agents }, { agent }) => selectsName(agents, agent),
+  },
+  {
+    part: "who.users",
+    wanted: (rule) => rule.users,
+    got: ({ user }) => user,
+    selects: ({ users }, { user }) => selectsName(users, user),
+  },
+  {
+    part: "who.roles",
+    wanted: (rule) => rule.roles,
+    got: ({ roles }) => roles?.join(", ") ?? "no role",
+    selects: ({ roles }, principal) =>
+      roles === null || principal.roles?.some((role) => selectsName(roles, role)) === true,
+  },
+  {
+    part: "who.channels",
+    wanted: (rule) => rule.channels,
+    got: ({ context }) => context?.channel ?? "no channel",
+    selects: ({ channels }, { context }) => selectsName(channels, context?.channel),
+  },
+  {
+    part: "who.groups",
+    wanted: (rule) => rule.groups,
+    got: ({ context }) => context?.group ?? "no group",
+    selects: ({ groups }, { context }) => selectsName(groups, context?.group),
+  },
+] as const satisfies readonly {
+  readonly part: string;
+  readonly wanted: (rule: CompiledRule) => readonly string[] | null;
+  readonly got: (principal: Principal) => string;
+  readonly selects: (rule: CompiledRule, principal: Principal) => boolean;
+}[];
 
-export function selectsAgent(rule: CompiledRule, { agent }: Principal): boolean {
-  return rule.agents === null || (agent !== null && matchesAny(rule.agents, agent));
+function selectsName(globs: readonly string[] | null, name: string | null | undefined): boolean {
+  if (globs === null) return true;
+  return name !== null && name !== undefined && globs.some((glob) => matchesGlob(glob, name));
 }
 
 /** All conditions must hold. */
@@ -173,10 +268,6 @@ export function countsAs(
   return effect === "deny" && isUnsure ? "unsure" : "fails";
 }
 
-function matchesAny(globs: readonly string[], name: string): boolean {
-  return globs.some((glob) => matchesGlob(glob, name));
-}
-
 /** The three facts of a reference must agree, or a rule about one of them could be got round by another. */
 export function isConsistent({ name, server, tool }: ToolRef): boolean {
   if (server === null) return name === tool && !name.startsWith("mcp__");
@@ -193,20 +284,9 @@ function reasonOf({ rule, incomparable }: Match, call: Call): string {
   return `rule ${rule.id} ${verb} ${call.tool.name}${note}${why}`;
 }
 
-function layerReason(layer: ToolLayer, call: Call): string {
-  const shown = layer.texts.slice(0, 5).join(", ");
-  const more = layer.texts.length > 5 ? `, and ${layer.texts.length - 5} more` : "";
-  const allowed = layer.texts.length === 0 ? "no tool" : `only ${shown}${more}`;
-  return `${nameOf(call.principal)} may not use ${call.tool.name}: its run token lets pass ${allowed}`;
-}
-
 function unmatchedReason(bundle: CompiledBundle, call: Call, target: Target): string {
   const nearest = firstSelecting(bundle.allow, call.principal, target);
   return nearest === null
     ? `no rule allows ${call.tool.name} for ${nameOf(call.principal)}`
     : `no rule allows ${call.tool.name} with these arguments for ${nameOf(call.principal)}; rule ${nearest.id} allows it with others`;
-}
-
-export function nameOf(principal: Principal): string {
-  return principal.agent === null ? `user ${principal.user}` : `agent ${principal.agent}`;
 }

@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import { OPERATORS, type Bundle } from "../bundle/bundle.ts";
+import type { BundleFile } from "../bundle/bundle.ts";
+import { OPERATORS } from "../bundle/condition-schema.ts";
 import { nearestName } from "@switchyard/service/nearest-name";
 
 /** What is wrong with the content of a bundle: where in it, and a sentence for its author. */
@@ -33,19 +34,20 @@ export function explainIssue(issue: z.core.$ZodIssue, knownKeys: KnownKeys): Sha
   ];
 }
 
-/** Rules are told apart by their ids alone, so no two may share one. */
-export function repeatedIds(bundle: Bundle): ShapeProblem[] {
-  const first = new Map<string, number>();
-  const problems: ShapeProblem[] = [];
-  for (const [index, { id }] of bundle.rules.entries()) {
-    const earlier = first.get(id);
-    if (earlier === undefined) first.set(id, index);
-    else {
-      const message = `rules[${index}].id ${JSON.stringify(id)} is already the id of rules[${earlier}]`;
-      problems.push({ path: ["rules", index, "id"], message });
-    }
-  }
-  return problems;
+/** Rules, layers and budgets are told apart by their ids alone, so no two of a kind may share one. */
+export function repeatedIds(file: BundleFile): ShapeProblem[] {
+  return (["rules", "layers", "budgets"] as const).flatMap((section) => {
+    const first = new Map<string, number>();
+    return (file[section] ?? []).flatMap(({ id }, index): ShapeProblem[] => {
+      const earlier = first.get(id);
+      if (earlier === undefined) {
+        first.set(id, index);
+        return [];
+      }
+      const message = `${section}[${index}].id ${JSON.stringify(id)} is already the id of ${section}[${earlier}]`;
+      return [{ path: [section, index, "id"], message }];
+    });
+  });
 }
 
 function isMissing(issue: z.core.$ZodIssue): boolean {

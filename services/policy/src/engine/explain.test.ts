@@ -39,7 +39,7 @@ test("an allowance names its rule, and why the others did not match [A15]", () =
   assert.equal(decision.rule, "reports");
   assert.deepEqual({ omitted, nearest }, { omitted: 0, nearest: null });
   assert.deepEqual(considered, [
-    { rule: "reports", effect: "allow", match: true, failed: null },
+    { rule: "reports", effect: "allow", match: true, failed: null, tier: "auto" },
     {
       rule: "no-secrets",
       effect: "deny",
@@ -51,6 +51,7 @@ test("an allowance names its rule, and why the others did not match [A15]", () =
       effect: "allow",
       match: false,
       failed: { part: "who.users", expected: "admin", got: "team-a" },
+      tier: "auto",
     },
   ]);
 });

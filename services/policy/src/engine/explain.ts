@@ -1,20 +1,27 @@
+/* oxlint-disable oxc/no-map-spread -- the entries belong to others, so a copy is meant */
 import {
   MAX_CONSIDERED_RULES,
+  type ConsideredLimit,
   type ConsideredRule,
   type Decision,
   type RuleMismatch,
 } from "@switchyard/contracts/policy";
 import {
+  selectsLabels,
   selectsTool,
   targetOf,
+  tierOf,
   type CompiledBundle,
   type CompiledRule,
   type Target,
 } from "../bundle/compile-bundle.ts";
-import { countsAs, decide, selectsAgent, selectsUser, type Call } from "./evaluate.ts";
+import { allNarrowings } from "../layers/narrowing.ts";
+import { countsAs, decide, PRINCIPAL_SELECTORS, type Call } from "./evaluate.ts";
 
 export interface Explanation {
   readonly decision: Decision;
+  readonly labels: string[];
+  readonly limits: ConsideredLimit[];
   readonly considered: ConsideredRule[];
   readonly omitted: number;
   readonly nearest: { readonly rule: string; readonly failed: RuleMismatch[] } | null;
@@ -28,7 +35,7 @@ const MAX_TEXT = 300;
  */
 export function explain(bundle: CompiledBundle, call: Call): Explanation {
   const decision = decide(bundle, call);
-  const target = targetOf(call.tool);
+  const target = targetOf(bundle, call.tool, call.server?.labels);
   const judged = bundle.rules
     .map((rule) => ({ rule, failed: mismatches(rule, call, target) }))
     .toSorted((a, b) => nearness(b.failed) - nearness(a.failed));
@@ -37,9 +44,17 @@ export function explain(bundle: CompiledBundle, call: Call): Explanation {
     effect: rule.effect,
     match: failed.length === 0,
     failed: failed[0] ?? null,
+    ...(rule.effect === "allow" ? { tier: tierOf(bundle, rule, call.tool) } : {}),
   }));
   const nearest = decision.effect === "deny" ? nearestOf(judged) : null;
-  return { decision, considered, omitted: judged.length - considered.length, nearest };
+  return {
+    decision,
+    labels: [...target.labels].toSorted(),
+    limits: allNarrowings(bundle.narrowings, call),
+    considered,
+    omitted: judged.length - considered.length,
+    nearest,
+  };
 }
 
 interface Judged {
@@ -49,16 +64,18 @@ interface Judged {
 
 /** The parts of a rule that the call does not meet, in the order in which they are looked at. */
 function mismatches(rule: CompiledRule, call: Call, target: Target): RuleMismatch[] {
-  const { user, agent } = call.principal;
   const failed: RuleMismatch[] = [];
   if (!rule.patterns.some((pattern) => selectsTool({ pattern }, target))) {
     failed.push({ part: "what.tools", expected: listed(rule.tools), got: call.tool.name });
   }
-  if (!selectsAgent(rule, call.principal)) {
-    failed.push({ part: "who.agents", expected: listed(rule.agents), got: agent ?? "no agent" });
+  if (!selectsLabels(rule, target.labels)) {
+    const expected = short(wantedLabels(rule));
+    const got = target.labels.size === 0 ? "no label" : short([...target.labels].join(", "));
+    failed.push({ part: "what.labels", expected, got });
   }
-  if (!selectsUser(rule, call.principal)) {
-    failed.push({ part: "who.users", expected: listed(rule.users), got: user });
+  for (const { part, wanted, got, selects } of PRINCIPAL_SELECTORS) {
+    if (selects(rule, call.principal)) continue;
+    failed.push({ part, expected: listed(wanted(rule)), got: short(got(call.principal)) });
   }
   for (const [index, condition] of rule.conditions.entries()) {
     if (countsAs(rule.effect, condition, call.args) !== "fails") continue;
@@ -93,6 +110,12 @@ function nearestOf(judged: readonly Judged[]): Explanation["nearest"] {
     first,
   );
   return { rule: rule.id, failed };
+}
+
+function wantedLabels({ anyLabel, notLabels }: CompiledRule): string {
+  const any = anyLabel === null ? [] : [`any of ${anyLabel.join(", ")}`];
+  const not = notLabels.length === 0 ? [] : [`none of ${notLabels.join(", ")}`];
+  return [...any, ...not].join(" and ");
 }
 
 function listed(texts: readonly string[] | null): string {

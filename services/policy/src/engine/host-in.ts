@@ -24,7 +24,9 @@ export function hostIn(patterns: readonly string[], text: string): HostVerdict {
 /** True for what {@link hostIn} can match: written as URLs are normalised. */
 export function isHostPattern(pattern: string): boolean {
   const host = pattern.replace(/^\*\./, "");
-  return host.length <= 253 && hostOf(host) === host && (host === pattern || !/^[\d.]+$/.test(host));
+  return (
+    host.length <= 253 && hostOf(host) === host && (host === pattern || !/^[\d.]+$/.test(host))
+  );
 }
 
 function hostOf(text: string): string | null {

@@ -1,8 +1,14 @@
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
-import { MAX_LINT_FINDINGS, type LintFinding } from "@switchyard/contracts/policy";
-import { parseToolPattern, type ToolPattern } from "@switchyard/contracts/tool-names";
+import {
+  MAX_LINT_FINDINGS,
+  type ApprovalTier,
+  type LintFinding,
+} from "@switchyard/contracts/policy";
+import type { ToolPattern } from "@switchyard/contracts/tool-names";
 import type { Bundle, Rule } from "../bundle/bundle.ts";
 import { featurePatternsOf } from "../bundle/feature-patterns.ts";
+import { toolPatternsOf } from "../bundle/tool-selectors.ts";
+import { unknownToolLists } from "../layers/unknown-tools.ts";
 import { coversGlob, coversTool } from "./pattern-cover.ts";
 
 /** Comparisons of globs for finding dead rules; what a lint can cost is bounded by it. */
@@ -16,8 +22,14 @@ export function lint(bundle: Bundle): LintFinding[] {
   const rules = bundle.rules.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const alike = sameSelectors(rules);
   const told = new Set(alike.map(({ rule }) => rule));
-  const dead = deadRules(rules.filter(({ id, effect }) => effect === "deny" || !told.has(id)));
-  return [...alike, ...dead].slice(0, MAX_LINT_FINDINGS);
+  const untold = rules.filter(({ id, effect }) => effect === "deny" || !told.has(id));
+  const dead = deadRules(untold);
+  const gone = new Set(dead.map(({ rule }) => rule));
+  const shadowed = shadowedRules(
+    untold.filter(({ id }) => !gone.has(id)),
+    bundle.defaults?.approval ?? null,
+  );
+  return [...alike, ...dead, ...shadowed, ...unknownToolLists(bundle)].slice(0, MAX_LINT_FINDINGS);
 }
 
 /** Two rules with one effect and the same selectors, and an allow rule with the selectors of a deny rule. */
@@ -26,15 +38,16 @@ function sameSelectors(rules: readonly Rule[]): LintFinding[] {
   const findings: LintFinding[] = [];
   const keyed = rules.map((rule) => ({ rule, key: selectorKey(rule) }));
   for (const { rule, key } of keyed) {
-    const earlier = first[rule.effect].get(key);
-    if (earlier === undefined) first[rule.effect].set(key, rule.id);
+    const asking = `${key} ${rule.approval ?? ""}`; // two rules that ask for different approvals differ
+    const earlier = first[rule.effect].get(asking);
+    if (earlier === undefined) first[rule.effect].set(asking, rule.id);
     else {
       const message = `rule ${rule.id} has the effect and the selectors of rule ${earlier}; one of them is enough`;
       findings.push({ kind: "duplicate", rule: rule.id, message });
     }
   }
   for (const { rule, key } of keyed) {
-    const denying = rule.effect === "allow" ? first.deny.get(key) : undefined;
+    const denying = rule.effect === "allow" ? first.deny.get(`${key} `) : undefined;
     if (denying === undefined) continue;
     const message = `rule ${rule.id} allows what rule ${denying} denies with the same selectors; the denial always wins`;
     findings.push({ kind: "conflict", rule: rule.id, message });
@@ -43,7 +56,11 @@ function sameSelectors(rules: readonly Rule[]): LintFinding[] {
 }
 
 function deadRules(rules: readonly Rule[]): LintFinding[] {
-  const denies = rules.filter(({ effect, when }) => effect === "deny" && when === undefined);
+  // A deny rule about labels covers only what has them, and which tools have them is not known here.
+  const denies = rules.filter(
+    ({ effect, when, what }) =>
+      effect === "deny" && when === undefined && what?.labels === undefined,
+  );
   const denying = denies.map(selectorsOf);
   const findings: LintFinding[] = [];
   let comparisons = 0;
@@ -62,8 +79,40 @@ function deadRules(rules: readonly Rule[]): LintFinding[] {
   return findings;
 }
 
+/**
+ * Allow rules that never decide: another one without conditions covers them and asks for more. Only
+ * rules whose approval is written, or stands in the defaults, are compared: of the others it depends on the tool.
+ */
+function shadowedRules(rules: readonly Rule[], defaultTier: ApprovalTier | null): LintFinding[] {
+  const allows = rules.flatMap((rule) => {
+    const tier = rule.approval ?? defaultTier;
+    const isCompared = rule.effect === "allow" && tier !== null && !selectsFeatures(rule.what);
+    return isCompared ? [{ rule, tier, selectors: selectorsOf(rule) }] : [];
+  });
+  const covering = allows.filter(
+    ({ rule, tier }) =>
+      tier !== "auto" && rule.when === undefined && rule.what?.labels === undefined,
+  );
+  let comparisons = 0;
+  const findings: LintFinding[] = [];
+  for (const { rule, tier, selectors } of allows) {
+    for (const stricter of covering) {
+      if (STRICTNESS[stricter.tier] <= STRICTNESS[tier]) continue;
+      comparisons += sizeOf(stricter.selectors) * sizeOf(selectors);
+      if (comparisons > MAX_COMPARISONS) return [...findings, incompleteFrom(rule.id)];
+      if (!covers(stricter.selectors, selectors)) continue;
+      const message = `rule ${rule.id} never decides: rule ${stricter.rule.id} allows all that it selects with approval: ${stricter.tier}, and the strictest approval counts`;
+      findings.push({ kind: "shadowed", rule: rule.id, message });
+      break;
+    }
+  }
+  return findings;
+}
+
+const STRICTNESS: Readonly<Record<ApprovalTier, number>> = { auto: 0, session: 1, always: 2 };
+
 function incompleteFrom(rule: string): LintFinding {
-  const message = `the bundle is too large to compare every allow rule with every deny rule; from ${rule} on dead rules were not looked for`;
+  const message = `the bundle is too large to compare every rule with every other; from ${rule} on dead and shadowed rules were not looked for`;
   return { kind: "incomplete", rule: null, message };
 }
 
@@ -71,6 +120,9 @@ interface Selectors {
   readonly id: string;
   readonly users: readonly string[] | null;
   readonly agents: readonly string[] | null;
+  readonly roles: readonly string[] | null;
+  readonly channels: readonly string[] | null;
+  readonly groups: readonly string[] | null;
   readonly tools: readonly ToolPattern[] | null;
 }
 
@@ -79,7 +131,10 @@ function selectorsOf({ id, who, what }: Rule): Selectors {
     id,
     users: who?.users ?? null,
     agents: who?.agents ?? null,
-    tools: what === undefined ? null : (what.tools ?? []).map(parseToolPattern),
+    roles: who?.roles ?? null,
+    channels: who?.channels ?? null,
+    groups: who?.groups ?? null,
+    tools: toolPatternsOf(what),
   };
 }
 
@@ -88,8 +143,9 @@ function selectsFeatures(what: Rule["what"]): boolean {
 }
 
 /** How many globs a comparison may have to look at, on one side. */
-function sizeOf({ users, agents, tools }: Selectors): number {
-  return Math.max(1, users?.length ?? 0, agents?.length ?? 0, tools?.length ?? 0);
+function sizeOf({ users, agents, roles, channels, groups, tools }: Selectors): number {
+  const lists = [users, agents, roles, channels, groups, tools];
+  return Math.max(1, ...lists.map((list) => list?.length ?? 0));
 }
 
 /** True when every call that the other one selects is selected. */
@@ -97,6 +153,9 @@ function covers(deny: Selectors, allow: Selectors): boolean {
   return (
     coversUsers(deny.users, allow.users) &&
     coversNames(deny.agents, allow.agents) &&
+    coversNames(deny.roles, allow.roles) &&
+    coversNames(deny.channels, allow.channels) &&
+    coversNames(deny.groups, allow.groups) &&
     coversTools(deny.tools, allow.tools)
   );
 }
@@ -127,7 +186,11 @@ function selectorKey({ who, what, when }: Rule): string {
   return canonicalJson({
     agents: setOf(who?.agents),
     users: setOf(who?.users),
-    tools: setOf(what?.tools?.map(parseToolPattern)),
+    roles: setOf(who?.roles),
+    channels: setOf(who?.channels),
+    groups: setOf(who?.groups),
+    labels: [setOf(what?.labels?.any), setOf(what?.labels?.not)],
+    tools: setOf(toolPatternsOf(what) ?? undefined),
     features: setOf(featurePatternsOf(what)),
     when: setOf(when),
   });

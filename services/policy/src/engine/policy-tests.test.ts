@@ -4,7 +4,7 @@ import { MAX_POLICY_TESTS } from "@switchyard/contracts/policy";
 import { compileBundle } from "../bundle/compile-bundle.ts";
 import { parseBundle } from "../bundle/parse-bundle.ts";
 import { runPolicyTests } from "./policy-tests.ts";
-import { problemLines } from "../bundle/yaml-file.ts";
+import { problemLine } from "../bundle/yaml-file.ts";
 
 const bundle = compileBundle(
   parseBundle({
@@ -19,7 +19,7 @@ rules:
 );
 
 function problemsOf(text: string): string[] {
-  return problemLines("t.yaml", runPolicyTests(text, bundle).problems);
+  return runPolicyTests(text, bundle).problems.map((problem) => problemLine("t.yaml", problem));
 }
 
 test("tests say who calls what with which arguments, and are decided like a call", () => {
@@ -80,7 +80,7 @@ test("every mistake is named with its place", () => {
     [
       't.yaml:3:14: unknown key "agnet" in tests[0].given; did you mean "agent"?',
       "t.yaml:3:27: tests[0].given.tool must be one tool, as mcp__server__tool, server.tool, or the name of a built-in tool",
-      "t.yaml:4:5: tests[0].expect must be allow or deny",
+      "t.yaml:4:5: tests[0].expect must be allow, deny, ask-session or ask-always",
       "t.yaml:5:5: tests[1].name is missing",
       "t.yaml:5:25: tests[1].given.args must be a mapping",
       "t.yaml:5:52: tests[1].by must be the id of a rule",

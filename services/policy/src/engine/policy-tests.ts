@@ -1,12 +1,16 @@
 import { AgentName, CallerName } from "@switchyard/contracts/ids";
 import {
+  MAX_LABELS,
   MAX_POLICY_TESTS,
+  ToolLabel,
   writtenToolRef,
   type Decision,
   type PolicyTestResult,
 } from "@switchyard/contracts/policy";
+import { RunContext } from "@switchyard/contracts/run-context";
+import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
 import { z } from "zod";
-import { objectError } from "../bundle/bundle.ts";
+import { objectError } from "../bundle/selector-schema.ts";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import { decide } from "./evaluate.ts";
 import { explainIssue } from "./explain-issue.ts";
@@ -19,12 +23,23 @@ const Given = z.strictObject(
   {
     user: CallerName.optional(),
     agent: AgentName.optional(),
+    roles: z.array(RoleName, { error: "must be a list of roles" }).max(MAX_ROLES).optional(),
+    channel: RunContext.shape.channel,
+    group: RunContext.shape.group,
+    model: RunContext.shape.model,
+    depth: RunContext.shape.depth,
+    owner: RunContext.shape.owner,
+    labels: z.array(ToolLabel, { error: "must be a list of labels" }).max(MAX_LABELS).optional(),
     tool: z.string({ error: "must be a text" }).refine((text) => writtenToolRef(text) !== null, {
       error: "must be one tool, as mcp__server__tool, server.tool, or the name of a built-in tool",
     }),
     args: z.record(z.string(), z.unknown(), { error: "must be a mapping" }).optional(),
   },
-  { error: objectError("must be a mapping with tool, and user, agent and args where they matter") },
+  {
+    error: objectError(
+      "must be a mapping with tool, and user, agent, roles, channel, group, model, depth, owner, labels and args where they matter",
+    ),
+  },
 );
 
 const PolicyTest = z.strictObject(
@@ -34,7 +49,9 @@ const PolicyTest = z.strictObject(
       .max(200, "is longer than 200 characters")
       .regex(/^[^\p{Cc}]+$/u, "must be one line of text"),
     given: Given,
-    expect: z.enum(["allow", "deny"], { error: "must be allow or deny" }),
+    expect: z.enum(["allow", "deny", "ask-session", "ask-always"], {
+      error: "must be allow, deny, ask-session or ask-always",
+    }),
     by: z.string({ error: "must be the id of a rule" }).max(64).optional(),
   },
   { error: objectError("must be a mapping with name, given and expect") },
@@ -70,16 +87,32 @@ export function runPolicyTests(text: string, bundle: CompiledBundle): TestOutcom
 function failureOf({ given, expect, by }: PolicyTest, bundle: CompiledBundle): string | null {
   const tool = writtenToolRef(given.tool);
   if (tool === null) throw new TypeError(`no tool: ${given.tool}`); // the schema lets none pass
-  const { user = SOME_USER, agent = null, args = {} } = given;
-  const principal = { user, agent, runId: null };
-  const decision = decide(bundle, { principal, tool, args, layers: null });
-  if (decision.effect === expect && (by === undefined || decision.rule === by)) return null;
+  const { user = SOME_USER, agent = null, roles, labels, args = {} } = given;
+  const { channel, group, model, depth, owner } = given;
+  const context = { channel, group, model, depth, owner };
+  const principal = {
+    user,
+    agent,
+    runId: null,
+    ...(roles && { roles }),
+    ...(Object.values(context).some((fact) => fact !== undefined) && { context }),
+  };
+  const server = labels && { labels };
+  const decision = decide(bundle, { principal, tool, args, layers: null, server });
+  const answer = answerOf(decision);
+  if (answer === expect && (by === undefined || decision.rule === by)) return null;
   const wanted = by === undefined ? expect : `${expect} by ${by}`;
   return `expected ${wanted}, got ${told(decision)}`;
 }
 
-function told({ effect, rule, reason }: Decision): string {
-  return rule === null ? `${effect}: ${reason}` : `${effect} by ${rule}: ${reason}`;
+function answerOf({ effect, tier }: Decision): string {
+  return effect === "ask" ? `ask-${tier ?? "always"}` : effect;
+}
+
+function told(decision: Decision): string {
+  const { rule, reason } = decision;
+  const answer = answerOf(decision);
+  return rule === null ? `${answer}: ${reason}` : `${answer} by ${rule}: ${reason}`;
 }
 
 function checkTests(content: unknown): Checked<readonly PolicyTest[]> {

@@ -7,6 +7,8 @@ export interface RunTokenKey {
   readonly privateJwk: string;
   /** The private key's JWK without its secret part. */
   readonly publicJwk: string;
+  /** Of the keys before it, whose tokens are still good. */
+  readonly olderPublicJwks: readonly string[];
   /** True when others than the owner may read or write the file. */
   readonly isExposed: boolean;
 }
@@ -25,18 +27,29 @@ const PrivateJwk = z.object({
 export async function readRunTokenKey(path: string): Promise<RunTokenKey> {
   const text = await readSecretFile(path, VARIABLE);
   const { mode } = await stat(path);
-  const privateJwk = parsePrivateJwk(text, path);
-  const { d: _secret, ...publicJwk } = privateJwk;
+  const [privateJwk, ...older] = parsePrivateJwks(text, path);
   return {
     privateJwk: JSON.stringify(privateJwk),
-    publicJwk: JSON.stringify(publicJwk),
+    publicJwk: publicText(privateJwk),
+    olderPublicJwks: older.map(publicText),
     isExposed: (mode & 0o077) !== 0,
   };
 }
 
-function parsePrivateJwk(text: string, path: string): z.infer<typeof PrivateJwk> {
-  const parsed = PrivateJwk.safeParse(parseJson(text));
-  if (parsed.success) return parsed.data;
+function publicText({ d: _secret, ...publicJwk }: z.infer<typeof PrivateJwk>): string {
+  return JSON.stringify(publicJwk);
+}
+
+/** One key, or a JWK set (RFC 7517) with the signing key first and those of before behind it. */
+function parsePrivateJwks(
+  text: string,
+  path: string,
+): [z.infer<typeof PrivateJwk>, ...z.infer<typeof PrivateJwk>[]] {
+  const content = parseJson(text);
+  const set = z.object({ keys: z.tuple([PrivateJwk], PrivateJwk) }).safeParse(content);
+  if (set.success) return set.data.keys;
+  const parsed = PrivateJwk.safeParse(content);
+  if (parsed.success) return [parsed.data];
   throw new StartError(`${VARIABLE}: ${path} holds no private Ed25519 key in JWK form`, {
     hint: `let ${VARIABLE} name a JSON file with kty OKP, crv Ed25519, x and d (RFC 8037)`,
   });

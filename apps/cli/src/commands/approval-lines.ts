@@ -1,0 +1,104 @@
+import type { Approval, Presentation } from "@switchyard/contracts/approvals";
+import { fieldLines } from "../field-lines.ts";
+import { printable, printableLine } from "../printable.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** One approval in full: what, who, which arguments, why it asks, and what is unusual about it. */
+export function approvalLines(
+  approval: Approval,
+  presentation: Presentation,
+  paint: Terminal["paintOut"],
+): string[] {
+  const { id, state, tier, tool, why, rule, expiresAt, decision, pin, policyDigest } = approval;
+  return [
+    `${paint("bold", tool.name)}  ${paint(COLOURS[state], stateText(approval))}`,
+    ...fieldLines([
+      ["id", id],
+      ["who", actorText(approval)],
+      ["tier", tier],
+      ["why", `${why}${rule === null ? "" : ` (rule ${rule})`}`],
+      ["until", state === "pending" || state === "approved" ? expiresAt : ""],
+      ["decided", decision === null ? "" : decisionText(decision)],
+      ["pin", pin ?? ""],
+      ["policy", policyDigest],
+    ]).map((line) => `  ${line}`),
+    "  arguments",
+    ...printable(indented(presentation.args))
+      .split("\n")
+      .map((line) => `  │ ${line}`),
+    ...warnings(presentation).map((line) => `  ${paint("yellow", `! ${line}`)}`),
+    ...changeLines(presentation, paint),
+  ];
+}
+
+/** One line for a list or a log. */
+export function approvalLine(approval: Approval): string {
+  const { id, tool, tier } = approval;
+  return printableLine(
+    `${id}  ${stateText(approval)}  ${tier}  ${tool.name}  ${actorText(approval)}`,
+    500,
+  );
+}
+
+export function actorText({
+  principal: { agent, user, runId },
+}: Pick<Approval, "principal">): string {
+  return agent === null
+    ? `user ${user}`
+    : `agent ${agent} in run ${runId ?? "?"}, started by ${user}`;
+}
+
+/** A consumed one whose provider never told the end may have happened, and is said to. */
+export function stateText({ state, execution }: Pick<Approval, "state" | "execution">): string {
+  if (state !== "consumed") return state;
+  return execution === "executed" ? "executed" : "consumed, outcome unknown";
+}
+
+const COLOURS = {
+  pending: "yellow",
+  approved: "green",
+  consumed: "green",
+  denied: "red",
+  expired: "dim",
+  cancelled: "dim",
+} as const;
+
+function decisionText({ by, authenticated, scope, reason, at }: NonNullable<Approval["decision"]>) {
+  const what = scope === null ? "" : `, ${scope}`;
+  return `${at} by ${by} (${authenticated})${what}${reason === null ? "" : `: ${reason}`}`;
+}
+
+/** Canonical JSON is one line; escapes such as \u{200b} make it no JSON, and then it stays one. */
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+function warnings({
+  isCut,
+  argsBytes,
+  hasHiddenCharacters,
+  hasRedactions,
+}: Presentation): string[] {
+  return [
+    ...(isCut ? [`only a part of the arguments is shown; they have ${argsBytes} bytes`] : []),
+    ...(hasHiddenCharacters ? ["characters that cannot be seen are written as \\u{…}"] : []),
+    ...(hasRedactions ? ["secrets are not shown"] : []),
+  ];
+}
+
+function changeLines({ changes }: Presentation, paint: Terminal["paintOut"]): string[] {
+  if (changes === null) return ["  no earlier call of this tool was approved"];
+  if (changes.length === 0) return ["  the same arguments as in the last approved call"];
+  return [
+    "  changed since the last approved call",
+    ...changes.flatMap(({ pointer, before, after }) => [
+      `    ${printableLine(pointer, 200)}`,
+      ...(before === null ? [] : [paint("red", `      - ${printableLine(before, 500)}`)]),
+      ...(after === null ? [] : [paint("green", `      + ${printableLine(after, 500)}`)]),
+    ]),
+  ];
+}

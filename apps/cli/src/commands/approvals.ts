@@ -1,0 +1,104 @@
+import { client } from "@switchyard/bus/call";
+import {
+  approveCall,
+  cancelApproval,
+  denyCall,
+  getApproval,
+  listApprovals,
+  type Approval,
+} from "@switchyard/contracts/approvals";
+import { findBus, withBus } from "../bus-session.ts";
+import { tableLines } from "../table.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+import { actorText, approvalLine, approvalLines, stateText } from "./approval-lines.ts";
+
+interface Options {
+  readonly json?: true;
+}
+
+const contracts = { approveCall, cancelApproval, denyCall, getApproval, listApprovals };
+
+export async function list(
+  terminal: Terminal,
+  options: { all?: true; run?: string; limit: number } & Options,
+): Promise<void> {
+  const { all, run, limit } = options;
+  const request = {
+    pendingOnly: all !== true,
+    limit,
+    ...(run === undefined ? {} : { runId: run }),
+  };
+  const reply = await asked((policy) => policy.listApprovals(request));
+  if (options.json) return writeJson(terminal, reply);
+  if (reply.approvals.length === 0) return terminal.note("no call waits for an approval");
+  const columns = [
+    { title: "ID", value: ({ id }: Approval) => id },
+    { title: "STATE", value: stateText },
+    { title: "TIER", value: ({ tier }: Approval) => tier },
+    { title: "TOOL", value: ({ tool }: Approval) => tool.name, maxWidth: 48 },
+    { title: "WHO", value: actorText, maxWidth: 72 },
+    { title: "UNTIL", value: ({ expiresAt }: Approval) => expiresAt },
+  ];
+  for (const line of tableLines(columns, reply.approvals)) terminal.out(line);
+  if (reply.next !== null) terminal.note(`there are more; ${reply.pending} wait in all`);
+}
+
+export async function show(terminal: Terminal, id: string, options: Options): Promise<void> {
+  const reply = await asked((policy) => policy.getApproval({ id }));
+  if (options.json) return writeJson(terminal, reply);
+  for (const line of approvalLines(reply.approval, reply.presentation, terminal.paintOut))
+    terminal.out(line);
+}
+
+export async function approve(
+  terminal: Terminal,
+  id: string,
+  options: {
+    session?: true;
+    ttl?: number;
+    uses?: number;
+    same?: string[];
+    reason?: string;
+  } & Options,
+): Promise<void> {
+  const { session, ttl, uses, same, reason } = options;
+  const reply = await asked((policy) =>
+    policy.approveCall({
+      id,
+      scope: session === true ? "session" : "once",
+      ...(ttl === undefined ? {} : { ttlSeconds: ttl }),
+      ...(uses === undefined ? {} : { maxUses: uses }),
+      ...(same === undefined ? {} : { sameArguments: same }),
+      ...(reason === undefined ? {} : { reason }),
+    }),
+  );
+  if (options.json) return writeJson(terminal, reply);
+  terminal.note(approvalLine(reply.approval));
+  if (reply.grant === null) return;
+  const { id: grantId, expiresAt, usesLeft } = reply.grant;
+  terminal.note(`calls of its kind pass until ${expiresAt}, ${usesLeft} times at most: ${grantId}`);
+}
+
+export async function deny(
+  terminal: Terminal,
+  id: string,
+  options: { reason?: string } & Options,
+): Promise<void> {
+  const { reason } = options;
+  const request = { id, ...(reason === undefined ? {} : { reason }) };
+  const reply = await asked((policy) => policy.denyCall(request));
+  if (options.json) return writeJson(terminal, reply);
+  terminal.note(approvalLine(reply.approval));
+}
+
+export async function cancel(terminal: Terminal, id: string, options: Options): Promise<void> {
+  const reply = await asked((policy) => policy.cancelApproval({ id }));
+  if (options.json) return writeJson(terminal, reply);
+  terminal.note(approvalLine(reply.approval));
+}
+
+async function asked<T>(
+  ask: (policy: ReturnType<typeof client<typeof contracts>>) => Promise<T>,
+): Promise<T> {
+  return withBus(await findBus(process.env), (bus) => ask(client(bus, contracts)));
+}

@@ -1,0 +1,36 @@
+import { client } from "@switchyard/bus/call";
+import { listGrants, revokeGrant, type SessionGrant } from "@switchyard/contracts/approvals";
+import { findBus, withBus } from "../bus-session.ts";
+import { tableLines } from "../table.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+import { actorText } from "./approval-lines.ts";
+
+interface Options {
+  readonly json?: true;
+}
+
+export async function list(terminal: Terminal, options: Options): Promise<void> {
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { listGrants }).listGrants({ limit: 500 }),
+  );
+  if (options.json) return writeJson(terminal, reply);
+  if (reply.grants.length === 0) return terminal.note("there are no standing approvals");
+  const columns = [
+    { title: "ID", value: ({ id }: SessionGrant) => id },
+    { title: "TOOL", value: ({ tool }: SessionGrant) => tool.name, maxWidth: 48 },
+    { title: "WHO", value: actorText, maxWidth: 72 },
+    { title: "SAME", value: ({ sameArguments }: SessionGrant) => sameArguments.join(" ") },
+    { title: "USES LEFT", value: ({ usesLeft }: SessionGrant) => String(usesLeft) },
+    { title: "UNTIL", value: ({ expiresAt }: SessionGrant) => expiresAt },
+    { title: "BY", value: ({ grantedBy }: SessionGrant) => grantedBy },
+  ];
+  for (const line of tableLines(columns, reply.grants)) terminal.out(line);
+}
+
+export async function revoke(terminal: Terminal, id: string, options: Options): Promise<void> {
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { revokeGrant }).revokeGrant({ id }),
+  );
+  if (options.json) return writeJson(terminal, reply);
+  terminal.note(`grant ${id} is revoked; calls of ${reply.grant.tool.name} are asked for again`);
+}

@@ -1,0 +1,37 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import {
+  MAX_POLICY_TEXT,
+  policyTestsPath,
+  type PolicyTextFile,
+} from "@switchyard/contracts/policy";
+import { CliError } from "../cli-error.ts";
+
+/** A policy file with the tests beside it, or all files of a directory. */
+export async function readPolicyFiles(path: string): Promise<PolicyTextFile[]> {
+  const found = await statOf(path);
+  if (found === null) throw new CliError("directory_missing", `there is no policy file ${path}`);
+  if (!found.isDirectory()) {
+    const testsPath = policyTestsPath(path);
+    const tests = (await statOf(testsPath)) === null ? [] : [await readPolicyFile(testsPath)];
+    return [await readPolicyFile(path), ...tests];
+  }
+  const names = (await readdir(path)).filter((name) => /^[^.].*\.ya?ml$/.test(name)).toSorted();
+  if (names.length === 0) throw new CliError("usage", `${path} has no .yaml file`);
+  return Promise.all(names.map((name) => readPolicyFile(join(path, name))));
+}
+
+async function readPolicyFile(path: string): Promise<PolicyTextFile> {
+  const found = await statOf(path);
+  if (found === null || !found.isFile() || found.size > MAX_POLICY_TEXT) {
+    throw new CliError("usage", `${path} is no file of at most ${MAX_POLICY_TEXT} bytes`);
+  }
+  return { name: basename(path), text: await readFile(path, "utf8") };
+}
+
+async function statOf(path: string) {
+  return stat(path).catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    throw error;
+  });
+}

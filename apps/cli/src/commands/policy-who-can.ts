@@ -1,0 +1,48 @@
+import { client } from "@switchyard/bus/call";
+import { writtenToolRef } from "@switchyard/contracts/policy";
+import { whoCanCall, type ToolReach } from "@switchyard/contracts/policy-bundles";
+import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
+import { tableLines } from "../table.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+
+/** Which principals may call a tool, by which rules. */
+export async function whoCan(
+  terminal: Terminal,
+  tool: string,
+  options: { json?: true },
+): Promise<void> {
+  const ref = writtenToolRef(tool);
+  if (ref === null) {
+    throw new CliError("usage", `${JSON.stringify(tool)} names no tool`, {
+      hint: "write mcp__server__tool, server.tool, or the name of a built-in tool",
+    });
+  }
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { whoCanCall }).whoCanCall({ tool: ref }),
+  );
+  if (options.json) return writeJson(terminal, reply);
+  if (reply.reach.length === 0) {
+    const why = reply.deniedBy.length === 0 ? "no rule allows it" : reply.deniedBy.join(", ");
+    terminal.out(`nobody can call ${ref.name}: ${why}`);
+    return;
+  }
+  const lines = tableLines<ToolReach>(
+    [
+      { title: "WHO", value: whoText, maxWidth: 60 },
+      { title: "APPROVAL", value: ({ tier }) => tier },
+      { title: "RULE", value: ({ rule }) => rule },
+      { title: "ARGUMENTS", value: ({ conditional }) => (conditional ? "some" : "any") },
+      { title: "EXCEPT", value: ({ except }) => except.join(", "), maxWidth: 40 },
+    ],
+    reply.reach,
+  );
+  for (const line of lines) terminal.out(line);
+}
+
+function whoText({ users, agents, roles, channels, groups }: ToolReach): string {
+  const parts = Object.entries({ agents, users, roles, channels, groups }).flatMap(
+    ([part, globs]) => (globs === null ? [] : [`${part} ${globs.join(", ")}`]),
+  );
+  return parts.length === 0 ? "anyone" : parts.join("; ");
+}

@@ -1,0 +1,35 @@
+import { client } from "@switchyard/bus/call";
+import { stopCalls, resumeCalls, StopScope } from "@switchyard/contracts/policy-budgets";
+import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+
+/** `yard revoke run|agent|server|key`: an act of the policy's kill switch, until it is lifted. */
+export async function revoke(
+  terminal: Terminal,
+  target: { readonly kind: string; readonly name: string },
+  options: { reason?: string; lift?: true; json?: true },
+): Promise<void> {
+  const scope = StopScope.safeParse(target);
+  if (!scope.success)
+    throw new CliError("usage", `${target.kind} ${target.name} is nothing that can be revoked`, {
+      hint: "yard revoke run <runId> | agent <name> | server <id> | key <kid>",
+    });
+  const what = `${target.kind} ${target.name}`;
+  const bus = await findBus(process.env);
+  if (options.lift === true) {
+    const reply = await withBus(bus, (open) =>
+      client(open, { resumeCalls }).resumeCalls({ scope: scope.data }),
+    );
+    if (options.json) return writeJson(terminal, reply);
+    return terminal.note(reply.resumed ? `${what} may act again` : `${what} was not revoked`);
+  }
+  const reply = await withBus(bus, (open) =>
+    client(open, { stopCalls }).stopCalls({
+      scope: scope.data,
+      reason: options.reason ?? `revoked from the command line`,
+    }),
+  );
+  if (options.json) return writeJson(terminal, reply);
+  terminal.note(`${what} is revoked: its calls are denied, those in flight are cancelled`);
+}

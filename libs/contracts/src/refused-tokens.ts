@@ -1,0 +1,17 @@
+import { z } from "zod";
+import { event } from "./define.ts";
+import { CallerName, Timestamp } from "./ids.ts";
+
+/** Refused tokens are counted and told once a second, so that a flood of them is no flood of events. */
+export const tokensRefused = event({
+  subject: "yard.evt.token.{provider}.refused",
+  summary:
+    "Calls came with run tokens that are not good: forged, expired, revoked or somebody else's.",
+  payload: z.object({
+    /** The NATS user that called the provider. */
+    caller: CallerName,
+    reason: z.string(),
+    count: z.int().positive(),
+    at: Timestamp,
+  }),
+});

@@ -1,0 +1,58 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { readProcessStats } from "./process-stat.ts";
+
+const POLL_MS = 20;
+
+/**
+ * True while a process of the group lives. A signal reaches dead ones too until their parent
+ * collects them, and the first process of a container may never do so; they do not count.
+ */
+export async function isGroupAlive(groupId: number): Promise<boolean> {
+  if (!signalGroup(groupId, 0)) return false;
+  if (process.platform !== "linux") return true;
+  return (await readProcessStats()).some(({ group, isDead }) => group === groupId && !isDead);
+}
+
+/**
+ * True while a process lives in the group that a detached child began, whether or not the child
+ * itself does: such a group is a session too, and its number is not given away while it has members.
+ */
+export async function isDetachedGroupAlive(groupId: number): Promise<boolean> {
+  if (process.platform !== "linux") return false;
+  const stats = await readProcessStats();
+  return stats.some(
+    ({ group, session, isDead }) => group === groupId && session === groupId && !isDead,
+  );
+}
+
+/**
+ * Ends a process group: SIGTERM, then SIGKILL to whoever is left after the grace period. Resolves
+ * to true when the group is gone.
+ */
+export async function endGroup(groupId: number, graceMs: number): Promise<boolean> {
+  signalGroup(groupId, "SIGTERM");
+  if (await isGoneWithin(groupId, graceMs)) return true;
+  signalGroup(groupId, "SIGKILL");
+  return isGoneWithin(groupId, graceMs);
+}
+
+/** Sends a signal to every process of a group. False when there is none. */
+function signalGroup(groupId: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(-groupId, signal);
+    return true;
+  } catch (error) {
+    // EPERM: it lives and is somebody else's. ESRCH: nobody is left.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+/** Nothing reports the death of a grandchild, so this looks again and again. */
+async function isGoneWithin(groupId: number, timeoutMs: number): Promise<boolean> {
+  const end = performance.now() + timeoutMs;
+  while (await isGroupAlive(groupId)) {
+    if (performance.now() >= end) return false;
+    await delay(POLL_MS);
+  }
+  return true;
+}

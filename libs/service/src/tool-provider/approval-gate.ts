@@ -1,0 +1,145 @@
+import { randomUUID } from "node:crypto";
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { admitCall, bindingDigest, settleCall } from "@switchyard/contracts/approvals";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { failuresOf, isError, ServiceError } from "@switchyard/contracts/errors";
+import { callTool } from "@switchyard/contracts/mcp";
+import type { Decision, Principal } from "@switchyard/contracts/policy";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
+import type { z } from "zod";
+import { NotSentError } from "./call-once.ts";
+import type { AskedFor } from "./policy-gate.ts";
+
+/** A call exactly as it is about to be sent, and the policy's `ask` about it. */
+export interface CallToApprove {
+  readonly asked: AskedFor;
+  readonly principal: Principal;
+  readonly decision: Decision;
+  readonly ref: ToolRef;
+  readonly pin: string | undefined;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly callId: string | undefined;
+  readonly approvalId: string | undefined;
+}
+
+/**
+ * Sends a call that the policy asks a person about. The approval is consumed right before, so it is
+ * good for one attempt. Rejects with NotSentError when the call may not be sent: `approval_required`
+ * until a person has decided, `denied` when that was no, `policy_unavailable` when nobody can tell.
+ * When the process dies between the two, the approval stays consumed, its execution `unknown`.
+ */
+export interface ApprovalGate {
+  send<T>(call: CallToApprove, send: () => Promise<T>): Promise<T>;
+}
+
+const TIMEOUT_MS = 2_000;
+
+/** Every tool provider declares these codes alike. */
+const fail = failuresOf(callTool.errors);
+
+export function createApprovalGate(
+  bus: Bus,
+  options: { readonly onNotSettled: (error: unknown, approvalId: string) => void },
+): ApprovalGate {
+  const policy = client(bus, { admitCall, settleCall });
+
+  const admit = async (call: CallToApprove, attempt: string): Promise<string | null> => {
+    const reply = await orNotSent(() =>
+      policy.admitCall(requestOf(call, attempt), limitsOf(call.asked)),
+    );
+    if (reply.outcome === "passed") return reply.approvalId;
+    throw new NotSentError(refusalOf(call, reply));
+  };
+  const settle = async (
+    end: z.input<typeof settleCall.request>,
+    { correlationId, traceparent }: AskedFor,
+  ): Promise<void> => {
+    try {
+      await policy.settleCall(end, { correlationId, traceparent });
+    } catch (error) {
+      options.onNotSettled(error, end.approvalId);
+    }
+  };
+
+  return {
+    async send(call, send) {
+      const attempt = randomUUID();
+      const approvalId = await admit(call, attempt);
+      if (approvalId === null) return send(); // by a session grant
+      const consumed = { approvalId, attempt };
+      try {
+        const result = await send();
+        const resultDigest = canonicalDigest(result);
+        await settle({ ...consumed, outcome: "executed", resultDigest }, call.asked);
+        return result;
+      } catch (error) {
+        // Anything else than a proof that it was not sent leaves the execution unknown.
+        if (error instanceof NotSentError)
+          await settle({ ...consumed, outcome: "not_sent" }, call.asked);
+        throw error;
+      }
+    },
+  };
+}
+
+function requestOf(call: CallToApprove, attempt: string): z.input<typeof admitCall.request> {
+  const { asked, principal, decision, ref: tool, pin, args, callId, approvalId } = call;
+  const { onBehalfOf, token } = asked;
+  return {
+    onBehalfOf,
+    ...(token === undefined ? {} : { token }),
+    tool,
+    ...(pin === undefined ? {} : { pin }),
+    args: { ...args },
+    ...(callId === undefined ? {} : { callId }),
+    ...(approvalId === undefined ? {} : { approvalId }),
+    decision,
+    binding: bindingDigest({ principal, caller: onBehalfOf, tool, pin, args, decision }),
+    attempt,
+  };
+}
+
+type Reply = z.output<typeof admitCall.reply>;
+
+function refusalOf(
+  { ref, decision }: CallToApprove,
+  reply: Exclude<Reply, { outcome: "passed" }>,
+): ServiceError {
+  if (reply.outcome === "waiting") {
+    const { approvalId, expiresAt, tier } = reply;
+    return fail.approval_required(
+      `A person has to approve ${ref.name} until ${expiresAt}: ${decision.reason}. It was not called; after yard approvals approve ${approvalId}, make the same call again.`,
+      { approvalId, expiresAt, tier },
+    );
+  }
+  const { rule, policyDigest } = decision;
+  return fail.denied(`${ref.name} was not approved: ${reply.reason}`, {
+    effect: "deny",
+    rule,
+    reason: reply.reason,
+    policyDigest,
+  });
+}
+
+function limitsOf({ deadline, signal, correlationId, traceparent }: AskedFor) {
+  const soon = Date.now() + TIMEOUT_MS;
+  return { deadline: Math.min(deadline, soon), signal, correlationId, traceparent };
+}
+
+async function orNotSent<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    if (isError(error, admitCall, "invalid_token"))
+      throw new NotSentError(fail.invalid_token(error.message, error.data));
+    const cause = `${error.code}: ${error.message}`;
+    throw new NotSentError(
+      fail.policy_unavailable(
+        `Whether a person approved the call cannot be told now, so it was not made: ${error.message}`,
+        { cause },
+      ),
+    );
+  }
+}

@@ -1,0 +1,85 @@
+import type { checkPolicy, Decision, Principal } from "@switchyard/contracts/policy";
+import type { z } from "zod";
+
+type CheckReply = z.output<typeof checkPolicy.reply>;
+
+/** A decision that holds for now. */
+export interface Decided {
+  readonly decision: Decision;
+  readonly principal: Principal;
+}
+
+/**
+ * Decisions that the policy said may be kept, each for as long as the policy promised to bring no
+ * other revision into force. See `decisions/` on why a kept decision is never an old one.
+ */
+export interface DecisionCache {
+  /** How many decisions are kept; some may have expired. */
+  readonly size: number;
+  find(key: string): Decided | null;
+  /** `askedAt` is from before the question was sent, so that the time of the answer's way is not counted twice. */
+  keep(key: string, reply: CheckReply, askedAt: number): void;
+  clear(): void;
+}
+
+interface Kept extends Decided {
+  readonly revision: string;
+  readonly until: number;
+}
+
+const MAX_KEPT = 10_000;
+
+/** `now` in milliseconds, of a clock that does not go back and that no pause of the process stops. */
+export function createDecisionCache(now: () => number): DecisionCache {
+  const kept = new Map<string, Kept>();
+  let newest: string | null = null;
+  return {
+    get size() {
+      return kept.size;
+    },
+    find(key) {
+      const found = kept.get(key);
+      if (found === undefined) return null;
+      if (now() < found.until) return found;
+      kept.delete(key);
+      return null;
+    },
+    keep(key, { decision, principal, cacheable }, askedAt) {
+      // Another revision answers: nothing of an earlier one is worth keeping.
+      const revision = cacheable?.revision ?? null;
+      if (revision !== null && revision !== newest) {
+        kept.clear();
+        newest = revision;
+      }
+      kept.delete(key);
+      if (cacheable === undefined) return;
+      if (kept.size >= MAX_KEPT) kept.clear(); // they live for less than a second anyway
+      kept.set(key, {
+        decision,
+        principal,
+        revision: cacheable.revision,
+        until: askedAt + cacheable.forMs,
+      });
+    },
+    clear() {
+      kept.clear();
+      newest = null;
+    },
+  };
+}
+
+/** Everything that a decision depends on besides the arguments and the revision. */
+export function decisionKey(question: {
+  readonly onBehalfOf: string;
+  readonly token: string | undefined;
+  readonly server: string | null;
+  readonly tool: string;
+  readonly name: string;
+  readonly pin: string | undefined;
+  /** What the declaration says of the server, as one line. */
+  readonly facts: string;
+}): string {
+  const { onBehalfOf, token = "", server, tool, name, pin = "", facts } = question;
+  // Only the token, which is checked later, and the tool's own name, which stands last, can hold a separator.
+  return `${onBehalfOf}\n${token.length}\n${token}\n${server ?? ""}\n${facts}\n${pin}\n${name}\n${tool}`;
+}

@@ -1,0 +1,225 @@
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { failuresOf, isError, ServiceError } from "@switchyard/contracts/errors";
+import { listTools } from "@switchyard/contracts/mcp";
+import {
+  checkPolicy,
+  filterPolicy,
+  type AccessKind,
+  type Decision,
+  type Principal,
+  type ServerFacts,
+} from "@switchyard/contracts/policy";
+import { releaseCall } from "@switchyard/contracts/policy-budgets";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
+import { decisionKey, type Decided, type DecisionCache } from "./decision-cache.ts";
+import {
+  mayUseServer,
+  narrowByRoles,
+  type FactsOf,
+  type KnownFacts,
+  type RolesOf,
+} from "./server-access.ts";
+
+/** Who asks, and how long an answer is of use. */
+export interface AskedFor {
+  /** The `{caller}` token of the request that the provider serves. */
+  readonly onBehalfOf: string;
+  readonly token: string | undefined;
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+  readonly correlationId: string;
+  readonly traceparent: string;
+  /** Hears of a place that the policy reserved for the call; see `held-places.ts`. */
+  readonly onReserved?: (reservation: string) => void;
+}
+
+/** What is asked for; a tool call unless `kind` says something else. */
+export interface Question {
+  readonly ref: ToolRef;
+  readonly args: Record<string, unknown>;
+  readonly kind?: AccessKind;
+  /** Digest of the tool's approved definition. */
+  readonly pin?: string;
+}
+
+/**
+ * Asks the policy service, and narrows what it allows by the server's roles. Fails closed: whatever
+ * is not a clear answer is `policy_unavailable`, and then nothing happens. A token that the policy
+ * refuses is the caller's `invalid_token`.
+ */
+export interface PolicyGate {
+  check(question: Question, asked: AskedFor): Promise<{ decision: Decision; principal: Principal }>;
+  /** Who asks, as the policy reads the token. */
+  identify(asked: AskedFor): Promise<Principal>;
+  /** The names that the principal may use with at least some arguments. */
+  filter(
+    refs: readonly ToolRef[],
+    asked: AskedFor,
+    kind?: AccessKind,
+  ): Promise<ReadonlySet<string>>;
+  /** Gives back a place in a limit of calls at a time. */
+  release(reservation: string): Promise<unknown>;
+}
+
+export interface PolicyGateOptions {
+  /** Null asks the policy for every call. */
+  readonly cache: DecisionCache | null;
+  readonly rolesOf: RolesOf;
+  /** Left out: there is nothing to say of any server. */
+  readonly factsOf?: FactsOf;
+  /** Hears of every check of a tool call, whether a kept decision answered it. */
+  readonly onChecked: (isHit: boolean) => void;
+}
+
+const TIMEOUT_MS = 2_000;
+/** What the contract takes in one question. */
+const MAX_FILTERED = 20_000;
+
+/** Both declare `invalid_token` and `policy_unavailable` alike. */
+const fail = failuresOf(listTools.errors);
+
+export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGate {
+  const policy = client(bus, { checkPolicy, filterPolicy, releaseCall });
+  const { cache, rolesOf, factsOf = () => null, onChecked } = options;
+  const factsOfTool = ({ server }: ToolRef): KnownFacts | null =>
+    server === null ? null : factsOf(server);
+
+  const ask = ({ ref, args, kind, pin }: Question, asked: AskedFor) => {
+    const known = factsOfTool(ref);
+    return orUnavailable(() =>
+      policy.checkPolicy(
+        {
+          ...principalOf(asked),
+          tool: ref,
+          args,
+          ...(kind === undefined ? {} : { kind }),
+          ...(pin === undefined ? {} : { pin }),
+          ...(known === null ? {} : { server: known.facts }),
+        },
+        limits(asked),
+      ),
+    );
+  };
+  const decide = async (question: Question, asked: AskedFor): Promise<Decided> => {
+    const isToolCall = question.kind === undefined || question.kind === "tool";
+    if (cache === null || !isToolCall) return reserved(await ask(question, asked), asked);
+    const key = keyOf(question, asked, factsOfTool(question.ref)?.text);
+    const found = cache.find(key);
+    onChecked(found !== null);
+    if (found !== null) return found;
+    const askedAt = performance.now();
+    const reply = await ask(question, asked);
+    cache.keep(key, reply, askedAt);
+    return reserved(reply, asked);
+  };
+
+  return {
+    async check(question, asked) {
+      const decided = await decide(question, asked);
+      const { server } = question.ref;
+      if (server === null) return decided;
+      const decision = narrowByRoles(decided, { server, roles: rolesOf(server) });
+      return { decision, principal: decided.principal };
+    },
+    release: (reservation) => policy.releaseCall({ reservation }),
+    async identify(asked) {
+      const { principal } = await orUnavailable(() =>
+        policy.filterPolicy({ ...principalOf(asked), tools: [] }, limits(asked)),
+      );
+      return principal ?? unknownPrincipal(asked);
+    },
+    async filter(refs, asked, kind) {
+      const allowed = new Set<string>();
+      // Never without a question, or an empty list would hide a token that is refused.
+      for (let start = 0; start === 0 || start < refs.length; start += MAX_FILTERED) {
+        const tools = refs.slice(start, start + MAX_FILTERED);
+        const servers = factsOfTools(tools, factsOf);
+        const reply = await orUnavailable(() =>
+          policy.filterPolicy(
+            {
+              ...principalOf(asked),
+              tools,
+              ...(kind === undefined ? {} : { kind }),
+              ...(servers === null ? {} : { servers }),
+            },
+            limits(asked),
+          ),
+        );
+        const names = new Set(reply.allowed);
+        const isOpen = serverOpenness(rolesOf, reply.principal ?? unknownPrincipal(asked));
+        for (const { name, server } of tools) {
+          if (names.has(name) && (server === null || isOpen(server))) allowed.add(name);
+        }
+      }
+      return allowed;
+    },
+  };
+}
+
+function reserved<T extends { readonly reservation?: string | undefined }>(
+  reply: T,
+  { onReserved }: AskedFor,
+): T {
+  if (reply.reservation !== undefined) onReserved?.(reply.reservation);
+  return reply;
+}
+
+/** Answers once for each server: a list has many tools of few of them. */
+function serverOpenness(rolesOf: RolesOf, principal: Principal): (server: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (server) => {
+    const isOpen = known.get(server) ?? mayUseServer(rolesOf(server), principal);
+    known.set(server, isOpen);
+    return isOpen;
+  };
+}
+
+/** A policy service that does not say whom a token is of: an agent without roles, to be careful. */
+function unknownPrincipal({ onBehalfOf, token }: AskedFor): Principal {
+  return { user: onBehalfOf, agent: token === undefined ? null : "unknown", runId: null };
+}
+
+/** By server; null when there is nothing to say of any. */
+function factsOfTools(
+  tools: readonly ToolRef[],
+  factsOf: FactsOf,
+): Record<string, ServerFacts> | null {
+  const servers = new Set(tools.flatMap(({ server }) => server ?? []));
+  const facts = [...servers].flatMap((server): [string, ServerFacts][] => {
+    const known = factsOf(server);
+    return known === null ? [] : [[server, known.facts]];
+  });
+  return facts.length === 0 ? null : Object.fromEntries(facts);
+}
+
+function keyOf({ ref, pin }: Question, { onBehalfOf, token }: AskedFor, facts = ""): string {
+  return decisionKey({ onBehalfOf, token, ...ref, pin, facts });
+}
+
+function principalOf({ onBehalfOf, token }: AskedFor): { onBehalfOf: string; token?: string } {
+  return token === undefined ? { onBehalfOf } : { onBehalfOf, token };
+}
+
+function limits({ deadline, signal, correlationId, traceparent }: AskedFor) {
+  return {
+    deadline: Math.min(deadline, Date.now() + TIMEOUT_MS),
+    signal,
+    correlationId,
+    traceparent,
+  };
+}
+
+async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (isError(error, checkPolicy, "invalid_token"))
+      throw fail.invalid_token(error.message, error.data);
+    const cause = error instanceof ServiceError ? error.code : "fault";
+    throw fail.policy_unavailable(
+      `The policy service gave no answer (${cause}), so the call was not made; try again when it is up.`,
+      { cause },
+    );
+  }
+}

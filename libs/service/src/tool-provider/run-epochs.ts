@@ -1,0 +1,37 @@
+import type { Redis } from "../redis.ts";
+import { CallStoreError } from "./call-store.ts";
+
+/**
+ * Remembers the highest epoch of each run whose calls came here, so that a runner that lost its run
+ * and does not know it yet can do nothing more.
+ */
+export interface RunEpochs {
+  /** False when a higher epoch of the run was seen. Rejects with CallStoreError. */
+  admit(runId: string, epoch: number): Promise<boolean>;
+}
+
+/** As long as the journal of a run that has ended is kept. */
+const KEPT_SECONDS = 30 * 24 * 3_600;
+
+const RAISE = `
+local seen = tonumber(redis.call('GET', KEYS[1]) or '0')
+local epoch = tonumber(ARGV[1])
+if epoch < seen then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
+return 1`;
+
+export function createRunEpochs(redis: Redis): RunEpochs {
+  return {
+    async admit(runId, epoch) {
+      try {
+        return (await redis.eval(RAISE, 1, keyOf(runId), epoch, KEPT_SECONDS)) === 1;
+      } catch (error) {
+        throw new CallStoreError(`Redis did not answer: ${String(error)}`, { cause: error });
+      }
+    },
+  };
+}
+
+function keyOf(runId: string): string {
+  return `yard:run:{${runId}}:tool-epoch`;
+}

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { StopScope } from "@switchyard/contracts/policy-budgets";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { RUN_TOKEN_AUDIENCE, RUN_TOKEN_ISSUER } from "@switchyard/contracts/run-token";
+import { createRunTokenKey, createRunTokenSigner, runTokenKeyId } from "../run-token.ts";
+import { isAbout } from "./stop-watch.ts";
+
+const key = await createRunTokenKey();
+const sign = await createRunTokenSigner(key.privateJwk);
+const token = await sign({
+  iss: RUN_TOKEN_ISSUER,
+  aud: RUN_TOKEN_AUDIENCE,
+  sub: "demo",
+  run: "run-1",
+  requester: "cli",
+  tools: [],
+  iat: 1,
+  exp: 2,
+});
+const call = {
+  principal: { user: "cli", agent: "demo", runId: "run-1" },
+  ref: mcpToolRef("files", "read_file"),
+  token,
+};
+
+test("a stop is about the calls of what it names, and no others", async () => {
+  const kid = await runTokenKeyId(key.publicJwk);
+  const about: StopScope[] = [
+    { kind: "all" },
+    { kind: "agent", name: "demo" },
+    { kind: "run", name: "run-1" },
+    { kind: "server", name: "files" },
+    { kind: "user", name: "cli" },
+    { kind: "key", name: kid },
+  ];
+  const notAbout: StopScope[] = [
+    { kind: "agent", name: "demo2" },
+    { kind: "run", name: "run-2" },
+    { kind: "server", name: "git" },
+    { kind: "user", name: "me" },
+    { kind: "key", name: "other" },
+  ];
+  assert.deepEqual(
+    about.filter((scope) => !isAbout(scope, call)),
+    [],
+  );
+  assert.deepEqual(
+    notAbout.filter((scope) => isAbout(scope, call)),
+    [],
+  );
+});

@@ -1,0 +1,222 @@
+import {
+  bindingDigest,
+  type Approval,
+  type AskedTier,
+  type SessionGrant,
+} from "@switchyard/contracts/approvals";
+import type { admitCall as contract } from "@switchyard/contracts/approvals";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import type { Principal } from "@switchyard/contracts/policy";
+import type { z } from "zod";
+import { approvalIdOf, grantIdOf, randomApprovalId, type GrantScope } from "./approval-id.ts";
+import type { ApprovalIndex } from "./approval-index.ts";
+import type { ApprovalReporter } from "./approval-reporter.ts";
+import type { ApprovalStore, StoredApproval, Transition } from "./approval-store.ts";
+import { constraintOf } from "./argument-constraint.ts";
+import type { GrantStore } from "./grant-store.ts";
+import type { LastApproved } from "./last-approved.ts";
+import { presentArguments } from "./present-arguments.ts";
+import type { PromptLimit } from "./prompt-limit.ts";
+
+type AdmitRequest = z.output<typeof contract.request>;
+export type Admission = z.output<typeof contract.reply>;
+
+export interface AdmitDeps {
+  readonly store: ApprovalStore;
+  readonly index: ApprovalIndex;
+  readonly grants: GrantStore;
+  readonly lastApproved: LastApproved;
+  readonly promptLimit: PromptLimit;
+  readonly report: ApprovalReporter;
+  /** How long a person has to decide, in milliseconds. */
+  readonly waitMs: number;
+  readonly now: () => number;
+}
+
+/** An asked call, whoever it is of, with what the policy service itself knows of it. */
+export interface AskedCall extends GrantScope {
+  readonly request: AdmitRequest;
+  readonly provider: string;
+  readonly tier: AskedTier;
+  readonly binding: string;
+}
+
+/** The call as the policy service sees it: the actor comes from the token, never from the provider. */
+export function askedCall(
+  request: AdmitRequest,
+  { principal, provider, tier }: { principal: Principal; provider: string; tier: AskedTier },
+): AskedCall {
+  const { onBehalfOf: caller, tool, pin, args, decision } = request;
+  const { rule, policyDigest } = decision;
+  const binding = bindingDigest({ principal, caller, tool, pin, args, decision });
+  const scope = { principal, caller, tool, pin: pin ?? null, rule, policyDigest };
+  return { ...scope, request, provider, tier, binding };
+}
+
+/**
+ * Lets the call pass, once, when a person has approved it or calls of its kind; refuses it when that
+ * was denied or its time is over; else asks a person, once for each call.
+ */
+export async function admitCall(deps: AdmitDeps, call: AskedCall): Promise<Admission> {
+  const known = await knownApproval(deps, call);
+  if (known !== null && known.approval.state !== "pending")
+    return pursue(deps, call, known.approval);
+  const grant = await useGrant(deps, call);
+  if (grant !== null) {
+    if (known !== null) await coverPending(deps, known.approval, grant);
+    return { outcome: "passed", approvalId: null, grantId: grant.id, by: grant.grantedBy };
+  }
+  if (known !== null) return pursue(deps, call, known.approval);
+  if (!(await deps.promptLimit.take(call.principal))) return tooManyPrompts(deps.promptLimit);
+  return ask(deps, call);
+}
+
+async function knownApproval(deps: AdmitDeps, call: AskedCall): Promise<StoredApproval | null> {
+  const { callId, approvalId } = call.request;
+  if (callId !== undefined) return deps.store.read(approvalIdOf(call.binding, callId));
+  if (approvalId === undefined) return null;
+  const found = await deps.store.read(approvalId);
+  // One that is about another call says nothing about this one.
+  const isOfCall = found?.approval.binding === call.binding && found.approval.callId === null;
+  return isOfCall ? found : null;
+}
+
+/** Goes on with an approval that there is: consumes it, waits on, or says how it ended. */
+async function pursue(deps: AdmitDeps, call: AskedCall, approval: Approval): Promise<Admission> {
+  const { store, now } = deps;
+  const { attempt } = call.request;
+  const transition = await store.consume(approval.id, { attempt, now: now() });
+  if (transition === null) return refusal(approval.id, "expired");
+  await follow(deps, transition);
+  const { approval: stands } = transition;
+  if (transition.change === "done") {
+    deps.report.consumed(stands, call.provider);
+    await rememberApproved(deps, call);
+    const by = stands.decision?.by ?? "policy";
+    return { outcome: "passed", approvalId: stands.id, grantId: null, by };
+  }
+  return waitingOrRefused(stands);
+}
+
+async function ask(deps: AdmitDeps, call: AskedCall): Promise<Admission> {
+  const { store, index, report, lastApproved } = deps;
+  const last = await lastApproved.read(call);
+  const { presentation, comparable } = presentArguments(call.request.args, last);
+  const approval = newApproval(deps, call);
+  const { isNew, stored } = await store.create({ approval, presentation, comparable });
+  if (isNew) report.requested(stored.approval);
+  await index.put(stored.approval);
+  return waitingOrRefused(stored.approval);
+}
+
+function newApproval({ waitMs, now }: AdmitDeps, call: AskedCall): Approval {
+  const { request, binding, tier, principal, caller, tool, pin, rule, policyDigest } = call;
+  const { callId, args, decision } = request;
+  const requestedAt = now();
+  return {
+    id: callId === undefined ? randomApprovalId() : approvalIdOf(binding, callId),
+    state: "pending",
+    tier,
+    binding,
+    principal,
+    caller,
+    tool,
+    pin,
+    argsDigest: canonicalDigest(args),
+    rule,
+    why: decision.reason,
+    policyDigest,
+    callId: callId ?? null,
+    grantTtlMs: decision.ttlMs ?? null,
+    requestedAt: new Date(requestedAt).toISOString(),
+    expiresAt: new Date(requestedAt + waitMs).toISOString(),
+    decision: null,
+    consumedAt: null,
+    execution: null,
+    resultDigest: null,
+  };
+}
+
+function waitingOrRefused(approval: Approval): Admission {
+  const { id, state, decision, expiresAt, tier } = approval;
+  switch (state) {
+    case "pending":
+    case "approved":
+      return { outcome: "waiting", approvalId: id, expiresAt, tier };
+    case "denied":
+    case "cancelled": {
+      const by = decision === null ? "" : ` by ${decision.by}`;
+      const why = decision?.reason ?? null;
+      return refusal(id, state, `${state}${by}${why === null ? "" : `: ${why}`}`);
+    }
+    case "expired":
+    case "consumed":
+      return refusal(id, state);
+    default:
+      return state satisfies never;
+  }
+}
+
+const REASONS = {
+  expired: "nobody approved it in time",
+  consumed:
+    "its approval was used for an attempt whose end is not known; the call may have happened, and is not made again",
+} as const;
+
+function refusal(
+  approvalId: string,
+  state: "denied" | "expired" | "cancelled" | "consumed",
+  reason?: string,
+): Admission {
+  const text = reason ?? (state === "expired" || state === "consumed" ? REASONS[state] : state);
+  return { outcome: "refused", approvalId, state, reason: text };
+}
+
+function tooManyPrompts({ limit, perMs }: PromptLimit): Admission {
+  const reason = `more than ${limit} approvals were asked for within ${Math.round(perMs / 60_000)} minutes; no more people are asked for now`;
+  return { outcome: "refused", approvalId: null, state: "rate_limited", reason };
+}
+
+/** A grant of the tier `session` for calls like this one, with one use taken. */
+async function useGrant(deps: AdmitDeps, call: AskedCall): Promise<SessionGrant | null> {
+  if (call.tier !== "session") return null;
+  const stored = await deps.grants.read(grantIdOf(call));
+  if (stored === null) return null;
+  const { grant, constraint } = stored;
+  if (constraint !== null) {
+    const { comparable } = presentArguments(call.request.args, null);
+    if (constraintOf(comparable, grant.sameArguments) !== constraint) return null;
+  }
+  return (await deps.grants.use(stored, deps.now())) ? grant : null;
+}
+
+/** Its call has just passed another way: nobody need decide any more. */
+async function coverPending(
+  deps: AdmitDeps,
+  { id }: Approval,
+  { grantedBy }: SessionGrant,
+): Promise<void> {
+  const at = new Date(deps.now()).toISOString();
+  const reason = `covered by a session grant of ${grantedBy}`;
+  const by = { by: "policy", authenticated: "policy-service", scope: null, reason, at } as const;
+  const to = { state: "cancelled", decision: by, consumeByMs: null, now: deps.now() } as const;
+  const transition = await deps.store.decide(id, to);
+  if (transition === null) return;
+  await follow(deps, transition);
+  if (transition.change === "done") deps.report.decided(transition.approval);
+}
+
+async function rememberApproved(deps: AdmitDeps, call: AskedCall): Promise<void> {
+  const { comparable } = presentArguments(call.request.args, null);
+  await deps.lastApproved.write(call, comparable);
+}
+
+/** Keeps index and events in step with a record. */
+export async function follow(
+  { index, report }: Pick<AdmitDeps, "index" | "report">,
+  { change, approval }: Transition,
+): Promise<void> {
+  if (change === "none") return;
+  await index.put(approval);
+  if (change === "expired") report.expired(approval);
+}

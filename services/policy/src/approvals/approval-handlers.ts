@@ -1,0 +1,227 @@
+import type { Service } from "@switchyard/bus/serve";
+import {
+  admitCall as admitContract,
+  approvalStates,
+  approveCall,
+  cancelApproval,
+  denyCall,
+  getApproval,
+  listApprovals,
+  listGrants,
+  revokeGrant,
+  settleCall,
+  type Approval,
+} from "@switchyard/contracts/approvals";
+import { failuresOf } from "@switchyard/contracts/errors";
+import type { Identify } from "../tokens/identify.ts";
+import { admitCall, askedCall, follow, type AdmitDeps } from "./admit-call.ts";
+import { atTime, type StoredApproval } from "./approval-store.ts";
+import { maySee, refusedBy, type ApproverSettings } from "./approver.ts";
+import { badPointer } from "./argument-constraint.ts";
+import { cancelByPolicy, decideApproval, type Verdict } from "./decide-approval.ts";
+import { listPage } from "./list-approvals.ts";
+import { ApprovalStoreError } from "./store-error.ts";
+
+export interface ApprovalHandlerDeps extends AdmitDeps {
+  readonly settings: ApproverSettings;
+  readonly identify: Identify;
+  /** Of the bundle in force. */
+  readonly policyDigest: () => string;
+}
+
+const LISTED_GRANTS = 10_000;
+
+const fail = failuresOf({ ...approveCall.errors, ...revokeGrant.errors, ...admitContract.errors });
+
+export function handleApprovals(service: Service, deps: ApprovalHandlerDeps): void {
+  handleProviders(service, deps);
+  handleReaders(service, deps);
+  handleDecisions(service, deps);
+  handleGrants(service, deps);
+}
+
+/** What tool providers ask. */
+function handleProviders(service: Service, deps: ApprovalHandlerDeps): void {
+  service.handle(admitContract, async (request, context) => {
+    const { principal } = await deps.identify(request, {
+      provider: context.caller,
+      invalidToken: context.fail.invalid_token,
+    });
+    const { tier, policyDigest, effect } = request.decision;
+    const inForce = deps.policyDigest();
+    const isAsked = effect === "ask" && tier !== undefined && tier !== "auto";
+    if (!isAsked || policyDigest !== inForce)
+      throw fail.policy_changed(
+        `The decision is no question of the policy in force (${inForce}); ask for a decision again.`,
+        { policyDigest: inForce },
+      );
+    const call = askedCall(request, { principal, provider: context.caller, tier });
+    if (call.binding !== request.binding)
+      throw fail.binding_mismatch(
+        "The provider's digest of the call is not the policy's: they do not mean the same call.",
+        { expected: call.binding },
+      );
+    return orUnavailable(() => admitCall(deps, call));
+  });
+
+  service.handle(settleCall, async ({ approvalId, attempt, outcome, resultDigest }) => {
+    const end = { attempt, outcome, resultDigest, now: deps.now() };
+    const transition = await orUnavailable(() => deps.store.settle(approvalId, end));
+    if (transition === null) return { settled: false };
+    await orUnavailable(() => follow(deps, transition));
+    return { settled: transition.change === "done" };
+  });
+}
+
+function handleReaders(service: Service, deps: ApprovalHandlerDeps): void {
+  const { store, index, settings, now } = deps;
+  service.handle(listApprovals, ({ pendingOnly, runId, limit, cursor }, { caller }) =>
+    orUnavailable(async () => {
+      const fits = (approval: Approval): boolean =>
+        maySee(settings, caller, approval) &&
+        (runId === undefined || approval.principal.runId === runId) &&
+        (!pendingOnly || approval.state === "pending");
+      const which = pendingOnly ? "pending" : "all";
+      const page = await listPage(deps, { which, limit, cursor: cursor ?? null, fits });
+      return { ...page, pending: await index.pendingCount() };
+    }),
+  );
+
+  service.handle(getApproval, async ({ id }, { caller }) => {
+    const { approval, presentation } = await find(deps, id, caller);
+    return { approval: atTime(approval, now()), presentation };
+  });
+
+  service.handle(approvalStates, async ({ ids }) => {
+    const found = await orUnavailable(() => store.readMany(ids));
+    const known = found.filter((stored) => stored !== null);
+    return {
+      approvals: known.map(({ approval }) => {
+        const { id, state, expiresAt } = atTime(approval, now());
+        return { id, state, expiresAt };
+      }),
+    };
+  });
+}
+
+function handleDecisions(service: Service, deps: ApprovalHandlerDeps): void {
+  service.handle(approveCall, async (request, { caller }) => {
+    const { id, scope, reason, ttlSeconds, maxUses, sameArguments = [] } = request;
+    const stored = await findToDecide(deps, id, caller);
+    const { approval, comparable } = stored;
+    if (scope === "session" && approval.tier === "always")
+      throw fail.once_only(`Approval ${id} is of the tier always: each call needs its own.`, {
+        id,
+      });
+    const pointer = scope === "session" ? badPointer(comparable, sameArguments) : null;
+    if (pointer !== null)
+      throw fail.bad_pointer(
+        `${pointer} is not the JSON pointer of an argument of this call that can be compared.`,
+        { pointer },
+      );
+    const grant =
+      scope === "once"
+        ? null
+        : {
+            ttlMs: ttlSeconds === undefined ? null : ttlSeconds * 1_000,
+            maxUses: maxUses ?? null,
+            sameArguments,
+          };
+    return decide(deps, stored, { state: "approved", by: caller, reason: reason ?? null, grant });
+  });
+
+  service.handle(denyCall, async ({ id, reason }, { caller }) => {
+    const stored = await findToDecide(deps, id, caller);
+    return decide(deps, stored, { state: "denied", by: caller, reason: reason ?? null });
+  });
+
+  service.handle(cancelApproval, async ({ id, reason }, { caller }) => {
+    // Also by who asked: to take a request back needs no permission.
+    const stored = await find(deps, id, caller);
+    return decide(deps, stored, { state: "cancelled", by: caller, reason: reason ?? null });
+  });
+}
+
+function handleGrants(service: Service, deps: ApprovalHandlerDeps): void {
+  const { grants, settings, now, report } = deps;
+  const isMine = (caller: string, user: string): boolean =>
+    settings.approvers.includes(caller) || user === caller;
+
+  service.handle(listGrants, async ({ limit }, { caller }) => {
+    const all = await orUnavailable(() => grants.list(now(), LISTED_GRANTS));
+    // One of other rules is void, whether or not it has been taken out by now.
+    const inForce = all.filter(({ grant }) => grant.policyDigest === deps.policyDigest());
+    const shown = inForce
+      .map(({ grant }) => grant)
+      .filter(({ principal }) => isMine(caller, principal.user));
+    return { grants: shown.slice(0, limit) };
+  });
+
+  service.handle(revokeGrant, async ({ id }, { caller }) => {
+    const stored = await orUnavailable(() => grants.read(id));
+    // Who profits from it may give it up.
+    if (stored === null || !isMine(caller, stored.grant.principal.user))
+      throw fail.unknown_grant(`There is no grant ${id} for ${caller}.`, { id });
+    await orUnavailable(() => grants.remove(id));
+    report.grantRevoked(stored.grant, { by: caller, reason: "revoked" });
+    return { grant: stored.grant };
+  });
+}
+
+async function decide(deps: ApprovalHandlerDeps, stored: StoredApproval, verdict: Verdict) {
+  const { id } = stored.approval;
+  const result = await orUnavailable(() => decideApproval(deps, stored, verdict));
+  if (result === null) throw unknown(id, verdict.by);
+  if (!result.isMine) throw ended(result.approval);
+  return { approval: result.approval, grant: result.grant };
+}
+
+async function find(
+  deps: ApprovalHandlerDeps,
+  id: string,
+  caller: string,
+): Promise<StoredApproval> {
+  const stored = await orUnavailable(() => deps.store.read(id));
+  if (stored === null || !maySee(deps.settings, caller, stored.approval)) throw unknown(id, caller);
+  return stored;
+}
+
+/** One that was asked for under other rules is ended instead. */
+async function findToDecide(
+  deps: ApprovalHandlerDeps,
+  id: string,
+  caller: string,
+): Promise<StoredApproval> {
+  const stored = await find(deps, id, caller);
+  const setting = refusedBy(deps.settings, caller, stored.approval);
+  if (setting !== null)
+    throw fail.forbidden_approver(
+      `${caller} may not decide about ${id}: ${setting} of the policy service says who may.`,
+      { caller, setting },
+    );
+  const { state, policyDigest } = stored.approval;
+  if (state !== "pending" || policyDigest === deps.policyDigest()) return stored;
+  const result = await orUnavailable(() => cancelByPolicy(deps, stored, "the rules changed"));
+  throw ended(result?.approval ?? stored.approval);
+}
+
+function unknown(id: string, caller: string) {
+  return fail.unknown_approval(`There is no approval ${id} for ${caller}.`, { id });
+}
+
+function ended({ id, state, decision }: Approval) {
+  const by = decision === null ? "" : ` by ${decision.by}`;
+  return fail.already_ended(`Approval ${id} is ${state}${by} already.`, { id, state });
+}
+
+async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof ApprovalStoreError)) throw error;
+    const cause = error.message;
+    throw fail.approvals_unavailable(`Approvals cannot be read now: ${cause}; try again later.`, {
+      cause,
+    });
+  }
+}

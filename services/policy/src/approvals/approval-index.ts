@@ -1,0 +1,70 @@
+import type { Approval } from "@switchyard/contracts/approvals";
+import type { Redis } from "@switchyard/service/redis";
+import { askRedis } from "./store-error.ts";
+
+/**
+ * Which approvals there are, in the order in which they were asked for. It follows the records and may
+ * lag behind them: what a record says counts, and an entry without one is forgotten.
+ */
+export interface ApprovalIndex {
+  /** As the approval is now. Safe to repeat. */
+  put(approval: Approval): Promise<void>;
+  /** Ids, newest first; `cursor` is the last entry of the page before. */
+  page(
+    which: "all" | "pending",
+    options: { readonly limit: number; readonly cursor: string | null },
+  ): Promise<readonly IndexEntry[]>;
+  pendingCount(): Promise<number>;
+  /** Approvals whose time is over, as far as the index knows. */
+  due(now: number, limit: number): Promise<string[]>;
+  /** Takes an entry out whose record is gone. */
+  forget(entry: IndexEntry): Promise<void>;
+}
+
+export interface IndexEntry {
+  readonly id: string;
+  readonly cursor: string;
+}
+
+const ALL = "yard:{approvals}:all";
+const PENDING = "yard:{approvals}:pending";
+const DUE = "yard:{approvals}:due";
+/** Of all approvals; pending ones are never forgotten. */
+const MAX_INDEXED = 50_000;
+
+export function createApprovalIndex(redis: Redis): ApprovalIndex {
+  return {
+    async put(approval) {
+      const entry = entryOf(approval);
+      const multi = redis.multi().zadd(ALL, 0, entry);
+      if (approval.state === "pending") multi.zadd(PENDING, 0, entry);
+      else multi.zrem(PENDING, entry);
+      const isOpen = approval.state === "pending" || approval.state === "approved";
+      if (isOpen) multi.zadd(DUE, Date.parse(approval.expiresAt), approval.id);
+      else multi.zrem(DUE, approval.id);
+      multi.zremrangebyrank(ALL, 0, -MAX_INDEXED - 1);
+      await askRedis(() => multi.exec());
+    },
+    async page(which, { limit, cursor }) {
+      const from = cursor === null ? "+" : `(${cursor}`;
+      const key = which === "all" ? ALL : PENDING;
+      const entries = await askRedis(() =>
+        redis.zrange(key, from, "-", "BYLEX", "REV", "LIMIT", 0, limit),
+      );
+      return entries.map((entry) => ({ id: entry.slice(entry.indexOf(":") + 1), cursor: entry }));
+    },
+    pendingCount: () => askRedis(() => redis.zcard(PENDING)),
+    due: (now, limit) =>
+      askRedis(() => redis.zrange(DUE, 0, String(now), "BYSCORE", "LIMIT", 0, limit)),
+    async forget({ id, cursor }) {
+      await askRedis(() =>
+        redis.multi().zrem(ALL, cursor).zrem(PENDING, cursor).zrem(DUE, id).exec(),
+      );
+    },
+  };
+}
+
+/** Sorts by time as text; the id makes it unique. */
+function entryOf({ id, requestedAt }: Approval): string {
+  return `${String(Date.parse(requestedAt)).padStart(15, "0")}:${id}`;
+}

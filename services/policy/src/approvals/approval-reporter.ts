@@ -1,0 +1,88 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { publishEvent, scheduleCommand } from "@switchyard/bus/publish";
+import {
+  approvalConsumed,
+  approvalDecided,
+  approvalExpired,
+  approvalRequested,
+  expireApproval,
+  grantIssued,
+  grantRevoked,
+  type Approval,
+  type SessionGrant,
+} from "@switchyard/contracts/approvals";
+import type { Log } from "@switchyard/service/log";
+
+/**
+ * Tells what became of approvals, and sets their timers. Nothing waits for it and nothing depends on
+ * it: who waits asks for the state, and times are compared wherever an approval is looked at.
+ */
+export interface ApprovalReporter {
+  requested(approval: Approval): void;
+  decided(approval: Approval): void;
+  expired(approval: Approval): void;
+  consumed(approval: Approval, provider: string): void;
+  grantIssued(grant: SessionGrant): void;
+  grantRevoked(grant: SessionGrant, end: { readonly by: string; readonly reason: string }): void;
+}
+
+/** The scheduler may be early by the part of a millisecond that a time in the record does not have. */
+const TIMER_MARGIN_MS = 250;
+
+export function createApprovalReporter(parts: {
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly now: () => number;
+}): ApprovalReporter {
+  const { bus, log, now } = parts;
+  const at = () => new Date(now()).toISOString();
+  const done = (work: Promise<unknown>, approvalId: string): void => {
+    work.catch((err: unknown) => log.warn({ err, approvalId }, "approval event not published"));
+  };
+  const setTimer = ({ id, expiresAt }: Approval): void => {
+    const due = new Date(Date.parse(expiresAt) + TIMER_MARGIN_MS);
+    done(scheduleCommand(bus, expireApproval, { id }, { id }, { at: due }), id);
+  };
+  return {
+    requested(approval) {
+      const { id, expiresAt } = approval;
+      const fact = { ...factsOf(approval, at()), expiresAt };
+      const messageId = `${id}:requested`;
+      done(publishEvent(bus, approvalRequested, { id }, fact, { messageId }), id);
+      setTimer(approval);
+    },
+    decided(approval) {
+      const { id, state, decision } = approval;
+      if (decision === null) return;
+      if (state !== "approved" && state !== "denied" && state !== "cancelled") return;
+      const fact = { ...factsOf(approval, at()), state, decision };
+      const messageId = `${id}:decided`;
+      done(publishEvent(bus, approvalDecided, { id }, fact, { messageId }), id);
+      if (state === "approved") setTimer(approval);
+    },
+    expired(approval) {
+      const { id } = approval;
+      const messageId = `${id}:expired`;
+      done(publishEvent(bus, approvalExpired, { id }, factsOf(approval, at()), { messageId }), id);
+    },
+    consumed(approval, provider) {
+      const { id } = approval;
+      const fact = { ...factsOf(approval, at()), provider };
+      done(publishEvent(bus, approvalConsumed, { id }, fact), id);
+    },
+    grantIssued(grant) {
+      const { id } = grant;
+      done(publishEvent(bus, grantIssued, { id }, { grant, at: at() }), grant.approvalId);
+    },
+    grantRevoked(grant, { by, reason }) {
+      const { id } = grant;
+      const fact = { grant, by, reason, at: at() };
+      done(publishEvent(bus, grantRevoked, { id }, fact), grant.approvalId);
+    },
+  };
+}
+
+function factsOf(approval: Approval, at: string) {
+  const { id, tier, principal, tool, argsDigest, rule, policyDigest, callId } = approval;
+  return { approvalId: id, tier, principal, tool, argsDigest, rule, policyDigest, callId, at };
+}

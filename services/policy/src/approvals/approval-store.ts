@@ -1,0 +1,163 @@
+import {
+  Approval,
+  Presentation,
+  type ApprovalDecision,
+  type ApprovalState,
+} from "@switchyard/contracts/approvals";
+import type { Redis } from "@switchyard/service/redis";
+import { CONSUME, CREATE, DECIDE, EXPIRE, KEPT_AFTER_END_MS, SETTLE } from "./approval-scripts.ts";
+import { askRedis } from "./store-error.ts";
+
+/**
+ * Approvals in Redis, one hash each, so that each transition is one compare-and-set in one slot.
+ * Times are the caller's, in milliseconds since the Unix epoch; `now == expiresAt` is over.
+ */
+export interface ApprovalStore {
+  /** Writes the approval unless there is one of this id, and returns what stands there. */
+  create(
+    stored: StoredApproval,
+  ): Promise<{ readonly isNew: boolean; readonly stored: StoredApproval }>;
+  read(id: string): Promise<StoredApproval | null>;
+  readMany(ids: readonly string[]): Promise<(StoredApproval | null)[]>;
+  /** From `pending`; an approval gets a new end, by which it has to be consumed. */
+  decide(
+    id: string,
+    to: {
+      readonly state: Extract<ApprovalState, "approved" | "denied" | "cancelled">;
+      readonly decision: ApprovalDecision;
+      readonly consumeByMs: number | null;
+      readonly now: number;
+    },
+  ): Promise<Transition | null>;
+  /** From `pending` or `approved`, when its time is over. */
+  expire(id: string, now: number): Promise<Transition | null>;
+  /** From `approved`, for one attempt. */
+  consume(
+    id: string,
+    by: { readonly attempt: string; readonly now: number },
+  ): Promise<Transition | null>;
+  /** By the attempt that consumed it only: executed, or back to `approved` because it was not sent. */
+  settle(
+    id: string,
+    end: {
+      readonly attempt: string;
+      readonly outcome: "executed" | "not_sent";
+      readonly resultDigest: string | undefined;
+      readonly now: number;
+    },
+  ): Promise<Transition | null>;
+}
+
+export interface StoredApproval {
+  readonly approval: Approval;
+  readonly presentation: Presentation;
+  /** The arguments without secrets, to compare others with; null when they are too long to keep. */
+  readonly comparable: string | null;
+}
+
+/** `done`: the transition that was asked for happened. `expired`: its time was over, which was written down just now. */
+export interface Transition {
+  readonly change: "done" | "expired" | "none";
+  readonly approval: Approval;
+}
+
+export function createApprovalStore(redis: Redis): ApprovalStore {
+  const transition = async (
+    id: string,
+    script: string,
+    args: readonly (string | number)[],
+  ): Promise<Transition | null> => {
+    const reply = await askRedis(() => redis.eval(script, 1, keyOf(id), ...args));
+    if (!Array.isArray(reply)) return null;
+    const [change, flat] = reply as [Transition["change"], string[]]; // as the scripts return
+    return { change, approval: parsed(fieldsOf(flat)).approval };
+  };
+  return {
+    async create(stored) {
+      const fields = Object.entries(fieldsOfApproval(stored)).flat();
+      const endMs = Date.parse(stored.approval.expiresAt) + KEPT_AFTER_END_MS;
+      const key = keyOf(stored.approval.id);
+      const reply = await askRedis(() => redis.eval(CREATE, 1, key, endMs, ...fields));
+      const [isNew, flat] = reply as [number, string[]]; // as the script returns
+      return { isNew: isNew === 1, stored: parsed(fieldsOf(flat)) };
+    },
+    async read(id) {
+      return orNull(await askRedis(() => redis.hgetall(keyOf(id))));
+    },
+    async readMany(ids) {
+      if (ids.length === 0) return [];
+      const pipeline = redis.pipeline();
+      for (const id of ids) pipeline.hgetall(keyOf(id));
+      const replies = (await askRedis(() => pipeline.exec())) ?? [];
+      return replies.map(([error, fields]) => {
+        if (error !== null) throw error;
+        return orNull(fields as Record<string, string>); // of HGETALL
+      });
+    },
+    decide(id, { state, decision, consumeByMs, now }) {
+      return transition(id, DECIDE, [now, state, JSON.stringify(decision), consumeByMs ?? ""]);
+    },
+    expire: (id, now) => transition(id, EXPIRE, [now]),
+    consume: (id, { attempt, now }) => transition(id, CONSUME, [now, attempt]),
+    settle(id, { attempt, outcome, resultDigest, now }) {
+      return transition(id, SETTLE, [now, attempt, outcome, resultDigest ?? ""]);
+    },
+  };
+}
+
+/** The state at a time: one whose time is over is expired, also before anybody wrote that down. */
+export function atTime(approval: Approval, now: number): Approval {
+  const { state, expiresAt } = approval;
+  const canExpire = state === "pending" || state === "approved";
+  return canExpire && now >= Date.parse(expiresAt) ? { ...approval, state: "expired" } : approval;
+}
+
+function keyOf(id: string): string {
+  return `yard:approval:{${id}}`;
+}
+
+/** What changes has a field of its own; the rest is written once. */
+function fieldsOfApproval({ approval, presentation, comparable }: StoredApproval) {
+  const { state, expiresAt, ...rest } = approval;
+  return {
+    core: JSON.stringify(rest),
+    presentation: JSON.stringify(presentation),
+    comparable: comparable ?? "",
+    state,
+    expiresAtMs: String(Date.parse(expiresAt)),
+  };
+}
+
+function fieldsOf(flat: readonly string[]): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (let index = 0; index < flat.length; index += 2) {
+    fields[flat[index] ?? ""] = flat[index + 1] ?? "";
+  }
+  return fields;
+}
+
+function orNull(fields: Record<string, string>): StoredApproval | null {
+  return fields["core"] === undefined ? null : parsed(fields);
+}
+
+function parsed(fields: Record<string, string>): StoredApproval {
+  const { core = "", presentation = "", comparable = "", decision, consumedAtMs } = fields;
+  const approval = Approval.parse({
+    ...JSON.parse(core),
+    state: fields["state"],
+    expiresAt: isoTime(fields["expiresAtMs"]),
+    decision: decision === undefined ? null : JSON.parse(decision),
+    consumedAt: consumedAtMs === undefined ? null : isoTime(consumedAtMs),
+    execution: fields["execution"] ?? null,
+    resultDigest: fields["resultDigest"] ?? null,
+  });
+  return {
+    approval,
+    presentation: Presentation.parse(JSON.parse(presentation)),
+    comparable: comparable === "" ? null : comparable,
+  };
+}
+
+function isoTime(ms: string | undefined): string {
+  return new Date(Number(ms)).toISOString();
+}

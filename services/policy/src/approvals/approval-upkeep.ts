@@ -1,0 +1,44 @@
+import type { Approval, SessionGrant } from "@switchyard/contracts/approvals";
+import { follow } from "./admit-call.ts";
+import { cancelByPolicy, eachPending, type DecideDeps } from "./decide-approval.ts";
+
+const DUE_PAGE = 200;
+const LISTED_GRANTS = 10_000;
+
+/** Writes down that an approval's time is over, if it is. */
+export async function expireOne(deps: DecideDeps, id: string): Promise<void> {
+  const transition = await deps.store.expire(id, deps.now());
+  if (transition === null) return deps.index.forget({ id, cursor: "" });
+  if (transition.change === "none") await deps.index.put(transition.approval);
+  else await follow(deps, transition);
+}
+
+/** The same for all whose timer was lost. */
+export async function expireDue(deps: DecideDeps): Promise<void> {
+  for (;;) {
+    const ids = await deps.index.due(deps.now(), DUE_PAGE);
+    for (const id of ids) await expireOne(deps, id);
+    if (ids.length < DUE_PAGE) return;
+  }
+}
+
+export type Concerned = Pick<Approval | SessionGrant, "principal" | "tool" | "policyDigest">;
+
+/**
+ * Ends the waiting approvals and the grants that fit. After a change of the rules these are all of
+ * other rules: what was decided about a call under one policy says nothing about it under another.
+ */
+export async function endAll(
+  deps: DecideDeps,
+  fits: (one: Concerned) => boolean,
+  reason: string,
+): Promise<void> {
+  await eachPending(deps, Number.POSITIVE_INFINITY, async (stored) => {
+    if (fits(stored.approval)) await cancelByPolicy(deps, stored, reason);
+  });
+  for (const { grant } of await deps.grants.list(deps.now(), LISTED_GRANTS)) {
+    if (!fits(grant)) continue;
+    await deps.grants.remove(grant.id);
+    deps.report.grantRevoked(grant, { by: "policy", reason });
+  }
+}

@@ -1,0 +1,375 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { client } from "@switchyard/bus/call";
+import { connectBus } from "@switchyard/bus/connect";
+import { readEvents } from "@switchyard/bus/events";
+import { createUserKey } from "@switchyard/bus/keys";
+import { ensureStreams } from "@switchyard/bus/streams";
+import {
+  admitCall,
+  approvalConsumed,
+  approvalDecided,
+  approvalExpired,
+  approvalRequested,
+  approvalStates,
+  approveCall,
+  bindingDigest,
+  cancelApproval,
+  denyCall,
+  getApproval,
+  listApprovals,
+  listGrants,
+  revokeGrant,
+  settleCall,
+} from "@switchyard/contracts/approvals";
+import { isError, ServiceError } from "@switchyard/contracts/errors";
+import { natsAuthorization } from "@switchyard/contracts/nats-config";
+import { checkPolicy, grantRun } from "@switchyard/contracts/policy";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import {
+  adminUser,
+  client as clientUser,
+  cliUser,
+  serviceUsers,
+} from "@switchyard/contracts/topology";
+import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { createRunTokenKey } from "@switchyard/service/run-token";
+import { startPolicy, type LogRecord } from "../../test/policy-process.ts";
+
+const RULES = (note: string) => `version: 1
+rules:
+  - id: writes
+    effect: allow
+    approval: session
+    ttl: 10m
+    what: { tools: [files.write_file] }
+    note: ${note}
+  - { id: removals, effect: allow, approval: always, what: { tools: [files.remove] } }
+`;
+const WRITE = mcpToolRef("files", "write_file");
+const REMOVE = mcpToolRef("files", "remove");
+
+const directory = await testDirectory();
+const policyFile = join(directory, "rules.yaml");
+const keyFile = join(directory, "run-token.jwk");
+await writeFile(policyFile, RULES("writes change files"));
+await writeFile(keyFile, (await createRunTokenKey()).privateJwk, { mode: 0o600 });
+
+const teamUser = clientUser("team-a", "A team");
+const users = [...serviceUsers, cliUser, adminUser, teamUser].map((user) => ({
+  user,
+  key: createUserKey(),
+}));
+const nats = await testNats({
+  authorization: natsAuthorization({
+    users: users.map(({ user, key }) => ({ user, nkey: key.publicKey })),
+  }),
+});
+const redis = await testRedis();
+
+async function connectAs(name: string) {
+  const seed = users.find(({ user }) => user.name === name)?.key.seed ?? assert.fail(name);
+  const bus = await connectBus({ servers: nats.url, user: name, nkeySeed: () => seed });
+  after(() => bus.close());
+  return bus;
+}
+
+await ensureStreams(await connectAs("admin"));
+const cliBus = await connectAs("cli");
+const deciding = {
+  approveCall,
+  denyCall,
+  cancelApproval,
+  getApproval,
+  listApprovals,
+  listGrants,
+  revokeGrant,
+  approvalStates,
+};
+const person = client(cliBus, deciding);
+const team = client(await connectAs("team-a"), deciding);
+const runnerBus = await connectAs("runner");
+const runner = client(runnerBus, { grantRun, approvalStates });
+const broker = client(await connectAs("broker"), { checkPolicy, admitCall, settleCall });
+
+const seedFile = join(directory, "policy.nk");
+await writeFile(seedFile, users.find(({ user }) => user.name === "policy")?.key.seed ?? "", {
+  mode: 0o600,
+});
+const environment = {
+  YARD_NATS_URL: nats.url,
+  YARD_NATS_NKEY_FILE: seedFile,
+  YARD_REDIS_URL: redis.url,
+  YARD_POLICY_FILE: policyFile,
+  YARD_RUN_TOKEN_KEY_FILE: keyFile,
+  YARD_APPROVAL_PROMPTS: "8",
+};
+const withMessage = (message: string) => (record: LogRecord) => record["msg"] === message;
+const policy = startPolicy(environment);
+await policy.logged(withMessage("service ready"));
+
+async function tokenOf(runId: string, { agent = "demo", requester = "team-a" } = {}) {
+  const { token } = await runner.grantRun({ runId, agent, requester, tools: [], ttlSeconds: 600 });
+  return token;
+}
+
+interface TestCall {
+  readonly token?: string;
+  readonly args?: Record<string, unknown>;
+  readonly callId?: string;
+  readonly approvalId?: string;
+  readonly tool?: typeof WRITE;
+}
+
+/** What a provider does right before it would send a call. */
+async function admit({
+  token,
+  args = { path: "a.txt" },
+  callId,
+  approvalId,
+  tool = WRITE,
+}: TestCall) {
+  const asked = { onBehalfOf: "runner", ...(token === undefined ? {} : { token }), tool, args };
+  const { decision, principal } = await broker.checkPolicy(asked);
+  assert.equal(decision.effect, "ask");
+  const call = { principal, caller: "runner", tool, pin: undefined, args, decision };
+  const attempt = randomUUID();
+  const reply = await broker.admitCall({
+    ...asked,
+    ...(callId === undefined ? {} : { callId }),
+    ...(approvalId === undefined ? {} : { approvalId }),
+    decision,
+    binding: bindingDigest(call),
+    attempt,
+  });
+  return { ...reply, attempt };
+}
+
+async function waiting(call: TestCall): Promise<string> {
+  const reply = await admit(call);
+  assert.equal(reply.outcome, "waiting", JSON.stringify(reply));
+  return reply.outcome === "waiting" ? reply.approvalId : assert.fail();
+}
+
+const refused = async (call: TestCall) => {
+  const reply = await admit(call);
+  return reply.outcome === "refused" ? reply : assert.fail(`not refused: ${reply.outcome}`);
+};
+
+test("a call waits for a person, passes once when it is approved, and never again [E18][ER1]", async () => {
+  const token = await tokenOf("run-once");
+  const call = { token, callId: "run-once:1" };
+  const id = await waiting(call);
+  assert.equal(await waiting(call), id, "a repeat asks nobody again");
+  const { approval } = await person.approveCall({ id });
+  assert.equal(approval.state, "approved");
+  assert.deepEqual(
+    { by: approval.decision?.by, how: approval.decision?.authenticated },
+    { by: "cli", how: "nats-user" },
+  );
+  assert.equal((await admit(call)).outcome, "passed");
+  assert.equal((await refused(call)).state, "consumed");
+  const shown = await person.getApproval({ id });
+  assert.equal(shown.approval.execution, "unknown", "the provider has not told how it ended");
+});
+
+test("of fifty parallel attempts one passes", async () => {
+  const call = { token: await tokenOf("run-fifty"), callId: "run-fifty:1" };
+  await person.approveCall({ id: await waiting(call) });
+  const replies = await Promise.all(Array.from({ length: 50 }, () => admit(call)));
+  assert.equal(replies.filter(({ outcome }) => outcome === "passed").length, 1);
+});
+
+test("an approval is good for no other arguments, run, agent or call id", async () => {
+  const call = { token: await tokenOf("run-bound"), callId: "run-bound:1" };
+  const id = await waiting(call);
+  await person.approveCall({ id });
+  const others: TestCall[] = [
+    { ...call, args: { path: "/etc/passwd" }, approvalId: id },
+    { ...call, callId: "run-bound:2", approvalId: id },
+    { ...call, tool: REMOVE, approvalId: id },
+    { ...call, token: await tokenOf("run-other"), approvalId: id },
+    { ...call, token: await tokenOf("run-bound", { agent: "writer" }), approvalId: id },
+    { ...call, token: await tokenOf("run-bound", { requester: "cli" }), approvalId: id },
+    { args: { path: "a.txt" }, approvalId: id },
+  ];
+  for (const other of others) assert.notEqual(await waiting(other), id);
+  assert.equal((await admit(call)).outcome, "passed");
+});
+
+test("a call without a call id is repeated by naming its approval, once", async () => {
+  const call = { token: await tokenOf("run-named") };
+  const id = await waiting(call);
+  assert.notEqual(await waiting(call), id);
+  await person.approveCall({ id });
+  assert.equal((await admit({ ...call, approvalId: id })).outcome, "passed");
+  assert.equal((await refused({ ...call, approvalId: id })).state, "consumed");
+});
+
+test("an approval comes back when its call was provably not sent, for that attempt only", async () => {
+  const call = { token: await tokenOf("run-back"), callId: "run-back:1" };
+  const id = await waiting(call);
+  await person.approveCall({ id });
+  const passed = await admit(call);
+  const other = { approvalId: id, attempt: randomUUID(), outcome: "not_sent" as const };
+  assert.deepEqual(await broker.settleCall(other), { settled: false });
+  assert.deepEqual(await broker.settleCall({ ...other, attempt: passed.attempt }), {
+    settled: true,
+  });
+  assert.equal((await admit(call)).outcome, "passed");
+});
+
+test("a denial tells its reason, and another verdict comes too late", async () => {
+  const call = { token: await tokenOf("run-denied"), callId: "run-denied:1" };
+  const id = await waiting(call);
+  await person.denyCall({ id, reason: "use the scratch folder" });
+  assert.match((await refused(call)).reason, /denied by cli: use the scratch folder/);
+  await person.denyCall({ id, reason: "use the scratch folder" });
+  await assert.rejects(person.approveCall({ id }), (error) => {
+    assert.ok(isError(error, approveCall, "already_ended"));
+    return error.data.state === "denied";
+  });
+});
+
+test("who started a run, a service, or nobody in particular cannot approve", async () => {
+  const call = { token: await tokenOf("run-own"), callId: "run-own:1" };
+  const id = await waiting(call);
+  await assert.rejects(team.approveCall({ id }), (error) =>
+    isError(error, approveCall, "forbidden_approver"),
+  );
+  const services = client(runnerBus, { approveCall });
+  await assert.rejects(
+    services.approveCall({ id }),
+    (error) => error instanceof ServiceError && error.code === "forbidden",
+  );
+  assert.equal((await team.getApproval({ id })).approval.id, id, "who started it may look");
+  assert.equal((await team.cancelApproval({ id })).approval.state, "cancelled");
+  assert.match((await refused(call)).reason, /cancelled by team-a/);
+});
+
+test("a direct call is approved by somebody else than its caller", async () => {
+  const asked = { onBehalfOf: "cli", tool: REMOVE, args: {} };
+  const { decision, principal } = await broker.checkPolicy(asked);
+  const binding = bindingDigest({ ...asked, principal, caller: "cli", pin: undefined, decision });
+  const reply = await broker.admitCall({ ...asked, decision, binding, attempt: randomUUID() });
+  assert.equal(reply.outcome, "waiting");
+  const id = reply.outcome === "waiting" ? reply.approvalId : "";
+  await assert.rejects(person.approveCall({ id }), (error) => {
+    assert.ok(isError(error, approveCall, "forbidden_approver"));
+    return error.data.setting === "YARD_APPROVE_OWN";
+  });
+});
+
+test("a session approval covers later and waiting calls of the run, as often as it says, until it is revoked", async () => {
+  const token = await tokenOf("run-session");
+  const waits = { token, callId: "run-session:2", args: { path: "b.txt" } };
+  const other = await waiting(waits);
+  const id = await waiting({ token, callId: "run-session:1" });
+  const { grant } = await person.approveCall({ id, scope: "session", maxUses: 3 });
+  assert.ok(grant);
+  const ttlMs = Date.parse(grant.expiresAt) - Date.parse(grant.grantedAt);
+  assert.equal(ttlMs, 600_000, "the rule's ttl");
+
+  assert.equal((await person.getApproval({ id: other })).approval.state, "approved");
+  assert.equal((await admit(waits)).outcome, "passed");
+  const later = await admit({ token, callId: "run-session:3" });
+  assert.ok(later.outcome === "passed" && later.grantId === grant.id);
+  const elsewhere = { token: await tokenOf("run-elsewhere"), callId: "run-elsewhere:1" };
+  await waiting(elsewhere);
+  assert.equal((await person.listGrants({})).grants[0]?.usesLeft, 1);
+  await person.revokeGrant({ id: grant.id });
+  await waiting({ token, callId: "run-session:4" });
+});
+
+test("a session approval can insist on an argument", async () => {
+  const token = await tokenOf("run-same");
+  const args = { path: "a.txt", text: "1" };
+  const id = await waiting({ token, callId: "run-same:1", args });
+  await assert.rejects(
+    person.approveCall({ id, scope: "session", sameArguments: ["/nothing"] }),
+    (error) => isError(error, approveCall, "bad_pointer"),
+  );
+  await person.approveCall({ id, scope: "session", sameArguments: ["/path"] });
+  const same = await admit({ token, callId: "run-same:2", args: { ...args, text: "2" } });
+  assert.equal(same.outcome, "passed");
+  await waiting({ token, callId: "run-same:3", args: { ...args, path: "b.txt" } });
+});
+
+test("the tier always takes no session approval", async () => {
+  const call = { token: await tokenOf("run-always"), callId: "run-always:1", tool: REMOVE };
+  const id = await waiting(call);
+  await assert.rejects(person.approveCall({ id, scope: "session" }), (error) =>
+    isError(error, approveCall, "once_only"),
+  );
+});
+
+test("a person sees the exact arguments without secrets, hidden characters, and what changed since the last approval", async () => {
+  const token = await tokenOf("run-shown", { agent: "shown" });
+  const first = { token, callId: "run-shown:1", args: { path: "a.txt", apiKey: "secret-value-1" } };
+  await person.approveCall({ id: await waiting(first) });
+  assert.equal((await admit(first)).outcome, "passed");
+  const args = { path: "a\u200b.txt", apiKey: "secret-value-2", more: [1] };
+  const id = await waiting({ ...first, callId: "run-shown:2", args });
+  const { presentation } = await person.getApproval({ id });
+  assert.equal(presentation.args, '{"apiKey":"[redacted]","more":[1],"path":"a\\u{200b}.txt"}');
+  assert.ok(presentation.hasHiddenCharacters && presentation.hasRedactions);
+  assert.deepEqual(presentation.changes, [
+    { pointer: "/path", before: '"a.txt"', after: '"a\\u{200b}.txt"' },
+    { pointer: "/more", before: null, after: "[1]" },
+  ]);
+});
+
+test("a run that asks too often is refused without asking anybody", async () => {
+  const token = await tokenOf("run-flood");
+  for (let index = 0; index < 8; index += 1) await waiting({ token, callId: `run-flood:${index}` });
+  assert.equal((await refused({ token, callId: "run-flood:8" })).state, "rate_limited");
+});
+
+test("events tell each step, and never an argument", async () => {
+  const token = await tokenOf("run-told");
+  const call = { token, callId: "run-told:1", args: { path: "canary-in-arguments" } };
+  const id = await waiting(call);
+  await person.approveCall({ id });
+  await admit(call);
+  const seen: string[] = [];
+  const contracts = [approvalRequested, approvalDecided, approvalExpired, approvalConsumed];
+  for await (const { subject, payload } of readEvents(cliBus, {
+    filters: contracts.map((contract) => contract.subject.replace("{id}", id)),
+    from: "beginning",
+  })) {
+    seen.push(subject.split(".").at(-1) ?? "");
+    assert.doesNotMatch(JSON.stringify(payload), /canary/);
+    if (seen.length === 3) break;
+  }
+  assert.deepEqual(seen, ["requested", "decided", "consumed"]);
+});
+
+test("a change of the rules during the wait voids the approval", async () => {
+  const call = { token: await tokenOf("run-void"), callId: "run-void:1" };
+  const id = await waiting(call);
+  const approved = { token: await tokenOf("run-void-2"), callId: "run-void-2:1" };
+  const before = await waiting(approved);
+  await person.approveCall({ id: before });
+  const { token } = call;
+  await person.approveCall({
+    id: await waiting({ token, callId: "run-void:2" }),
+    scope: "session",
+    sameArguments: ["/path"],
+  });
+
+  const inForce = withMessage("policy in force");
+  const first = policy.records.find(inForce);
+  const activated = policy.logged((record) => inForce(record) && record !== first);
+  await writeFile(policyFile, RULES("writes change files, and how"));
+  await activated;
+  await assert.rejects(person.approveCall({ id }), (error) =>
+    isError(error, approveCall, "already_ended"),
+  );
+  assert.equal((await person.getApproval({ id })).approval.state, "cancelled");
+  assert.notEqual(await waiting({ ...call, approvalId: id }), id);
+  assert.notEqual(await waiting({ ...approved, approvalId: before }), before);
+  assert.deepEqual((await person.listGrants({})).grants, []);
+});

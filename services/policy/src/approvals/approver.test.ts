@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { maySee, refusedBy, type OwnApprovals } from "./approver.ts";
+
+const ofRun = {
+  principal: { user: "cli", agent: "demo", runId: "run-1" },
+  caller: "runner",
+};
+const byHand = { principal: { user: "cli", agent: null, runId: null }, caller: "cli" };
+const settings = (own: OwnApprovals) => ({ approvers: ["cli", "boss"], own });
+
+test("only users of the setting may decide", () => {
+  assert.equal(refusedBy(settings("all"), "me", ofRun), "YARD_APPROVERS");
+  assert.equal(refusedBy(settings("never"), "boss", ofRun), null);
+  assert.equal(refusedBy(settings("never"), "boss", byHand), null);
+});
+
+test("whether one approves for oneself is a setting", () => {
+  const allowed = (own: OwnApprovals) =>
+    [ofRun, byHand].map((one) => refusedBy(settings(own), "cli", one));
+  assert.deepEqual(allowed("never"), ["YARD_APPROVE_OWN", "YARD_APPROVE_OWN"]);
+  assert.deepEqual(allowed("runs"), [null, "YARD_APPROVE_OWN"]);
+  assert.deepEqual(allowed("all"), [null, null]);
+});
+
+test("approvers and who it is about see an approval, nobody else", () => {
+  assert.ok(maySee(settings("runs"), "boss", ofRun));
+  assert.ok(maySee({ approvers: [] }, "cli", ofRun));
+  assert.ok(!maySee({ approvers: [] }, "team-b", ofRun));
+});

@@ -1,0 +1,35 @@
+import type { Approval } from "@switchyard/contracts/approvals";
+
+/**
+ * Whose own calls a person may approve: none (`never`, four eyes), those of runs that the person
+ * started (`runs`: the agent asks, and it is somebody else), or calls made by hand, too (`all`).
+ */
+export type OwnApprovals = "never" | "runs" | "all";
+
+export interface ApproverSettings {
+  /** NATS users that may decide. No service that works for agents can be one: it has no permission to ask. */
+  readonly approvers: readonly string[];
+  readonly own: OwnApprovals;
+}
+
+/** Null when the caller may decide; else the setting that says no. */
+export function refusedBy(
+  { approvers, own }: ApproverSettings,
+  caller: string,
+  { principal, caller: madeBy }: Pick<Approval, "principal" | "caller">,
+): "YARD_APPROVERS" | "YARD_APPROVE_OWN" | null {
+  if (!approvers.includes(caller)) return "YARD_APPROVERS";
+  const isOwn = principal.user === caller || madeBy === caller;
+  if (!isOwn || own === "all") return null;
+  const isOwnRun = principal.agent !== null && madeBy !== caller;
+  return own === "runs" && isOwnRun ? null : "YARD_APPROVE_OWN";
+}
+
+/** Who may see an approval with its arguments: who may decide at all, and who it is about. */
+export function maySee(
+  { approvers }: Pick<ApproverSettings, "approvers">,
+  caller: string,
+  { principal, caller: madeBy }: Pick<Approval, "principal" | "caller">,
+): boolean {
+  return approvers.includes(caller) || principal.user === caller || madeBy === caller;
+}

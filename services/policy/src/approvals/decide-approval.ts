@@ -1,0 +1,174 @@
+import type { Approval, ApprovalDecision, SessionGrant } from "@switchyard/contracts/approvals";
+import { follow } from "./admit-call.ts";
+import { grantIdOf } from "./approval-id.ts";
+import type { ApprovalIndex } from "./approval-index.ts";
+import type { ApprovalReporter } from "./approval-reporter.ts";
+import type { ApprovalStore, StoredApproval } from "./approval-store.ts";
+import { constraintOf } from "./argument-constraint.ts";
+import type { GrantStore } from "./grant-store.ts";
+
+export interface DecideDeps {
+  readonly store: ApprovalStore;
+  readonly index: ApprovalIndex;
+  readonly grants: GrantStore;
+  readonly report: ApprovalReporter;
+  readonly now: () => number;
+}
+
+/** What a person decides. */
+export type Verdict =
+  | {
+      readonly state: "approved";
+      readonly by: string;
+      readonly reason: string | null;
+      readonly grant: GrantTerms | null;
+    }
+  | { readonly state: "denied" | "cancelled"; readonly by: string; readonly reason: string | null };
+
+export interface GrantTerms {
+  readonly ttlMs: number | null;
+  readonly maxUses: number | null;
+  readonly sameArguments: readonly string[];
+}
+
+/** `isMine`: it stands as this verdict wants it, by this one or by an identical one before. */
+export interface Verdicts {
+  readonly isMine: boolean;
+  readonly approval: Approval;
+  readonly grant: SessionGrant | null;
+}
+
+/** Who waits may take its time to come back, but no call is made long after somebody looked at it. */
+const CONSUME_WITHIN_MS = 60 * 60 * 1_000;
+/** Of a grant by a rule that names no `ttl`. */
+const GRANT_TTL_MS = 30 * 60 * 1_000;
+const GRANT_USES = 1_000;
+const COVER_AT_MOST = 2_000;
+const PAGE = 200;
+
+/** The first verdict counts. One that comes later learns what stands. */
+export async function decideApproval(
+  deps: DecideDeps,
+  stored: StoredApproval,
+  verdict: Verdict,
+): Promise<Verdicts | null> {
+  const now = deps.now();
+  const decision = decisionOf(verdict, now);
+  const consumeByMs = verdict.state === "approved" ? now + CONSUME_WITHIN_MS : null;
+  const { id } = stored.approval;
+  const transition = await deps.store.decide(id, {
+    state: verdict.state,
+    decision,
+    consumeByMs,
+    now,
+  });
+  if (transition === null) return null;
+  await follow(deps, transition);
+  const { approval } = transition;
+  if (transition.change !== "done")
+    return { isMine: isSame(approval, decision, verdict.state), approval, grant: null };
+  deps.report.decided(approval);
+  if (verdict.state !== "approved" || verdict.grant === null)
+    return { isMine: true, approval, grant: null };
+  const grant = await issueGrant(deps, { ...stored, approval }, verdict.grant);
+  return { isMine: true, approval, grant };
+}
+
+/** Ends a pending approval for a reason that no person gave. */
+export async function cancelByPolicy(
+  deps: DecideDeps,
+  stored: StoredApproval,
+  reason: string,
+): Promise<Verdicts | null> {
+  return decideApproval(deps, stored, { state: "cancelled", by: POLICY, reason });
+}
+
+const POLICY = "policy";
+
+function decisionOf(verdict: Verdict, now: number): ApprovalDecision {
+  const { by, reason } = verdict;
+  const authenticated = by === POLICY ? "policy-service" : "nats-user";
+  const at = new Date(now).toISOString();
+  if (verdict.state !== "approved") return { by, authenticated, scope: null, reason, at };
+  return { by, authenticated, scope: verdict.grant === null ? "once" : "session", reason, at };
+}
+
+function isSame(approval: Approval, wanted: ApprovalDecision, state: Verdict["state"]): boolean {
+  const { decision } = approval;
+  return (
+    approval.state === state &&
+    decision?.by === wanted.by &&
+    decision.scope === wanted.scope &&
+    decision.reason === wanted.reason
+  );
+}
+
+async function issueGrant(
+  deps: DecideDeps,
+  { approval, comparable }: StoredApproval,
+  terms: GrantTerms,
+): Promise<SessionGrant> {
+  const { principal, tool, pin, rule, policyDigest, decision, id: approvalId } = approval;
+  const now = deps.now();
+  const longest = approval.grantTtlMs ?? GRANT_TTL_MS;
+  const grant: SessionGrant = {
+    id: grantIdOf(approval),
+    principal,
+    tool,
+    pin,
+    rule,
+    policyDigest,
+    sameArguments: [...terms.sameArguments],
+    approvalId,
+    grantedBy: decision?.by ?? POLICY,
+    grantedAt: new Date(now).toISOString(),
+    expiresAt: new Date(now + Math.min(terms.ttlMs ?? longest, longest)).toISOString(),
+    usesLeft: terms.maxUses ?? GRANT_USES,
+  };
+  const isConstrained = terms.sameArguments.length > 0;
+  const constraint = isConstrained ? constraintOf(comparable, terms.sameArguments) : null;
+  await deps.grants.put({ grant, constraint });
+  deps.report.grantIssued(grant);
+  if (!isConstrained) await coverOthers(deps, { grant, constraint });
+  return grant;
+}
+
+/** Other calls that wait for the same permission, such as those of the same step, need not be asked for again. */
+async function coverOthers(
+  deps: DecideDeps,
+  stored: { readonly grant: SessionGrant; readonly constraint: string | null },
+): Promise<void> {
+  const { grant } = stored;
+  await eachPending(deps, COVER_AT_MOST, async (other) => {
+    if (grantIdOf(other.approval) !== grant.id) return;
+    if (!(await deps.grants.use(stored, deps.now()))) return;
+    await decideApproval(deps, other, {
+      state: "approved",
+      by: grant.grantedBy,
+      reason: `covered by ${grant.id}`,
+      grant: null,
+    });
+  });
+}
+
+/** Goes over the approvals that wait, newest first. */
+export async function eachPending(
+  { index, store, now }: Pick<DecideDeps, "index" | "store" | "now">,
+  atMost: number,
+  visit: (stored: StoredApproval) => Promise<void>,
+): Promise<void> {
+  let cursor: string | null = null;
+  for (let seen = 0; seen < atMost;) {
+    const entries = await index.page("pending", { limit: PAGE, cursor });
+    if (entries.length === 0) return;
+    seen += entries.length;
+    cursor = entries.at(-1)?.cursor ?? null;
+    const records = await store.readMany(entries.map(({ id }) => id));
+    for (const [at, entry] of entries.entries()) {
+      const stored = records[at] ?? null;
+      if (stored === null) await index.forget(entry);
+      else if (stored.approval.state !== "pending") await index.put(stored.approval);
+      else if (now() < Date.parse(stored.approval.expiresAt)) await visit(stored);
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import { SessionGrant } from "@switchyard/contracts/approvals";
+import type { Redis } from "@switchyard/service/redis";
+import { z } from "zod";
+import { askRedis } from "./store-error.ts";
+
+/** Standing approvals in Redis, one hash each. A use is one compare-and-set: never more than there are. */
+export interface GrantStore {
+  /** A newer grant of the same scope takes the place of an older one. */
+  put(stored: StoredGrant): Promise<void>;
+  read(id: string): Promise<StoredGrant | null>;
+  /** Takes one use, unless the grant is over, used up, or another one by now. */
+  use(stored: StoredGrant, now: number): Promise<boolean>;
+  /** What was taken out; null when there was none. */
+  remove(id: string): Promise<StoredGrant | null>;
+  /** Newest end first. */
+  list(now: number, limit: number): Promise<StoredGrant[]>;
+}
+
+const Core = z.object({
+  grant: SessionGrant.omit({ usesLeft: true, expiresAt: true }),
+  /** Of the values that must stay the same; null when any arguments will do. */
+  constraint: z.string().nullable(),
+});
+
+export interface StoredGrant {
+  readonly grant: SessionGrant;
+  readonly constraint: string | null;
+}
+
+const INDEX = "yard:{grants}:all";
+
+/** KEYS: grant. ARGV: now, approval that it is from. */
+const USE = `
+local at = redis.call("HMGET", KEYS[1], "approvalId", "expiresAtMs", "usesLeft")
+if at[1] ~= ARGV[2] or tonumber(ARGV[1]) >= tonumber(at[2]) or tonumber(at[3]) < 1 then return 0 end
+redis.call("HINCRBY", KEYS[1], "usesLeft", -1)
+return 1
+`;
+
+export function createGrantStore(redis: Redis): GrantStore {
+  const read = async (id: string): Promise<StoredGrant | null> =>
+    parsed(await askRedis(() => redis.hgetall(keyOf(id))));
+  return {
+    async put({ grant, constraint }) {
+      const { usesLeft, expiresAt, ...core } = grant;
+      const endMs = Date.parse(expiresAt);
+      const fields = {
+        core: JSON.stringify({ grant: core, constraint } satisfies z.input<typeof Core>),
+        approvalId: grant.approvalId,
+        expiresAtMs: String(endMs),
+        usesLeft: String(usesLeft),
+      };
+      const key = keyOf(grant.id);
+      await askRedis(() => redis.zadd(INDEX, endMs, grant.id));
+      await askRedis(() => redis.multi().del(key).hset(key, fields).pexpireat(key, endMs).exec());
+    },
+    read,
+    async use({ grant }, now) {
+      const key = keyOf(grant.id);
+      return (await askRedis(() => redis.eval(USE, 1, key, now, grant.approvalId))) === 1;
+    },
+    async remove(id) {
+      const stored = await read(id);
+      await askRedis(() => redis.del(keyOf(id)));
+      await askRedis(() => redis.zrem(INDEX, id));
+      return stored;
+    },
+    async list(now, limit) {
+      await askRedis(() => redis.zremrangebyscore(INDEX, "-inf", now));
+      const ids = await askRedis(() => redis.zrange(INDEX, 0, String(limit - 1), "REV"));
+      if (ids.length === 0) return [];
+      const pipeline = redis.pipeline();
+      for (const id of ids) pipeline.hgetall(keyOf(id));
+      const replies = (await askRedis(() => pipeline.exec())) ?? [];
+      return replies.flatMap(([error, fields]) => {
+        if (error !== null) throw error;
+        return parsed(fields as Record<string, string>) ?? []; // of HGETALL
+      });
+    },
+  };
+}
+
+function keyOf(id: string): string {
+  return `yard:grant:{${id}}`;
+}
+
+function parsed(fields: Record<string, string>): StoredGrant | null {
+  if (fields["core"] === undefined) return null;
+  const { grant, constraint } = Core.parse(JSON.parse(fields["core"]));
+  const expiresAt = new Date(Number(fields["expiresAtMs"])).toISOString();
+  return { grant: { ...grant, expiresAt, usesLeft: Number(fields["usesLeft"]) }, constraint };
+}

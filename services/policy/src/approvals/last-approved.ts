@@ -1,0 +1,29 @@
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import type { Redis } from "@switchyard/service/redis";
+import type { GrantScope } from "./approval-id.ts";
+import { askRedis } from "./store-error.ts";
+
+/** The arguments, without secrets, of the last approved call of a tool by an agent or user: what a person is used to. */
+export interface LastApproved {
+  read(call: Pick<GrantScope, "principal" | "tool">): Promise<string | null>;
+  write(call: Pick<GrantScope, "principal" | "tool">, comparable: string | null): Promise<void>;
+}
+
+const KEPT_SECONDS = 30 * 24 * 60 * 60;
+
+export function createLastApproved(redis: Redis): LastApproved {
+  return {
+    read: (call) => askRedis(() => redis.get(keyOf(call))),
+    async write(call, comparable) {
+      const key = keyOf(call);
+      if (comparable === null) await askRedis(() => redis.del(key));
+      else await askRedis(() => redis.set(key, comparable, "EX", KEPT_SECONDS));
+    },
+  };
+}
+
+function keyOf({ principal, tool }: Pick<GrantScope, "principal" | "tool">): string {
+  const { agent, user } = principal;
+  const digest = canonicalDigest({ actor: agent ?? `user ${user}`, isAgent: agent !== null, tool });
+  return `yard:approval-last:{${digest.slice("sha256:".length)}}`;
+}

@@ -1,0 +1,38 @@
+import type { Approval } from "@switchyard/contracts/approvals";
+import type { ApprovalIndex } from "./approval-index.ts";
+import { atTime, type ApprovalStore } from "./approval-store.ts";
+
+/** Entries looked at for one page: who may see few of many goes on with the cursor. */
+const LOOKS = 5_000;
+
+/** One page of the approvals that fit, newest first. */
+export async function listPage(
+  { index, store, now }: { index: ApprovalIndex; store: ApprovalStore; now: () => number },
+  wanted: {
+    readonly which: "all" | "pending";
+    readonly limit: number;
+    readonly cursor: string | null;
+    readonly fits: (approval: Approval) => boolean;
+  },
+): Promise<{ approvals: Approval[]; next: string | null }> {
+  const { which, limit, fits } = wanted;
+  const approvals: Approval[] = [];
+  let { cursor } = wanted;
+  for (let looked = 0; looked < LOOKS; looked += limit) {
+    const entries = await index.page(which, { limit, cursor });
+    const records = await store.readMany(entries.map(({ id }) => id));
+    for (const [at, entry] of entries.entries()) {
+      const stored = records[at] ?? null;
+      if (stored === null) {
+        await index.forget(entry);
+      } else {
+        const approval = atTime(stored.approval, now());
+        if (fits(approval)) approvals.push(approval);
+      }
+      ({ cursor } = entry);
+      if (approvals.length === limit) return { approvals, next: cursor };
+    }
+    if (entries.length < limit) return { approvals, next: null };
+  }
+  return { approvals, next: cursor };
+}

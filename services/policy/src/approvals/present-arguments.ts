@@ -1,0 +1,103 @@
+import type { ArgumentChange, Presentation } from "@switchyard/contracts/approvals";
+import { canonicalJson } from "@switchyard/contracts/canonical-json";
+import { isSecretKey, redactText } from "@switchyard/service/redact";
+import { visible } from "@switchyard/service/visible-text";
+
+/** More of the arguments than this is not shown, and said to be cut. In characters. */
+const MAX_SHOWN = 65_536;
+const MAX_CHANGES = 50;
+const MAX_CHANGE_TEXT = 2_000;
+const REDACTED = "[redacted]";
+
+/** Arguments without their secrets, and how they differ from what a person is used to seeing. */
+export interface PresentedArguments {
+  readonly presentation: Presentation;
+  /** Canonical JSON without secrets, to compare the next call with; null when it is too long to keep. */
+  readonly comparable: string | null;
+}
+
+/** `lastApproved` is the `comparable` of the last approved call of the same tool, or null. */
+export function presentArguments(
+  args: Readonly<Record<string, unknown>>,
+  lastApproved: string | null,
+): PresentedArguments {
+  const seen = { hidden: false, redacted: false };
+  const clean = cleanCopy(args, seen);
+  const text = canonicalJson(clean);
+  const shown = visible(text);
+  const changes =
+    lastApproved === null ? null : changesBetween(JSON.parse(lastApproved), clean, "");
+  return {
+    presentation: {
+      args: shown.slice(0, MAX_SHOWN),
+      argsBytes: Buffer.byteLength(canonicalJson(args)),
+      isCut: shown.length > MAX_SHOWN,
+      hasHiddenCharacters: seen.hidden,
+      hasRedactions: seen.redacted,
+      changes: changes === null ? null : changes.slice(0, MAX_CHANGES),
+    },
+    comparable: text.length > MAX_SHOWN ? null : text,
+  };
+}
+
+/** Where two JSON values differ, as deep as both have the same kind of container. */
+function changesBetween(before: unknown, after: unknown, pointer: string): ArgumentChange[] {
+  if (isContainer(before) && isContainer(after) && Array.isArray(before) === Array.isArray(after)) {
+    const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+    return [...keys].flatMap((key) =>
+      changesBetween(ownMember(before, key), ownMember(after, key), `${pointer}/${escaped(key)}`),
+    );
+  }
+  if (before === undefined && after === undefined) return [];
+  if (before !== undefined && after !== undefined && canonicalJson(before) === canonicalJson(after))
+    return [];
+  return [{ pointer: visible(pointer, 500), before: shownValue(before), after: shownValue(after) }];
+}
+
+function shownValue(value: unknown): string | null {
+  return value === undefined ? null : visible(canonicalJson(value), MAX_CHANGE_TEXT);
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function ownMember(container: object, key: string): unknown {
+  return Object.hasOwn(container, key) ? Reflect.get(container, key) : undefined;
+}
+
+/** RFC 6901. */
+function escaped(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+interface Seen {
+  hidden: boolean;
+  redacted: boolean;
+}
+
+function cleanCopy(value: unknown, seen: Seen): unknown {
+  if (typeof value === "string") return cleanText(value, seen);
+  if (Array.isArray(value)) return value.map((item) => cleanCopy(item, seen));
+  if (!isContainer(value)) return value;
+  const copy: Record<string, unknown> = Object.create(null) as Record<string, unknown>; // no `__proto__` setter
+  for (const [key, member] of Object.entries(value)) {
+    if (visible(key) !== key) seen.hidden = true;
+    const isSecret = isSecretKey(key) && isTelling(member);
+    if (isSecret) seen.redacted = true;
+    copy[key] = isSecret ? REDACTED : cleanCopy(member, seen);
+  }
+  return copy;
+}
+
+function cleanText(text: string, seen: Seen): string {
+  if (visible(text) !== text) seen.hidden = true;
+  const clean = redactText(text);
+  if (clean !== text) seen.redacted = true;
+  return clean;
+}
+
+/** A field that is empty or a switch holds no secret, whatever its name is. */
+function isTelling(value: unknown): boolean {
+  return value !== null && value !== "" && typeof value !== "boolean";
+}

@@ -1,0 +1,34 @@
+import type { Principal } from "@switchyard/contracts/policy";
+import type { Redis } from "@switchyard/service/redis";
+import { askRedis } from "./store-error.ts";
+
+/** Who is asked too often approves without looking: a run may ask people only so often. */
+export interface PromptLimit {
+  readonly limit: number;
+  readonly perMs: number;
+  /** True when one more may be asked for, and counts it. */
+  take(principal: Principal): Promise<boolean>;
+}
+
+const PER_MS = 60 * 60 * 1_000;
+
+/** KEYS: counter. ARGV: window in milliseconds, limit. */
+const TAKE = `
+local count = tonumber(redis.call("GET", KEYS[1]) or "0")
+if count >= tonumber(ARGV[2]) then return 0 end
+redis.call("INCR", KEYS[1])
+if count == 0 then redis.call("PEXPIRE", KEYS[1], ARGV[1]) end
+return 1
+`;
+
+/** `limit` for each run, or each user who calls without one, in an hour. */
+export function createPromptLimit(redis: Redis, limit: number): PromptLimit {
+  return {
+    limit,
+    perMs: PER_MS,
+    async take({ runId, user }) {
+      const key = `yard:approval-prompts:{${runId === null ? `user ${user}` : `run ${runId}`}}`;
+      return (await askRedis(() => redis.eval(TAKE, 1, key, PER_MS, limit))) === 1;
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { consume } from "@switchyard/bus/consume";
+import { follow } from "@switchyard/bus/follow";
+import type { Service } from "@switchyard/bus/serve";
+import { expireApproval } from "@switchyard/contracts/approvals";
+import { bundleActivated } from "@switchyard/contracts/policy";
+import { approvalCommands } from "@switchyard/contracts/streams";
+import type { Log } from "@switchyard/service/log";
+import type { Redis } from "@switchyard/service/redis";
+import type { Identify } from "../tokens/identify.ts";
+import { handleApprovals } from "./approval-handlers.ts";
+import { createApprovalIndex } from "./approval-index.ts";
+import { createApprovalReporter } from "./approval-reporter.ts";
+import { createApprovalStore } from "./approval-store.ts";
+import { endAll, expireDue, expireOne, type Concerned } from "./approval-upkeep.ts";
+import type { ApproverSettings } from "./approver.ts";
+import { createGrantStore } from "./grant-store.ts";
+import { createLastApproved } from "./last-approved.ts";
+import { createPromptLimit } from "./prompt-limit.ts";
+
+export interface ApprovalsOptions {
+  readonly bus: Bus;
+  readonly redis: Redis;
+  readonly log: Log;
+  readonly service: Service;
+  readonly identify: Identify;
+  readonly policyDigest: () => string;
+  readonly settings: ApproverSettings;
+  readonly waitMs: number;
+  /** How often a run may ask people in an hour. */
+  readonly promptsPerRun: number;
+  readonly now: () => number;
+}
+
+export interface Approvals {
+  /** Ends what waits and what was granted, where it fits. */
+  end(fits: (one: Concerned) => boolean, reason: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Finds the ends whose timers were lost: rare, and harmless until then. */
+const SWEEP_MS = 30_000;
+const EXPIRING = 32;
+
+/** Serves approvals, and ends those whose time or whose rules are over. */
+export function startApprovals(options: ApprovalsOptions): Approvals {
+  const { bus, redis, log, service, policyDigest, now } = options;
+  const deps = {
+    store: createApprovalStore(redis),
+    index: createApprovalIndex(redis),
+    grants: createGrantStore(redis),
+    lastApproved: createLastApproved(redis),
+    promptLimit: createPromptLimit(redis, options.promptsPerRun),
+    report: createApprovalReporter({ bus, log, now }),
+    settings: options.settings,
+    identify: options.identify,
+    waitMs: options.waitMs,
+    policyDigest,
+    now,
+  };
+  handleApprovals(service, deps);
+
+  const attempt = (work: Promise<void>): void => {
+    work.catch((err: unknown) => log.warn({ err }, "approvals not looked through"));
+  };
+  const endOthers = (): void => {
+    const digest = policyDigest();
+    attempt(endAll(deps, (one) => one.policyDigest !== digest, "the rules changed"));
+  };
+  const sweep = (): void => attempt(expireDue(deps));
+  const timer = setInterval(sweep, SWEEP_MS);
+  // The bundle may have changed while nobody was there.
+  endOthers();
+  sweep();
+  const following = follow(bus, bundleActivated, endOthers);
+  const expiring = consume(bus, {
+    consumer: approvalCommands,
+    commands: [expireApproval],
+    concurrency: EXPIRING,
+    async handle(delivery) {
+      if (delivery.kind === "command") await expireOne(deps, delivery.tokens.id ?? "");
+      return { outcome: "done" };
+    },
+    onFault: ({ error, subject }) => log.warn({ err: error, subject }, "approval timer trouble"),
+  });
+
+  return {
+    end: (fits, reason) => endAll(deps, fits, reason),
+    async stop() {
+      clearInterval(timer);
+      following.stop();
+      await expiring.stop();
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import type { Redis } from "@switchyard/service/redis";
+import type { FlowLabel, FlowTouches } from "./flow.ts";
+
+/** Redis did not answer: nothing can be counted, so nothing may be called. */
+export class BudgetStoreError extends Error {
+  override readonly name = "BudgetStoreError";
+}
+
+/** One budget's count of one run, agent, user, or of all. */
+export interface BudgetCount {
+  /** The budget and whose count it is; the key in Redis is made of it. */
+  readonly name: string;
+  /** Null: for as long as the run is known. */
+  readonly windowMs: number | null;
+  readonly calls: number | null;
+  readonly repeats: number | null;
+  readonly concurrency: number | null;
+}
+
+export interface Place {
+  readonly reservation: string;
+  /** Of the tool and its arguments: what counts as a repetition. */
+  readonly fingerprint: string;
+}
+
+/** Which limit has no place left, and what it is. */
+export type Taken = { readonly kind: "taken" } | { readonly kind: "full"; readonly limit: string };
+
+/**
+ * Counts calls in Redis: one script for each count, so two replicas never give away the same place. A call
+ * that one budget refuses is taken back from those that had counted it.
+ */
+export interface BudgetStore {
+  take(counts: readonly BudgetCount[], place: Place): Promise<(Taken & { name: string }) | null>;
+  /** Gives back the places in limits of calls at a time. False when it is unknown or has lapsed. */
+  release(reservation: string): Promise<boolean>;
+  usage(counts: readonly BudgetCount[]): Promise<readonly Usage[]>;
+  /** Keeps what a family of runs has touched, and tells all of it. */
+  touch(family: string, labels: readonly FlowLabel[]): Promise<FlowTouches>;
+}
+
+export interface Usage {
+  readonly name: string;
+  readonly calls: number;
+  readonly concurrent: number;
+}
+
+/** A place lapses by itself after so long: its provider may be gone. */
+export const RESERVATION_MS = 15 * 60_000;
+/** Counts of a run, and what it touched, are kept for so long after its last call. */
+const RUN_MS = 30 * 86_400_000;
+
+/**
+ * KEYS: calls, repeats, places. ARGV: window ms, calls, repeats, concurrency (-1: none), fingerprint,
+ * reservation, how long a place lasts. The window begins with its first call.
+ */
+const TAKE = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local window, calls, repeats, concurrency = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
+if calls >= 0 and tonumber(redis.call('GET', KEYS[1]) or '0') >= calls then return 'calls' end
+if repeats >= 0 and tonumber(redis.call('HGET', KEYS[2], ARGV[5]) or '0') >= repeats then return 'repeats' end
+if concurrency >= 0 and redis.call('ZCARD', KEYS[3]) >= concurrency then return 'concurrency' end
+if calls >= 0 then
+  if redis.call('INCR', KEYS[1]) == 1 or ARGV[8] == 'sliding' then redis.call('PEXPIRE', KEYS[1], window) end
+end
+if repeats >= 0 then
+  local isNew = redis.call('EXISTS', KEYS[2]) == 0
+  redis.call('HINCRBY', KEYS[2], ARGV[5], 1)
+  if isNew or ARGV[8] == 'sliding' then redis.call('PEXPIRE', KEYS[2], window) end
+end
+if concurrency >= 0 then
+  redis.call('ZADD', KEYS[3], now + ARGV[7], ARGV[6])
+  redis.call('PEXPIRE', KEYS[3], ARGV[7])
+end
+return 'taken'
+`;
+
+/** KEYS as above. ARGV: calls, repeats, fingerprint, reservation. */
+const UNDO = `
+if ARGV[1] == '1' and redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECR', KEYS[1]) end
+if ARGV[2] == '1' and redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HINCRBY', KEYS[2], ARGV[3], -1) end
+redis.call('ZREM', KEYS[3], ARGV[4])
+return 1
+`;
+
+export function createBudgetStore(redis: Redis): BudgetStore {
+  const take = (count: BudgetCount, { reservation, fingerprint }: Place) =>
+    redis.eval(
+      TAKE,
+      3,
+      ...keysOf(count.name),
+      String(count.windowMs ?? RUN_MS),
+      ...[count.calls, count.repeats, count.concurrency].map((limit) => String(limit ?? -1)),
+      fingerprint,
+      reservation,
+      String(RESERVATION_MS),
+      count.windowMs === null ? "sliding" : "fixed",
+    );
+  const undo = (count: BudgetCount, { reservation, fingerprint }: Place) => {
+    const counted = [count.calls, count.repeats].map((limit) => (limit === null ? "0" : "1"));
+    return redis.eval(UNDO, 3, ...keysOf(count.name), ...counted, fingerprint, reservation);
+  };
+  return {
+    take: (counts, place) =>
+      asked(async () => {
+        const taken: BudgetCount[] = [];
+        for (const count of counts) {
+          const answer = String(await take(count, place));
+          if (answer !== "taken") {
+            await Promise.all(taken.map((earlier) => undo(earlier, place)));
+            return { kind: "full", limit: answer, name: count.name };
+          }
+          taken.push(count);
+        }
+        const places = counts.filter(({ concurrency }) => concurrency !== null);
+        if (places.length > 0) {
+          const names = JSON.stringify(places.map(({ name }) => name));
+          await redis.set(reservationKey(place.reservation), names, "PX", RESERVATION_MS);
+        }
+        return null;
+      }),
+    release: (reservation) =>
+      asked(async () => {
+        const names = await redis.getdel(reservationKey(reservation));
+        if (names === null) return false;
+        const known = JSON.parse(names) as string[]; // `take` wrote it
+        await Promise.all(known.map((name) => redis.zrem(keysOf(name)[2], reservation)));
+        return true;
+      }),
+    usage: (counts) =>
+      asked(() =>
+        Promise.all(
+          counts.map(async ({ name }) => {
+            const [calls, , places] = keysOf(name);
+            const [made, concurrent] = await Promise.all([
+              redis.get(calls),
+              redis.zcount(places, Date.now(), "+inf"),
+            ]);
+            return { name, calls: Number(made ?? 0), concurrent };
+          }),
+        ),
+      ),
+    touch: (family, labels) =>
+      asked(async () => {
+        const key = `yard:policy:{flow:${family}}`;
+        const steps = redis.multi();
+        if (labels.length > 0) steps.sadd(key, ...labels).pexpire(key, RUN_MS);
+        const replies = await steps.smembers(key).exec();
+        const [error, members] = replies?.at(-1) ?? [new Error("no reply"), null];
+        if (error !== null || !Array.isArray(members)) throw error ?? new Error("no members");
+        return {
+          untrusted: members.includes("untrusted-in"),
+          sensitive: members.includes("sensitive"),
+        };
+      }),
+  };
+}
+
+/** All in one slot. */
+function keysOf(name: string): [calls: string, repeats: string, places: string] {
+  const key = `yard:policy:{budget:${name}}`;
+  return [`${key}:calls`, `${key}:repeats`, `${key}:places`];
+}
+
+function reservationKey(reservation: string): string {
+  return `yard:policy:{reservation:${reservation}}`;
+}
+
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw new BudgetStoreError("Redis did not count the call", { cause: error });
+  }
+}

@@ -1,0 +1,32 @@
+import type { Principal } from "@switchyard/contracts/policy";
+import type { Bundle } from "../bundle/bundle.ts";
+import { isAbout } from "../layers/audience.ts";
+import type { Budget } from "./budget-schema.ts";
+
+export type CompiledBudget = Budget;
+
+export function compileBudgets({ budgets = [] }: Pick<Bundle, "budgets">): readonly Budget[] {
+  return budgets.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** The budgets that a call of the principal counts against. Without a run, those of runs are about nothing. */
+export function budgetsOf(budgets: readonly Budget[], principal: Principal): readonly Budget[] {
+  if (budgets.length === 0) return budgets;
+  return budgets.filter((budget) => isAbout(budget.for, principal) && ownerOf(budget, principal));
+}
+
+/** Whose count it is; null when the principal has none of that kind. */
+export function ownerOf({ per }: Pick<Budget, "per">, principal: Principal): string | null {
+  switch (per) {
+    case "run":
+      return principal.runId;
+    case "agent":
+      return principal.agent;
+    case "user":
+      return principal.user;
+    case "all":
+      return "all";
+    default:
+      return per satisfies never;
+  }
+}

@@ -1,0 +1,67 @@
+import type { Handler } from "@switchyard/bus/serve";
+import { failuresOf } from "@switchyard/contracts/errors";
+import {
+  type listStops,
+  MAX_STOPS,
+  type resumeCalls,
+  stopCalls,
+  type Stop,
+  type StopScope,
+} from "@switchyard/contracts/policy-budgets";
+import { checkAdmin } from "../bundle/version-handlers.ts";
+import { StopStoreError, type StopList } from "./stop-list.ts";
+
+export interface StopHandlers {
+  readonly stop: Handler<typeof stopCalls>;
+  readonly resume: Handler<typeof resumeCalls>;
+  readonly stops: Handler<typeof listStops>;
+}
+
+const fail = failuresOf(stopCalls.errors);
+
+export function createStopHandlers(parts: {
+  readonly stops: StopList;
+  readonly admins: readonly string[];
+  /** Resolves when every replica has seen the list and no decision from before is kept anywhere. */
+  readonly everywhere: () => Promise<unknown>;
+  readonly onStopped: (stop: Stop) => void;
+  readonly onResumed: (facts: { scope: StopScope; by: string; at: string }) => void;
+  readonly now: () => number;
+}): StopHandlers {
+  const { stops, admins, everywhere, onStopped, onResumed, now } = parts;
+  const at = () => new Date(now()).toISOString();
+  return {
+    stop: ({ scope, reason }, { caller }) =>
+      orUnavailable(async () => {
+        checkAdmin(admins, caller);
+        const stop = await stops.add({ scope, reason, by: caller, at: at() });
+        if (stop === null)
+          throw fail.too_many(`there are ${MAX_STOPS} stops; end some, or stop everything`, {
+            limit: MAX_STOPS,
+          });
+        await everywhere();
+        onStopped(stop);
+        return { stop };
+      }),
+    resume: ({ scope }, { caller }) =>
+      orUnavailable(async () => {
+        checkAdmin(admins, caller);
+        const resumed = await stops.remove(scope);
+        if (resumed) onResumed({ scope, by: caller, at: at() });
+        return { resumed };
+      }),
+    stops: () => ({ stops: [...stops.all] }),
+  };
+}
+
+async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StopStoreError)) throw error;
+    throw fail.store_unavailable(
+      `${error.message}, so it is not known whether it is in force; try again`,
+      { cause: error.name },
+    );
+  }
+}

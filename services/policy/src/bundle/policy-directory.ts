@@ -1,0 +1,101 @@
+import { readdir, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { isPolicyTests, MAX_POLICY_FILES, policyTestsPath } from "@switchyard/contracts/policy";
+import { isSameFile, readTextFile, type TextFile } from "./text-file.ts";
+import type { PolicyTexts } from "./validate.ts";
+
+/**
+ * What stands on disk: one policy file with the tests beside it, or a directory of files whose
+ * order means nothing, tests among them by their names.
+ */
+export interface PolicyState {
+  readonly files: readonly NamedFile[];
+  readonly tests: readonly NamedFile[];
+  /** Why it cannot be a policy, whatever the files say; null when it can. */
+  readonly problem: string | null;
+}
+
+export interface NamedFile {
+  readonly name: string;
+  readonly path: string;
+  readonly file: TextFile;
+}
+
+export async function readPolicyState(path: string): Promise<PolicyState> {
+  return (await isDirectory(path)) ? readDirectory(path) : readSingle(path);
+}
+
+export async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+export function isSameState(a: PolicyState, b: PolicyState): boolean {
+  return (
+    a.problem === b.problem && areSameFiles(a.files, b.files) && areSameFiles(a.tests, b.tests)
+  );
+}
+
+/** The texts, or why there are none, as lines for people. */
+export function textsOf(
+  state: PolicyState,
+): { readonly texts: PolicyTexts } | { readonly texts: null; readonly lines: readonly string[] } {
+  const unread = [...state.files, ...state.tests].flatMap(({ path, file }) =>
+    file.kind === "text" ? [] : [`${path}: ${file.why}`],
+  );
+  const lines = state.problem === null ? unread : [state.problem, ...unread];
+  if (lines.length > 0) return { texts: null, lines };
+  return { texts: { files: texts(state.files), tests: texts(state.tests) } };
+}
+
+async function readSingle(path: string): Promise<PolicyState> {
+  const testsPath = policyTestsPath(path);
+  const [policy, tests] = await Promise.all([readTextFile(path), readTextFile(testsPath)]);
+  return {
+    files: [{ name: basename(path), path, file: policy }],
+    tests:
+      tests.kind === "missing" ? [] : [{ name: basename(testsPath), path: testsPath, file: tests }],
+    problem: null,
+  };
+}
+
+async function readDirectory(directory: string): Promise<PolicyState> {
+  let names: string[];
+  try {
+    names = (await readdir(directory)).filter((name) => /^[^.].*\.ya?ml$/.test(name)).toSorted();
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    return { files: [], tests: [], problem: `${directory}: cannot be read (${code})` };
+  }
+  if (names.length > MAX_POLICY_FILES) {
+    const problem = `${directory}: has more than ${MAX_POLICY_FILES} .yaml files`;
+    return { files: [], tests: [], problem };
+  }
+  const read = await Promise.all(
+    names.map(async (name) => {
+      const path = join(directory, name);
+      return { name, path, file: await readTextFile(path) };
+    }),
+  );
+  const files = read.filter(({ name }) => !isPolicyTests(name));
+  const problem = files.length === 0 ? `${directory}: has no .yaml file with rules` : null;
+  return { files, tests: read.filter(({ name }) => isPolicyTests(name)), problem };
+}
+
+function areSameFiles(a: readonly NamedFile[], b: readonly NamedFile[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every(({ name, file }, index) => {
+      const other = b[index];
+      return other !== undefined && other.name === name && isSameFile(file, other.file);
+    })
+  );
+}
+
+function texts(files: readonly NamedFile[]) {
+  return files.flatMap(({ name, file }) =>
+    file.kind === "text" ? [{ name, text: file.text }] : [],
+  );
+}

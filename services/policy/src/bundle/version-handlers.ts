@@ -1,0 +1,132 @@
+import type { Handler } from "@switchyard/bus/serve";
+import { failuresOf } from "@switchyard/contracts/errors";
+import {
+  activatePolicy,
+  type listPolicyVersions,
+  type rollbackPolicy,
+  type PolicyVersion,
+} from "@switchyard/contracts/policy-bundles";
+import type { PolicyFile } from "./policy-file.ts";
+import { publicOf, rollbackTarget, type PolicyVersions } from "./policy-versions.ts";
+import { splitTexts, type PolicyTexts } from "./validate.ts";
+import { MAX_VALIDATIONS, type Validator } from "./validator.ts";
+import { VersionStoreError, type VersionStore } from "./version-store.ts";
+
+export interface VersionHandlers {
+  readonly activate: Handler<typeof activatePolicy>;
+  readonly rollback: Handler<typeof rollbackPolicy>;
+  readonly versions: Handler<typeof listPolicyVersions>;
+}
+
+const fail = failuresOf(activatePolicy.errors);
+
+// oxlint-disable-next-line max-lines-per-function -- three handlers that share two checks
+export function createVersionHandlers(parts: {
+  readonly file: PolicyFile;
+  readonly store: VersionStore;
+  readonly versions: PolicyVersions;
+  readonly validator: Validator;
+  /** NATS users that may change what is in force. */
+  readonly admins: readonly string[];
+  readonly onActivated: (version: PolicyVersion) => void;
+}): VersionHandlers {
+  const { file, store, versions, validator, admins, onActivated } = parts;
+
+  /** What texts become when they pass everything that a file has to pass. */
+  const check = async (texts: PolicyTexts, signal: AbortSignal) => {
+    const checked = await validator.validate(texts, signal);
+    if (checked === null)
+      throw fail.overloaded("other policies are being checked; try again", {
+        limit: MAX_VALIDATIONS,
+      });
+    const { valid, policyDigest, rules, problems, tests } = checked;
+    if (valid && policyDigest !== null) return { texts, policyDigest, rules };
+    const failing = tests.filter(({ passed }) => !passed).slice(0, 100);
+    throw fail.refused("the bundle has problems or a test of it fails; nothing was changed", {
+      problems,
+      failing,
+    });
+  };
+  const stored = async (version: number) => {
+    const found = await store.read(version);
+    if (found !== null) return found;
+    throw fail.unknown_version(
+      `there is no version ${version} of the policy; policy.versions lists those that are kept`,
+      { version },
+    );
+  };
+
+  return {
+    activate: (request, { caller, signal }) =>
+      orUnavailable(async () => {
+        const { files, version, followFiles, note = null } = request;
+        checkAdmin(admins, caller);
+        const given = Object.entries({ files, version, followFiles });
+        const names = given.flatMap(([name, value]) => (value === undefined ? [] : [name]));
+        if (names.length !== 1)
+          throw fail.bad_request_choice("give exactly one of files, version and followFiles", {
+            given: names,
+          });
+        if (followFiles === true) {
+          const followed = await versions.followFiles(file);
+          if (followed === null)
+            throw fail.refused("the files on disk have errors; nothing was changed", {
+              problems: [],
+              failing: [],
+            });
+          onActivated(followed.active);
+          return followed;
+        }
+        const old = version === undefined ? null : await stored(version);
+        const checked = await check(splitTexts(old?.files ?? files ?? []), signal);
+        const restores = old === null ? null : (old.restores ?? old.version);
+        const change = { ...checked, by: caller, note, restores };
+        const activated = await versions.activate(file, change);
+        onActivated(activated.active);
+        return activated;
+      }),
+
+    rollback: ({ note = null }, { caller, signal }) =>
+      orUnavailable(async () => {
+        checkAdmin(admins, caller);
+        const target = rollbackTarget(await store.list());
+        if (target === null)
+          throw fail.unknown_version("no other bundle was in force before this one", {
+            version: null,
+          });
+        const checked = await check(splitTexts(target.files), signal);
+        const restores = target.restores ?? target.version;
+        const change = { ...checked, by: caller, note, restores };
+        const activated = await versions.activate(file, change);
+        onActivated(activated.active);
+        return activated;
+      }),
+
+    versions: () =>
+      orUnavailable(async () => ({
+        policyDigest: file.current.digest,
+        followsFiles: !(await store.active()).isPinned,
+        versions: (await store.list()).map(publicOf),
+      })),
+  };
+}
+
+export function checkAdmin(admins: readonly string[], caller: string): void {
+  if (admins.includes(caller)) return;
+  const setting = "YARD_POLICY_ADMINS";
+  throw fail.forbidden_admin(
+    `NATS user ${caller} may not change the policy. Who may is in the policy service's setting ${setting}.`,
+    { caller, setting },
+  );
+}
+
+async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof VersionStoreError)) throw error;
+    throw fail.store_unavailable(`${error.message}; nothing was changed, try again`, {
+      cause: error.name,
+    });
+  }
+}

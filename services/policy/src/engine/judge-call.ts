@@ -1,0 +1,82 @@
+import type { ConsideredLimit, Decision } from "@switchyard/contracts/policy";
+import type { CompiledBundle } from "../bundle/compile-bundle.ts";
+import type { FeatureKind } from "../bundle/feature-patterns.ts";
+import type { BudgetStore } from "../budgets/budget-store.ts";
+import { considerCall, narrowCall } from "../budgets/narrow-call.ts";
+import { stopReason, type StopList } from "../budgets/stop-list.ts";
+import { decideFeature } from "./evaluate-feature.ts";
+import { decide, type Call } from "./evaluate.ts";
+import { explain, type Explanation } from "./explain.ts";
+import { isKeepable } from "./keepable.ts";
+
+/** What a decision looks at beside the call: the rules in force, what is stopped, and what was called before. */
+export interface Circumstances {
+  readonly bundle: CompiledBundle;
+  readonly stops: Pick<StopList, "find">;
+  readonly budgets: BudgetStore;
+}
+
+export interface Judged {
+  readonly decision: Decision;
+  /** To be given back when the call is over; null when it takes no place. */
+  readonly reservation: string | null;
+  readonly isKeepable: boolean;
+}
+
+/** The whole decision about a call: stops, then the rules and what narrows them, then flow labels and budgets. */
+export async function judgeCall(
+  { bundle, stops, budgets }: Circumstances,
+  { kind, call }: { readonly kind: "tool" | FeatureKind; readonly call: Call },
+): Promise<Judged> {
+  const stopped = stoppedDecision({ bundle, stops }, call);
+  if (stopped !== null) return { decision: stopped, reservation: null, isKeepable: false };
+  if (kind !== "tool") {
+    const decision = decideFeature(bundle, { ...call, kind });
+    return { decision, reservation: null, isKeepable: false };
+  }
+  const byRules = decide(bundle, call);
+  const counted = await narrowCall(budgets, bundle, { call, decision: byRules });
+  return { ...counted, isKeepable: isKeepable(bundle, call, counted.decision) };
+}
+
+/** How {@link judgeCall} decides about a tool call, and why; nothing is counted. */
+export async function explainCall(
+  { bundle, stops, budgets }: Circumstances,
+  call: Call,
+): Promise<Explanation> {
+  const explained = explain(bundle, call);
+  const stop = stops.find(call);
+  const counted = await considerCall(budgets, bundle, call);
+  const limits: ConsideredLimit[] = [
+    ...(stop === null
+      ? []
+      : [
+          { kind: "stop" as const, name: stop.scope.kind, passes: false, detail: stopReason(stop) },
+        ]),
+    ...explained.limits,
+    ...counted,
+  ];
+  const decision =
+    stoppedDecision({ bundle, stops }, call) ?? narrowed(explained.decision, counted);
+  return { ...explained, decision, limits: limits.slice(0, 200) };
+}
+
+function stoppedDecision(
+  { bundle, stops }: Pick<Circumstances, "bundle" | "stops">,
+  call: Call,
+): Decision | null {
+  const stop = stops.find(call);
+  if (stop === null) return null;
+  return { effect: "deny", rule: null, reason: stopReason(stop), policyDigest: bundle.digest };
+}
+
+/** What the counts that were looked at make of a decision. */
+function narrowed(decision: Decision, counted: readonly ConsideredLimit[]): Decision {
+  const failing = counted.find(({ passes }) => !passes);
+  if (decision.effect === "deny" || failing === undefined) return decision;
+  const { ttlMs: _, tier: __, ...rest } = decision;
+  if (failing.kind === "flow")
+    return { ...rest, effect: "ask", tier: "always", reason: `${rest.reason}; ${failing.detail}` };
+  const reason = `budget ${failing.name} is used up: ${failing.detail}`;
+  return { ...rest, effect: "deny", rule: null, reason };
+}

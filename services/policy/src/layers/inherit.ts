@@ -1,0 +1,65 @@
+import { MAX_RUN_DEPTH, type RunContext, type RunOrigin } from "@switchyard/contracts/run-context";
+import type { RunTokenClaims } from "@switchyard/contracts/run-token";
+import { RunTokenError } from "@switchyard/service/run-token";
+
+interface Asked {
+  readonly requester: string;
+  readonly tools: RunTokenClaims["tools"];
+  readonly origin?: RunOrigin | undefined;
+  readonly parentToken?: string | undefined;
+}
+
+/** What a token may say of a run beside its agent. */
+export type Inherited =
+  | {
+      readonly kind: "inherited";
+      readonly tools: RunTokenClaims["tools"];
+      readonly context: RunContext | null;
+    }
+  | { readonly kind: "refused"; readonly reason: string; readonly message: string };
+
+/**
+ * What a run gets of the one that started it: its tool layers beside its own, where it comes from,
+ * and one more level of depth. Only the model is its own. A run that nobody's run has started has what it was given.
+ */
+export async function inherit(
+  verify: (token: string) => Promise<RunTokenClaims>,
+  { requester, tools, origin = {}, parentToken }: Asked,
+): Promise<Inherited> {
+  if (parentToken === undefined)
+    return { kind: "inherited", tools, context: Object.keys(origin).length === 0 ? null : origin };
+  const parent = await verified(verify, parentToken);
+  if (parent instanceof RunTokenError)
+    return { kind: "refused", reason: parent.reason, message: `parentToken: ${parent.message}` };
+  if (parent.requester !== requester) {
+    const message = `the run that starts this one was started by ${parent.requester}, not by ${requester}`;
+    return { kind: "refused", reason: "requester", message };
+  }
+  const { channel, group, owner, depth = 0, root = parent.run } = parent.context ?? {};
+  if (depth >= MAX_RUN_DEPTH) {
+    const message = `runs stand at most ${MAX_RUN_DEPTH} deep`;
+    return { kind: "refused", reason: "depth", message };
+  }
+  const context: RunContext = {
+    ...(channel !== undefined && { channel }),
+    ...(group !== undefined && { group }),
+    ...(owner !== undefined && { owner }),
+    ...(origin.model !== undefined && { model: origin.model }),
+    parent: parent.run,
+    root,
+    depth: depth + 1,
+  };
+  return { kind: "inherited", tools: [...parent.tools, ...tools], context };
+}
+
+async function verified(
+  verify: (token: string) => Promise<RunTokenClaims>,
+  token: string,
+): Promise<RunTokenClaims | RunTokenError> {
+  try {
+    return await verify(token);
+  } catch (error) {
+    if (error instanceof RunTokenError) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,31 @@
+import { matchesTool, type ToolPattern, type ToolRef } from "@switchyard/contracts/tool-names";
+import type { Bundle } from "../bundle/bundle.ts";
+import { expandToolPattern } from "./tool-groups.ts";
+
+/** Labels that the bundle gives to tools. */
+export interface LabelRule {
+  readonly patterns: readonly ToolPattern[];
+  readonly labels: readonly string[];
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+export function compileLabels({ labels = [] }: Pick<Bundle, "labels">): readonly LabelRule[] {
+  return labels.map(({ tools, are }) => ({
+    patterns: tools.flatMap(expandToolPattern),
+    labels: are,
+  }));
+}
+
+/** All labels of a tool: of its server, as its administrator said, and of the bundle. */
+export function labelsOf(
+  rules: readonly LabelRule[],
+  tool: ToolRef,
+  serverLabels: readonly string[] | undefined,
+): ReadonlySet<string> {
+  if (rules.length === 0 && (serverLabels === undefined || serverLabels.length === 0)) return NONE;
+  const own = rules.filter(({ patterns }) =>
+    patterns.some((pattern) => matchesTool(pattern, tool)),
+  );
+  return new Set([...(serverLabels ?? []), ...own.flatMap(({ labels }) => labels)]);
+}

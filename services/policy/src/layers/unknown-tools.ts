@@ -1,0 +1,47 @@
+/* oxlint-disable unicorn/no-useless-spread -- keeps what belongs together on one line */
+import type { LintFinding } from "@switchyard/contracts/policy";
+import { matchesGlob } from "@switchyard/contracts/glob";
+import type { ToolPattern } from "@switchyard/contracts/tool-names";
+import type { Bundle } from "../bundle/bundle.ts";
+import { expandToolPattern } from "./tool-groups.ts";
+
+/** Tools without a server that Switchyard's services have or know of. The tools of MCP servers are not known here. */
+const KNOWN_TOOLS: readonly string[] = [
+  ...["read_file", "write_file", "edit_file", "list_files", "list_directory", "search_files"],
+  ...["execute_command", "web_fetch", "memory_read", "memory_write"],
+  ...["read", "write", "edit", "apply_patch", "exec", "process", "web_search", "image"],
+  ...["skill", "find_tools", "agents_list", "session_status", "nodes", "canvas", "browser"],
+  ...["sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "whatsapp_login"],
+  ...["message", "cron", "gateway", "message_send", "cron_list", "gateway_status", "memory_search"],
+];
+/** Families whose members differ between installations. */
+const FAMILIES = ["message_*", "cron_*", "gateway_*", "sessions_*", "memory_*"];
+
+/**
+ * Allow lists that name only tools that there are not. They let nothing pass, which is safe and
+ * most likely not meant.
+ */
+export function unknownToolLists({ layers = [], profiles = {} }: Bundle): LintFinding[] {
+  const lists = [
+    ...layers.map(({ id, allow }) => ({ where: `layer ${id}`, id, texts: allow ?? [] })),
+    ...Object.entries(profiles).map(([name, texts]) => ({
+      where: `profile ${name}`,
+      id: null,
+      texts,
+    })),
+  ];
+  return lists.flatMap(({ where, id, texts }): LintFinding[] => {
+    if (texts.length === 0 || texts.flatMap(expandToolPattern).some(isKnown)) return [];
+    const message = `${where} allows only tools that there are not (${texts.slice(0, 5).join(", ")}), so it lets no tool pass`;
+    return [{ kind: "unknown-tools", rule: id, message }];
+  });
+}
+
+function isKnown(pattern: ToolPattern): boolean {
+  if (pattern.kind !== "bare") return true;
+  const { name } = pattern;
+  return (
+    KNOWN_TOOLS.some((tool) => matchesGlob(name, tool)) ||
+    FAMILIES.some((family) => matchesGlob(family, name))
+  );
+}

@@ -1,0 +1,258 @@
+/* oxlint-disable unicorn/no-useless-spread -- keeps what belongs together on one line */
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { client } from "@switchyard/bus/call";
+import { connectBus } from "@switchyard/bus/connect";
+import { createUserKey } from "@switchyard/bus/keys";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { isError } from "@switchyard/contracts/errors";
+import { natsAuthorization } from "@switchyard/contracts/nats-config";
+import { checkPolicy, explainPolicy, filterPolicy, grantRun } from "@switchyard/contracts/policy";
+import {
+  listStops,
+  releaseCall,
+  resumeCalls,
+  stopCalls,
+} from "@switchyard/contracts/policy-budgets";
+import {
+  activatePolicy,
+  listPolicyVersions,
+  rollbackPolicy,
+  whoCanCall,
+} from "@switchyard/contracts/policy-bundles";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { adminUser, cliUser, client as team, serviceUsers } from "@switchyard/contracts/topology";
+import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { createRunTokenKey } from "@switchyard/service/run-token";
+import { startPolicy } from "../test/policy-process.ts";
+
+const RULES = `version: 1
+labels:
+  - { tools: [web.fetch], are: [untrusted-in] }
+  - { tools: [mail.read], are: [sensitive] }
+  - { tools: [mail.send], are: [egress] }
+rules:
+  - { id: all, effect: allow, approval: auto }
+`;
+const LIMITS = `version: 1
+budgets:
+  - { id: few, for: { agents: [busy] }, per: run, calls: 3 }
+  - { id: narrow, for: { agents: [narrow] }, per: agent, concurrency: 1 }
+  - { id: loops, for: { agents: [looper] }, per: run, repeats: 2 }
+layers:
+  - { id: in-groups, for: { groups: [core] }, allow: [web.*] }
+`;
+const DENYING = "version: 1\nrules:\n  - { id: closed, effect: deny, note: closed today }\n";
+const tool = (name: string) => mcpToolRef("web", name);
+
+const directory = await testDirectory();
+const policies = join(directory, "policies");
+await mkdir(policies);
+await writeFile(join(policies, "rules.yaml"), RULES);
+await writeFile(join(policies, "limits.yaml"), LIMITS);
+const keyFile = join(directory, "run-token.jwk");
+await writeFile(keyFile, (await createRunTokenKey()).privateJwk, { mode: 0o600 });
+
+const users = [...serviceUsers, cliUser, adminUser, team("team-a", "A team")].map((user) => ({
+  user,
+  key: createUserKey(),
+}));
+const nats = await testNats({
+  authorization: natsAuthorization({
+    users: users.map(({ user, key }) => ({ user, nkey: key.publicKey })),
+  }),
+});
+const redis = await testRedis();
+const seedOf = (name: string) =>
+  users.find(({ user }) => user.name === name)?.key.seed ?? assert.fail(`no user ${name}`);
+
+async function connectAs(name: string) {
+  const seed = seedOf(name);
+  const bus = await connectBus({ servers: nats.url, user: name, nkeySeed: () => seed });
+  after(() => bus.close());
+  return bus;
+}
+
+await ensureStreams(await connectAs("admin"));
+const cli = client(await connectAs("cli"), {
+  activatePolicy,
+  rollbackPolicy,
+  listPolicyVersions,
+  explainPolicy,
+  whoCanCall,
+  stopCalls,
+  resumeCalls,
+  listStops,
+});
+const teamA = client(await connectAs("team-a"), { activatePolicy, stopCalls });
+const broker = client(await connectAs("broker"), { checkPolicy, filterPolicy, releaseCall });
+const runner = client(await connectAs("runner"), { grantRun });
+
+const seedFile = join(directory, "policy.nk");
+await writeFile(seedFile, seedOf("policy"), { mode: 0o600 });
+const replicas = [1, 2].map(() =>
+  startPolicy({
+    YARD_NATS_URL: nats.url,
+    YARD_NATS_NKEY_FILE: seedFile,
+    YARD_REDIS_URL: redis.url,
+    YARD_POLICY_FILE: policies,
+    YARD_RUN_TOKEN_KEY_FILE: keyFile,
+  }),
+);
+await Promise.all(
+  replicas.map((replica) => replica.logged((record) => record["msg"] === "service ready")),
+);
+
+async function tokenOf(agent: string, runId: string, more: object = {}): Promise<string> {
+  const asked = { runId, agent, requester: "cli", tools: [], ttlSeconds: 600, ...more };
+  return (await runner.grantRun(asked)).token;
+}
+
+async function check(token: string | undefined, ref = tool("get"), args = {}) {
+  return broker.checkPolicy({ onBehalfOf: "cli", ...(token && { token }), tool: ref, args });
+}
+
+/** Both replicas answer from one queue, so what holds everywhere holds many times in a row. */
+async function everywhere(expected: string): Promise<void> {
+  let inARow = 0;
+  while (inARow < 12) {
+    const { decision } = await check(undefined);
+    inARow = decision.effect === expected ? inARow + 1 : 0;
+  }
+}
+
+test("a bundle of several files is in force, and its layers narrow what its rules allow", async () => {
+  assert.equal((await check(undefined)).decision.effect, "allow");
+  const inGroup = await tokenOf("demo", "run-g", { origin: { channel: "slack", group: "core" } });
+  assert.equal((await check(inGroup)).decision.effect, "allow");
+  const mail = await check(inGroup, mcpToolRef("mail", "read"));
+  assert.match(mail.decision.reason, /layer in-groups allows only web\.\*/);
+
+  const child = await tokenOf("child", "run-c", { parentToken: inGroup });
+  const { decision, principal } = await check(child, mcpToolRef("mail", "read"));
+  assert.equal(decision.effect, "deny", "a sub-agent inherits the group of who started it");
+  assert.deepEqual(principal.context, {
+    channel: "slack",
+    group: "core",
+    parent: "run-g",
+    root: "run-g",
+    depth: 1,
+  });
+  await assert.rejects(
+    tokenOf("child", "run-d", { parentToken: inGroup, requester: "team-a" }),
+    (error) => isError(error, grantRun, "invalid_parent"),
+  );
+});
+
+test("a run may call as often as its budget says, and no call is kept by a provider", async () => {
+  const token = await tokenOf("busy", "run-1");
+  for (let call = 0; call < 3; call += 1) {
+    const answer = await check(token, tool("get"), { call });
+    assert.equal(answer.decision.effect, "allow");
+    assert.equal(answer.cacheable, undefined);
+  }
+  const { decision } = await check(token);
+  assert.equal(decision.effect, "deny");
+  assert.match(decision.reason, /budget few is used up: this run has at most 3 calls/);
+  assert.equal((await check(await tokenOf("busy", "run-2"))).decision.effect, "allow");
+  const explained = await cli.explainPolicy({
+    ...{ user: "cli", agent: "busy", runId: "run-1", tool: tool("get"), args: {} },
+  });
+  assert.equal(explained.decision.effect, "deny");
+  assert.deepEqual(explained.limits?.find(({ kind }) => kind === "budget")?.passes, false);
+});
+
+test("of many calls at once no more pass than the limit, and a place given back is free", async () => {
+  const token = await tokenOf("narrow", "run-3");
+  const answers = await Promise.all(Array.from({ length: 20 }, () => check(token)));
+  const passed = answers.filter(({ decision }) => decision.effect === "allow");
+  assert.equal(passed.length, 1);
+  const { reservation = assert.fail("no reservation") } = passed[0] ?? {};
+  assert.equal((await check(token)).decision.effect, "deny");
+  assert.deepEqual(await broker.releaseCall({ reservation }), { released: true });
+  assert.deepEqual(await broker.releaseCall({ reservation }), { released: false });
+  assert.equal((await check(token)).decision.effect, "allow");
+});
+
+test("the same call is let pass only so often, another one still passes", async () => {
+  const token = await tokenOf("looper", "run-4");
+  const effects: string[] = [];
+  for (const args of [{ a: 1 }, { a: 1 }, { a: 1 }, { a: 2 }]) {
+    effects.push((await check(token, tool("get"), args)).decision.effect);
+  }
+  assert.deepEqual(effects, ["allow", "allow", "deny", "allow"]);
+});
+
+test("a run that has read untrusted content and seen secrets needs an approval to send data out", async () => {
+  const token = await tokenOf("demo", "run-5");
+  const send = () => check(token, mcpToolRef("mail", "send"));
+  await check(token, tool("fetch"));
+  assert.equal((await send()).decision.effect, "allow");
+  await check(token, mcpToolRef("mail", "read"));
+  const { decision, cacheable } = await send();
+  assert.deepEqual([decision.effect, decision.tier], ["ask", "always"]);
+  assert.equal(cacheable, undefined);
+
+  const child = await tokenOf("child", "run-6", { parentToken: token });
+  const { decision: ofChild } = await check(child, mcpToolRef("mail", "send"));
+  assert.equal(ofChild.effect, "ask", "a family of runs shares what it has touched");
+  const other = await tokenOf("demo", "run-7");
+  assert.equal((await check(other, mcpToolRef("mail", "send"))).decision.effect, "allow");
+});
+
+test("a stop denies everything that it is about on every replica once it is answered, until it ends", async () => {
+  const token = await tokenOf("demo", "run-8");
+  await cli.stopCalls({ scope: { kind: "agent", name: "demo" }, reason: "it misbehaves" });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => check(token)));
+  for (const { decision, cacheable } of answers) {
+    assert.equal(decision.effect, "deny");
+    assert.match(decision.reason, /calls of agent demo are stopped .*: it misbehaves/);
+    assert.equal(cacheable, undefined);
+  }
+  const listed = await broker.filterPolicy({ onBehalfOf: "cli", token, tools: [tool("get")] });
+  assert.deepEqual(listed.allowed, []);
+  assert.equal((await check(undefined)).decision.effect, "allow", "others go on");
+  assert.equal((await cli.listStops({})).stops.length, 1);
+  const scope = { kind: "agent", name: "demo" } as const;
+  assert.deepEqual(await cli.resumeCalls({ scope }), { resumed: true });
+  await assert.rejects(teamA.stopCalls({ scope: { kind: "all" }, reason: "x" }), (error) =>
+    isError(error, stopCalls, "forbidden_admin"),
+  );
+});
+
+test("an activated bundle is in force on every replica, whatever the files say, and can be rolled back", async () => {
+  const files = [{ name: "closed.yaml", text: DENYING }];
+  await assert.rejects(teamA.activatePolicy({ files }), (error) =>
+    isError(error, activatePolicy, "forbidden_admin"),
+  );
+  await assert.rejects(
+    cli.activatePolicy({
+      files: [
+        ...files,
+        {
+          name: "closed.test.yaml",
+          text: "tests:\n  - { name: open, given: { tool: web.get }, expect: allow }\n",
+        },
+      ],
+    }),
+    (error) => isError(error, activatePolicy, "refused"),
+  );
+  const { active, previous } = await cli.activatePolicy({ files, note: "an incident" });
+  assert.deepEqual([active.by, active.source, previous?.source], ["cli", "activated", "file"]);
+  await everywhere("deny");
+  await writeFile(join(policies, "rules.yaml"), `${RULES}# changed\n`);
+  const { versions, followsFiles } = await cli.listPolicyVersions({});
+  assert.equal(followsFiles, false);
+  assert.deepEqual(versions[0], active);
+  const who = await cli.whoCanCall({ tool: tool("get") });
+  assert.deepEqual([who.reach, who.deniedBy], [[], ["closed"]]);
+
+  const back = await cli.rollbackPolicy({ note: "over" });
+  assert.equal(back.active.policyDigest, previous?.policyDigest);
+  await everywhere("allow");
+  const followed = await cli.activatePolicy({ followFiles: true });
+  assert.equal(followed.active.source, "file");
+  assert.equal((await cli.listPolicyVersions({})).followsFiles, true);
+});

@@ -1,0 +1,122 @@
+/* oxlint-disable unicorn/no-useless-spread -- keeps what belongs together on one line */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Bus } from "@switchyard/bus/connect";
+import { publishEvent } from "@switchyard/bus/publish";
+import type { Service } from "@switchyard/bus/serve";
+import {
+  callsResumed,
+  callsStopped,
+  listStops,
+  resumeCalls,
+  stopCalls,
+} from "@switchyard/contracts/policy-budgets";
+import {
+  activatePolicy,
+  listPolicyVersions,
+  rollbackPolicy,
+  versionActivated,
+} from "@switchyard/contracts/policy-bundles";
+import type { Log } from "@switchyard/service/log";
+import type { Redis } from "@switchyard/service/redis";
+import { createStopHandlers } from "./budgets/stop-handlers.ts";
+import { createStopList } from "./budgets/stop-list.ts";
+import { bundleName, type PolicyFile, type PolicyInForce } from "./bundle/policy-file.ts";
+import { createPolicyVersions } from "./bundle/policy-versions.ts";
+import type { Validator } from "./bundle/validator.ts";
+import { createVersionHandlers } from "./bundle/version-handlers.ts";
+import { createVersionStore } from "./bundle/version-store.ts";
+import { LONGEST_LEASE_MS } from "./engine/decision-leases.ts";
+
+/** How often each replica looks at what all of them share. */
+const LOOK_MS = 200;
+/** After so long every replica has seen a stop, and every decision from before is over. */
+const EVERYWHERE_MS = LOOK_MS + LONGEST_LEASE_MS + 100;
+
+interface Kit {
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly redis: Redis;
+  readonly onStop: (name: string, stop: () => Promise<void>) => void;
+}
+
+/**
+ * What the replicas of the policy share through Redis: which bundle is active, and what is stopped. Each looks
+ * five times a second; one that cannot look stays as it is, and says so once.
+ */
+export async function startSharedState(kit: Kit, path: string, now: () => number) {
+  const { bus, log, redis, onStop } = kit;
+  const bundle = bundleName(path);
+  const stops = createStopList(redis);
+  const store = createVersionStore(redis);
+  const versions = createPolicyVersions({
+    store,
+    now,
+    onRefused: (version, errors) =>
+      log.error({ bundle, version, errors }, "activated policy refused, the old one stays"),
+  });
+  await stops.refresh();
+  const pinned: PolicyInForce | null = await versions.pinnedAtStart();
+  const told = (publication: Promise<unknown>) => {
+    publication.catch((err: unknown) => log.warn({ err, bundle }, "policy event not published"));
+  };
+
+  return {
+    pinned,
+    stops,
+    follow(policyFile: PolicyFile): void {
+      const stopping = new AbortController();
+      const looking = lookOften({ stopping: stopping.signal, log }, async () => {
+        await stops.refresh();
+        await versions.sync(policyFile);
+      });
+      onStop("shared state", async () => {
+        stopping.abort();
+        await looking;
+      });
+    },
+    serve(
+      service: Service,
+      parts: { policyFile: PolicyFile; validator: Validator; admins: readonly string[] },
+    ): void {
+      const { policyFile: file, validator, admins } = parts;
+      const bundles = createVersionHandlers({
+        ...{ file, store, versions, validator, admins },
+        onActivated: (version) =>
+          told(publishEvent(bus, versionActivated, { bundle }, { ...version, bundle })),
+      });
+      service.handle(activatePolicy, bundles.activate);
+      service.handle(rollbackPolicy, bundles.rollback);
+      service.handle(listPolicyVersions, bundles.versions);
+      const stopping = createStopHandlers({
+        ...{ stops, admins, now },
+        everywhere: () => delay(EVERYWHERE_MS),
+        onStopped: (stop) =>
+          told(publishEvent(bus, callsStopped, { scope: stop.scope.kind }, stop)),
+        onResumed: (facts) =>
+          told(publishEvent(bus, callsResumed, { scope: facts.scope.kind }, facts)),
+      });
+      service.handle(stopCalls, stopping.stop);
+      service.handle(resumeCalls, stopping.resume);
+      service.handle(listStops, stopping.stops);
+    },
+  };
+}
+
+async function lookOften(
+  { stopping, log }: { stopping: AbortSignal; log: Log },
+  look: () => Promise<void>,
+): Promise<void> {
+  let isBlind = false;
+  while (!stopping.aborted) {
+    await delay(LOOK_MS, undefined, { signal: stopping, ref: false }).catch(() => undefined);
+    if (stopping.aborted) return;
+    try {
+      await look();
+      if (isBlind) log.info({}, "shared policy state is seen again");
+      isBlind = false;
+    } catch (err) {
+      if (!isBlind) log.warn({ err }, "shared policy state cannot be seen, the last one stays");
+      isBlind = true;
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { publishEvent } from "@switchyard/bus/publish";
+import { tokensRefused } from "@switchyard/contracts/refused-tokens";
+import type { Log } from "@switchyard/service/log";
+import type { RefusedToken } from "./identify.ts";
+
+const TELL_EVERY_MS = 1_000;
+/** Of one second, apart by provider, caller and reason. */
+const MAX_KINDS = 1_000;
+
+/** Counts refused tokens and tells of them once a second, so that a flood of forged ones is not one of events. */
+export function tellRefusedTokens(parts: {
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly now: () => number;
+}): { readonly onRefused: (refused: RefusedToken) => void; stop(): Promise<void> } {
+  const { bus, log, now } = parts;
+  const counts = new Map<string, RefusedToken & { count: number }>();
+
+  const tell = async (): Promise<void> => {
+    const told = [...counts.values()];
+    counts.clear();
+    const at = new Date(now()).toISOString();
+    await Promise.all(
+      told.map(async ({ provider, ...fact }) => {
+        try {
+          await publishEvent(bus, tokensRefused, { provider }, { ...fact, at });
+        } catch (err) {
+          log.warn({ err, provider, ...fact }, "refused run tokens not published");
+        }
+      }),
+    );
+  };
+  const timer = setInterval(() => void tell(), TELL_EVERY_MS);
+  return {
+    onRefused(refused) {
+      const { provider, caller, reason } = refused;
+      const key = `${provider}\n${caller}\n${reason}`;
+      const known = counts.get(key);
+      if (known !== undefined) known.count += 1;
+      else if (counts.size < MAX_KINDS) counts.set(key, { ...refused, count: 1 });
+    },
+    async stop() {
+      clearInterval(timer);
+      await tell();
+    },
+  };
+}
