@@ -10,6 +10,7 @@ export const RunnerEnv = z.object({
   YARD_RUN_MAX_ATTEMPTS: envInteger(1, 1_000).default(5),
   YARD_RUN_TIMEOUT_MS: envInteger(1_000, 86_400_000).default(3_600_000),
   YARD_RUN_KEEP_DAYS: envInteger(1, 3_650).default(30),
+  YARD_RUN_SWEEP_MS: envInteger(100, 600_000).default(5_000),
   YARD_MODELS_FILE: z.string().min(1).optional(),
   YARD_MODEL_IDLE_TIMEOUT_MS: envInteger(1_000, 3_600_000).default(120_000),
 });

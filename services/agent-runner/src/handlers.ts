@@ -1,6 +1,6 @@
 import type { Service } from "@switchyard/bus/serve";
 import { listModels } from "@switchyard/contracts/models";
-import { getRun, listRuns, requestCancel } from "@switchyard/contracts/runs";
+import { getRun, listDeadRuns, listRuns, requestCancel } from "@switchyard/contracts/runs";
 import type { ActiveRuns } from "./run/active-runs.ts";
 import type { RunControls } from "./run/run-controls.ts";
 import type { ModelRegistry } from "./model/model-registry.ts";
@@ -15,6 +15,11 @@ export function handleRunQueries(service: Service, index: RunIndex): void {
     if (run === null) throw fail.unknown_run(`there is no run ${runId}`, { runId });
     return { run };
   });
+}
+
+/** Lists what was given up, for whoever finds out why and sends `run.retry`. */
+export function handleDeadRuns(service: Service, index: RunIndex): void {
+  service.handle(listDeadRuns, async ({ limit }) => ({ runs: await index.dead(limit) }));
 }
 
 /** Says which models there are, for whoever writes or checks an agent. */
@@ -45,7 +50,7 @@ export function handleCancelRequests(
       const message = `run ${runId} was not started by ${caller}; its requester, cli and admin may cancel it`;
       throw fail.not_allowed(message, { runId });
     }
-    if (outcome === "requested") void active.lookForCancel(runId);
+    if (outcome === "requested") void active.lookForNews(runId);
     return { outcome };
   });
 }

@@ -15,7 +15,7 @@ export function createRunnerMetrics(registry: Registry): RunnerMetrics {
   return {
     runs: new Counter({
       name: "yard_runs_total",
-      help: "Runs that left this runner: succeeded, failed, cancelled, handed-over, suspended, lost, corrupt or faulted.",
+      help: "Runs that left this runner: succeeded, failed, cancelled, dead, parked, handed-over, suspended, lost, corrupt or faulted.",
       labelNames: ["outcome"],
       registers,
     }),

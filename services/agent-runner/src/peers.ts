@@ -6,17 +6,22 @@ import { callTool, listTools } from "@switchyard/contracts/mcp";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";
 import { grantRun } from "@switchyard/contracts/policy";
 import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
-import { renderSkill } from "@switchyard/contracts/skills";
+import { getSkill, renderSkill } from "@switchyard/contracts/skills";
+import { callBuiltin, cancelBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 
 const contracts = {
   getAgent,
   skillCatalogue,
   renderSkill,
+  getSkill,
   grantRun,
   listTools,
   callTool,
   cancelCall,
+  listBuiltins,
+  callBuiltin,
+  cancelBuiltin,
 };
 
 /** The services that a runner asks. */

@@ -6,15 +6,26 @@ import { ActiveRuns } from "./run/active-runs.ts";
 import type { RunnerConfig } from "./config.ts";
 import { RUN_COMMANDS } from "./commands/control-command.ts";
 import { reportFaultTo } from "./run/fault-report.ts";
-import { handleCancelRequests, handleModelQueries, handleRunQueries } from "./handlers.ts";
+import {
+  handleCancelRequests,
+  handleDeadRuns,
+  handleModelQueries,
+  handleRunQueries,
+} from "./handlers.ts";
 import { createRunnerMetrics } from "./metrics.ts";
 import { handleCompletions } from "./model/complete-once.ts";
+import { openProviderLimiter } from "./limits/provider-limiter.ts";
 import { createModelRegistry } from "./model/model-registry.ts";
 import { readModelsFile, SCRIPTED_ONLY } from "./model/models-file.ts";
 import { createPeers } from "./peers.ts";
 import { openRunControls } from "./run/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
 import { openRunStore } from "./journal/run-store.ts";
+import { followApprovals } from "./waits/follow-approvals.ts";
+import { openParkedRuns } from "./waits/parked-runs.ts";
+import { createRunWaker } from "./waits/run-waker.ts";
+import { startSweeper } from "./waits/sweeper.ts";
+import { handleWaits } from "./waits/wait-handlers.ts";
 import { createRunWorker } from "./commands/run-worker.ts";
 
 export const VERSION = "0.1.0";
@@ -33,7 +44,10 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     holdMs: runCommands.ackWaitMs,
     keepSeconds: config.YARD_RUN_KEEP_DAYS * DAY_SECONDS,
   });
-  const controls = openRunControls(redis);
+  const limiter = openProviderLimiter(redis);
+  const wake = createRunWaker(bus, log);
+  const controls = openRunControls(redis, wake);
+  const parked = openParkedRuns(redis);
   const active = new ActiveRuns();
   const index = openRunIndex(redis, store);
   const stopping = new AbortController();
@@ -41,11 +55,13 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     bus,
     store,
     controls,
+    parked,
     active,
     index,
     log,
     peers: createPeers(bus),
     models,
+    limiter,
     metrics: createRunnerMetrics(kit.metrics),
     maxAttempts: config.YARD_RUN_MAX_ATTEMPTS,
     defaultTimeoutMs: config.YARD_RUN_TIMEOUT_MS,
@@ -67,8 +83,19 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   handleCancelRequests(service, { controls, active, now: Date.now });
   handleCompletions(service, {
     models,
+    limiter,
     choices: [modelsConfig.default, ...modelsConfig.sampling],
     idleTimeoutMs: config.YARD_MODEL_IDLE_TIMEOUT_MS,
+  });
+  handleWaits(service, { index, controls, parked, now: Date.now });
+  handleDeadRuns(service, index);
+  const approvals = followApprovals(bus, { controls, now: Date.now, onFault });
+  const sweeper = startSweeper({
+    parked,
+    wake,
+    everyMs: config.YARD_RUN_SWEEP_MS,
+    now: Date.now,
+    onFault,
   });
   const consumption = consume(bus, {
     consumer: runCommands,
@@ -79,6 +106,8 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   });
   kit.onStop("runs", async () => {
     stopping.abort();
+    approvals.stop();
+    await sweeper.stop();
     await consumption.stop(config.YARD_DRAIN_MS * WORK_SHARE);
   });
 }

@@ -100,6 +100,9 @@ function entriesFor(state: RunState, drawn: Draw, at: string): JournalEntry[] {
         })),
         { kind: "cancelled", at },
       ];
+    case "park":
+    case "dispatch-skill":
+      return [];
     case "call-model":
       return [...resumed, answerEntry(action.step, drawn, at)];
     case "call-tools":

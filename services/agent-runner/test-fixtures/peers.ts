@@ -5,7 +5,8 @@ import { callTool, listTools, type ToolInfo } from "@switchyard/contracts/mcp";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";
 import { grantRun, type Decision } from "@switchyard/contracts/policy";
 import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
-import { renderSkill, type SkillSummary } from "@switchyard/contracts/skills";
+import type { SkillRecord } from "@switchyard/contracts/skill-record";
+import { getSkill, renderSkill, type SkillSummary } from "@switchyard/contracts/skills";
 import type { Plan } from "@switchyard/contracts/plan";
 import { canonicalToolName, mcpToolDescription } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
@@ -39,10 +40,35 @@ export type TestTool = (
 ) => string | Promise<string> | ToolReply;
 
 export interface TestSkill {
+  readonly disallowedTools?: string[];
   readonly summary: SkillSummary;
   readonly text: string;
   readonly plan: Plan | null;
+  /** As its author wrote them: a run of its own, by which agent, or a tool that it stands for. */
+  readonly context?: "fork";
+  readonly agent?: string;
+  readonly dispatch?: string;
 }
+
+const NO_RECORD: SkillRecord = {
+  displayName: null,
+  license: null,
+  compatibility: null,
+  version: null,
+  author: null,
+  homepage: null,
+  model: null,
+  effort: null,
+  context: null,
+  agent: null,
+  background: null,
+  shell: null,
+  paths: [],
+  disallowedTools: [],
+  hooks: null,
+  openclaw: null,
+  unknown: {},
+};
 
 export const DIGEST = `sha256:${"a".repeat(64)}`;
 
@@ -97,6 +123,10 @@ export function skill(name: string, fields: Partial<SkillSummary & TestSkill> = 
   return {
     text: fields.text ?? `<skill_content name="${name}">Do ${name}.</skill_content>`,
     plan: fields.plan ?? null,
+    ...(fields.disallowedTools === undefined ? {} : { disallowedTools: fields.disallowedTools }),
+    ...(fields.context === undefined ? {} : { context: fields.context }),
+    ...(fields.agent === undefined ? {} : { agent: fields.agent }),
+    ...(fields.dispatch === undefined ? {} : { dispatch: fields.dispatch }),
     summary: {
       name,
       description: fields.description ?? `does ${name}`,
@@ -216,13 +246,23 @@ async function startImporter(
     const text = lines.length === 0 ? "" : `<available_skills>${lines.join()}</available_skills>`;
     return { text, budgetTokens: 1_000, tokens: 10, wholeTokens: 10, listed, dropped };
   });
+  service.handle(getSkill, ({ name }, { fail }) => {
+    const found = skills.get(name);
+    if (found === undefined)
+      throw fail.unknown_skill(`no skill ${name}`, { name, known: [...skills.keys()] });
+    const { summary, plan, context = null, agent: forkAgent = null, dispatch } = found;
+    const record = { ...NO_RECORD, context, agent: forkAgent };
+    const whole = { ...summary, body: "", arguments: [], plan, record };
+    return { skill: dispatch === undefined ? whole : { ...whole, dispatch: { tool: dispatch } } };
+  });
   service.handle(renderSkill, ({ name, arguments: line }, { fail }) => {
     const found = skills.get(name);
     if (found === undefined)
       throw fail.unknown_skill(`no skill ${name}`, { name, known: [...skills.keys()] });
     const text = line === "" ? found.text : `${found.text}\n\nARGUMENTS: ${line}`;
     const { digest, allowedTools } = found.summary;
-    return { name, digest, text, allowedTools, plan: found.plan, warnings: [] };
+    const { plan, disallowedTools } = found;
+    return { name, digest, text, allowedTools, disallowedTools, plan, warnings: [] };
   });
   return stop;
 }

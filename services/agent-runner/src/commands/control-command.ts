@@ -1,29 +1,40 @@
 import type { Delivery } from "@switchyard/bus/consume";
 import { tokensOf } from "@switchyard/contracts/define";
 import { CallerName, RunId } from "@switchyard/contracts/ids";
+import { forkRun, resumeRun, spawnRun, steerRun } from "@switchyard/contracts/run-commands";
 import { cancelRun, retryRun, startRun } from "@switchyard/contracts/runs";
 import { madeRunId, namedRunId, type Rejection } from "./run-command.ts";
-import type { CancelOutcome, RetryOutcome, RunControls } from "../run/run-controls.ts";
+import type { CancelOutcome, RetryOutcome, RunControls, TellOutcome } from "../run/run-controls.ts";
 
 /** The commands of the runners' queue. */
-export const RUN_COMMANDS = [startRun, cancelRun, retryRun] as const;
+export const RUN_COMMANDS = [
+  startRun,
+  cancelRun,
+  retryRun,
+  resumeRun,
+  steerRun,
+  forkRun,
+  spawnRun,
+] as const;
 
 /** What a command about an existing run comes to. */
 export type ControlResult =
   | { readonly next: "done" }
   /** The run wants a runner: to end it, or to go on with it. */
-  | { readonly next: "work"; readonly runId: string; readonly isCancel: boolean }
+  | { readonly next: "work"; readonly runId: string; readonly isHint: boolean }
+  /** The run has news; if it is in work in this process, it may know at once. */
+  | { readonly next: "look"; readonly runId: string }
   | { readonly next: "reject"; readonly rejection: Rejection; readonly runId: string | null };
 
 type Received = Extract<Delivery, { kind: "command" }>;
 
-/** Carries out `run.cancel` and `run.retry`; null for any other command. */
+/** Carries out the commands about an existing run; null for those that start one. */
 export async function applyControl(
   delivery: Received,
   { controls, now }: { readonly controls: RunControls; readonly now: () => number },
 ): Promise<ControlResult | null> {
   const { contract, streamSequence, publishedAt } = delivery;
-  if (contract.name !== cancelRun.name && contract.name !== retryRun.name) return null;
+  if (!CONTROLS.some(({ name }) => name === contract.name)) return null;
   const runId = RunId.safeParse(delivery.tokens["runId"]);
   const by = CallerName.safeParse(delivery.caller);
   if (!runId.success || !by.success) {
@@ -33,6 +44,14 @@ export async function applyControl(
   const asked = { runId: runId.data, by: by.data, at: new Date(now()).toISOString() };
   // A stream that was made anew counts from 1 again, so the time belongs to a message's name.
   const command = `${streamSequence}:${publishedAt.getTime()}`;
+  if (contract.name === resumeRun.name) return { next: "work", runId: runId.data, isHint: true };
+  if (contract.name === steerRun.name) {
+    const { message } = steerRun.payload.parse(delivery.payload);
+    const { at, by: from } = asked;
+    const entry = { kind: "steered" as const, at, by: from, message };
+    const news = { runId: runId.data, entry, by: from, expected: null, command };
+    return afterSteer(asked, await controls.tell(news));
+  }
   if (contract.name === cancelRun.name) {
     const { reason = null } = cancelRun.payload.parse(delivery.payload);
     return afterCancel(asked, await controls.cancel({ ...asked, reason, command }));
@@ -44,13 +63,15 @@ export async function applyControl(
 /** The run that a message is about, whatever its body holds. */
 export function runIdOfMessage(delivery: Delivery): string {
   const payload = delivery.kind === "rejected" ? delivery.payload : null;
-  for (const contract of [cancelRun, retryRun]) {
+  for (const contract of CONTROLS) {
     const tokens: Record<string, string> | null = tokensOf<string>(contract, delivery.subject);
     const named = RunId.safeParse(tokens?.["runId"]);
     if (named.success) return named.data;
   }
   return namedRunId(payload) ?? madeRunId(delivery);
 }
+
+const CONTROLS = [cancelRun, retryRun, resumeRun, steerRun] as const;
 
 interface Asked {
   readonly runId: string;
@@ -60,7 +81,7 @@ interface Asked {
 function afterCancel({ runId, by }: Asked, outcome: CancelOutcome): ControlResult {
   switch (outcome) {
     case "requested":
-      return { next: "work", runId, isCancel: true };
+      return { next: "work", runId, isHint: true };
     case "remembered":
     case "ended":
       return { next: "done" };
@@ -74,13 +95,30 @@ function afterCancel({ runId, by }: Asked, outcome: CancelOutcome): ControlResul
 function afterRetry({ runId, by }: Asked, outcome: RetryOutcome): ControlResult {
   switch (outcome) {
     case "ok":
-      return { next: "work", runId, isCancel: false };
+      return { next: "work", runId, isHint: false };
     case "unknown":
       return refused("unknown_run", `there is no run ${runId}`, runId);
     case "running":
       return refused("run_not_ended", `run ${runId} has not ended`, runId);
     case "succeeded":
       return refused("run_succeeded", `run ${runId} has succeeded; start another one`, runId);
+    case "not_allowed":
+      return { next: "reject", rejection: notAllowed(runId, by), runId };
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function afterSteer({ runId, by }: Asked, outcome: TellOutcome): ControlResult {
+  switch (outcome) {
+    case "taken":
+    case "known":
+    case "gone":
+      return { next: "look", runId };
+    case "unknown":
+      return refused("unknown_run", `there is no run ${runId}`, runId);
+    case "ended":
+      return refused("run_ended", `run ${runId} has ended; nobody hears a message any more`, runId);
     case "not_allowed":
       return { next: "reject", rejection: notAllowed(runId, by), runId };
     default:

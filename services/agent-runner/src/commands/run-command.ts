@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
 import type { StartRun } from "@switchyard/contracts/runs";
+import type { StartedEntry } from "../journal/journal-entry.ts";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 
 /** A valid command, and the run that it names. */
@@ -11,6 +12,15 @@ export interface RunCommand {
   readonly payload: StartRun;
   /** Digest of everything that the command asks for: the same run id with another digest is another command. */
   readonly digest: string;
+  /** Set for a run that works for another one. */
+  readonly parent?: {
+    readonly runId: string;
+    readonly callId: string;
+    readonly depthLeft: number;
+    readonly skillDigest: string | undefined;
+  };
+  /** Set for a run that goes on from a step of another one. */
+  readonly fork?: NonNullable<StartedEntry["fork"]>;
 }
 
 /** Why a command cannot become a run. */

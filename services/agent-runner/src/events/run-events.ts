@@ -2,6 +2,7 @@ import type { Event } from "@switchyard/contracts/define";
 import {
   modelResponded,
   runCancelled,
+  runDead,
   runFailed,
   runFinished,
   runResumed,
@@ -11,10 +12,9 @@ import {
   toolCompleted,
   toolDenied,
   toolFailed,
-  toolRequested,
 } from "@switchyard/contracts/run-events";
-import { canonicalJson, canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { cutText } from "../tools/cut-text.ts";
+import { requestFact, waitFacts, type Fact } from "./wait-events.ts";
 import type { EntryOf, JournalEntry, SkillRef, StartedEntry } from "../journal/journal-entry.ts";
 import { textOf } from "../run/next-action.ts";
 import { applyEntry, callOf, startOf, type RunState } from "../journal/replay.ts";
@@ -55,6 +55,8 @@ export function startEvents(entry: StartedEntry): RunEvent[] {
         requester: entry.requester,
         model: entry.model,
         labels: entry.labels,
+        ...(entry.parent === undefined ? {} : { parent: entry.parent }),
+        ...(entry.fork === undefined ? {} : { forkedFrom: forkedFrom(entry.fork) }),
       },
     ],
     ...entry.skills.map(skillEvent),
@@ -65,8 +67,6 @@ export function startEvents(entry: StartedEntry): RunEvent[] {
 export function eventsOfEntry(before: RunState, entry: JournalEntry): RunEvent[] {
   return numbered(before.started.runId, before.events, entry.at, factsOf(before, entry));
 }
-
-type Fact = readonly [Event, Record<string, unknown>];
 
 function numbered(runId: string, events: number, at: string, facts: readonly Fact[]): RunEvent[] {
   return facts.map(([contract, facets], index) => {
@@ -79,9 +79,21 @@ function factsOf(before: RunState, entry: JournalEntry): Fact[] {
   switch (entry.kind) {
     case "started":
     case "tools-left-out":
+    case "compacted":
     case "tool-dispatched":
     case "cancel-requested":
       return [];
+    case "tool-parked":
+    case "waiting":
+    case "woken":
+    case "wait-resolved":
+    case "child-started":
+    case "child-ended":
+    case "steered":
+    case "skill-dispatched":
+      return waitFacts(before, entry);
+    case "dead":
+      return [[runDead, { failure: entry.failure, steps: before.turns.length }]];
     case "resumed":
       return [[runResumed, { attempt: entry.attempt, journalEntries: entry.journalEntries }]];
     case "model-responded":
@@ -114,25 +126,15 @@ function answerFacts(before: RunState, entry: EntryOf<"model-responded">): Fact[
   const calls = content.filter((part) => part.type === "tool-call");
   const answer = {
     step,
-    model: before.started.model,
+    model: entry.model ?? before.started.model,
     text: textOf(content),
     toolCalls: calls.length,
     usage,
     durationMs,
+    ...(entry.costUsd === undefined ? {} : { costUsd: entry.costUsd }),
+    ...(entry.passedOver === undefined ? {} : { passedOver: entry.passedOver }),
   };
-  return [
-    [modelResponded, answer],
-    ...calls.map(({ callId, tool, input }): Fact => [
-      toolRequested,
-      {
-        step,
-        callId,
-        tool,
-        argsPreview: cutText(canonicalJson(input), PREVIEW_BYTES),
-        argsDigest: canonicalDigest(input),
-      },
-    ]),
-  ];
+  return [[modelResponded, answer], ...calls.map((call) => requestFact(call, step))];
 }
 
 function completionFacts(before: RunState, entry: EntryOf<"tool-completed">): Fact[] {
@@ -154,10 +156,11 @@ function completionFacts(before: RunState, entry: EntryOf<"tool-completed">): Fa
 function finishFacets(before: RunState, entry: EntryOf<"finished">): Record<string, unknown> {
   return {
     output: entry.output,
-    model: before.started.model,
+    model: before.model,
     steps: before.turns.length,
     toolCalls: before.toolCalls,
     usage: before.usage,
+    costUsd: before.costUsd,
     durationMs: Math.max(0, Date.parse(entry.at) - Date.parse(before.started.at)),
   };
 }
@@ -165,6 +168,10 @@ function finishFacets(before: RunState, entry: EntryOf<"finished">): Record<stri
 function callFacets(before: RunState, callId: string): Record<string, unknown> {
   const { part, step } = callOf(before, callId);
   return { step, callId, tool: part.tool };
+}
+
+function forkedFrom({ runId, fromStep }: NonNullable<StartedEntry["fork"]>) {
+  return { runId, fromStep };
 }
 
 function skillEvent({ name, digest }: SkillRef): Fact {

@@ -1,13 +1,15 @@
 /**
  * The only ways to write a run. Each script is atomic, touches keys of one run only (one hash slot)
- * and, apart from `claim`, `cancel` and `retry`, refuses a caller whose epoch is not the newest.
+ * and, apart from `claim`, `cancel`, `retry` and `tell`, refuses a caller whose epoch is not the newest.
  * The keys of a run: state (hash), journal (list), blobs (hash of long texts by digest), cancels
  * (hash of requests to cancel a run that does not exist yet, by caller).
  *
  * State hash: digest (of the command), epoch, delivery (stream sequence of the command that holds
  * the run), heldUntil (ms, by Redis' clock), attempts, stalled (claims since the last progress),
  * published (events that are surely in the stream), cancel (1 when the journal has a request to
- * cancel), control:… (commands that were applied), status and the other columns of a summary.
+ * cancel), control:… (commands that were applied), status and the other columns of a summary;
+ * for a run that waits: wakeAt (ms, 0: never by itself), wakeSeq (how often it was woken), open:… (what news
+ * is expected of, each taken once).
  */
 
 const NOW = `
@@ -19,6 +21,15 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 const MAY_CONTROL = `
 local function mayControl(caller, requester)
   return caller == requester or caller == 'cli' or caller == 'admin'
+end
+`;
+
+/** Lets a run that waits be taken; gives the number of the wake-up, 0 when it was never let go. */
+const WAKE = `
+local function wake(state, status, before)
+  if status ~= 'waiting' then return before or '0' end
+  redis.call('HSET', state, 'status', 'running', 'heldUntil', 0, 'wakeAt', 0)
+  return tostring(redis.call('HINCRBY', state, 'wakeSeq', 1))
 end
 `;
 
@@ -57,7 +68,15 @@ if not run[1] then
   return {'claimed', '1', '1', '1', '0', request}
 end
 if digest ~= '' and run[1] ~= digest then return {'taken'} end
-if run[2] ~= 'running' then return {'ended', run[5], run[6]} end
+if run[2] == 'waiting' then
+  local wakeAt = tonumber(redis.call('HGET', state, 'wakeAt') or 0)
+  if wakeAt == 0 or now < wakeAt then return {'waiting', run[5], run[6]} end
+  redis.call('HSET', state, 'status', 'running')
+  redis.call('HINCRBY', state, 'wakeSeq', 1)
+  run[4] = 0
+elseif run[2] ~= 'running' then
+  return {'ended', run[5], run[6]}
+end
 if run[3] ~= delivery and tonumber(run[4] or 0) > now then
   return {'busy', tostring(tonumber(run[4]) - now)}
 end
@@ -100,22 +119,22 @@ return {'ok'}
  * was applied once is not applied to what a retry made of the run.
  * KEYS state, journal, blobs, cancels · ARGV caller, entry, command or '', keepSeconds
  */
-export const CANCEL = `${MAY_CONTROL}
+export const CANCEL = `${MAY_CONTROL}${WAKE}
 local state, cancels = KEYS[1], KEYS[4]
 local caller, entry, command = ARGV[1], ARGV[2], ARGV[3]
-local run = redis.call('HMGET', state, 'digest', 'status', 'requester', 'cancel')
+local run = redis.call('HMGET', state, 'digest', 'status', 'requester', 'cancel', 'wakeSeq')
 if not run[1] then
   redis.call('HSETNX', cancels, caller, entry)
   redis.call('EXPIRE', cancels, ARGV[4])
   return {'remembered'}
 end
 if not mayControl(caller, run[3]) then return {'not_allowed'} end
-if run[2] ~= 'running' then return {'ended'} end
-if run[4] then return {'requested'} end
+if run[2] ~= 'running' and run[2] ~= 'waiting' then return {'ended'} end
+if run[4] then return {'requested', run[5] or '0'} end
 if command ~= '' and redis.call('HSETNX', state, 'control:' .. command, 1) == 0 then return {'ended'} end
 redis.call('HSET', state, 'cancel', 1)
 redis.call('RPUSH', KEYS[2], entry)
-return {'requested'}
+return {'requested', wake(state, run[2], run[5])}
 `;
 
 /**
@@ -128,6 +147,7 @@ local run = redis.call('HMGET', state, 'digest', 'status', 'requester')
 if not run[1] then return {'unknown'} end
 if not mayControl(ARGV[1], run[3]) then return {'not_allowed'} end
 if redis.call('HEXISTS', state, 'control:' .. ARGV[3]) == 1 then return {'ok'} end
+if run[2] == 'waiting' then return {'running'} end
 if run[2] == 'running' or run[2] == 'succeeded' then return {run[2]} end
 for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
 redis.call('HDEL', state, 'cancel')
@@ -137,8 +157,34 @@ redis.call('RPUSH', KEYS[2], ARGV[2])
 return {'ok'}
 `;
 
+/**
+ * Puts an entry of somebody else into the journal of a run that has not ended, and wakes the run when
+ * it waits. News that is expected is taken once; so is a command.
+ * KEYS state, journal, blobs · ARGV entry, caller or '' (anyone), what is expected or '', command or '',
+ * digest and content of blobs…
+ */
+export const TELL = `${MAY_CONTROL}${WAKE}
+local state = KEYS[1]
+local entry, caller, expected, command = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local run = redis.call('HMGET', state, 'digest', 'status', 'requester', 'cancel', 'wakeSeq')
+if not run[1] then return {'unknown', '0'} end
+if caller ~= '' and not mayControl(caller, run[3]) then return {'not_allowed', '0'} end
+if command ~= '' and redis.call('HEXISTS', state, 'control:' .. command) == 1 then
+  return {'known', run[5] or '0'}
+end
+if run[4] or (run[2] ~= 'running' and run[2] ~= 'waiting') then return {'ended', '0'} end
+if expected ~= '' and redis.call('HDEL', state, 'open:' .. expected) == 0 then
+  return {'gone', run[5] or '0'}
+end
+if command ~= '' then redis.call('HSET', state, 'control:' .. command, 1) end
+if #ARGV > 4 then redis.call('HSET', KEYS[3], unpack(ARGV, 5)) end
+redis.call('RPUSH', KEYS[2], entry)
+return {'taken', wake(state, run[2], run[5])}
+`;
+
 /** Says that the holder is alive, and whether the run is to be cancelled. KEYS state · ARGV epoch, holdMs */
 export const RENEW = `${FENCE}${NOW}
+if redis.call('HGET', KEYS[1], 'status') ~= 'running' then return {'ok'} end
 redis.call('HSET', KEYS[1], 'heldUntil', now + tonumber(ARGV[2]))
 if redis.call('HEXISTS', KEYS[1], 'cancel') == 1 then return {'cancelled'} end
 return {'ok'}

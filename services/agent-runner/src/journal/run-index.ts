@@ -1,9 +1,9 @@
-import type { RunDetail, RunStatus, RunSummary } from "@switchyard/contracts/runs";
+import type { DeadRun, RunDetail, RunStatus, RunSummary } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
 import { replay } from "./replay.ts";
 import { reach } from "./redis-scripts.ts";
 import { stateKey, type RunStore } from "./run-store.ts";
-import { detailOf, readSummary } from "./run-summary.ts";
+import { detailOf, readDead, readSummary } from "./run-summary.ts";
 
 /**
  * The list of runs by age. It lies in another hash slot than the runs, so it is written after a
@@ -19,6 +19,10 @@ export interface RunIndex {
   }): Promise<RunSummary[]>;
   /** Takes runs off the list that are kept no longer; looks at the ten oldest. */
   trim(): Promise<void>;
+  /** Notes that a run was given up. */
+  addDead(runId: string, at: string): Promise<void>;
+  /** Runs that were given up and not retried since, latest first. */
+  dead(limit: number): Promise<DeadRun[]>;
   /** Null when there is no such run. */
   get(runId: string): Promise<RunDetail | null>;
 }
@@ -28,6 +32,9 @@ const MAX_SCANNED = 5_000;
 const PAGE = 100;
 const TRIMMED_AT_ONCE = 10;
 const INDEX_KEY = "yard:runs";
+/** Beside the runs, like the list of all of them; the truth is each run's own status. */
+const DEAD_KEY = "yard:runs:dead";
+const MAX_DEAD_SCANNED = 1_000;
 
 export function openRunIndex(redis: Redis, store: RunStore): RunIndex {
   const add = async (runId: string, createdAt: string): Promise<void> => {
@@ -59,6 +66,20 @@ export function openRunIndex(redis: Redis, store: RunStore): RunIndex {
         if (ids.length < PAGE) break;
       }
       return found.slice(0, limit);
+    },
+
+    async addDead(runId, at) {
+      await reach(redis.zadd(DEAD_KEY, Date.parse(at), runId));
+    },
+
+    async dead(limit) {
+      const ids = await reach(redis.zrevrange(DEAD_KEY, 0, MAX_DEAD_SCANNED - 1));
+      const found = await Promise.all(
+        ids.map(async (runId) => readDead(runId, await reach(redis.hgetall(stateKey(runId))))),
+      );
+      const gone = ids.filter((_, index) => found[index] === null);
+      if (gone.length > 0) await reach(redis.zrem(DEAD_KEY, ...gone));
+      return found.filter((run) => run !== null).slice(0, limit);
     },
 
     async get(runId) {

@@ -1,6 +1,6 @@
 import type { Redis } from "@switchyard/service/redis";
 import { blobsOf, decodeEntry, encodeEntry, type EncodedEntry } from "./entry-codec.ts";
-import type { JournalEntry, StartedEntry } from "./journal-entry.ts";
+import { isForeign, type JournalEntry, type StartedEntry } from "./journal-entry.ts";
 import { APPEND, CLAIM, MARK_PUBLISHED, RELEASE, RENEW } from "./journal-scripts.ts";
 import { defineScripts, reach } from "./redis-scripts.ts";
 import { fixedColumns, movingColumns } from "./run-summary.ts";
@@ -24,7 +24,7 @@ export type ClaimResult =
   | { readonly outcome: "taken" }
   /** A live runner works on it for another message of the same command. */
   | { readonly outcome: "busy"; readonly retryMs: number }
-  | { readonly outcome: "ended"; readonly hold: Hold; readonly published: number }
+  | { readonly outcome: "ended" | "waiting"; readonly hold: Hold; readonly published: number }
   | {
       readonly outcome: "claimed";
       readonly hold: Hold;
@@ -53,12 +53,12 @@ export interface RunStore {
   }): Promise<ClaimResult>;
   /** The journal of a run, whole; empty when there is none. */
   load(runId: string): Promise<JournalEntry[]>;
-  /** The requests to cancel behind the first `length` entries. Rejects with FenceLost when there is anything else. */
+  /** What others wrote behind the first `length` entries. Rejects with FenceLost when there is anything else. */
   requestsAfter(hold: Hold, length: number): Promise<JournalEntry[]>;
   /**
    * Adds an entry after the `state.length` entries that the holder knows; `after` is the state with
-   * it. Resolves with the requests to cancel that came first: then nothing was written. Rejects
-   * with FenceLost when the hold is over.
+   * it. Resolves with what others wrote first: then nothing was written. Rejects with FenceLost when
+   * the hold is over.
    */
   append(
     hold: Hold,
@@ -81,6 +81,20 @@ export function openRunStore(
   { holdMs, keepSeconds = KEEP_SECONDS }: { holdMs: number; keepSeconds?: number },
 ): RunStore {
   const run = defineScripts(redis, SCRIPTS);
+
+  const decode = async (runId: string, stored: readonly string[]): Promise<JournalEntry[]> => {
+    const digests = blobsOf(stored);
+    const texts = digests.length === 0 ? [] : await reach(redis.hmget(blobsKey(runId), ...digests));
+    const blobs = new Map(digests.flatMap((sha, index) => pairIfPresent(sha, texts[index])));
+    return stored.map((json) => decodeEntry(json, blobs));
+  };
+
+  const readForeign = async ({ runId }: Hold, stored: readonly string[]) => {
+    const entries = await decode(runId, stored);
+    if (entries.every(isForeign)) return entries;
+    throw new FenceLost(`the journal of run ${runId} has entries of another runner`);
+  };
+
   return {
     async claim({ runId, commandDigest, delivery, started }) {
       const first = started === undefined ? NO_ENTRY : encodeEntry(started);
@@ -103,21 +117,16 @@ export function openRunStore(
     },
 
     async load(runId) {
-      const stored = await reach(redis.lrange(journalKey(runId), 0, -1));
-      const digests = blobsOf(stored);
-      const texts =
-        digests.length === 0 ? [] : await reach(redis.hmget(blobsKey(runId), ...digests));
-      const blobs = new Map(digests.flatMap((sha, index) => pairIfPresent(sha, texts[index])));
-      return stored.map((json) => decodeEntry(json, blobs));
+      return decode(runId, await reach(redis.lrange(journalKey(runId), 0, -1)));
     },
 
     async requestsAfter(hold, length) {
-      return readRequests(hold, await reach(redis.lrange(journalKey(hold.runId), length, -1)));
+      return readForeign(hold, await reach(redis.lrange(journalKey(hold.runId), length, -1)));
     },
 
     async append(hold, entry, after, published) {
       const encoded = encodeEntry(entry);
-      const columns = ["published", published, ...movingColumns(after)];
+      const columns = ["published", published, ...movingColumns(after), ...columnsOf(entry)];
       const isProgress = after.progress === after.length;
       const [answer, ...found] = await run("yardRunAppend", keysOf(hold.runId), [
         hold.epoch,
@@ -130,7 +139,7 @@ export function openRunStore(
         ...[...encoded.blobs].flat(),
       ]);
       if (answer === "ok") return [];
-      if (answer === "behind" && found.length > 0) return readRequests(hold, found);
+      if (answer === "behind" && found.length > 0) return readForeign(hold, found);
       throw new FenceLost(
         answer === "behind"
           ? `the journal of run ${hold.runId} is shorter than ${after.length - 1} entries`
@@ -189,11 +198,18 @@ const SCRIPTS = {
   yardRunRelease: RELEASE,
 } as const;
 
-/** Only requests to cancel come from elsewhere while the hold lasts; they have no long texts. */
-function readRequests({ runId }: Hold, stored: readonly string[]): JournalEntry[] {
-  const entries = stored.map((json) => decodeEntry(json, new Map()));
-  if (entries.every(({ kind }) => kind === "cancel-requested")) return entries;
-  throw new FenceLost(`the journal of run ${runId} has entries of another runner`);
+/** What an entry changes beside the summary: a run that waits is let go, and news of calls and children is expected. */
+function columnsOf(entry: JournalEntry): (string | number)[] {
+  switch (entry.kind) {
+    case "waiting":
+      return ["heldUntil", 0, "wakeAt", entry.until === null ? 0 : Date.parse(entry.until)];
+    case "tool-parked":
+      return [`open:${entry.callId}`, 1];
+    case "child-started":
+      return [`open:${entry.childRunId}`, 1];
+    default:
+      return [];
+  }
 }
 
 function firstColumns(started: StartedEntry): string[] {
@@ -210,6 +226,7 @@ function readClaim(runId: string, reply: string[]): ClaimResult {
     case "busy":
       return { outcome, retryMs: Number(first) };
     case "ended":
+    case "waiting":
       return { outcome, hold: { runId, epoch: first }, published: Number(second) };
     case "claimed":
       return {

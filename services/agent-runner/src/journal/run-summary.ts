@@ -1,4 +1,5 @@
-import { RunSummary, type RunDetail, type RunStatus } from "@switchyard/contracts/runs";
+import { DeadRun, RunSummary, type RunDetail, type RunStatus } from "@switchyard/contracts/runs";
+import { waitsOf } from "../waits/waits-of.ts";
 import type { RunState } from "./replay.ts";
 
 /**
@@ -24,6 +25,8 @@ export function movingColumns(state: RunState): string[] {
     steps: String(state.turns.length),
     toolCalls: String(state.toolCalls),
     updatedAt: state.updatedAt,
+    ...(state.waiting === null ? {} : { waits: JSON.stringify(waitsOf(state)) }),
+    ...(state.end?.status === "dead" ? { failure: JSON.stringify(state.end.failure) } : {}),
   }).flat();
 }
 
@@ -45,6 +48,13 @@ export function readSummary(runId: string, columns: Record<string, string>): Run
   });
 }
 
+/** Reads a state hash; null when the run is not dead, or not any more. */
+export function readDead(runId: string, columns: Record<string, string>): DeadRun | null {
+  const { status, failure } = columns;
+  if (status !== "dead" || failure === undefined) return null;
+  return DeadRun.parse({ ...readSummary(runId, columns), failure: JSON.parse(failure) });
+}
+
 /** The whole run; `attempts` comes from the state hash. */
 export function detailOf(state: RunState, attempts: number): RunDetail {
   const { started, end } = state;
@@ -62,15 +72,37 @@ export function detailOf(state: RunState, attempts: number): RunDetail {
     labels: started.labels,
     input: started.input,
     output: end?.status === "succeeded" ? end.output : null,
-    failure: end?.status === "failed" ? end.failure : null,
+    failure: end?.status === "failed" || end?.status === "dead" ? end.failure : null,
     cancellation: state.cancellation,
     usage: state.usage,
+    costUsd: state.costUsd,
     agentDigest: started.agentDigest,
     skills: [...state.skills],
     ...(started.catalogueCut === undefined ? {} : { skillsCut: started.catalogueCut }),
+    ...(state.end !== null || waitsOf(state).length === 0 ? {} : { waits: waitsOf(state) }),
+    ...kinOf(state),
+  };
+}
+
+/** The runs that it has to do with. */
+function kinOf({
+  started,
+  children,
+}: RunState): Pick<RunDetail, "parent" | "children" | "forkedFrom"> {
+  const { parent, fork } = started;
+  const shown = children.map(({ childRunId, callId, agent, end }) => ({
+    runId: childRunId,
+    callId,
+    agent,
+    status: end?.status ?? null,
+  }));
+  return {
+    ...(parent === undefined ? {} : { parent }),
+    ...(shown.length === 0 ? {} : { children: shown }),
+    ...(fork === undefined ? {} : { forkedFrom: { runId: fork.runId, fromStep: fork.fromStep } }),
   };
 }
 
 function statusOf(state: RunState): RunStatus {
-  return state.end?.status ?? "running";
+  return state.end?.status ?? (state.waiting === null ? "running" : "waiting");
 }

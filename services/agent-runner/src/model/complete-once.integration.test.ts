@@ -5,14 +5,17 @@ import { connectBus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
 import { isError } from "@switchyard/contracts/errors";
 import { completeModel } from "@switchyard/contracts/model-completion";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import { testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import type { z } from "zod";
 import { chunk, startChatServer, textChunks } from "../../test-fixtures/chat-server.ts";
+import { openProviderLimiter } from "../limits/provider-limiter.ts";
 import { handleCompletions } from "./complete-once.ts";
 import { createModelRegistry } from "./model-registry.ts";
 import { parseModels } from "./models-file.ts";
 
-const [nats, chat] = await Promise.all([testNats(), startChatServer()]);
+const [nats, chat, redisServer] = await Promise.all([testNats(), startChatServer(), testRedis()]);
 const broker = await connectBus({ servers: nats.url, user: "broker" });
 const runner = await connectBus({ servers: nats.url, user: "runner" });
 after(() => Promise.all([broker.close(), runner.close()]));
@@ -29,7 +32,16 @@ const service = serve(runner, {
   onFault: () => undefined,
 });
 const choices: [string, ...string[]] = ["scripted/plan", "local/small", "local/large"];
-handleCompletions(service, { models, choices, idleTimeoutMs: 60_000 });
+const redis = await connectRedis({
+  url: redisServer.url,
+  name: "test",
+  log: createLog({ service: "test", level: "silent" }),
+});
+after(() => {
+  redis.disconnect();
+});
+const limiter = openProviderLimiter(redis);
+handleCompletions(service, { models, limiter, choices, idleTimeoutMs: 60_000 });
 await runner.flush();
 
 type Asked = z.input<typeof completeModel.request>;
@@ -82,4 +94,22 @@ test("without a model that can answer, and with one that fails, the caller is to
   chat.answer({ status: 400, error: "bad request" });
   const failed = await complete({}).catch((error: unknown) => error);
   assert.ok(isError(failed, completeModel, "model_failed"), String(failed));
+});
+
+test("is held back with the runs when the provider wants a pause", async () => {
+  const scope = await models.scopeOf("local/small");
+  assert.ok(scope !== null);
+  await limiter.pause(scope, 60_000);
+  const request = {
+    hints: ["small"],
+    system: null,
+    messages: [{ role: "user" as const, content: [{ type: "text" as const, text: "hi" }] }],
+    maxTokens: 10,
+    temperature: null,
+  };
+  await assert.rejects(
+    call(broker, completeModel, request),
+    (error) =>
+      isError(error, completeModel, "too_many_completions") && /takes no call/.test(error.message),
+  );
 });

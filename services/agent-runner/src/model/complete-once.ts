@@ -4,6 +4,7 @@ import { completeModel, type CompletionPart } from "@switchyard/contracts/model-
 import type { FilePart, ModelMessage, TextPart } from "ai";
 import type { z } from "zod";
 import type { FinishReason } from "../journal/journal-entry.ts";
+import type { ProviderLimiter, ProviderScope } from "../limits/provider-limiter.ts";
 import { callModel } from "./model-call.ts";
 import { chooseModel } from "./choose-model.ts";
 import { ModelFailure } from "./model-failure.ts";
@@ -14,6 +15,8 @@ type Reply = z.input<typeof completeModel.reply>;
 
 export interface CompletionOptions {
   readonly models: ModelRegistry;
+  /** Shared with the runs of all runners. */
+  readonly limiter: ProviderLimiter;
   /** The models that a completion may take; the first is for who wishes none of them. */
   readonly choices: readonly [string, ...string[]];
   readonly idleTimeoutMs: number;
@@ -43,12 +46,15 @@ export function handleCompletions(service: Service, options: CompletionOptions):
 }
 
 async function completeOnce(
-  { models, choices, idleTimeoutMs }: CompletionOptions,
+  { models, limiter, choices, idleTimeoutMs }: CompletionOptions,
   request: Request,
   signal: AbortSignal,
 ): Promise<Reply> {
   const name = chooseModel(choices, request.hints);
+  let held: { readonly scope: ProviderScope; readonly tokens: number } | null = null;
+  let used = 0;
   try {
+    held = await permitFor(name, request, { models, limiter });
     const answer = await callModel({
       model: await models.open(name, { plan: null, input: "" }),
       instructions: request.system ?? "",
@@ -61,6 +67,7 @@ async function completeOnce(
       signal,
       onDelta: () => undefined,
     });
+    used = answer.usage.inputTokens + answer.usage.outputTokens;
     const text = answer.content.map((part) => (part.type === "text" ? part.text : "")).join("");
     return {
       model: name,
@@ -71,9 +78,37 @@ async function completeOnce(
   } catch (error) {
     const data = { reason: error instanceof Error ? error.message : "" };
     if (error instanceof ModelUnusable) throw fail.no_model(noModelText(error, name), data);
-    if (error instanceof ModelFailure) throw fail.model_failed(error.message, data);
+    if (error instanceof ModelFailure) {
+      if (held !== null && error.retryAfterMs !== null)
+        await limiter.pause(held.scope, error.retryAfterMs);
+      throw fail.model_failed(error.message, data);
+    }
     throw error;
+  } finally {
+    if (held !== null) await limiter.settle(held.scope, held.tokens, used);
   }
+}
+
+/** A server that samples does not wait for the provider's limits: it is told to come again. */
+async function permitFor(
+  name: string,
+  { messages, maxTokens }: Request,
+  { models, limiter }: Pick<CompletionOptions, "models" | "limiter">,
+): Promise<{ readonly scope: ProviderScope; readonly tokens: number } | null> {
+  const scope = await models.scopeOf(name);
+  if (scope === null) return null;
+  const permit = await limiter.take(scope, textLength(messages) / 4 + maxTokens);
+  if (permit.granted) return { scope, tokens: permit.tokens };
+  throw fail.too_many_completions(
+    `the provider of ${name} takes no call for another ${permit.waitMs} ms; try again`,
+    { limit: MAX_COMPLETIONS },
+  );
+}
+
+/** Images and sounds are not counted here: what they use is known afterwards. */
+function textLength(messages: Request["messages"]): number {
+  const parts = messages.flatMap(({ content }) => content);
+  return parts.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0);
 }
 
 function noModelText(error: ModelUnusable, name: string): string {

@@ -1,13 +1,61 @@
 import type { ModelMessage } from "ai";
+import { observationOf } from "../context/observation.ts";
+import { summaryMessage } from "../context/summary-message.ts";
+import { REMINDER } from "../tools/final-answer.ts";
 import type { AnswerPart } from "../journal/journal-entry.ts";
-import type { RunState, Turn } from "../journal/replay.ts";
+import type { RunMessage, RunState, Turn } from "../journal/replay.ts";
 
 /** The messages for the next model call. Every call of every answer must have its result. */
 export function conversationOf(state: RunState): ModelMessage[] {
-  return [{ role: "user", content: state.started.prompt }, ...state.turns.flatMap(messagesOf)];
+  const { compaction } = state;
+  const summary: ModelMessage[] =
+    compaction === null ? [] : [{ role: "user", content: summaryMessage(compaction.summary) }];
+  const first: ModelMessage = { role: "user", content: state.started.prompt };
+  return [first, ...summary, ...messagesFrom(state, compaction?.upTo ?? 0)];
 }
 
+/** The answers from a turn on, counted from 0, with their results and what came in between. */
+export function messagesFrom(
+  state: RunState,
+  from: number,
+  to = state.turns.length,
+): ModelMessage[] {
+  const { turns, messages, started } = state;
+  const { output } = started;
+  const said: ModelMessage[] = [];
+  let heard = 0;
+  for (const [index, turn] of turns.entries()) {
+    if (index >= to) return said;
+    if (index < from) {
+      heard = Math.max(heard, turn.heard);
+      continue;
+    }
+    said.push(...messages.slice(heard, turn.heard).map(saidBetween), ...messagesOf(turn));
+    // A run that goes on after an answer in prose wants it in its form.
+    if (output !== undefined && turn.calls.length === 0)
+      said.push({ role: "user", content: REMINDER });
+    heard = Math.max(heard, turn.heard);
+  }
+  return [...said, ...messages.slice(heard).map(saidBetween)];
+}
+
+/** What came in between two steps stands where the model first heard it. */
+function saidBetween({ by, text }: RunMessage): ModelMessage {
+  return { role: "user", content: by === "runner" ? `Notice from the runner: ${text}` : text };
+}
+
+/** Turns never change, and every step says all of them again. */
+const messagesByTurn = new WeakMap<Turn, ModelMessage[]>();
+
 function messagesOf(turn: Turn): ModelMessage[] {
+  const known = messagesByTurn.get(turn);
+  if (known !== undefined) return known;
+  const messages = makeMessages(turn);
+  messagesByTurn.set(turn, messages);
+  return messages;
+}
+
+function makeMessages(turn: Turn): ModelMessage[] {
   const messages: ModelMessage[] = [
     { role: "assistant", content: turn.content.map(assistantPart) },
   ];
@@ -20,7 +68,7 @@ function messagesOf(turn: Turn): ModelMessage[] {
         toolName: sayableName(part.tool),
         output: {
           type: result?.isError === true ? ("error-text" as const) : ("text" as const),
-          value: result?.text ?? "",
+          value: observationOf({ callId: part.callId, tool: part.tool, text: result?.text ?? "" }),
         },
       })),
     });

@@ -1,4 +1,4 @@
-import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { Usage } from "@switchyard/contracts/runs";
 import {
   dynamicTool,
@@ -27,6 +27,8 @@ export interface ModelRequest {
   readonly idleTimeoutMs: number;
   readonly signal: AbortSignal;
   readonly onDelta: (text: string) => void;
+  /** What a provider is told beside the prompt, by the provider's name. */
+  readonly providerOptions?: SharedV4ProviderOptions;
 }
 
 export interface ModelAnswer {
@@ -53,6 +55,9 @@ export async function callModel(request: ModelRequest): Promise<ModelAnswer> {
       tools: toolSet(request.tools),
       abortSignal: signal,
       ...request.limits,
+      ...(request.providerOptions === undefined
+        ? {}
+        : { providerOptions: request.providerOptions }),
       ...(request.temperature === null ? {} : { temperature: request.temperature }),
     });
     const answer = new AnswerCollector(request);
@@ -171,9 +176,13 @@ function toolSet(tools: readonly OfferedTool[]): ToolSet {
 }
 
 function usageOf(usage: LanguageModelUsage): Usage {
+  const cacheReadTokens = wholeNumber(usage.inputTokenDetails.cacheReadTokens);
+  const cacheWriteTokens = wholeNumber(usage.inputTokenDetails.cacheWriteTokens);
   return {
     inputTokens: wholeNumber(usage.inputTokens),
     outputTokens: wholeNumber(usage.outputTokens),
+    ...(cacheReadTokens > 0 ? { cacheReadTokens } : {}),
+    ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
   };
 }
 

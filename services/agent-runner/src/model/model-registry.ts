@@ -1,8 +1,11 @@
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { ModelProvider } from "@switchyard/contracts/models";
 import type { Plan } from "@switchyard/contracts/plan";
 import type { RunInput } from "@switchyard/contracts/runs";
+import type { ProviderScope } from "../limits/provider-limiter.ts";
+import type { ModelPrice } from "./model-price.ts";
 import type { ModelsConfig, ProviderConfig } from "./models-file.ts";
 import { createScriptedModel, SCRIPTED_MODEL } from "./scripted-model.ts";
 
@@ -27,6 +30,17 @@ export interface ModelRegistry {
    * the next run. Rejects with ModelUnusable.
    */
   open(name: string, run: { plan: Plan | null; input: RunInput }): Promise<LanguageModelV4>;
+  /** What the file says of a model. */
+  factsOf(name: string): ModelFacts;
+  /** Whose limits a model falls under; null for one that is no provider's. Rejects with ModelUnusable. */
+  scopeOf(name: string): Promise<ProviderScope | null>;
+}
+
+export interface ModelFacts {
+  readonly contextWindow: number | null;
+  readonly price: ModelPrice | null;
+  /** Models to ask in its place while it cannot be reached. */
+  readonly fallbacks: readonly string[];
 }
 
 export function createModelRegistry(config: ModelsConfig, env: NodeJS.ProcessEnv): ModelRegistry {
@@ -53,19 +67,53 @@ export function createModelRegistry(config: ModelsConfig, env: NodeJS.ProcessEnv
             "add a plan, or choose a model of a configured provider",
         );
       }
-      const slash = name.indexOf("/");
-      const provider = name.slice(0, slash);
-      const settings = Object.hasOwn(config.providers, provider)
-        ? config.providers[provider]
-        : undefined;
-      if (settings === undefined) throw unknownModel(name, config);
+      const { provider, settings } = providerOf(name, config);
       return openModel(settings, {
         name: provider,
-        modelId: name.slice(slash + 1),
+        modelId: name.slice(provider.length + 1),
         apiKey: await readKey(name, settings, env),
       });
     },
+    factsOf(name) {
+      const settings = Object.hasOwn(config.models, name) ? config.models[name] : undefined;
+      return {
+        contextWindow: settings?.contextWindow ?? null,
+        price: settings?.price ?? (isBuiltIn(name) ? FREE : null),
+        fallbacks: settings?.fallbacks ?? [],
+      };
+    },
+    async scopeOf(name) {
+      if (isBuiltIn(name)) return null;
+      const { provider, settings } = providerOf(name, config);
+      const credential = `${(await readKey(name, settings, env)) ?? ""} ${settings.baseURL ?? ""}`;
+      // Shared by all runners that have the key, and useless to whoever reads it.
+      const digest = createHash("sha256").update(credential).digest("hex").slice(0, 16);
+      return {
+        key: `${provider}:${digest}`,
+        requestsPerMinute: settings.limits?.requestsPerMinute ?? null,
+        tokensPerMinute: settings.limits?.tokensPerMinute ?? null,
+      };
+    },
   };
+}
+
+const FREE: ModelPrice = { input: 0, output: 0 };
+
+/** The scripted model: nobody is asked and nothing is paid. */
+function isBuiltIn(name: string): boolean {
+  return name.startsWith("scripted/");
+}
+
+function providerOf(
+  name: string,
+  config: ModelsConfig,
+): { readonly provider: string; readonly settings: ProviderConfig } {
+  const provider = name.slice(0, name.indexOf("/"));
+  const settings = Object.hasOwn(config.providers, provider)
+    ? config.providers[provider]
+    : undefined;
+  if (settings === undefined) throw unknownModel(name, config);
+  return { provider, settings };
 }
 
 const DEFAULT_KEY_ENV = {

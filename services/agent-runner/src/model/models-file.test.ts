@@ -19,6 +19,7 @@ test("reads providers and the default model", () => {
     default: "scripted/plan",
     sampling: [],
     providers: {},
+    models: {},
   });
 });
 

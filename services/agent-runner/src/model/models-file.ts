@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { ModelName } from "@switchyard/contracts/ids";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
+import { ModelPrice } from "./model-price.ts";
 
 const EnvName = z
   .string()
@@ -10,12 +11,20 @@ const EnvName = z
 /** A key is named, never written here: `apiKeyEnv` is a variable, `apiKeyFile` a file with the key. */
 const keySource = { apiKeyEnv: EnvName.optional(), apiKeyFile: z.string().min(1).optional() };
 const baseUrl = z.url({ protocol: /^https?$/, error: "must be an http or https URL" });
+/** What all runners together may ask of the provider with this credential. */
+const limits = z
+  .strictObject({
+    requestsPerMinute: z.int().min(1).max(10_000_000).optional(),
+    tokensPerMinute: z.int().min(1).max(10_000_000_000).optional(),
+  })
+  .optional();
+const remote = { ...keySource, limits, baseURL: baseUrl.optional() };
 
 export const ProviderConfig = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("anthropic"), ...keySource, baseURL: baseUrl.optional() }),
-  z.strictObject({ type: z.literal("openai"), ...keySource, baseURL: baseUrl.optional() }),
-  z.strictObject({ type: z.literal("google"), ...keySource, baseURL: baseUrl.optional() }),
-  z.strictObject({ type: z.literal("openai-compatible"), ...keySource, baseURL: baseUrl }),
+  z.strictObject({ type: z.literal("anthropic"), ...remote }),
+  z.strictObject({ type: z.literal("openai"), ...remote }),
+  z.strictObject({ type: z.literal("google"), ...remote }),
+  z.strictObject({ type: z.literal("openai-compatible"), ...remote, baseURL: baseUrl }),
 ]);
 export type ProviderConfig = z.infer<typeof ProviderConfig>;
 
@@ -24,12 +33,23 @@ const ProviderName = z
   .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "must be 1-32 characters of a-z 0-9 -")
   .refine((name) => name !== "scripted", "scripted is built in");
 
+/** What is known of one model; each field may be left out. */
+export const ModelSettings = z.strictObject({
+  /** Tokens that its window holds. */
+  contextWindow: z.int().min(1_024).max(100_000_000).optional(),
+  price: ModelPrice.optional(),
+  /** Models to ask in its place, in this order, while it cannot be reached. */
+  fallbacks: z.array(ModelName).max(8).default([]),
+});
+export type ModelSettings = z.infer<typeof ModelSettings>;
+
 export const ModelsConfig = z.strictObject({
   /** The model of agents that name none. */
   default: ModelName.default("scripted/plan"),
   /** Models that MCP servers may wish for when they sample, beside the default. */
   sampling: z.array(ModelName).max(32).default([]),
   providers: z.record(ProviderName, ProviderConfig).default({}),
+  models: z.record(ModelName, ModelSettings).default({}),
 });
 export type ModelsConfig = z.infer<typeof ModelsConfig>;
 
@@ -38,6 +58,7 @@ export const SCRIPTED_ONLY: ModelsConfig = {
   default: "scripted/plan",
   sampling: [],
   providers: {},
+  models: {},
 };
 
 /** Reads the file of model providers. Rejects with a StartError that names the file and every problem in it. */
@@ -74,6 +95,11 @@ export function parseModels(path: string, text: string): ModelsConfig {
   requireProvider(path, parsed.data, { field: "default", model: parsed.data.default });
   for (const [index, model] of parsed.data.sampling.entries())
     requireProvider(path, parsed.data, { field: `sampling.${index}`, model });
+  for (const [name, { fallbacks }] of Object.entries(parsed.data.models)) {
+    requireProvider(path, parsed.data, { field: `models.${name}`, model: name });
+    for (const [index, model] of fallbacks.entries())
+      requireProvider(path, parsed.data, { field: `models.${name}.fallbacks.${index}`, model });
+  }
   return parsed.data;
 }
 

@@ -1,9 +1,17 @@
 import { locate, parsePointer } from "@switchyard/contracts/json-pointer";
 
+/** What a call of a plan came to. */
+export interface PlanResult {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
 /** What the pointers of a plan look into. */
 export interface PlanDocument {
   readonly input: unknown;
-  readonly results: Readonly<Record<string, { readonly text: string; readonly isError: boolean }>>;
+  readonly results: Readonly<Record<string, PlanResult>>;
+  /** The result of the last call of the step before; missing at the first step. */
+  readonly last?: PlanResult;
 }
 
 /** A plan that cannot be carried out: the text names the step and the pointer. */

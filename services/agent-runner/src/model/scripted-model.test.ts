@@ -1,4 +1,8 @@
-import type { LanguageModelV4Prompt, LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import {
+  APICallError,
+  type LanguageModelV4Prompt,
+  type LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
 import { Plan } from "@switchyard/contracts/plan";
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -123,4 +127,96 @@ test("stops streaming when the call is aborted", async () => {
     },
     { message: "enough" },
   );
+});
+
+const parts = async (stream: ReadableStream<LanguageModelV4StreamPart>) => {
+  const found: LanguageModelV4StreamPart[] = [];
+  for await (const part of stream) found.push(part);
+  return found;
+};
+
+test("fails on purpose as often as the plan says, then answers", async () => {
+  const script = createScriptedModel(
+    Plan.parse({
+      steps: [{ fail: { how: "rate-limit", times: 2, retryAfterMs: 7 }, calls: [{ tool: "t" }] }],
+      answer: "x",
+    }),
+    "",
+  );
+  for (const _ of [1, 2]) {
+    await assert.rejects(
+      async () => script.doStream({ prompt: [user] }),
+      (error) => {
+        assert.ok(APICallError.isInstance(error));
+        assert.equal(error.statusCode, 429);
+        assert.equal(error.isRetryable, true);
+        assert.deepEqual(error.responseHeaders, { "retry-after-ms": "7" });
+        return true;
+      },
+    );
+  }
+  const answered = await parts((await script.doStream({ prompt: [user] })).stream);
+  assert.ok(answered.some((part) => part.type === "tool-call" && part.toolName === "t"));
+});
+
+test("breaks an answer off in the middle, and falls silent until it is given up", async () => {
+  const script = createScriptedModel(
+    Plan.parse({
+      steps: [
+        { fail: { how: "cut" }, say: "one two", chunkChars: 4, calls: [{ tool: "t" }] },
+        { fail: { how: "silence" }, answer: "late" },
+      ],
+      answer: "x",
+    }),
+    "",
+  );
+  const cut = await parts((await script.doStream({ prompt: [user] })).stream);
+  assert.deepEqual(
+    cut.map(({ type }) => type),
+    ["stream-start", "response-metadata", "text-start", "text-delta", "error"],
+  );
+  const controller = new AbortController();
+  const silent = script.doStream({
+    prompt: [user],
+    abortSignal: controller.signal,
+    providerOptions: { scripted: { turns: [{ results: [{ text: "r", isError: false }] }] } },
+  });
+  controller.abort(new Error("given up"));
+  await assert.rejects(async () => silent, { message: "given up" });
+});
+
+test("streams in pieces of whole characters and takes broken arguments as they are written", async () => {
+  const script = createScriptedModel(
+    Plan.parse({
+      steps: [{ say: "a😀b😀c", chunkChars: 2, calls: [{ tool: "t", raw: "{broken" }] }],
+      answer: "x",
+    }),
+    "",
+  );
+  const streamed = await parts((await script.doStream({ prompt: [user] })).stream);
+  assert.deepEqual(
+    streamed.flatMap((part) => (part.type === "text-delta" ? [part.delta] : [])),
+    ["a😀", "b😀", "c"],
+  );
+  assert.ok(streamed.some((part) => part.type === "tool-call" && part.input === "{broken"));
+});
+
+test("goes by the turns that the run tells it, whatever is left of the prompt", async () => {
+  const { content } = await model.doGenerate({
+    prompt: [user],
+    providerOptions: {
+      scripted: {
+        turns: [
+          {
+            results: [
+              { text: "F", isError: false },
+              { text: "L", isError: false },
+            ],
+          },
+          { results: [{ text: "E", isError: true }] },
+        ],
+      },
+    },
+  });
+  assert.deepEqual(content, [{ type: "text", text: "F L E true" }]);
 });

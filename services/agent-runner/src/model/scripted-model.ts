@@ -2,108 +2,161 @@ import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4Content,
-  LanguageModelV4Message,
   LanguageModelV4Prompt,
-  LanguageModelV4StreamPart,
   LanguageModelV4ToolResultOutput,
   LanguageModelV4Usage,
 } from "@ai-sdk/provider";
-import type { Plan, PlanCall } from "@switchyard/contracts/plan";
+import type { Plan, PlanCall, PlanFailure } from "@switchyard/contracts/plan";
 import type { RunInput } from "@switchyard/contracts/runs";
-import { fillTemplate, fillValue, type PlanDocument } from "./plan-template.ts";
+import { positionIn, type PlayedTurn } from "./plan-position.ts";
+import { fillTemplate, fillValue, type PlanDocument, type PlanResult } from "./plan-template.ts";
+import { beforeAnswer, failOnPurpose, streamOf, type PlayedAnswer } from "./scripted-stream.ts";
+
+/** The answer to one turn, and whether it fails first. */
+interface PlayedTurnAnswer extends PlayedAnswer {
+  readonly turn: number;
+  readonly fail?: PlanFailure | undefined;
+}
 
 /** The name under which it is shown everywhere: it is a script and claims no intelligence. */
 export const SCRIPTED_MODEL = "scripted/plan";
 
+/** What a run tells the scripted model beside the prompt, as provider options of this name. */
+export const SCRIPTED_OPTIONS = "scripted";
+
 /**
- * A deterministic stand-in for a model: it plays a plan. It keeps no state. The position in the plan
- * is the number of assistant turns in the prompt and the results are read from the tool messages,
- * so a run that moves to another runner goes on where it was. Token counts are characters / 4.
+ * A deterministic stand-in for a model: it plays a plan. Where it is in the plan is computed from
+ * the answers and results so far, so a run that moves to another runner goes on where it was. They
+ * come as provider options (`{ scripted: { turns } }`), because a prompt may have been compacted;
+ * without them they are read from the prompt. Only failures on purpose are counted in memory: a
+ * runner that takes the run over sees them again. Token counts are characters / 4.
  */
 export function createScriptedModel(plan: Plan, input: RunInput): LanguageModelV4 {
+  const failures = new Map<number, number>();
+  const failureAt = (turn: number, failure: PlanFailure | undefined): PlanFailure | null => {
+    const count = failures.get(turn) ?? 0;
+    if (failure === undefined || count >= failure.times) return null;
+    failures.set(turn, count + 1);
+    return failure;
+  };
+  const play = (options: LanguageModelV4CallOptions): PlayedTurnAnswer =>
+    isSummary(options) ? summarise(options) : playStep(plan, input, options);
   return {
     specificationVersion: "v4",
     provider: "scripted",
     modelId: "plan",
     supportedUrls: {},
     async doGenerate(options) {
-      const { content, usage, finishReason } = playStep(plan, input, options);
+      const answer = play(options);
+      const failure = failureAt(answer.turn, answer.fail);
+      if (failure !== null) return failOnPurpose(failure, options.abortSignal);
+      await beforeAnswer(answer, options.abortSignal);
+      const { content, usage, finishReason } = answer;
       return { content, usage, finishReason, warnings: [] };
     },
     async doStream(options) {
-      return { stream: streamOf(playStep(plan, input, options), options.abortSignal) };
+      const answer = play(options);
+      const failure = failureAt(answer.turn, answer.fail);
+      if (failure !== null && failure.how !== "cut")
+        return failOnPurpose(failure, options.abortSignal);
+      await beforeAnswer(answer, options.abortSignal);
+      return { stream: streamOf(answer, { isCut: failure !== null, signal: options.abortSignal }) };
     },
   };
 }
 
-interface PlayedStep {
-  readonly content: LanguageModelV4Content[];
-  readonly usage: LanguageModelV4Usage;
-  readonly finishReason: { unified: "stop" | "tool-calls"; raw: undefined };
-}
-
-function playStep(plan: Plan, input: RunInput, options: LanguageModelV4CallOptions): PlayedStep {
-  const turn = options.prompt.filter((message) => message.role === "assistant").length;
-  const document = { input, results: resultsOf(plan, options.prompt) };
-  const step = plan.steps[turn];
-  const where = `plan step ${turn + 1}`;
+function playStep(
+  plan: Plan,
+  input: RunInput,
+  options: LanguageModelV4CallOptions,
+): PlayedTurnAnswer {
+  const turns = turnsOf(options);
+  const { step, number, document } = positionIn(plan, input, turns);
+  const where = `plan step ${number}`;
   const content: LanguageModelV4Content[] = [];
-  if (step === undefined) {
+  if (step === null) {
     content.push({ type: "text", text: fillTemplate(plan.answer, document, "plan answer") });
   } else {
-    if (step.say !== undefined) {
-      content.push({ type: "text", text: fillTemplate(step.say, document, where) });
-    }
+    const text = step.answer ?? step.say;
+    if (text !== undefined)
+      content.push({ type: "text", text: fillTemplate(text, document, where) });
     for (const [index, call] of step.calls.entries()) {
       content.push({
         type: "tool-call",
-        toolCallId: `plan-${turn + 1}-${index + 1}`,
+        toolCallId: `plan-${turns.length + 1}-${index + 1}`,
         toolName: call.tool,
-        input: JSON.stringify(argumentsOf(call, document, `${where}, call ${index + 1}`)),
+        input: argumentsOf(call, document, `${where}, call ${index + 1}`),
       });
     }
   }
-  const unified = step === undefined ? "stop" : "tool-calls";
   return {
+    turn: turns.length,
+    fail: step?.fail,
     content,
     usage: usageOf(options.prompt, content),
-    finishReason: { unified, raw: undefined },
+    finishReason: {
+      unified: step === null || step.calls.length === 0 ? "stop" : "tool-calls",
+      raw: undefined,
+    },
+    pace: step ?? plan,
   };
 }
 
-function argumentsOf(call: PlanCall, document: PlanDocument, where: string): unknown {
-  return fillValue(call.with, document, where);
+/** The arguments as text: what `raw` says, however broken, or the JSON of `with`. */
+function argumentsOf(call: PlanCall, document: PlanDocument, where: string): string {
+  return call.raw ?? JSON.stringify(fillValue(call.with, document, where));
 }
 
-/** The finished calls, by the name their plan gives them or else by their position over all steps. */
-function resultsOf(plan: Plan, prompt: LanguageModelV4Prompt): PlanDocument["results"] {
-  const planned = plan.steps.flatMap((step) => step.calls);
-  const ids = prompt.flatMap(toolCallIdsOf);
-  const results: Record<string, { text: string; isError: boolean }> = Object.create(null);
-  const found = new Map(prompt.flatMap(toolResultsOf));
-  for (const [position, id] of ids.entries()) {
-    const output = found.get(id);
-    if (output !== undefined)
-      results[planned[position]?.as ?? String(position)] = readOutput(output);
+/** A script cannot understand what it summarises: it says so and keeps the lines that name calls. */
+function summarise(options: LanguageModelV4CallOptions): PlayedTurnAnswer {
+  const text = options.prompt
+    .flatMap((message) => (message.role === "user" ? message.content : []))
+    .map((part) => (part.type === "text" ? part.text : ""))
+    .join("\n");
+  const calls = text.split("\n").filter((line) => line.startsWith("call "));
+  const content: LanguageModelV4Content[] = [
+    {
+      type: "text",
+      text: `Rule-based summary, no AI: ${calls.length} calls so far.\n${calls.slice(-20).join("\n")}`,
+    },
+  ];
+  return {
+    turn: -1,
+    content,
+    usage: usageOf(options.prompt, content),
+    finishReason: { unified: "stop", raw: undefined },
+    pace: {},
+  };
+}
+
+function isSummary({ providerOptions }: LanguageModelV4CallOptions): boolean {
+  return providerOptions?.[SCRIPTED_OPTIONS]?.["task"] === "summarise";
+}
+
+function turnsOf({ prompt, providerOptions }: LanguageModelV4CallOptions): readonly PlayedTurn[] {
+  const given = providerOptions?.[SCRIPTED_OPTIONS]?.["turns"];
+  // The runner itself put them there, in this shape.
+  return Array.isArray(given) ? given : turnsOfPrompt(prompt);
+}
+
+/** The answers of a prompt with the results that have come. */
+function turnsOfPrompt(prompt: LanguageModelV4Prompt): PlayedTurn[] {
+  const found = new Map<string, PlanResult>();
+  for (const message of prompt) {
+    if (message.role !== "tool") continue;
+    for (const part of message.content)
+      if (part.type === "tool-result") found.set(part.toolCallId, readOutput(part.output));
   }
-  return results;
+  return prompt.flatMap((message) => {
+    if (message.role !== "assistant") return [];
+    const ids = message.content.flatMap((part) =>
+      part.type === "tool-call" ? [part.toolCallId] : [],
+    );
+    return [{ results: ids.map((id) => found.get(id) ?? { text: "", isError: true }) }];
+  });
 }
 
-function toolCallIdsOf(message: LanguageModelV4Message): string[] {
-  if (message.role !== "assistant") return [];
-  return message.content.flatMap((part) => (part.type === "tool-call" ? [part.toolCallId] : []));
-}
-
-function toolResultsOf(
-  message: LanguageModelV4Message,
-): [string, LanguageModelV4ToolResultOutput][] {
-  if (message.role !== "tool") return [];
-  return message.content.flatMap((part): [string, LanguageModelV4ToolResultOutput][] =>
-    part.type === "tool-result" ? [[part.toolCallId, part.output]] : [],
-  );
-}
-
-function readOutput(output: LanguageModelV4ToolResultOutput): { text: string; isError: boolean } {
+function readOutput(output: LanguageModelV4ToolResultOutput): PlanResult {
   switch (output.type) {
     case "text":
       return { text: output.value, isError: false };
@@ -123,43 +176,6 @@ function readOutput(output: LanguageModelV4ToolResultOutput): { text: string; is
     default:
       return output satisfies never;
   }
-}
-
-const CHUNK = /[\s\S]{1,48}/gu;
-
-function streamOf(
-  step: PlayedStep,
-  signal: AbortSignal | undefined,
-): ReadableStream<LanguageModelV4StreamPart> {
-  const parts = partsOf(step);
-  return new ReadableStream({
-    pull(controller) {
-      if (signal?.aborted === true) return controller.error(signal.reason);
-      const next = parts.next();
-      if (next.done === true) controller.close();
-      else controller.enqueue(next.value);
-    },
-  });
-}
-
-function* partsOf({
-  content,
-  usage,
-  finishReason,
-}: PlayedStep): Generator<LanguageModelV4StreamPart> {
-  yield { type: "stream-start", warnings: [] };
-  yield { type: "response-metadata", modelId: "plan" };
-  for (const [index, part] of content.entries()) {
-    if (part.type === "text") {
-      const id = `text-${index}`;
-      yield { type: "text-start", id };
-      for (const delta of part.text.match(CHUNK) ?? []) yield { type: "text-delta", id, delta };
-      yield { type: "text-end", id };
-    } else if (part.type === "tool-call") {
-      yield part;
-    }
-  }
-  yield { type: "finish", usage, finishReason };
 }
 
 function usageOf(

@@ -1,6 +1,6 @@
 import type { EventPublisher } from "../events/event-publisher.ts";
 import { backoffMs, CancelRequested, pause } from "./interruption.ts";
-import { mayFollowCancel, type JournalEntry } from "../journal/journal-entry.ts";
+import { isRevocable, mayFollowCancel, type JournalEntry } from "../journal/journal-entry.ts";
 import { StoreUnavailable } from "../journal/redis-scripts.ts";
 import { applyEntry, type RunState } from "../journal/replay.ts";
 import { eventsOfEntry } from "../events/run-events.ts";
@@ -49,7 +49,8 @@ export class ActiveRun {
   }
 
   /**
-   * Writes an entry. Resolves when Redis has it; rejects with FenceLost or the signal's reason, and
+   * Writes an entry. Resolves when Redis has it, or when others wrote something in the meantime that
+   * may change the decision to end or to wait: `state` tells. Rejects with FenceLost or the signal's reason, and
    * with CancelRequested when a request to cancel came first and the entry may not follow it.
    */
   record(entry: JournalEntry): Promise<void> {
@@ -58,8 +59,8 @@ export class ActiveRun {
     return written;
   }
 
-  /** Looks for a request to cancel in the journal. */
-  lookForCancel(): Promise<void> {
+  /** Looks for what others have written into the journal. */
+  lookForNews(): Promise<void> {
     const looked = this.#tail.then(() => this.#look());
     this.#tail = looked.catch(() => {}); // whoever asked gets the error
     return looked;
@@ -86,6 +87,8 @@ export class ActiveRun {
         return;
       }
       this.#adopt(requests);
+      // What was decided without this news is decided again.
+      if (isRevocable(entry)) return;
     }
   }
 
@@ -95,7 +98,11 @@ export class ActiveRun {
   }
 
   #adopt(requests: readonly JournalEntry[]): void {
-    for (const request of requests) this.#state = applyEntry(this.#state, request);
+    for (const request of requests) {
+      const before = this.#state;
+      this.#state = applyEntry(before, request);
+      this.#publisher.push(eventsOfEntry(before, request));
+    }
     if (this.#state.cancellation !== null)
       this.#cancelling.abort(new CancelRequested("the run is to be cancelled"));
   }

@@ -1,6 +1,6 @@
 import type { ActiveRun } from "./active-run.ts";
 
-/** The runs in work in this process, so that a request to cancel reaches them at once. */
+/** The runs in work in this process, so that news reaches them at once. */
 export class ActiveRuns {
   readonly #runs = new Map<string, ActiveRun>();
 
@@ -13,11 +13,11 @@ export class ActiveRuns {
     };
   }
 
-  /** A failure costs nothing: the next renewal or the next entry finds the request, too. */
-  async lookForCancel(runId: string): Promise<void> {
+  /** A failure costs nothing: the next entry finds the news, too, and a renewal a request to cancel. */
+  async lookForNews(runId: string): Promise<void> {
     await this.#runs
       .get(runId)
-      ?.lookForCancel()
+      ?.lookForNews()
       .catch(() => {});
   }
 }

@@ -1,5 +1,6 @@
 import { connectBus } from "@switchyard/bus/connect";
 import type { Delivery } from "@switchyard/bus/consume";
+import { resumeRun } from "@switchyard/contracts/run-commands";
 import { startRun } from "@switchyard/contracts/runs";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
@@ -8,9 +9,11 @@ import { after, test } from "node:test";
 import fc from "fast-check";
 import { Registry } from "prom-client";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { checkJournal } from "../../test-fixtures/journal-checker.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { ActiveRuns } from "./active-runs.ts";
 import { createRunnerMetrics } from "../metrics.ts";
+import { openProviderLimiter } from "../limits/provider-limiter.ts";
 import { createModelRegistry } from "../model/model-registry.ts";
 import { SCRIPTED_ONLY } from "../model/models-file.ts";
 import { createPeers } from "../peers.ts";
@@ -18,6 +21,7 @@ import { replay } from "../journal/replay.ts";
 import { openRunControls, type CancelOutcome } from "./run-controls.ts";
 import { openRunIndex } from "../journal/run-index.ts";
 import { openRunStore } from "../journal/run-store.ts";
+import { openParkedRuns } from "../waits/parked-runs.ts";
 import { createRunWorker, type RunWorker } from "../commands/run-worker.ts";
 
 /**
@@ -46,6 +50,23 @@ lab.peers.agents.set(
         { calls: [{ tool: labTool("count"), with: { n: 4 } }] },
       ],
       answer: "{{/results/3/text}}",
+    },
+  }),
+);
+
+lab.peers.agents.set(
+  "patient",
+  agent("patient", {
+    plan: {
+      steps: [
+        {
+          calls: [
+            { tool: "ask_user", with: { question: "?" }, as: "said" },
+            { tool: labTool("count"), with: { n: 1 }, as: "count" },
+          ],
+        },
+      ],
+      answer: "{{/results/said/text}}, {{/results/count/text}}",
     },
   }),
 );
@@ -124,6 +145,58 @@ test("ends once, and begins nothing after the cancel, wherever it is cancelled a
   );
 });
 
+test("comes to one end when it waits, wherever its runners die and however its wake-ups come", async () => {
+  const points = fc.array(fc.integer({ min: 1, max: 45 }), { maxLength: 4 });
+  const messages = fc.array(fc.constantFrom("start", "hint", "answer"), { maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(points, messages, async (schedule, order) => {
+      const run = newRun("patient");
+      const deaths = [...schedule];
+      for (const [index, message] of [...order, ...schedule.map(() => "start")].entries()) {
+        if (message === "answer") await answer(run.runId);
+        const { delivery } = run.delivery(index + 1);
+        const hint = run.hint(index + 1);
+        const worker = newWorker(deaths.shift() ?? null);
+        await worker.handle(message === "start" ? delivery : hint).catch((error: unknown) => {
+          assert.ok(error instanceof Crash, String(error));
+        });
+      }
+      // Whatever was lost comes once more: the queue and the sweeper see to it.
+      await newWorker(null).handle(run.delivery(98).delivery);
+      await answer(run.runId);
+      assert.equal((await newWorker(null).handle(run.hint(99))).outcome, "done");
+      const entries = await openRunStore(redis, { holdMs: 0 }).load(run.runId);
+      checkJournal(entries);
+      assert.deepEqual(replay(entries).end, { status: "succeeded", output: "yes, counted 1" });
+      assert.equal(lab.peers.executed.get(`${run.runId}:1:1`), 1);
+      const events = await lab.eventsUntil(run.runId, "finished");
+      assert.deepEqual(
+        sequenceOf(events),
+        events.map((_, index) => index + 1),
+      );
+    }),
+    { numRuns: 40 },
+  );
+});
+
+/** Answers the question of the run `patient`; nothing happens when there is none, or no longer. */
+async function answer(runId: string): Promise<void> {
+  const at = new Date().toISOString();
+  const callId = `${runId}:1:0`;
+  await openRunControls(redis).tell({
+    runId,
+    entry: {
+      kind: "wait-resolved",
+      at,
+      callId,
+      resolution: { type: "answer", answer: "yes", by: "cli" },
+    },
+    by: "cli",
+    expected: callId,
+    command: null,
+  });
+}
+
 /** A runner that dies at its n-th boundary, or with `onPoint` goes on and only tells; null lives on. */
 function newWorker(
   point: number | null,
@@ -146,10 +219,12 @@ function newWorker(
     bus,
     store,
     controls: openRunControls(redis),
+    parked: openParkedRuns(redis),
     active: new ActiveRuns(),
     index: openRunIndex(redis, store),
     peers: dying(createPeers(bus), pass),
     models: createModelRegistry(SCRIPTED_ONLY, {}),
+    limiter: openProviderLimiter(redis),
     metrics: createRunnerMetrics(new Registry()),
     log,
     maxAttempts: 100,
@@ -177,7 +252,7 @@ function dying<T extends object>(target: T, pass: () => Promise<void>): T {
   return Object.fromEntries(wrapped) as T;
 }
 
-function newRun() {
+function newRun(agentName = "walker") {
   runs += 1;
   const runId = `schedule-${runs}`;
   const streamSequence = runs;
@@ -188,10 +263,10 @@ function newRun() {
       const delivery: Delivery = {
         kind: "command",
         contract: startRun,
-        tokens: { caller: "cli", agent: "walker" },
+        tokens: { caller: "cli", agent: agentName },
         payload: { runId, input: "x" },
         caller: "cli",
-        subject: "yard.cmd.cli.run.start.walker",
+        subject: `yard.cmd.cli.run.start.${agentName}`,
         streamSequence,
         deliveryCount,
         messageId: null,
@@ -202,11 +277,20 @@ function newRun() {
       };
       return { delivery, takeAway: () => controller.abort() };
     },
+    /** The same place in the queue, as if the hold of whoever died had run out. */
+    hint(deliveryCount: number): Delivery {
+      const { delivery } = this.delivery(deliveryCount);
+      const subject = `yard.cmd.runner.run.resume.${runId}`;
+      const tokens = { caller: "runner", runId };
+      const about = { contract: resumeRun, tokens, payload: {}, caller: "runner", subject };
+      return { ...delivery, kind: "command", ...about };
+    },
   };
 }
 
 async function assertOneRun(runId: string, crashes: number): Promise<void> {
   const entries = await openRunStore(redis, { holdMs: 0 }).load(runId);
+  checkJournal(entries);
   assert.deepEqual(replay(entries).end, { status: "succeeded", output: "counted 4" });
   for (const position of CALLS) {
     const callId = `${runId}:${position}`;

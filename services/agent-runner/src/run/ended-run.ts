@@ -4,23 +4,48 @@ import type { ActiveRun } from "./active-run.ts";
 import { EventPublisher } from "../events/event-publisher.ts";
 import type { RunnerMetrics } from "../metrics.ts";
 import { eventsOf } from "../events/run-events.ts";
-import type { Hold, RunStore } from "../journal/run-store.ts";
+import type { RunIndex } from "../journal/run-index.ts";
+import { replay, type RunState } from "../journal/replay.ts";
+import { FenceLost, type Hold, type RunStore } from "../journal/run-store.ts";
+import { tellOthersOfEnd } from "../children/after-end.ts";
+import type { RunControls } from "./run-controls.ts";
 
-/** Publishes what is missing: a run that has ended may have died before its last event was in the stream. */
-export async function publishRest(options: {
+/**
+ * Does what is missing for a run that has ended or was let go: its runner may have died before the last
+ * event was in the stream, or before others knew.
+ */
+export async function finishEnd(options: {
   bus: Bus;
   store: RunStore;
+  controls: RunControls;
+  index: RunIndex;
   hold: Hold;
   published: number;
   signal: AbortSignal;
 }): Promise<void> {
   const { bus, store, hold, published, signal } = options;
-  const events = eventsOf(await store.load(hold.runId));
+  const entries = await store.load(hold.runId);
+  await spreadEnd(replay(entries), options);
+  const events = eventsOf(entries);
   if (published >= events.length) return;
   const publisher = new EventPublisher({ bus, runId: hold.runId, published, signal });
   publisher.push(events);
   await publisher.drain();
-  await store.markPublished(hold, publisher.published);
+  await store.markPublished(hold, publisher.published).catch(ignoreLoss);
+}
+
+/** Another runner has the run by now, and publishes what is missing. */
+function ignoreLoss(error: unknown): void {
+  if (!(error instanceof FenceLost)) throw error;
+}
+
+/** Brings the end of a run to where others look for it; nothing for a run that has not ended. */
+export async function spreadEnd(
+  state: RunState,
+  { controls, index }: { readonly controls: RunControls; readonly index: RunIndex },
+): Promise<void> {
+  if (state.end?.status === "dead") await index.addDead(state.started.runId, state.updatedAt);
+  await tellOthersOfEnd(state, controls);
 }
 
 /** Counts and logs the end of a run. */
@@ -33,7 +58,7 @@ export function reportEnd(
   const outcome = end?.status ?? "failed";
   metrics.runs.inc({ outcome });
   const durationMs = Date.parse(updatedAt) - Date.parse(started.at);
-  const code = end?.status === "failed" ? { code: end.failure.code } : {};
+  const code = end?.status === "failed" || end?.status === "dead" ? { code: end.failure.code } : {};
   log.info(
     { runId, agent, outcome, ...code, steps: turns.length, toolCalls, durationMs },
     "run ended",

@@ -1,11 +1,23 @@
 import type { RunFailure } from "@switchyard/contracts/runs";
+import { repeatsOf } from "../limits/repeated-calls.ts";
+import {
+  acceptedAnswer,
+  answerInText,
+  MAX_REMINDERS,
+  proseAnswers,
+} from "../tools/final-answer.ts";
 import type { AnswerPart } from "../journal/journal-entry.ts";
+import { firstUntil, isParked } from "../waits/waits-of.ts";
 import { openCalls, type CallState, type RunState, type Turn } from "../journal/replay.ts";
 
 /** What a runner does next. */
 export type NextAction =
   | { readonly action: "call-model"; readonly step: number }
   | { readonly action: "call-tools"; readonly calls: readonly CallState[] }
+  /** Every open call waits: nobody is needed until the first of their times, or until there is news. */
+  | { readonly action: "park"; readonly until: string | null }
+  /** A skill stands for a tool: its call is the run's only step. */
+  | { readonly action: "dispatch-skill" }
   | { readonly action: "finish"; readonly output: string }
   | { readonly action: "fail"; readonly failure: RunFailure }
   /** Ends the run; the open calls get a result that says so. */
@@ -23,22 +35,36 @@ export function nextAction(state: RunState, now: number): NextAction {
     return limitExceeded("maxToolCalls", limits.maxToolCalls);
   }
   const calls = openCalls(state);
-  if (calls.length > 0) return { action: "call-tools", calls };
+  if (calls.length > 0) {
+    const ready = calls.filter((call) => !isParked(call, now));
+    if (ready.length > 0) return { action: "call-tools", calls: ready };
+    return { action: "park", until: firstUntil(calls) };
+  }
+  if (state.started.dispatch !== undefined) return afterDispatch(state.turns);
 
   const last = state.turns.at(-1);
-  if (last !== undefined && last.calls.length === 0) return endOf(last);
+  // A message that came too late for the last answer is one more reason to ask.
+  const isHeard = last !== undefined && last.heard >= state.messages.length;
+  if (last !== undefined && isHeard) {
+    const end = state.started.output === undefined ? endOf(last) : endWithForm(state, last);
+    if (end !== null) return end;
+  }
 
   if (state.turns.length >= limits.maxSteps) return limitExceeded("maxSteps", limits.maxSteps);
   const { inputTokens, outputTokens } = state.usage;
   // Between two model calls only: an answer that was paid for is used.
   if (limits.maxTokens !== undefined && inputTokens + outputTokens >= limits.maxTokens)
     return limitExceeded("maxTokens", limits.maxTokens);
+  if (limits.maxCostUsd !== undefined && state.knownCostUsd >= limits.maxCostUsd)
+    return limitExceeded("maxCostUsd", limits.maxCostUsd);
+  if (limits.maxRepeatedCalls !== undefined && repeatsOf(state) > limits.maxRepeatedCalls)
+    return limitExceeded("maxRepeatedCalls", limits.maxRepeatedCalls);
   return { action: "call-model", step: state.turns.length + 1 };
 }
 
-/** When the run's time is over, in milliseconds since the Unix epoch. */
+/** When the run's time is over, in milliseconds since the Unix epoch. Time that it waited does not count. */
 export function deadlineOf(state: RunState): number {
-  return Date.parse(state.clockFrom) + state.limits.timeoutMs;
+  return Date.parse(state.clockFrom) + state.limits.timeoutMs + state.waitedMs;
 }
 
 /** The text of an answer, without reasoning and calls. */
@@ -55,7 +81,30 @@ export function limitFailure(limit: string, value: number): RunFailure {
   };
 }
 
-function endOf(turn: Turn): NextAction {
+/** The tool's result is the run's, and nobody comments on it. */
+function afterDispatch([turn]: readonly Turn[]): NextAction {
+  const result = turn?.calls[0]?.result ?? null;
+  if (result === null) return { action: "dispatch-skill" };
+  if (!result.isError) return { action: "finish", output: result.text };
+  return { action: "fail", failure: { code: "tool_failed", message: result.text } };
+}
+
+/** An answer of a given form ends the run by its tool; one in prose is asked for again. */
+function endWithForm(state: RunState, last: Turn): NextAction | null {
+  const { output: schema = {} } = state.started;
+  const accepted = acceptedAnswer(last, schema);
+  if (accepted !== null) return { action: "finish", output: accepted };
+  const end = endOf(last);
+  if (end === null || end.action !== "finish") return end;
+  const answer = answerInText(end.output, schema);
+  if (answer !== null) return { action: "finish", output: answer };
+  if (proseAnswers(state) <= MAX_REMINDERS) return null;
+  const message = `the model did not give its answer in the required form, also after ${MAX_REMINDERS} reminders`;
+  return { action: "fail", failure: { code: "invalid_answer", message } };
+}
+
+function endOf(turn: Turn): NextAction | null {
+  if (turn.calls.length > 0) return null;
   switch (turn.finishReason) {
     case "length":
       return modelFailure("the model stopped at its output limit in mid-answer");

@@ -1,5 +1,6 @@
 import type { AgentDefinition } from "@switchyard/contracts/agents";
 import { getAgent } from "@switchyard/contracts/agents";
+import { layerWithout } from "@switchyard/contracts/run-token";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import type { RunInput } from "@switchyard/contracts/runs";
 import type { SkillCatalogue } from "@switchyard/contracts/skill-catalogue";
@@ -10,12 +11,17 @@ import type { StartedEntry } from "../journal/journal-entry.ts";
 import { ModelUnusable, type ModelRegistry } from "../model/model-registry.ts";
 import { isOutage, type Peers } from "../peers.ts";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
-import { TOKEN_TTL_SECONDS, type RunToken } from "./run-token-keeper.ts";
+import type { RunStore } from "../journal/run-store.ts";
+import { DEFAULT_DEPTH } from "../children/child-run.ts";
+import { grantToken, type RunToken } from "./grant-token.ts";
+import { PROVENANCE_RULE } from "../context/observation.ts";
+import { problemOfSchema } from "../tools/output-schema.ts";
 import { systemPrompt } from "../model/system-prompt.ts";
 
 export interface PrepareOptions {
   readonly peers: Peers;
   readonly models: ModelRegistry;
+  readonly store: Pick<RunStore, "load">;
   readonly log: Log;
   readonly signal: AbortSignal;
   /** Time limit of runs that ask for none, in milliseconds. */
@@ -23,6 +29,8 @@ export interface PrepareOptions {
   readonly now: () => number;
 }
 
+/** A run that does the same with the same result so often is going round in circles. */
+const DEFAULT_REPEATED_CALLS = 25;
 const MAX_ABOUT = 8_192;
 
 export type Preparation =
@@ -37,6 +45,13 @@ export async function prepareRun(
   command: RunCommand,
   options: PrepareOptions,
 ): Promise<Preparation> {
+  const { output } = command.payload;
+  const problem = output === undefined ? null : problemOfSchema(output);
+  if (problem !== null) {
+    const message = `the output schema cannot be used: ${problem}`;
+    const rejection = { code: "invalid_output_schema", message, problems: [`output: ${problem}`] };
+    return { outcome: "rejected", rejection };
+  }
   try {
     return await prepare(command, options);
   } catch (error) {
@@ -53,20 +68,20 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     peers.getAgent({ name: command.agent }, call),
     renderInvoked(command, options),
   ]);
-  const toolLayers = [agent.tools, invoked?.allowedTools ?? null].filter((layer) => layer !== null);
-  const [catalogue, preloaded, grant] = await Promise.all([
+  const preloaded = await renderPreloaded(agent, command, options);
+  const toolLayers = layersOf(agent, invoked, preloaded);
+  const [catalogue, grant] = await Promise.all([
     peers.skillCatalogue(catalogueRequest(command, agent), call),
-    renderPreloaded(agent, command, options),
-    peers.grantRun(
+    grantToken(
       {
         runId: command.runId,
         agent: agent.name,
         requester: command.requester,
-        tools: toolLayers,
-        ...(agent.roles.length === 0 ? {} : { roles: agent.roles }),
-        ttlSeconds: TOKEN_TTL_SECONDS,
+        toolLayers,
+        roles: agent.roles,
+        parent: command.parent,
       },
-      call,
+      { peers, load: options.store.load, signal: options.signal },
     ),
   ]);
 
@@ -90,6 +105,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
       agent.systemPrompt,
       ...preloaded.map(({ text }) => text),
       catalogue.text,
+      toolLayers.some((layer) => layer.length === 0) ? "" : PROVENANCE_RULE,
     ]),
     prompt: firstMessage(command.payload.input, invoked),
     limits: limitsOf(command, agent, options.defaultTimeoutMs),
@@ -99,13 +115,17 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     ...cutOf(catalogue),
     ...(agent.roles.length === 0 ? {} : { roles: agent.roles }),
     onUnknownOutcome: agent.onUnknownOutcome,
+    ...(agent.contextWindow === null ? {} : { contextWindow: agent.contextWindow }),
+    ...(command.payload.output === undefined ? {} : { output: command.payload.output }),
     plan: model.startsWith("scripted/") ? plan : null,
     policyDigest: grant.policyDigest,
+    ...originOf(command, agent),
+    ...(invoked?.dispatch === undefined ? {} : { dispatch: invoked.dispatch }),
   };
   return {
     outcome: "ready",
     started,
-    token: { token: grant.token, expiresAt: Date.parse(grant.expiresAt) },
+    token: { token: grant.token, expiresAt: grant.expiresAt },
   };
 }
 
@@ -123,12 +143,26 @@ function cutOf({ listed, dropped }: SkillCatalogue): Pick<StartedEntry, "catalog
   return shortened.length + dropped.length === 0 ? {} : { catalogueCut: { shortened, dropped } };
 }
 
+/** Each only narrows: what the agent may use, what the command's skill asks for, and what no skill in the prompt wants used. */
+function layersOf(
+  agent: AgentDefinition,
+  invoked: Rendered | null,
+  preloaded: readonly Rendered[],
+): string[][] {
+  const inPrompt = invoked === null ? preloaded : [...preloaded, invoked];
+  const without = layerWithout(inPrompt.flatMap(({ disallowedTools = [] }) => disallowedTools));
+  return [agent.tools, invoked?.allowedTools ?? null, without].filter((layer) => layer !== null);
+}
+
 interface Rendered {
   readonly name: string;
   readonly digest: string;
   readonly text: string;
   readonly allowedTools: string[] | null;
+  readonly disallowedTools?: string[] | undefined;
   readonly plan: Plan | null;
+  /** Set when the skill stands for a tool: its arguments go there as they are. */
+  readonly dispatch?: NonNullable<StartedEntry["dispatch"]>;
 }
 
 /** A preloaded skill that is gone is a warning, as for people at the command line: the agent still works. */
@@ -157,15 +191,36 @@ async function renderPreloaded(
 
 /** The skill that the command names, with a text input as its argument line. */
 async function renderInvoked(
-  { payload, runId }: RunCommand,
+  { payload, runId, parent }: RunCommand,
   { peers, signal }: PrepareOptions,
 ): Promise<Rendered | null> {
   if (payload.skill === undefined) return null;
   const line = typeof payload.input === "string" ? payload.input : "";
-  return peers.renderSkill(
-    { name: payload.skill, arguments: line, sessionId: runId },
-    { signal, correlationId: runId },
-  );
+  const digest = parent?.skillDigest;
+  const named = { name: payload.skill, ...(digest === undefined ? {} : { digest }) };
+  const call = { signal, correlationId: runId };
+  const [rendered, { skill }] = await Promise.all([
+    peers.renderSkill({ ...named, arguments: line, sessionId: runId }, call),
+    peers.getSkill(named, call),
+  ]);
+  if (skill.dispatch === undefined) return rendered;
+  // OpenClaw's own names, for tools that were written for it.
+  const input = { command: line, commandName: skill.name, skillName: skill.name };
+  return { ...rendered, dispatch: { tool: skill.dispatch.tool, input } };
+}
+
+/** Where the run comes from, and how many runs may be below it. */
+function originOf(
+  { parent, fork }: RunCommand,
+  { limits }: AgentDefinition,
+): Pick<StartedEntry, "depthLeft" | "parent" | "fork"> {
+  const own = limits.maxDepth ?? DEFAULT_DEPTH;
+  const depthLeft = parent === undefined ? own : Math.max(0, Math.min(own, parent.depthLeft));
+  return {
+    depthLeft,
+    ...(parent === undefined ? {} : { parent: { runId: parent.runId, callId: parent.callId } }),
+    ...(fork === undefined ? {} : { fork }),
+  };
 }
 
 /** The agent's plan, else that of the command's skill, else that of the first preloaded skill with one. */
@@ -191,10 +246,13 @@ function limitsOf(
 ): StartedEntry["limits"] {
   const asked = payload.limits ?? {};
   const maxTokens = smaller(agent.limits.maxTokens, asked.maxTokens);
+  const maxCostUsd = smaller(agent.limits.maxCostUsd, asked.maxCostUsd);
   return {
     maxSteps: Math.min(agent.maxSteps, asked.maxSteps ?? agent.maxSteps),
     maxToolCalls: smaller(agent.limits.maxToolCalls, asked.maxToolCalls),
     ...(maxTokens === null ? {} : { maxTokens }),
+    ...(maxCostUsd === null ? {} : { maxCostUsd }),
+    maxRepeatedCalls: asked.maxRepeatedCalls ?? DEFAULT_REPEATED_CALLS,
     timeoutMs: smaller(agent.limits.timeoutMs, asked.timeoutMs) ?? defaultTimeoutMs,
   };
 }

@@ -1,37 +1,43 @@
 import type { Bus } from "@switchyard/bus/connect";
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
-import type { StartRun } from "@switchyard/contracts/runs";
 import type { Log } from "@switchyard/service/log";
 import { ActiveRun } from "./active-run.ts";
 import type { ActiveRuns } from "./active-runs.ts";
 import { applyControl, runIdOfMessage, type ControlResult } from "../commands/control-command.ts";
-import { publishRest, reportEnd } from "./ended-run.ts";
+import { finishEnd, reportEnd, spreadEnd } from "./ended-run.ts";
 import { EventPublisher } from "../events/event-publisher.ts";
 import { departureOf } from "./departure.ts";
 import { aborted, backoffMs } from "./interruption.ts";
-import type { JournalEntry, StartedEntry } from "../journal/journal-entry.ts";
+import { isForeign, type JournalEntry, type StartedEntry } from "../journal/journal-entry.ts";
 import type { RunnerMetrics } from "../metrics.ts";
+import type { ProviderLimiter } from "../limits/provider-limiter.ts";
 import type { ModelRegistry } from "../model/model-registry.ts";
 import type { Peers } from "../peers.ts";
 import { prepareRun } from "./prepare-run.ts";
 import { publishRejection } from "../commands/rejection.ts";
 import { replay } from "../journal/replay.ts";
-import { readCommand, type Rejection, type RunCommand } from "../commands/run-command.ts";
+import { readStart } from "../commands/read-start.ts";
+import type { Rejection, RunCommand } from "../commands/run-command.ts";
+import { tellParent } from "../children/after-end.ts";
+import type { ParkedRuns } from "../waits/parked-runs.ts";
 import { driveRun } from "./run-driver.ts";
 import { eventsOf } from "../events/run-events.ts";
 import type { RunControls } from "./run-controls.ts";
 import type { RunIndex } from "../journal/run-index.ts";
-import { RunTokenKeeper, type RunToken } from "./run-token-keeper.ts";
-import type { ClaimResult, FenceLost, Hold, RunStore } from "../journal/run-store.ts";
+import type { RunToken } from "./grant-token.ts";
+import { RunTokenKeeper } from "./run-token-keeper.ts";
+import { FenceLost, type ClaimResult, type Hold, type RunStore } from "../journal/run-store.ts";
 
 export interface AttemptOptions {
   readonly bus: Bus;
   readonly store: RunStore;
   readonly controls: RunControls;
+  readonly parked: ParkedRuns;
   readonly active: ActiveRuns;
   readonly index: RunIndex;
   readonly peers: Peers;
   readonly models: ModelRegistry;
+  readonly limiter: ProviderLimiter;
   readonly metrics: RunnerMetrics;
   readonly log: Log;
   /** Picks without progress after which a run has failed. */
@@ -73,7 +79,7 @@ export class RunAttempt {
     if (this.#hold === null) return true;
     const { store, active } = this.#options;
     const answer = await store.renew(this.#hold);
-    if (answer === "cancelled") await active.lookForCancel(this.#hold.runId);
+    if (answer === "cancelled") await active.lookForNews(this.#hold.runId);
     return answer !== "lost";
   }
 
@@ -94,10 +100,8 @@ export class RunAttempt {
     if (delivery.kind === "rejected") return this.#reject(delivery, runIdOfMessage(delivery));
     const control = await applyControl(delivery, this.#options);
     if (control !== null) return this.#control(control);
-    // The other commands are dealt with, and consume() parsed the payload by its contract.
-    const payload = delivery.payload as StartRun;
-    const read = readCommand(delivery, delivery.tokens["agent"] ?? "", payload);
-    if ("rejection" in read) return this.#reject(read.rejection, payload.runId ?? null);
+    const read = await readStart(delivery, this.#options.store);
+    if ("rejection" in read) return this.#reject(read.rejection, read.runId);
     const { command } = read;
     const claimed = await this.#claim(command);
     if (claimed.outcome !== "absent") return this.#begin(command.runId, claimed, null);
@@ -108,33 +112,49 @@ export class RunAttempt {
     if (control.next === "done") return { outcome: "done" };
     if (control.next === "reject") return this.#reject(control.rejection, control.runId);
     const { store, active } = this.#options;
-    const { runId, isCancel } = control;
-    if (isCancel) await active.lookForCancel(runId);
+    const { runId } = control;
+    const isHint = control.next === "look" || control.isHint;
+    if (isHint) await active.lookForNews(runId);
+    if (control.next === "look") return { outcome: "done" };
     const delivery = String(this.#delivery.streamSequence);
     const claimed = await store.claim({ runId, commandDigest: null, delivery });
-    // Whoever holds the run ends it; and if it dies, whoever gets the run's own message.
-    if (isCancel && claimed.outcome === "busy") return { outcome: "done" };
+    // Whoever holds the run does what there is; and if it dies, whoever gets its message.
+    if (isHint && (claimed.outcome === "busy" || claimed.outcome === "absent"))
+      return { outcome: "done" };
     return this.#begin(runId, claimed, null);
   }
 
   async #create(command: RunCommand): Promise<Outcome> {
-    const { peers, models, log, defaultTimeoutMs, now } = this.#options;
+    const { peers, models, store, log, defaultTimeoutMs, now } = this.#options;
     if (this.#delivery.deliveryCount > MAX_UNSTARTED_DELIVERIES) {
       const message = `the run could not be prepared in ${MAX_UNSTARTED_DELIVERIES} deliveries; send the command again`;
-      return this.#reject({ code: "not_startable", message, problems: [] }, command.runId);
+      return this.#refuse(command, { code: "not_startable", message, problems: [] });
     }
     const { signal } = this.#delivery;
     const prepared = await prepareRun(command, {
       peers,
       models,
+      store,
       log,
       signal,
       defaultTimeoutMs,
       now,
     });
-    if (prepared.outcome === "rejected") return this.#reject(prepared.rejection, command.runId);
+    if (prepared.outcome === "rejected") return this.#refuse(command, prepared.rejection);
     const { started, token } = prepared;
     return this.#begin(command.runId, await this.#claim(command, started), { started, token });
+  }
+
+  /** A parent that waits for a run that cannot be started must not wait for ever. */
+  async #refuse(command: RunCommand, rejection: Rejection): Promise<Outcome> {
+    const { runId: childRunId, parent } = command;
+    if (parent !== undefined) {
+      const { controls, now } = this.#options;
+      const at = new Date(now()).toISOString();
+      const text = `${rejection.code}: ${rejection.message}`;
+      await tellParent(controls, { parent, childRunId, at, status: "failed", text });
+    }
+    return this.#reject(rejection, childRunId);
   }
 
   #claim(command: RunCommand, started?: StartedEntry): Promise<ClaimResult> {
@@ -155,7 +175,8 @@ export class RunAttempt {
       case "busy":
         return { outcome: "retry", delayMs: claimed.retryMs };
       case "ended":
-        await publishRest({ ...this.#options, ...claimed, signal: this.#delivery.signal });
+      case "waiting":
+        await finishEnd({ ...this.#options, ...claimed, signal: this.#delivery.signal });
         return { outcome: "done" };
       case "claimed":
         this.#hold = claimed.hold;
@@ -178,10 +199,19 @@ export class RunAttempt {
     const forget = active.add(run);
     try {
       const isTakeover = !isNew && entries.at(-1)?.kind !== "retried";
-      await this.#begun(run, claimed, isTakeover);
+      const isWoken = isTakeover && hasWaitedLast(entries);
+      await this.#begun(run, claimed, { isTakeover, isWoken });
       const { started } = run.state;
-      const tokens = new RunTokenKeeper({ peers, started, initial: created?.token ?? null, now });
+      const tokens = new RunTokenKeeper({
+        peers,
+        store,
+        started,
+        initial: created?.token ?? null,
+        now,
+      });
       await driveRun({ ...this.#options, run, tokens });
+      if (run.state.waiting !== null) return await this.#letGo(run);
+      await spreadEnd(run.state, this.#options);
       await run.settle();
       reportEnd(run, this.#options);
       if (random() < TRIM_SHARE) await index.trim().catch(() => {}); // others trim it, too
@@ -210,22 +240,40 @@ export class RunAttempt {
     return new ActiveRun({ hold, state, store, publisher, signal, lose });
   }
 
-  /** Says that the run is in work here, and ends one that was picked up too often for nothing. */
-  async #begun(run: ActiveRun, { attempts, stalled }: Claimed, isTakeover: boolean): Promise<void> {
+  /** The run is anybody's now: that somebody has it already is no loss. */
+  async #letGo(run: ActiveRun): Promise<Outcome> {
+    this.#options.metrics.runs.inc({ outcome: "parked" });
+    this.#options.log.debug({ runId: run.hold.runId }, "run let go");
+    try {
+      await run.settle();
+    } catch (error) {
+      if (!(error instanceof FenceLost)) throw error;
+    }
+    return { outcome: "done" };
+  }
+
+  /** Says that the run is in work here, and gives up one that was picked up too often for nothing. */
+  async #begun(
+    run: ActiveRun,
+    { attempts, stalled }: Claimed,
+    { isTakeover, isWoken }: { readonly isTakeover: boolean; readonly isWoken: boolean },
+  ): Promise<void> {
     const { index, maxAttempts, log, now } = this.#options;
     const { started, length, cancellation } = run.state;
     const { runId, agent, requester, model } = started;
     await index.add(runId, started.at);
     const facts = { runId, agent, requester, model, attempt: attempts };
-    log.info(facts, isTakeover ? "run resumed" : "run started");
+    log[isWoken ? "debug" : "info"](facts, saidOf({ isTakeover, isWoken }));
     if (cancellation !== null) return; // there is nothing to resume
     const at = new Date(now()).toISOString();
-    if (isTakeover) {
+    if (isWoken) {
+      await run.record({ kind: "woken", at, attempt: attempts });
+    } else if (isTakeover) {
       await run.record({ kind: "resumed", at, attempt: attempts, journalEntries: length });
     }
     if (stalled <= maxAttempts || run.state.cancellation !== null) return;
     const message = `${stalled - 1} runners took the run one after the other and it got no further`;
-    await run.record({ kind: "failed", at, failure: { code: "too_many_attempts", message } });
+    await run.record({ kind: "dead", at, failure: { code: "too_many_attempts", message } });
   }
 
   async #reject(rejection: Rejection, runId: string | null): Promise<Outcome> {
@@ -286,4 +334,14 @@ export class RunAttempt {
       this.#options.log.warn({ runId: this.#hold.runId, err }, "run not released");
     }
   }
+}
+
+/** True when the run was let go, and what came since is news that woke it. */
+function hasWaitedLast(entries: readonly JournalEntry[]): boolean {
+  return entries.findLast((entry) => !isForeign(entry))?.kind === "waiting";
+}
+
+function saidOf({ isTakeover, isWoken }: { isTakeover: boolean; isWoken: boolean }): string {
+  if (isWoken) return "run woken";
+  return isTakeover ? "run resumed" : "run started";
 }

@@ -1,6 +1,7 @@
 import { call } from "@switchyard/bus/call";
 import { subscribeLive } from "@switchyard/bus/events";
 import { runLive } from "@switchyard/contracts/run-events";
+import { answerQuestion } from "@switchyard/contracts/run-waits";
 import { getRun, listRuns } from "@switchyard/contracts/runs";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import assert from "node:assert/strict";
@@ -209,7 +210,7 @@ test("sends a call again under the same id while the policy is away", async () =
   assert.equal(requested.get("patient:1:0"), 3);
 });
 
-test("makes a call whose outcome nobody knows once more where the agent says so", async () => {
+test("makes a call whose outcome nobody knows once more where the agent or a person says so", async () => {
   const { tools, agents, requested } = lab.peers;
   let losses = 1;
   tools.set("forgetful", (_args, { fail }) => {
@@ -227,11 +228,18 @@ test("makes a call whose outcome nobody knows once more where the agent says so"
   const bold = await lab.eventsUntil("bold", "finished");
   assert.equal(bold.at(-1)?.payload["output"], "done");
   assert.deepEqual([requested.get("bold:1:0"), requested.get("bold:1:0:again")], [1, 1]);
-  losses = 1;
-  await lab.command("careful", { runId: "careful", input: "x" });
-  const careful = await lab.eventsUntil("careful", "finished");
-  assert.match(String(careful.at(-1)?.payload["output"]), /outcome_unknown/);
-  assert.equal(requested.get("careful:1:0:again"), undefined);
+  for (const [runId, answer, output, repeats] of [
+    ["careful", "fail", /outcome_unknown/, undefined],
+    ["sure", "retry", /^done$/, 1],
+  ] as const) {
+    losses = 1;
+    await lab.command("careful", { runId, input: "x" });
+    await lab.eventsUntil(runId, "waiting");
+    await call(lab.bus, answerQuestion, { runId, callId: `${runId}:1:0`, answer });
+    const events = await lab.eventsUntil(runId, "finished");
+    assert.match(String(events.at(-1)?.payload["output"]), output);
+    assert.equal(requested.get(`${runId}:1:0:again`), repeats);
+  }
 });
 
 test("keeps to the agent's own limits and asks for its roles [D14]", async () => {
@@ -326,6 +334,17 @@ test("activates the command's skill first and lets it narrow the tools", async (
   assert.deepEqual(grant?.tools, [["mcp__lab__*"], ["mcp__lab__echo"]]);
 });
 
+test("takes away from a run what the skills in its prompt do without, also a preloaded one [D51]", async () => {
+  const { skills, agents, grants } = lab.peers;
+  skills.set("careful", skill("careful", { disallowedTools: ["execute_command"] }));
+  skills.set("quiet", skill("quiet", { disallowedTools: ["web_fetch"], allowedTools: ["mcp__*"] }));
+  agents.set("handy", answering("handy", "{{/input}}", { skills: ["careful"] }));
+  await lab.command("handy", { runId: "taken-away", input: "x", skill: "quiet" });
+  await lab.eventsUntil("taken-away", "finished");
+  const grant = grants.find(({ runId }) => runId === "taken-away");
+  assert.deepEqual(grant?.tools, [["mcp__*"], ["*", "!execute_command", "!web_fetch"]]);
+});
+
 test("runs a real model's loop: a refusal is waited out, a tool result goes back, deltas are live", async () => {
   lab.peers.tools.set("echo", ({ text }) => `echo ${String(text)}`);
   lab.peers.agents.set("thinker", agent("thinker", { model: null, tools: ["mcp__lab__echo"] }));
@@ -357,7 +376,11 @@ test("runs a real model's loop: a refusal is waited out, a tool result goes back
     messages.slice(1).map(({ role }: { role: string }) => role),
     ["user", "assistant", "tool"],
   );
-  assert.deepEqual(messages.at(-1), { role: "tool", tool_call_id: "call_1", content: "echo hi" });
+  assert.deepEqual(messages.at(-1), {
+    role: "tool",
+    tool_call_id: "call_1",
+    content: '<tool_output tool="mcp__lab__echo">\necho hi\n</tool_output>',
+  });
 });
 
 test("fails a run whose provider refuses it, and says what the provider said", async () => {

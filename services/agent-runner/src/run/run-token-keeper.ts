@@ -1,18 +1,14 @@
 import type { StartedEntry } from "../journal/journal-entry.ts";
+import type { RunStore } from "../journal/run-store.ts";
 import type { Peers } from "../peers.ts";
+import { grantToken, type RunToken } from "./grant-token.ts";
 
-/** A run token and when it ends, in milliseconds since the Unix epoch. */
-export interface RunToken {
-  readonly token: string;
-  readonly expiresAt: number;
-}
-
-export const TOKEN_TTL_SECONDS = 3_600;
 const RENEW_BEFORE_MS = 5 * 60_000;
 
 /** Gives a token that is good for some minutes more; asks the policy for a new one when needed. */
 export class RunTokenKeeper {
   readonly #peers: Peers;
+  readonly #load: RunStore["load"];
   readonly #started: StartedEntry;
   readonly #now: () => number;
   #current: RunToken | null;
@@ -20,11 +16,13 @@ export class RunTokenKeeper {
 
   constructor(options: {
     peers: Peers;
+    store: Pick<RunStore, "load">;
     started: StartedEntry;
     initial: RunToken | null;
     now: () => number;
   }) {
     this.#peers = options.peers;
+    this.#load = options.store.load;
     this.#started = options.started;
     this.#current = options.initial;
     this.#now = options.now;
@@ -46,19 +44,7 @@ export class RunTokenKeeper {
     if (this.#current?.token === token) this.#current = null;
   }
 
-  async #grant(): Promise<RunToken> {
-    const { runId, agent, requester, toolLayers, roles } = this.#started;
-    const { token, expiresAt } = await this.#peers.grantRun(
-      {
-        runId,
-        agent,
-        requester,
-        tools: toolLayers,
-        ...(roles === undefined ? {} : { roles }),
-        ttlSeconds: TOKEN_TTL_SECONDS,
-      },
-      { correlationId: runId },
-    );
-    return { token, expiresAt: Date.parse(expiresAt) };
+  #grant(): Promise<RunToken> {
+    return grantToken(this.#started, { peers: this.#peers, load: this.#load });
   }
 }

@@ -1,6 +1,9 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { callTool } from "@switchyard/contracts/mcp";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
+import type { UnknownOutcome } from "@switchyard/contracts/agents";
+import type { ApprovalRequired } from "@switchyard/contracts/approvals";
+import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
 import { renderSkill } from "@switchyard/contracts/skills";
 import { cutWithNote } from "./cut-text.ts";
 import { backoffMs, CancelRequested, pause, Suspended, TimeOver } from "../run/interruption.ts";
@@ -11,8 +14,8 @@ import { watchReconnect } from "../run/reconnect-watch.ts";
 import type { RunTokenKeeper } from "../run/run-token-keeper.ts";
 import { SkillToolInput } from "./skill-tool.ts";
 
-/** The most that a model observes of one result. */
-export const OBSERVATION_BYTES = 64 * 1_024;
+/** The most of one result that is kept; a model sees a part of it at a time. */
+export const KEPT_BYTES = 1_024 * 1_024;
 
 /** How a call ended, as its journal entry without the time. */
 export type CallOutcome = WithoutTime<
@@ -20,15 +23,22 @@ export type CallOutcome = WithoutTime<
 >;
 type WithoutTime<E> = E extends unknown ? Omit<E, "at"> : never;
 
+/** The entry of a call that waits from now on, without its time. */
+export type Parked = WithoutTime<EntryOf<"tool-parked">>;
+
+/** What became of a call for now. */
+export type CallStep = CallOutcome | Parked;
+
 export interface ServerCall {
   readonly callId: string;
-  readonly server: string;
+  /** Null for a built-in tool: the toolbox has it. */
+  readonly server: string | null;
   readonly tool: string;
   readonly args: Record<string, unknown>;
   /** False when no catalogue has the tool: then nobody answering means that it does not exist. */
   readonly isListed: boolean;
-  /** True: a call whose outcome nobody knows is made once more, under another id. */
-  readonly repeatsUnknown: boolean;
+  /** Whether a call whose outcome nobody knows is made once more, under another id. */
+  readonly onUnknownOutcome: UnknownOutcome;
 }
 
 export interface ToolCaller {
@@ -46,13 +56,13 @@ export interface ToolCaller {
 }
 
 /**
- * Calls an MCP tool through the broker. Every failure of the tool, the policy or the broker is an
- * outcome that the model is told; the promise rejects only when the run must stop or pause.
- * Repeats carry the same call id, so the broker executes the call once; only a call whose outcome is
+ * Calls a tool through its provider: the broker or the toolbox, whose errors have the same names. Every
+ * failure of the tool, the policy or the provider is an outcome that the model is told; the promise rejects only when the run must stop or pause.
+ * Repeats carry the same call id, so the provider executes the call once; only a call whose outcome is
  * unknown gets another, where the agent wants it repeated.
  */
-export async function callServerTool(call: ServerCall, caller: ToolCaller): Promise<CallOutcome> {
-  let deadline = Math.min(caller.now() + callTool.timeoutMs, caller.deadline);
+export async function callServerTool(call: ServerCall, caller: ToolCaller): Promise<CallStep> {
+  let deadline = Math.min(caller.now() + timeoutOf(call), caller.deadline);
   let hasAskedAgain = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -62,11 +72,12 @@ export async function callServerTool(call: ServerCall, caller: ToolCaller): Prom
       if (isError(error, callTool, "denied")) {
         return { kind: "tool-denied", callId: call.callId, decision: error.data };
       }
+      if (isError(error, callTool, "approval_required")) return parkFor(call.callId, error.data);
       if (!(error instanceof ServiceError)) throw error;
-      if (error.code === "outcome_unknown" && call.repeatsUnknown) {
-        const repeat = { ...call, callId: `${call.callId}:again`, repeatsUnknown: false };
-        return { ...(await callServerTool(repeat, caller)), callId: call.callId };
-      }
+      if (error.code === "outcome_unknown" && call.onUnknownOutcome === "retry")
+        return callAgain(call, caller);
+      if (error.code === "outcome_unknown" && call.onUnknownOutcome === "ask")
+        return askAboutOutcome(call, caller.now());
       if (error.code === "timeout" && !hasAskedAgain) {
         // The reply may be lost while the broker has the result: it answers a repeat at once.
         hasAskedAgain = true;
@@ -83,6 +94,24 @@ export async function callServerTool(call: ServerCall, caller: ToolCaller): Prom
     }
     await pause(backoffMs(attempt, BACKOFF_CAP_MS), caller.signal);
   }
+}
+
+/** Makes a call once more whose outcome nobody knows. */
+export async function callAgain(call: ServerCall, caller: ToolCaller): Promise<CallStep> {
+  const repeat = { ...call, callId: `${call.callId}:again`, onUnknownOutcome: "fail" as const };
+  const step = await callServerTool(repeat, caller);
+  const { callId } = call;
+  if (step.kind !== "tool-parked" || step.wait.reason !== "approval") return { ...step, callId };
+  return { ...step, callId, wait: { ...step.wait, again: true } };
+}
+
+/** The id of the call that a provider knows by this id. */
+export function firstCallId(callId: string): string {
+  return callId.replace(/:again$/, "");
+}
+
+function timeoutOf({ server, tool, args }: ServerCall): number {
+  return server === null ? builtinTimeoutMs(tool, args) : callTool.timeoutMs;
 }
 
 const BACKOFF_CAP_MS = 2_000;
@@ -142,6 +171,27 @@ export function failure(callId: string, code: string, message: string): CallOutc
   return { kind: "tool-failed", callId, code, message: cutWithNote(message, 4_096) };
 }
 
+function parkFor(callId: string, { approvalId, expiresAt }: ApprovalRequired): Parked {
+  const wait = { reason: "approval" as const, approvalId, until: expiresAt };
+  return { kind: "tool-parked", callId, wait };
+}
+
+const ASK_ABOUT_MS = 24 * 3_600_000;
+
+function askAboutOutcome({ callId, tool }: ServerCall, now: number): Parked {
+  return {
+    kind: "tool-parked",
+    callId,
+    wait: {
+      reason: "question",
+      about: "outcome",
+      question: `Nobody knows whether ${tool} was carried out. Look, and say: retry makes the call once more, fail goes on without it.`,
+      options: ["retry", "fail"],
+      until: new Date(now + ASK_ABOUT_MS).toISOString(),
+    },
+  };
+}
+
 async function sendOnce(
   { callId, server, tool, args }: ServerCall,
   caller: ToolCaller,
@@ -151,10 +201,16 @@ async function sendOnce(
   const watch = watchReconnect(caller.bus);
   const signal = AbortSignal.any([caller.signal, watch.signal]);
   try {
-    const reply = await caller.peers.callTool(
-      { tool, args, token, callId, epoch: caller.epoch, progress: caller.runId },
-      { tokens: { server }, deadline, signal, correlationId: caller.runId },
-    );
+    const { epoch, runId } = caller;
+    const limits = { deadline, signal, correlationId: runId };
+    const request = { tool, args, token, callId, epoch };
+    const reply =
+      server === null
+        ? await caller.peers.callBuiltin(request, limits)
+        : await caller.peers.callTool(
+            { ...request, progress: runId },
+            { ...limits, tokens: { server } },
+          );
     return answered(callId, reply);
   } catch (error) {
     if (isError(error, callTool, "invalid_token")) caller.tokens.refuse(token);
@@ -177,15 +233,19 @@ function endsTheCall({ aborted, reason }: AbortSignal): boolean {
 
 /** Nobody waits for it: the run ends either way, and a provider that is away has its own deadline. */
 function stopAtProvider(
-  { callId, server, token }: { callId: string; server: string; token: string },
+  { callId, server, token }: { callId: string; server: string | null; token: string },
   { peers, runId }: ToolCaller,
 ): void {
-  peers
-    .cancelCall({ callId, token }, { tokens: { server }, correlationId: runId })
-    .catch(() => undefined);
+  const limits = { correlationId: runId };
+  const asked =
+    server === null
+      ? peers.cancelBuiltin({ callId, token }, limits)
+      : peers.cancelCall({ callId, token }, { ...limits, tokens: { server } });
+  asked.catch(() => undefined);
 }
 
-function answered(
+/** The outcome of a call that has a result. */
+export function answered(
   callId: string,
   reply: {
     text: string;
@@ -194,18 +254,21 @@ function answered(
     durationMs?: number;
     replayed?: boolean;
     skill?: SkillRef;
+    /** Tools that the call found. */
+    found?: string[];
   },
 ): CallOutcome {
   return {
     kind: "tool-completed",
     callId,
-    text: cutWithNote(reply.text, OBSERVATION_BYTES),
+    text: cutWithNote(reply.text, KEPT_BYTES),
     textBytes: Buffer.byteLength(reply.text),
     isError: reply.isError,
     decision: reply.decision ?? null,
     durationMs: reply.durationMs ?? 0,
     replayed: reply.replayed ?? false,
     skill: reply.skill ?? null,
+    ...(reply.found === undefined ? {} : { found: reply.found }),
   };
 }
 

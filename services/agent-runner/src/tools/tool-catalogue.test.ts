@@ -30,9 +30,10 @@ test("shows a model at most fifty tools and names the others", () => {
     layers: [],
     skills: ["summarise"],
   });
-  assert.equal(offered.length, MAX_TOOLS);
-  assert.equal(leftOut.length, 11);
-  assert.equal(leftOut[0], "mcp__big__tool-49");
+  // Three places are kept for the tools of the run itself.
+  assert.equal(offered.length, MAX_TOOLS - 3);
+  assert.equal(leftOut.length, 14);
+  assert.equal(leftOut[0], "mcp__big__tool-46");
   assert.deepEqual(routeOf("mcp__big__tool-59", { offered, leftOut, servers }), {
     to: "server",
     server: "big",
@@ -77,3 +78,45 @@ function toolOf(server: string, tool: string): ToolInfo {
     inputSchema: { type: "object" },
   };
 }
+
+test("built-in tools have their own place in the layers and go to the toolbox", () => {
+  const builtin = {
+    name: "read_file",
+    tool: "read_file",
+    server: null,
+    description: "",
+    inputSchema: { type: "object" as const },
+  };
+  const select = (layers: string[][]) =>
+    selectTools({ tools: [builtin, ...tools], layers, skills: [] });
+  assert.deepEqual(
+    select([["read_*"]]).offered.map(({ name }) => name),
+    ["read_file"],
+  );
+  assert.deepEqual(
+    select([["files.*"]]).offered.map(({ name }) => name),
+    tools.map(({ name }) => name),
+  );
+  const all = select([]);
+  assert.deepEqual(routeOf("read_file", all), { to: "server", server: null, isListed: true });
+  // Not listed, and still the policy's to deny.
+  for (const name of ["execute_command", "list_directory"])
+    assert.deepEqual(routeOf(name, all), { to: "server", server: null, isListed: false });
+});
+
+test("of too many tools, built-in ones come first, then those that were searched for and that fit [A25]", () => {
+  const many = Array.from({ length: 60 }, (_, index) => toolOf("big", `tool-${index}`));
+  const builtIn = { ...toolOf("toolbox", "read_file"), name: "read_file", server: null };
+  const { offered, leftOut } = selectTools({
+    tools: [...many, toolOf("shop", "refund_order"), builtIn],
+    layers: [],
+    skills: [],
+    about: "Refund the order of Ann",
+    found: ["mcp__big__tool-59"],
+  });
+  assert.deepEqual(
+    offered.slice(0, 3).map(({ name }) => name),
+    ["read_file", "mcp__big__tool-59", "mcp__shop__refund_order"],
+  );
+  assert.equal(offered.length + leftOut.length, 62);
+});

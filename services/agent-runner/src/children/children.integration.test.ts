@@ -1,0 +1,150 @@
+import { call } from "@switchyard/bus/call";
+import type { AgentLimits } from "@switchyard/contracts/agents";
+import { getRun, requestCancel } from "@switchyard/contracts/runs";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { agent, answering, labTool, skill } from "../../test-fixtures/peers.ts";
+import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+import { waitUntil } from "../../test-fixtures/wait-for.ts";
+
+const lab = await startLab();
+const { peers } = lab;
+await lab.runner({ YARD_RUNNER_SLOTS: "2" });
+
+peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
+peers.agents.set("helper", answering("helper", "helped", { tools: ["mcp__lab__count"] }));
+peers.agents.set("broken", agent("broken", { model: "nowhere/model" }));
+
+test("works through runs of its own, waits for them without a runner and takes each result once", async () => {
+  peers.agents.set("boss", planned("boss", [task("helper", "a"), task("helper", "b")]));
+  await lab.command("boss", { runId: "boss", input: "x", labels: { team: "t" } });
+  const events = await lab.eventsUntil("boss", "finished");
+  assert.equal(events.at(-1)?.payload["output"], "helped, helped");
+  const count = (wanted: string) => events.filter(({ name }) => name === wanted).length;
+  assert.deepEqual([count("child-started"), count("child-ended")], [2, 2]);
+  assert.deepEqual(
+    sequenceOf(events),
+    events.map((_, index) => index + 1),
+  );
+  const { run } = await call(lab.bus, getRun, { runId: "boss" });
+  const [child] = run.children ?? [];
+  assert.equal(child?.status, "succeeded");
+  const below = (await call(lab.bus, getRun, { runId: child?.runId ?? "" })).run;
+  assert.equal(below.requester, "cli");
+  assert.deepEqual(below.labels, { team: "t" });
+  assert.deepEqual(below.parent, { runId: "boss", callId: "boss:1:0" });
+  const grant = peers.grants.find(({ runId }) => runId === child?.runId);
+  assert.match(
+    String(grant?.parentToken),
+    /^token-boss-/,
+    "the child gets no more than its parent",
+  );
+});
+
+test("tells the model when a child cannot be started, and how deep is too deep", async () => {
+  peers.agents.set("unlucky", planned("unlucky", [task("nobody", "a"), task("broken", "b")]));
+  await lab.command("unlucky", { runId: "unlucky", input: "x" });
+  const output = String((await lab.eventsUntil("unlucky", "finished")).at(-1)?.payload["output"]);
+  assert.match(output, /has failed: unknown_agent/);
+  assert.match(output, /has failed: unknown_/);
+
+  const flat = { maxToolCalls: null, maxTokens: null, maxCostUsd: null, timeoutMs: null };
+  peers.agents.set("flat", planned("flat", [task("helper", "a")], { ...flat, maxDepth: 0 }));
+  await lab.command("flat", { runId: "flat", input: "x" });
+  const denied = await lab.eventsUntil("flat", "finished");
+  assert.ok(
+    denied.some(
+      ({ name, payload }) => name === "tool-failed" && payload["code"] === "unknown_tool",
+    ),
+  );
+});
+
+test("goes on beside a child that it does not wait for, and hears of its end before it ends itself", async () => {
+  const gate = Promise.withResolvers<string>();
+  peers.tools.set("gate", () => gate.promise);
+  peers.agents.set(
+    "slow",
+    agent("slow", {
+      plan: { steps: [{ calls: [{ tool: labTool("gate"), with: {} }] }], answer: "slow answer" },
+    }),
+  );
+  const free = { tool: "agent", with: { agent: "slow", task: "x", wait: false } };
+  const steps = [
+    { calls: [free] },
+    { calls: [{ tool: "subagents", with: { action: "list" }, as: "list" }] },
+    { calls: [{ tool: "wait", with: { seconds: 3_600 } }] },
+  ];
+  peers.agents.set("free", agent("free", { plan: { steps, answer: "{{/results/list/text}}" } }));
+  await lab.command("free", { runId: "free", input: "x" });
+  await lab.eventsUntil("free", "waiting");
+  gate.resolve("open");
+  const events = await lab.eventsUntil("free", "child-ended");
+  assert.equal(events.at(-1)?.payload["status"], "succeeded");
+  await call(lab.bus, requestCancel, { runId: "free" });
+  await lab.eventsUntil("free", "cancelled");
+});
+
+test("ends the runs below a run that is cancelled", async () => {
+  peers.agents.set(
+    "idle",
+    agent("idle", {
+      plan: { steps: [{ calls: [{ tool: "wait", with: { seconds: 3_600 } }] }], answer: "never" },
+    }),
+  );
+  peers.agents.set("middle", planned("middle", [task("idle", "x")]));
+  peers.agents.set("top", planned("top", [task("middle", "x")]));
+  await lab.command("top", { runId: "top", input: "x" });
+  await lab.eventsUntil("top", "waiting");
+  const middle = await childOf("top");
+  await lab.eventsUntil(middle, "waiting");
+  const idle = await childOf(middle);
+  await lab.eventsUntil(idle, "waiting");
+  await call(lab.bus, requestCancel, { runId: "top", reason: "enough" });
+  for (const runId of ["top", middle, idle]) await lab.eventsUntil(runId, "cancelled");
+  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+});
+
+test("runs a skill with context: fork as a run of its own [D28]", async () => {
+  peers.skills.set("deep-work", skill("deep-work", { context: "fork", agent: "helper" }));
+  const calls = [{ tool: "skill", with: { name: "deep-work", arguments: "now" }, as: "forked" }];
+  peers.agents.set(
+    "user",
+    agent("user", { plan: { steps: [{ calls }], answer: "{{/results/forked/text}}" } }),
+  );
+  await lab.command("user", { runId: "forking", input: "x" });
+  const events = await lab.eventsUntil("forking", "finished");
+  assert.equal(events.at(-1)?.payload["output"], "helped");
+  const child = await childOf("forking");
+  const { run } = await call(lab.bus, getRun, { runId: child });
+  assert.deepEqual([run.agent, run.skills.map(({ name }) => name)], ["helper", ["deep-work"]]);
+});
+
+test("makes the call of a skill that stands for a tool, and asks no model", async () => {
+  peers.tools.set("say", ({ command }) => `said ${String(command)}`);
+  peers.skills.set("say", skill("say", { dispatch: labTool("say") }));
+  peers.agents.set(
+    "mute",
+    agent("mute", { model: "scripted/plan", plan: { steps: [], answer: "a model spoke" } }),
+  );
+  await lab.command("mute", { runId: "said", input: "hello there", skill: "say" });
+  const events = await lab.eventsUntil("said", "finished");
+  assert.equal(events.at(-1)?.payload["output"], "said hello there");
+  assert.equal(events.filter(({ name }) => name === "model-responded").length, 0);
+});
+
+async function childOf(runId: string): Promise<string> {
+  const started = await lab.eventsUntil(runId, "child-started");
+  return String(started.at(-1)?.payload["childRunId"]);
+}
+
+function task(name: string, text: string) {
+  return { tool: "agent", with: { agent: name, task: text }, as: `${name}-${text}` };
+}
+
+function planned(name: string, calls: ReturnType<typeof task>[], limits?: AgentLimits) {
+  const answer = calls.map(({ as }) => `{{/results/${as}/text}}`).join(", ");
+  return agent(name, {
+    plan: { steps: [{ calls }], answer },
+    ...(limits === undefined ? {} : { limits }),
+  });
+}

@@ -1,0 +1,35 @@
+import { isError } from "@switchyard/contracts/errors";
+import { AgentName } from "@switchyard/contracts/ids";
+import { getSkill } from "@switchyard/contracts/skills";
+import type { CallState, RunState } from "../journal/replay.ts";
+import type { Peers } from "../peers.ts";
+import { SkillToolInput } from "../tools/skill-tool.ts";
+import type { ChildRequest } from "../waits/own-tools.ts";
+
+/**
+ * The child run that a call of the tool `skill` stands for, when the skill's author wants it to run in a
+ * context of its own; null for every other call.
+ */
+export async function forkOf(
+  { part: { callId, input } }: CallState,
+  { started }: RunState,
+  peers: Peers,
+): Promise<ChildRequest | null> {
+  const read = SkillToolInput.safeParse(input);
+  if (!read.success) return null;
+  const pinned = started.catalogue.find(({ name }) => name === read.data.name);
+  if (pinned === undefined) return null;
+  try {
+    const { skill } = await peers.getSkill(pinned, { correlationId: started.runId });
+    if (skill.record?.context !== "fork") return null;
+    const named = AgentName.safeParse(skill.record.agent);
+    // A skill's text takes the input as its argument line, which may be blank and must be there.
+    const line = read.data.arguments === "" ? " " : read.data.arguments;
+    const agent = named.success ? named.data : started.agent;
+    return { callId, agent, input: line, wait: true, skill: pinned };
+  } catch (error) {
+    // Rendering it tells the model that it is gone.
+    if (isError(error, getSkill, "unknown_skill")) return null;
+    throw error;
+  }
+}

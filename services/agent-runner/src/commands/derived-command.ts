@@ -1,0 +1,107 @@
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import type { z } from "zod";
+import type { forkRun, spawnRun } from "@switchyard/contracts/run-commands";
+import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
+import type { CopiedTurn, JournalEntry } from "../journal/journal-entry.ts";
+import { replay, type Turn } from "../journal/replay.ts";
+import { madeRunId, type MessageFacts, type Rejection, type RunCommand } from "./run-command.ts";
+
+type Read = { readonly command: RunCommand } | { readonly rejection: Rejection };
+
+/** The user that runners publish as: only its word about a parent is believed. */
+const RUNNER = "runner";
+
+/** Reads `run.spawn`, given the journal of the parent: it says for whom the child works and how deep it is. */
+export function readSpawn(
+  message: MessageFacts,
+  agentToken: string,
+  asked: {
+    readonly payload: z.output<typeof spawnRun.payload>;
+    readonly parentJournal: readonly JournalEntry[];
+  },
+): Read {
+  const { payload, parentJournal } = asked;
+  const { runId, parent, skillDigest, ...start } = payload;
+  const agent = AgentName.safeParse(agentToken);
+  if (message.caller !== RUNNER || !agent.success)
+    return refuse("not_allowed", `${message.subject}: only runners start runs for other runs`);
+  if (parentJournal.length === 0)
+    return refuse(
+      "unknown_run",
+      `there is no run ${parent.runId} that run ${runId} could work for`,
+    );
+  const { started } = replay(parentJournal);
+  return {
+    command: {
+      runId,
+      agent: agent.data,
+      requester: started.requester,
+      payload: { ...start, labels: started.labels },
+      digest: canonicalDigest({ agent: agent.data, spawn: payload }),
+      parent: { ...parent, depthLeft: (started.depthLeft ?? 0) - 1, skillDigest },
+    },
+  };
+}
+
+/** Reads `run.fork`, given the journal of the run that is to be copied. */
+export function readFork(
+  message: MessageFacts,
+  runToken: string,
+  asked: {
+    readonly payload: z.output<typeof forkRun.payload>;
+    readonly sourceJournal: readonly JournalEntry[];
+  },
+): Read {
+  const { payload, sourceJournal } = asked;
+  const { newRunId, fromStep, input, agent, model, limits, labels } = payload;
+  const source = RunId.safeParse(runToken);
+  const requester = CallerName.safeParse(message.caller);
+  if (!source.success || !requester.success)
+    return refuse("invalid_command", `${message.subject} is no subject of run.fork`);
+  if (sourceJournal.length === 0) return refuse("unknown_run", `there is no run ${runToken}`);
+  const { started, turns } = replay(sourceJournal);
+  if (!mayControl(requester.data, started.requester)) {
+    const said = `run ${runToken} was not started by ${requester.data}; its requester, cli and admin may copy it`;
+    return refuse("not_allowed", said);
+  }
+  const kept = turns.slice(0, fromStep - 1);
+  if (kept.length < fromStep - 1 || !kept.every(isWhole)) {
+    const said = `run ${runToken} has ${turns.length} steps; a copy can begin at one of them or right behind`;
+    return refuse("no_such_step", said);
+  }
+  return {
+    command: {
+      runId: newRunId ?? madeRunId(message),
+      agent: agent ?? started.agent,
+      requester: requester.data,
+      payload: {
+        input: input ?? started.input,
+        model: model ?? started.model,
+        labels: labels ?? started.labels,
+        ...(limits === undefined ? {} : { limits }),
+      },
+      digest: canonicalDigest({ requester: requester.data, fork: runToken, payload }),
+      fork: { runId: runToken, fromStep, turns: kept.map(copyOf) },
+    },
+  };
+}
+
+function isWhole({ calls }: Turn): boolean {
+  return calls.length > 0 && calls.every(({ result }) => result !== null);
+}
+
+function copyOf({ content, finishReason, calls }: Turn): CopiedTurn {
+  const results = calls.flatMap(({ part: { callId }, result }) =>
+    result === null ? [] : [{ callId, text: result.text, isError: result.isError }],
+  );
+  return { content: [...content], finishReason, results };
+}
+
+/** As the scripts of the journal have it. */
+function mayControl(caller: string, requester: string): boolean {
+  return caller === requester || caller === "cli" || caller === "admin";
+}
+
+function refuse(code: string, message: string): Read {
+  return { rejection: { code, message, problems: [] } };
+}

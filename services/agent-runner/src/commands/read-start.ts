@@ -1,0 +1,34 @@
+import type { Delivery } from "@switchyard/bus/consume";
+import { forkRun, spawnRun } from "@switchyard/contracts/run-commands";
+import { startRun } from "@switchyard/contracts/runs";
+import type { RunStore } from "../journal/run-store.ts";
+import { readFork, readSpawn } from "./derived-command.ts";
+import { readCommand, type Rejection, type RunCommand } from "./run-command.ts";
+
+type Received = Extract<Delivery, { kind: "command" }>;
+
+/** Reads a command that starts a run: by itself, for another run, or as another one began. */
+export async function readStart(
+  delivery: Received,
+  store: Pick<RunStore, "load">,
+): Promise<
+  | { readonly command: RunCommand }
+  | { readonly rejection: Rejection; readonly runId: string | null }
+> {
+  const { contract, tokens } = delivery;
+  if (contract.name === spawnRun.name) {
+    const payload = spawnRun.payload.parse(delivery.payload);
+    const parentJournal = await store.load(payload.parent.runId);
+    const read = readSpawn(delivery, tokens["agent"] ?? "", { payload, parentJournal });
+    return { ...read, runId: payload.runId };
+  }
+  if (contract.name === forkRun.name) {
+    const payload = forkRun.payload.parse(delivery.payload);
+    const source = tokens["runId"] ?? "";
+    const read = readFork(delivery, source, { payload, sourceJournal: await store.load(source) });
+    return { ...read, runId: payload.newRunId ?? null };
+  }
+  const payload = startRun.payload.parse(delivery.payload);
+  const read = readCommand(delivery, tokens["agent"] ?? "", payload);
+  return { ...read, runId: payload.runId ?? null };
+}

@@ -1,0 +1,172 @@
+import { call } from "@switchyard/bus/call";
+import { connectBus } from "@switchyard/bus/connect";
+import { publishEvent } from "@switchyard/bus/publish";
+import { approvalDecided } from "@switchyard/contracts/approvals";
+import { spawnRun } from "@switchyard/contracts/run-commands";
+import { getRun, listDeadRuns } from "@switchyard/contracts/runs";
+import { cliUser } from "@switchyard/contracts/topology";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { agent, DIGEST, labTool } from "../../test-fixtures/peers.ts";
+import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+
+const lab = await startLab();
+const { peers } = lab;
+const policy = await connectBus({ servers: lab.nats.url, user: "policy" });
+const redis = await connectRedis({
+  url: lab.redis.url,
+  name: "test",
+  log: createLog({ service: "test", level: "silent" }),
+});
+after(async () => {
+  await policy.close();
+  redis.disconnect();
+});
+await lab.runner();
+
+peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
+const counting = [1, 2].map((n) => ({ calls: [{ tool: labTool("count"), with: { n } }] }));
+const wait = { tool: "ask_user", with: { question: "?" } };
+
+test("gives a run that waits a message, and one that was about to end goes on with it", async () => {
+  peers.agents.set(
+    "waiter",
+    agent("waiter", { plan: { steps: [{ calls: [wait] }], answer: "ok" } }),
+  );
+  await lab.command("waiter", { runId: "steered", input: "x" });
+  await lab.eventsUntil("steered", "waiting");
+  await lab.publish("yard.cmd.cli.run.steer.steered", '{"message":"hurry"}');
+  await lab.publish("yard.cmd.mallory.run.steer.steered", '{"message":"stop"}');
+  const events = await lab.eventsUntil("steered", "rejected");
+  assert.equal(events.at(-1)?.payload["code"], "not_allowed");
+  const steered = await lab.eventsUntil("steered", "steered");
+  assert.deepEqual(
+    [steered.at(-1)?.payload["by"], steered.at(-1)?.payload["preview"]],
+    ["cli", "hurry"],
+  );
+});
+
+test("refuses a message for what never was and for what has ended", async () => {
+  peers.agents.set(
+    "counter",
+    agent("counter", { plan: { steps: counting, answer: "{{/input}}: {{/results/1/text}}" } }),
+  );
+  await lab.command("counter", { runId: "counted", input: "first" });
+  await lab.eventsUntil("counted", "finished");
+  for (const [runId, code] of [
+    ["counted", "run_ended"],
+    ["never", "unknown_run"],
+  ] as const) {
+    await lab.publish(`yard.cmd.cli.run.steer.${runId}`, '{"message":"late"}');
+    assert.equal((await lab.eventsUntil(runId, "rejected")).at(-1)?.payload["code"], code);
+  }
+});
+
+test("copies a run up to a step and goes on by itself, calling nothing again", async () => {
+  const body = { newRunId: "copied", fromStep: 2, input: "second" };
+  await lab.publish("yard.cmd.cli.run.fork.counted", JSON.stringify(body));
+  const events = await lab.eventsUntil("copied", "finished");
+  assert.equal(events.at(-1)?.payload["output"], "second: counted 2");
+  assert.deepEqual(events[0]?.payload["forkedFrom"], { runId: "counted", fromStep: 2 });
+  assert.deepEqual(
+    sequenceOf(events),
+    events.map((_, index) => index + 1),
+  );
+  assert.equal(peers.requested.get("copied:1:0"), undefined);
+  assert.equal(peers.requested.get("counted:1:0"), 1);
+  assert.equal(peers.requested.get("copied:2:0"), 1);
+  assert.equal((await call(lab.bus, getRun, { runId: "copied" })).run.forkedFrom?.runId, "counted");
+  await lab.publish("yard.cmd.cli.run.fork.counted", '{"newRunId":"far","fromStep":9}');
+  assert.equal((await lab.eventsUntil("far", "rejected")).at(-1)?.payload["code"], "no_such_step");
+  await lab.publish("yard.cmd.mallory.run.fork.counted", '{"newRunId":"stolen","fromStep":1}');
+  assert.equal(
+    (await lab.eventsUntil("stolen", "rejected")).at(-1)?.payload["code"],
+    "not_allowed",
+  );
+});
+
+test("starts runs for other runs at no client's word", async () => {
+  const body = { runId: "forged", parent: { runId: "counted", callId: "counted:1:0" }, input: "x" };
+  await lab.publish("yard.cmd.cli.run.spawn.counter", JSON.stringify(body));
+  assert.equal(
+    (await lab.eventsUntil("forged", "rejected")).at(-1)?.payload["code"],
+    "not_allowed",
+  );
+  assert.ok(!cliUser.publishes.some(({ name }) => name === spawnRun.name));
+});
+
+test("parks a call that needs an approval, and makes the same call again when it is decided [X40]", async () => {
+  const approvalId = `apr-${"1".repeat(32)}`;
+  let isApproved = false;
+  peers.tools.set("guarded", (_args, { fail }) => {
+    if (isApproved) return "done";
+    const expiresAt = new Date(Date.now() + 600_000).toISOString();
+    throw fail.approval_required("a person must approve", {
+      approvalId,
+      expiresAt,
+      tier: "always",
+    });
+  });
+  const calls = [{ tool: labTool("guarded"), with: {}, as: "g" }];
+  peers.agents.set(
+    "guarded",
+    agent("guarded", { plan: { steps: [{ calls }], answer: "{{/results/g/text}}" } }),
+  );
+  await lab.command("guarded", { runId: "approved", input: "x" });
+  const waiting = await lab.eventsUntil("approved", "waiting");
+  assert.match(JSON.stringify(waiting.at(-1)?.payload), new RegExp(approvalId));
+  isApproved = true;
+  for (const _ of [1, 2]) await publishDecision(approvalId, "approved");
+  const events = await lab.eventsUntil("approved", "finished");
+  assert.equal(events.at(-1)?.payload["output"], "done");
+  assert.equal(peers.requested.get("approved:1:0"), 2);
+  assert.equal(events.filter(({ name }) => name === "woken").length, 1);
+});
+
+test("lists runs that runners died of, and lets them go on", async () => {
+  await lab.command("waiter", { runId: "poison", input: "x" });
+  await lab.eventsUntil("poison", "waiting");
+  await redis.hset("yard:run:{poison}:state", { status: "running", stalled: 99, heldUntil: 0 });
+  await lab.publish("yard.cmd.cli.run.resume.poison", "{}");
+  const events = await lab.eventsUntil("poison", "dead");
+  assert.match(JSON.stringify(events.at(-1)?.payload), /too_many_attempts/);
+  const { runs } = await call(lab.bus, listDeadRuns, {});
+  assert.deepEqual(
+    runs.map(({ runId, failure }) => [runId, failure.code]),
+    [["poison", "too_many_attempts"]],
+  );
+  await lab.publish("yard.cmd.cli.run.retry.poison", "{}");
+  await lab.eventsUntil("poison", "retried");
+  assert.deepEqual((await call(lab.bus, listDeadRuns, {})).runs, []);
+});
+
+function publishDecision(approvalId: string, runId: string): Promise<unknown> {
+  const at = new Date().toISOString();
+  const decision = {
+    by: "cli",
+    authenticated: "nats-user" as const,
+    scope: "once" as const,
+    reason: null,
+    at,
+  };
+  return publishEvent(
+    policy,
+    approvalDecided,
+    { id: approvalId },
+    {
+      approvalId,
+      tier: "always",
+      principal: { user: "cli", agent: "guarded", runId },
+      tool: { name: labTool("guarded"), server: "lab", tool: "guarded" },
+      argsDigest: DIGEST,
+      rule: null,
+      policyDigest: DIGEST,
+      callId: `${runId}:1:0`,
+      at,
+      state: "approved",
+      decision,
+    },
+  );
+}

@@ -1,0 +1,84 @@
+import { canonicalJson, canonicalDigest } from "@switchyard/contracts/canonical-json";
+import type { Event } from "@switchyard/contracts/define";
+import {
+  childEnded,
+  childStarted,
+  questionAnswered,
+  questionRequested,
+  runSteered,
+  runWaiting,
+  runWoken,
+  toolRequested,
+} from "@switchyard/contracts/run-events";
+import type { EntryOf, ToolCallPart } from "../journal/journal-entry.ts";
+import type { RunState } from "../journal/replay.ts";
+import { waitsOf } from "../waits/waits-of.ts";
+import { cutText } from "../tools/cut-text.ts";
+
+/** A contract and what it says, without what every event of a run carries. */
+export type Fact = readonly [Event, Record<string, unknown>];
+
+const PREVIEW_BYTES = 1_024;
+
+type WaitEntry = EntryOf<
+  | "tool-parked"
+  | "waiting"
+  | "woken"
+  | "wait-resolved"
+  | "child-started"
+  | "child-ended"
+  | "steered"
+  | "skill-dispatched"
+>;
+
+/** What the entries about waits, children and messages tell the world. */
+export function waitFacts(before: RunState, entry: WaitEntry): Fact[] {
+  switch (entry.kind) {
+    case "tool-parked":
+      return entry.wait.reason === "question" ? [questionFact(entry.callId, entry.wait)] : [];
+    case "waiting":
+      return [[runWaiting, { waits: waitsOf(before), until: entry.until }]];
+    case "woken":
+      return [[runWoken, { attempt: entry.attempt }]];
+    case "wait-resolved": {
+      const { callId, resolution } = entry;
+      return resolution.type === "answer"
+        ? [[questionAnswered, { callId, by: resolution.by }]]
+        : [];
+    }
+    case "child-started": {
+      const { callId, childRunId, agent } = entry;
+      return [[childStarted, { callId, childRunId, agent }]];
+    }
+    case "child-ended": {
+      const { callId, childRunId, status } = entry;
+      return [[childEnded, { callId, childRunId, status }]];
+    }
+    case "steered":
+      return [[runSteered, { by: entry.by, preview: cutText(entry.message, PREVIEW_BYTES) }]];
+    case "skill-dispatched": {
+      const { tool = "", input = {} } = before.started.dispatch ?? {};
+      return [requestFact({ callId: entry.callId, tool, input }, 1)];
+    }
+    default:
+      return entry satisfies never;
+  }
+}
+
+/** That a call is asked for. */
+export function requestFact(
+  { callId, tool, input }: Pick<ToolCallPart, "callId" | "tool" | "input">,
+  step: number,
+): Fact {
+  const argsPreview = cutText(canonicalJson(input), PREVIEW_BYTES);
+  return [toolRequested, { step, callId, tool, argsPreview, argsDigest: canonicalDigest(input) }];
+}
+
+function questionFact(
+  callId: string,
+  wait: Extract<EntryOf<"tool-parked">["wait"], { reason: "question" }>,
+): Fact {
+  const { question, options, schema, until } = wait;
+  const asked = { callId, question, options, until };
+  return [questionRequested, schema === undefined ? asked : { ...asked, schema }];
+}

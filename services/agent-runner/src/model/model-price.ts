@@ -1,0 +1,47 @@
+import type { Usage } from "@switchyard/contracts/runs";
+import { z } from "zod";
+
+/** US dollars for a million tokens. */
+export const ModelPrice = z.strictObject({
+  input: z.number().nonnegative(),
+  output: z.number().nonnegative(),
+  /** Input that the provider had in its cache, and that it put there; without them as `input`. */
+  cacheRead: z.number().nonnegative().optional(),
+  cacheWrite: z.number().nonnegative().optional(),
+});
+export type ModelPrice = z.infer<typeof ModelPrice>;
+
+/** What a model call cost, in US dollars; null when the price is not known. */
+export function costOf(usage: Usage, price: ModelPrice | null): number | null {
+  if (price === null) return null;
+  const { inputTokens, outputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage;
+  const plain = Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens);
+  const millionths =
+    plain * price.input +
+    cacheReadTokens * (price.cacheRead ?? price.input) +
+    cacheWriteTokens * (price.cacheWrite ?? price.input) +
+    outputTokens * price.output;
+  return roundUsd(millionths / 1_000_000);
+}
+
+/** The sum of two costs; unknown when one of them is. */
+export function addCost(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? null : roundUsd(one + other);
+}
+
+/** The tokens of two calls together. */
+export function addUsage(one: Usage, other: Usage): Usage {
+  const cacheReadTokens = (one.cacheReadTokens ?? 0) + (other.cacheReadTokens ?? 0);
+  const cacheWriteTokens = (one.cacheWriteTokens ?? 0) + (other.cacheWriteTokens ?? 0);
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    ...(cacheReadTokens > 0 ? { cacheReadTokens } : {}),
+    ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
+  };
+}
+
+/** To a billionth, so that sums do not collect the noise of binary fractions. */
+function roundUsd(usd: number): number {
+  return Math.round(usd * 1e9) / 1e9;
+}

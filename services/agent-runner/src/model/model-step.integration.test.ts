@@ -1,0 +1,136 @@
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import { testRedis } from "@switchyard/local-servers/test-servers";
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { startedEntry } from "../../test-fixtures/journals.ts";
+import { startModelServer } from "../../test-fixtures/model-server.ts";
+import { applyEntry, startOf, type RunState } from "../journal/replay.ts";
+import { openProviderLimiter } from "../limits/provider-limiter.ts";
+import { Suspended } from "../run/interruption.ts";
+import { ModelFailure } from "./model-failure.ts";
+import { createModelRegistry } from "./model-registry.ts";
+import { ModelAsker } from "./model-step.ts";
+import { parseModels } from "./models-file.ts";
+
+const redisServer = await testRedis();
+const server = await startModelServer();
+const redis = await connectRedis({
+  url: redisServer.url,
+  name: "test",
+  log: createLog({ service: "test", level: "silent" }),
+});
+after(() => {
+  redis.disconnect();
+});
+const limiter = openProviderLimiter(redis);
+const models = createModelRegistry(
+  parseModels(
+    "models.json",
+    JSON.stringify({
+      providers: {
+        first: { type: "anthropic", baseURL: `${server.url}/v1`, apiKeyEnv: "FIRST" },
+        second: { type: "openai-compatible", baseURL: `${server.url}/v1`, apiKeyEnv: "SECOND" },
+        keyless: { type: "openai", apiKeyEnv: "NOBODY_HAS_IT" },
+      },
+      models: {
+        "first/large": { fallbacks: ["keyless/x", "second/small"] },
+        "second/small": { price: { input: 1, output: 10 } },
+      },
+    }),
+  ),
+  { FIRST: "key-1", SECOND: "key-2" },
+);
+
+test("falls back to the next model that can answer, and stays with it", async () => {
+  const resets: number[] = [];
+  const asker = askerWith({ onReset: (step) => resets.push(step) });
+  server.answer({ status: 404, message: "no model large" }, { text: ["from second"] });
+  const state = startOf(startedEntry({ model: "first/large" }));
+  const answer = await asker.ask(state, 1, []);
+  assert.equal(answer.model, "second/small");
+  assert.equal(answer.costUsd, 0.0003);
+  assert.deepEqual(
+    answer.passedOver?.map(({ model }) => model),
+    ["first/large", "keyless/x"],
+  );
+  assert.match(answer.passedOver?.[0]?.message ?? "", /HTTP 404.*no model large/);
+  assert.match(answer.passedOver?.[1]?.message ?? "", /NOBODY_HAS_IT/);
+  assert.deepEqual(resets, [1, 1]);
+
+  const { model, costUsd } = answered(state, answer);
+  assert.equal(model, "second/small");
+  assert.equal(costUsd, 0.0003);
+  server.answer({ text: ["again"] });
+  const next = await asker.ask({ ...state, model }, 2, []);
+  assert.equal(next.model, "second/small");
+  assert.equal(server.requests.at(-1)?.protocol, "chat");
+});
+
+test("makes a call again that broke off, and says that the text so far is void", async () => {
+  const heard: string[] = [];
+  const asker = askerWith({
+    onDelta: (_step, text) => heard.push(text),
+    onReset: () => heard.push("RESET"),
+  });
+  server.answer({ text: ["one ", "two ", "three ", "four"], isCut: true }, { text: ["whole"] });
+  const answer = await asker.ask(startOf(startedEntry({ model: "second/small" })), 1, []);
+  assert.deepEqual(answer.content, [{ type: "text", text: "whole" }]);
+  assert.ok(heard.indexOf("RESET") > 0);
+  assert.deepEqual(heard.slice(heard.indexOf("RESET")), ["RESET", "whole"]);
+});
+
+test("without a fallback the failure of the model stands", async () => {
+  server.answer({ status: 400, message: "bad question" });
+  await assert.rejects(
+    askerWith().ask(startOf(startedEntry({ model: "second/small" })), 1, []),
+    (error) => error instanceof ModelFailure && /bad question/.test(error.message),
+  );
+});
+
+test("a provider's long pause holds its other callers back, and sends a run without a fallback away", async () => {
+  const scope = await models.scopeOf("first/other");
+  assert.ok(scope !== null);
+  await limiter.pause(scope, 600_000);
+  const before = server.requests.length;
+  await assert.rejects(
+    askerWith().ask(startOf(startedEntry({ model: "first/other" })), 1, []),
+    Suspended,
+  );
+  assert.equal(server.requests.length, before, "nobody was asked");
+  server.answer({ text: ["meanwhile"] });
+  const answer = await askerWith().ask(startOf(startedEntry({ model: "first/large" })), 1, []);
+  assert.equal(answer.model, "second/small");
+  await redis.flushall();
+});
+
+test("says that a cost is unknown when the models file has no price", async () => {
+  server.answer({ text: ["x"] });
+  const state = startOf(startedEntry({ model: "first/other" }));
+  const answer = await askerWith().ask(state, 1, []);
+  assert.equal(answer.costUsd, null);
+  assert.equal(answered(state, answer).costUsd, null);
+  assert.equal(answered(state, answer).knownCostUsd, 0);
+});
+
+function askerWith(
+  change: Partial<Pick<ConstructorParameters<typeof ModelAsker>[0], "onDelta" | "onReset">> = {},
+): ModelAsker {
+  const { signal } = new AbortController();
+  return new ModelAsker({
+    models,
+    limiter,
+    idleTimeoutMs: 10_000,
+    signal,
+    waiting: signal,
+    random: () => 0,
+    onDelta: () => {},
+    onReset: () => {},
+    ...change,
+  });
+}
+
+function answered(state: RunState, answer: Awaited<ReturnType<ModelAsker["ask"]>>): RunState {
+  const { at } = state.started;
+  return applyEntry(state, { kind: "model-responded", at, step: 1, durationMs: 1, ...answer });
+}

@@ -1,0 +1,263 @@
+import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import type { StartedEntry } from "../journal/journal-entry.ts";
+import type { RunState } from "../journal/replay.ts";
+import type { ProviderLimiter, ProviderScope } from "../limits/provider-limiter.ts";
+import { pause, Suspended } from "../run/interruption.ts";
+import type { OfferedTool } from "../tools/tool-catalogue.ts";
+import {
+  compactionPoint,
+  SUMMARY_INSTRUCTIONS,
+  SUMMARY_TOKENS,
+  transcriptOf,
+} from "../context/compaction.ts";
+import { OBSERVATION_BYTES } from "../context/observation.ts";
+import { cutWithNote } from "../tools/cut-text.ts";
+import { conversationOf } from "./conversation.ts";
+import { callModel, type ModelAnswer, type ModelRequest } from "./model-call.ts";
+import { ModelFailure, retryDelay } from "./model-failure.ts";
+import { costOf } from "./model-price.ts";
+import { ModelUnusable, type ModelRegistry } from "./model-registry.ts";
+import { SCRIPTED_OPTIONS } from "./scripted-model.ts";
+
+export interface ModelAskerOptions {
+  readonly models: ModelRegistry;
+  readonly limiter: ProviderLimiter;
+  readonly idleTimeoutMs: number;
+  /** Ends the call, with its reason. */
+  readonly signal: AbortSignal;
+  /** Ends a pause between two attempts; nothing is lost by it. */
+  readonly waiting: AbortSignal;
+  readonly random: () => number;
+  readonly onDelta: (step: number, text: string) => void;
+  /** What was said of this step so far is void: the call is made again. */
+  readonly onReset: (step: number) => void;
+}
+
+/** A model that was to answer and could not. */
+export interface PassedOver {
+  readonly model: string;
+  readonly message: string;
+}
+
+export interface StepAnswer extends ModelAnswer {
+  /** The model that was asked, by its name in the configuration. */
+  readonly model: string;
+  /** In US dollars; null when its price is not known. */
+  readonly costUsd: number | null;
+  readonly passedOver?: PassedOver[];
+}
+
+/** A pause of this length is spent waiting; for a longer one the run goes back to the queue. */
+const LONGEST_WAIT_MS = 60_000;
+/** What an answer is taken to need before it is there. */
+const ANSWER_TOKENS = 1_000;
+
+/**
+ * Asks the models of one run. A model that cannot answer is replaced by the next of the models file's
+ * fallbacks, and the run stays with the one that did: the journal says which.
+ */
+export class ModelAsker {
+  readonly #options: ModelAskerOptions;
+  readonly #opened = new Map<string, LanguageModelV4>();
+
+  constructor(options: ModelAskerOptions) {
+    this.#options = options;
+  }
+
+  /** The answer of one step. Rejects with ModelFailure or ModelUnusable when no model gives one. */
+  async ask(state: RunState, step: number, tools: readonly OfferedTool[]): Promise<StepAnswer> {
+    const { started } = state;
+    const { runId, instructions, temperature } = started;
+    return this.#askAny(started, candidatesOf(state, this.#options.models), {
+      instructions,
+      messages: conversationOf(state),
+      tools,
+      temperature,
+      callIdOf: (index) => `${runId}:${step}:${index}`,
+      onDelta: (delta) => this.#options.onDelta(step, delta),
+      onReset: () => this.#options.onReset(step),
+      scripted: { turns: playedTurns(state) },
+    });
+  }
+
+  /** A summary of the first `upTo` answers. Rejects as `ask` does. */
+  async summarise(
+    state: RunState,
+    { upTo, windowTokens }: { readonly upTo: number; readonly windowTokens: number },
+  ): Promise<Pick<StepAnswer, "usage" | "model" | "costUsd"> & { readonly summary: string }> {
+    const { started } = state;
+    const { usage, model, costUsd, content } = await this.#askAny(
+      started,
+      candidatesOf(state, this.#options.models),
+      {
+        instructions: SUMMARY_INSTRUCTIONS,
+        messages: [{ role: "user", content: transcriptOf(state, { upTo, windowTokens }) }],
+        tools: [],
+        temperature: null,
+        limits: { maxOutputTokens: SUMMARY_TOKENS, stopSequences: [] },
+        callIdOf: (index) => `${started.runId}:summary:${index}`,
+        onDelta: () => {},
+        onReset: () => {},
+        scripted: { task: "summarise" },
+      },
+    );
+    const summary = content.map((part) => (part.type === "text" ? part.text : "")).join("");
+    if (summary.trim() === "")
+      throw new ModelFailure("the model gave an empty summary of the run so far", {
+        isRetryable: false,
+      });
+    return { summary, usage, model, costUsd };
+  }
+
+  /** When the next request would nearly fill the model's window: how many answers to summarise. */
+  compactionFor(
+    state: RunState,
+    tools: readonly OfferedTool[],
+  ): { readonly upTo: number; readonly windowTokens: number } | null {
+    const own = state.started.contextWindow ?? null;
+    const known = this.#options.models.factsOf(state.model).contextWindow;
+    const windowTokens = Math.min(own ?? Infinity, known ?? Infinity);
+    if (windowTokens === Infinity) return null;
+    const upTo = compactionPoint(state, { windowTokens, toolChars: JSON.stringify(tools).length });
+    return upTo === null ? null : { upTo, windowTokens };
+  }
+
+  async #askAny(
+    started: StartedEntry,
+    candidates: readonly string[],
+    question: Question,
+  ): Promise<StepAnswer> {
+    const passedOver: PassedOver[] = [];
+    for (const [index, name] of candidates.entries()) {
+      const isLast = index === candidates.length - 1;
+      try {
+        const answer = await this.#askOne(started, { name, isLast }, question);
+        const costUsd = costOf(answer.usage, this.#options.models.factsOf(name).price);
+        return {
+          ...answer,
+          model: name,
+          costUsd,
+          ...(passedOver.length === 0 ? {} : { passedOver }),
+        };
+      } catch (error) {
+        if (isLast || !isReplaceable(error)) throw error;
+        passedOver.push({ model: name, message: error.message.slice(0, 500) });
+        question.onReset();
+      }
+    }
+    throw new TypeError("a run has at least one model");
+  }
+
+  /** Asks one model until there is an answer or a failure that stands. */
+  async #askOne(
+    started: StartedEntry,
+    { name, isLast }: { readonly name: string; readonly isLast: boolean },
+    question: Question,
+  ): Promise<ModelAnswer> {
+    const { models, limiter, random, waiting, signal, idleTimeoutMs } = this.#options;
+    const model = await this.#open(name, started);
+    const scope = await models.scopeOf(name);
+    const estimate = scope === null ? 0 : tokensOf(question) + ANSWER_TOKENS;
+    for (let attempt = 1; ; attempt += 1) {
+      const taken = scope === null ? 0 : await this.#permit(scope, estimate, { isLast });
+      try {
+        const answer = await callModel({
+          ...question,
+          model,
+          idleTimeoutMs,
+          signal,
+          ...providerOptionsFor(name, question),
+        });
+        if (scope !== null) {
+          const { inputTokens, outputTokens } = answer.usage;
+          await limiter.settle(scope, taken, inputTokens + outputTokens);
+        }
+        return answer;
+      } catch (error) {
+        if (!(error instanceof ModelFailure)) throw error;
+        if (scope !== null) await this.#settleFailure(scope, taken, error);
+        const delayMs = retryDelay(error, attempt, random());
+        if (delayMs === null) throw error;
+        question.onReset();
+        await pause(delayMs, waiting);
+      }
+    }
+  }
+
+  /** Waits for the provider's limits, which all runners share; resolves with the tokens that were taken. */
+  async #permit(
+    scope: ProviderScope,
+    tokens: number,
+    { isLast }: { readonly isLast: boolean },
+  ): Promise<number> {
+    const { limiter, waiting, random } = this.#options;
+    for (;;) {
+      const permit = await limiter.take(scope, tokens);
+      if (permit.granted) return permit.tokens;
+      const { waitMs } = permit;
+      if (waitMs > LONGEST_WAIT_MS) {
+        const message = `provider ${scope.key.split(":")[0]} takes no call for another ${waitMs} ms`;
+        if (!isLast) throw new ModelFailure(message, { isRetryable: false });
+        throw new Suspended(message);
+      }
+      // A little later than said, and not all at once.
+      await pause(waitMs + Math.round(random() * 250), waiting);
+    }
+  }
+
+  async #settleFailure(scope: ProviderScope, taken: number, failure: ModelFailure): Promise<void> {
+    const { limiter } = this.#options;
+    await limiter.settle(scope, taken, 0);
+    if (failure.retryAfterMs !== null) await limiter.pause(scope, failure.retryAfterMs);
+  }
+
+  async #open(name: string, { plan, input }: StartedEntry): Promise<LanguageModelV4> {
+    const known = this.#opened.get(name);
+    if (known !== undefined) return known;
+    const model = await this.#options.models.open(name, { plan, input });
+    this.#opened.set(name, model);
+    return model;
+  }
+}
+
+type Question = Omit<ModelRequest, "model" | "idleTimeoutMs" | "signal" | "providerOptions"> & {
+  readonly onReset: () => void;
+  readonly scripted: SharedV4ProviderOptions[string];
+};
+
+/** The model that answered last, else the run's; then what may replace it. */
+function candidatesOf({ model, started }: RunState, models: ModelRegistry): string[] {
+  return [...new Set([model, started.model, ...models.factsOf(started.model).fallbacks])];
+}
+
+/** A mistake in a plan is no outage: another model would hide it. */
+function isReplaceable(error: unknown): error is ModelFailure | ModelUnusable {
+  return (
+    error instanceof ModelUnusable ||
+    (error instanceof ModelFailure && error.code === "model_error")
+  );
+}
+
+function providerOptionsFor(
+  name: string,
+  { scripted }: Question,
+): Pick<ModelRequest, "providerOptions"> {
+  return name.startsWith("scripted/") ? { providerOptions: { [SCRIPTED_OPTIONS]: scripted } } : {};
+}
+
+/** What a script has to know of the run: the results of each answer, in the order of its calls. */
+function playedTurns({ turns }: RunState) {
+  return turns.map(({ calls }) => ({
+    results: calls.map(({ result }) => ({
+      text: cutWithNote(result?.text ?? "", OBSERVATION_BYTES),
+      isError: result?.isError ?? true,
+    })),
+  }));
+}
+
+/** About how many tokens a request has: a quarter of its characters. */
+function tokensOf({ instructions, messages, tools }: Question): number {
+  return Math.ceil(
+    (instructions.length + JSON.stringify(messages).length + JSON.stringify(tools).length) / 4,
+  );
+}

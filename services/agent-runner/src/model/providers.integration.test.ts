@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Protocol } from "../../test-fixtures/model-protocols.ts";
+import { startModelServer } from "../../test-fixtures/model-server.ts";
+import { callModel, type ModelAnswer, type ModelRequest } from "./model-call.ts";
+import { ModelFailure } from "./model-failure.ts";
+import { createModelRegistry } from "./model-registry.ts";
+import { parseModels } from "./models-file.ts";
+
+/** Every provider package speaks its own protocol to one server. */
+
+const server = await startModelServer();
+const PROVIDERS: Record<Protocol, { readonly type: string; readonly path: string }> = {
+  chat: { type: "openai-compatible", path: "/v1" },
+  responses: { type: "openai", path: "/v1" },
+  messages: { type: "anthropic", path: "/v1" },
+  gemini: { type: "google", path: "/v1beta" },
+};
+const registry = createModelRegistry(
+  parseModels(
+    "models.json",
+    JSON.stringify({
+      providers: Object.fromEntries(
+        Object.entries(PROVIDERS).map(([name, { type, path }]) => [
+          name,
+          { type, baseURL: server.url + path, apiKeyEnv: "KEY" },
+        ]),
+      ),
+    }),
+  ),
+  { KEY: "secret" },
+);
+const TOOL = {
+  name: "read",
+  description: "reads",
+  inputSchema: { type: "object", properties: { path: { type: "string" } } },
+};
+
+for (const protocol of Object.keys(PROVIDERS)) {
+  test(`${protocol}: streams text and counts tokens, cached ones too`, async () => {
+    server.answer({ text: ["Hel", "lo"], cached: 40 });
+    const deltas: string[] = [];
+    const answer = await ask(protocol, { onDelta: (delta) => deltas.push(delta) });
+    assert.deepEqual(
+      answer.content.map((part) => (part.type === "tool-call" ? part.tool : part.text)),
+      ["Hello"],
+    );
+    assert.deepEqual(deltas, ["Hel", "lo"]);
+    assert.equal(answer.finishReason, "stop");
+    assert.deepEqual(answer.usage, { inputTokens: 100, outputTokens: 20, cacheReadTokens: 40 });
+    assert.equal(server.requests.at(-1)?.protocol, protocol);
+  });
+
+  test(`${protocol}: reports tool calls side by side and takes their results back`, async () => {
+    server.answer(
+      {
+        text: ["Reading."],
+        calls: [
+          { id: "call_a", name: "read", args: '{"path":"a.txt"}' },
+          { id: "call_b", name: "read", args: '{"path":"b.txt"}' },
+        ],
+      },
+      { text: ["both read"] },
+    );
+    const asked = await ask(protocol, { tools: [TOOL] });
+    const calls = asked.content.filter((part) => part.type === "tool-call");
+    assert.equal(asked.finishReason, "tool-calls");
+    assert.deepEqual(
+      calls.map(({ callId, tool, input }) => [callId, tool, input]),
+      [
+        ["r:1:0", "read", { path: "a.txt" }],
+        ["r:1:1", "read", { path: "b.txt" }],
+      ],
+    );
+    const answered = await ask(protocol, {
+      tools: [TOOL],
+      messages: [
+        { role: "user", content: "hi" },
+        {
+          role: "assistant",
+          content: calls.map(({ toolCallId, tool, input }) => ({
+            type: "tool-call",
+            toolCallId,
+            toolName: tool,
+            input,
+          })),
+        },
+        {
+          role: "tool",
+          content: calls.map(({ toolCallId, tool }, index) => ({
+            type: "tool-result",
+            toolCallId,
+            toolName: tool,
+            output: { type: "text", value: `RESULT-${index}` },
+          })),
+        },
+      ],
+    });
+    assert.equal(answered.finishReason, "stop");
+    const sent = JSON.stringify(server.requests.at(-1)?.body);
+    assert.match(sent, /RESULT-0.*RESULT-1/);
+    assert.match(sent, /You help\./);
+  });
+
+  test(`${protocol}: honours Retry-After, repeats what may be repeated and nothing else`, async () => {
+    server.answer(
+      { status: 429, headers: { "retry-after": "3" }, message: "slow down" },
+      { status: 500, message: "broken" },
+      { status: 400, message: "bad question" },
+    );
+    const busy = await failureOf(ask(protocol));
+    assert.deepEqual([busy.isRetryable, busy.retryAfterMs], [true, 3_000]);
+    assert.match(busy.message, /HTTP 429.*slow down/);
+    assert.equal((await failureOf(ask(protocol))).isRetryable, true);
+    assert.equal((await failureOf(ask(protocol))).isRetryable, false);
+  });
+
+  test(`${protocol}: never takes a stream that is cut for an answer`, async () => {
+    server.answer({ text: ["one ", "two ", "three ", "four"], isCut: true });
+    assert.equal((await failureOf(ask(protocol))).isRetryable, true);
+  });
+}
+
+// Gemini has no text arguments that could be broken.
+for (const protocol of ["chat", "responses", "messages"]) {
+  test(`${protocol}: keeps malformed arguments as the text that the model wrote`, async () => {
+    server.answer({ calls: [{ id: "call_a", name: "read", args: '{"path": a.txt' }] });
+    const { content } = await ask(protocol, { tools: [TOOL] });
+    const call = content.find((part) => part.type === "tool-call");
+    assert.equal(call?.input, '{"path": a.txt');
+  });
+}
+
+async function ask(protocol: string, change: Partial<ModelRequest> = {}): Promise<ModelAnswer> {
+  return callModel({
+    model: await registry.open(`${protocol}/some-model`, { plan: null, input: "x" }),
+    instructions: "You help.",
+    messages: [{ role: "user", content: "hi" }],
+    tools: [],
+    temperature: null,
+    callIdOf: (index) => `r:1:${index}`,
+    idleTimeoutMs: 10_000,
+    signal: new AbortController().signal,
+    onDelta: () => {},
+    ...change,
+  });
+}
+
+async function failureOf(asked: Promise<ModelAnswer>): Promise<ModelFailure> {
+  const failure: unknown = await asked.then(
+    () => null,
+    (error: unknown) => error,
+  );
+  assert.ok(failure instanceof ModelFailure, String(failure));
+  return failure;
+}

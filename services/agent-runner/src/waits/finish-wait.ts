@@ -1,0 +1,70 @@
+import type { CallState, ChildState } from "../journal/replay.ts";
+import type { Resolution, Wait } from "../journal/wait.ts";
+import { cutWithNote } from "../tools/cut-text.ts";
+import { failure, KEPT_BYTES, type CallOutcome, type CallStep } from "../tools/tool-call.ts";
+
+/** What a call that has waited came to, when that needs nobody else. */
+export function finishWait(
+  { part: { callId }, wait, resolution }: CallState,
+  children: readonly ChildState[],
+): CallOutcome {
+  switch (wait?.reason) {
+    case "question":
+      return finishQuestion(callId, wait, resolution);
+    case "child": {
+      const child = children.find(({ childRunId }) => childRunId === wait.childRunId);
+      const { status, text } = child?.end ?? { status: "failed", text: "its end is not known" };
+      const said = status === "succeeded" ? text : `run ${wait.childRunId} has ${status}: ${text}`;
+      return told(callId, said, status !== "succeeded");
+    }
+    case "timer":
+      return told(callId, `the time is over: it is ${wait.until}`, false);
+    default:
+      throw new TypeError(`call ${callId} waits for nothing that ends here`);
+  }
+}
+
+function finishQuestion(
+  callId: string,
+  wait: Extract<Wait, { reason: "question" }>,
+  resolution: Resolution | null,
+): CallOutcome {
+  if (resolution?.type !== "answer") {
+    return failure(callId, "no_answer", `nobody answered until ${wait.until}`);
+  }
+  const { answer } = resolution;
+  if (wait.about === "outcome") {
+    const said = "nobody knows whether the call was carried out, and it was not made again";
+    return failure(callId, "outcome_unknown", said);
+  }
+  return told(callId, typeof answer === "string" ? answer : JSON.stringify(answer), false);
+}
+
+/** True for a call whose outcome nobody knew and that people want to be made once more. */
+export function isWantedAgain({ wait, resolution }: CallState): boolean {
+  if (wait?.reason !== "question" || wait.about !== "outcome") return false;
+  return resolution?.type === "answer" && resolution.answer === "retry";
+}
+
+/** A call that needs the approval it has waited for till the end has none: nobody decided. */
+export function stillWaiting({ wait, part }: CallState, step: CallStep, now: number): CallStep {
+  if (step.kind !== "tool-parked" || step.wait.reason !== "approval") return step;
+  if (wait?.reason !== "approval" || wait.approvalId !== step.wait.approvalId) return step;
+  if (now < Date.parse(step.wait.until)) return step;
+  return failure(part.callId, "approval_expired", `nobody approved the call until ${wait.until}`);
+}
+
+/** A result of the runner's own making: no policy decided, because nothing outside the run is touched. */
+export function told(callId: string, text: string, isError: boolean): CallOutcome {
+  return {
+    kind: "tool-completed",
+    callId,
+    text: cutWithNote(text, KEPT_BYTES),
+    textBytes: Buffer.byteLength(text),
+    isError,
+    decision: null,
+    durationMs: 0,
+    replayed: false,
+    skill: null,
+  };
+}

@@ -1,0 +1,42 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { follow } from "@switchyard/bus/follow";
+import { approvalDecided, approvalExpired } from "@switchyard/contracts/approvals";
+import type { RunControls } from "../run/run-controls.ts";
+import { firstCallId } from "../tools/tool-call.ts";
+
+/**
+ * Wakes runs whose approval was decided. What was decided is not believed from here: the call is made
+ * again, and its provider asks the policy. A decision that nobody heard is found when its time is over.
+ */
+export function followApprovals(
+  bus: Bus,
+  options: {
+    readonly controls: RunControls;
+    readonly now: () => number;
+    readonly onFault: (fault: { error: unknown }) => void;
+  },
+): { stop(): void } {
+  const { controls, now, onFault } = options;
+  const onNews = (news: { principal: { runId: string | null }; callId: string | null }): void => {
+    const { callId, principal } = news;
+    if (principal.runId === null || callId === null) return;
+    const parkedCall = firstCallId(callId);
+    const at = new Date(now()).toISOString();
+    const resolution = { type: "look" as const };
+    controls
+      .tell({
+        runId: principal.runId,
+        entry: { kind: "wait-resolved", at, callId: parkedCall, resolution },
+        by: null,
+        expected: parkedCall,
+        command: null,
+      })
+      .catch((error: unknown) => onFault({ error }));
+  };
+  const followed = [follow(bus, approvalDecided, onNews), follow(bus, approvalExpired, onNews)];
+  return {
+    stop() {
+      for (const each of followed) each.stop();
+    },
+  };
+}

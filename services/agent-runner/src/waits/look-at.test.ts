@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { lookAt, RECHECK_MS, REPEAT_MS } from "./look-at.ts";
+
+const run = { status: "waiting", wakeAt: 0, wakeSeq: 2, heldUntil: 0 };
+const NOW = 1_000_000_000_000;
+
+test("forgets what is gone or has ended", () => {
+  assert.deepEqual(lookAt(null, NOW), { next: "forget" });
+  for (const status of ["succeeded", "failed", "cancelled", "dead"]) {
+    assert.deepEqual(lookAt({ ...run, status }, NOW), { next: "forget" });
+  }
+});
+
+test("wakes a run whose time has come, and one that was woken and that nobody took", () => {
+  assert.equal(lookAt({ ...run, wakeAt: NOW }, NOW).next, "wake");
+  assert.equal(lookAt({ ...run, status: "running" }, NOW).next, "wake");
+});
+
+test("leaves a run alone that waits on, and one that is in work", () => {
+  const later = { next: "later", atMs: NOW + RECHECK_MS };
+  assert.deepEqual(lookAt(run, NOW), later);
+  assert.deepEqual(lookAt({ ...run, wakeAt: NOW + 5 }, NOW), { next: "later", atMs: NOW + 5 });
+  assert.deepEqual(lookAt({ ...run, status: "running", heldUntil: NOW + 1 }, NOW), later);
+});
+
+test("looks again at every run that has not ended, soon, and never repeats a message id too late", () => {
+  const facts = fc.record({
+    status: fc.constantFrom("waiting", "running"),
+    wakeAt: fc.oneof(fc.constant(0), fc.integer({ min: NOW - 1e6, max: NOW + 1e9 })),
+    wakeSeq: fc.nat(),
+    heldUntil: fc.integer({ min: NOW - 1e6, max: NOW + 1e6 }),
+  });
+  fc.assert(
+    fc.property(facts, (drawn) => {
+      const look = lookAt(drawn, NOW);
+      assert.ok(look.next !== "forget");
+      assert.ok(look.atMs > NOW && look.atMs <= NOW + RECHECK_MS);
+      const again = lookAt(drawn, NOW + REPEAT_MS);
+      if (look.next === "wake" && again.next === "wake") assert.notEqual(look.mark, again.mark);
+    }),
+  );
+});

@@ -1,0 +1,48 @@
+/** What the store says about a run that was let go; times are milliseconds since the Unix epoch. */
+export interface RunFacts {
+  readonly status: string;
+  /** When it goes on by itself; 0: never. */
+  readonly wakeAt: number;
+  readonly wakeSeq: number;
+  readonly heldUntil: number;
+}
+
+export type Look =
+  | { readonly next: "forget" }
+  | { readonly next: "later"; readonly atMs: number }
+  /** A wake-up is due or was lost. `mark` makes it another one than those before. */
+  | { readonly next: "wake"; readonly mark: string; readonly atMs: number };
+
+/** How long news may be without effect when the runner that brought it died before it told anybody. */
+export const RECHECK_MS = 60_000;
+/** A wake-up that came to nothing for so long is sent again. */
+export const REPEAT_MS = 30_000;
+
+/** What a sweep does about a run that was let go once. Null facts: the run is kept no longer. */
+export function lookAt(facts: RunFacts | null, nowMs: number): Look {
+  if (facts === null) return { next: "forget" };
+  const { status, wakeAt, heldUntil } = facts;
+  switch (status) {
+    case "waiting":
+      if (wakeAt > 0 && wakeAt <= nowMs) return wakeUp(facts, nowMs);
+      return { next: "later", atMs: nextLook(wakeAt, nowMs) };
+    case "running":
+      // Somebody has it, and its message with it; if that one dies, the queue tells the next.
+      if (heldUntil > nowMs) return { next: "later", atMs: nowMs + RECHECK_MS };
+      return wakeUp(facts, nowMs);
+    default:
+      return { next: "forget" };
+  }
+}
+
+/** When to look at a run that goes on at `wakeAt`, or never by itself (0). */
+export function nextLook(wakeAt: number, nowMs: number): number {
+  const recheck = nowMs + RECHECK_MS;
+  return wakeAt > 0 ? Math.min(wakeAt, recheck) : recheck;
+}
+
+/** The queue drops a message with an id that it had lately, so each repeat has its own. */
+function wakeUp({ wakeSeq }: RunFacts, nowMs: number): Look {
+  const repeat = Math.floor(nowMs / REPEAT_MS);
+  return { next: "wake", mark: `${wakeSeq}:${repeat}`, atMs: nowMs + REPEAT_MS };
+}

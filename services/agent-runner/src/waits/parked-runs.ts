@@ -1,0 +1,97 @@
+import { RunWait, type RunQuestion } from "@switchyard/contracts/run-waits";
+import type { Redis } from "@switchyard/service/redis";
+import { z } from "zod";
+import { reach } from "../journal/redis-scripts.ts";
+import { stateKey } from "../journal/run-store.ts";
+import type { RunFacts } from "./look-at.ts";
+
+/**
+ * The runs that were let go, by the time of the next look at them. It lies in another hash slot than
+ * the runs, so it is written before a run is let go, and left to the sweeper to tidy.
+ */
+export interface ParkedRuns {
+  /** Sets the time of the next look, in milliseconds since the Unix epoch. */
+  lookAgain(runId: string, atMs: number): Promise<void>;
+  forget(runIds: readonly string[]): Promise<void>;
+  /** Runs to look at now, and what is known of each. */
+  due(nowMs: number, limit: number): Promise<{ runId: string; facts: RunFacts | null }[]>;
+  /** Questions of runs that wait now. */
+  questions(limit: number): Promise<ParkedQuestion[]>;
+  /** True for the one runner that sweeps for the next `holdMs`. */
+  takeSweep(runner: string, holdMs: number): Promise<boolean>;
+}
+
+export type ParkedQuestion = RunQuestion & { requester: string; agent: string };
+
+const PARKED_KEY = "yard:runs:parked";
+const SWEEPER_KEY = "yard:runs:sweeper";
+const PAGE = 200;
+/** A search for questions ends after so many runs. */
+const MAX_SCANNED = 10_000;
+
+export function openParkedRuns(redis: Redis): ParkedRuns {
+  const columns = (runId: string, ...names: string[]) =>
+    reach(redis.hmget(stateKey(runId), ...names));
+  return {
+    async lookAgain(runId, atMs) {
+      await reach(redis.zadd(PARKED_KEY, atMs, runId));
+    },
+
+    async forget(runIds) {
+      if (runIds.length > 0) await reach(redis.zrem(PARKED_KEY, ...runIds));
+    },
+
+    async due(nowMs, limit) {
+      const ids = await reach(
+        redis.zrangebyscore(PARKED_KEY, "-inf", String(nowMs), "LIMIT", "0", String(limit)),
+      );
+      return Promise.all(
+        ids.map(async (runId) => {
+          const read = await columns(runId, "status", "wakeAt", "wakeSeq", "heldUntil");
+          const [status, wakeAt, wakeSeq, heldUntil] = read;
+          if (!status) return { runId, facts: null };
+          const facts = {
+            status,
+            wakeAt: Number(wakeAt ?? 0),
+            wakeSeq: Number(wakeSeq ?? 0),
+            heldUntil: Number(heldUntil ?? 0),
+          };
+          return { runId, facts };
+        }),
+      );
+    },
+
+    async questions(limit) {
+      const found: ParkedQuestion[] = [];
+      for (let start = 0; start < MAX_SCANNED && found.length < limit; start += PAGE) {
+        const ids = await reach(redis.zrange(PARKED_KEY, String(start), String(start + PAGE - 1)));
+        const read = await Promise.all(
+          ids.map(async (runId) => ({
+            runId,
+            values: await columns(runId, "status", "waits", "requester", "agent"),
+          })),
+        );
+        for (const { runId, values } of read) found.push(...questionsOf(runId, values));
+        if (ids.length < PAGE) break;
+      }
+      return found.slice(0, limit);
+    },
+
+    async takeSweep(runner, holdMs) {
+      return (await reach(redis.set(SWEEPER_KEY, runner, "PX", holdMs, "NX"))) === "OK";
+    },
+  };
+}
+
+function questionsOf(runId: string, values: (string | null)[]): ParkedQuestion[] {
+  const [status, waits, requester, agent] = values;
+  if (status !== "waiting" || !waits || !requester || !agent) return [];
+  return z
+    .array(RunWait)
+    .parse(JSON.parse(waits))
+    .flatMap(({ reason, callId, question, options = [], schema, until }) => {
+      if (reason !== "question" || question === undefined || until === null) return [];
+      const asked = { runId, callId, question, options, until, requester, agent };
+      return [schema === undefined ? asked : { ...asked, schema }];
+    });
+}

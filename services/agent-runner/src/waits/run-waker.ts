@@ -1,0 +1,29 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { publishCommand } from "@switchyard/bus/publish";
+import { resumeRun } from "@switchyard/contracts/run-commands";
+import type { Log } from "@switchyard/service/log";
+import { isOutage } from "../peers.ts";
+
+/** Says in the queue that a run may have work. `mark` names the occasion: one is told once. */
+export type WakeRun = (runId: string, mark: string) => Promise<void>;
+
+/** A wake-up that cannot be sent is no failure: the sweeper sends it again. */
+export function createRunWaker(bus: Bus, log: Log): WakeRun {
+  return async (runId, mark) => {
+    try {
+      await publishCommand(
+        bus,
+        resumeRun,
+        { runId },
+        {},
+        {
+          messageId: `${runId}:${mark}`,
+          correlationId: runId,
+        },
+      );
+    } catch (err) {
+      if (!isOutage(err)) throw err;
+      log.warn({ runId, err }, "wake-up not sent");
+    }
+  };
+}

@@ -1,0 +1,100 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after } from "node:test";
+import { chunksOf, type Protocol } from "./model-protocols.ts";
+
+/** What the server says to one request, whichever protocol it came in. */
+export interface ScriptedAnswer {
+  /** Pieces of text. */
+  readonly text?: readonly string[];
+  /** `args` is the text that the model writes; a protocol without text arguments takes its JSON. */
+  readonly calls?: readonly { readonly id: string; readonly name: string; readonly args: string }[];
+  /** Tokens of the input that were cached. */
+  readonly cached?: number;
+  /** The connection breaks off before the answer's end. */
+  readonly isCut?: boolean;
+}
+
+export interface ScriptedRefusal {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
+  readonly message: string;
+}
+
+export interface ModelServer {
+  readonly url: string;
+  /** Bodies of the requests so far, with the protocol that they came in. */
+  readonly requests: { readonly protocol: Protocol; readonly body: Record<string, unknown> }[];
+  /** Gives the answers of the next requests, in turn. */
+  answer(...answers: (ScriptedAnswer | ScriptedRefusal)[]): void;
+}
+
+/**
+ * A server that speaks the streaming half of OpenAI Chat Completions, OpenAI Responses, Anthropic
+ * Messages and Gemini from one script; closed when the test ends.
+ */
+export async function startModelServer(): Promise<ModelServer> {
+  const answers: (ScriptedAnswer | ScriptedRefusal)[] = [];
+  const requests: ModelServer["requests"] = [];
+  const server = createServer((request, response) => {
+    void (async () => {
+      const protocol = protocolOf(request.url ?? "");
+      const body = JSON.parse(await bodyOf(request)) as Record<string, unknown>;
+      if (protocol === null) return refuse(response, { status: 404, message: "no such path" });
+      requests.push({ protocol, body });
+      const answer = answers.shift() ?? { status: 500, message: "no answer is prepared" };
+      if ("status" in answer) return refuse(response, answer);
+      respond(response, protocol, answer);
+    })();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  after(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  });
+  // A TCP server's address is not a pipe's name.
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    answer: (...more) => {
+      answers.push(...more);
+    },
+  };
+}
+
+function protocolOf(url: string): Protocol | null {
+  const { pathname } = new URL(url, "http://localhost");
+  if (pathname.endsWith("/chat/completions")) return "chat";
+  if (pathname.endsWith("/responses")) return "responses";
+  if (pathname.endsWith("/messages")) return "messages";
+  return pathname.endsWith(":streamGenerateContent") ? "gemini" : null;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let body = "";
+  for await (const part of request) body += String(part);
+  return body;
+}
+
+function refuse(response: ServerResponse, { status, headers, message }: ScriptedRefusal): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  // Every protocol finds its message at `error.message`.
+  const error = { message, type: "error", code: status, status: "ERROR", param: null };
+  response.end(JSON.stringify({ type: "error", error }));
+}
+
+function respond(response: ServerResponse, protocol: Protocol, answer: ScriptedAnswer): void {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  const chunks = chunksOf(protocol, answer);
+  const shown = answer.isCut === true ? chunks.slice(0, Math.ceil(chunks.length / 2)) : chunks;
+  for (const chunk of shown) {
+    const event = protocol === "messages" ? `event: ${String(chunk["type"])}\n` : "";
+    response.write(`${event}data: ${JSON.stringify(chunk)}\n\n`);
+  }
+  if (answer.isCut === true) response.write(": \n", () => response.destroy());
+  else response.end(protocol === "chat" ? "data: [DONE]\n\n" : "");
+}
