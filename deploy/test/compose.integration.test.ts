@@ -54,6 +54,7 @@ test("docker-compose.yml is what Compose accepts", { skip }, () => {
     "redis",
     "runner",
     "streams",
+    "toolbox",
   ]);
 });
 
@@ -62,7 +63,7 @@ test(
   { skip },
   () => {
     const { services } = resolvedConfig();
-    for (const name of ["nats", "redis", "policy", "importer", "broker", "runner"]) {
+    for (const name of ["nats", "redis", "policy", "importer", "broker", "runner", "toolbox"]) {
       const service = services[name];
       assert.ok(service?.healthcheck, `${name} has no health check`);
       assert.equal(service.read_only, true, name);

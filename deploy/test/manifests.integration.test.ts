@@ -15,7 +15,7 @@ import {
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const command = kustomizeCommand();
 const skip = command === null && "neither kubectl nor kustomize is installed";
-const services = ["agent-runner", "mcp-broker", "policy", "skill-importer"];
+const services = ["agent-runner", "mcp-broker", "policy", "skill-importer", "toolbox"];
 
 for (const folder of ["base", "overlays/dev"]) {
   test(`${folder}: renders, and every manifest fits the Kubernetes types`, { skip }, async (t) => {
@@ -43,6 +43,23 @@ for (const folder of ["base", "overlays/dev"]) {
     assert.equal(metadata["account"], "$G");
   });
 }
+
+test("base: the broker reaches no private address before an overlay names one", { skip }, () => {
+  const permitted = (folder: string): unknown => {
+    const manifests = renderManifests(command ?? [], folder);
+    const broker = ofKind(manifests, "Deployment").find(
+      ({ metadata }) => metadata.name === "mcp-broker",
+    );
+    const env = dig(broker, "spec.template.spec.containers.0.env");
+    assert.ok(Array.isArray(env));
+    const entry = env.find(({ name }: { name: string }) => name === "YARD_MCP_ALLOW_PRIVATE_HOSTS");
+    const { name, key } = dig(entry, "valueFrom.configMapKeyRef") as { name: string; key: string };
+    const config = ofKind(manifests, "ConfigMap").find(({ metadata }) => metadata.name === name);
+    return dig(config, `data.${key}`);
+  };
+  assert.equal(permitted("base"), "");
+  assert.equal(permitted("overlays/dev"), "private");
+});
 
 test("the type check finds a misspelt key and a wrong type", { skip }, async (t) => {
   const [deployment] = ofKind(renderManifests(command ?? [], "base"), "Deployment");

@@ -3,6 +3,7 @@ import { readEvents, type StoredEvent } from "@switchyard/bus/events";
 import { filterOf } from "@switchyard/contracts/define";
 import {
   runCancelled,
+  runDead,
   runEvents,
   runFailed,
   runFinished,
@@ -80,6 +81,8 @@ export function endOf(event: StoredEvent): RunEnd | null {
   if (finished !== null) return { end: "finished", output: finished.output };
   const failed = payloadOf(event, runFailed);
   if (failed !== null) return { end: "failed", ...failed.failure };
+  const dead = payloadOf(event, runDead);
+  if (dead !== null) return { end: "failed", ...dead.failure };
   const cancelled = payloadOf(event, runCancelled);
   if (cancelled !== null) {
     return { end: "cancelled", code: "cancelled", message: cancelText(cancelled) };

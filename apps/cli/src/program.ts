@@ -1,9 +1,11 @@
 import { Command } from "commander";
 import type { Perform } from "./program/command-options.ts";
+import { addApprovalCommands } from "./program/approval-commands.ts";
 import { addAgentCommands } from "./program/agent-commands.ts";
 import { addDefinitionCommands } from "./program/definition-commands.ts";
 import { addLocalCommands } from "./program/local-commands.ts";
 import { addMcpCommands } from "./program/mcp-commands.ts";
+import { addToolCommands } from "./program/tool-commands.ts";
 import { addOperatorCommands } from "./program/operator-commands.ts";
 import { addPolicyCommands } from "./program/policy-commands.ts";
 import { addRunCommands } from "./program/run-commands.ts";
@@ -26,7 +28,9 @@ export function buildProgram(version: string, perform: Perform): Command {
   addLocalCommands(program, perform);
   addRunCommands(program, perform);
   addMcpCommands(program, perform);
+  addToolCommands(program, perform);
   addPolicyCommands(program, perform);
+  addApprovalCommands(program, perform);
   addAgentCommands(program, perform);
   addDefinitionCommands(program, perform);
   addOperatorCommands(program, perform);

@@ -12,6 +12,7 @@ import {
   runRejected,
   runRetried,
   runStarted,
+  runWaiting,
   toolCompleted,
   toolDenied,
   toolFailed,
@@ -51,6 +52,17 @@ test("an allowed call shows the rule before the result, with size and time", () 
   assert.deepEqual(story(event), [
     "✓ allowed: rule reads allows it",
     "← result: mcp__files__read_file: 1.2 KB in 12 ms  # Title ⏎ more",
+  ]);
+});
+
+test("a run that waits says for what and how long", () => {
+  const waits = [
+    { reason: "approval", callId: "r:1:0", tool: "write_file", until: null, approvalId: "a1" },
+    { reason: "child", callId: "r:1:1", tool: "agent", until: null, childRunId: "run-2" },
+  ];
+  const event = storedEvent(runWaiting, { waits, until: "2026-01-02T04:04:05.000Z" });
+  assert.deepEqual(story(event), [
+    "… waiting: for an approval of write_file (a1), its child run-2, at most until 2026-01-02T04:04:05.000Z",
   ]);
 });
 

@@ -2,20 +2,29 @@ import type { StoredEvent } from "@switchyard/bus/events";
 import type { Event } from "@switchyard/contracts/define";
 import type { Decision } from "@switchyard/contracts/policy";
 import {
+  childEnded,
+  childStarted,
   modelResponded,
+  questionAnswered,
+  questionRequested,
   runCancelled,
+  runDead,
   runFailed,
   runFinished,
   runRejected,
   runResumed,
   runRetried,
   runStarted,
+  runSteered,
+  runWaiting,
+  runWoken,
   skillActivated,
   toolCompleted,
   toolDenied,
   toolFailed,
   toolRequested,
 } from "@switchyard/contracts/run-events";
+import type { RunWait } from "@switchyard/contracts/run-waits";
 import type { z } from "zod";
 import { modelLabel } from "./model-label.ts";
 import { printableLine } from "./printable.ts";
@@ -98,6 +107,26 @@ const TELLERS: readonly Teller[] = [
   teller(toolFailed, (event) => [
     told("!", "failed", `${event.tool}: ${event.code}: ${event.message}`, "yellow"),
   ]),
+  teller(runWaiting, ({ waits, until }) => [
+    told("…", "waiting", `for ${waits.map(waitText).join(", ")}${untilText(until)}`, "yellow"),
+  ]),
+  teller(runWoken, () => [told("↻", "goes on", "what it waited for is here", "cyan")]),
+  teller(questionRequested, ({ question, options }) => [
+    told("?", "asks", [question, ...options.map((option) => `[${option}]`)].join(" "), "magenta"),
+  ]),
+  teller(questionAnswered, ({ by }) => [told("?", "answered", `by ${by}`, "magenta")]),
+  teller(childStarted, ({ agent, childRunId }) => [
+    told("↳", "child", `${agent} works as ${childRunId}`, "blue"),
+  ]),
+  teller(childEnded, ({ childRunId, status }) => [
+    told("↲", "child", `${childRunId} ${status}`, status === "succeeded" ? "green" : "yellow"),
+  ]),
+  teller(runSteered, ({ by, preview }) => [
+    told("↪", "steered", `by ${by}: ${printableLine(preview, PREVIEW)}`, "magenta"),
+  ]),
+  teller(runDead, ({ failure }) => [
+    told("✗", "dead", `${failure.code}: ${failure.message}`, "red"),
+  ]),
   teller(runFinished, (event) => [
     told(
       "■",
@@ -133,6 +162,25 @@ function teller<E extends Event>(
     const payload = payloadOf(event, contract);
     return payload === null ? [] : tell(payload);
   };
+}
+
+function waitText({ reason, tool, childRunId, approvalId }: RunWait): string {
+  switch (reason) {
+    case "approval":
+      return `an approval of ${tool}${approvalId === undefined ? "" : ` (${approvalId})`}`;
+    case "child":
+      return `its child ${childRunId ?? "run"}`;
+    case "question":
+      return "an answer";
+    case "timer":
+      return "its time";
+    default:
+      return reason satisfies never;
+  }
+}
+
+function untilText(until: string | null): string {
+  return until === null ? "" : `, at most until ${until}`;
 }
 
 function modelText(event: z.output<typeof modelResponded.payload>): string {

@@ -45,6 +45,12 @@ const FIELDS = {
   by: "cli",
   reason: null,
   limits: { maxSteps: 20, maxToolCalls: null, timeoutMs: 60_000 },
+  waits: [{ reason: "question", callId: `${RUN_ID}:1:0`, tool: "ask_user", until: null }],
+  until: "2026-01-02T04:04:05.000Z",
+  question: "Which one?",
+  options: ["this", "that"],
+  childRunId: "01ARYZ6S410000000000000001",
+  status: "succeeded",
 };
 
 /** An event as the bus hands it over, with valid fields except for those given. */

@@ -154,6 +154,18 @@ function watchPool(pool: ServerPool, registry: Registry): void {
       calls.set({ server: connection.entry.id }, queue.inFlight);
   });
   gauge(
+    "yard_mcp_instances",
+    "Instances for runs and sessions of a server that is not shared.",
+    "server",
+    (instances) => {
+      for (const { connection } of pool.members) {
+        const { id, config } = connection.entry;
+        if (config !== null && config.scope !== "shared")
+          instances.set({ server: id }, pool.instances.count(id));
+      }
+    },
+  );
+  gauge(
     "yard_mcp_calls_queued",
     "Tool calls that wait for a place at a server.",
     "server",

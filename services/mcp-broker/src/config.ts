@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { z } from "zod";
 import { parseTokenKeys } from "./auth/token-cipher.ts";
-import { parsePrivateHosts } from "./network/egress-guard.ts";
+import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 
 /** The broker's environment. */
 export const brokerEnv = z.object({

@@ -11,10 +11,10 @@ import type { BrokerMetrics } from "./broker-metrics.ts";
 import { createCallEndpoints, type CallEndpoints } from "./calls/call-endpoints.ts";
 import type { CallPath } from "./calls/call-path.ts";
 import { callTool, type CallToolDeps } from "./calls/call-tool.ts";
-import { cancelCall, cancelHere } from "./calls/cancel-call.ts";
+import { cancelCall, cancelHere } from "@switchyard/service/tool-provider/cancel-call";
 import { handleRefresh } from "./catalogue/refresh-handler.ts";
 import { listTools } from "./catalogue/list-tools.ts";
-import type { AskedFor } from "./calls/policy-gate.ts";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { Features } from "./features/start-features.ts";
 import type { ServerPool } from "./connection/server-pool.ts";
 import type { ServerOwner } from "./ownership/server-owner.ts";
@@ -52,7 +52,7 @@ export function handle(service: Service, deps: HandlerDeps): CallEndpoints {
       const asked = { ...askedFor(context, request.token), onBehalfOf: request.onBehalfOf };
       return cancelHere(calls, request, asked);
     },
-    { broker: calls.broker },
+    { broker: calls.holder },
   );
   return createCallEndpoints((server) => {
     const called = service.handle(

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { call } from "@switchyard/bus/call";
-import { callTool, listServers } from "@switchyard/contracts/mcp";
+import { callTool, connectServer, disconnectServer, listServers } from "@switchyard/contracts/mcp";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { legacyAnswer, switchableServer } from "../test-fixtures/switchable-server.ts";
 import { fixtureServer, testWorld, until } from "../test-fixtures/test-broker.ts";
 import { processIdentity } from "./process/process-identity.ts";
 
@@ -39,10 +40,18 @@ async function startProcess(env: Record<string, string>): Promise<BrokerProcess>
 }
 
 /** Starts a broker on its own state directory and server file, and waits until it is ready. */
-async function startReady(servers: readonly object[], stateDir: string): Promise<BrokerProcess> {
+async function startReady(
+  servers: readonly object[],
+  stateDir: string,
+  env: Record<string, string> = {},
+): Promise<BrokerProcess> {
   const file = join(await testDirectory(), "mcp-servers.json");
   await writeFile(file, JSON.stringify({ servers }));
-  const broker = await startProcess({ YARD_MCP_SERVERS_FILE: file, YARD_STATE_DIR: stateDir });
+  const broker = await startProcess({
+    YARD_MCP_SERVERS_FILE: file,
+    YARD_STATE_DIR: stateDir,
+    ...env,
+  });
   await until(
     () => broker.lines.some(({ msg }) => msg === "service ready"),
     (isReady) => isReady,
@@ -150,3 +159,48 @@ test("a server file that cannot be used ends the start with one line that says w
   const fatal = broker.lines.find(({ level }) => level === "fatal");
   assert.match(JSON.stringify(fatal), /mcp-servers.json: not valid JSON/);
 });
+
+test("200 connects and disconnects leave a broker's process with the descriptors and children it had, and bounded memory [A20, A35, A36]", async () => {
+  const server = await switchableServer(() => undefined);
+  server.answer = legacyAnswer(server.asked);
+  const broker = await startReady(
+    [{ id: "remote", url: server.url }, fixtureServer("often", ["fixture-server.ts"])],
+    await testDirectory(),
+    { YARD_MCP_ALLOW_PRIVATE_HOSTS: "loopback" },
+  );
+  const pid = broker.process.pid ?? 0;
+  const again = async (id: string): Promise<void> => {
+    await call(world.cli, disconnectServer, { server: id });
+    const reply = await call(world.cli, connectServer, { server: id });
+    assert.equal(reply.server.status, "connected", reply.server.lastError ?? "");
+  };
+  for (let n = 0; n < 30; n += 1) await again("remote");
+  await again("often");
+  const before = await resourcesOf(pid);
+  for (let n = 0; n < 180; n += 1) await again("remote");
+  for (let n = 0; n < 20; n += 1) await again("often");
+  const later = await until(
+    () => resourcesOf(pid),
+    ({ descriptors, children }) =>
+      descriptors <= before.descriptors + 4 && children === before.children,
+  );
+  assert.ok(
+    later.memoryKib < before.memoryKib + 96 * 1024,
+    `${before.memoryKib} KiB grew to ${later.memoryKib} KiB`,
+  );
+  broker.process.kill("SIGTERM");
+  assert.deepEqual(await broker.exited, [0, null]);
+});
+
+async function resourcesOf(pid: number) {
+  const [descriptors, children, status] = await Promise.all([
+    readdir(`/proc/${pid}/fd`),
+    readFile(`/proc/${pid}/task/${pid}/children`, "utf8"),
+    readFile(`/proc/${pid}/status`, "utf8"),
+  ]);
+  return {
+    descriptors: descriptors.length,
+    children: children.split(" ").filter((child) => child !== "").length,
+    memoryKib: Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]),
+  };
+}

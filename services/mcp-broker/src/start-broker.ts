@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
 import { serve, type Service } from "@switchyard/bus/serve";
 import type { Log } from "@switchyard/service/log";
@@ -6,10 +7,12 @@ import { StartError } from "@switchyard/service/start-error";
 import type { Registry } from "prom-client";
 import { handleLogins } from "./auth/login-handlers.ts";
 import { createLoginStore, type LoginStore } from "./auth/login-store.ts";
+import { createKeyedDigest } from "./auth/keyed-digest.ts";
 import type { TokenCipher } from "./auth/token-cipher.ts";
 import { createUpstreamLogins } from "./auth/upstream-login.ts";
 import { createBrokerMetrics } from "./broker-metrics.ts";
-import { createCallPath } from "./calls/call-path.ts";
+import { createCallPath, type CallPathOptions } from "./calls/call-path.ts";
+import { serverFacts } from "./calls/server-facts.ts";
 import { watchChildren } from "./process/child-memory.ts";
 import { openChildRecords, type ChildRecords } from "./process/child-records.ts";
 import { createConnectionReporter } from "./connection/connection-reporter.ts";
@@ -36,7 +39,11 @@ import {
   type OwnershipSettings,
   type ServerOwner,
 } from "./ownership/server-owner.ts";
-import { createEgressGuard, type EgressGuard, type PrivateHosts } from "./network/egress-guard.ts";
+import {
+  createEgressGuard,
+  type EgressGuard,
+  type PrivateHosts,
+} from "@switchyard/service/network/egress-guard";
 import { mergedEntries, ServerRegistry } from "./registry/server-registry.ts";
 
 export interface BrokerOptions {
@@ -99,14 +106,14 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     origins,
     questionMs: options.questionMs,
     admins,
-    parts: () => ({ gate: calls.gate, find: (server) => pool.find(server) }),
+    parts: () => ({ gate: calls.gate, pool }),
   });
   const pinning = startPinning({
     ...kit,
     servers: () => listedRefs(owner),
     onView: (server) => pool.find(server)?.connection.repin(),
   });
-  const guard = createEgressGuard(options.privateHosts);
+  const guard = guardOf(options);
   const logins = options.tokenKeys === null ? null : createLoginStore(redis, options.tokenKeys);
   const { records } = children;
   const pool = createServerPool(
@@ -118,8 +125,9 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const calls = createCallPath({
     ...kit,
     metrics,
-    rolesOf: (server) => pool.find(server)?.connection.entry.config?.allowedAgentRoles ?? null,
+    ...declaredOf(pool),
     decisionCache: options.decisionCache,
+    askToOpen: features.askToOpen,
     origins,
   });
   const service = serveBroker(options);
@@ -163,6 +171,22 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   };
 }
 
+/** What the policy and its gate are told of a server: what its declaration says. */
+function declaredOf(pool: ServerPool): Pick<CallPathOptions, "rolesOf" | "factsOf"> {
+  const configOf = (server: string) => pool.find(server)?.connection.entry.config ?? null;
+  return {
+    rolesOf: (server) => configOf(server)?.allowedAgentRoles ?? null,
+    factsOf(server) {
+      const config = configOf(server);
+      return config === null ? null : serverFacts(config);
+    },
+  };
+}
+
+function guardOf({ privateHosts: permitted }: BrokerOptions): EgressGuard {
+  return createEgressGuard({ permitted, setting: "YARD_MCP_ALLOW_PRIVATE_HOSTS" });
+}
+
 function listedRefs(owner: ServerOwner) {
   return owner.views().map(({ entry, catalogue }) => ({
     id: entry.id,
@@ -185,7 +209,7 @@ async function readState({ redis, log, serversFile, stateDir }: BrokerOptions) {
 }
 
 function poolOptions(
-  { bus, redis, log, env, version }: BrokerOptions,
+  { bus, redis, log, env, version, tokenKeys }: BrokerOptions,
   deps: {
     records: ChildRecords;
     guard: EgressGuard;
@@ -208,6 +232,8 @@ function poolOptions(
       verdicts: createVerdictStore({
         redis,
         now: Date.now,
+        // Without a key that outlives the process, its verdicts count for this broker alone.
+        digest: tokenKeys?.digest ?? createKeyedDigest(randomBytes(32)),
         onTrouble: (err) => log.debug({ err }, "protocol verdict not kept"),
       }),
       loginOf: createUpstreamLogins({ store: logins, guard, now: Date.now }),
@@ -225,8 +251,11 @@ function poolOptions(
       features.changed(change, connection);
       if (owner.access.owns(connection.entry.id)) discovery(change, connection);
     },
-    onInstanceChange: (change, { entry: { id: server } }) =>
-      log.debug({ server, change: change.kind }, "mcp server instance changed"),
+    onInstanceChange(change, connection) {
+      const server = connection.entry.id;
+      log.debug({ server, change: change.kind }, "mcp server instance changed");
+      features.changed(change, connection);
+    },
     onFault: (err) => log.error({ err }, "mcp server pool fault"),
   };
 }

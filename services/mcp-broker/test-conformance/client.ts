@@ -16,7 +16,8 @@ import type { McpSession } from "../src/connection/mcp-session.ts";
 import { createSessionOpener } from "../src/connection/open-session.ts";
 import type { SessionHooks } from "../src/connection/session-hooks.ts";
 import { createVerdictStore } from "../src/connection/verdict-store.ts";
-import { createEgressGuard, parsePrivateHosts } from "../src/network/egress-guard.ts";
+import { createKeyedDigest } from "../src/auth/keyed-digest.ts";
+import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { openChildRecords } from "../src/process/child-records.ts";
 import { resolveServer } from "../src/registry/env-references.ts";
 import { readDeclaration } from "../src/registry/server-config.ts";
@@ -42,7 +43,10 @@ const redis = await connectRedis({ url: redisUrl, name: "conformance", log });
 const cipher = parseTokenKeys(randomBytes(32).toString("base64"));
 if (cipher === null) throw new Error("unreachable: there is a key");
 const store = createLoginStore(redis, cipher);
-const guard = createEgressGuard(parsePrivateHosts("loopback"));
+const guard = createEgressGuard({
+  permitted: parsePrivateHosts("loopback"),
+  setting: "YARD_TEST",
+});
 
 const { config, problem } = readDeclaration(
   server,
@@ -62,6 +66,7 @@ const open = createSessionOpener({
   verdicts: createVerdictStore({
     redis,
     now: Date.now,
+    digest: createKeyedDigest(Buffer.from("conformance")),
     onTrouble: (error) => tell("verdict", error),
   }),
   loginOf: createUpstreamLogins({ store, guard, now: Date.now }),

@@ -42,6 +42,8 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     params?: { cursor?: string };
   };
   if (id === undefined) return;
+  if (mode === "refuses-all")
+    return send({ id, error: { code: -32_601, message: `no ${method} here` } });
   if (mode === "wrong-ids") return send({ id: id + 1_000, result: {} });
   switch (method) {
     case "initialize":

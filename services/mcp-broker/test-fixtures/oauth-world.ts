@@ -21,6 +21,10 @@ export interface OAuthWorld {
   readonly grants: Record<string, number>;
   /** Headers of the requests to the authorization server, to see what reached it. */
   readonly authHeaders: IncomingMessage["headers"][];
+  /** What was asked to be revoked: the kind of token, and whether it was worth something until then. */
+  readonly revoked: { readonly hint: string; readonly wasGood: boolean }[];
+  /** How it takes tokens back; without one its metadata names no endpoint for it. */
+  revocation: "takes" | "refuses" | "none";
   /** How long the next tokens live, in seconds. */
   expiresIn: number;
   /** Makes the server refuse every access token that was given out so far. */
@@ -39,7 +43,12 @@ export async function oauthWorld(): Promise<OAuthWorld> {
   const secrets: string[] = [];
   const grants: Record<string, number> = {};
   const authHeaders: IncomingMessage["headers"][] = [];
-  const settings = { expiresIn: 3_600 };
+  const revoked: OAuthWorld["revoked"] = [];
+  const clients = new Map<string, string>();
+  const settings: Pick<OAuthWorld, "expiresIn" | "revocation"> = {
+    expiresIn: 3_600,
+    revocation: "takes",
+  };
   const secret = (): string => {
     const value = `canary-${randomUUID()}`;
     secrets.push(value);
@@ -67,6 +76,12 @@ export async function oauthWorld(): Promise<OAuthWorld> {
           authorization_endpoint: `${issuer}/authorize`,
           token_endpoint: `${issuer}/token`,
           registration_endpoint: `${issuer}/register`,
+          ...(world.revocation === "none"
+            ? {}
+            : {
+                revocation_endpoint: `${issuer}/revoke`,
+                revocation_endpoint_auth_methods_supported: ["client_secret_basic"],
+              }),
           response_types_supported: ["code"],
           code_challenge_methods_supported: ["S256"],
           grant_types_supported: ["authorization_code", "refresh_token"],
@@ -75,7 +90,21 @@ export async function oauthWorld(): Promise<OAuthWorld> {
         });
       case "/register": {
         const asked = JSON.parse(await text(request)) as object;
-        return json(response, 201, { ...asked, client_id: randomUUID(), client_secret: secret() });
+        const client = { client_id: randomUUID(), client_secret: secret() };
+        clients.set(client.client_id, client.client_secret);
+        return json(response, 201, { ...asked, ...client });
+      }
+      case "/revoke": {
+        const form = new URLSearchParams(await text(request));
+        const basic = (request.headers.authorization ?? "").replace("Basic ", "");
+        const [id = "", given] = Buffer.from(basic, "base64").toString().split(":");
+        if (given === undefined || clients.get(id) !== given)
+          return json(response, 401, { error: "invalid_client" });
+        if (world.revocation === "refuses") return json(response, 503, { error: "server_error" });
+        const token = form.get("token") ?? "";
+        const wasGood = [valid.delete(token), refreshable.delete(token)].includes(true);
+        revoked.push({ hint: form.get("token_type_hint") ?? "", wasGood });
+        return response.writeHead(200).end();
       }
       case "/authorize": {
         const code = secret();
@@ -159,11 +188,12 @@ export async function oauthWorld(): Promise<OAuthWorld> {
     else Readable.fromWeb(reply.body).pipe(response);
   });
 
-  return Object.assign(settings, {
+  const world: OAuthWorld = Object.assign(settings, {
     url: `${resource}/mcp`,
     issuer,
     secrets,
     grants,
+    revoked,
     authHeaders,
     expireAll: () => valid.clear(),
     revokeAll: () => refreshable.clear(),
@@ -172,9 +202,10 @@ export async function oauthWorld(): Promise<OAuthWorld> {
       return new URL(response.headers.get("location") ?? "");
     },
   });
+  return world;
 }
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
+type Answer = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 async function listen(answer: Answer): Promise<string> {
   const server = createServer((request, response) => {

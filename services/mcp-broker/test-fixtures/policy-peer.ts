@@ -8,6 +8,7 @@ import {
   type Decision,
   type Principal,
 } from "@switchyard/contracts/policy";
+import type { z } from "zod";
 import { decision } from "./test-broker.ts";
 
 export interface PeerRules {
@@ -17,6 +18,9 @@ export interface PeerRules {
   cacheable: { revision: string; forMs: number } | undefined;
   /** Raw names of the tools that were checked. */
   readonly checked: string[];
+  /** The same checks whole. */
+  readonly questions: z.output<typeof checkPolicy.request>[];
+  readonly lists: z.output<typeof filterPolicy.request>[];
 }
 
 /** A token that the peer reads as a run of agent `demo`, by whichever name it was granted. */
@@ -26,14 +30,22 @@ export function runToken(runId: string, roles: readonly string[] = [], grant = 1
 
 /** Serves checks and lists; what no rule denies is allowed. */
 export function servePeer(bus: Bus): PeerRules {
-  const rules: PeerRules = { denied: new Set(), cacheable: undefined, checked: [] };
+  const rules: PeerRules = {
+    denied: new Set(),
+    cacheable: undefined,
+    checked: [],
+    questions: [],
+    lists: [],
+  };
   const service = serve(bus, {
     name: "policy",
     version: "0.0.0",
     description: "test",
     onFault: () => undefined,
   });
-  service.handle(checkPolicy, ({ tool, onBehalfOf, token }, { fail }) => {
+  service.handle(checkPolicy, (question, { fail }) => {
+    const { tool, onBehalfOf, token } = question;
+    rules.questions.push(question);
     rules.checked.push(tool.tool);
     if (token === "forged") throw fail.invalid_token("not ours", { reason: "signature" });
     const effect: Decision["effect"] = rules.denied.has(tool.tool) ? "deny" : "allow";
@@ -44,11 +56,15 @@ export function servePeer(bus: Bus): PeerRules {
       ...(cacheable && { cacheable }),
     };
   });
-  service.handle(filterPolicy, ({ tools, onBehalfOf, token }) => ({
-    allowed: tools.filter(({ tool }) => !rules.denied.has(tool)).map(({ name }) => name),
-    policyDigest: decision.policyDigest,
-    principal: principalOf(onBehalfOf, token),
-  }));
+  service.handle(filterPolicy, (question) => {
+    const { tools, onBehalfOf, token } = question;
+    rules.lists.push(question);
+    return {
+      allowed: tools.filter(({ tool }) => !rules.denied.has(tool)).map(({ name }) => name),
+      policyDigest: decision.policyDigest,
+      principal: principalOf(onBehalfOf, token),
+    };
+  });
   return rules;
 }
 

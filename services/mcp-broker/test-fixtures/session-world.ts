@@ -10,8 +10,9 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { createSessionOpener, type SessionOpenerOptions } from "../src/connection/open-session.ts";
 import type { McpSession } from "../src/connection/mcp-session.ts";
+import { createKeyedDigest } from "../src/auth/keyed-digest.ts";
 import { createVerdictStore } from "../src/connection/verdict-store.ts";
-import { createEgressGuard, parsePrivateHosts } from "../src/network/egress-guard.ts";
+import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { openChildRecords } from "../src/process/child-records.ts";
 import { readDeclaration } from "../src/registry/server-config.ts";
 
@@ -32,6 +33,8 @@ export interface OpenOptions extends Partial<
   /** Addresses that are permitted beside public ones; loopback unless told otherwise. */
   readonly privateHosts?: string;
   readonly now?: () => number;
+  /** The key of the digests that verdicts are kept with. */
+  readonly digestKey?: string;
 }
 
 export interface TestSession extends McpSession {
@@ -52,17 +55,21 @@ export async function sessionWorld(): Promise<SessionWorld> {
   const records = await openChildRecords(directory);
   return {
     redis,
-    async open(declaration, { env = {}, privateHosts = "loopback", now, ...more } = {}) {
+    async open(declaration, { env = {}, privateHosts = "loopback", now, digestKey, ...more } = {}) {
       const { config, problem } = readDeclaration(declaration.id, declaration, "file");
       if (config === null) throw new Error(problem ?? "no configuration");
       const open = createSessionOpener({
         env: { PATH: process.env["PATH"], ...env },
         records,
         version: "0.0.0",
-        guard: createEgressGuard(parsePrivateHosts(privateHosts)),
+        guard: createEgressGuard({
+          permitted: parsePrivateHosts(privateHosts),
+          setting: "YARD_MCP_ALLOW_PRIVATE_HOSTS",
+        }),
         verdicts: createVerdictStore({
           redis,
           now: now ?? Date.now,
+          digest: createKeyedDigest(Buffer.from(digestKey ?? "one key")),
           onTrouble: (error) => {
             throw error;
           },

@@ -50,11 +50,14 @@ const modern = createMcpHandler(() => {
 });
 
 /** Speaks 2026-07-28 through SDK v2. */
-export function modernAnswer(asked: string[]): Answer {
+export function modernAnswer(
+  asked: string[],
+  handler: Pick<typeof modern, "fetch"> = modern,
+): Answer {
   return async (request, response) => {
     const body = await text(request);
     asked.push(methodOf(request, body));
-    const reply = await modern.fetch(
+    const reply = await handler.fetch(
       new Request(`http://127.0.0.1${request.url}`, {
         method: request.method ?? "GET",
         headers: Object.entries(request.headers).map(([name, value]) => [name, String(value)]),

@@ -10,14 +10,19 @@ import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { callTool, listTools, type ServerInfo } from "@switchyard/contracts/mcp";
-import { checkPolicy, filterPolicy, type Decision } from "@switchyard/contracts/policy";
+import {
+  checkPolicy,
+  filterPolicy,
+  type Decision,
+  type Principal,
+} from "@switchyard/contracts/policy";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { Registry } from "prom-client";
 import type { z } from "zod";
 import { parseTokenKeys } from "../src/auth/token-cipher.ts";
-import { parsePrivateHosts } from "../src/network/egress-guard.ts";
+import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import type { OwnershipSettings } from "../src/ownership/server-owner.ts";
 import { startBroker, type Broker } from "../src/start-broker.ts";
 
@@ -80,6 +85,8 @@ export interface PolicyPeer {
   ) => "allow" | "deny" | "fault" | "silence" | "invalid_token";
   /** The run that a token is of; none unless a test says so. */
   runOf: (token: string | undefined) => string | null;
+  /** The session that the run of a token belongs to; none unless a test says so. */
+  sessionOf: (token: string | undefined) => string | null;
   /** Checks that were asked. */
   readonly checked: { tool: string; onBehalfOf: string; token: string | undefined }[];
 }
@@ -116,7 +123,12 @@ export async function testWorld({ withPolicy = true } = {}): Promise<TestWorld> 
   if (cli === undefined || policyBus === undefined)
     throw new Error("unreachable: two users, two buses");
   await ensureStreams(cli);
-  const policy: PolicyPeer = { answer: () => "allow", runOf: () => null, checked: [] };
+  const policy: PolicyPeer = {
+    answer: () => "allow",
+    runOf: () => null,
+    sessionOf: () => null,
+    checked: [],
+  };
   if (withPolicy) servePolicy(policyBus, policy);
   await policyBus.flush();
   after(async () => {
@@ -228,10 +240,10 @@ function servePolicy(bus: Bus, peer: PolicyPeer): void {
     const effect: Decision["effect"] = answer === "deny" ? "deny" : "allow";
     return {
       decision: { ...decision, effect },
-      principal: { user: onBehalfOf, agent: null, runId: peer.runOf(token) },
+      principal: principalOf(peer, onBehalfOf, token),
     };
   });
-  service.handle(filterPolicy, ({ kind, tools }, { fail }) => {
+  service.handle(filterPolicy, ({ kind, tools, onBehalfOf, token }, { fail }) => {
     const answers = tools.map(({ name, tool }) => ({
       name,
       answer: peer.answer(name, { kind, own: tool }),
@@ -241,6 +253,13 @@ function servePolicy(bus: Bus, peer: PolicyPeer): void {
       throw fail.invalid_token("the token expired", { reason: "expired" });
     }
     const allowed = answers.filter(({ answer }) => answer === "allow").map(({ name }) => name);
-    return { allowed, policyDigest: decision.policyDigest };
+    const principal = principalOf(peer, onBehalfOf, token);
+    return { allowed, policyDigest: decision.policyDigest, principal };
   });
+}
+
+function principalOf(peer: PolicyPeer, user: string, token: string | undefined): Principal {
+  const session = peer.sessionOf(token);
+  const context = session === null ? {} : { context: { session } };
+  return { user, agent: null, runId: peer.runOf(token), ...context };
 }

@@ -5,6 +5,7 @@ import type { SkillSummary } from "@switchyard/contracts/skills";
 import { checkAgentFiles } from "./agents/check-agents.ts";
 import { createIndexCache } from "./catalogue/match-skills.ts";
 import { budgetOf, skillCatalogue as catalogueOf } from "./catalogue/skill-budget.ts";
+import type { Judges } from "./judge/judge-job.ts";
 import { registeredSkill } from "./manifest/skill-manifest.ts";
 import { dependenciesOf } from "./skill/dependencies-of.ts";
 import type { CatalogueStore } from "./store/catalogue-store.ts";
@@ -12,7 +13,10 @@ import type { CatalogueStore } from "./store/catalogue-store.ts";
 const MAX_KNOWN = 50;
 
 /** Answers what is computed from the catalogue: the list for a prompt, matches, manifests, checks of agent files. */
-export function serveCatalogueViews(service: Service, store: CatalogueStore): void {
+export function serveCatalogueViews(
+  service: Service,
+  { store, judges }: { store: CatalogueStore; judges: Judges },
+): void {
   const indexOf = createIndexCache();
   const summaries = async () => (await store.listSkills()).map(({ summary }) => summary);
 
@@ -75,6 +79,6 @@ export function serveCatalogueViews(service: Service, store: CatalogueStore): vo
 
   service.handle(checkAgents, async ({ files }) => {
     const known = new Set((await summaries()).map(({ name }) => name));
-    return { files: checkAgentFiles(files, known) };
+    return { files: await checkAgentFiles(files, { knownSkills: known, judges }) };
   });
 }

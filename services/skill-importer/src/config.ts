@@ -18,6 +18,8 @@ export const ImporterEnv = z.object({
         .map((name) => name.trim())
         .filter((name) => name !== ""),
     ),
+  /** A YAML file of findings that the operator accepts, each with its reason; read at start. */
+  YARD_SCAN_SUPPRESSIONS: z.string().default(""),
   /** Names that clients may bring in, in all. */
   YARD_IMPORT_MAX_SKILLS: envInteger(0, 1_000_000).default(50_000),
   /** Imports again when a file changes. */

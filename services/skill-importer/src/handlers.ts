@@ -12,9 +12,12 @@ import {
 import { locate, type Located, type Root } from "./source/allowed-roots.ts";
 import type { CatalogueStore } from "./store/catalogue-store.ts";
 import { dependenciesOf } from "./skill/dependencies-of.ts";
+import { allowedPatterns, forbiddenPatterns } from "./skill/client-tools.ts";
 import { checkSkills as check } from "./skill/check-skills.ts";
+import type { Judges } from "./judge/judge-job.ts";
 import type { Importer } from "./importer.ts";
-import { SKILL_FILE_NAMES } from "./source/skill-package.ts";
+import { LEGACY_FILE, LEGACY_PROMPT } from "./skill/legacy-skill.ts";
+import { isSkillFile, SKILL_FILE_NAMES } from "./source/skill-package.ts";
 import type { VersionStore } from "./store/version-store.ts";
 import { extractVariables, renderSkill as render } from "./render/render.ts";
 
@@ -25,11 +28,12 @@ export interface HandlerParts {
   /** Bytes of one skill that go into a prompt. */
   readonly maxPromptBytes: number;
   readonly versions: Pick<VersionStore, "record">;
+  readonly judges: Judges;
 }
 
 export function serveCatalogue(
   service: Service,
-  { store, importer, roots, maxPromptBytes, versions }: HandlerParts,
+  { store, importer, roots, maxPromptBytes, versions, judges }: HandlerParts,
 ): void {
   service.handle(importSkills, async (request, { fail, caller }) => {
     const located = await locate(roots, request.directory);
@@ -44,7 +48,7 @@ export function serveCatalogue(
   service.handle(checkSkills, async ({ directory, ...page }, { fail }) => {
     const located = await locate(roots, directory);
     if (located.kind !== "inside") throw notLocated(located, { fail, roots });
-    return check(located, page);
+    return check(located, { ...page, judges });
   });
 
   service.handle(listSkills, async () => {
@@ -87,12 +91,14 @@ export function serveCatalogue(
       files: await filesBeside(skill, versions),
       maxBytes: maxPromptBytes,
     });
-    const { allowedTools, plan } = skill;
+    const { allowedTools, plan, record } = skill;
+    const disallowedTools = forbiddenPatterns(record?.disallowedTools ?? []);
     return {
       name: skill.name,
       digest: skill.digest,
       text,
-      allowedTools,
+      allowedTools: allowedTools === null ? null : allowedPatterns(allowedTools),
+      ...(disallowedTools.length === 0 ? {} : { disallowedTools }),
       plan,
       warnings: [...warnings],
     };
@@ -118,7 +124,10 @@ async function filesBeside(
 ): Promise<string[]> {
   const record = version === undefined ? null : await versions.record(name, version);
   const paths = (record?.files ?? []).map(({ path }) => path);
-  return paths.filter((path) => !SKILL_FILE_NAMES.some((skillFile) => skillFile === path));
+  const own: readonly string[] = paths.some((path) => isSkillFile(path))
+    ? SKILL_FILE_NAMES
+    : [LEGACY_FILE, LEGACY_PROMPT];
+  return paths.filter((path) => !own.includes(path));
 }
 
 /** The refusal of a directory that may not be read, or is none. */

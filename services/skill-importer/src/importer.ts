@@ -8,16 +8,18 @@ import type { Catalogue, CatalogueStore } from "./store/catalogue-store.ts";
 import { isOurs, reportOf, type ImportReport } from "./import-report.ts";
 import { admitAll, type WithheldEntry } from "./store/admission.ts";
 import { BUILT_IN_ROOT, IMPORTED_ROOT, versionOfEntry, type Entry } from "./store/definition.ts";
+import type { Judges } from "./judge/judge-job.ts";
 import { keepVersion } from "./store/keep-version.ts";
 import type { VersionStore } from "./store/version-store.ts";
 import { readDefinitions, type Definitions, type FoundAgent } from "./source/read-definitions.ts";
 import { isWithin, scanDirectory } from "./source/scan-directory.ts";
-import type { ScanPackage } from "./source/scan-package.ts";
 
 export interface ImporterOptions {
   readonly store: CatalogueStore;
   readonly versions: VersionStore;
-  readonly scan: ScanPackage;
+  readonly judges: Judges;
+  /** What their verdicts are called; see `scannerOf`. */
+  readonly scanner: string;
   readonly roots: readonly Root[];
   readonly now: () => Date;
   readonly newId: () => string;
@@ -74,7 +76,7 @@ export class Importer {
   async #import({ scopes, covers, by, dryRun }: Work): Promise<ImportReport> {
     const directories: string[] = [];
     const parts: Definitions[] = [];
-    const { store, versions, scan: scanPackage, roots } = this.#options;
+    const { store, versions, judges, scanner, now, roots } = this.#options;
     const at = this.#options.now().toISOString();
     for (const scope of scopes) {
       // Roots are few, and one at a time their diagnostics keep their order.
@@ -83,10 +85,11 @@ export class Importer {
       const root = roots.find(({ path }) => path === scope.root);
       const git = await readGitOrigin(scope.directory, scope.root);
       const provenance = { source: "root" as const, label: scope.directory, by, at, git };
-      const keeping = { store, versions, scan: scanPackage, provenance, dryRun };
+      const keeping = { store, versions, judges, scanner, now, provenance, dryRun };
       const found = await readDefinitions(scope.root, scan, {
         scope: root?.scope ?? "project",
         needsTrust: root?.needsTrust ?? false,
+        judges,
         keep: (read, skill) => keepVersion(keeping, read, skill),
       });
       parts.push(found);

@@ -32,7 +32,7 @@ test("imports its roots at start and serves skills and agents", async () => {
   await world.write({
     "skills/greet/SKILL.md": text,
     "skills/bare/skill.md": "# Bare\n\nNo frontmatter at all.",
-    "skills/broken/SKILL.md": "---\n# broken\n- a: [\n---\nx",
+    "skills/broken/SKILL.md": "---\nkind: broken\n- a: [\n---\nx",
     "agents/helper.md": "---\ndescription: Helps.\ntools: none\n---\nYou help.",
     "agents/coder.yaml": "description: Our own coder",
     "agents/README.md": "# About the agents",
@@ -54,7 +54,7 @@ test("imports its roots at start and serves skills and agents", async () => {
         {
           level: "warn",
           file: "skills/broken/SKILL.md",
-          line: 4,
+          line: 3,
           column: 1,
           code: "invalid_yaml",
         },

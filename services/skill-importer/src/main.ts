@@ -9,8 +9,9 @@ import { createEventOutbox } from "./store/event-outbox.ts";
 import { serveCatalogue } from "./handlers.ts";
 import { Importer } from "./importer.ts";
 import { JudgePool } from "./judge/judge-pool.ts";
+import { judgesWith, scannerOf } from "./judge/suppressing-judges.ts";
+import { readSuppressions } from "./scan/read-suppressions.ts";
 import { logImport } from "./log-import.ts";
-import { scanHere } from "./source/scan-package.ts";
 import { serveSkillStore } from "./store-handlers.ts";
 import { VersionStore } from "./store/version-store.ts";
 import { watchImports } from "./watch-imports.ts";
@@ -37,14 +38,17 @@ await runService({
     });
     kit.onStop("event outbox", () => outbox.stop());
     const versions = new VersionStore(redis, now);
-    const scan = scanHere(now);
-    const judges = new JudgePool({ size: 1, deadlineMs: 1_000 });
-    kit.onStop("judges", () => judges.close());
+    const suppressions = await readSuppressions(config.YARD_SCAN_SUPPRESSIONS);
+    const pool = new JudgePool({ size: 1, deadlineMs: 1_000 });
+    pool.warm();
+    kit.onStop("judges", () => pool.close());
+    const judges = judgesWith(pool, suppressions);
     const announce = () => outbox.flush();
     const importer = new Importer({
       store,
       versions,
-      scan,
+      judges,
+      scanner: scannerOf(suppressions),
       roots,
       now,
       newId: randomUUID,
@@ -66,16 +70,15 @@ await runService({
       onFault: ({ error, ...facts }) => log.error({ err: error, ...facts }, "handler fault"),
     });
     const maxPromptBytes = config.YARD_SKILL_PROMPT_BYTES;
-    serveCatalogue(service, { store, importer, roots, maxPromptBytes, versions });
-    serveCatalogueViews(service, store);
+    serveCatalogue(service, { store, importer, roots, maxPromptBytes, versions, judges });
+    serveCatalogueViews(service, { store, judges });
     const paths = roots.map(({ path }) => path);
     const parts = { store, versions, now, newId: randomUUID, announce };
     serveSkillStore(service, {
       change: { ...parts, roots: paths },
       upload: {
         ...parts,
-        scan,
-        judge: (job) => judges.judge(job),
+        judges,
         limits: { roots: paths, maxSkills: config.YARD_IMPORT_MAX_SKILLS },
       },
       admins: config.YARD_IMPORT_ADMINS,

@@ -101,19 +101,31 @@ const BODIES = [
   "!`a` ",
 ];
 
-/** The cap of a skill's file. */
-const SIZE = 256 * 1024;
-
 export interface HostileInput {
   readonly name: string;
   readonly path: string;
   readonly content: Buffer;
 }
 
-/** Files of up to 256 KB, each full of one thing: frontmatters in some sizes, bodies and scripts. */
-export function* hostileInputs(): Generator<HostileInput> {
+export interface HostileSizes {
+  /** Of bodies and scripts; 256 KB is the cap of a skill's file. */
+  readonly bodyBytes: number;
+  /** Of frontmatters; 16 KB is their cap. */
+  readonly frontmatterBytes: readonly number[];
+}
+
+export const LARGEST: HostileSizes = {
+  bodyBytes: 256 * 1024,
+  frontmatterBytes: [2_000, 8_000, 16_376],
+};
+
+/** Files that are each full of one thing: frontmatters, bodies and scripts. */
+export function* hostileInputs({
+  bodyBytes,
+  frontmatterBytes,
+}: HostileSizes): Generator<HostileInput> {
   for (const unit of FRONTMATTERS) {
-    for (const size of [2_000, 8_000, 16_376]) {
+    for (const size of frontmatterBytes) {
       const yaml = filled(unit, size);
       const keys = Array.from({ length: 2_000 }, (_, n) => `k${n}${unit.trimEnd()}`).join("\n");
       for (const text of [yaml, keys.slice(0, size)]) {
@@ -124,8 +136,8 @@ export function* hostileInputs(): Generator<HostileInput> {
   }
   for (const unit of BODIES) {
     for (const path of ["SKILL.md", "scripts/a.sh"]) {
-      const text = Buffer.from(`---\nname: a\ndescription: b\n---\n${filled(unit, SIZE)}`);
-      yield { name: `${path} ${JSON.stringify(unit)}`, path, content: cutAt(text, SIZE - 4) };
+      const text = Buffer.from(`---\nname: a\ndescription: b\n---\n${filled(unit, bodyBytes)}`);
+      yield { name: `${path} ${JSON.stringify(unit)}`, path, content: cutAt(text, bodyBytes - 4) };
     }
   }
 }

@@ -4,7 +4,12 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline/promises";
 import { client } from "@switchyard/bus/call";
-import { beginLogin, finishLogin, logout as logoutContract } from "@switchyard/contracts/mcp-auth";
+import {
+  beginLogin,
+  finishLogin,
+  logout as logoutContract,
+  type LoginRevocation,
+} from "@switchyard/contracts/mcp-auth";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { loginAnswer, type LoginAnswer } from "../login-answer.ts";
@@ -61,9 +66,17 @@ export async function logout(
   if (options.json === true) writeJson(terminal, reply);
   else
     terminal.note(
-      reply.wasLoggedIn ? `logged out of ${server}` : `nobody was logged in to ${server}`,
+      reply.wasLoggedIn
+        ? `logged out of ${server}${REVOCATION[reply.revocation ?? "revoked"]}`
+        : `nobody was logged in to ${server}`,
     );
 }
+
+const REVOCATION: Readonly<Record<LoginRevocation, string>> = {
+  revoked: "",
+  not_offered: "; its tokens live until they end, because they cannot be revoked there",
+  failed: "; revoking its tokens failed, so take them back at the authorization server",
+};
 
 async function listen(): Promise<Server> {
   const server = createServer().listen(0, "127.0.0.1");

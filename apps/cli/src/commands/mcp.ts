@@ -164,7 +164,8 @@ async function explainMissingServer(bus: Bus, server: string, error: unknown): P
   });
 }
 
-function parseArguments(text: string, tool: string): Record<string, unknown> {
+/** Reads what a person wrote as the arguments of a tool. */
+export function parseArguments(text: string, tool: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -202,6 +202,12 @@ function scanLines(skill: ImportedSkill): string[] {
       const place = line === null ? finding.file : `${finding.file}:${line}`;
       return `  ${severity} ${owasp} ${code} ${place}: ${message}`;
     }),
+    ...scan.suppressed.map(
+      ({ finding, reason }) => `  accepted ${finding.code} ${finding.file}: ${reason}`,
+    ),
+    ...scan.idleSuppressions.map(
+      ({ suppression, why }) => `  idle suppression of ${suppression.code}: ${why}`,
+    ),
     ...scan.unscanned.map((part) => `  not scanned ${part.file}: ${part.message}`),
   ];
 }

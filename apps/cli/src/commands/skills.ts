@@ -31,6 +31,7 @@ export async function list(terminal: Terminal, options: { json?: true }): Promis
       { title: "SKILL", value: (skill) => skill.name },
       { title: "PATH", value: (skill) => printableLine(skill.path), maxWidth: 40 },
       { title: "SCOPE", value: (skill) => skill.scope ?? "" },
+      { title: "FORMAT", value: ({ format }) => format ?? "SKILL.md" },
       { title: "MODEL", value: (skill) => (skill.modelInvocable ? "yes" : "no") },
       { title: "USER", value: (skill) => (skill.userInvocable ? "yes" : "no") },
       {

@@ -30,6 +30,8 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
     service(options, "policy", "policy", "policy", {
       YARD_POLICY_FILE: project.policyFile,
       YARD_RUN_TOKEN_KEY_FILE: options.runTokenKeyFile,
+      // On a laptop one person starts, calls and approves.
+      YARD_APPROVE_OWN: "all",
     }),
     service(options, "importer", "importer", "skill-importer", {
       YARD_SKILL_ROOTS: options.skillRoots,
@@ -44,6 +46,12 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
       YARD_HOME: HOME,
       YARD_WORKSPACE: workspace,
     }),
+    service(options, "toolbox", "toolbox", "toolbox", {
+      YARD_WORKSPACE: workspace,
+      // As on any laptop: what `node` is for us, it is for commands.
+      YARD_COMMAND_PATH: [dirname(process.execPath), COMMAND_PATH].join(delimiter),
+      ...pick(env, TOOLBOX_SETTINGS),
+    }),
     ...Array.from({ length: runners }, (_, index) =>
       service(options, runners === 1 ? "runner" : `runner-${index + 1}`, "runner", "agent-runner", {
         ...withoutOurs(env),
@@ -52,6 +60,17 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
     ),
   ];
 }
+
+const COMMAND_PATH = "/usr/local/bin:/usr/bin:/bin";
+/** What a person may set for the toolbox of their own machine. */
+const TOOLBOX_SETTINGS = [
+  "YARD_COMMAND_PATH",
+  "YARD_SANDBOX",
+  "YARD_SANDBOX_NETWORK",
+  "YARD_SANDBOX_READABLE",
+  "YARD_TOOLBOX_MODE",
+  "YARD_WEB_ALLOW_PRIVATE_HOSTS",
+];
 
 // oxlint-disable-next-line max-params -- three names of one thing: in the log, on the bus, in the repository
 function service(

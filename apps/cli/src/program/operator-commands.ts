@@ -24,9 +24,18 @@ export function addOperatorCommands(program: Command, perform: Perform): void {
         (await import("../commands/streams.ts")).ensure(terminal, options),
       ),
     );
-  program
-    .command("keys")
-    .description("keys of the NATS users")
+  const keys = program.command("keys").description("keys of the NATS users and of run tokens");
+  keys
+    .command("rotate")
+    .description("make a new key for run tokens; the one before stays good beside it")
+    .requiredOption("--dir <dir>", "where the keys are kept")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/keys-rotate.ts")).rotate(terminal, options),
+      ),
+    );
+  keys
     .command("init")
     .description("make the keys that are missing, and auth.conf for nats-server")
     .requiredOption("--dir <dir>", "where the keys are kept")

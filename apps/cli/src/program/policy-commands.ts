@@ -1,14 +1,19 @@
 import type { Command } from "commander";
 import { JSON_TEXT, type Perform } from "./command-options.ts";
+import { addPolicyChangeCommands } from "./policy-change-commands.ts";
 
 /** `yard policy`. */
 export function addPolicyCommands(program: Command, perform: Perform): void {
-  const policy = program.command("policy").description("what the rules say; changes nothing");
+  const policy = program
+    .command("policy")
+    .description("what the rules say, which are in force, and the kill switch");
   policy
     .command("explain <tool> [arguments]")
     .description("how the policy decides about a call, rule by rule")
     .option("--user <name>", "NATS user that calls, or that started the run (you)")
     .option("--agent <name>", "agent of the run; without it the user calls the tool itself")
+    .option("--role <role...>", "roles of the agent")
+    .option("--run <id>", "show what this run has used of its budgets, and touched")
     .option("--json", JSON_TEXT)
     .action((tool, args, options) =>
       perform(options, async (terminal) =>
@@ -19,8 +24,27 @@ export function addPolicyCommands(program: Command, perform: Perform): void {
       ),
     );
   policy
+    .command("check <tool> [arguments]")
+    .description("the decision alone; exits 0 when it is allowed and 4 when it is not")
+    .option("--user <name>", "NATS user that calls, or that started the run (you)")
+    .option("--agent <name>", "agent of the run; without it the user calls the tool itself")
+    .option("--role <role...>", "roles of the agent")
+    .option("--run <id>", "look at what this run has used of its budgets, and touched")
+    .option("--json", JSON_TEXT)
+    .action((tool, args, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/policy.ts")).check(terminal, tool, {
+          ...options,
+          args: args ?? "{}",
+        }),
+      ),
+    );
+  addPolicyChangeCommands(policy, perform);
+  policy
     .command("test [file]")
-    .description("run the tests beside a policy file, or those of the policy in force")
+    .description(
+      "run the tests beside a policy file or in a directory, or those of the policy in force",
+    )
     .option("--json", JSON_TEXT)
     .action((file, options) =>
       perform(options, async (terminal) =>
@@ -29,7 +53,7 @@ export function addPolicyCommands(program: Command, perform: Perform): void {
     );
   policy
     .command("lint [file]")
-    .description("find doubtful rules in a policy file, or in the policy in force")
+    .description("find doubtful rules in a policy file or directory, or in the policy in force")
     .option("--json", JSON_TEXT)
     .action((file, options) =>
       perform(options, async (terminal) =>

@@ -13,6 +13,8 @@ export interface LocalSkill {
 }
 
 const SKILL_FILES = new Set(["SKILL.md", "skill.md", "skills.md"]);
+/** The former format: a skill only where no other is, and outside of every skill. */
+const LEGACY_FILES = new Set(["skill.json", "prompt.md"]);
 const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard"]);
 /** As the importer keeps them; it checks again. */
 const LIMITS = { files: 200, fileBytes: 1024 * 1024, bytes: 8 * 1024 * 1024, levels: 32 };
@@ -22,29 +24,41 @@ const LIMITS = { files: 200, fileBytes: 1024 * 1024, bytes: 8 * 1024 * 1024, lev
  * are, one of them is in memory. Links are never followed, and hidden files are not sent.
  */
 export async function* localSkills(directory: string): AsyncGenerator<LocalSkill> {
-  yield* walk(directory, "", 0);
+  yield* walk(directory, { path: "", level: 0, isInSkill: false });
 }
 
-async function* walk(top: string, path: string, level: number): AsyncGenerator<LocalSkill> {
+async function* walk(
+  top: string,
+  { path, level, isInSkill }: { path: string; level: number; isInSkill: boolean },
+): AsyncGenerator<LocalSkill> {
   const entries = await list(join(top, path));
-  if (entries.some((entry) => SKILL_FILES.has(entry.name))) yield await read(top, path, entries);
+  const isSkill =
+    entries.some(({ name }) => SKILL_FILES.has(name)) ||
+    (!isInSkill && entries.some(({ name }) => name === "skill.json"));
+  if (isSkill) yield await read(top, path, entries);
   if (level >= LIMITS.levels) return;
   for (const entry of entries) {
     if (!entry.isDirectory() || NEVER_ENTERED.has(entry.name)) continue;
-    yield* walk(top, path === "" ? entry.name : `${path}/${entry.name}`, level + 1);
+    yield* walk(top, {
+      path: path === "" ? entry.name : `${path}/${entry.name}`,
+      level: level + 1,
+      isInSkill: isInSkill || isSkill,
+    });
   }
 }
 
 async function read(top: string, path: string, entries: readonly Dirent[]): Promise<LocalSkill> {
   const reader = new SkillReader(join(top, path));
   // The skill file first: no limit may leave it out.
-  const sorted = entries.toSorted(
-    (a, b) => Number(SKILL_FILES.has(b.name)) - Number(SKILL_FILES.has(a.name)),
-  );
+  const sorted = entries.toSorted((a, b) => rankOf(b.name) - rankOf(a.name));
   for (const entry of sorted) await reader.take(entry, "", 1);
   const directory = path === "" ? basename(top) || "." : path;
   const { files, leftOut, sizeBytes } = reader;
   return { skill: { directory, files }, sizeBytes, leftOut };
+}
+
+function rankOf(name: string): number {
+  return SKILL_FILES.has(name) ? 2 : LEGACY_FILES.has(name) ? 1 : 0;
 }
 
 class SkillReader {

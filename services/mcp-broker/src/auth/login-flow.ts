@@ -6,7 +6,7 @@ import {
   type FetchLike,
   type OAuthDiscoveryState,
 } from "@modelcontextprotocol/client";
-import type { EgressGuard } from "../network/egress-guard.ts";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { HttpConfig, OAuthConfig } from "../registry/server-config.ts";
 import { Login, PENDING_MS, type LoginStore } from "./login-store.ts";
 import { createOAuthProvider, storedTokens } from "./oauth-provider.ts";

@@ -1,15 +1,22 @@
 import type { Service } from "@switchyard/bus/serve";
-import { failuresOf } from "@switchyard/contracts/errors";
+import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import type { ServerInfo } from "@switchyard/contracts/mcp";
-import { beginLogin, finishLogin, logout } from "@switchyard/contracts/mcp-auth";
+import {
+  beginLogin,
+  finishLogin,
+  logout,
+  type LoginRevocation,
+} from "@switchyard/contracts/mcp-auth";
 import { IssuerMismatchError } from "@modelcontextprotocol/client";
 import { errorText } from "../calls/call-failure.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
-import type { EgressGuard } from "../network/egress-guard.ts";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { resolveServer, UnsetVariableError } from "../registry/env-references.ts";
 import { createLoginFlow, LoginExpiredError, type LoginTarget } from "./login-flow.ts";
 import type { LoginStore } from "./login-store.ts";
+import { revokeLogin } from "./revoke-login.ts";
 import { TOKEN_KEY_SETTING } from "./token-cipher.ts";
+import { guardedFetch } from "./upstream-login.ts";
 
 export interface LoginDeps {
   readonly pool: ServerPool;
@@ -63,9 +70,37 @@ export function handleLogins(service: Service, deps: LoginDeps): void {
     const { caller } = context;
     checkAdmin(deps.admins, caller);
     if (deps.pool.find(server) === null) throw unknown(server);
-    const wasLoggedIn = await keyed().remove(server);
-    return { server: await deps.reconnect(server, { ...context, by: caller }), wasLoggedIn };
+    const ended = await endLogin(deps, keyed(), server);
+    return { server: await deps.reconnect(server, { ...context, by: caller }), ...ended };
   });
+}
+
+/** Forgets the login here first: what the authorization server then does can take a while or fail. */
+async function endLogin(
+  deps: LoginDeps,
+  store: LoginStore,
+  server: string,
+): Promise<{ wasLoggedIn: boolean; revocation: LoginRevocation | null }> {
+  const { login, wasLoggedIn } = await store.take(server);
+  if (login === null) return { wasLoggedIn, revocation: wasLoggedIn ? "failed" : null };
+  const launch = loginLaunch(deps, server);
+  if (launch === null) return { wasLoggedIn, revocation: "failed" };
+  const { fetch, close } = guardedFetch(deps.guard, launch);
+  try {
+    return { wasLoggedIn, revocation: await revokeLogin(login, { ...launch, fetch }) };
+  } finally {
+    close();
+  }
+}
+
+/** Null where the declaration of the server has changed since, so that there is nothing to log in to. */
+function loginLaunch(deps: LoginDeps, server: string): LoginTarget["launch"] | null {
+  try {
+    return launchOf(deps, server);
+  } catch (error) {
+    if (error instanceof ServiceError) return null;
+    throw error;
+  }
 }
 
 function checkAdmin(admins: readonly string[], caller: string): void {

@@ -1,6 +1,7 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
-import type { TokenCipher } from "./token-cipher.ts";
+import { TokenKeyError, type TokenCipher } from "./token-cipher.ts";
 
 /**
  * What is known of the login to one server. The shapes inside are the SDK's, which checks them
@@ -34,7 +35,11 @@ export type PendingLogin = z.infer<typeof PendingLogin>;
 export interface LoginStore {
   find(server: string): Promise<Login | null>;
   save(server: string, login: Login): Promise<void>;
-  remove(server: string): Promise<boolean>;
+  /**
+   * Reads and forgets, after a renewal under way, which would write it again. The login is null when
+   * there is none, and when no key opens it any more.
+   */
+  take(server: string): Promise<{ login: Login | null; wasLoggedIn: boolean }>;
   savePending(state: string, pending: PendingLogin): Promise<void>;
   /** Reads and forgets: a state is good for one return of the browser. */
   takePending(state: string): Promise<PendingLogin | null>;
@@ -45,10 +50,29 @@ export interface LoginStore {
 /** How long a person may take to log in. */
 export const PENDING_MS = 10 * 60_000;
 const LOCK_MS = 15_000;
+const LOCK_POLL_MS = 100;
 
 export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore {
-  const read = async <T>(key: string, text: string | null, schema: z.ZodType<T>) =>
+  const read = <T>(key: string, text: string | null, schema: z.ZodType<T>) =>
     text === null ? null : schema.parse(JSON.parse(cipher.open(text, key)));
+  const readable = (text: string | null, key: string): Login | null => {
+    try {
+      return read(key, text, Login);
+    } catch (error) {
+      if (error instanceof TokenKeyError) return null;
+      throw error;
+    }
+  };
+  const alone: LoginStore["alone"] = async (server, work) => {
+    const key = `yard:{mcp}:login-lock:${server}`;
+    const mark = crypto.randomUUID();
+    if ((await redis.set(key, mark, "PX", LOCK_MS, "NX")) !== "OK") return null;
+    try {
+      return await work();
+    } finally {
+      if ((await redis.get(key)) === mark) await redis.del(key);
+    }
+  };
   return {
     async find(server) {
       const key = loginKey(server);
@@ -58,8 +82,19 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore 
       const key = loginKey(server);
       await redis.set(key, cipher.seal(JSON.stringify(login), key));
     },
-    async remove(server) {
-      return (await redis.del(loginKey(server))) === 1;
+    async take(server) {
+      const key = loginKey(server);
+      const takeNow = async () => {
+        const text = await redis.getdel(key);
+        return { login: readable(text, key), wasLoggedIn: text !== null };
+      };
+      for (let waitedMs = 0; waitedMs <= LOCK_MS; waitedMs += LOCK_POLL_MS) {
+        const taken = await alone(server, takeNow);
+        if (taken !== null) return taken;
+        await delay(LOCK_POLL_MS);
+      }
+      // Whoever held the lock so long has lost it.
+      return takeNow();
     },
     async savePending(state, pending) {
       const key = pendingKey(state);
@@ -69,16 +104,7 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore 
       const key = pendingKey(state);
       return read(key, await redis.getdel(key), PendingLogin);
     },
-    async alone(server, work) {
-      const key = `yard:{mcp}:login-lock:${server}`;
-      const mark = crypto.randomUUID();
-      if ((await redis.set(key, mark, "PX", LOCK_MS, "NX")) !== "OK") return null;
-      try {
-        return await work();
-      } finally {
-        if ((await redis.get(key)) === mark) await redis.del(key);
-      }
-    },
+    alone,
   };
 }
 

@@ -60,6 +60,49 @@ test("a server that asks for a login says so, and is connected by one that leave
   await broker.stop();
 });
 
+test("a logout revokes both tokens where the authorization server takes them, and says where it does not", async () => {
+  const broker = await world.startBroker({ servers: [locked("left")] });
+  const logOut = async () => {
+    const { wasLoggedIn, revocation } = await call(world.cli, logout, { server: "left" });
+    const { lastError } = await broker.until("left", ({ status }) => status === "error");
+    assert.match(lastError ?? "", /needs login/);
+    return { wasLoggedIn, revocation };
+  };
+  await logIn("left");
+  oauth.revoked.length = 0;
+  assert.deepEqual(await logOut(), { wasLoggedIn: true, revocation: "revoked" });
+  assert.deepEqual(oauth.revoked, [
+    { hint: "refresh_token", wasGood: true },
+    { hint: "access_token", wasGood: true },
+  ]);
+  assert.deepEqual(await logOut(), { wasLoggedIn: false, revocation: null });
+
+  await logIn("left");
+  oauth.revocation = "refuses";
+  assert.deepEqual(await logOut(), { wasLoggedIn: true, revocation: "failed" });
+  oauth.revocation = "none";
+  await logIn("left");
+  assert.deepEqual(await logOut(), { wasLoggedIn: true, revocation: "not_offered" });
+  oauth.revocation = "takes";
+  assert.equal(oauth.revoked.length, 2);
+  assert.deepEqual(
+    oauth.secrets.filter((secret) => broker.logText().includes(secret)),
+    [],
+  );
+  await broker.stop();
+});
+
+test("a logout forgets a login that no key opens any more", async () => {
+  const before = await world.startBroker({ servers: [locked("rekeyed")] });
+  await logIn("rekeyed");
+  await before.stop();
+  const broker = await world.startBroker({ servers: [locked("rekeyed")] });
+  await broker.until("rekeyed", ({ status }) => status === "error");
+  const { wasLoggedIn, revocation } = await call(world.cli, logout, { server: "rekeyed" });
+  assert.deepEqual({ wasLoggedIn, revocation }, { wasLoggedIn: true, revocation: "failed" });
+  await broker.stop();
+});
+
 test("an access token that ended is renewed in the middle of the work, and before its end", async () => {
   const broker = await world.startBroker({ servers: [locked("renewed")] });
   await logIn("renewed");

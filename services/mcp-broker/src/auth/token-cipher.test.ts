@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parseTokenKeys, TokenKeyError } from "./token-cipher.ts";
@@ -52,4 +52,19 @@ test("a key of the wrong length is an error that does not show it; no key is non
       !error.message.includes("too-short"),
   );
   assert.ok(parseTokenKeys(randomBytes(32).toString("hex")));
+});
+
+test("digests of the same key agree, those of another key do not, and none is the plain digest", () => {
+  const setting = key();
+  const [first, again, other] = [cipher(setting), cipher(`${setting},${key()}`), cipher(key())];
+  fc.assert(
+    fc.property(fc.string(), fc.string(), (text, unlike) => {
+      const digest = first.digest(text);
+      assert.equal(again.digest(text), digest);
+      assert.notEqual(other.digest(text), digest);
+      assert.equal(first.digest(unlike) === digest, unlike === text);
+      const plain = createHash("sha256").update(text).digest("hex");
+      assert.ok(!digest.includes(plain));
+    }),
+  );
 });

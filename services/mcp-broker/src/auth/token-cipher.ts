@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import { createKeyedDigest, type KeyedDigest } from "./keyed-digest.ts";
 
 /** Encrypts what Redis keeps of logins. */
 export interface TokenCipher {
@@ -6,6 +7,8 @@ export interface TokenCipher {
   readonly seal: (text: string, place: string) => string;
   /** Throws TokenKeyError when no key opens it. */
   readonly open: (sealed: string, place: string) => string;
+  /** With the key that encrypts, so that all brokers with the same setting agree. */
+  readonly digest: KeyedDigest;
 }
 
 /** A login is kept, and no key of the setting opens it. */
@@ -50,6 +53,7 @@ function readKey(text: string, index: number): TokenKey {
 
 function createTokenCipher(first: TokenKey, keys: readonly TokenKey[]): TokenCipher {
   return {
+    digest: createKeyedDigest(first.bytes),
     seal(text, place) {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv(ALGORITHM, first.bytes, iv).setAAD(Buffer.from(place));

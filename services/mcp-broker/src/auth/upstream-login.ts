@@ -1,6 +1,6 @@
 import { auth, type FetchLike, type StoredOAuthTokens } from "@modelcontextprotocol/client";
 import type { UpstreamLogin } from "../connection/open-session.ts";
-import type { EgressGuard } from "../network/egress-guard.ts";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
 import type { ResolvedServer } from "../registry/env-references.ts";
 import type { HttpConfig, ServerConfig } from "../registry/server-config.ts";

@@ -6,7 +6,7 @@ import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { subscribeLive } from "@switchyard/bus/events";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
+import { addServer, callTool, updateServer } from "@switchyard/contracts/mcp";
 import {
   callProgress,
   cancelCall as cancelCallContract,
@@ -16,10 +16,11 @@ import {
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { runToken, servePeer } from "../../test-fixtures/policy-peer.ts";
 import { fixtureServer, packageFile, testWorld, until } from "../../test-fixtures/test-broker.ts";
-import { createCallStore } from "./call-store.ts";
-import { cancelCall, createCancelPasser } from "./cancel-call.ts";
-import { createPolicyGate } from "./policy-gate.ts";
-import { createRunningCalls } from "./running-calls.ts";
+import { createCallStore } from "@switchyard/service/tool-provider/call-store";
+import { cancelCall } from "@switchyard/service/tool-provider/cancel-call";
+import { createCancelPasser } from "./pass-cancel.ts";
+import { createPolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import { createRunningCalls } from "@switchyard/service/tool-provider/running-calls";
 
 const world = await testWorld({ withPolicy: false });
 const policyBus = await connectBus({ servers: world.natsUrl, user: "policy" });
@@ -43,6 +44,11 @@ const main = await world.startBroker({
     fixtureServer("single", ["fixture-server.ts"], { maxConcurrency: 1 }),
     fixtureServer("large", ["fixture-server.ts"], { maxResultBytes: 8 * 1024 * 1024 }),
     fixtureServer("kept", ["fixture-server.ts"], { allowedAgentRoles: ["writer", "admin"] }),
+    fixtureServer("tagged", ["fixture-server.ts"], {
+      tags: ["internet", "customer-data", "internet"],
+      allowedAgentRoles: ["writer"],
+      enabledTools: ["e*"],
+    }),
     fixtureServer("cut", ["fixture-server.ts"], {
       enabledTools: ["echo", "count", "tool_*"],
       disabledTools: ["count"],
@@ -148,9 +154,9 @@ test("a cancellation that reaches another broker is passed on to the one that ha
   const bus = await connectBus({ servers: world.natsUrl, user: "broker" });
   const { result } = await hang("cancel-5");
   const record = await createCallStore(world.redis, "other").read("cancel-5");
-  assert.ok(record?.state === "claimed" && record.broker !== undefined);
+  assert.ok(record?.state === "claimed" && record.holder !== undefined);
   const asks = { callId: "cancel-5", server: "main", onBehalfOf: "cli" };
-  const tokens = { broker: record.broker };
+  const tokens = { broker: record.holder };
   // What a client says here is believed of nobody; permissions keep it from saying it at all.
   assert.deepEqual(await call(world.cli, cancelCallAt, asks, { tokens }), { cancelled: false });
   const asked = {
@@ -165,7 +171,7 @@ test("a cancellation that reaches another broker is passed on to the one that ha
     running: createRunningCalls(),
     gate: createPolicyGate(bus, { cache: null, rolesOf: () => null, onChecked: () => undefined }),
     store: createCallStore(world.redis, "other"),
-    broker: "other",
+    holder: "other",
     passOn: createCancelPasser(bus),
   };
   const ask = (callId: string, onBehalfOf = "cli") =>
@@ -276,6 +282,36 @@ test("a server that is kept for some roles is used by runs with one of them, and
   }
   // A person is no agent: the policy alone decides.
   await echo();
+});
+
+test("the policy is told the definition's digest and what the declaration says of the server, and nothing that the server says [A6, A7]", async () => {
+  const facts = { labels: ["customer-data", "internet"], roles: ["writer"], enabledTools: ["e*"] };
+  const { tools } = await main.tools({ server: "tagged" });
+  assert.deepEqual(rules.lists.at(-1)?.servers, { tagged: facts });
+  const echo = tools.find(({ tool }) => tool === "echo");
+  await main.call("tagged", { tool: "echo", args: { message: "" } });
+  const { pin, server } = rules.questions.at(-1) ?? {};
+  assert.match(pin ?? "", /^sha256:[0-9a-f]{64}$/);
+  assert.equal(pin, echo?.pin);
+  assert.deepEqual(server, facts);
+  await main.call("main", { tool: "echo", args: { message: "" } });
+  assert.equal(rules.questions.at(-1)?.server, undefined);
+});
+
+test("a decision about a server with other labels is not kept for it", async () => {
+  rules.cacheable = { revision: "r3", forMs: 60_000 };
+  const echo = () => main.call("relabelled", { tool: "echo", args: { message: "" } });
+  const server = fixtureServer("relabelled", ["fixture-server.ts"], { tags: ["internal"] });
+  await call(world.cli, addServer, { server: { ...server } });
+  await main.until("relabelled", ({ status }) => status === "connected");
+  await echo();
+  await echo();
+  const labels = () => rules.questions.flatMap(({ server: of }) => [of?.labels?.join() ?? ""]);
+  assert.equal(labels().filter((label) => label === "internal").length, 1);
+  await call(world.cli, updateServer, { server: "relabelled", changes: { tags: ["internet"] } });
+  await main.until("relabelled", ({ status }) => status === "connected");
+  await echo();
+  assert.equal(labels().at(-1), "internet");
 });
 
 test("tools that are switched off are not there [CR1]", async () => {

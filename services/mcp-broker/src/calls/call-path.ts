@@ -7,16 +7,20 @@ import { bundleActivated } from "@switchyard/contracts/policy";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
 import type { BrokerMetrics } from "../broker-metrics.ts";
+import type { AskToOpen } from "../features/questions/ask-to-open.ts";
 import type { RequestOrigins } from "../features/request-origins.ts";
-import { createCallOnce } from "./call-once.ts";
-import { createCallStore } from "./call-store.ts";
+import { createCallOnce } from "@switchyard/service/tool-provider/call-once";
+import { createCallStore } from "@switchyard/service/tool-provider/call-store";
 import type { CallToolDeps } from "./call-tool.ts";
-import { createCancelPasser, type CancelDeps } from "./cancel-call.ts";
-import { createDecisionCache } from "./decision-cache.ts";
-import { createPolicyGate } from "./policy-gate.ts";
-import { createRunEpochs } from "./run-epochs.ts";
-import { createRunningCalls } from "./running-calls.ts";
-import type { RolesOf } from "./server-access.ts";
+import type { CancelDeps } from "@switchyard/service/tool-provider/cancel-call";
+import { createCancelPasser } from "./pass-cancel.ts";
+import { createDecisionCache } from "@switchyard/service/tool-provider/decision-cache";
+import { createPolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import { createRunEpochs } from "@switchyard/service/tool-provider/run-epochs";
+import { createApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
+import { createStopWatch } from "@switchyard/service/tool-provider/stop-watch";
+import { createRunningCalls } from "@switchyard/service/tool-provider/running-calls";
+import type { FactsOf, RolesOf } from "@switchyard/service/tool-provider/server-access";
 
 /** What every call passes on its way, whatever its server. */
 export type CallPath = CancelDeps &
@@ -28,20 +32,27 @@ export interface CallPathOptions {
   readonly log: Log;
   readonly metrics: BrokerMetrics;
   readonly rolesOf: RolesOf;
+  readonly factsOf: FactsOf;
   readonly origins: RequestOrigins;
+  readonly askToOpen: AskToOpen;
   /** Whether decisions that the policy lets keep are kept. */
   readonly decisionCache: boolean;
 }
 
 export function createCallPath(options: CallPathOptions): CallPath {
-  const { bus, redis, log, metrics, rolesOf } = options;
-  const broker = randomBytes(8).toString("hex");
-  const store = createCallStore(redis, broker);
+  const { bus, redis, log, metrics, rolesOf, factsOf } = options;
+  const holder = randomBytes(8).toString("hex");
+  const store = createCallStore(redis, holder);
   // A clock that goes on while the process is stopped: what it kept is old when it wakes up.
   const cache = options.decisionCache ? createDecisionCache(() => performance.now()) : null;
   // The promised time makes the cache right; this makes it empty sooner.
   const following = cache === null ? null : follow(bus, bundleActivated, () => cache.clear());
+  const stops = createStopWatch(bus);
   return {
+    stops,
+    approvals: createApprovalGate(bus, {
+      onNotSettled: (err, approvalId) => log.warn({ err, approvalId }, "approval not settled"),
+    }),
     store,
     once: createCallOnce({
       store,
@@ -50,15 +61,20 @@ export function createCallPath(options: CallPathOptions): CallPath {
     gate: createPolicyGate(bus, {
       cache,
       rolesOf,
+      factsOf,
       onChecked: (isHit) => metrics.countDecision(isHit),
     }),
     running: createRunningCalls(),
-    broker,
+    holder,
     passOn: createCancelPasser(bus),
     epochs: createRunEpochs(redis),
     tellProgress: (to, progress) => publishLive(bus, callProgress, to, progress),
     origins: options.origins,
+    askToOpen: options.askToOpen,
     now: Date.now,
-    stop: () => following?.stop(),
+    stop: () => {
+      following?.stop();
+      stops.stop();
+    },
   };
 }

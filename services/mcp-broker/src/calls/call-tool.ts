@@ -4,13 +4,25 @@ import { callTool as contract } from "@switchyard/contracts/mcp";
 import type { CallProgress } from "@switchyard/contracts/mcp-calls";
 import type { Decision, Principal } from "@switchyard/contracts/policy";
 import { mcpToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
-import { callFingerprint } from "./call-fingerprint.ts";
-import { NotSentError, type CallOnce, type OnceResult } from "./call-once.ts";
-import { CallStoreError, type CallOutcome, type CallStore } from "./call-store.ts";
-import type { AskedFor, PolicyGate } from "./policy-gate.ts";
+import { callFingerprint } from "@switchyard/service/tool-provider/call-fingerprint";
+import {
+  NotSentError,
+  type CallOnce,
+  type OnceResult,
+} from "@switchyard/service/tool-provider/call-once";
+import {
+  CallStoreError,
+  type CallOutcome,
+  type CallStore,
+} from "@switchyard/service/tool-provider/call-store";
+import type { ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
+import type { StopWatch } from "@switchyard/service/tool-provider/stop-watch";
+import { withHeldPlaces } from "@switchyard/service/tool-provider/held-places";
+import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import { sendApproved } from "./approval-step.ts";
 import { createProgressTeller } from "./progress-teller.ts";
-import type { RunEpochs } from "./run-epochs.ts";
-import type { RunningCalls } from "./running-calls.ts";
+import type { RunEpochs } from "@switchyard/service/tool-provider/run-epochs";
+import type { RunningCalls } from "@switchyard/service/tool-provider/running-calls";
 import { problemText } from "../validation/call-checks.ts";
 import { sendCall, serverDown, type AllowedCall, type SendDeps } from "./send-call.ts";
 
@@ -21,6 +33,8 @@ export interface CallToolDeps extends SendDeps {
   /** Where the calls of this principal go; null for the connection that the tools were listed by. */
   readonly route: (principal: Principal) => Promise<Pick<SendDeps, "connection" | "queue"> | null>;
   readonly gate: PolicyGate;
+  readonly approvals: ApprovalGate;
+  readonly stops: StopWatch;
   readonly once: CallOnce;
   readonly store: CallStore;
   readonly running: RunningCalls;
@@ -36,7 +50,7 @@ const fail = failuresOf(contract.errors);
 
 /**
  * One tool call, from its name to its result:
- * find the tool → ask the policy → claim the `callId` → wait for a place → send.
+ * find the tool → ask the policy → claim the `callId` → use the approval, if it needs one → wait for a place → send.
  * The policy is asked before a stored result is given too: it may have changed since.
  */
 export async function callTool(
@@ -45,7 +59,9 @@ export async function callTool(
   asked: AskedFor,
 ): Promise<CallReply> {
   try {
-    return await decideAndCall(deps, request, asked);
+    return await withHeldPlaces(deps.gate, asked, (holding) =>
+      decideAndCall(deps, request, holding),
+    );
   } catch (error) {
     if (error instanceof NotSentError) throw error.reply;
     if (error instanceof CallStoreError) throw storeUnavailable(error);
@@ -64,19 +80,19 @@ async function decideAndCall(
   const pin = deps.connection.catalogue.find(ref.name)?.inspected.pin;
   const question = pin === undefined ? { ref, args } : { ref, args, pin };
   const { decision, principal } = await deps.gate.check(question, asked);
-  if (decision.effect !== "allow") throw denied(ref, decision);
+  if (decision.effect === "deny") throw denied(ref, decision);
   await refuseStale(deps.epochs, request, principal);
 
-  const call: Allowed = { request, asked, ref, pin, principal };
+  const call: Allowed = { request, asked, ref, pin, principal, decision };
   if (callId === undefined) {
-    const outcome = await sendCall(await routed(deps, principal), toSend(deps, call, asked.signal));
-    return outcomeReply(outcome, { decision, replayed: false });
+    const outcome = await send(deps, call, toSend(deps, call, asked.signal));
+    return outcomeReply(outcome, { decision: asAllowed(decision), replayed: false });
   }
   const fingerprint = callFingerprint({ caller: asked.onBehalfOf, principal, ref, args });
   const result = await deps.once.run(callId, { fingerprint, ref }, () =>
     sendCancellable(deps, call, callId),
   );
-  return onceReply(result, { callId, decision });
+  return onceReply(result, { callId, decision: asAllowed(decision) });
 }
 
 /** The route is taken after the decision: it may start a process. */
@@ -90,6 +106,24 @@ interface Allowed {
   readonly ref: ToolRef;
   readonly pin: string | undefined;
   readonly principal: Principal;
+  readonly decision: Decision;
+}
+
+/** What a call that was made is told: where the policy asked, a person has said yes by then. */
+function asAllowed(decision: Decision): Decision {
+  if (decision.effect === "allow") return decision;
+  return { ...decision, effect: "allow", reason: `${decision.reason}; a person did` };
+}
+
+/** Until here nothing has left the broker. */
+function send(deps: CallToolDeps, call: Allowed, sent: AllowedCall): Promise<CallOutcome> {
+  const { principal, ref, asked, decision, request } = call;
+  return deps.stops.during({ principal, ref, token: asked.token }, sent.signal, (signal) => {
+    const toServer = async () => sendCall(await routed(deps, principal), { ...sent, signal });
+    if (decision.effect === "allow") return toServer();
+    const { approvalId } = request;
+    return sendApproved(deps, { ...sent, principal, decision, approvalId }, toServer);
+  });
 }
 
 /** A call with an id can be cancelled by who made it, until it has ended. */
@@ -103,10 +137,7 @@ async function sendCancellable(
   const running = deps.running.begin(owner, asked.signal);
   try {
     const sent = toSend(deps, call, running.signal);
-    return await sendCall(await routed(deps, principal), {
-      ...sent,
-      isCancelled: () => running.isCancelled,
-    });
+    return await send(deps, call, { ...sent, isCancelled: () => running.isCancelled });
   } finally {
     running.end();
   }
@@ -184,7 +215,7 @@ async function denyUnknown(
   const { tool, args } = request;
   const ref = mcpToolRef(server, tool.startsWith(prefix) ? tool.slice(prefix.length) : tool);
   const { decision } = await gate.check({ ref, args }, asked);
-  if (decision.effect !== "allow") throw denied(ref, decision);
+  if (decision.effect === "deny") throw denied(ref, decision);
 }
 
 function denied(ref: ToolRef, decision: Decision) {

@@ -1,13 +1,16 @@
-import type { CallToolResult } from "@modelcontextprotocol/client";
+import { UrlElicitationRequiredError, type CallToolResult } from "@modelcontextprotocol/client";
 import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
 import { callTool as contract } from "@switchyard/contracts/mcp";
+import type { Question } from "@switchyard/contracts/mcp-questions";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
+import { createCallClock, type CallClock } from "./call-clock.ts";
 import { classifyCallFailure, verdictOf } from "./call-failure.ts";
-import { NotSentError } from "./call-once.ts";
+import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import { QueueFullError, QueueWaitError, type CallQueue } from "./call-queue.ts";
-import type { CallOutcome } from "./call-store.ts";
+import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
+import type { AskToOpen } from "../features/questions/ask-to-open.ts";
 import type { RequestOrigins } from "../features/request-origins.ts";
-import type { AskedFor } from "./policy-gate.ts";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { Verdict } from "./circuit-breaker.ts";
 import type { ServerProgress } from "./progress-teller.ts";
 import type { McpSession } from "../connection/mcp-session.ts";
@@ -21,6 +24,7 @@ export interface SendDeps {
   readonly queue: CallQueue;
   /** Knows for whom each server works, for what it asks back. */
   readonly origins: RequestOrigins;
+  readonly askToOpen: AskToOpen;
   readonly now: () => number;
 }
 
@@ -54,12 +58,17 @@ const fail = failuresOf(contract.errors);
  */
 export async function sendCall(deps: SendDeps, call: AllowedCall): Promise<CallOutcome> {
   const { connection, queue, origins, now } = deps;
+  const { config } = connection.entry;
+  if (config === null) throw new NotSentError(serverDown(connection));
   const timeLeft = (): number => call.deadline - REPLY_MARGIN_MS - now();
   const refusedForMs = connection.circuit.refusedForMs();
   if (refusedForMs !== null) throw new NotSentError(circuitOpen(connection, refusedForMs));
   try {
+    const clock = createCallClock();
     const send = () =>
-      origins.during(connection.entry.id, call.asked, () => sendNow(connection, call, timeLeft()));
+      origins.during(config, { asked: call.asked, clock }, () =>
+        sendNow(deps, call, { clock, timeLeftMs: Math.max(1, timeLeft()) }),
+      );
     return await queue.run(send, { timeoutMs: timeLeft(), signal: call.signal });
   } catch (error) {
     if (!(error instanceof QueueFullError || error instanceof QueueWaitError)) throw error;
@@ -82,9 +91,9 @@ export function serverDown(connection: ServerConnection): ServiceError {
 }
 
 async function sendNow(
-  connection: ServerConnection,
+  { connection, askToOpen }: SendDeps,
   call: AllowedCall,
-  timeLeftMs: number,
+  { clock, timeLeftMs }: { readonly clock: CallClock; readonly timeLeftMs: number },
 ): Promise<CallOutcome> {
   const { session } = connection;
   const { config } = connection.entry;
@@ -93,26 +102,25 @@ async function sendNow(
   const entered = connection.circuit.enter();
   if ("retryAfterMs" in entered)
     throw new NotSentError(circuitOpen(connection, entered.retryAfterMs));
-  const timeoutMs = Math.max(1, Math.min(config.callTimeoutMs, timeLeftMs));
   const startedAt = performance.now();
   try {
     const { args, signal, ref } = call;
     const onProgress = call.onProgress?.((text) => session.redact(text));
-    const result = await session.callTool({
-      tool: ref.tool,
-      args,
-      timeoutMs,
-      signal,
-      onProgress,
-      definition: tool.inspected.definition,
-    });
+    const { definition } = tool.inspected;
+    const own = { tool: ref.tool, args, timeoutMs: timeLeftMs, onProgress, definition };
+    const result = await clock.run({ limitMs: config.callTimeoutMs, signal }, (ending) =>
+      session.callTool({ ...own, signal: ending }),
+    );
     entered.settle("good");
     const durationMs = performance.now() - startedAt;
     return checkResult(tool, toOutcome(result, { durationMs, config }));
   } catch (error) {
-    entered.settle(
-      verdictOfCall(error, { session, call, isOwnLimit: timeoutMs >= config.callTimeoutMs }),
-    );
+    entered.settle(verdictOfCall(error, { session, call, isOwnLimit: clock.isOver }));
+    if (error instanceof UrlElicitationRequiredError) {
+      const asked = await askToOpen(connection.entry.id, error.elicitations, call.asked);
+      if (asked.length > 0) throw new NotSentError(questionPending(connection, asked));
+    }
+    const timeoutMs = clock.isOver ? config.callTimeoutMs : timeLeftMs;
     return failedOutcome(error, { connection, session, call, timeoutMs });
   }
 }
@@ -189,6 +197,20 @@ function notReached(connection: ServerConnection, reason: string): ServiceError 
     status,
     lastError: reason,
   });
+}
+
+/** The server did not begin: it wants a person to open an address first. */
+function questionPending(
+  connection: ServerConnection,
+  questions: readonly Question[],
+): ServiceError {
+  const { id } = connection.entry;
+  const [first] = questions;
+  const questionIds = questions.map((question) => question.id);
+  return fail.question_pending(
+    `MCP server ${id} did not make the call: a person has to open an address first. Answer question ${questionIds.join(", ")} (mcp.answer), then send the call again.`,
+    { server: id, questionIds, expiresAt: first?.expiresAt ?? null },
+  );
 }
 
 function overloaded(connection: ServerConnection, queue: CallQueue, reason: string): ServiceError {

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { listTools as contract, type ToolInfo } from "@switchyard/contracts/mcp";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
-import type { AskedFor, PolicyGate } from "../calls/policy-gate.ts";
+import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import { collidingNames } from "./name-collisions.ts";
 import type { ServerView } from "../ownership/server-views.ts";
 

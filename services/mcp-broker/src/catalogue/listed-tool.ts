@@ -1,5 +1,5 @@
 import { isRecord, type JsonRecord } from "../json-record.ts";
-import { visible } from "../pins/visible-text.ts";
+import { visible } from "@switchyard/service/visible-text";
 import { jsonSize } from "./json-size.ts";
 
 /** One tool as its server lists it: what the broker works with was looked at, the rest is as it came. */

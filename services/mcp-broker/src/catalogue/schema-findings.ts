@@ -1,6 +1,6 @@
 import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
 import { isRecord, type JsonRecord } from "../json-record.ts";
-import { visible } from "../pins/visible-text.ts";
+import { visible } from "@switchyard/service/visible-text";
 import { prepareSchema } from "../validation/prepare-schema.ts";
 
 const MAX_PROPERTIES = 100;

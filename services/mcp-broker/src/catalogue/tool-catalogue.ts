@@ -1,7 +1,7 @@
 import type { ToolInfo } from "@switchyard/contracts/mcp";
 import type { PinState } from "@switchyard/contracts/mcp-pins";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
-import { visible } from "../pins/visible-text.ts";
+import { visible } from "@switchyard/service/visible-text";
 import type { InspectedListing, InspectedTool } from "./inspect-tools.ts";
 
 export interface CatalogueTool {

@@ -71,6 +71,12 @@ test("other credentials and another address ask anew, and Redis keeps no credent
   assert.ok(hasProbe(await as("canary-two")));
   const kept = await world.redis.get("yard:{mcp}:era:keyed");
   assert.ok(kept !== null && !kept.includes("canary"));
+  assert.match(kept, /"context":"hmac-sha256:[0-9a-f]{64}"/);
+  // Whoever has another key cannot tell whether a guessed credential is the right one.
+  const otherKey = { digestKey: "another key" };
+  const declared = { id: "keyed", headers: { "X-Key": "canary-two" } };
+  assert.ok(hasProbe(await askedBy(server, declared, otherKey)));
+  assert.ok(!hasProbe(await askedBy(server, declared, otherKey)));
   const moved = await world.open({ id: "keyed", url: `${server.url}?moved` });
   assert.ok(server.asked.includes("server/discover"));
   await moved.close();

@@ -5,7 +5,7 @@ import { generate } from "selfsigned";
 import { sessionWorld, startProgram } from "../../test-fixtures/session-world.ts";
 import { legacyAnswer, switchableServer } from "../../test-fixtures/switchable-server.ts";
 import { fixture, until } from "../../test-fixtures/test-broker.ts";
-import { readProcessStats } from "../process/process-stat.ts";
+import { readProcessStats } from "@switchyard/service/process/process-stat";
 import { ConnectError } from "./mcp-session.ts";
 
 const world = await sessionWorld();

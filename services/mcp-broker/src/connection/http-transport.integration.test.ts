@@ -4,11 +4,13 @@ import { createServer, type RequestListener, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import { until } from "../../test-fixtures/test-broker.ts";
-import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { createEgressGuard, parsePrivateHosts } from "../network/egress-guard.ts";
+import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { createHttpTransport } from "./http-transport.ts";
 
-const guard = createEgressGuard(parsePrivateHosts("loopback"));
+const guard = createEgressGuard({
+  permitted: parsePrivateHosts("loopback"),
+  setting: "YARD_TEST",
+});
 const LIMIT = 10_000;
 const request = { jsonrpc: "2.0", id: 1, method: "tools/list" } as const;
 
@@ -29,8 +31,7 @@ async function connectTo(answer: RequestListener) {
     guard,
     maxMessageBytes: LIMIT,
   });
-  // A `kind: "http"` link has this transport; the test sends through it without a client.
-  const transport = link.transport as StreamableHTTPClientTransport;
+  const { transport } = link;
   const failed = Promise.withResolvers<Error>();
   const messages: unknown[] = [];
   Object.assign(transport, {
@@ -58,13 +59,17 @@ test("stops reading one event above the limit, and takes any number of events be
     for (let n = 0; n < 10; n += 1) response.write(event);
     stream.resolve(response);
   });
-  await transport.send(request);
+  const answered = assert.rejects(
+    transport.send(request),
+    /the stream of the answer ended before the answer/,
+  );
   await until(
     () => messages.length,
     (count) => count === 10,
   );
   (await stream.promise).write("data: ".padEnd(LIMIT + 1, "x"));
   assert.match((await failed).message, /a message exceeds the limit of 10000 bytes/);
+  await answered;
 });
 
 test("does not follow a redirect to another origin with its headers", async () => {

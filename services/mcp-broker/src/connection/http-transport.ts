@@ -1,14 +1,14 @@
 import {
   SSEClientTransport,
   SseError,
-  StreamableHTTPClientTransport,
   type FetchLike,
   type OAuthClientProvider,
   type SSEClientTransportOptions,
   type StreamableHTTPClientTransportOptions,
 } from "@modelcontextprotocol/client";
-import type { EgressGuard } from "../network/egress-guard.ts";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
+import { StreamableTransport } from "./streamable-transport.ts";
 
 const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 const NEWLINE = 0x0a;
@@ -26,7 +26,7 @@ export interface HttpTransportOptions {
 }
 
 export interface HttpTransport {
-  readonly transport: StreamableHTTPClientTransport | SSEClientTransport;
+  readonly transport: StreamableTransport | SSEClientTransport;
   /** Why the connection ended by itself; null while nobody knows of an end. */
   describeEnd(): string | null;
   /** Ends the transport, after a word of farewell to the session, and every socket. Never rejects. */
@@ -61,8 +61,8 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
 function streamableLink(
   url: URL,
   options: StreamableHTTPClientTransportOptions,
-): HttpTransport & { readonly transport: StreamableHTTPClientTransport } {
-  const transport = new StreamableHTTPClientTransport(url, options);
+): HttpTransport & { readonly transport: StreamableTransport } {
+  const transport = new StreamableTransport(url, options);
   return {
     transport,
     describeEnd: () => null,

@@ -14,6 +14,7 @@ import type { ToolRefresh } from "../catalogue/tool-refresh.ts";
 import type { ChangeSubscription } from "./change-subscription.ts";
 import { isStatelessSession } from "../ownership/stateless-session.ts";
 import { watchHealth } from "./session-health.ts";
+import { callResult } from "./call-result.ts";
 import type { SessionTransport } from "./session-transport.ts";
 
 /** One connection to an MCP server, from the handshake to its end. */
@@ -184,20 +185,23 @@ function requests(
   during: <T>(call: () => Promise<T>) => Promise<T>,
 ): Pick<McpSession, "callTool" | "request"> {
   return {
-    callTool: ({ tool, args, definition, ...options }) =>
-      during(() =>
-        client.callTool(
-          { name: tool, arguments: { ...args } },
-          { ...requestOptions(options), ...definitionOption(client, definition) },
-        ),
-      ),
+    callTool: ({ tool, args, definition, ...options }) => {
+      const params = { name: tool, arguments: { ...args } };
+      // Only the SDK's own method puts arguments into headers, which only 2026-07-28 knows.
+      if (client.getProtocolEra() === "modern")
+        return during(() =>
+          client.callTool(params, { ...requestOptions(options), ...definitionOption(definition) }),
+        );
+      const request = { method: "tools/call", params };
+      return during(() => client.request(request, callResult, requestOptions(options)));
+    },
     request: ({ method, params = {}, ...options }) =>
       during(() => client.request({ method, params: { ...params } }, requestOptions(options))),
   };
 }
 
-function definitionOption(client: Client, definition: ToolCall["definition"]): object {
-  if (definition === undefined || client.getProtocolEra() !== "modern") return {};
+function definitionOption(definition: ToolCall["definition"]): object {
+  if (definition === undefined) return {};
   // The list reader looked at the name and the schemas, and the protocol layer reads nothing else.
   return { toolDefinition: definition as unknown as Tool };
 }

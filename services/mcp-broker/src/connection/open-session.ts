@@ -3,9 +3,10 @@ import { errorText } from "../calls/call-failure.ts";
 import { inspectAlone } from "../catalogue/inspect-tools.ts";
 import { createToolReader, type InspectListing } from "../catalogue/tool-reader.ts";
 import { createToolRefresh, type ToolRefresh } from "../catalogue/tool-refresh.ts";
-import type { EgressGuard } from "../network/egress-guard.ts";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { ChildRecords } from "../process/child-records.ts";
-import { inSandbox, SandboxError } from "../process/sandbox.ts";
+import { SandboxError } from "@switchyard/service/process/sandbox";
+import { inSandbox } from "../process/sandbox.ts";
 import {
   resolveServer,
   UnsetVariableError,

@@ -1,5 +1,5 @@
 import type { OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
-import type { EgressGuard } from "../network/egress-guard.ts";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { ChildRecords } from "../process/child-records.ts";
 import type { StdioConfig } from "../registry/server-config.ts";
 import type { ResolvedServer } from "../registry/env-references.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Client, type JSONRPCMessage } from "@modelcontextprotocol/client";
 import { fixture, until } from "../../test-fixtures/test-broker.ts";
-import { isGroupAlive } from "../process/process-group.ts";
+import { isGroupAlive } from "@switchyard/service/process/process-group";
 import { SpawnError, StdioTransport, type StdioTransportOptions } from "./stdio-transport.ts";
 
 const GRACE_MS = 300;

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import type { Writable } from "node:stream";
 import {
   SdkError,
   SdkErrorCode,
@@ -9,7 +10,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { MessageLines } from "./message-lines.ts";
-import { endGroup } from "../process/process-group.ts";
+import { endGroup } from "@switchyard/service/process/process-group";
 import { TailBuffer, type StreamTail } from "./tail-buffer.ts";
 
 /**
@@ -55,6 +56,7 @@ export class StdioTransport implements Transport {
   readonly #stderr = new TailBuffer(STDERR_BYTES);
   #child: ChildProcessWithoutNullStreams | null = null;
   #isOpen = false;
+  #isGathering = false;
   #endReason: string | null = null;
   #ignoredLines = 0;
   #gone: Promise<void> | null = null;
@@ -112,6 +114,7 @@ export class StdioTransport implements Transport {
         new SdkError(SdkErrorCode.NotConnected, "the server process is not running"),
       );
     }
+    this.#gather(stdin);
     return new Promise((resolve, reject) => {
       stdin.write(serializeMessage(message), (error) => {
         // Some of the bytes may have been read, so nothing proves that the request was not seen.
@@ -124,6 +127,17 @@ export class StdioTransport implements Transport {
           );
         else resolve();
       });
+    });
+  }
+
+  /** Writes what is sent in one turn of the event loop at once: under load that is a system call less for each. */
+  #gather(stdin: Writable): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    stdin.cork();
+    process.nextTick(() => {
+      this.#isGathering = false;
+      stdin.uncork();
     });
   }
 
@@ -145,7 +159,9 @@ export class StdioTransport implements Transport {
       const end = (): void => {
         clearTimeout(timer);
         child.off("close", end);
-        this.#endReason ??= exitText(code, signal);
+        // After a close from here an orderly end says nothing; a failure may be why it was closed.
+        const isOrdered = !this.#isOpen && (code === 0 || signal !== null);
+        if (!isOrdered) this.#endReason ??= exitText(code, signal);
         this.#disconnect();
       };
       const timer = setTimeout(end, PIPE_DRAIN_MS);

@@ -1,8 +1,9 @@
 import type { DiscoverResult } from "@modelcontextprotocol/client";
-import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import { TransportKind } from "@switchyard/contracts/mcp";
 import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
+import type { KeyedDigest } from "../auth/keyed-digest.ts";
 import { isRecord } from "../json-record.ts";
 import type { ResolvedServer } from "../registry/env-references.ts";
 
@@ -44,15 +45,17 @@ const MAX_BYTES = 64 * 1024;
 export function createVerdictStore(options: {
   redis: Redis;
   now: () => number;
+  /** Redis gets it in place of a context. */
+  digest: KeyedDigest;
   onTrouble: (error: unknown) => void;
 }): VerdictStore {
-  const { redis, now, onTrouble } = options;
+  const { redis, now, digest, onTrouble } = options;
   return {
     async find(server, context) {
       try {
         const text = await redis.get(keyOf(server));
         const stored = text === null ? null : Stored.safeParse(JSON.parse(text));
-        if (stored?.success !== true || stored.data.context !== context) return null;
+        if (stored?.success !== true || stored.data.context !== digest(context)) return null;
         const { at, verdict } = stored.data;
         const isOld = now() - Date.parse(at) > LEGACY_MAX_AGE_MS;
         return verdict.era === "legacy" && isOld ? null : verdict;
@@ -63,7 +66,8 @@ export function createVerdictStore(options: {
     },
     async save(server, context, verdict) {
       const at = new Date(now()).toISOString();
-      const text = JSON.stringify({ context, at, verdict } satisfies z.input<typeof Stored>);
+      const kept: z.input<typeof Stored> = { context: digest(context), at, verdict };
+      const text = JSON.stringify(kept);
       try {
         if (Buffer.byteLength(text) > MAX_BYTES) await redis.del(keyOf(server));
         else await redis.set(keyOf(server), text, "PX", KEEP_MS);
@@ -75,11 +79,11 @@ export function createVerdictStore(options: {
 }
 
 /**
- * A digest of what a verdict depends on: how the server is started or addressed, and who asks.
- * `grant` names a login without being one.
+ * What a verdict depends on: how the server is started or addressed, and who asks. It has the
+ * credentials in it and is for the store alone. `grant` names a login without being one.
  */
 export function verdictContext(resolved: ResolvedServer, grant: string | null): string {
-  return canonicalDigest({ launch: resolved.launch, grant });
+  return canonicalJson({ launch: resolved.launch, grant });
 }
 
 function keyOf(server: string): string {

@@ -4,8 +4,9 @@ import type { Rpc, Tokens } from "@switchyard/contracts/define";
 import { failuresOf } from "@switchyard/contracts/errors";
 import * as contracts from "@switchyard/contracts/mcp-features";
 import type { z } from "zod";
-import type { AskedFor } from "../calls/policy-gate.ts";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { PoolMember } from "../connection/server-pool.ts";
+import type { ServerInstances } from "../ownership/server-instances.ts";
 import type { FeatureGate } from "./feature-gate.ts";
 import type { LogLevels } from "./logging.ts";
 import { completeArgument, getPrompt, listPrompts } from "./prompts.ts";
@@ -17,6 +18,7 @@ import type { Subscriptions } from "./subscriptions.ts";
 
 export interface FeatureEndpointDeps {
   readonly find: (server: string) => PoolMember | null;
+  readonly instances: () => ServerInstances;
   readonly gate: FeatureGate;
   readonly origins: RequestOrigins;
   readonly subscriptions: Subscriptions;
@@ -71,6 +73,8 @@ export function openFeatureEndpoints(
     ),
     open(contracts.setLogLevel, async ({ level }, asked, target) => {
       await levels.set(target, level, asked);
+      for (const { connection } of deps.instances().of(server))
+        if (connection.session !== null) await levels.restore(server, connection.session);
       return { level };
     }),
     open(contracts.listMessages, async ({ tail }, asked, { gate }) => {
@@ -81,9 +85,14 @@ export function openFeatureEndpoints(
   ];
 }
 
-function targetOf(server: string, { find, gate, origins }: FeatureEndpointDeps): Target {
+function targetOf(server: string, deps: FeatureEndpointDeps): Target {
+  const { find, instances, gate, origins } = deps;
   const member = find(server);
-  if (member !== null) return { ...member, gate, origins };
+  if (member !== null) {
+    const { entry } = member.connection;
+    const route: Target["route"] = (principal) => instances().memberFor(entry, principal);
+    return { ...member, gate, origins, route };
+  }
   const lastError = "the server was removed";
   throw fail.server_down(`MCP server not found: ${server}`, {
     server,

@@ -2,7 +2,7 @@ import { failuresOf } from "@switchyard/contracts/errors";
 import { featureErrors } from "@switchyard/contracts/mcp-features";
 import type { AccessKind, Decision, Principal } from "@switchyard/contracts/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
-import type { AskedFor, PolicyGate } from "../calls/policy-gate.ts";
+import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 
 /** What is asked for: a resource by its URI, a prompt by its name, the rest by its kind. */
 export interface Feature {
@@ -17,6 +17,8 @@ export interface FeatureGate {
   decide(feature: Feature, asked: AskedFor): Promise<{ decision: Decision; principal: Principal }>;
   /** As `decide`; throws `denied` when the answer is no. */
   allow(feature: Feature, asked: AskedFor): Promise<{ decision: Decision; principal: Principal }>;
+  /** Who asks; a refused token and a silent policy are told here. */
+  identify(asked: AskedFor): Promise<Principal>;
   /** The entries that the principal may use with at least some arguments, in their order. */
   filter<T>(list: FeatureList<T>, asked: AskedFor): Promise<T[]>;
 }
@@ -35,6 +37,7 @@ export function createFeatureGate(gate: PolicyGate): FeatureGate {
     gate.check({ kind, ref: mcpToolRef(server, name), args }, asked);
   return {
     decide,
+    identify: (asked) => gate.identify(asked),
     async allow(feature, asked) {
       const reply = await decide(feature, asked);
       if (reply.decision.effect === "allow") return reply;

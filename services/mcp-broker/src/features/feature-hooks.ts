@@ -42,11 +42,15 @@ export function featureHooks(
     capabilities: CAPABILITIES,
     requests: {
       "sampling/createMessage": (request) =>
-        sample(deps, { id: server, limits: config.sampling, rate: memory.sampling }, request),
-      "elicitation/create": (request) => askPerson(deps, server, request),
+        sample(deps, { config, rate: memory.sampling }, request),
+      "elicitation/create": (request) => askPerson(deps, config, request),
       "roots/list": () => Promise.resolve(rootsResult(deps.rootsOf(config))),
     },
-    onNotification: (method, params) =>
-      deps.notifications.hear({ server, messages: memory.messages }, method, params),
+    onNotification(method, params) {
+      const { elicitationId } = params;
+      if (method === "notifications/elicitation/complete" && typeof elicitationId === "string")
+        deps.questions.complete(server, elicitationId);
+      else deps.notifications.hear({ server, messages: memory.messages }, method, params);
+    },
   };
 }

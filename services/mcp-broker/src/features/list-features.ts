@@ -2,9 +2,9 @@ import type { RequestMethod } from "@modelcontextprotocol/client";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { featureErrors, MAX_LISTED_FEATURES } from "@switchyard/contracts/mcp-features";
 import type { z } from "zod";
-import type { AskedFor } from "../calls/policy-gate.ts";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { Feature, FeatureGate } from "./feature-gate.ts";
-import { sendRequest, type FeatureName, type RequestTarget } from "./send-request.ts";
+import { routed, sendRequest, type FeatureName, type RequestTarget } from "./send-request.ts";
 
 /** One kind of list that a server has. */
 export interface ListedFeature<S extends z.ZodType> {
@@ -31,11 +31,11 @@ export async function listFeature<S extends z.ZodType>(
   listed: ListedFeature<S>,
   asked: AskedFor,
 ): Promise<{ entries: z.output<S>[]; more: boolean }> {
-  // Asked with an empty list, so that a refused token and a silent policy are told before the server is.
+  // First, so that a refused token and a silent policy are told before the server is asked.
+  const principal = await target.gate.identify(asked);
   const server = target.connection.entry.id;
   const question = { kind: listed.kind, server, nameOf: listed.nameOf };
-  await target.gate.filter({ ...question, entries: [] }, asked);
-  const { entries, more } = await readPages(target, listed, asked);
+  const { entries, more } = await readPages(await routed(target, principal), listed, asked);
   return { entries: await target.gate.filter({ ...question, entries }, asked), more };
 }
 

@@ -1,5 +1,5 @@
 import type { LogLevel } from "@switchyard/contracts/mcp-features";
-import type { AskedFor } from "../calls/policy-gate.ts";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { McpSession } from "../connection/mcp-session.ts";
 import type { FeatureGate } from "./feature-gate.ts";
 import { hasFeature, sendRequest, type RequestTarget } from "./send-request.ts";

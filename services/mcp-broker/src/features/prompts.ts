@@ -8,10 +8,10 @@ import {
   PromptMessage,
 } from "@switchyard/contracts/mcp-features";
 import { z } from "zod";
-import type { AskedFor } from "../calls/policy-gate.ts";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { Feature, FeatureGate } from "./feature-gate.ts";
 import { listFeature } from "./list-features.ts";
-import { sendRequest, type RequestTarget } from "./send-request.ts";
+import { routed, sendRequest, type RequestTarget } from "./send-request.ts";
 
 type Target = RequestTarget & { readonly gate: FeatureGate };
 
@@ -47,10 +47,13 @@ export async function getPrompt(
   asked: AskedFor,
 ): Promise<z.input<typeof getContract.reply>> {
   const server = target.connection.entry.id;
-  const { decision } = await target.gate.allow({ kind: "prompt", server, name, args }, asked);
+  const { decision, principal } = await target.gate.allow(
+    { kind: "prompt", server, name, args },
+    asked,
+  );
   const params = { name, arguments: args };
   const result = GotPrompt.safeParse(
-    await sendRequest(target, {
+    await sendRequest(await routed(target, principal), {
       method: "prompts/get",
       params,
       needs: "prompts",
@@ -85,14 +88,14 @@ export async function completeArgument(
     ref.type === "prompt"
       ? { kind: "prompt", server, name: ref.name, args }
       : { kind: "resource", server, name: ref.uri, args: { uri: ref.uri } };
-  await target.gate.allow(feature, asked);
+  const { principal } = await target.gate.allow(feature, asked);
   const params = {
     ref: { ...ref, type: `ref/${ref.type}` },
     argument,
     ...(Object.keys(args).length === 0 ? {} : { context: { arguments: args } }),
   };
   const result = Completed.safeParse(
-    await sendRequest(target, {
+    await sendRequest(await routed(target, principal), {
       method: "completion/complete",
       params,
       needs: "completions",

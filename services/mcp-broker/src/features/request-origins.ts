@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { AskedFor } from "../calls/policy-gate.ts";
+import type { ServerConfig } from "../registry/server-config.ts";
+import type { CallClock } from "../calls/call-clock.ts";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 
 /** A request that a server works on, and on whose behalf. */
 export interface RequestOrigin {
@@ -7,25 +9,34 @@ export interface RequestOrigin {
   readonly isOver: boolean;
   /** Calls back when the request has ended, at once when it has already. */
   onEnd(callback: () => void): void;
+  /** Stops its time until the returned function is called: a person is asked something for it. */
+  pause(): () => void;
+}
+
+/** Who asks for a request, and its time. */
+export interface RequestBy {
+  readonly asked: AskedFor;
+  readonly clock: CallClock;
 }
 
 /**
  * Remembers on whose behalf each server works, so that what it asks back is decided for those
  * principals. Over HTTP a server's question comes in the answer to a request, so its origin is
- * certain. Over stdio nothing says which request it belongs to, and every request in work counts.
+ * certain. Over stdio nothing says which request it belongs to, and every request in work counts. A server stands here as
+ * its configuration object, of which each instance of a run or a session has one of its own.
  */
 export interface RequestOrigins {
-  during<T>(server: string, asked: AskedFor, work: () => Promise<T>): Promise<T>;
+  during<T>(server: ServerConfig, by: RequestBy, work: () => Promise<T>): Promise<T>;
   /** The origins of what a server asks in this moment; none when it works on nothing. */
-  of(server: string): readonly RequestOrigin[];
+  of(server: ServerConfig): readonly RequestOrigin[];
 }
 
 export function createRequestOrigins(): RequestOrigins {
-  const active = new Map<string, Set<RequestOrigin>>();
-  const current = new AsyncLocalStorage<{ server: string; origin: RequestOrigin }>();
+  const active = new Map<ServerConfig, Set<RequestOrigin>>();
+  const current = new AsyncLocalStorage<{ server: ServerConfig; origin: RequestOrigin }>();
   return {
-    async during(server, asked, work) {
-      const { origin, end } = beginOrigin(asked);
+    async during(server, by, work) {
+      const { origin, end } = beginOrigin(by);
       const ofServer = active.get(server) ?? new Set();
       active.set(server, ofServer.add(origin));
       try {
@@ -55,7 +66,7 @@ export function distinctAskers(origins: readonly RequestOrigin[]): AskedFor[] {
 }
 
 /** Not an AbortController: every tool call has an origin, and hardly any is asked about its end. */
-function beginOrigin(asked: AskedFor): { origin: RequestOrigin; end: () => void } {
+function beginOrigin({ asked, clock }: RequestBy): { origin: RequestOrigin; end: () => void } {
   const callbacks: (() => void)[] = [];
   let isOver = false;
   const origin: RequestOrigin = {
@@ -67,6 +78,7 @@ function beginOrigin(asked: AskedFor): { origin: RequestOrigin; end: () => void 
       if (isOver) callback();
       else callbacks.push(callback);
     },
+    pause: () => clock.pause(),
   };
   const end = (): void => {
     isOver = true;

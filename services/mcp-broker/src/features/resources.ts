@@ -9,10 +9,10 @@ import {
   ResourceInfo,
   ResourceTemplateInfo,
 } from "@switchyard/contracts/mcp-features";
-import type { AskedFor } from "../calls/policy-gate.ts";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { FeatureGate } from "./feature-gate.ts";
 import { listFeature } from "./list-features.ts";
-import { sendRequest, type RequestTarget } from "./send-request.ts";
+import { routed, sendRequest, type RequestTarget } from "./send-request.ts";
 
 type Target = RequestTarget & { readonly gate: FeatureGate };
 
@@ -64,8 +64,8 @@ export async function readResource(
 ): Promise<z.input<typeof readContract.reply>> {
   const server = target.connection.entry.id;
   const feature = { kind: "resource", server, name: uri, args: { uri } } as const;
-  const { decision } = await target.gate.allow(feature, asked);
-  const result = await sendRequest(target, {
+  const { decision, principal } = await target.gate.allow(feature, asked);
+  const result = await sendRequest(await routed(target, principal), {
     method: "resources/read",
     params: { uri },
     needs: "resources",

@@ -3,9 +3,9 @@ import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { completeModel } from "@switchyard/contracts/model-completion";
-import type { AskedFor } from "../calls/policy-gate.ts";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { ServerRequest } from "../connection/session-hooks.ts";
-import type { SamplingLimits } from "../registry/sampling-limits.ts";
+import type { ServerConfig } from "../registry/server-config.ts";
 import type { FeatureGate } from "./feature-gate.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { distinctAskers, type RequestOrigins } from "./request-origins.ts";
@@ -18,8 +18,7 @@ export interface SamplingDeps {
 }
 
 export interface SamplingServer {
-  readonly id: string;
-  readonly limits: SamplingLimits;
+  readonly config: ServerConfig;
   readonly rate: RateLimit;
 }
 
@@ -35,12 +34,13 @@ export async function sample(
   server: SamplingServer,
   request: ServerRequest,
 ): Promise<Result> {
-  const wanted = readSampling(request.params, server.limits.maxTokens);
+  const { sampling: limits } = server.config;
+  const wanted = readSampling(request.params, limits.maxTokens);
   if ("problem" in wanted)
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `sampling refused: ${wanted.problem}`);
-  const askers = await allowedAskers(deps, server.id, wanted);
+  const askers = await allowedAskers(deps, server.config, wanted);
   if (!server.rate.take())
-    throw refused(`more than ${server.limits.perMinute} samplings a minute; ask again later`);
+    throw refused(`more than ${limits.perMinute} samplings a minute; ask again later`);
   const [first] = askers;
   const { correlationId, traceparent } = first;
   const deadline = Math.min(...askers.map((asked) => asked.deadline));
@@ -69,10 +69,11 @@ export async function sample(
 /** Everybody on whose behalf the server may be asking, each allowed; else it is refused. */
 async function allowedAskers(
   { gate, origins }: SamplingDeps,
-  server: string,
+  config: ServerConfig,
   wanted: SamplingRequest,
 ): Promise<[AskedFor, ...AskedFor[]]> {
-  const [first, ...others] = distinctAskers(origins.of(server));
+  const [first, ...others] = distinctAskers(origins.of(config));
+  const server = config.id;
   if (first === undefined) throw refused("it belongs to no request that is in work");
   const feature = { kind: "sampling", server, name: "sampling", args: wanted.policyArgs } as const;
   const decisions = await Promise.all(

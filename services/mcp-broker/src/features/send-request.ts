@@ -1,9 +1,12 @@
 import type { RequestMethod, ServerCapabilities } from "@modelcontextprotocol/client";
 import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
 import { featureErrors } from "@switchyard/contracts/mcp-features";
+import { createCallClock, type CallClock } from "../calls/call-clock.ts";
 import { classifyCallFailure } from "../calls/call-failure.ts";
 import { QueueFullError, QueueWaitError, type CallQueue } from "../calls/call-queue.ts";
-import type { AskedFor } from "../calls/policy-gate.ts";
+import type { Principal } from "@switchyard/contracts/policy";
+import { NotSentError } from "@switchyard/service/tool-provider/call-once";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { McpSession } from "../connection/mcp-session.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import type { RequestOrigins } from "./request-origins.ts";
@@ -13,6 +16,10 @@ export interface RequestTarget {
   readonly connection: ServerConnection;
   readonly queue: CallQueue;
   readonly origins: RequestOrigins;
+  /** Where requests of this principal go; null for the connection above. */
+  readonly route: (
+    principal: Principal,
+  ) => Promise<Pick<RequestTarget, "connection" | "queue"> | null>;
 }
 
 export interface FeatureRequest {
@@ -42,18 +49,31 @@ export async function sendRequest(
   await connection.start();
   const session = supportingSession(connection, request.needs);
   const { asked } = request;
+  const { config } = connection.entry;
+  if (config === null) throw serverDown(connection, connection.info.lastError);
   const timeLeft = (): number => asked.deadline - REPLY_MARGIN_MS - Date.now();
   try {
+    const clock = createCallClock();
     return await queue.run(
       () =>
-        origins.during(connection.entry.id, asked, () =>
-          sendNow(connection, session, { ...request, timeLeftMs: timeLeft() }),
+        origins.during(config, { asked, clock }, () =>
+          sendNow(connection, session, { ...request, clock, timeLeftMs: timeLeft() }),
         ),
       { timeoutMs: timeLeft(), signal: asked.signal },
     );
   } catch (error) {
     if (!(error instanceof QueueFullError || error instanceof QueueWaitError)) throw error;
     throw overloaded(connection, queue, error.message);
+  }
+}
+
+/** The target with the instance of the principal's run or session, for a server that is not shared. */
+export async function routed<T extends RequestTarget>(target: T, principal: Principal): Promise<T> {
+  try {
+    return { ...target, ...(await target.route(principal)) };
+  } catch (error) {
+    if (error instanceof NotSentError) throw error.reply; // no such instance, in words of the contract
+    throw error;
   }
 }
 
@@ -78,13 +98,18 @@ export function hasFeature(capabilities: ServerCapabilities, feature: FeatureNam
 async function sendNow(
   connection: ServerConnection,
   session: McpSession,
-  { method, params, asked, timeLeftMs }: FeatureRequest & { timeLeftMs: number },
+  request: FeatureRequest & { readonly clock: CallClock; readonly timeLeftMs: number },
 ): Promise<Readonly<Record<string, unknown>>> {
   const { config } = connection.entry;
-  const timeoutMs = Math.max(1, Math.min(config?.callTimeoutMs ?? timeLeftMs, timeLeftMs));
-  const result = await session
-    .request({ method, params, timeoutMs, signal: asked.signal })
+  const { method, params, asked, clock } = request;
+  const timeLeftMs = Math.max(1, request.timeLeftMs);
+  const limitMs = config?.callTimeoutMs ?? timeLeftMs;
+  const result = await clock
+    .run({ limitMs, signal: asked.signal }, (signal) =>
+      session.request({ method, params, timeoutMs: timeLeftMs, signal }),
+    )
     .catch((error: unknown) => {
+      const timeoutMs = clock.isOver ? limitMs : timeLeftMs;
       throw requestError(error, { connection, session, timeoutMs });
     });
   const bytes = Buffer.byteLength(JSON.stringify(result));

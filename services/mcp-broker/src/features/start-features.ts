@@ -10,9 +10,9 @@ import {
 } from "@switchyard/contracts/mcp-questions";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
-import type { PolicyGate } from "../calls/policy-gate.ts";
+import type { PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { ConnectionChange, ServerConnection } from "../connection/server-connection.ts";
-import type { PoolMember } from "../connection/server-pool.ts";
+import type { PoolMember, ServerPool } from "../connection/server-pool.ts";
 import type { SessionHooksOf } from "../connection/session-hooks.ts";
 import { resolveServer, UnsetVariableError } from "../registry/env-references.ts";
 import type { ServerConfig } from "../registry/server-config.ts";
@@ -21,6 +21,7 @@ import { createFeatureGate } from "./feature-gate.ts";
 import { featureHooks, type FeatureHookDeps, type ServerMemory } from "./feature-hooks.ts";
 import { createFeatureNotifications } from "./feature-notifications.ts";
 import { createLogLevels } from "./logging.ts";
+import { createAskToOpen, type AskToOpen } from "./questions/ask-to-open.ts";
 import { createOpenQuestions } from "./questions/open-questions.ts";
 import { currentQuestions, handleQuestions } from "./questions/question-handlers.ts";
 import { createQuestionStore } from "./questions/question-store.ts";
@@ -43,19 +44,24 @@ export interface FeatureOptions {
   /** What is made after the features, because its connections need them. */
   readonly parts: () => {
     readonly gate: PolicyGate;
-    readonly find: (server: string) => PoolMember | null;
+    readonly pool: Pick<ServerPool, "find" | "instances">;
   };
 }
 
 /** What MCP servers offer and ask for beside tools. */
 export interface Features {
   readonly hooksOf: SessionHooksOf;
-  /** To be told of every change of a connection: a new one gets the subscriptions of the one before. */
+  /**
+   * To be told of every change of a connection, also of an instance's: a new one gets the
+   * subscriptions and the log level of the one before.
+   */
   changed(change: ConnectionChange, connection: ServerConnection): void;
   /** The subjects of one server. */
   open(service: Service, server: string): readonly Endpoint[];
   /** The subjects that any broker answers. */
   serve(service: Service): void;
+  /** Makes questions out of the addresses that a server wants opened before it makes a call. */
+  readonly askToOpen: AskToOpen;
   stop(): void;
 }
 
@@ -69,8 +75,10 @@ export function startFeatures(options: FeatureOptions): Features {
   const gate = createFeatureGate({
     check: (question, asked) => options.parts().gate.check(question, asked),
     filter: (refs, asked, kind) => options.parts().gate.filter(refs, asked, kind),
+    identify: (asked) => options.parts().gate.identify(asked),
+    release: (reservation) => options.parts().gate.release(reservation),
   });
-  const find = (server: string): PoolMember | null => options.parts().find(server);
+  const find = (server: string): PoolMember | null => options.parts().pool.find(server);
   const subscriptions = createSubscriptions({
     store: createSubscriptionStore(redis),
     now,
@@ -120,12 +128,14 @@ export function startFeatures(options: FeatureOptions): Features {
     open: (service, server) =>
       openFeatureEndpoints(service, server, {
         find,
+        instances: () => options.parts().pool.instances,
         gate,
         origins,
         subscriptions,
         levels,
         messagesOf: memories.messagesOf,
       }),
+    askToOpen: createAskToOpen(deps),
     serve: (service) => handleQuestions(service, { store, questions, admins, now }),
     stop() {
       clearInterval(sweep);
@@ -153,13 +163,14 @@ function createMemories(env: FeatureOptions["env"], now: () => number) {
   const memories = new Map<string, { config: ServerConfig; memory: ServerMemory }>();
   return {
     of(config: ServerConfig): ServerMemory {
+      const declared = config.instanceOf ?? config;
       const known = memories.get(config.id);
-      if (known?.config === config) return known.memory;
+      if (known?.config === declared) return known.memory;
       const memory = {
         messages: createServerMessages({ redact: redactorOf(config, env), now }),
         sampling: createRateLimit(config.sampling.perMinute, now),
       };
-      memories.set(config.id, { config, memory });
+      memories.set(config.id, { config: declared, memory });
       return memory;
     },
     messagesOf: (server: string) => memories.get(server)?.memory.messages ?? null,

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { subscribeResource as contract } from "@switchyard/contracts/mcp-features";
 import { errorText } from "../calls/call-failure.ts";
-import type { AskedFor } from "../calls/policy-gate.ts";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { McpSession } from "../connection/mcp-session.ts";
 import type { FeatureGate } from "./feature-gate.ts";
 import { supportingSession, type RequestTarget } from "./send-request.ts";
@@ -53,6 +53,7 @@ export function createSubscriptions(options: {
       const { connection, gate } = target;
       const server = connection.entry.id;
       await gate.allow({ kind: "resource", server, name: uri, args: { uri } }, asked);
+      if (connection.entry.config?.scope !== "shared") throw notShared(server);
       await connection.start();
       const session = supportingSession(connection, "subscriptions");
       const expiresAt = now() + ttlSeconds * 1_000;
@@ -98,6 +99,14 @@ export function createSubscriptions(options: {
       }
     },
   };
+}
+
+/** An event of one instance would be told to everybody, and nobody could tell whose it is. */
+function notShared(server: string) {
+  return fail.not_supported(
+    `MCP server ${server} has an instance for each run or session; subscriptions are for shared servers.`,
+    { server, feature: "subscriptions" },
+  );
 }
 
 function tooMany(server: string) {

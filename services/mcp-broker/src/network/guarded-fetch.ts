@@ -1,6 +1,6 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { Agent, fetch } from "undici";
-import type { EgressGuard } from "./egress-guard.ts";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 
 /** A `fetch` whose sockets reach permitted addresses only, with the sockets to end it. */
 export interface GuardedFetch {

@@ -22,7 +22,7 @@ export function createRegistrySync(options: {
       // The version first: a change between the two is read once more, and none is missed.
       const version = await registryStore.version();
       if (version === known) return;
-      await registry.follow(await registryStore.load());
+      await registry.follow(() => registryStore.load());
       known = version;
     } catch (error) {
       // Without Redis there is nothing new to know; the leases tell of the outage.

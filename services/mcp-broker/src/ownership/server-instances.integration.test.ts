@@ -14,6 +14,7 @@ import { processIdentity } from "../process/process-identity.ts";
 
 const world = await testWorld();
 world.policy.runOf = (token) => token ?? null;
+world.policy.sessionOf = (token) => (token === undefined ? null : "chat");
 const directory = await testDirectory();
 const book = join(directory, "book");
 await writeFile(book, "");
@@ -80,7 +81,8 @@ test("more runs than instances are refused with the limit, until one ends", asyn
 });
 
 test("the processes of a run end with it, however it ends", async () => {
-  const pids = [await pidOf("by-session", "run-1"), await pidOf("by-run", "run-1")];
+  const pids = [await pidOf("by-run", "run-1")];
+  const ofSession = await pidOf("by-session", "run-1");
   await publishEvent(
     world.cli,
     runFinished,
@@ -96,6 +98,8 @@ test("the processes of a run end with it, however it ends", async () => {
     },
   );
   for (const pid of pids) await gone(pid);
+  // A session outlives its runs.
+  assert.equal(await pidOf("by-session", "run-4"), ofSession);
   const third = await pidOf("by-run", "run-3");
   await publishEvent(
     world.cli,

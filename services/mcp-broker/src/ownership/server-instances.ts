@@ -1,21 +1,23 @@
 import { failuresOf } from "@switchyard/contracts/errors";
 import { callTool as contract } from "@switchyard/contracts/mcp";
 import type { Principal } from "@switchyard/contracts/policy";
-import { NotSentError } from "../calls/call-once.ts";
+import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import type { PoolMember } from "../connection/server-pool.ts";
 import type { ServerEntry } from "../registry/server-config.ts";
 
 /**
- * Instances of servers that are not shared: one for each run, made at its first call, on the broker
- * that owns the server. It ends with its run, or when it had no call for a while.
+ * Instances of servers that are not shared: one for each run or each session, made at its first
+ * request, on the broker that owns the server. It ends with its run, or when it had no request for a while.
  */
 export interface ServerInstances {
   /**
    * Where a call for this principal belongs; null for a shared server. Rejects with NotSentError
-   * when the call is of no run, when there are too many instances, or when its one cannot be connected.
+   * when the call is of no run or session, when there are too many instances, or when its one cannot be connected.
    */
   memberFor(entry: ServerEntry, principal: Principal): Promise<PoolMember | null>;
   count(server: string): number;
+  /** The instances that there are of one server. */
+  of(server: string): readonly PoolMember[];
   /** A run has ended: nothing of it is left when this resolves. */
   endRun(runId: string): Promise<void>;
   /** Resolves when no process of the server's instances is left. */
@@ -23,9 +25,15 @@ export interface ServerInstances {
   endAll(): Promise<void>;
 }
 
+interface Holder {
+  readonly scope: "run" | "session";
+  readonly id: string;
+}
+
 interface Instance {
   readonly server: string;
-  readonly runId: string;
+  /** The run or the session that it is for. */
+  readonly holder: Holder;
   readonly member: PoolMember;
   readonly idleMs: number;
   cancelTimer: () => void;
@@ -69,26 +77,27 @@ export function createServerInstances(options: {
 
   const make = (
     entry: ServerEntry,
-    { runId, idleMs }: { runId: string; idleMs: number },
+    { holder, idleMs }: { holder: Holder; idleMs: number },
   ): Instance => {
-    const member = options.create(entry);
-    const instance = { server: entry.id, runId, member, idleMs, cancelTimer: () => undefined };
+    const member = options.create(entryOfInstance(entry));
+    const instance = { server: entry.id, holder, member, idleMs, cancelTimer: () => undefined };
     instances.set(keyOf(instance), instance);
     return instance;
   };
 
   return {
-    async memberFor(entry, { runId }) {
+    async memberFor(entry, principal) {
       const { config, id } = entry;
       if (config === null || config.scope === "shared") return null;
       const { scope, maxInstances, instanceIdleMs: idleMs } = config;
-      if (runId === null) throw new NotSentError(scopeRequired(id, scope));
-      const key = keyOf({ server: id, runId });
+      const holder = holderOf(scope, principal);
+      if (holder === null) throw new NotSentError(scopeRequired(id, scope));
+      const key = keyOf({ server: id, holder });
       let instance = instances.get(key);
       if (instance === undefined) {
         if (of(({ server }) => server === id).length >= maxInstances)
           throw new NotSentError(exhausted({ server: id, scope, limit: maxInstances }));
-        instance = make(entry, { runId, idleMs });
+        instance = make(entry, { holder, idleMs });
         await ending.get(key);
       }
       instance.cancelTimer(); // a slow start is no idleness
@@ -101,8 +110,9 @@ export function createServerInstances(options: {
       return instance.member;
     },
     count: (server) => of((instance) => instance.server === server).length,
+    of: (server) => of((instance) => instance.server === server).map(({ member }) => member),
     async endRun(runId) {
-      const ended = of((instance) => instance.runId === runId);
+      const ended = of(({ holder }) => holder.scope === "run" && holder.id === runId);
       await Promise.all(ended.map((instance) => end(instance, "its run has ended")));
     },
     async endServer(server, reason) {
@@ -120,20 +130,34 @@ async function bothOf(earlier: Promise<void> | undefined, own: Promise<void>): P
   await Promise.all([earlier, own]);
 }
 
-function keyOf({ server, runId }: { server: string; runId: string }): string {
-  return `${server}/${runId}`;
+/** Whose instance a request of the principal belongs to; a run without a session has none of a session's. */
+function holderOf(scope: Holder["scope"], { runId, context }: Principal): Holder | null {
+  const id = scope === "run" ? runId : (context?.session ?? null);
+  return id === null ? null : { scope, id };
+}
+
+/** A configuration of its own: what a server asks back is told apart by it. */
+function entryOfInstance(entry: ServerEntry): ServerEntry {
+  const { config } = entry;
+  return config === null ? entry : { ...entry, config: { ...config, instanceOf: config } };
+}
+
+function keyOf({ server, holder }: Pick<Instance, "server" | "holder">): string {
+  return `${server}/${holder.scope}/${holder.id}`;
 }
 
 function scopeRequired(server: string, scope: string) {
   return fail.scope_required(
-    `MCP server ${server} has an instance for each ${scope}, and this call carries no run token; call it from a run.`,
+    scope === "run"
+      ? `MCP server ${server} has an instance for each run, and this request carries no run token; send it from a run.`
+      : `MCP server ${server} has an instance for each session, and no session stands in this request's run token; send it from a run of a session.`,
     { server, scope },
   );
 }
 
 function exhausted(data: { server: string; scope: string; limit: number }) {
   return fail.instances_exhausted(
-    `MCP server ${data.server} has its limit of ${data.limit} instances, one for each ${data.scope}; try again when a run has ended, or raise maxInstances.`,
+    `MCP server ${data.server} has its limit of ${data.limit} instances, one for each ${data.scope}; try again when a ${data.scope} has ended, or raise maxInstances.`,
     data,
   );
 }

@@ -28,9 +28,16 @@ test("takes the same name on two servers, and its spellings, for what they are",
     assert.deepEqual(found(name), [], name);
 });
 
-test("shows a name that has one letter more than another server's tool", () => {
-  assert.deepEqual(found("send_messages"), ["soft name_resembles"]);
-  assert.deepEqual(found("sendd_message"), ["soft name_resembles"]);
+test("shows a name that has one letter more, one fewer or another one than another server's tool", () => {
+  for (const name of [
+    "send_messages",
+    "sendd_message",
+    "send_mesage",
+    "end_message",
+    "send_massage",
+  ])
+    assert.deepEqual(found(name), ["soft name_resembles"], name);
+  for (const name of ["send_masage", "send_money"]) assert.deepEqual(found(name), [], name);
 });
 
 test("shows a description that names another server's tools", () => {

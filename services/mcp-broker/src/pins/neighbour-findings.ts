@@ -1,10 +1,12 @@
 import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
-import { visible } from "./visible-text.ts";
+import { nearNames, type NearNames } from "./near-names.ts";
+import { visible } from "@switchyard/service/visible-text";
 
 /** The tools of the other servers, by what findings about names need of them. */
 export interface Neighbourhood {
   /** Own names of tools, with the servers that have them, by their skeleton. */
   readonly bySkeleton: ReadonlyMap<string, readonly Neighbour[]>;
+  readonly near: NearNames<Neighbour>;
   readonly servers: readonly string[];
 }
 
@@ -13,7 +15,11 @@ export interface Neighbour {
   readonly tool: string;
 }
 
-export const noNeighbours: Neighbourhood = { bySkeleton: new Map(), servers: [] };
+export const noNeighbours: Neighbourhood = {
+  bySkeleton: new Map(),
+  near: nearNames([]),
+  servers: [],
+};
 
 /** Makes the neighbourhood of a server out of all tools that are known. */
 export function neighbourhoodOf(
@@ -22,8 +28,10 @@ export function neighbourhoodOf(
   servers: readonly string[],
 ): Neighbourhood {
   const others = [...all].filter((tool) => tool.server !== server);
+  const bySkeleton = Map.groupBy(others, ({ tool }) => skeleton(tool));
   return {
-    bySkeleton: Map.groupBy(others, ({ tool }) => skeleton(tool)),
+    bySkeleton,
+    near: nearNames([...bySkeleton].flatMap(([text, [first]]) => (first ? [[text, first]] : []))),
     servers: servers.filter((id) => id !== server),
   };
 }
@@ -83,18 +91,15 @@ const LOOKALIKES = new Map(
   ),
 );
 
-function nameFindings(name: string, { bySkeleton }: Neighbourhood): ToolFinding[] {
+function nameFindings(name: string, { bySkeleton, near }: Neighbourhood): ToolFinding[] {
   const own = skeleton(name);
   const same = bySkeleton.get(own) ?? [];
   // The same name on two servers is common and harmless: their servers tell them apart.
   const imitated = same.find(({ tool }) => tool !== name && !differsInForm(tool, name));
   if (imitated !== undefined) return [nameFinding("name_imitates", name, imitated)];
-  if (own.length < 8 || same.length > 0) return [];
-  for (const variant of deletions(own)) {
-    const [close] = bySkeleton.get(variant) ?? [];
-    if (close !== undefined) return [nameFinding("name_resembles", name, close)];
-  }
-  return [];
+  if (same.length > 0) return [];
+  const close = near.find(own);
+  return close === null ? [] : [nameFinding("name_resembles", name, close)];
 }
 
 /** `read-file` and `readFile` are spellings; what is left beyond case and separators is imitation. */
@@ -104,11 +109,6 @@ function differsInForm(one: string, other: string): boolean {
 
 function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[-_./ ]/g, "");
-}
-
-function* deletions(name: string): Generator<string> {
-  for (let at = 0; at < Math.min(name.length, 64); at += 1)
-    yield name.slice(0, at) + name.slice(at + 1);
 }
 
 function nameFinding(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { textFindings } from "./text-findings.ts";
-import { visible } from "./visible-text.ts";
+import { visible } from "@switchyard/service/visible-text";
 
 const codes = (definition: Record<string, unknown>): string[] =>
   textFindings(definition).map(({ code, severity, where }) => `${severity} ${code} ${where}`);

@@ -1,6 +1,6 @@
 import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
 import type { JsonRecord } from "../json-record.ts";
-import { visible } from "./visible-text.ts";
+import { visible } from "@switchyard/service/visible-text";
 
 /** What a text must have before it is looked at closely: most have none of it. */
 const SUSPECT =

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { ChildRecords } from "./child-records.ts";
-import { readProcessStats } from "./process-stat.ts";
+import { readProcessStats } from "@switchyard/service/process/process-stat";
 
 /** The children that are running now, and what they take. */
 export interface ChildMemory {

@@ -1,7 +1,7 @@
 import { lstat, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { endGroup, isDetachedGroupAlive } from "./process-group.ts";
+import { endGroup, isDetachedGroupAlive } from "@switchyard/service/process/process-group";
 import { processIdentity, processScope } from "./process-identity.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { readFile, readlink } from "node:fs/promises";
 import { promisify } from "node:util";
-import { readProcessStat } from "./process-stat.ts";
+import { readProcessStat } from "@switchyard/service/process/process-stat";
 
 const run = promisify(execFile);
 

@@ -7,7 +7,7 @@ import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
-import { findBubblewrap, SandboxError, sandboxed } from "./sandbox.ts";
+import { findBubblewrap, SandboxError, sandboxed } from "@switchyard/service/process/sandbox";
 
 const world = await testWorld();
 const emptyPath = await testDirectory();
@@ -66,5 +66,8 @@ test("a sandbox that cannot be had is an error that says why, and the server doe
     env: { PATH: emptyPath },
   });
   const info = await broker.until("boxed", ({ status }) => status === "error");
-  assert.match(info.lastError ?? "", /there is no bwrap on the broker's PATH; install bubblewrap/);
+  assert.match(
+    info.lastError ?? "",
+    /there is no bwrap on the PATH of this service; install bubblewrap/,
+  );
 });

@@ -1,8 +1,4 @@
-import { execFile } from "node:child_process";
-import { statSync } from "node:fs";
-import { access, constants } from "node:fs/promises";
-import { delimiter, join } from "node:path";
-import { promisify } from "node:util";
+import { findBubblewrap, sandboxed, type Sandbox } from "@switchyard/service/process/sandbox";
 import { z } from "zod";
 import type { ResolvedServer } from "../registry/env-references.ts";
 
@@ -27,103 +23,10 @@ export const SandboxConfig = z
     return value === "bubblewrap" ? { writable: [], hidden: [], network: false } : value;
   });
 
-export interface Sandbox {
-  readonly writable: readonly string[];
-  readonly hidden: readonly string[];
-  readonly network: boolean;
-}
-
-/** The sandbox cannot be had on this machine; the server is not started without it. */
-export class SandboxError extends Error {
-  override readonly name = "SandboxError";
-}
-
-export interface Launch {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly cwd: string | null;
-}
-
 /** A resolved server whose process is started in its sandbox, when it has one. Rejects with SandboxError. */
 export async function inSandbox(resolved: ResolvedServer, path: string): Promise<ResolvedServer> {
   const { launch } = resolved;
   if (launch.transport !== "stdio" || launch.sandbox === null) return resolved;
   const outer = sandboxed(launch, launch.sandbox, await findBubblewrap(path));
   return { ...resolved, launch: { ...launch, ...outer } };
-}
-
-const READ_ONLY_ROOT = "--ro-bind / / --dev /dev --proc /proc --tmpfs /tmp".split(" ");
-const PROBE_TIMEOUT_MS = 10_000;
-
-/** The command that runs another one in the sandbox. `program` comes from {@link findBubblewrap}. */
-export function sandboxed(launch: Launch, sandbox: Sandbox, program: string): Launch {
-  const { command, args, cwd } = launch;
-  const outer = [
-    // Its end takes everything inside along, whatever kills it.
-    "--die-with-parent",
-    "--unshare-all",
-    ...(sandbox.network ? ["--share-net"] : []),
-    ...READ_ONLY_ROOT,
-    ...sandbox.writable.flatMap((path) => ["--bind", path, path]),
-    ...sandbox.hidden.flatMap(hide),
-    ...(cwd === null ? [] : ["--chdir", cwd]),
-    "--",
-  ];
-  return { command: program, args: [...outer, command, ...args], cwd };
-}
-
-const known = new Map<string, Promise<string>>();
-
-/**
- * The bubblewrap of this machine, once it has proven that it can make a sandbox. Rejects with a
- * SandboxError that says what is missing. A failure is not remembered: it may be repaired meanwhile.
- */
-export function findBubblewrap(path: string): Promise<string> {
-  const found = known.get(path) ?? probe(path);
-  known.set(path, found);
-  found.catch(() => known.delete(path));
-  return found;
-}
-
-async function probe(path: string): Promise<string> {
-  const program = await findOn(path, "bwrap");
-  if (program === null)
-    throw new SandboxError(
-      'sandbox "bubblewrap" cannot be used: there is no bwrap on the broker\'s PATH; install bubblewrap, or set "sandbox": "none"',
-    );
-  const { args } = sandboxed(
-    { command: "true", args: [], cwd: null },
-    { writable: [], hidden: [], network: false },
-    program,
-  );
-  try {
-    await promisify(execFile)(program, args, { timeout: PROBE_TIMEOUT_MS, env: { PATH: path } });
-    return program;
-  } catch (error) {
-    const stderr =
-      error instanceof Error && "stderr" in error ? String(error.stderr).trim().slice(0, 500) : "";
-    throw new SandboxError(
-      `sandbox "bubblewrap" cannot be used: ${program} does not work here (${stderr || String(error)}); it needs user namespaces, which containers and some kernels refuse`,
-      { cause: error },
-    );
-  }
-}
-
-async function findOn(path: string, name: string): Promise<string | null> {
-  for (const directory of path.split(delimiter).filter((entry) => entry !== "")) {
-    const file = join(directory, name);
-    const isThere = await access(file, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return file;
-  }
-  return null;
-}
-
-/** What is not there needs not to be hidden. */
-function hide(path: string): string[] {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return [];
-  return found.isDirectory() ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path];
 }

@@ -4,10 +4,12 @@ import {
   type ServerDeclaration,
   type ServerOrigin,
 } from "@switchyard/contracts/mcp";
+import { MAX_LABELS, ToolLabel } from "@switchyard/contracts/policy";
 import { RoleName } from "@switchyard/contracts/run-token";
 import { z } from "zod";
 import { isRecord } from "../json-record.ts";
-import { SandboxConfig, type Sandbox } from "../process/sandbox.ts";
+import type { Sandbox } from "@switchyard/service/process/sandbox";
+import { SandboxConfig } from "../process/sandbox.ts";
 import { SamplingLimits } from "./sampling-limits.ts";
 
 /**
@@ -38,6 +40,8 @@ interface CommonConfig {
   readonly stateful: boolean | null;
   /** Agents with one of these roles may use it; null is every agent. */
   readonly allowedAgentRoles: readonly string[] | null;
+  /** Labels that rules of the policy may name. */
+  readonly tags: readonly string[];
   /** Globs over the server's own tool names; null is every tool. */
   readonly enabledTools: readonly string[] | null;
   /** Globs over names of tools that are left out, whatever `enabledTools` says. */
@@ -47,6 +51,8 @@ interface CommonConfig {
   /** Directories and `file:` addresses that the server is told as its roots; null is the broker's workspace. */
   readonly roots: readonly string[] | null;
   readonly sampling: SamplingLimits;
+  /** Only for an instance of a run or a session: the server's own configuration. */
+  readonly instanceOf?: ServerConfig;
 }
 
 export type TrustSetting = "pin-first-use" | "review";
@@ -148,6 +154,7 @@ const Declaration = z.strictObject({
     .min(1, "is empty; leave it out to mean every role")
     .max(64)
     .optional(),
+  tags: z.array(ToolLabel).max(MAX_LABELS).default([]),
   enabledTools: ToolGlobs.min(1, "is empty; switch the server off with enabled: false").optional(),
   disabledTools: ToolGlobs.default([]),
   trust: z.enum(["pin-first-use", "review"]).default("pin-first-use"),
@@ -262,6 +269,7 @@ function toConfig(entry: { id: string; name: string }, declared: Declaration): S
     instanceIdleMs: declared.instanceIdleMs,
     stateful: declared.stateful === "auto" ? null : declared.stateful,
     allowedAgentRoles: declared.allowedAgentRoles ?? null,
+    tags: [...new Set(declared.tags)].toSorted(),
     enabledTools: declared.enabledTools ?? null,
     disabledTools: declared.disabledTools,
     trust: declared.trust,

@@ -30,6 +30,7 @@ test("reads a stdio server with the documented defaults [A6, A22, A29]", () => {
       maxReconnectAttempts: 3,
       maxResultBytes: 4 * 1024 * 1024,
       allowedAgentRoles: null,
+      tags: [],
       enabledTools: null,
       disabledTools: [],
       trust: "pin-first-use",

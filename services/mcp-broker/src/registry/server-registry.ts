@@ -144,9 +144,10 @@ export class ServerRegistry {
     });
   }
 
-  /** Another broker has changed the records. */
-  follow(records: ReadonlyMap<string, RegistryRecord>): Promise<void> {
-    return this.#serially(() => {
+  /** Another broker has changed the records. They are read in turn, or a change made meanwhile would be lost. */
+  follow(load: () => Promise<ReadonlyMap<string, RegistryRecord>>): Promise<void> {
+    return this.#serially(async () => {
+      const records = await load();
       this.#records.clear();
       for (const [id, record] of records) this.#records.set(id, record);
       this.#apply({ by: null, isEcho: true });

@@ -1,8 +1,8 @@
 import { failuresOf } from "@switchyard/contracts/errors";
 import { callTool as contract, type ValueProblem } from "@switchyard/contracts/mcp";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
-import { NotSentError } from "../calls/call-once.ts";
-import type { CallOutcome } from "../calls/call-store.ts";
+import { NotSentError } from "@switchyard/service/tool-provider/call-once";
+import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
 import type { CatalogueTool, ToolCatalogue } from "../catalogue/tool-catalogue.ts";
 import { createValidatorCache } from "./validator-cache.ts";
 

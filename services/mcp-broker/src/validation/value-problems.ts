@@ -1,6 +1,6 @@
 import type { ErrorObject } from "ajv";
 import type { ValueProblem } from "@switchyard/contracts/mcp";
-import { visible } from "../pins/visible-text.ts";
+import { visible } from "@switchyard/service/visible-text";
 
 const MAX_PROBLEMS = 5;
 const MAX_TEXT = 300;

@@ -4,6 +4,7 @@ import { AgentName } from "@switchyard/contracts/ids";
 import { readAgentFields, type AgentFields } from "./agent-fields.ts";
 import { decodeText } from "../frontmatter/decode-text.ts";
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
+import { allowedPatterns } from "../skill/client-tools.ts";
 import { firstParagraph } from "../skill/first-paragraph.ts";
 import { splitFrontmatter } from "../frontmatter/frontmatter.ts";
 import { readPlan } from "../store/plan-field.ts";
@@ -148,7 +149,7 @@ function notInForce({ limits, onUnknownOutcome, approval }: AgentDefinition): Fi
 function toolsOf(tools: AgentFields["tools"]): string[] | null {
   if (tools === "none") return [];
   if (tools === null || tools === undefined || tools.length === 0) return null;
-  return tools;
+  return allowedPatterns(tools);
 }
 
 function yamlTooLarge(sizeBytes: number): Finding {

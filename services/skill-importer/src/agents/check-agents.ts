@@ -3,19 +3,23 @@ import type { checkAgents } from "@switchyard/contracts/agents";
 import type { z } from "zod";
 import { warningFinding, type Finding } from "../finding.ts";
 import { agentFactsOf } from "./agent-facts.ts";
-import { parseAgentFile } from "./agent-file.ts";
+import type { Judges } from "../judge/judge-job.ts";
 
 type AgentFiles = z.output<typeof checkAgents.request>["files"];
 type CheckedAgents = z.output<typeof checkAgents.reply>["files"];
 
 /** Reads agent files and says what is wrong with them; `knownSkills` are the names that they may preload. */
-export function checkAgentFiles(
+export async function checkAgentFiles(
   files: AgentFiles,
-  knownSkills: ReadonlySet<string>,
-): CheckedAgents {
-  return files.map(({ file, text }) => {
-    const facts = agentFactsOf(file, basename(dirname(file)));
-    const parsed = parseAgentFile(Buffer.from(text), facts);
+  { knownSkills, judges }: { knownSkills: ReadonlySet<string>; judges: Judges },
+): Promise<CheckedAgents> {
+  const all = await Promise.all(
+    files.map(async ({ file, text }) => {
+      const facts = agentFactsOf(file, basename(dirname(file)));
+      return { file, text, parsed: await judges.agent({ bytes: Buffer.from(text), facts }) };
+    }),
+  );
+  return all.map(({ file, text, parsed }) => {
     switch (parsed.kind) {
       case "not-an-agent":
         return { file, verdict: "not_an_agent" as const, agent: null, diagnostics: [] };

@@ -11,11 +11,15 @@ export type Frontmatter =
       /** Lines of the file before the YAML text: what turns a line of the block into a line of the file. */
       readonly linesBefore: number;
       readonly body: string;
+      /** Set when the line that ends the block has text behind it: other clients see no end. */
+      readonly repair?: Finding;
     }
   | { readonly kind: "broken"; readonly problem: Finding };
 
 const OPENING = /^---[ \t]*(?:\n|$)/;
 const CLOSING = /^---[ \t]*$/m;
+/** A line end that got lost: `---# Heading`. */
+const CLOSING_WITH_TEXT = /^---(?=[ \t]*[^-\s])/m;
 
 /**
  * Splits a Markdown text at its frontmatter. Only a bare `---` opens a block: a language after it
@@ -25,7 +29,8 @@ export function splitFrontmatter(text: string): Frontmatter {
   const opening = OPENING.exec(text);
   if (opening === null) return { kind: "none", body: text, findings: oddFence(text) };
   const rest = text.slice(opening[0].length);
-  const closing = CLOSING.exec(rest);
+  const bare = CLOSING.exec(rest);
+  const closing = bare ?? CLOSING_WITH_TEXT.exec(rest);
   if (closing === null) {
     return {
       kind: "broken",
@@ -52,8 +57,17 @@ export function splitFrontmatter(text: string): Frontmatter {
     kind: "found",
     yaml,
     linesBefore: 1,
-    body: rest.slice(closing.index + closing[0].length + 1),
+    body: rest.slice(closing.index + closing[0].length + (bare === null ? 0 : 1)),
+    ...(bare === null ? { repair: lineEndLost(yaml) } : {}),
   };
+}
+
+function lineEndLost(yaml: string): Finding {
+  return warningFinding(
+    "repaired_delimiter",
+    "the frontmatter ends with --- and text behind it; put that text on a line of its own",
+    { line: yaml.split("\n").length + 1, column: 1 },
+  );
 }
 
 function oddFence(text: string): Finding[] {

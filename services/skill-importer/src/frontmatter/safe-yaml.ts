@@ -39,6 +39,8 @@ export type ParsedYaml =
 
 const MAX_DEPTH = 32;
 const MAX_KEYS = 128;
+/** Beyond {@link MAX_DEPTH} it is refused anyway, and the library's time grows fast with brackets in brackets. */
+const MAX_OPEN_BRACKETS = 48;
 /** Public skills have at most 400. The library's time goes with these, and 16 KB of brackets took it 0.2 s. */
 const MAX_MARKS = 2_048;
 const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
@@ -128,11 +130,15 @@ function withoutStackTraces<T>(work: () => T): T {
   }
 }
 
-/** What begins or ends something in YAML: the size of the tree, before there is one. */
+/** What begins or ends something in YAML: the size of the tree, before there is one. Endless where it is too deep. */
 function countMarks(text: string): number {
   let count = 0;
+  let depth = 0;
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
+    if (code === 0x5b || code === 0x7b) depth += 1;
+    else if (code === 0x5d || code === 0x7d) depth = Math.max(0, depth - 1);
+    if (depth > MAX_OPEN_BRACKETS) return Infinity;
     if (ALWAYS_A_MARK.has(code)) count += 1;
     // `: `, `- ` and `? ` at the end of a line are counted by the line's end.
     else if (code === 0x20 && BEFORE_SPACE.has(text.charCodeAt(index - 1))) count += 1;
@@ -150,7 +156,7 @@ function codesOf(characters: string): ReadonlySet<number> {
 function tooComplex(place: Place): Finding {
   return errorFinding(
     "frontmatter_too_complex",
-    `the frontmatter has more than ${MAX_MARKS} lines, brackets, quotes and keys; move text into the body`,
+    `the frontmatter has more than ${MAX_MARKS} lines, brackets, quotes and keys, or ${MAX_OPEN_BRACKETS} open brackets; move text into the body`,
     place,
   );
 }

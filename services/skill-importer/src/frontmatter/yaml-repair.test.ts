@@ -112,7 +112,7 @@ for (const { text, code, line, after, is } of repairs) {
     const { skill, findings } = parse(text);
     assert(skill, JSON.stringify(findings));
     assert.equal(skill.repaired, true);
-    assert.equal(skill.needsReview, false);
+    assert.equal(skill.needsReview, true);
     const expected = `sha256:${createHash("sha256").update(fileOf(text)).digest("hex")}`;
     assert.equal(skill.digest, expected);
     const [finding] = findings;
@@ -183,7 +183,7 @@ for (const [what, text, code] of [
     "merge_conflict",
   ],
   ["a key that could mean more than it says", "__proto__: x\nname: my-skill", "forbidden_key"],
-  ["text without any known field", "just text", "not_a_mapping"],
+  ["fields that nobody knows", "title: a\n- [\nkind: x", "invalid_yaml"],
 ] as const) {
   test(`does not guess at ${what}`, () => {
     const { skill, findings } = parse(text);
@@ -191,6 +191,48 @@ for (const [what, text, code] of [
     assert.equal(findings[0]?.code, code);
   });
 }
+
+test("takes Markdown between two rules for the body, because no line of it is a field", () => {
+  const { skill, findings } = parse("\n**Name:** talk\n\nHelps with talking.\n");
+  assert.equal(skill?.needsReview, true);
+  assert.equal(skill.name, "my-skill");
+  assert.equal(skill.body, "**Name:** talk\n\nHelps with talking.\n\n\nThe body.");
+  assert.deepEqual(
+    findings.map(({ code }) => code),
+    ["repaired_no_fields"],
+  );
+  const restricted = parse("Some text (allowed-tools: Read) and\n[ more");
+  assert.deepEqual(restricted.skill?.allowedTools, []);
+});
+
+test("takes the line that ends the frontmatter also when a text follows on it", () => {
+  const text =
+    "---\nname: my-skill\nallowed-tools: Read\nhooks:\n  a: b\n---# Heading\n\nThe body.";
+  const { skill, findings, conformance } = parseSkillFile(Buffer.from(text), "my-skill");
+  assert.equal(skill?.body, "# Heading\n\nThe body.");
+  assert.deepEqual([skill.repaired, skill.needsReview], [true, true]);
+  assert.deepEqual(skill.allowedTools, ["Read"]);
+  assert.equal(skill.record?.hooks, null);
+  assert.deepEqual([findings[0]?.code, findings[0]?.line], ["repaired_delimiter", 6]);
+  assert.ok(conformance.every(({ conforms }) => !conforms));
+});
+
+test("of a file that had to be repaired nothing counts that gives it more, and a person should look", () => {
+  const { skill, metadata, findings } = parse(
+    "description: Use when: x\nhooks:\n  Stop: x\ncommand-dispatch: tool\ncommand-tool: exec\nallowed-tools: Read\ndisallowed-tools: Bash\nmetadata:\n  openclaw:\n    always: true\n    emoji: x",
+  );
+  assert.equal(skill?.needsReview, true);
+  assert.equal(skill.record?.hooks, null);
+  assert.equal(skill.dispatch, undefined);
+  assert.deepEqual(skill.allowedTools, ["Read"]);
+  assert.deepEqual(skill.record?.disallowedTools, ["Bash"]);
+  assert.equal(JSON.stringify(metadata), '{"openclaw":{"emoji":"x"}}');
+  const ignored = findings.filter(({ code }) => code === "authority_ignored");
+  assert.deepEqual(
+    ignored.map(({ message }) => message.split(":")[0]),
+    ["hooks", "metadata", "command-dispatch"],
+  );
+});
 
 test("long and deep nonsense is not tried again and again, and what is known is still found", () => {
   const deep = parse(`name: my-skill\na: ${"[".repeat(12_000)}`);

@@ -2,12 +2,14 @@ import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 import { balancedFlow } from "./balance-flow.ts";
 import { parseKnownLines } from "./known-lines.ts";
 import { isRestriction, restrictUnread } from "../skill/restrictions.ts";
-import { parseYaml, type ParsedYaml } from "./safe-yaml.ts";
+import { parseYaml, type ParsedYaml, type YamlMapping } from "./safe-yaml.ts";
 
 export interface RepairedYaml {
   readonly parsed: Extract<ParsedYaml, { values: unknown }>;
   /** The text that was read in place of the file's; null when only known lines were taken out of it. */
   readonly yaml: string | null;
+  /** True when no line of it is a field: text between two rules, which belongs to the body. */
+  readonly isText?: true;
   /** One for each thing that was mended. */
   readonly findings: readonly Finding[];
 }
@@ -50,7 +52,7 @@ export function repairYaml(
     return mended;
   }
   const values = parseKnownLines(yaml);
-  if (values === null) return { problem };
+  if (values === null) return FIELD.test(yaml) ? { problem } : textOnly(yaml, linesBefore);
   restrictUnread(yaml, values);
   const at = { line: problem.line ?? linesBefore + 1, column: problem.column ?? 1 };
   const message = `${problem.message}; only the known fields were read, line by line: no metadata and no plan`;
@@ -58,6 +60,24 @@ export function repairYaml(
     parsed: { values, locate: () => at },
     yaml: null,
     findings: [warningFinding("repaired_known_fields", message, at)],
+  };
+}
+
+/** A key at the margin. */
+const FIELD = /^["']?[\w-]+["']?[ \t]*:/m;
+
+/** Markdown between two rules, taken for frontmatter. */
+function textOnly(yaml: string, linesBefore: number): RepairedYaml {
+  const at = { line: linesBefore, column: 1 };
+  const values = Object.create(null) as YamlMapping; // nothing inherited, so no key can mean more than it says
+  restrictUnread(yaml, values);
+  const message =
+    "the text between the two lines --- has no field, so the whole file is the body; write `name: …` and `description: …` there";
+  return {
+    parsed: { values, locate: () => at },
+    yaml: null,
+    isText: true,
+    findings: [warningFinding("repaired_no_fields", message, at)],
   };
 }
 

@@ -1,12 +1,13 @@
-import { Worker } from "node:worker_threads";
-import { errorFinding } from "../finding.ts";
+import type { ParsedAgent } from "../agents/agent-file.ts";
+import { unreadable, type AgentJob, type Job, type Judges, type Verdict } from "./judge-job.ts";
+import { JudgeThread, type ThreadEnd } from "./judge-thread.ts";
 import type { Judgement, JudgeJob } from "./judge-skill.ts";
 
 export interface JudgePoolOptions {
   /** Threads; each is started when it is first needed. */
   readonly size: number;
   /**
-   * How long one skill may take, by the clock. No input is known that needs a tenth of a second, so
+   * How long one file may take, by the clock. No input is known that needs a tenth of a second, so
    * what reaches this hangs; a machine that is busy with other things does not.
    */
   readonly deadlineMs: number;
@@ -14,34 +15,47 @@ export interface JudgePoolOptions {
   readonly worker?: URL;
 }
 
-const WORKER = new URL("./judge-worker.ts", import.meta.url);
-/** A thread that needs more is ended, as one that takes too long. */
-const MAX_HEAP_MB = 192;
-
 interface Waiting {
-  readonly job: JudgeJob;
-  readonly resolve: (judgement: Judgement) => void;
+  readonly job: Job;
+  readonly resolve: (verdict: Verdict) => void;
+  /** How often a thread ended while this one waited in it. */
+  setbacks: number;
 }
 
-/** Judges skills in threads that are ended when one skill takes too long; the others go on. */
-export class JudgePool {
-  readonly #options: JudgePoolOptions;
+/** A thread has so many jobs before it that it never waits for the next one. */
+const AHEAD = { jobs: 16, bytes: 1024 * 1024 };
+/** A job that was in so many threads that ended is given up, whoever was to blame. */
+const MAX_SETBACKS = 3;
+const WORKER = new URL("./judge-worker.ts", import.meta.url);
+
+/** Reads skills and agents in threads that are ended when one file takes too long; the others are read by a new one. */
+export class JudgePool implements Judges {
   readonly #queue: Waiting[] = [];
   readonly #lanes: Lane[];
   #isClosed = false;
 
-  constructor(options: JudgePoolOptions) {
-    this.#options = options;
-    this.#lanes = Array.from({ length: options.size }, () => new Lane(options));
+  constructor({ size, deadlineMs, worker = WORKER }: JudgePoolOptions) {
+    this.#lanes = Array.from(
+      { length: size },
+      () => new Lane({ queue: this.#queue, deadlineMs, worker }),
+    );
   }
 
-  /** Never rejects for what the files hold: a skill that is too much is skipped with a diagnostic. */
-  judge(job: JudgeJob): Promise<Judgement> {
-    if (this.#isClosed) return Promise.reject(new Error("the pool is closed"));
-    return new Promise((resolve) => {
-      this.#queue.push({ job, resolve });
-      this.#next();
-    });
+  async skill(job: JudgeJob): Promise<Judgement> {
+    const verdict = await this.#do({ kind: "skill", job });
+    if (verdict.kind === "skill") return verdict.judgement;
+    throw new Error("a skill was answered by another verdict");
+  }
+
+  async agent(job: AgentJob): Promise<ParsedAgent> {
+    const verdict = await this.#do({ kind: "agent", job });
+    if (verdict.kind === "agent") return verdict.parsed;
+    throw new Error("an agent was answered by another verdict");
+  }
+
+  /** Starts the threads, so that the first file need not wait for them. */
+  warm(): void {
+    for (const lane of this.#lanes) lane.warm();
   }
 
   async close(): Promise<void> {
@@ -49,126 +63,92 @@ export class JudgePool {
     await Promise.all(this.#lanes.map((lane) => lane.close()));
   }
 
-  #next(): void {
-    const lane = this.#lanes.find((candidate) => !candidate.isBusy);
-    if (lane === undefined) return;
-    const waiting = this.#queue.shift();
-    if (waiting === undefined) return;
-    void this.#run(lane, waiting);
-  }
-
-  async #run(lane: Lane, { job, resolve }: Waiting): Promise<void> {
-    const outcome = await lane.run(job);
-    resolve(
-      outcome.kind === "done" ? outcome.judgement : tooMuch(outcome, this.#options.deadlineMs),
-    );
-    this.#next();
+  #do(job: Job): Promise<Verdict> {
+    if (this.#isClosed) return Promise.reject(new Error("the pool is closed"));
+    return new Promise((resolve) => {
+      this.#queue.push({ job, resolve, setbacks: 0 });
+      for (const lane of this.#lanes) lane.fill();
+    });
   }
 }
 
-type Outcome =
-  | { readonly kind: "done"; readonly judgement: Judgement }
-  | { readonly kind: "late" }
-  | { readonly kind: "failed"; readonly message: string };
+interface LaneOptions {
+  /** Shared by all lanes. */
+  readonly queue: Waiting[];
+  readonly deadlineMs: number;
+  readonly worker: URL;
+}
 
 /** One thread after another: each replaces one that had to be ended. */
 class Lane {
-  isBusy = false;
-  readonly #options: JudgePoolOptions;
-  readonly #done = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  #worker: Worker | null = null;
+  readonly #options: LaneOptions;
+  /** In the thread, the one that it is at first. */
+  readonly #given: { readonly waiting: Waiting; readonly sizeBytes: number }[] = [];
+  #thread: JudgeThread | null = null;
+  #isClosed = false;
 
-  constructor(options: JudgePoolOptions) {
+  constructor(options: LaneOptions) {
     this.#options = options;
   }
 
-  async run(job: JudgeJob): Promise<Outcome> {
-    this.isBusy = true;
-    const isFirst = this.#worker === null;
-    const worker = (this.#worker ??= this.#start());
-    // The clock begins when the thread can work: starting one takes longer than any skill.
-    const ready = isFirst ? await untilReady(worker) : null;
-    const outcome = ready ?? (await this.#answer(worker, job));
-    if (outcome.kind !== "done") {
-      this.#worker = null;
-      await worker.terminate();
+  warm(): void {
+    this.#thread ??= new JudgeThread({
+      ...this.#options,
+      onVerdict: (verdict) => this.#settle(verdict),
+      onEnd: (end) => this.#replace(end),
+    });
+  }
+
+  /** Gives the thread what waits, as far as it takes it. */
+  fill(): void {
+    const { queue } = this.#options;
+    while (queue.length > 0 && !this.#isClosed && this.#hasRoom()) {
+      const waiting = queue.shift();
+      if (waiting === undefined) return;
+      this.warm();
+      const sizeBytes = this.#thread?.give(waiting.job) ?? 0;
+      this.#given.push({ waiting, sizeBytes });
     }
-    this.isBusy = false;
-    return outcome;
   }
 
   async close(): Promise<void> {
-    const worker = this.#worker;
-    this.#worker = null;
-    await worker?.terminate();
+    this.#isClosed = true;
+    await this.#thread?.end();
   }
 
-  #start(): Worker {
-    const worker = new Worker(this.#options.worker ?? WORKER, {
-      workerData: this.#done.buffer,
-      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+  #hasRoom(): boolean {
+    const bytes = this.#given.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    return this.#given.length < AHEAD.jobs && bytes < AHEAD.bytes;
+  }
+
+  #settle(verdict: Verdict): void {
+    this.#given.shift()?.waiting.resolve(verdict);
+    this.fill();
+  }
+
+  #replace(end: ThreadEnd): void {
+    this.#thread = null;
+    const left = this.#given.splice(0).map(({ waiting }) => waiting);
+    // What is done, with its answer lost on the way, is done again like what was not begun.
+    const [blamed] = left.splice(end.answersLost, 1);
+    blamed?.resolve(verdictOf(blamed.job, end, this.#options.deadlineMs));
+    const again = left.filter((waiting) => {
+      waiting.setbacks += 1;
+      if (waiting.setbacks < MAX_SETBACKS) return true;
+      waiting.resolve(verdictOf(waiting.job, end, this.#options.deadlineMs));
+      return false;
     });
-    worker.unref();
-    return worker;
-  }
-
-  #answer(worker: Worker, job: JudgeJob): Promise<Outcome> {
-    const { promise, resolve } = Promise.withResolvers<Outcome>();
-    const before = Atomics.load(this.#done, 0);
-    const onMessage = (judgement: Judgement) => resolve({ kind: "done", judgement });
-    const onError = (error: unknown) =>
-      resolve({ kind: "failed", message: error instanceof Error ? error.message : String(error) });
-    const onExit = () => resolve({ kind: "failed", message: "its thread ended" });
-    worker.once("message", onMessage);
-    worker.once("error", onError);
-    worker.once("exit", onExit);
-    worker.ref();
-    const timer = setTimeout(() => {
-      // Done, and its answer is on the way: this thread was the slow one.
-      if (Atomics.load(this.#done, 0) === before) resolve({ kind: "late" });
-    }, this.#options.deadlineMs);
-    const files = copied(job.files);
-    worker.postMessage(
-      { ...job, files },
-      [...files.values()].map(({ buffer }) => buffer),
-    );
-    return promise.finally(() => {
-      clearTimeout(timer);
-      worker.off("message", onMessage).off("error", onError).off("exit", onExit).unref();
-    });
+    this.#options.queue.unshift(...again);
+    this.fill();
   }
 }
 
-/** A view may be a small part of a large archive, which would be copied whole. */
-function copied(files: JudgeJob["files"]): Map<string, Uint8Array<ArrayBuffer>> {
-  return new Map([...files].map(([path, bytes]) => [path, new Uint8Array(bytes)]));
-}
-
-/** Null when the thread works, which it says by a first message; else why it does not. */
-async function untilReady(worker: Worker): Promise<Outcome | null> {
-  const { promise, resolve } = Promise.withResolvers<Outcome | null>();
-  const onReady = () => resolve(null);
-  const onError = (error: unknown) => resolve({ kind: "failed", message: String(error) });
-  worker.ref();
-  worker.once("message", onReady);
-  worker.once("error", onError);
-  const outcome = await promise;
-  worker.off("error", onError);
-  // An idle thread that fails is noticed when it is next needed.
-  worker.on("error", () => {});
-  return outcome;
-}
-
-function tooMuch(outcome: Exclude<Outcome, { kind: "done" }>, deadlineMs: number): Judgement {
-  const finding =
-    outcome.kind === "late"
-      ? errorFinding(
-          "deadline_exceeded",
-          `reading the skill took longer than the deadline of ${deadlineMs} ms; make its files simpler`,
-        )
-      : errorFinding("not_judged", `the skill could not be read: ${outcome.message}`);
-  return {
-    parsed: { skill: null, metadata: null, findings: [finding], conformance: [] },
-    report: null,
-  };
+function verdictOf(job: Job, end: ThreadEnd, deadlineMs: number): Verdict {
+  return end.kind === "late"
+    ? unreadable(
+        job,
+        "deadline_exceeded",
+        `reading it took longer than the deadline of ${deadlineMs} ms; make its files simpler`,
+      )
+    : unreadable(job, "not_judged", `it could not be read: ${end.message}`);
 }

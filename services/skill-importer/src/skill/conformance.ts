@@ -20,20 +20,35 @@ type Rule = (skill: WrittenSkill, values: YamlMapping) => (Problem | null)[];
 
 /** Judges a file by the rules of every target. */
 export function conformanceOf(skill: WrittenSkill): Conformance[] {
+  // Targets share rules; each is asked once.
+  const known = new Map<Rule, readonly Problem[]>();
   return TARGETS.map(({ target, rules, isBare }) => {
-    const problems = problemsOf(skill, rules, isBare);
+    const problems = problemsOf(skill, { rules, isBare, known });
     return { target, conforms: problems.length === 0, problems };
   });
 }
 
-function problemsOf(skill: WrittenSkill, rules: readonly Rule[], isBare: boolean): Problem[] {
+function problemsOf(
+  skill: WrittenSkill,
+  asked: { rules: readonly Rule[]; isBare: boolean; known: Map<Rule, readonly Problem[]> },
+): Problem[] {
+  const { rules, isBare, known } = asked;
   const { values, broken } = skill;
   if (broken !== null) return [broken];
   if (values === null) {
     const message = "there is no frontmatter between two lines ---";
     return isBare ? [] : [{ code: "no_frontmatter", message, line: null }];
   }
-  return rules.flatMap((rule) => rule(skill, values)).filter((problem) => problem !== null);
+  const problems: Problem[] = [];
+  for (const rule of rules) {
+    let found = known.get(rule);
+    if (found === undefined) {
+      found = rule(skill, values).filter((problem) => problem !== null);
+      known.set(rule, found);
+    }
+    problems.push(...found);
+  }
+  return problems;
 }
 
 const SIX = new Set([

@@ -37,14 +37,14 @@ const ArgumentNames = Words.refine((names) => names.every((name) => ArgumentName
 /**
  * Reads the known fields out of values that are all text (the failsafe schema). A field that cannot
  * be read gets a warning and a value: the restrictive one where it is about who may do what.
- * Unknown fields are left alone.
+ * Unknown fields are left alone. `keys` are the spellings of this very mapping.
  */
 export function readSkillFields(
   values: YamlMapping,
   locate: (path: readonly PropertyKey[]) => Place,
+  keys: ReadonlyMap<string, string> = keysByField(values),
 ): { fields: SkillFields; findings: Finding[] } {
   const findings: Finding[] = [];
-  const keys = keysByField(values);
 
   function warn(key: string, message: string): void {
     findings.push(warningFinding("invalid_field", `${key}: ${message}`, locate([key])));
@@ -186,7 +186,7 @@ function parseJson(text: string): YamlValue {
 }
 
 /** The JSON5 parser has no limit of its own. */
-function nestsDeeply(text: string): boolean {
+export function nestsDeeply(text: string): boolean {
   let depth = 0;
   for (const character of text) {
     if (character === "{" || character === "[") depth += 1;

@@ -92,14 +92,14 @@ test("ignores unknown fields without a word [B7]", () => {
 });
 
 test("skips broken YAML with the directory, the line and the column [D9, D57]", () => {
-  const { skill, findings } = parse("---\n# fields\ntitle of the thing\n---\nbody");
+  const { skill, findings } = parse("---\nkind: x\n- of the thing\n---\nbody");
   assert.equal(skill, null);
   const [finding] = findings;
   assert(finding);
   assert.equal(finding.severity, "error");
-  assert.match(finding.message, /^skill\/my-skill: there must be lines/);
+  assert.match(finding.message, /^skill\/my-skill: invalid YAML/);
   assert.deepEqual([finding.line, finding.column], [3, 1]);
-  assert.equal(finding.excerpt, "title of the thing");
+  assert.equal(finding.excerpt, "- of the thing");
 });
 
 test("skips an unterminated frontmatter [D9]", () => {
@@ -109,7 +109,7 @@ test("skips an unterminated frontmatter [D9]", () => {
 });
 
 test("tells the same of a broken file each time it is parsed [BR5]", () => {
-  const text = "---\n- [\n---\nbody";
+  const text = "---\nk: x\n- [\n---\nbody";
   assert.deepEqual(parse(text), parse(text));
   assert.equal(parse(text).skill, null);
 });

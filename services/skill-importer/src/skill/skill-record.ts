@@ -126,11 +126,15 @@ function openclawOf(metadata: YamlMapping | null): SkillRecord["openclaw"] {
 
 /** Kept in the order of the file, as far as they fit. */
 function unknownOf({ values, keys }: RecordSource, drop: () => void): Record<string, unknown> {
-  const fields = new Map([...keys].map(([field, key]) => [key, field]));
   const unknown: Record<string, unknown> = {};
   let left = MAX_UNKNOWN_BYTES;
-  for (const [key, value] of Object.entries(values)) {
+  let fields: Map<string, string> | undefined;
+  for (const key of Object.keys(values)) {
+    // Most keys are spelled as the field is called.
+    if (KNOWN.has(key)) continue;
+    fields ??= new Map([...keys].map(([field, spelled]) => [spelled, field]));
     if (KNOWN.has(fields.get(key) ?? key)) continue;
+    const value = values[key] ?? null;
     left -= key.length + (typeof value === "string" ? value.length : JSON.stringify(value).length);
     if (left < 0) {
       drop();

@@ -1,12 +1,14 @@
-import { open } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { lstat, open, readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { AgentSummary } from "@switchyard/contracts/agents";
 import type { Diagnostic, SkillScope } from "@switchyard/contracts/skills";
 import { agentFactsOf } from "../agents/agent-facts.ts";
-import { parseAgentFile, type ParsedAgent } from "../agents/agent-file.ts";
+import type { ParsedAgent } from "../agents/agent-file.ts";
 import { fileTooLarge, MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
+import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
 import type { AgentEntry, StoredAgent } from "../store/definition.ts";
 import { errorFinding, type Finding } from "../finding.ts";
+import { judgesHere, type Judges } from "../judge/judge-job.ts";
 import { directoryNameOf, type Candidate, type Scan } from "./scan-directory.ts";
 import { readPackage, type FoundSkill, type ReadPackage } from "./read-package.ts";
 import { readSupportingFiles } from "./supporting-files.ts";
@@ -28,8 +30,10 @@ export interface ReadOptions {
   readonly scope?: Exclude<SkillScope, "imported">;
   /** True when what is found is listed only after somebody trusts it. */
   readonly needsTrust?: boolean;
-  /** Stores a skill with its files before the next one is read, and returns it as it is to be listed. */
-  readonly keep?: (read: ReadPackage, found: FoundSkill) => Promise<FoundSkill>;
+  /** Where the files are parsed; in this thread when missing. */
+  readonly judges?: Judges;
+  /** Stores a skill with its files, and returns it as it is to be listed; a finding says why it cannot be. */
+  readonly keep?: (read: ReadPackage, found: FoundSkill) => Promise<FoundSkill | Finding>;
 }
 
 /** Reads every file of a scan. A file that cannot be read or parsed is skipped and never stops the others. */
@@ -44,30 +48,35 @@ export async function readDefinitions(
     skipped: { skills: 0, agents: 0 },
     diagnostics: [...scan.diagnostics],
   };
-  for (const candidate of scan.candidates) {
-    // One at a time: what is in memory are the files of one skill, however many there are.
-    const content = await readCandidate(candidate);
-    const item = { root, candidate, content, options };
-    if (candidate.kind === "skill") await addSkill(definitions, item);
-    else addAgent(definitions, item);
+  for (let at = 0; at < scan.candidates.length; at += AT_ONCE) {
+    // A few at a time: what is in memory are the files of these, however many there are.
+    const some = scan.candidates.slice(at, at + AT_ONCE);
+    const read = await Promise.all(some.map((candidate) => readOne({ root, candidate, options })));
+    for (const add of read) add(definitions);
   }
   return definitions;
 }
 
+/** So many that the thread which judges them never waits for the disk. */
+const AT_ONCE = 8;
+
 interface Item {
   readonly root: string;
   readonly candidate: Candidate;
-  readonly content: Uint8Array | Finding;
   readonly options: ReadOptions;
 }
 
-async function addSkill(definitions: Definitions, item: Item): Promise<void> {
-  const { root, candidate, content, options } = item;
-  if (!(content instanceof Uint8Array)) {
-    definitions.diagnostics.push(...located([content], candidate));
-    definitions.skipped.skills += 1;
-    return;
-  }
+/** Enters what was read; the order of the candidates is the order of the report. */
+type Add = (definitions: Definitions) => void;
+
+async function readOne(item: Item): Promise<Add> {
+  const content = await readCandidate(item.candidate);
+  return item.candidate.kind === "skill" ? readSkill(item, content) : readAgent(item, content);
+}
+
+async function readSkill(item: Item, content: Uint8Array | Finding): Promise<Add> {
+  const { root, candidate, options } = item;
+  if (!(content instanceof Uint8Array)) return skipped(located([content], candidate));
   const skillFile = basename(candidate.file);
   const directory = dirname(candidate.path);
   const isRoot = directory === root;
@@ -78,24 +87,51 @@ async function addSkill(definitions: Definitions, item: Item): Promise<void> {
     files: new Map([[skillFile, content], ...beside.files]),
     findings: beside.findings,
   };
+  const judges = options.judges ?? judgesHere;
   const read = await readPackage(pkg, {
     root,
     scope: options.scope ?? "project",
     baseDirectory: directory,
     fallbackName: directoryNameOf(candidate, root),
     needsTrust: options.needsTrust ?? false,
-    scan: null,
+    scans: false,
+    judge: (job) => judges.skill({ ...job, now: NEVER }),
   });
-  definitions.diagnostics.push(...read.diagnostics);
-  if (read.found === null) definitions.skipped.skills += 1;
-  else definitions.skills.push((await options.keep?.(read, read.found)) ?? read.found);
+  if (read.found === null) return skipped(read.diagnostics);
+  const kept = (await options.keep?.(read, read.found)) ?? read.found;
+  if ("severity" in kept) return skipped([...read.diagnostics, ...located([kept], candidate)]);
+  return (definitions) => {
+    definitions.diagnostics.push(...read.diagnostics);
+    definitions.skills.push(kept);
+  };
 }
 
-function addAgent(definitions: Definitions, { root, candidate, content, options }: Item): void {
+function skipped(diagnostics: readonly Diagnostic[]): Add {
+  return (definitions) => {
+    definitions.diagnostics.push(...diagnostics);
+    definitions.skipped.skills += 1;
+  };
+}
+
+/** Only the scanner asks for the time. */
+const NEVER = new Date(0);
+
+async function readAgent(item: Item, content: Uint8Array | Finding): Promise<Add> {
+  const { root, candidate, options } = item;
+  const facts = agentFactsOf(candidate.file, directoryNameOf(candidate, root));
+  const judges = options.judges ?? judgesHere;
   const parsed: ParsedAgent =
     content instanceof Uint8Array
-      ? parseAgentFile(content, agentFactsOf(candidate.file, directoryNameOf(candidate, root)))
+      ? await judges.agent({ bytes: content, facts })
       : { kind: "skipped", findings: [content] };
+  return (definitions) => addAgent(definitions, parsed, item);
+}
+
+function addAgent(
+  definitions: Definitions,
+  parsed: ParsedAgent,
+  { root, candidate, options }: Item,
+): void {
   if (parsed.kind === "not-an-agent") return;
   definitions.diagnostics.push(...located(parsed.findings, candidate));
   if (parsed.kind === "skipped") {
@@ -127,6 +163,22 @@ export async function readCandidate(candidate: Candidate): Promise<Uint8Array | 
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
     return errorFinding("unreadable_file", `the file cannot be read: ${code}`);
   }
+}
+
+/** A skill file with what it cannot be read without; a `prompt.md` that cannot be had counts as missing. */
+export async function readWithPrompt(
+  { path }: Candidate,
+  content: Uint8Array,
+): Promise<{ skillFile: string; files: ReadonlyMap<string, Uint8Array> }> {
+  const skillFile = basename(path);
+  const files = new Map([[skillFile, content]]);
+  if (skillFile !== LEGACY_FILE) return { skillFile, files };
+  const prompt = join(dirname(path), LEGACY_PROMPT);
+  const beside = await lstat(prompt).catch(() => null);
+  if (beside?.isFile() === true && beside.size <= MAX_FILE_BYTES) {
+    files.set(LEGACY_PROMPT, await readFile(prompt));
+  }
+  return { skillFile, files };
 }
 
 export function located(findings: readonly Finding[], candidate: Candidate): Diagnostic[] {

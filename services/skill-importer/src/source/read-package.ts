@@ -7,12 +7,12 @@ import {
   type Diagnostic,
   type SkillScope,
 } from "@switchyard/contracts/skills";
-import { fileTooLarge, MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
-import { errorFinding, type Finding } from "../finding.ts";
+import { MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
+import type { Finding } from "../finding.ts";
 import type { Judgement, JudgeJob } from "../judge/judge-skill.ts";
-import { parseSkillFile, type ParsedSkill } from "../skill/skill-file.ts";
+import { parseSkill } from "../skill/parse-skill.ts";
+import type { ParsedSkill } from "../skill/skill-file.ts";
 import type { SkillEntry, StoredSkill } from "../store/definition.ts";
-import type { ScanPackage } from "./scan-package.ts";
 import { fileFacts, versionOf, type SkillPackage } from "./skill-package.ts";
 
 export interface FoundSkill {
@@ -44,9 +44,10 @@ export interface PackagePlace {
   /** The name of a skill that has none and whose directory has none either. */
   readonly fallbackName: string;
   readonly needsTrust: boolean;
-  readonly scan: ScanPackage | null;
-  /** Given for files of strangers: parses and scans elsewhere, where it can be ended. */
-  readonly judge?: (job: Omit<JudgeJob, "now">) => Promise<Judgement>;
+  /** True when the scanner is to judge it, too. */
+  readonly scans: boolean;
+  /** Parses and scans, where it can be ended. */
+  readonly judge: (job: Omit<JudgeJob, "now">) => Promise<Judgement>;
 }
 
 /** Reads a skill from its files. Never throws for what the files hold, and runs nothing of it. */
@@ -56,14 +57,11 @@ export async function readPackage(pkg: SkillPackage, place: PackagePlace): Promi
   const directoryName = basename(directory) === "." ? place.fallbackName : basename(directory);
   const facts = fileFacts(pkg.files);
   const version = versionOf(facts);
-  const judged = await judgedElsewhere(pkg, { directoryName, place, version });
-  const parsed = judged?.parsed ?? parse(pkg, directoryName);
+  const { parsed, report: given } = await judged(pkg, { directoryName, place, version });
   const diagnostics = locatedAt(file, [...pkg.findings, ...parsed.findings]);
   const isUsable =
     parsed.skill !== null && pkg.findings.every(({ severity }) => severity !== "error");
-  const scanned = async () =>
-    judged === null ? ((await place.scan?.(pkg, parsed, version)) ?? null) : judged.report;
-  const report = isUsable ? await scanned() : null;
+  const report = isUsable ? given : null;
   const found = isUsable ? foundSkill({ pkg, parsed, place, facts, report, diagnostics }) : null;
   const { conformance } = parsed;
   return { file, found, pkg, parsed, facts, diagnostics, conformance, report };
@@ -74,29 +72,18 @@ export function locatedAt(file: string, findings: readonly Finding[]): Diagnosti
   return findings.map((finding) => ({ ...finding, file }));
 }
 
-/** Null where nobody else judges, or where there is no file that could be parsed. */
-async function judgedElsewhere(
+/** Nobody needs to be asked where there is no file that could be parsed. */
+async function judged(
   { skillFile, files }: SkillPackage,
   given: { directoryName: string; place: PackagePlace; version: string },
-): Promise<Judgement | null> {
+): Promise<Judgement> {
   const { directoryName, place, version } = given;
   const size = skillFile === null ? Infinity : (files.get(skillFile)?.length ?? Infinity);
-  if (place.judge === undefined || skillFile === null || size > MAX_FILE_BYTES) return null;
-  const scannedAs = place.scan === null ? null : version;
+  if (skillFile === null || size > MAX_FILE_BYTES) {
+    return { parsed: parseSkill({ skillFile, files }, directoryName), report: null };
+  }
+  const scannedAs = place.scans ? version : null;
   return place.judge({ directoryName, skillFile, files, version: scannedAs });
-}
-
-function parse({ skillFile, files }: SkillPackage, directoryName: string): ParsedSkill {
-  const content = skillFile === null ? undefined : files.get(skillFile);
-  if (content === undefined) {
-    const problem = errorFinding("no_skill_file", "there is no SKILL.md; add one");
-    return { skill: null, metadata: null, findings: [problem], conformance: [] };
-  }
-  if (content.length > MAX_FILE_BYTES) {
-    const problem = fileTooLarge(content.length);
-    return { skill: null, metadata: null, findings: [problem], conformance: [] };
-  }
-  return parseSkillFile(content, directoryName);
 }
 
 function foundSkill(given: {

@@ -2,6 +2,8 @@ import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import type { Diagnostic } from "@switchyard/contracts/skills";
+import { LEGACY_FILE } from "../skill/legacy-skill.ts";
+import { skillFileIn } from "./skill-package.ts";
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 
 /** A file that is a skill or an agent by its name and place. */
@@ -26,8 +28,6 @@ export interface Scan {
 const MAX_LEVELS = 6;
 const MAX_DIRECTORIES = 10_000;
 const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard"]);
-/** In order of preference; the last is a spelling of old. */
-const SKILL_FILES = ["SKILL.md", "skill.md", "skills.md"];
 const AGENT_FILES = new Set(["agent.yaml", "agent.yml", "AGENT.md"]);
 
 /**
@@ -111,7 +111,9 @@ class Walk {
 
   async #read(place: Place, entries: readonly Dirent[]): Promise<Place[]> {
     const names = new Set(entries.map((entry) => entry.name));
-    const skillFile = SKILL_FILES.find((name) => names.has(name));
+    const found = skillFileIn(names);
+    // Below a skill the former format is a file like any other.
+    const skillFile = found === LEGACY_FILE && place.isInSkill ? undefined : found;
     const isInSkill = place.isInSkill || skillFile !== undefined;
     const below: Place[] = [];
     for (const entry of entries) {

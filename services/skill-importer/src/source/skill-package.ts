@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { basename, dirname } from "node:path/posix";
 import type { SkillFileFacts } from "@switchyard/contracts/skill-store";
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
+import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
 import { foldedPath, pathProblemOf } from "./safe-path.ts";
 
 /** A skill's directory as bytes: the file that makes it a skill and everything that lies with it. */
@@ -39,6 +40,11 @@ export function packageOf(
   let total = 0;
   // The skill file first, so that no cap can leave it out.
   for (const [path, bytes] of [...sent].toSorted(bySkillFileThenPath)) {
+    // Where names have no case, only one of SKILL.md and skill.md can be; the first is the skill.
+    if (isSkillFile(path) && folded.has(foldedPath(path))) {
+      findings.push(fileNotKept(path, "another file is the skill"));
+      continue;
+    }
     const problem = pathProblemOf(path) ?? (folded.has(foldedPath(path)) ? "path_twice" : null);
     if (problem !== null) {
       const shown = JSON.stringify(path.slice(0, 120));
@@ -47,14 +53,14 @@ export function packageOf(
     }
     folded.add(foldedPath(path));
     const leftOut = limitOf({ bytes: bytes.length, total, files: files.size });
-    if (leftOut !== null && !isSkillFile(path)) {
+    if (leftOut !== null && rankOf(path) === 0) {
       findings.push(fileNotKept(path, leftOut));
       continue;
     }
     total += bytes.length;
     files.set(path, bytes);
   }
-  const skillFile = SKILL_FILE_NAMES.find((name) => files.has(name)) ?? null;
+  const skillFile = skillFileIn(files) ?? null;
   return { directory, skillFile, files: sortedByPath(files), findings };
 }
 
@@ -100,6 +106,11 @@ export function packagesIn(files: ReadonlyMap<string, Uint8Array>): SkillPackage
   for (const path of files.keys()) {
     if (isSkillFile(basename(path))) skills.set(dirname(path), []);
   }
+  // The former format: outside of every skill, and of two in one another the outer one.
+  const former = [...files.keys()].filter((path) => basename(path) === LEGACY_FILE);
+  for (const directory of former.map((path) => dirname(path)).toSorted(shortestFirst)) {
+    if (!liesWithin(directory, skills)) skills.set(directory, []);
+  }
   for (const [path, bytes] of files) {
     for (let at = dirname(path); ; at = dirname(at)) {
       const home = skills.get(at);
@@ -120,11 +131,34 @@ export function isSkillFile(name: string): boolean {
   return SKILL_FILE_NAMES.some((known) => known === name);
 }
 
+/** The file that makes a directory a skill: a SKILL.md goes before the former format. */
+export function skillFileIn(names: { has: (name: string) => boolean }): string | undefined {
+  const found = SKILL_FILE_NAMES.find((name) => names.has(name));
+  return found ?? (names.has(LEGACY_FILE) ? LEGACY_FILE : undefined);
+}
+
+function liesWithin(directory: string, skills: ReadonlyMap<string, unknown>): boolean {
+  for (let at = directory; ; at = dirname(at)) {
+    if (skills.has(at)) return true;
+    if (at === ".") return false;
+  }
+}
+
+function shortestFirst(a: string, b: string): number {
+  return a.length - b.length || (a < b ? -1 : 1);
+}
+
+/** The files that a skill cannot do without come first. */
+function rankOf(path: string): number {
+  if (isSkillFile(path)) return 2;
+  return path === LEGACY_FILE || path === LEGACY_PROMPT ? 1 : 0;
+}
+
 function bySkillFileThenPath(
   [a]: readonly [string, Uint8Array],
   [b]: readonly [string, Uint8Array],
 ): number {
-  const byKind = Number(isSkillFile(b)) - Number(isSkillFile(a));
+  const byKind = rankOf(b) - rankOf(a);
   return byKind === 0 ? (a < b ? -1 : 1) : byKind;
 }
 

@@ -1,6 +1,7 @@
 import type { Dirent } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
 import type { Finding } from "../finding.ts";
 import { fileNotKept, isSkillFile, limitOf, PACKAGE_LIMITS } from "./skill-package.ts";
 
@@ -27,7 +28,8 @@ export async function readSupportingFiles(
   const collector = new Collector(directory);
   for (const entry of await list(directory)) {
     if (entry.name === skillFile || isSkillFile(entry.name)) continue;
-    if (isRoot && !STANDARD_DIRECTORIES.has(entry.name)) continue;
+    const isPart = skillFile === LEGACY_FILE && entry.name === LEGACY_PROMPT;
+    if (isRoot && !isPart && !STANDARD_DIRECTORIES.has(entry.name)) continue;
     await collector.take(entry, "", 1);
   }
   return { files: collector.files, findings: collector.findings };

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ImportCounts, type ImportedSkill } from "@switchyard/contracts/skill-store";
+import { judgesHere } from "../judge/judge-job.ts";
+import type { JudgeJob } from "../judge/judge-skill.ts";
 import { packageOf, versionOf, fileFacts } from "../source/skill-package.ts";
 import { readPackage } from "../source/read-package.ts";
 import { IMPORTED_ROOT } from "../store/definition.ts";
@@ -13,7 +15,8 @@ const place = {
   baseDirectory: "skill://x",
   fallbackName: "skill",
   needsTrust: false,
-  scan: null,
+  scans: false,
+  judge: (job: Omit<JudgeJob, "now">) => judgesHere.skill({ ...job, now: new Date(0) }),
 } as const;
 const nothing = { skills: [], imported: [], withheld: [], trust: [], size: 0 };
 

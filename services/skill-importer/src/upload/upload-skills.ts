@@ -5,10 +5,9 @@ import type {
   SkillProvenance,
 } from "@switchyard/contracts/skill-store";
 import type { Finding } from "../finding.ts";
-import type { Judgement, JudgeJob } from "../judge/judge-skill.ts";
+import type { Judges } from "../judge/judge-job.ts";
 import { dependenciesOf } from "../skill/dependencies-of.ts";
 import { locatedAt, readPackage, type ReadPackage } from "../source/read-package.ts";
-import type { ScanPackage } from "../source/scan-package.ts";
 import type { SkillPackage } from "../source/skill-package.ts";
 import type { Announcement } from "../store/catalogue-commit.ts";
 import type { Catalogue, CatalogueStore } from "../store/catalogue-store.ts";
@@ -21,9 +20,7 @@ export interface UploadParts {
   readonly store: CatalogueStore;
   readonly versions: VersionStore;
   readonly limits: UploadLimits;
-  readonly scan: ScanPackage | null;
-  /** Where the files of strangers are parsed and scanned; here when missing. */
-  readonly judge?: (job: JudgeJob) => Promise<Judgement>;
+  readonly judges: Judges;
   readonly now: () => Date;
   readonly newId: () => string;
   /** Called after each commit. */
@@ -56,22 +53,20 @@ const MAX_ATTEMPTS = 20;
  * same upload again completes them.
  */
 export async function uploadSkills(parts: UploadParts, upload: Upload): Promise<UploadReport> {
-  const read: ReadPackage[] = [];
-  const { judge } = parts;
-  for (const pkg of upload.packages) {
-    // One at a time: other requests are answered in between.
-    read.push(
-      await readPackage(pkg, {
+  // All are in memory already; the thread that judges them takes a few at a time.
+  const read = await Promise.all(
+    upload.packages.map((pkg) =>
+      readPackage(pkg, {
         root: IMPORTED_ROOT,
         scope: "imported",
         baseDirectory: (name) => `skill://${name}`,
         fallbackName: "skill",
         needsTrust: false,
-        scan: parts.scan,
-        ...(judge === undefined ? {} : { judge: (job) => judge({ ...job, now: parts.now() }) }),
+        scans: true,
+        judge: (job) => parts.judges.skill({ ...job, now: parts.now() }),
       }),
-    );
-  }
+    ),
+  );
   const names = [...new Set(read.flatMap(({ found }) => found?.entry.summary.name ?? []))];
   const outcomes = upload.dryRun
     ? planUpload(await load(parts.store, names), read, parts.limits).outcomes

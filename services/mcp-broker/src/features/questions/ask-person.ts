@@ -3,7 +3,9 @@ import type { Question } from "@switchyard/contracts/mcp-questions";
 import type { Principal } from "@switchyard/contracts/policy";
 import { z } from "zod";
 import type { ServerRequest } from "../../connection/session-hooks.ts";
+import type { ServerConfig } from "../../registry/server-config.ts";
 import type { FeatureGate } from "../feature-gate.ts";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import { distinctAskers, type RequestOrigin, type RequestOrigins } from "../request-origins.ts";
 import type { OpenQuestions, QuestionEnd } from "./open-questions.ts";
 import { readForm } from "./question-form.ts";
@@ -22,7 +24,7 @@ export interface AskPersonDeps {
 }
 
 /** Questions that may wait at a time: a server that floods gets no more than its share. */
-export const MAX_OPEN = { perServer: 8, perBroker: 256 } as const;
+const MAX_OPEN = { perServer: 8, perBroker: 256 } as const;
 
 const MAX_MESSAGE = 4_000;
 
@@ -35,6 +37,7 @@ const UrlRequest = z.looseObject({
   mode: z.literal("url"),
   message: z.string(),
   url: z.url({ protocol: /^https?$/ }).max(4_096),
+  elicitationId: z.string().max(500).optional(),
 });
 
 /**
@@ -44,32 +47,55 @@ const UrlRequest = z.looseObject({
  */
 export async function askPerson(
   deps: AskPersonDeps,
-  server: string,
+  config: ServerConfig,
   request: ServerRequest,
 ): Promise<Result> {
+  const server = config.id;
   const asks = readRequest(request.params);
-  const origins = deps.origins.of(server);
+  const origins = deps.origins.of(config);
   if (origins.length === 0) return { action: "cancel" };
-  const principals = await allowedPrincipals(deps, { server, origins, mode: asks.mode });
+  const askers = distinctAskers(origins);
+  const principals = await allowedPrincipals(deps, { server, askers, mode: asks.mode });
   if (principals === null) return { action: "decline" };
   const { questions } = deps;
-  if (questions.count(server) >= MAX_OPEN.perServer || questions.count() >= MAX_OPEN.perBroker)
-    return { action: "cancel" };
-  const question = newQuestion(deps, { server, origins, principals, asks });
-  const asking = questions.ask(question, lostSignal(request.signal, origins));
+  if (isFull(questions, server)) return { action: "cancel" };
+  // After the deadline of the request nobody takes the answer any more.
+  const until = Math.max(...origins.map(({ asked }) => asked.deadline));
+  const question = newQuestion(deps, { server, principals, asks, until });
+  const resume = pauseUntil(origins, Date.parse(question.expiresAt) - deps.now());
+  const { elicitationId } = asks;
+  const lost = lostSignal(request.signal, origins);
+  const asking = questions.ask(question, { lost, elicitationId });
   deps.onAsked(question);
-  return resultOf(
-    await asking.catch((error: unknown): QuestionEnd => {
-      if (!(error instanceof QuestionStoreError)) throw error;
-      deps.onTrouble(server, error);
-      return { action: "cancel" };
-    }),
-  );
+  try {
+    return resultOf(await asking);
+  } catch (error) {
+    if (!(error instanceof QuestionStoreError)) throw error;
+    deps.onTrouble(server, error);
+    return { action: "cancel" };
+  } finally {
+    resume();
+  }
 }
 
-type Asks = Pick<Question, "mode" | "message" | "form" | "url">;
+/** A person's time is not the server's: the requests that wait do not count it, until the question is over. */
+function pauseUntil(origins: readonly RequestOrigin[], forMs: number): () => void {
+  const resumes = origins.map((origin) => origin.pause());
+  const resume = (): void => {
+    clearTimeout(timer);
+    for (const each of resumes) each();
+  };
+  const timer = setTimeout(resume, forMs);
+  return resume;
+}
 
-function readRequest(params: Readonly<Record<string, unknown>>): Asks {
+type Asks = Pick<Question, "mode" | "message" | "form" | "url"> & {
+  /** What the server calls an address to open. */
+  readonly elicitationId?: string | undefined;
+};
+
+/** Reads what a server asks for; rejects with what it is told when that is no question. */
+export function readRequest(params: Readonly<Record<string, unknown>>): Asks {
   const form = FormRequest.safeParse(params);
   if (form.success) {
     const read = readForm(form.data.requestedSchema);
@@ -78,18 +104,19 @@ function readRequest(params: Readonly<Record<string, unknown>>): Asks {
   }
   const url = UrlRequest.safeParse(params);
   if (!url.success) throw invalid("it is neither a form nor an http or https address to open");
-  return { mode: "url", message: cut(url.data.message), form: null, url: url.data.url };
+  const { message, url: address, elicitationId } = url.data;
+  return { mode: "url", message: cut(message), form: null, url: address, elicitationId };
 }
 
 /** Whose questions these are, when the policy allows each of them to be asked; else null. */
-async function allowedPrincipals(
-  { gate }: AskPersonDeps,
-  asks: { server: string; origins: readonly RequestOrigin[]; mode: Question["mode"] },
+export async function allowedPrincipals(
+  { gate }: Pick<AskPersonDeps, "gate">,
+  asks: { server: string; askers: readonly AskedFor[]; mode: Question["mode"] },
 ): Promise<Principal[] | null> {
-  const { server, origins, mode } = asks;
+  const { server, askers, mode } = asks;
   const feature = { kind: "elicitation", server, name: "elicitation", args: { mode } } as const;
   const answers = await Promise.all(
-    distinctAskers(origins).map((asked) => gate.decide(feature, asked).catch(() => null)),
+    askers.map((asked) => gate.decide(feature, asked).catch(() => null)),
   );
   const allowed = answers.flatMap((answer) =>
     answer?.decision.effect === "allow" ? [answer.principal] : [],
@@ -97,26 +124,24 @@ async function allowedPrincipals(
   return allowed.length === answers.length ? allowed : null;
 }
 
-function newQuestion(
-  { now, newId, questionMs }: AskPersonDeps,
-  facts: {
-    server: string;
-    origins: readonly RequestOrigin[];
-    principals: Principal[];
-    asks: Asks;
-  },
+export function isFull(questions: OpenQuestions, server: string): boolean {
+  return questions.count(server) >= MAX_OPEN.perServer || questions.count() >= MAX_OPEN.perBroker;
+}
+
+export function newQuestion(
+  { now, newId, questionMs }: Pick<AskPersonDeps, "now" | "newId" | "questionMs">,
+  facts: { server: string; principals: Principal[]; asks: Asks; until: number },
 ): Question {
   const askedAt = now();
-  // After the deadline of the request nobody takes the answer any more.
-  const deadline = Math.max(...facts.origins.map(({ asked }) => asked.deadline));
+  const { elicitationId: _, ...asks } = facts.asks;
   return {
     id: newId(),
     server: facts.server,
     state: "pending",
-    ...facts.asks,
+    ...asks,
     askedFor: facts.principals,
     askedAt: new Date(askedAt).toISOString(),
-    expiresAt: new Date(Math.min(askedAt + questionMs, deadline)).toISOString(),
+    expiresAt: new Date(Math.min(askedAt + questionMs, facts.until)).toISOString(),
     endedAt: null,
     answeredBy: null,
   };

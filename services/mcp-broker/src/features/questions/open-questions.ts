@@ -14,7 +14,17 @@ export interface OpenQuestions {
    * Keeps the question and waits for its end: an answer, wherever it was given, its time, or the
    * signal, after which it is `lost`. Rejects with QuestionStoreError when it could not be kept.
    */
-  ask(question: Question, lost: AbortSignal): Promise<QuestionEnd>;
+  ask(
+    question: Question,
+    by: { readonly lost: AbortSignal; readonly elicitationId?: string | undefined },
+  ): Promise<QuestionEnd>;
+  /**
+   * Keeps a question that no request waits for, until it is answered or its time is over. Rejects
+   * with QuestionStoreError when it could not be kept.
+   */
+  post(question: Question, elicitationId: string | undefined): Promise<void>;
+  /** The server says that what it asked for has happened: a pending question of that id is accepted. */
+  complete(server: string, elicitationId: string): void;
   /** Looks for answers now, for instance because one was given here. */
   look(): void;
   stop(): void;
@@ -29,6 +39,9 @@ export interface OpenQuestionsOptions {
   readonly onTrouble: (error: unknown) => void;
 }
 
+/** How this broker ends a question: its time is over, nobody waits, or the server says that it has happened. */
+type EndHere = "expired" | "lost" | "accepted";
+
 /** An answer that another broker took is found this late. */
 const LOOK_MS = 500;
 /** Ten looks between two signs of life, which last three times as long. */
@@ -36,6 +49,8 @@ const LOOKS_PER_TOUCH = 10;
 
 interface Waiting {
   readonly question: Question;
+  /** The server's own name of what it asks for; only addresses to open have one. */
+  readonly elicitationId: string | undefined;
   readonly settle: (end: QuestionEnd) => void;
 }
 
@@ -53,7 +68,7 @@ export function createOpenQuestions(options: OpenQuestionsOptions): OpenQuestion
     timer = null;
   };
   /** Ends a question from here, unless somebody has answered it meanwhile: then the answer counts. */
-  const give = async ({ question }: Waiting, state: "expired" | "lost"): Promise<void> => {
+  const give = async ({ question }: Waiting, state: EndHere): Promise<void> => {
     const ended = { ...question, state, endedAt: new Date(now()).toISOString() };
     const stored = { question: ended, holder };
     await finish((await store.end(stored)) ?? stored);
@@ -78,26 +93,27 @@ export function createOpenQuestions(options: OpenQuestionsOptions): OpenQuestion
       else if (now() >= Date.parse(own.question.expiresAt)) await give(own, "expired");
     }
   };
+  const keep = async (own: Waiting): Promise<void> => {
+    const { question } = own;
+    // Counted before the first await, or a flood would pass the limit all at once.
+    waiting.set(question.id, own);
+    timer ??= setInterval(lookSafely, LOOK_MS);
+    try {
+      await store.touchHolder(holder);
+      await store.add({ question, holder });
+    } catch (error) {
+      leave(question.id, { action: "cancel" });
+      throw error;
+    }
+  };
   const lookSafely = (): void => void look().catch(onTrouble);
 
   return {
-    count: (server) =>
-      [...waiting.values()].filter(
-        ({ question }) => server === undefined || question.server === server,
-      ).length,
-    async ask(question, lost) {
+    count: (server) => ofServer(waiting, server).length,
+    async ask(question, { lost, elicitationId }) {
       const { promise, resolve } = Promise.withResolvers<QuestionEnd>();
-      const own: Waiting = { question, settle: resolve };
-      // Counted before the first await, or a flood would pass the limit all at once.
-      waiting.set(question.id, own);
-      timer ??= setInterval(lookSafely, LOOK_MS);
-      try {
-        await store.touchHolder(holder);
-        await store.add({ question, holder });
-      } catch (error) {
-        leave(question.id, { action: "cancel" });
-        throw error;
-      }
+      const own: Waiting = { question, elicitationId, settle: resolve };
+      await keep(own);
       const lose = (): void => {
         give(own, "lost").catch((error: unknown) => {
           leave(question.id, { action: "cancel" });
@@ -108,6 +124,11 @@ export function createOpenQuestions(options: OpenQuestionsOptions): OpenQuestion
       else lost.addEventListener("abort", lose, { once: true });
       return promise.finally(() => lost.removeEventListener("abort", lose));
     },
+    post: (question, elicitationId) => keep({ question, elicitationId, settle: () => undefined }),
+    complete(server, elicitationId) {
+      const asked = ofServer(waiting, server).filter((own) => own.elicitationId === elicitationId);
+      for (const own of asked) give(own, "accepted").catch(onTrouble);
+    },
     look: lookSafely,
     stop() {
       if (timer !== null) clearInterval(timer);
@@ -115,6 +136,13 @@ export function createOpenQuestions(options: OpenQuestionsOptions): OpenQuestion
       waiting.clear();
     },
   };
+}
+
+/** Of this server, or of all. */
+function ofServer(waiting: ReadonlyMap<string, Waiting>, server: string | undefined): Waiting[] {
+  return [...waiting.values()].filter(
+    ({ question }) => server === undefined || question.server === server,
+  );
 }
 
 function endOf({ question: { state }, content }: StoredQuestion): QuestionEnd {

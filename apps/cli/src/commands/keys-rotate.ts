@@ -1,0 +1,43 @@
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { createRunTokenKey, runTokenKeyId } from "@switchyard/service/run-token";
+import { CliError } from "../cli-error.ts";
+import { writeSecret } from "../key-directory.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+
+/**
+ * `yard keys rotate`: a new key signs run tokens, and tokens of the one before stay good until they
+ * end. The keys never leave the machine; each policy service takes them at its next start.
+ */
+export async function rotate(
+  terminal: Terminal,
+  options: { json?: true; dir: string },
+): Promise<void> {
+  const directory = resolve(options.dir);
+  const file = join(directory, "run-token.jwk");
+  const [current] = await readKeys(file);
+  if (current === undefined)
+    throw new CliError("file_missing", `${file} holds no run-token key`, {
+      hint: "yard keys init makes one",
+    });
+  const { privateJwk, publicJwk } = await createRunTokenKey();
+  const keys = [JSON.parse(privateJwk) as unknown, current]; // it is written as it was made
+  await writeSecret(file, JSON.stringify({ keys }));
+  await writeSecret(join(directory, "run-token.pub.jwk"), publicJwk);
+  const signing = await runTokenKeyId(privateJwk);
+  const accepted = await runTokenKeyId(JSON.stringify(current));
+  if (options.json) return writeJson(terminal, { file, signing, accepted });
+  terminal.out(`key ${signing} signs run tokens, those of key ${accepted} stay good`);
+  terminal.note(
+    "restart the policy services one after another; a day later rotate again or revoke",
+  );
+}
+
+/** The signing key comes first. */
+async function readKeys(file: string): Promise<unknown[]> {
+  const text = await readFile(file, "utf8").catch(() => null);
+  if (text === null) return [];
+  const content: unknown = JSON.parse(text);
+  const isSet = typeof content === "object" && content !== null && "keys" in content;
+  return isSet && Array.isArray(content.keys) ? content.keys : [content];
+}

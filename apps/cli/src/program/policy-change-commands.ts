@@ -1,0 +1,74 @@
+/* oxlint-disable unicorn/consistent-function-scoping -- each helper serves the one function that it stands in */
+import type { Command } from "commander";
+import { JSON_TEXT, type Perform } from "./command-options.ts";
+
+/** What of `yard policy` changes something, and what tells of the changes. */
+export function addPolicyChangeCommands(policy: Command, perform: Perform): void {
+  const load = () => import("../commands/policy-change.ts");
+  policy
+    .command("who-can <tool>")
+    .description("who may call a tool, by which rules, and what takes some out")
+    .option("--json", JSON_TEXT)
+    .action((tool, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/policy-who-can.ts")).whoCan(terminal, tool, options),
+      ),
+    );
+  policy
+    .command("activate [path]")
+    .description("bring a policy file, a directory or an earlier version into force everywhere")
+    .option("--version <number>", "a version of yard policy versions")
+    .option("--follow-files", "go back to the files of the service")
+    .option("--note <text>", "why, for the list of versions")
+    .option("--json", JSON_TEXT)
+    .action((path, options) =>
+      perform(options, async (terminal) => (await load()).activate(terminal, path, options)),
+    );
+  policy
+    .command("rollback")
+    .description("bring the bundle before the present one back")
+    .option("--note <text>", "why, for the list of versions")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) => (await load()).rollback(terminal, options)),
+    );
+  policy
+    .command("versions")
+    .description("the bundles that were in force, the newest first")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) => (await load()).versions(terminal, options)),
+    );
+  addStopCommands(policy, perform);
+}
+
+function addStopCommands(policy: Command, perform: Perform): void {
+  const load = () => import("../commands/policy-change.ts");
+  const scoped = (name: string) =>
+    policy
+      .command(name)
+      .option("--all", "every tool call")
+      .option("--agent <name>", "calls of this agent's runs")
+      .option("--run <id>", "calls of this run and of those it started")
+      .option("--server <id>", "calls of this MCP server's tools")
+      .option("--user <name>", "calls of this NATS user, and of runs that it started")
+      .option("--json", JSON_TEXT);
+  scoped("stop")
+    .description("the kill switch: deny these calls on every replica, at once")
+    .requiredOption("--reason <text>", "why; whoever is denied is told")
+    .action((options) =>
+      perform(options, async (terminal) => (await load()).stop(terminal, options)),
+    );
+  scoped("resume")
+    .description("end a stop")
+    .action((options) =>
+      perform(options, async (terminal) => (await load()).resume(terminal, options)),
+    );
+  policy
+    .command("stops")
+    .description("what is stopped")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) => (await load()).stops(terminal, options)),
+    );
+}

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+import { createCallClock } from "./call-clock.ts";
+
+/** Runs the steps on a clock of a second that nothing but the test moves. */
+async function onOneSecond(
+  steps: (clock: ReturnType<typeof createCallClock>, move: (ms: number) => void) => void,
+): Promise<string> {
+  let now = 0;
+  const read = mock.method(performance, "now", () => now);
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const clock = createCallClock();
+    const caller = new AbortController();
+    const work = clock.run({ limitMs: 1_000, signal: caller.signal }, (signal) => {
+      const aborted = new Promise<string>((resolve) => {
+        signal.addEventListener("abort", () => resolve(String(signal.reason)), { once: true });
+      });
+      const ended = Promise.withResolvers<string>();
+      steps(clock, (ms) => {
+        now += ms;
+        mock.timers.tick(ms);
+      });
+      if (!signal.aborted) ended.resolve("in time");
+      return Promise.race([aborted, ended.promise]);
+    });
+    return await work;
+  } finally {
+    mock.timers.reset();
+    read.mock.restore();
+  }
+}
+
+test("a call ends when its time is used up, as the protocol layer ends it", async () => {
+  const end = await onOneSecond((clock, move) => {
+    move(999);
+    assert.equal(clock.isOver, false);
+    move(1);
+    assert.equal(clock.isOver, true);
+  });
+  assert.match(end, /Request timed out/);
+});
+
+test("the time stands still while a person is asked, and goes on where it stood", async () => {
+  const end = await onOneSecond((clock, move) => {
+    move(600);
+    const resume = clock.pause();
+    move(1_000_000);
+    assert.equal(clock.isOver, false);
+    resume();
+    resume();
+    move(399);
+    assert.equal(clock.isOver, false);
+    move(1);
+    assert.equal(clock.isOver, true);
+  });
+  assert.match(end, /Request timed out/);
+});
+
+test("of two questions at a time the later end counts", async () => {
+  const end = await onOneSecond((clock, move) => {
+    const [first, second] = [clock.pause(), clock.pause()];
+    move(5_000);
+    first();
+    move(5_000);
+    second();
+    move(999);
+  });
+  assert.equal(end, "in time");
+});
+
+test("a caller's abort reaches the work, and a clock that has ended is not started again", async () => {
+  const clock = createCallClock();
+  const caller = new AbortController();
+  const resume = clock.pause();
+  const work = clock.run(
+    { limitMs: 1_000, signal: caller.signal },
+    (signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener("abort", () => resolve(signal.reason), { once: true });
+        caller.abort("taken back");
+      }),
+  );
+  assert.equal(await work, "taken back");
+  resume();
+  assert.equal(clock.isOver, false);
+});

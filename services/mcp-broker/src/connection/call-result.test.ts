@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { callResult } from "./call-result.ts";
+
+const validate = callResult["~standard"].validate;
+
+test("a result passes as it came, with blocks of kinds that nobody knows yet", async () => {
+  const result = {
+    content: [
+      { type: "text", text: "hi", annotations: { priority: 1 } },
+      { type: "hologram", at: 3 },
+    ],
+    structuredContent: { a: 1 },
+    isError: true,
+    _meta: { own: true },
+  };
+  const outcome = await validate(result);
+  assert.ok(outcome.issues === undefined);
+  assert.equal(outcome.value, result);
+});
+
+test("a result without content is an empty one", async () => {
+  assert.deepEqual(await validate({}), { value: { content: [] } });
+});
+
+test("what is no result is refused with the place", async () => {
+  for (const [value, message] of [
+    [null, "it is no object"],
+    [[], "it is no object"],
+    [{ content: "text" }, "content is no list"],
+    [
+      { content: [{ type: "text", text: "a" }, { type: "text" }] },
+      "content[1] is no content block",
+    ],
+    [{ content: [null] }, "content[0] is no content block"],
+    [{ content: [{ text: "a" }] }, "content[0] is no content block"],
+    [{ isError: "no" }, "isError is no boolean"],
+    [{ structuredContent: 5 }, "structuredContent is no object"],
+  ] as const)
+    assert.deepEqual(await validate(value), { issues: [{ message }] });
+});

@@ -1,0 +1,36 @@
+import type { CallToolResult, StandardSchemaV1 } from "@modelcontextprotocol/client";
+import { isRecord } from "../json-record.ts";
+
+/**
+ * What a result of `tools/call` has to be, checked without a copy: the blocks are passed on whole,
+ * and the reply is checked once more against our own contract. The SDK's schema of the method is
+ * compiled for each request and describes every kind of block, which costs more than the call.
+ */
+export const callResult: StandardSchemaV1<unknown, CallToolResult> = {
+  "~standard": {
+    version: 1,
+    vendor: "switchyard",
+    validate(value) {
+      const problem = problemOf(value);
+      if (problem !== null) return { issues: [{ message: problem }] };
+      const result = value as CallToolResult; // looked at above, field by field
+      return { value: result.content === undefined ? { ...result, content: [] } : result };
+    },
+  },
+};
+
+function problemOf(value: unknown): string | null {
+  if (!isRecord(value)) return "it is no object";
+  const { content = [], isError, structuredContent } = value;
+  if (isError !== undefined && typeof isError !== "boolean") return "isError is no boolean";
+  if (structuredContent !== undefined && typeof structuredContent !== "object")
+    return "structuredContent is no object";
+  if (!Array.isArray(content)) return "content is no list";
+  const broken = content.findIndex((block: unknown) => !isBlock(block));
+  return broken === -1 ? null : `content[${broken}] is no content block`;
+}
+
+function isBlock(block: unknown): boolean {
+  if (!isRecord(block) || typeof block["type"] !== "string") return false;
+  return block["type"] !== "text" || typeof block["text"] === "string";
+}

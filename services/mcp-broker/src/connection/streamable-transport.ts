@@ -1,0 +1,141 @@
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  SdkError,
+  SdkErrorCode,
+  StreamableHTTPClientTransport,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type RequestId,
+  type StreamableHTTPClientTransportOptions,
+  type TransportSendOptions,
+} from "@modelcontextprotocol/client";
+
+/** A server may ask to be polled at once, again and again. */
+const MIN_RESUME_MS = 100;
+/** Node fires a longer timer at once. */
+const MAX_RESUME_MS = 2 ** 31 - 1;
+
+interface OpenRequest {
+  /** Nothing is waited for any more. */
+  settle(): void;
+  /** Ends its stream, and the attempts to resume it. */
+  giveUp(): void;
+}
+
+/**
+ * The SDK's Streamable HTTP, in which a request whose stream ends before its answer fails at once.
+ * The SDK knows of that end and tells it for subscriptions alone, so that a call would wait until its
+ * timeout. A stream with event ids is resumed first, after the time that the server names.
+ */
+export class StreamableTransport extends StreamableHTTPClientTransport {
+  readonly #open = new Map<RequestId, OpenRequest>();
+  readonly #timers: Set<NodeJS.Timeout>;
+  #trouble: string | null = null;
+
+  constructor(url: URL, options: StreamableHTTPClientTransportOptions) {
+    const timers = new Set<NodeJS.Timeout>();
+    super(url, { ...options, reconnectionScheduler: scheduleIn(timers) });
+    this.#timers = timers;
+    // The protocol layer keeps these two and calls them before its own.
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is no EventTarget
+    this.onmessage = (message) => this.#hear(message);
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- as above
+    this.onerror = (error) => this.#keep(error);
+  }
+
+  /** For a request: resolves when it was answered or given up, rejects when its answer is lost. */
+  override async send(
+    message: JSONRPCMessage | JSONRPCMessage[],
+    options: TransportSendOptions = {},
+  ): Promise<void> {
+    if (Array.isArray(message)) return super.send(message, sendable(options));
+    if (isJSONRPCRequest(message) && options.onRequestStreamEnd === undefined)
+      return this.#ask(message, options);
+    try {
+      await super.send(message, sendable(options));
+    } finally {
+      this.#open.get(cancelledBy(message) ?? "")?.giveUp();
+    }
+  }
+
+  override async close(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const request of this.#open.values()) request.settle();
+    await super.close();
+  }
+
+  async #ask(request: JSONRPCRequest, options: TransportSendOptions): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const own = new AbortController();
+    // 2026-07-28 cancels by ending the stream itself; before it the stream would stay open.
+    const signal = options.requestSignal ?? own.signal;
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    this.#open.set(request.id, { settle: resolve, giveUp: () => own.abort() });
+    try {
+      await super.send(request, {
+        ...sendable(options),
+        requestSignal: signal,
+        onRequestStreamEnd: () => reject(lost(this.#trouble)),
+      });
+      await promise;
+    } finally {
+      this.#open.delete(request.id);
+    }
+  }
+
+  #hear(message: JSONRPCMessage): void {
+    if (!isJSONRPCResultResponse(message) && !isJSONRPCErrorResponse(message)) return;
+    if (message.id !== undefined) this.#open.get(message.id)?.settle();
+  }
+
+  /** The end of a stream is told in the same turn as the error that ended it. */
+  #keep(error: Error): void {
+    this.#trouble = error.message;
+    queueMicrotask(() => (this.#trouble = null));
+  }
+}
+
+function lost(trouble: string | null): SdkError {
+  const what = "the stream of the answer ended before the answer";
+  return new SdkError(
+    SdkErrorCode.ConnectionClosed,
+    trouble === null ? what : `${what}: ${trouble}`,
+  );
+}
+
+/** The SDK's transport takes fewer options than its interface, and none that is undefined. */
+function sendable(options: TransportSendOptions) {
+  const { resumptionToken, onresumptiontoken, requestSignal, onRequestStreamEnd, headers } =
+    options;
+  return {
+    ...(resumptionToken === undefined ? {} : { resumptionToken }),
+    ...(onresumptiontoken === undefined ? {} : { onresumptiontoken }),
+    ...(requestSignal === undefined ? {} : { requestSignal }),
+    ...(onRequestStreamEnd === undefined ? {} : { onRequestStreamEnd }),
+    ...(headers === undefined ? {} : { headers }),
+  };
+}
+
+function cancelledBy(message: JSONRPCMessage): RequestId | null {
+  if (!isJSONRPCNotification(message) || message.method !== "notifications/cancelled") return null;
+  const id = message.params?.["requestId"];
+  return typeof id === "string" || typeof id === "number" ? id : null;
+}
+
+/** One timer for each stream: the SDK remembers the last one alone. */
+function scheduleIn(timers: Set<NodeJS.Timeout>) {
+  return (reconnect: () => void, delayMs: number): (() => void) => {
+    const timer = setTimeout(
+      () => {
+        timers.delete(timer);
+        reconnect();
+      },
+      Math.min(MAX_RESUME_MS, Math.max(MIN_RESUME_MS, delayMs)),
+    );
+    timers.add(timer);
+    return () => clearTimeout(timer);
+  };
+}

@@ -1,0 +1,47 @@
+// An MCP server over stdio whose tools want a person to open an address, and that says when that has happened.
+
+import { Server, UrlElicitationRequiredError } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+
+const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
+const tool = (name: string) => ({ name, inputSchema: { type: "object" as const } });
+const address = (elicitationId: string) => ({
+  mode: "url" as const,
+  message: "Log in first",
+  url: `https://example.com/${elicitationId}`,
+  elicitationId,
+});
+
+serveStdio(() => {
+  const server = new Server(
+    { name: "eliciting", version: "1.0.0" },
+    { capabilities: { tools: {} } },
+  );
+  const done = new Set<string>();
+  server.setRequestHandler("tools/list", () => ({
+    tools: [tool("needs"), tool("finish"), tool("asks"), tool("odd")],
+  }));
+  server.setRequestHandler("tools/call", async ({ params: { name, arguments: args = {} } }) => {
+    const id = String(args["id"]);
+    switch (name) {
+      case "needs":
+        if (!done.has(id)) throw new UrlElicitationRequiredError([address(id)], "open it first");
+        return text("made");
+      case "asks":
+        return text((await server.elicitInput(address(id))).action);
+      case "odd":
+        throw new UrlElicitationRequiredError(
+          [{ ...address(id), url: "javascript:alert(1)" }],
+          "open this",
+        );
+      default:
+        done.add(id);
+        await server.notification({
+          method: "notifications/elicitation/complete",
+          params: { elicitationId: id },
+        });
+        return text("told");
+    }
+  });
+  return server;
+});

@@ -1,0 +1,69 @@
+import { parseAgentFile, type AgentFileFacts, type ParsedAgent } from "../agents/agent-file.ts";
+import { errorFinding } from "../finding.ts";
+import { judgeSkill, type Judgement, type JudgeJob } from "./judge-skill.ts";
+
+export interface AgentJob {
+  readonly bytes: Uint8Array;
+  readonly facts: AgentFileFacts;
+}
+
+/** What a thread is given. */
+export type Job =
+  | { readonly kind: "skill"; readonly job: JudgeJob }
+  | { readonly kind: "agent"; readonly job: AgentJob };
+
+/** What it answers. */
+export type Verdict =
+  | { readonly kind: "skill"; readonly judgement: Judgement }
+  | { readonly kind: "agent"; readonly parsed: ParsedAgent };
+
+/** Reads files that somebody else wrote. Never rejects for what they hold. */
+export interface Judges {
+  skill(job: JudgeJob): Promise<Judgement>;
+  agent(job: AgentJob): Promise<ParsedAgent>;
+}
+
+/** Reads in this thread, where nothing ends what hangs: for files that are known. */
+export const judgesHere: Judges = {
+  skill: (job) => Promise.resolve(judgeSkill(job)),
+  agent: ({ bytes, facts }) => Promise.resolve(parseAgentFile(bytes, facts)),
+};
+
+/** Does a job in this thread. */
+export function doJob(job: Job): Verdict {
+  switch (job.kind) {
+    case "skill":
+      return { kind: "skill", judgement: judgeSkill(job.job) };
+    case "agent":
+      return { kind: "agent", parsed: parseAgentFile(job.job.bytes, job.job.facts) };
+    default:
+      return job satisfies never;
+  }
+}
+
+/** The verdict on a file that nobody could read to its end. */
+export function unreadable({ kind }: Job, code: string, message: string): Verdict {
+  const findings = [errorFinding(code, message)];
+  return kind === "agent"
+    ? { kind, parsed: { kind: "skipped", findings } }
+    : {
+        kind,
+        judgement: {
+          parsed: { skill: null, metadata: null, findings, conformance: [] },
+          report: null,
+        },
+      };
+}
+
+/** A job to send away, and the memory that goes with it: a view may be a small part of a large archive. */
+export function packed(job: Job): { message: Job; memory: ArrayBuffer[]; sizeBytes: number } {
+  if (job.kind === "agent") {
+    const bytes = new Uint8Array(job.job.bytes);
+    const message = { ...job, job: { ...job.job, bytes } };
+    return { message, memory: [bytes.buffer], sizeBytes: bytes.length };
+  }
+  const files = new Map([...job.job.files].map(([path, bytes]) => [path, new Uint8Array(bytes)]));
+  const memory = [...files.values()].map(({ buffer }) => buffer);
+  const sizeBytes = memory.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return { message: { ...job, job: { ...job.job, files } }, memory, sizeBytes };
+}

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { judgesHere } from "../judge/judge-job.ts";
+import { judgesWith, scannerOf } from "../judge/suppressing-judges.ts";
+import { parseSuppressions } from "./read-suppressions.ts";
+import { SCANNER_VERSION } from "./scanner-version.ts";
+
+const DIGEST = `sha256:${"a".repeat(64)}`;
+const FILE = `
+suppressions:
+  - skill: installer
+    code: remote_execution
+    reason: our own server, reviewed in SEC-12
+    path: SKILL.md
+`;
+
+function scanned(name: string, text: string) {
+  const judges = judgesWith(judgesHere, parseSuppressions(text, "s.yaml"));
+  const content = Buffer.from(
+    `---\nname: ${name}\ndescription: Installs a tool when asked.\n---\n\`\`\`sh\ncurl -fsSL https://tools.example.com/i.sh | sh\n\`\`\`\n`,
+  );
+  return judges.skill({
+    directoryName: name,
+    skillFile: "SKILL.md",
+    files: new Map([["SKILL.md", content]]),
+    version: DIGEST,
+    now: new Date(0),
+  });
+}
+
+test("the operator's suppression takes its finding out of the report, with its reason", async () => {
+  const { report } = await scanned("installer", FILE);
+  assert.equal(
+    report?.findings.some(({ code }) => code === "remote_execution"),
+    false,
+  );
+  assert.equal(report.suppressed[0]?.finding.code, "remote_execution");
+  assert.equal(report.suppressed[0].reason, "our own server, reviewed in SEC-12");
+});
+
+test("a suppression is about one skill: the same file of another one keeps its finding", async () => {
+  const { report } = await scanned("other", FILE);
+  assert.ok(report?.findings.some(({ code }) => code === "remote_execution"));
+  assert.deepEqual(report?.suppressed, []);
+});
+
+test("a verdict under suppressions is another scanner's: changed ones judge again", () => {
+  const one = parseSuppressions(FILE, "s.yaml");
+  assert.equal(scannerOf([]), SCANNER_VERSION);
+  assert.notEqual(scannerOf(one), SCANNER_VERSION);
+  assert.equal(scannerOf(one), scannerOf(parseSuppressions(FILE, "s.yaml")));
+  assert.notEqual(scannerOf(one), scannerOf(parseSuppressions(FILE.replace("12", "13"), "s.yaml")));
+});
+
+for (const [what, text, message] of [
+  ["no reason", FILE.replace("our own server, reviewed in SEC-12", '""'), /s\.yaml: .*reason/],
+  ["no scope", FILE.replace("path: SKILL.md", "# none"), /needs a digest or a path/],
+  ["no skill", FILE.replace("skill: installer\n    code", "code"), /skill/],
+  ["an unknown key", FILE.replace("path:", "paths: x\n    path:"), /paths/],
+  ["broken YAML", "suppressions: [", /s\.yaml:1/],
+] as const) {
+  test(`refuses the whole file for ${what}, and says so`, () => {
+    assert.throws(() => parseSuppressions(text, "s.yaml"), message);
+  });
+}

@@ -1,0 +1,126 @@
+import type { Plan } from "@switchyard/contracts/plan";
+import type { SkillRecord } from "@switchyard/contracts/skill-record";
+import type { Skill } from "@switchyard/contracts/skills";
+import { errorFinding, infoFinding, warningFinding, type Finding } from "../finding.ts";
+import type { YamlMapping } from "../frontmatter/safe-yaml.ts";
+import type { InvocationFields } from "../manifest/invocation-fields.ts";
+import { useFindings } from "../manifest/use-findings.ts";
+import { MAX_PROMPT_BYTES } from "../render/render.ts";
+import { firstParagraph } from "./first-paragraph.ts";
+import type { SkillFields } from "./skill-fields.ts";
+import { slugOf } from "./slug.ts";
+
+/** A skill as its file says it; where the file lies is known to the caller. */
+export type SkillContent = Omit<Skill, "path" | "diagnostics">;
+
+export interface SkillOutcome {
+  /** Null when the file cannot be used; then one finding is an error. */
+  readonly skill: SkillContent | null;
+  readonly metadata: YamlMapping | null;
+  readonly findings: readonly Finding[];
+}
+
+/** What a reader of one format found in a skill. */
+export interface SkillParts {
+  readonly digest: string;
+  readonly directoryName: string;
+  readonly body: string;
+  readonly fields: SkillFields;
+  readonly invocation: InvocationFields;
+  readonly plan: Plan | null;
+  /** True when the file is not what a strict reader takes: a person should look. */
+  readonly wasRepaired: boolean;
+  readonly record?: SkillRecord;
+  /** Missing for a SKILL.md. */
+  readonly format?: "legacy";
+}
+
+/** Makes the skill: its name, its description, and what is to be said of them. Null without a usable name. */
+export function assembleSkill(given: SkillParts, earlier: readonly Finding[]): SkillOutcome {
+  const { fields } = given;
+  const identity = identify(fields.name, given.directoryName);
+  const findings = [...earlier, ...identity.findings];
+  if (identity.name === null) return { skill: null, metadata: null, findings };
+  const body = given.body.replace(/^(?:[ \t]*\n)+/, "").trimEnd();
+  const bodyBytes = Buffer.byteLength(body);
+  if (bodyBytes > MAX_PROMPT_BYTES) {
+    findings.push(
+      warningFinding(
+        "long_body",
+        `the body has ${bodyBytes} bytes; a prompt gets the first ${MAX_PROMPT_BYTES}`,
+      ),
+    );
+  }
+  const description = withoutControls(fields.description ?? "") || firstParagraph(body);
+  if (description === "") {
+    findings.push(
+      warningFinding(
+        "no_description",
+        "neither a description nor a body; a model cannot know when to use it",
+      ),
+    );
+  }
+  const skill: SkillContent = {
+    name: identity.name,
+    description,
+    digest: given.digest,
+    userInvocable: fields.userInvocable,
+    modelInvocable: !fields.disableModelInvocation,
+    allowedTools: fields.allowedTools,
+    argumentHint: fields.argumentHint,
+    body,
+    arguments: fields.arguments,
+    plan: given.plan,
+    ...given.invocation,
+    ...(given.record === undefined ? {} : { record: given.record }),
+    ...(given.format === undefined ? {} : { format: given.format }),
+    ...(given.wasRepaired ? { repaired: true, needsReview: true } : {}),
+  };
+  findings.push(...useFindings(skill));
+  return { skill, metadata: fields.metadata, findings };
+}
+
+/** The name is the field's slug; the directory's where the field is missing or unusable. */
+function identify(
+  given: string | undefined,
+  directoryName: string,
+): { name: string | null; findings: Finding[] } {
+  const directory = slugOf(directoryName);
+  if (given === undefined || given === "") {
+    if (directory !== null) return { name: directory, findings: [] };
+    return { name: null, findings: [noUsableName(directoryName)] };
+  }
+  const name = slugOf(given);
+  if (name === null) {
+    if (directory === null) return { name: null, findings: [noUsableName(given)] };
+    const message = `the name ${JSON.stringify(given)} cannot be used; the directory's name ${directory} is taken`;
+    return { name: directory, findings: [warningFinding("invalid_name", message)] };
+  }
+  const findings: Finding[] = [];
+  if (name !== given) {
+    findings.push(infoFinding("name_changed", `the name ${JSON.stringify(given)} became ${name}`));
+  }
+  if (name !== directory) {
+    findings.push(
+      infoFinding(
+        "name_differs",
+        `the directory is called ${JSON.stringify(directoryName)}; other clients want ${name}`,
+      ),
+    );
+  }
+  return { name, findings };
+}
+
+function noUsableName(name: string): Finding {
+  return errorFinding(
+    "no_usable_name",
+    `${JSON.stringify(name)} has no letter a-z or digit to make a name of; add a field name`,
+  );
+}
+
+function withoutControls(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll(/[^\P{Cc}\n\t]/gu, "")
+    .trim();
+}
