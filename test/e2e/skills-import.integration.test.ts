@@ -40,7 +40,7 @@ test("imports 2,000 skills of this machine, one line for each, and loses none si
     const directory = join(tree, `group-${index % 20}`, `skill-${index}`);
     await mkdir(directory, { recursive: true });
     // Every hundredth is broken, every hundredth but one has to be repaired.
-    const broken = "---\n- broken: [\n---\n";
+    const broken = "---\n<<<<<<< HEAD\nname: a\n=======\nname: b\n>>>>>>> main\n---\n";
     const repaired = `---\nname: skill-${index}\ndescription: Use when: asked\n---\n`;
     const head = index % 100 === 0 ? broken : index % 100 === 1 ? repaired : "";
     await writeFile(join(directory, "SKILL.md"), `${head}# Skill ${index}\n\nDo it.`);
@@ -58,7 +58,7 @@ test("imports 2,000 skills of this machine, one line for each, and loses none si
     repaired: 20,
     skipped: 20,
     withheld: 0,
-    reasons: { invalid_yaml: 20 },
+    reasons: { merge_conflict: 20 },
   });
 
   const group = join(tree, "group-3");

@@ -97,6 +97,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
 
   archive_refused: EXIT.failed,
   managed_by_files: EXIT.failed,
+  built_in_agent: EXIT.failed,
   policy_changed: EXIT.failed,
   binding_mismatch: EXIT.failed,
   internal: EXIT.failed,

@@ -11,9 +11,10 @@ import { drainSubscription } from "./drain-subscription.ts";
 import { InFlight } from "./in-flight.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
 import { correlationIdOf, headerOf, headersOf } from "./message-headers.ts";
+import { replyBody } from "./prepared-reply.ts";
 import type { Handler } from "./serve.ts";
 import { numericCode } from "./service-error-code.ts";
-import { encodeFailure, encodeValue, parseJson, problemsOf, type Failure } from "./wire.ts";
+import { encodeFailure, parseJson, problemsOf, type Failure } from "./wire.ts";
 
 /** A served contract. */
 export interface Endpoint {
@@ -174,12 +175,8 @@ export class RpcEndpoint implements Endpoint {
       return invalidRequest(contract, [
         `${unsafeToken}: must be 1-64 characters of A-Z a-z 0-9 _ -`,
       ]);
-    const value = await handler(request.data, call);
-    const reply = contract.reply.safeParse(value);
-    if (reply.success) return { ok: true, body: encodeValue(reply.data) };
-    throw new TypeError(
-      `the reply of ${contract.name} does not fit its schema: ${problemsOf(reply.error).join("; ")}`,
-    );
+    const reply = await handler(request.data, call);
+    return { ok: true, body: replyBody(contract, reply) };
   }
 
   #failureOf(call: ActiveCall, error: unknown): Outcome {

@@ -5,6 +5,7 @@ import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection, type Intake } from "./connection.ts";
 import { answerDiscovery, type Discovery } from "./answer-discovery.ts";
 import { InFlight } from "./in-flight.ts";
+import type { PreparedReply } from "./prepared-reply.ts";
 import { RpcEndpoint, type Endpoint, type Fault } from "./rpc-endpoint.ts";
 
 /** What a handler knows of the call besides its request. */
@@ -26,7 +27,10 @@ export interface CallContext<R extends Rpc = Rpc> {
 export type Handler<R extends Rpc> = (
   request: z.output<R["request"]>,
   context: CallContext<R>,
-) => z.input<R["reply"]> | Promise<z.input<R["reply"]>>;
+) => Answer<R> | Promise<Answer<R>>;
+
+/** A reply, or one that was prepared to be sent many times. */
+type Answer<R extends Rpc> = z.input<R["reply"]> | PreparedReply<R>;
 
 export interface ServeOptions {
   /** The service's name in discovery; the permissions expect the NATS user's name. */

@@ -3,9 +3,11 @@ import { event, rpc } from "./define.ts";
 import { AgentName, Digest, ModelName, SkillName, Timestamp } from "./ids.ts";
 import { Plan } from "./plan.ts";
 import { MAX_ROLES, RoleName } from "./run-token.ts";
+import { SkillProvenance } from "./skill-store.ts";
 import { Diagnostic } from "./skills.ts";
 
-export const AgentSource = z.enum(["project", "user", "built-in"]);
+/** `imported`: a client sent it. */
+export const AgentSource = z.enum(["project", "user", "built-in", "imported"]);
 
 /** What a provider's "outcome unknown" means for a call: try it once more, give it up, or ask a person. */
 export const UnknownOutcome = z.enum(["retry", "fail", "ask"]);
@@ -79,7 +81,11 @@ export const getAgent = rpc({
   subject: "yard.rpc.{caller}.agents.get",
   summary: "Returns one agent definition, by name or by the digest a run is pinned to.",
   request: z.strictObject({ name: AgentName, digest: Digest.optional() }),
-  reply: z.object({ agent: AgentDefinition }),
+  reply: z.object({
+    agent: AgentDefinition,
+    /** Of a version that a client sent: where it came from. */
+    provenance: SkillProvenance.optional(),
+  }),
   errors: {
     unknown_agent: { data: z.object({ name: z.string(), known: z.array(z.string()).max(50) }) },
   },

@@ -81,6 +81,12 @@ export const ServerFacts = z.strictObject({
 });
 export type ServerFacts = z.infer<typeof ServerFacts>;
 
+/**
+ * The policy promises not to bring another revision into force for `forMs` milliseconds after it
+ * answered, so who counts them from before it asked is never late.
+ */
+const Cacheable = z.object({ revision: z.string(), forMs: z.int().positive() });
+
 /** Asked by a tool provider before every call. */
 export const checkPolicy = rpc({
   subject: "yard.rpc.{caller}.policy.check",
@@ -99,12 +105,8 @@ export const checkPolicy = rpc({
   reply: z.object({
     decision: Decision,
     principal: Principal,
-    /**
-     * Present when any arguments would get this decision, as long as the revision is in force. The
-     * policy promises not to bring another revision into force for `forMs` milliseconds after it
-     * answered, so who counts them from before it asked is never late.
-     */
-    cacheable: z.object({ revision: z.string(), forMs: z.int().positive() }).optional(),
+    /** Present when any arguments would get this decision, as long as the revision is in force. */
+    cacheable: Cacheable.optional(),
     /**
      * Present when the call counts against a limit of calls at a time: the provider gives it back
      * with `policy.release` when the call is over, and it lapses by itself after a while.
@@ -132,6 +134,8 @@ export const filterPolicy = rpc({
     policyDigest: Digest,
     /** Who was asked about; an older policy service does not say. */
     principal: Principal.optional(),
+    /** Present when the same list would get this answer, as long as the revision is in force. */
+    cacheable: Cacheable.optional(),
   }),
   errors: { invalid_token: InvalidToken },
   timeoutMs: 2_000,

@@ -1,3 +1,4 @@
+import * as agentStore from "./agent-store.ts";
 import * as agents from "./agents.ts";
 import * as approvals from "./approvals.ts";
 import type { Command, Contract, Event, Live, Rpc } from "./define.ts";
@@ -46,6 +47,7 @@ export const contractsByOwner = {
     ...contractsOf(skillStore),
     ...contractsOf(skillCatalogue),
     ...contractsOf(agents),
+    ...contractsOf(agentStore),
   ],
   "agent-runner": [
     ...contractsOf(runs),

@@ -13,7 +13,7 @@ import type { CallPath } from "./calls/call-path.ts";
 import { callTool, type CallToolDeps } from "./calls/call-tool.ts";
 import { cancelCall, cancelHere } from "@switchyard/service/tool-provider/cancel-call";
 import { handleRefresh } from "./catalogue/refresh-handler.ts";
-import { listTools } from "./catalogue/list-tools.ts";
+import { createListTools } from "./catalogue/list-tools.ts";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { Features } from "./features/start-features.ts";
 import type { ServerPool } from "./connection/server-pool.ts";
@@ -35,15 +35,12 @@ const BROKER = "broker";
 /** Answers the broker's contracts: the lists for everyone, calls on one subject per server. */
 export function handle(service: Service, deps: HandlerDeps): CallEndpoints {
   const { pool, owner, calls, features, metrics } = deps;
+  const listTools = createListTools(calls.gate);
 
   service.handle(listServers, () => ({ servers: owner.views().map(({ info }) => info) }));
-  service.handle(listToolsContract, (request, context) => {
-    return listTools(
-      { connections: owner.views(), gate: calls.gate },
-      request,
-      askedFor(context, request.token),
-    );
-  });
+  service.handle(listToolsContract, (request, context) =>
+    listTools(owner.views(), request, askedFor(context, request.token)),
+  );
   service.handle(
     cancelCallAt,
     (request, context) => {

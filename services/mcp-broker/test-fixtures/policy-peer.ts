@@ -14,7 +14,7 @@ import { decision } from "./test-broker.ts";
 export interface PeerRules {
   /** Raw tool names that are denied. */
   readonly denied: Set<string>;
-  /** What checks say about keeping their decision. */
+  /** What is said about keeping a decision or a filtered list. */
   cacheable: { revision: string; forMs: number } | undefined;
   /** Raw names of the tools that were checked. */
   readonly checked: string[];
@@ -63,6 +63,7 @@ export function servePeer(bus: Bus): PeerRules {
       allowed: tools.filter(({ tool }) => !rules.denied.has(tool)).map(({ name }) => name),
       policyDigest: decision.policyDigest,
       principal: principalOf(onBehalfOf, token),
+      ...(rules.cacheable && { cacheable: rules.cacheable }),
     };
   });
   return rules;

@@ -22,7 +22,7 @@ import { mayEverAllow } from "./engine/evaluate.ts";
 import { mayEverAllowFeature } from "./engine/evaluate-feature.ts";
 import { explainCall, judgeCall } from "./engine/judge-call.ts";
 import { whoCan } from "./engine/who-can.ts";
-import { createServerFactsMemory } from "./layers/server-facts-memory.ts";
+import { createServerFactsMemory, type ServerFactsMemory } from "./layers/server-facts-memory.ts";
 import type { BudgetStore } from "./budgets/budget-store.ts";
 import type { StopList } from "./budgets/stop-list.ts";
 import { compileToolLayers } from "./engine/tool-layers.ts";
@@ -80,21 +80,7 @@ export function createHandlers(parts: {
       return { ...reply, cacheable: { revision: decision.policyDigest, forMs } };
     },
 
-    async filter({ onBehalfOf, token, kind, tools, servers = {} }, { fail, caller }) {
-      const asker = { provider: caller, invalidToken: fail.invalid_token };
-      const who = await identify({ onBehalfOf, token }, asker);
-      const bundle = parts.bundle();
-      const allowed = tools.filter((tool) => {
-        const server = tool.server === null ? undefined : servers[tool.server];
-        facts.learn(tool, server);
-        if (parts.stops.find({ ...who, tool }) !== null) return false;
-        return kind === "tool"
-          ? mayEverAllow(bundle, { ...who, tool, server })
-          : mayEverAllowFeature(bundle, { ...who, kind, tool, server });
-      });
-      const { principal } = who;
-      return { allowed: allowed.map(({ name }) => name), policyDigest: bundle.digest, principal };
-    },
+    filter: createFilter({ ...parts, facts }),
 
     grant: createGrant(parts),
 
@@ -130,6 +116,42 @@ export function createHandlers(parts: {
         limit: MAX_VALIDATIONS,
       });
     },
+  };
+}
+
+/** Names the tools of a list that some arguments could pass for. */
+function createFilter(parts: {
+  readonly bundle: () => CompiledBundle;
+  readonly identify: Identify;
+  readonly leases: Pick<DecisionLeases, "grant">;
+  readonly stops: Pick<StopList, "find">;
+  readonly facts: Pick<ServerFactsMemory, "learn">;
+  readonly now: () => number;
+}): Handler<typeof filterPolicy> {
+  const { identify, facts, stops } = parts;
+  return async ({ onBehalfOf, token, kind, tools, servers = {} }, { fail, caller }) => {
+    const asker = { provider: caller, invalidToken: fail.invalid_token };
+    const who = await identify({ onBehalfOf, token }, asker);
+    const bundle = parts.bundle();
+    let isStopped = false;
+    const allowed = tools.filter((tool) => {
+      const server = tool.server === null ? undefined : servers[tool.server];
+      facts.learn(tool, server);
+      if (stops.find({ ...who, tool }) !== null) {
+        isStopped = true;
+        return false;
+      }
+      return kind === "tool"
+        ? mayEverAllow(bundle, { ...who, tool, server })
+        : mayEverAllowFeature(bundle, { ...who, kind, tool, server });
+    });
+    const { principal } = who;
+    const policyDigest = bundle.digest;
+    const reply = { allowed: allowed.map(({ name }) => name), policyDigest, principal };
+    // A stop may end at any moment; an empty list is not worth a promise that a change waits for.
+    if (isStopped || tools.length === 0) return reply;
+    const forMs = parts.leases.grant(who.expiresAt - parts.now());
+    return forMs === null ? reply : { ...reply, cacheable: { revision: policyDigest, forMs } };
   };
 }
 

@@ -171,7 +171,10 @@ test("a list is cut to what the principal may use, in its order", async () => {
     allowed: [READ.name],
     policyDigest,
     principal: { user: "cli", agent: "demo", runId: "run-1" },
+    cacheable: { revision: policyDigest, forMs: 500 },
   });
+  const empty = await broker.filterPolicy({ onBehalfOf: "runner", token, tools: [] });
+  assert.equal(empty.cacheable, undefined, "no change of rules waits for an empty list");
   const { allowed } = await broker.filterPolicy({ onBehalfOf: "cli", tools });
   assert.deepEqual(allowed, [ECHO.name]);
 });

@@ -213,6 +213,7 @@ test("a stop denies everything that it is about on every replica once it is answ
   }
   const listed = await broker.filterPolicy({ onBehalfOf: "cli", token, tools: [tool("get")] });
   assert.deepEqual(listed.allowed, []);
+  assert.equal(listed.cacheable, undefined);
   assert.equal((await check(undefined)).decision.effect, "allow", "others go on");
   assert.equal((await cli.listStops({})).stops.length, 1);
   const scope = { kind: "agent", name: "demo" } as const;

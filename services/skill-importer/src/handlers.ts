@@ -18,6 +18,7 @@ import type { Judges } from "./judge/judge-job.ts";
 import type { Importer } from "./importer.ts";
 import { LEGACY_FILE, LEGACY_PROMPT } from "./skill/legacy-skill.ts";
 import { isSkillFile, SKILL_FILE_NAMES } from "./source/skill-package.ts";
+import type { AgentVersionStore } from "./store/agent-version-store.ts";
 import type { VersionStore } from "./store/version-store.ts";
 import { extractVariables, renderSkill as render } from "./render/render.ts";
 
@@ -28,12 +29,13 @@ export interface HandlerParts {
   /** Bytes of one skill that go into a prompt. */
   readonly maxPromptBytes: number;
   readonly versions: Pick<VersionStore, "record">;
+  readonly agentVersions: Pick<AgentVersionStore, "record">;
   readonly judges: Judges;
 }
 
 export function serveCatalogue(
   service: Service,
-  { store, importer, roots, maxPromptBytes, versions, judges }: HandlerParts,
+  { store, importer, roots, maxPromptBytes, versions, agentVersions, judges }: HandlerParts,
 ): void {
   service.handle(importSkills, async (request, { fail, caller }) => {
     const located = await locate(roots, request.directory);
@@ -104,6 +106,13 @@ export function serveCatalogue(
     };
   });
 
+  serveAgents(service, { store, agentVersions });
+}
+
+function serveAgents(
+  service: Service,
+  { store, agentVersions }: Pick<HandlerParts, "store" | "agentVersions">,
+): void {
   service.handle(listAgents, async () => {
     const agents = await store.listAgents();
     return { agents: agents.map((entry) => entry.summary) };
@@ -111,7 +120,11 @@ export function serveCatalogue(
 
   service.handle(getAgent, async ({ name, digest }, { fail }) => {
     const agent = await store.readAgent(name, digest);
-    if (agent !== null) return { agent };
+    if (agent !== null) {
+      const record =
+        agent.source === "imported" ? await agentVersions.record(name, agent.digest) : null;
+      return { agent, ...(record === null ? {} : { provenance: record.provenance }) };
+    }
     const known = namesOf(await store.listAgents());
     throw fail.unknown_agent(notFound("agent", { name, digest }), { name, known });
   });

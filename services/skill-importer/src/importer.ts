@@ -145,7 +145,7 @@ export class Importer {
     const agents = planCatalogue({
       ...places,
       current: current.agents,
-      found: agentsFound.admitted,
+      found: [...agentsFound.admitted, ...current.importedAgents],
     });
     const withheld: WithheldEntry[] = [
       ...skillsFound.withheld.map(({ entry, reason }) => ({
@@ -188,6 +188,11 @@ export class Importer {
         kind: "agent" as const,
         summary,
       })),
+      ...agents.remove.map((name) => {
+        const entry = current.agents.find(({ summary }) => summary.name === name);
+        const digest = entry?.summary.digest ?? null;
+        return { id: newId(), at, kind: "agent-removed" as const, name, digest };
+      }),
     ];
   }
 
@@ -195,6 +200,7 @@ export class Importer {
     const { store, versions } = this.#options;
     // A version that a client sent and that a file hides now is still that client's current one.
     const waiting = new Set(before.imported.map((entry) => versionOfEntry(entry)));
+    const sent = new Set(before.importedAgents.map(({ summary }) => summary.digest));
     const skills = replaced(before.skills, change.skills);
     await Promise.all([
       ...skills
@@ -202,9 +208,9 @@ export class Importer {
         .map((entry) =>
           versions.retire(entry.summary.name, versionOfEntry(entry), entry.summary.digest),
         ),
-      ...replaced(before.agents, change.agents).map(({ summary: { name, digest } }) =>
-        store.retire("agent", name, digest),
-      ),
+      ...replaced(before.agents, change.agents)
+        .filter(({ summary }) => !sent.has(summary.digest))
+        .map(({ summary: { name, digest } }) => store.retire("agent", name, digest)),
     ]);
   }
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { serve } from "@switchyard/bus/serve";
 import { runService } from "@switchyard/service/run-service";
+import { serveAgentStore } from "./agent-store-handlers.ts";
 import { openRoots } from "./source/allowed-roots.ts";
+import { AgentVersionStore } from "./store/agent-version-store.ts";
 import { CatalogueStore } from "./store/catalogue-store.ts";
 import { serveCatalogueViews } from "./catalogue-handlers.ts";
 import { ImporterEnv } from "./config.ts";
@@ -70,7 +72,9 @@ await runService({
       onFault: ({ error, ...facts }) => log.error({ err: error, ...facts }, "handler fault"),
     });
     const maxPromptBytes = config.YARD_SKILL_PROMPT_BYTES;
-    serveCatalogue(service, { store, importer, roots, maxPromptBytes, versions, judges });
+    const agentVersions = new AgentVersionStore(redis, now);
+    const reading = { store, versions, agentVersions, judges };
+    serveCatalogue(service, { ...reading, importer, roots, maxPromptBytes });
     serveCatalogueViews(service, { store, judges });
     const paths = roots.map(({ path }) => path);
     const parts = { store, versions, now, newId: randomUUID, announce };
@@ -81,6 +85,10 @@ await runService({
         judges,
         limits: { roots: paths, maxSkills: config.YARD_IMPORT_MAX_SKILLS },
       },
+      admins: config.YARD_IMPORT_ADMINS,
+    });
+    serveAgentStore(service, {
+      agents: { ...parts, versions: agentVersions, judges, roots: paths },
       admins: config.YARD_IMPORT_ADMINS,
     });
     // Ready means that a caller is heard: the server has all subscriptions then.

@@ -9,6 +9,7 @@ import {
   trustSkill,
   unpackSkills,
   uploadSkills,
+  type SentFile,
   type SentSkill,
   type SkillVersion,
 } from "@switchyard/contracts/skill-store";
@@ -27,7 +28,7 @@ export interface StoreHandlerParts {
 }
 
 /** Bytes of the files in one upload. */
-const MAX_UPLOAD_BYTES = 32 * 1024 * 1024;
+export const MAX_UPLOAD_BYTES = 32 * 1024 * 1024;
 const MAX_KNOWN = 50;
 
 /** Answers what clients bring in, and everything about versions. */
@@ -249,7 +250,7 @@ async function side(
 type RemoveFail = CallContext<typeof removeSkill>["fail"];
 
 /** Throws the contract's own error, unless the caller may change what is imported. */
-function requireAdmin(
+export function requireAdmin(
   { caller, fail }: { caller: string; fail: Pick<RemoveFail, "forbidden_admin"> },
   admins: readonly string[],
 ): void {
@@ -265,14 +266,15 @@ function packageOfSent({ directory, files }: SentSkill): SkillPackage {
   const shown = directory.replaceAll("\\", "/").replace(/\/+$/, "") || ".";
   return packageOf(
     shown,
-    files.map(({ path, text, base64 }) => [
-      path,
-      text === undefined ? Buffer.from(base64 ?? "", "base64") : Buffer.from(text),
-    ]),
+    files.map((file) => [file.path, bytesOfSent(file)]),
   );
 }
 
-function sentBytes({ files }: SentSkill): number {
+export function bytesOfSent({ text, base64 }: SentFile): Uint8Array {
+  return text === undefined ? Buffer.from(base64 ?? "", "base64") : Buffer.from(text);
+}
+
+export function sentBytes({ files }: { readonly files: readonly SentFile[] }): number {
   return files.reduce(
     (sum, { text, base64 }) =>
       sum + Buffer.byteLength(text ?? "") + Math.ceil(((base64?.length ?? 0) * 3) / 4),

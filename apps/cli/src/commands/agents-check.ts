@@ -4,7 +4,7 @@ import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { checkAgents, type AgentDefinition } from "@switchyard/contracts/agents";
 import { listModels } from "@switchyard/contracts/models";
-import { importSkills, type Diagnostic } from "@switchyard/contracts/skills";
+import type { Diagnostic } from "@switchyard/contracts/skills";
 import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
@@ -45,27 +45,6 @@ export async function validate(
   const said = `${count(verdicts.length, "agent file")}: ${failed} cannot be used`;
   if (failed > 0) throw new CliError("agents_invalid", said, { hint: "mend what is named above" });
   if (!options.json) terminal.note(said);
-}
-
-/** Imports the definitions below a directory of the importer. */
-export async function importAgents(
-  terminal: Terminal,
-  directory: string,
-  options: { json?: true; dryRun?: true },
-): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { importSkills }).importSkills({
-      directory: resolve(directory),
-      ...(options.dryRun === undefined ? {} : { dryRun: true }),
-    }),
-  );
-  if (options.json) return writeJson(terminal, reply);
-  for (const diagnostic of reply.diagnostics) terminal.note(diagnosticText(diagnostic));
-  const { agents, skills } = reply;
-  terminal.out(
-    `${count(agents.found, "agent file")}: ${agents.loaded} load, ${agents.skipped} do not; ` +
-      `with them ${count(skills.loaded, "skill")} of ${skills.found}`,
-  );
 }
 
 interface LocalFile {

@@ -1,5 +1,6 @@
 import { client } from "@switchyard/bus/call";
 import { getAgent, listAgents, type AgentLimits } from "@switchyard/contracts/agents";
+import type { SkillProvenance } from "@switchyard/contracts/skill-store";
 import { findBus, withBus } from "../bus-session.ts";
 import { fieldLines } from "../field-lines.ts";
 import { modelLabel } from "../model-label.ts";
@@ -40,10 +41,11 @@ export async function show(
   name: string,
   options: { json?: true },
 ): Promise<void> {
-  const { agent } = await withBus(await findBus(process.env), (bus) =>
+  const found = await withBus(await findBus(process.env), (bus) =>
     client(bus, { getAgent }).getAgent({ name }),
   );
-  if (options.json) return writeJson(terminal, { agent });
+  if (options.json) return writeJson(terminal, found);
+  const { agent, provenance } = found;
   const fields = fieldLines([
     ["agent", agent.name],
     ["description", agent.description],
@@ -62,10 +64,16 @@ export async function show(
     ["approval", agent.approval === null ? "" : `${agent.approval} (not in force)`],
     ["context window", agent.contextWindow === null ? "" : count(agent.contextWindow, "token")],
     ["digest", agent.digest],
+    ["imported", provenance === undefined ? "" : originText(provenance)],
     ["plan", agent.plan === null ? "" : count(agent.plan.steps.length, "step")],
   ]);
   for (const line of fields) terminal.out(line);
   if (agent.systemPrompt !== "") terminal.out(`\n${printable(agent.systemPrompt)}`);
+}
+
+function originText({ at, by, label, git }: SkillProvenance): string {
+  const from = git?.url ? `${git.url}@${git.commit ?? "?"}` : label;
+  return `${at} by ${by} from ${from}`;
 }
 
 function limitsText(limits: AgentLimits): string {
@@ -73,9 +81,9 @@ function limitsText(limits: AgentLimits): string {
   return [
     maxToolCalls === null ? "" : count(maxToolCalls, "tool call"),
     maxTokens === null ? "" : count(maxTokens, "token"),
-    maxCostUsd === null ? "" : `${maxCostUsd} USD (not in force)`,
+    maxCostUsd === null ? "" : `${maxCostUsd} USD`,
     timeoutMs === null ? "" : formatDuration(timeoutMs),
-    maxDepth === null ? "" : `depth ${maxDepth} (not in force)`,
+    maxDepth === null ? "" : `depth ${maxDepth}`,
   ]
     .filter((text) => text !== "")
     .join(", ");

@@ -11,7 +11,7 @@ const files: Readonly<Record<string, string>> = {
   "mcp-servers.json": '{"mcpServers":{}}',
   "policies/rules.yaml": "version: 1\nrules: [{ id: no, effect: deny, what: { tools: ['*'] } }]\n",
   "agents/reviewer.md":
-    "---\ndescription: Reviews.\nskills: [pdf]\nroles: [reviewer]\nlimits: { tokens: 500, depth: 2 }\ntemperature: 0.5\n---\nYou review.",
+    "---\ndescription: Reviews.\nskills: [pdf]\nroles: [reviewer]\nlimits: { tokens: 500, depth: 2 }\napproval: always\ntemperature: 0.5\n---\nYou review.",
   "skills/pdf/SKILL.md":
     "---\nname: pdf\ndescription: Extracts tables from PDF files.\nargument-hint: '[file]'\nplan: { answer: 'Read {{/input}}.' }\n---\nRead $ARGUMENTS.",
   "skills/help/SKILL.md": "---\nname: help\ndescription: Helps.\n---\nHelp.",
@@ -49,7 +49,7 @@ test("lists and shows agents with what the seed asks for [D39, D40]", async () =
     /^tools +all that the policy allows$/m,
     /^skills +pdf$/m,
     /^roles +reviewer$/m,
-    /^limits +500 tokens, depth 2 \(not in force\)$/m,
+    /^limits +500 tokens, depth 2$/m,
   ]) {
     assert.match(stdout, line);
   }
@@ -58,7 +58,7 @@ test("lists and shows agents with what the seed asks for [D39, D40]", async () =
 test("validates agent files of this machine, their models included [D52, D57, X30]", async () => {
   const good = await ok("agents", "validate", join(project, "agents"));
   assert.match(good.stdout, /agents\/reviewer\.md +reviewer +\(config default\) +yes/);
-  assert.match(good.stderr, /warning: agents\/reviewer\.md: limits\.depth is kept/);
+  assert.match(good.stderr, /warning: agents\/reviewer\.md: approval is kept/);
   const { code, stdout, stderr } = await yard(["agents", "validate", join(project, "else")], env);
   assert.equal(code, 1);
   assert.match(stdout, /else\/broken\.yaml +no/);
@@ -71,10 +71,41 @@ test("validates agent files of this machine, their models included [D52, D57, X3
   assert.equal(missing.code, 3);
 });
 
-test("imports the agents of the importer's directory, or only says what it would", async () => {
-  const { stdout } = await ok("agents", "import", project, "--dry-run", "--json");
-  assert.equal(JSON.parse(stdout).data.agents.loaded, 1);
-  assert.match((await ok("agents", "import", project)).stdout, /^1 agent file: 1 load, 0 do not/);
+test("imports agents of this machine, shows where they came from, and removes them", async () => {
+  const elsewhere = join(base, "elsewhere");
+  mkdirSync(join(elsewhere, "agents"), { recursive: true });
+  writeFileSync(join(elsewhere, "policy.yaml"), "rules: []\n");
+  writeFileSync(join(elsewhere, "agents/README.md"), "# Our agents");
+  writeFileSync(join(elsewhere, "agents/helper.md"), "---\ntools: Read, Grep\n---\nYou help.");
+  const dry = await ok("agents", "import", elsewhere, "--dry-run", "--json");
+  const [one, summary] = dry.stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.deepEqual([one.type, one.name, one.change], ["agent", "helper", "new"]);
+  assert.deepEqual(summary.counts, { found: 1, loaded: 1, skipped: 0, reasons: {} });
+  assert.equal((await yard(["agents", "show", "helper"], env)).code, 3);
+
+  const done = await ok("agents", "import", elsewhere);
+  assert.match(done.stdout, /^new {2}helper$/m);
+  assert.match(done.stderr, /1 found, 1 loaded; 0 skipped/);
+  assert.match((await ok("agents", "list")).stdout, /\nhelper +You help\. +.* +imported\n/);
+  const shown = (await ok("agents", "show", "helper")).stdout;
+  assert.match(shown, /^tools +read_file, search_files$/m);
+  assert.match(shown, /^imported +\S+ by \S+ from .*elsewhere$/m);
+  assert.match((await ok("agents", "versions", "helper")).stdout, /\nsha256:\w+ +current/);
+
+  const file = join(elsewhere, "agents/broken.yaml");
+  writeFileSync(file, "temperature: 7\n");
+  const failed = await yard(["agents", "import", elsewhere], env);
+  assert.equal(failed.code, 1);
+  assert.match(failed.stdout, /^skipped {2}elsewhere\/agents\/broken\.yaml$/m);
+  assert.match(failed.stderr, /2 found, 1 loaded; 1 skipped: 1 invalid_field/);
+
+  assert.match((await ok("agents", "remove", "helper")).stdout, /helper is no longer listed/);
+  assert.equal((await yard(["agents", "show", "helper"], env)).code, 3);
+  assert.match((await yard(["agents", "remove", "coder"], env)).stderr, /comes with the importer/);
+  assert.equal((await yard(["agents", "remove", "reviewer"], env)).code, 1);
 });
 
 test("finds the skill for a text, and tells what the list of skills costs [D10]", async () => {

@@ -34,7 +34,7 @@ test("a second start is refused, says who runs, and disturbs nothing", async () 
   const second = await yard(["dev"], env);
   assert.equal(second.code, 1);
   assert.match(second.stderr, new RegExp(`already runs here: process ${dev.pid}, ready, nats://`));
-  assert.deepEqual((await survivors(instanceProcesses(stateDir))).length, 6);
+  assert.deepEqual((await survivors(instanceProcesses(stateDir))).length, 7);
 });
 
 test("a run shows its story on stderr and its answer on stdout, and the policy's decisions in it", async () => {
@@ -92,7 +92,7 @@ test("any NATS client can start a run with plain JSON, without credentials or he
   }
 });
 
-test("calls a tool under the policy: allowed is 0, denied is 4, unknown is 3", async () => {
+test("calls a tool under the policy: allowed is 0, denied and unknown are 4, an unknown server is 3", async () => {
   const echo = await yard(["mcp", "call", "everything", "echo", '{"message":"hi"}'], env);
   assert.deepEqual([echo.code, echo.stdout], [0, "Echo: hi\n"]);
   const write = await yard(
@@ -101,7 +101,8 @@ test("calls a tool under the policy: allowed is 0, denied is 4, unknown is 3", a
   );
   assert.equal(write.code, 4);
   assert.equal(JSON.parse(write.stderr).error.code, "denied");
-  assert.equal((await yard(["mcp", "call", "files", "nope"], env)).code, 3);
+  // Who may not call a tool is not told whether there is one.
+  assert.equal((await yard(["mcp", "call", "files", "nope"], env)).code, 4);
   const missing = await yard(["mcp", "call", "nope", "echo"], env);
   assert.equal(missing.code, 3);
   assert.match(missing.stderr, /known: .*everything/);
@@ -175,7 +176,7 @@ test("the demo uses the running instance and leaves it running", async () => {
   const { code, stderr } = await yard(["demo"], env);
   assert.equal(code, 0, stderr);
   assert.match(stderr, new RegExp(`running instance \\(process ${dev.pid}\\)`));
-  assert.equal((await survivors(instanceProcesses(stateDir))).length, 6);
+  assert.equal((await survivors(instanceProcesses(stateDir))).length, 7);
 });
 
 test("Ctrl-C and --timeout end the following, not the run: 130 and 7", async () => {
@@ -217,7 +218,7 @@ test("SIGTERM stops everything in order, no process remains, and other commands 
   assert.equal(await dev.exited, 0);
   assert.deepEqual(await survivors(processes), []);
   const stopped = [...dev.output().matchAll(/yard +(\w+) stopped/g)].map(([, name]) => name);
-  assert.deepEqual(stopped, ["runner", "broker", "importer", "policy", "redis", "nats"]);
+  assert.deepEqual(stopped, ["runner", "toolbox", "broker", "importer", "policy", "redis", "nats"]);
   const after = await yard(["runs", "list"], env);
   assert.equal(after.code, 6);
   assert.match(after.stderr, /does not run here\n +→ start it with \.\/yard dev/);

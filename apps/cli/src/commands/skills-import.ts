@@ -249,14 +249,14 @@ async function isDirectory(path: string): Promise<boolean> {
   });
 }
 
-async function readArchive(path: string): Promise<Buffer> {
+export async function readArchive(path: string): Promise<Buffer> {
   await using file = await open(path);
   const { size } = await file.stat();
   if (size > MAX_ARCHIVE_BYTES) throw tooLarge();
   return file.readFile();
 }
 
-async function readStandardInput(): Promise<Buffer> {
+export async function readStandardInput(): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
@@ -268,7 +268,7 @@ async function readStandardInput(): Promise<Buffer> {
 }
 
 /** By its first bytes; a name says less. */
-function formatOf(bytes: Buffer): "zip" | "tar.gz" | "tar" {
+export function formatOf(bytes: Buffer): "zip" | "tar.gz" | "tar" {
   if (bytes.subarray(0, 2).toString("latin1") === "PK") return "zip";
   return bytes[0] === 0x1f && bytes[1] === 0x8b ? "tar.gz" : "tar";
 }

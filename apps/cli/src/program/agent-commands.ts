@@ -31,14 +31,38 @@ export function addAgentCommands(program: Command, perform: Perform): void {
         (await import("../commands/agents-check.ts")).validate(terminal, path, options),
       ),
     );
+  addStoreCommands(agents, perform);
+}
+
+function addStoreCommands(agents: Command, perform: Perform): void {
   agents
-    .command("import <dir>")
-    .description("import the agents, and skills, below a directory of the importer")
+    .command("import <source>")
+    .description(
+      "send agents of this machine: a directory, a file, a zip, a tar.gz, or - for stdin",
+    )
     .option("--dry-run", "do everything but store")
-    .option("--json", JSON_TEXT)
-    .action((directory, options) =>
+    .option("--json", "print one line of JSON for each agent, and one with the counts")
+    .action((source: string, options: { dryRun?: true; json?: true }) =>
       perform(options, async (terminal) =>
-        (await import("../commands/agents-check.ts")).importAgents(terminal, directory, options),
+        (await import("../commands/agents-import.ts")).importAgents(terminal, source, options),
+      ),
+    );
+  agents
+    .command("versions <name>")
+    .description("the stored versions of an imported agent, the newest first")
+    .option("--json", JSON_TEXT)
+    .action((name: string, options: { json?: true }) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/agents-store.ts")).versions(terminal, name, options),
+      ),
+    );
+  agents
+    .command("remove <name>")
+    .description("take an imported agent off the list")
+    .option("--json", JSON_TEXT)
+    .action((name: string, options: { json?: true }) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/agents-store.ts")).remove(terminal, name, options),
       ),
     );
 }

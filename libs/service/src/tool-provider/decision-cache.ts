@@ -1,5 +1,6 @@
 import type { checkPolicy, Decision, Principal } from "@switchyard/contracts/policy";
 import type { z } from "zod";
+import { createKeptFilters, type KeptFilters } from "./kept-filters.ts";
 
 type CheckReply = z.output<typeof checkPolicy.reply>;
 
@@ -19,6 +20,9 @@ export interface DecisionCache {
   find(key: string): Decided | null;
   /** `askedAt` is from before the question was sent, so that the time of the answer's way is not counted twice. */
   keep(key: string, reply: CheckReply, askedAt: number): void;
+  /** What was said of whole lists, under the same promise. */
+  readonly filters: KeptFilters;
+  /** Empties the kept lists, too. */
   clear(): void;
 }
 
@@ -32,8 +36,10 @@ const MAX_KEPT = 10_000;
 /** `now` in milliseconds, of a clock that does not go back and that no pause of the process stops. */
 export function createDecisionCache(now: () => number): DecisionCache {
   const kept = new Map<string, Kept>();
+  const filters = createKeptFilters(now);
   let newest: string | null = null;
   return {
+    filters,
     get size() {
       return kept.size;
     },
@@ -63,6 +69,7 @@ export function createDecisionCache(now: () => number): DecisionCache {
     },
     clear() {
       kept.clear();
+      filters.clear();
       newest = null;
     },
   };

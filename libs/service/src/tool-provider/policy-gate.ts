@@ -13,6 +13,7 @@ import {
 import { releaseCall } from "@switchyard/contracts/policy-budgets";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { decisionKey, type Decided, type DecisionCache } from "./decision-cache.ts";
+import type { Filtered } from "./kept-filters.ts";
 import {
   mayUseServer,
   narrowByRoles,
@@ -113,6 +114,7 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
     cache.keep(key, reply, askedAt);
     return reserved(reply, asked);
   };
+  const filtered = createFilterQuestion(bus, { cache, factsOf });
 
   return {
     async check(question, asked) {
@@ -133,27 +135,47 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
       const allowed = new Set<string>();
       // Never without a question, or an empty list would hide a token that is refused.
       for (let start = 0; start === 0 || start < refs.length; start += MAX_FILTERED) {
-        const tools = refs.slice(start, start + MAX_FILTERED);
-        const servers = factsOfTools(tools, factsOf);
-        const reply = await orUnavailable(() =>
-          policy.filterPolicy(
-            {
-              ...principalOf(asked),
-              tools,
-              ...(kind === undefined ? {} : { kind }),
-              ...(servers === null ? {} : { servers }),
-            },
-            limits(asked),
-          ),
-        );
-        const names = new Set(reply.allowed);
-        const isOpen = serverOpenness(rolesOf, reply.principal ?? unknownPrincipal(asked));
+        const tools = refs.length <= MAX_FILTERED ? refs : refs.slice(start, start + MAX_FILTERED);
+        const { names, principal } = await filtered(tools, asked, kind);
+        const isOpen = serverOpenness(rolesOf, principal ?? unknownPrincipal(asked));
         for (const { name, server } of tools) {
           if (names.has(name) && (server === null || isOpen(server))) allowed.add(name);
         }
       }
       return allowed;
     },
+  };
+}
+
+/** Asks about one list, unless the policy's promise of an earlier answer about it still holds. */
+function createFilterQuestion(
+  bus: Bus,
+  { cache, factsOf }: { readonly cache: DecisionCache | null; readonly factsOf: FactsOf },
+) {
+  const policy = client(bus, { filterPolicy });
+  return async (
+    tools: readonly ToolRef[],
+    asked: AskedFor,
+    kind: AccessKind | undefined,
+  ): Promise<Filtered> => {
+    const servers = factsOfTools(tools, factsOf);
+    const key = filterKey(asked, { kind, servers });
+    const found = cache?.filters.find(key, tools) ?? null;
+    if (found !== null) return found;
+    const askedAt = performance.now();
+    const reply = await orUnavailable(() =>
+      policy.filterPolicy(
+        {
+          ...principalOf(asked),
+          tools: [...tools],
+          ...(kind === undefined ? {} : { kind }),
+          ...(servers === null ? {} : { servers }),
+        },
+        limits(asked),
+      ),
+    );
+    if (cache !== null) return cache.filters.keep(key, { refs: tools, reply }, askedAt);
+    return { names: new Set(reply.allowed), principal: reply.principal };
   };
 }
 
@@ -195,6 +217,14 @@ function factsOfTools(
 
 function keyOf({ ref, pin }: Question, { onBehalfOf, token }: AskedFor, facts = ""): string {
   return decisionKey({ onBehalfOf, token, ...ref, pin, facts });
+}
+
+/** Everything that the answer about a list depends on besides its tools and the revision. */
+function filterKey(
+  { onBehalfOf, token = "" }: AskedFor,
+  about: { kind: AccessKind | undefined; servers: Record<string, ServerFacts> | null },
+): string {
+  return JSON.stringify([onBehalfOf, token, about.kind ?? "tool", about.servers]);
 }
 
 function principalOf({ onBehalfOf, token }: AskedFor): { onBehalfOf: string; token?: string } {

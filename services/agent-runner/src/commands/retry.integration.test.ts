@@ -53,7 +53,12 @@ test("goes on after limit_exceeded with raised limits and repeats no finished ca
   ]);
   const { by, limits } = events.find(({ name }) => name === "retried")?.payload ?? {};
   assert.equal(by, "cli");
-  assert.deepEqual(limits, { maxSteps: 9, maxToolCalls: null, timeoutMs: 3_600_000 });
+  assert.deepEqual(limits, {
+    maxSteps: 9,
+    maxToolCalls: null,
+    maxRepeatedCalls: 25,
+    timeoutMs: 3_600_000,
+  });
   for (const step of [1, 2, 3]) assert.equal(peers.requested.get(`${runId}:${step}:0`), 1);
   const { run } = await call(lab.bus, getRun, { runId });
   assert.equal(run.status, "succeeded");

@@ -89,10 +89,10 @@ test("gives up a run that nobody gets on with", async () => {
     for (let pick = 2; pick <= 5; pick += 1) await store.claim(request);
   });
   await lab.command("plain", { runId: "poison", input: "x" });
-  const events = await lab.eventsUntil("poison", "failed");
+  const events = await lab.eventsUntil("poison", "dead");
   assert.deepEqual(
     events.map(({ name }) => name),
-    ["started", "resumed", "failed"],
+    ["started", "resumed", "dead"],
   );
   assert.match(JSON.stringify(events.at(-1)?.payload["failure"]), /too_many_attempts/);
   await waitUntil(async () => (await lab.pendingCommands()) === 0);

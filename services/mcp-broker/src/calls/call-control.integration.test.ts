@@ -372,6 +372,36 @@ test("a decision is kept for as long as the policy said, and only for the same q
   await assert.rejects(echo(), failsWith("denied"));
 });
 
+test("a filtered list is kept for as long as the policy said, and only for the same question", async () => {
+  const names = async (token?: string) => {
+    const { tools } = await main.tools({ server: "main", ...(token && { token }) });
+    return tools.map(({ tool }) => tool);
+  };
+  const before = await names();
+  assert.ok(before.includes("echo"));
+  rules.cacheable = { revision: "list-1", forMs: 60_000 };
+  rules.lists.length = 0;
+  for (let n = 0; n < 3; n += 1) assert.deepEqual(await names(), before);
+  assert.equal(rules.lists.length, 1);
+  assert.deepEqual(await names(runToken("run-1")), before);
+  assert.deepEqual(await names(runToken("run-2")), before);
+  assert.equal(rules.lists.length, 3);
+  // Another revision, met by another question, ends all of it.
+  rules.cacheable = { revision: "list-2", forMs: 60_000 };
+  rules.denied.add("echo");
+  await names(runToken("run-3"));
+  assert.deepEqual(
+    await names(),
+    before.filter((tool) => tool !== "echo"),
+  );
+  // Without a promise each list is asked about.
+  rules.cacheable = undefined;
+  rules.denied.clear();
+  assert.deepEqual(await names(runToken("run-4")), before);
+  rules.denied.add("echo");
+  assert.equal((await names(runToken("run-4"))).includes("echo"), false);
+});
+
 test("the memory of stdio servers is measured at every scrape", async () => {
   const text = await main.metrics.metrics();
   const bytes = /^yard_mcp_child_memory_bytes\{server="main"\} (\d+)$/m.exec(text)?.[1];

@@ -1,9 +1,11 @@
 import type { z } from "zod";
+import { prepareReply } from "@switchyard/bus/prepared-reply";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { listTools as contract, type ToolInfo } from "@switchyard/contracts/mcp";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
-import { collidingNames } from "./name-collisions.ts";
+import { createListableTools } from "./listable-tools.ts";
+import { createPreparedLists, type PreparedList } from "./prepared-lists.ts";
 import type { ServerView } from "../ownership/server-views.ts";
 
 type ListRequest = z.output<typeof contract.request>;
@@ -11,34 +13,41 @@ type ListReply = z.input<typeof contract.reply>;
 
 const fail = failuresOf(contract.errors);
 
+/** Characters of the lists that are kept as JSON; a thousand tools have some 400,000. */
+const MAX_PREPARED = 16_000_000;
+
 /**
  * The tools that the principal may call, over one server or all of them, in a fixed order. A server
  * that is not connected is a named failure, never a reason to wait or to fail the whole list.
  */
-export async function listTools(
-  deps: { connections: readonly ServerView[]; gate: PolicyGate },
+export type ListTools = (
+  connections: readonly ServerView[],
   request: ListRequest,
   asked: AskedFor,
-): Promise<ListReply> {
-  const connections = await chosen(deps.connections, request.server);
-  const listed = connections.flatMap((connection) => connection.catalogue.tools);
-  const colliding = collidingNames(
-    deps.connections.map(({ entry }) => entry.id),
-    deps.connections.flatMap(({ catalogue }) => catalogue.tools.map(({ ref }) => ref)),
-  );
-  const tools = listed.filter(({ ref }) => !colliding.has(ref.name));
-  const allowed = await deps.gate.filter(
-    tools.map((tool) => tool.ref),
-    asked,
-  );
-  return {
-    tools: tools
-      .filter((tool) => allowed.has(tool.ref.name))
-      .map(({ info }) => (request.findings === true ? info : withoutFindings(info))),
-    failures: [
+) => Promise<PreparedList>;
+
+/** The policy is asked, or has promised its answer, for each list; only the JSON of a list that it allowed is reused. */
+export function createListTools(gate: Pick<PolicyGate, "filter">): ListTools {
+  const findListable = createListableTools();
+  const prepared = createPreparedLists(MAX_PREPARED);
+  return async (all, request, asked) => {
+    const connections = await chosen(all, request.server);
+    const tools = findListable(all, request.server);
+    const allowed = await gate.filter(tools.refs, asked);
+    const failures = [
       ...connections.flatMap(failuresOfServer),
-      ...connections.flatMap((connection) => collisionsOf(connection, colliding)),
-    ],
+      ...connections.flatMap((connection) => collisionsOf(connection, tools.colliding)),
+    ];
+    const isShown = tools.refs.map(({ name }) => allowed.has(name));
+    const withFindings = request.findings === true;
+    const shown = isShown.map((is) => (is ? "1" : "0")).join("");
+    return prepared.get(tools, JSON.stringify([withFindings, shown, failures]), () => {
+      const infos = tools.infos.filter((_, n) => isShown[n]);
+      return prepareReply(contract, {
+        tools: withFindings ? infos : infos.map(withoutFindings),
+        failures,
+      });
+    });
   };
 }
 

@@ -18,7 +18,7 @@ const missing = await findBubblewrap(process.env["PATH"] ?? "").then(
   () => null,
   (error: unknown) => String(error),
 );
-const skip = missing === null ? false : `bubblewrap does not work here: ${missing}`;
+const skip = reasonToSkip();
 
 test(
   "a process in a sandbox writes only where it may, and its end leaves nothing behind",
@@ -71,3 +71,9 @@ test("a sandbox that cannot be had is an error that says why, and the server doe
     /there is no bwrap on the PATH of this service; install bubblewrap/,
   );
 });
+
+function reasonToSkip(): string | false {
+  if (missing !== null) return `bubblewrap does not work here: ${missing}`;
+  // A sandbox has a /tmp of its own, so these tests would look for the wrong thing in vain.
+  return process.execPath.startsWith("/tmp/") ? "Node.js itself lies below /tmp here" : false;
+}

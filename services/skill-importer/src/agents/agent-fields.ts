@@ -4,6 +4,7 @@ import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
 import { nearestName } from "@switchyard/service/nearest-name";
 import { z } from "zod";
 import { errorFinding, warningFinding, type Finding, type Place } from "../finding.ts";
+import { limitedTools } from "../skill/client-tools.ts";
 import type { ParsedYaml, YamlMapping, YamlValue } from "../frontmatter/safe-yaml.ts";
 
 type Locate = (path: readonly PropertyKey[]) => Place;
@@ -28,9 +29,13 @@ const AgentFields = z.object({
   model: ModelName.nullish(),
   system_prompt: z.string({ error: "must be text" }).optional(),
   tools: z
-    .union([z.literal("none"), z.array(z.string().min(1).max(128)).max(256)], {
-      error: "must be a list of tool patterns, or none; left out it means every tool",
-    })
+    .preprocess(
+      toolWords,
+      z.union([z.literal("none"), z.array(z.string().min(1).max(128)).max(256)], {
+        error:
+          "must be a list of tool patterns, or text with commas between them, or none; left out it means every tool",
+      }),
+    )
     .nullish(),
   skills: z.array(SkillName, { error: "must be a list of skill names" }).nullish(),
   max_tool_iterations: whole(1, 1_000).optional(),
@@ -96,7 +101,29 @@ export function readAgentFields(yaml: Extract<ParsedYaml, { values: unknown }>):
   const inOrder = findings.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));
   const isUnusable = inOrder.some(({ severity }) => severity === "error");
   if (!parsed.success || isUnusable) return { problems: inOrder };
-  return { fields: parsed.data, warnings: inOrder };
+  const at = yaml.locate([top.spelling.get("tools") ?? "tools"]);
+  return { fields: parsed.data, warnings: [...inOrder, ...limitsNotKept(parsed.data, at)] };
+}
+
+/**
+ * Text names tools with commas between them, as Claude Code reads it; a comma in the limit on a tool's arguments
+ * divides nothing. Text that names none stays text and is refused: as an empty list it would be every tool.
+ */
+function toolWords(value: unknown): unknown {
+  if (typeof value !== "string" || value === "none") return value;
+  const words = value.match(/(?:\([^()]*\)|[^,])+/g) ?? [];
+  const named = words.map((word) => word.trim()).filter((word) => word !== "");
+  return named.length === 0 ? value : named;
+}
+
+/** A tool with a limit on its arguments is not given to the agent, and its author should know. */
+function limitsNotKept({ tools }: AgentFields, at: Place): Finding[] {
+  return limitedTools(Array.isArray(tools) ? tools : []).map((tool) => {
+    const message =
+      `tools: ${tool} is left out: a limit on arguments cannot be kept here, and the tool without it would be more; ` +
+      "name the tool alone and limit its arguments by a rule of the policy";
+    return warningFinding("limited_tool", message, at);
+  });
 }
 
 interface Spelled {

@@ -95,10 +95,7 @@ test("says of every field that nothing acts on that it is not in force", () => {
     parsed.findings.map(({ severity, code, message }) => [severity, code, message.split(" ")[0]]),
     [
       ["warning", "unknown_key", "unknown"],
-      ["warning", "not_in_force", "limits.cost_usd"],
-      ["warning", "not_in_force", "limits.depth"],
       ["warning", "not_in_force", "approval"],
-      ["warning", "not_in_force", "on_unknown_outcome:"],
     ],
   );
 });
@@ -148,11 +145,30 @@ for (const [written, tools] of [
   ["tools:", null],
   ["tools: none", []],
   ["tools: [a]", ["a"]],
+  ["tools: Read, Grep", ["read_file", "search_files"]],
+  ["tools: mcp__files__read_*", ["mcp__files__read_*"]],
+  ["tools: 'Read,, Bash(git add:*, git push:*), Bash(*),'", ["read_file", "execute_command"]],
+  ["tools: Bash(git:*)", []],
 ] as const) {
   test(`reads \`${written}\` as ${JSON.stringify(tools)} [D17, X25]`, () => {
     assert.deepEqual(load(written).tools, tools);
   });
 }
+
+test("says of a tool with a limit on its arguments what became of it", () => {
+  const text = "name: a\nTools: 'Read, Bash(git:*), WebFetch(domain:x.org)'";
+  const parsed = parseAgentFile(Buffer.from(text), YAML);
+  assert(parsed.kind === "agent");
+  assert.deepEqual(parsed.agent.tools, ["read_file"]);
+  assert.deepEqual(
+    parsed.findings.map(({ severity, code, line }) => [severity, code, line]),
+    [
+      ["warning", "limited_tool", 2],
+      ["warning", "limited_tool", 2],
+    ],
+  );
+  assert.match(parsed.findings[0]?.message ?? "", /^tools: Bash\(git:\*\) is left out: /);
+});
 
 test("leaves a Markdown file without frontmatter alone, unless it is called AGENT.md", () => {
   const text = "# Agents\n\nNotes on the agents here.";
@@ -167,7 +183,7 @@ test("points at every mistake of a file at once [D57]", () => {
     "model: gpt",
     "temprature: 3",
     "max_tool_iterations: lots",
-    "tools: some",
+    "tools: ','",
     "colour: red",
     "---",
     "x",
@@ -188,7 +204,8 @@ test("points at every mistake of a file at once [D57]", () => {
     },
     {
       code: "invalid_field",
-      message: "tools: must be a list of tool patterns, or none; left out it means every tool",
+      message:
+        "tools: must be a list of tool patterns, or text with commas between them, or none; left out it means every tool",
       line: 5,
       column: 8,
     },

@@ -132,17 +132,11 @@ function limitsOf({ limits }: AgentFields): AgentLimits {
 }
 
 /** What the definition carries and no service acts on: nobody should believe in a limit that is none. */
-function notInForce({ limits, onUnknownOutcome, approval }: AgentDefinition): Finding[] {
-  const written = [
-    limits.maxCostUsd !== null && "limits.cost_usd is kept, but no cost is counted yet",
-    limits.maxDepth !== null && "limits.depth is kept, but there are no child runs yet",
-    approval !== null && "approval is kept, but nobody is asked yet; the policy alone decides",
-    onUnknownOutcome === "ask" &&
-      "on_unknown_outcome: ask is kept, but nobody is asked yet; it works as fail",
-  ];
-  return written
-    .filter((message) => message !== false)
-    .map((message) => warningFinding("not_in_force", message));
+function notInForce({ approval }: AgentDefinition): Finding[] {
+  if (approval === null) return [];
+  const message =
+    "approval is kept, but nothing acts on it yet; the policy alone says who is asked";
+  return [warningFinding("not_in_force", message)];
 }
 
 /** In a file an empty list means every tool, as it always has; only the word none means none. */

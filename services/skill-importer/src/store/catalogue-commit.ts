@@ -30,6 +30,13 @@ export const Announcement = z.discriminatedUnion("kind", [
   z.object({
     id: z.string(),
     at: z.string(),
+    kind: z.literal("agent-removed"),
+    name: z.string(),
+    digest: z.string().nullable(),
+  }),
+  z.object({
+    id: z.string(),
+    at: z.string(),
     kind: z.literal("import"),
     label: z.string(),
     by: z.string(),
@@ -46,6 +53,11 @@ export interface CatalogueChange {
   readonly announcements: readonly Announcement[];
   /** Of what clients sent: versions that become current, and names that go. */
   readonly imported?: { readonly set: readonly SkillEntry[]; readonly remove: readonly string[] };
+  /** The same for agents. */
+  readonly importedAgents?: {
+    readonly set: readonly AgentEntry[];
+    readonly remove: readonly string[];
+  };
   readonly withheld?: {
     readonly set: readonly WithheldEntry[];
     readonly remove: readonly WithheldEntry[];
@@ -61,6 +73,7 @@ export const CURRENT = {
 } as const;
 export const OUTBOX = "yard:{catalogue}:outbox";
 export const IMPORTED = "yard:{catalogue}:imported";
+export const IMPORTED_AGENTS = "yard:{catalogue}:imported-agents";
 export const WITHHELD = "yard:{catalogue}:withheld";
 export const TRUST = "yard:{catalogue}:trust";
 /** What a commit may write. */
@@ -72,6 +85,7 @@ export const COMMIT_KEYS = [
   IMPORTED,
   WITHHELD,
   TRUST,
+  IMPORTED_AGENTS,
 ] as const;
 
 /**
@@ -92,6 +106,8 @@ for i = 2, #ARGV, 3 do
   elseif operation == 'set-withheld' then redis.call('HSET', KEYS[6], field, value)
   elseif operation == 'remove-withheld' then redis.call('HDEL', KEYS[6], field)
   elseif operation == 'set-trust' then redis.call('HSET', KEYS[7], field, value)
+  elseif operation == 'set-imported-agent' then redis.call('HSET', KEYS[8], field, value)
+  elseif operation == 'remove-imported-agent' then redis.call('HDEL', KEYS[8], field)
   else return redis.error_reply('unknown operation ' .. operation) end
 end
 redis.call('INCR', KEYS[1])
@@ -115,14 +131,15 @@ function operationsOf(kind: Kind, plan: CataloguePlan<{ name: string; digest: st
   ];
 }
 
-function importOperations({ imported, withheld, trust }: CatalogueChange): string[] {
+function importOperations({
+  imported,
+  importedAgents,
+  withheld,
+  trust,
+}: CatalogueChange): string[] {
   return [
-    ...(imported?.set ?? []).flatMap((entry) => [
-      "set-imported",
-      entry.summary.name,
-      JSON.stringify(entry),
-    ]),
-    ...(imported?.remove ?? []).flatMap((name) => ["remove-imported", name, ""]),
+    ...sentOperations("imported", imported),
+    ...sentOperations("imported-agent", importedAgents),
     ...(withheld?.remove ?? []).flatMap((item) => ["remove-withheld", withheldField(item), ""]),
     ...(withheld?.set ?? []).flatMap((item) => [
       "set-withheld",
@@ -136,6 +153,20 @@ function importOperations({ imported, withheld, trust }: CatalogueChange): strin
           JSON.stringify([trust.kind, trust.name, trust.version, trust.root, trust.file]),
           JSON.stringify(trust),
         ]),
+  ];
+}
+
+function sentOperations(
+  what: "imported" | "imported-agent",
+  change: CatalogueChange["imported"] | CatalogueChange["importedAgents"],
+): string[] {
+  return [
+    ...(change?.set ?? []).flatMap((entry) => [
+      `set-${what}`,
+      entry.summary.name,
+      JSON.stringify(entry),
+    ]),
+    ...(change?.remove ?? []).flatMap((name) => [`remove-${what}`, name, ""]),
   ];
 }
 

@@ -9,6 +9,7 @@ import {
   commitOperations,
   CURRENT,
   IMPORTED,
+  IMPORTED_AGENTS,
   OUTBOX,
   REVISION,
   TRUST,
@@ -27,8 +28,18 @@ export interface Catalogue {
   readonly agents: readonly AgentEntry[];
   /** The current version of each skill that a client sent, listed or hidden behind a file. */
   readonly imported: readonly SkillEntry[];
+  readonly importedAgents: readonly AgentEntry[];
   readonly withheld: readonly WithheldEntry[];
   readonly trust: readonly TrustRecord[];
+}
+
+/** What there is of some agents. */
+export interface NamedAgents {
+  readonly revision: string;
+  readonly listed: readonly AgentEntry[];
+  readonly imported: readonly AgentEntry[];
+  /** Of all that clients sent. */
+  readonly size: number;
 }
 
 type Kind = "skill" | "agent";
@@ -55,18 +66,15 @@ export class CatalogueStore {
       .hgetall(IMPORTED)
       .hgetall(WITHHELD)
       .hgetall(TRUST)
+      .hgetall(IMPORTED_AGENTS)
       .exec();
-    const [revision, skills, agents, imported, withheld, trust] = (answers ?? []).map(
-      ([error, value]) => {
-        if (error !== null) throw error;
-        return value;
-      },
-    );
+    const [revision, skills, agents, imported, withheld, trust, sentAgents] = values(answers);
     return {
       revision: typeof revision === "string" ? revision : "0",
       skills: this.#entries(SkillEntry, CURRENT.skill, skills),
       agents: this.#entries(AgentEntry, CURRENT.agent, agents),
       imported: this.#entries(SkillEntry, IMPORTED, imported),
+      importedAgents: this.#entries(AgentEntry, IMPORTED_AGENTS, sentAgents),
       withheld: this.#values(WithheldEntry, WITHHELD, withheld),
       trust: this.#values(TrustRecord, TRUST, trust),
     };
@@ -84,19 +92,34 @@ export class CatalogueStore {
       .hgetall(TRUST)
       .hlen(IMPORTED)
       .exec();
-    const [revision, skills, imported, withheld, trust, size] = (answers ?? []).map(
-      ([error, value]) => {
-        if (error !== null) throw error;
-        return value;
-      },
-    );
+    const [revision, skills, imported, withheld, trust, size] = values(answers);
     return {
       revision: typeof revision === "string" ? revision : "0",
       skills: this.#present(SkillEntry, CURRENT.skill, { names, texts: skills }),
       agents: [],
       imported: this.#present(SkillEntry, IMPORTED, { names, texts: imported }),
+      importedAgents: [],
       withheld: this.#values(WithheldEntry, WITHHELD, withheld),
       trust: this.#values(TrustRecord, TRUST, trust),
+      size: Number(size),
+    };
+  }
+
+  /** The same for agents: what is listed and what clients sent under these names, and how many they sent in all. */
+  async loadAgents(names: readonly string[]): Promise<NamedAgents> {
+    if (names.length === 0) throw new Error("loadAgents needs a name");
+    const answers = await this.#redis
+      .multi()
+      .get(REVISION)
+      .hmget(CURRENT.agent, ...names)
+      .hmget(IMPORTED_AGENTS, ...names)
+      .hlen(IMPORTED_AGENTS)
+      .exec();
+    const [revision, listed, imported, size] = values(answers);
+    return {
+      revision: typeof revision === "string" ? revision : "0",
+      listed: this.#present(AgentEntry, CURRENT.agent, { names, texts: listed }),
+      imported: this.#present(AgentEntry, IMPORTED_AGENTS, { names, texts: imported }),
       size: Number(size),
     };
   }
@@ -250,6 +273,14 @@ const Pointer = z.strictObject({ version: z.string() });
 
 function versionKey(kind: Kind, name: string, digest: string): string {
   return `yard:${kind}:{${name}}:${digest}`;
+}
+
+/** ioredis answers the errors of single commands among the results. */
+function values(answers: [Error | null, unknown][] | null): unknown[] {
+  return (answers ?? []).map(([error, value]) => {
+    if (error !== null) throw error;
+    return value;
+  });
 }
 
 function jsonOf(text: string): unknown {

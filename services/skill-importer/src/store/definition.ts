@@ -5,7 +5,7 @@ import { z } from "zod";
 /** Where built-in agents come from, in the place of a root's path. */
 export const BUILT_IN_ROOT = "built-in";
 
-/** Where skills come from that clients sent, in the place of a root's path. */
+/** Where skills and agents come from that clients sent, in the place of a root's path. */
 export const IMPORTED_ROOT = "imported";
 
 /** What is kept of a skill for as long as a run may be pinned to its digest. */

@@ -1,5 +1,6 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { publishEvent } from "@switchyard/bus/publish";
+import { agentRemoved } from "@switchyard/contracts/agent-store";
 import { agentImported } from "@switchyard/contracts/agents";
 import { batchImported, skillRemoved } from "@switchyard/contracts/skill-store";
 import { skillImported } from "@switchyard/contracts/skills";
@@ -105,6 +106,12 @@ async function publish(bus: Bus, announcement: Announcement): Promise<void> {
         { skill: name, version, at },
         { messageId: id },
       );
+      break;
+    }
+    case "agent-removed": {
+      const { name, digest } = announcement;
+      const payload = { agent: name, digest, at };
+      await publishEvent(bus, agentRemoved, { agent: name }, payload, { messageId: id });
       break;
     }
     case "import": {

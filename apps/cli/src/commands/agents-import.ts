@@ -1,0 +1,172 @@
+import { open, readdir, stat } from "node:fs/promises";
+import { basename, join, relative, resolve, sep } from "node:path";
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { agentPaths } from "@switchyard/contracts/agent-paths";
+import {
+  unpackAgents,
+  uploadAgents,
+  type AgentImportCounts,
+  type ImportedAgent,
+} from "@switchyard/contracts/agent-store";
+import type { Diagnostic } from "@switchyard/contracts/skills";
+import { readGitOrigin } from "@switchyard/service/git-origin";
+import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
+import { printableLine } from "../printable.ts";
+import { writeJsonLine, type Terminal } from "../terminal.ts";
+import { formatOf, readArchive, readStandardInput } from "./skills-import.ts";
+
+interface Options {
+  readonly json?: true;
+  readonly dryRun?: true;
+}
+
+interface Sent {
+  readonly counts: AgentImportCounts;
+  readonly agents: readonly ImportedAgent[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+interface LocalFile {
+  readonly path: string;
+  readonly base64: string;
+}
+
+/** As the importer has it; a larger file is sent only so far that it is refused by name. */
+const MAX_FILE_BYTES = 262_144;
+const BATCH = { files: 64, bytes: 300 * 1024 };
+
+/** Sends agents of this machine to the importer. Fails, when all are sent, if one was skipped. */
+export async function importAgents(
+  terminal: Terminal,
+  path: string,
+  options: Options,
+): Promise<void> {
+  const dryRun = options.dryRun === true;
+  const sent = await withBus(await findBus(process.env), (bus) => send(bus, path, dryRun));
+  for (const agent of sent.agents) {
+    if (agent.outcome === "not_an_agent") continue;
+    if (options.json) writeJsonLine(terminal, { schemaVersion: 1, type: "agent", ...agent });
+    else for (const line of linesOf(agent)) terminal.out(printableLine(line));
+  }
+  for (const diagnostic of sent.diagnostics) terminal.note(diagnosticText(diagnostic));
+  const { counts } = sent;
+  const text = countsText(counts, dryRun);
+  if (options.json) writeJsonLine(terminal, { schemaVersion: 1, type: "summary", counts });
+  else terminal.note(text);
+  if (counts.found === 0) {
+    throw new CliError("no_agent_files", `${path} has no agent file`, {
+      hint: "agent files are *.yaml, *.yml, and *.md with frontmatter, as a rule in a directory agents",
+    });
+  }
+  if (counts.skipped > 0) {
+    throw new CliError("agents_invalid", text, { hint: "mend the files that are named above" });
+  }
+}
+
+async function send(bus: Bus, path: string, dryRun: boolean): Promise<Sent> {
+  const top = path === "-" ? null : resolve(path);
+  const facts = top === null ? null : await stat(top).catch(() => null);
+  if (top !== null && facts === null) {
+    throw new CliError("file_missing", `there is no ${path}`, {
+      hint: "name a directory, an agent file, a zip or a tar.gz, or - for an archive on standard input",
+    });
+  }
+  if (top !== null && facts?.isDirectory() === true) {
+    return sendFiles(bus, await filesBelow(top), { label: top, directory: top, dryRun });
+  }
+  if (top !== null && /\.(?:ya?ml|md)$/.test(top)) {
+    const file = await readLocal(top, top.split(sep).slice(-2).join("/"));
+    return sendFiles(bus, [file], { label: top, directory: resolve(top, ".."), dryRun });
+  }
+  const bytes = await (top === null ? readStandardInput() : readArchive(top));
+  return client(bus, { unpackAgents }).unpackAgents({
+    label: top === null ? "standard input" : basename(top),
+    dryRun,
+    format: formatOf(bytes),
+    base64: bytes.toString("base64"),
+  });
+}
+
+/** In batches: however many there are, each call stays small. */
+async function sendFiles(
+  bus: Bus,
+  files: readonly LocalFile[],
+  { label, directory, dryRun }: { label: string; directory: string; dryRun: boolean },
+): Promise<Sent> {
+  const git = await readGitOrigin(directory, "/");
+  const { uploadAgents: upload } = client(bus, { uploadAgents });
+  const agents: ImportedAgent[] = [];
+  const counts: AgentImportCounts = { found: 0, loaded: 0, skipped: 0, reasons: {} };
+  for (const batch of batches(files)) {
+    // One after the other, so that of two files with one name it is always the later that counts.
+    const reply = await upload({ label: label.slice(0, 1_024), git, dryRun, files: batch });
+    agents.push(...reply.agents);
+    counts.found += reply.counts.found;
+    counts.loaded += reply.counts.loaded;
+    counts.skipped += reply.counts.skipped;
+    for (const [code, many] of Object.entries(reply.counts.reasons)) {
+      counts.reasons[code] = (counts.reasons[code] ?? 0) + many;
+    }
+  }
+  return { counts, agents, diagnostics: [] };
+}
+
+function* batches(files: readonly LocalFile[]): Generator<LocalFile[]> {
+  let batch: LocalFile[] = [];
+  let bytes = 0;
+  for (const file of files) {
+    const isFull = batch.length >= BATCH.files || bytes + file.base64.length > BATCH.bytes;
+    if (batch.length > 0 && isFull) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(file);
+    bytes += file.base64.length;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Their paths begin with the directory's own name: it may be the `agents` that says what they are. */
+async function filesBelow(top: string): Promise<LocalFile[]> {
+  const entries = await readdir(top, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(top, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    .toSorted();
+  // A hidden directory that was named itself is meant.
+  const name = basename(top).replace(/^\.+/, "") || "directory";
+  const chosen = agentPaths(paths.map((path) => `${name}/${path}`));
+  const files: LocalFile[] = [];
+  for (const path of chosen) {
+    files.push(await readLocal(join(top, path.slice(name.length + 1)), path));
+  }
+  return files;
+}
+
+async function readLocal(absolute: string, path: string): Promise<LocalFile> {
+  await using file = await open(absolute);
+  const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(MAX_FILE_BYTES + 1) });
+  return { path, base64: buffer.subarray(0, bytesRead).toString("base64") };
+}
+
+function linesOf({ outcome, change, name, file, diagnostics }: ImportedAgent): string[] {
+  const worth = diagnostics.filter(({ severity }) => severity !== "info");
+  return [
+    `${outcome === "skipped" ? "skipped" : (change ?? outcome)}  ${name ?? file}`,
+    ...worth.map((diagnostic) => `  ${diagnosticText(diagnostic)}`),
+  ];
+}
+
+function countsText({ found, loaded, skipped, reasons }: AgentImportCounts, dry: boolean): string {
+  const why = Object.entries(reasons).map(([code, many]) => `${many} ${code}`);
+  const text = `${found} found, ${loaded} ${dry ? "would load" : "loaded"}; ${skipped} skipped`;
+  return why.length === 0 ? text : `${text}: ${why.join(", ")}`;
+}
+
+function diagnosticText({ severity, code, message, file, line }: Diagnostic): string {
+  const place = line === null ? file : `${file}:${line}`;
+  return printableLine(`${severity}: ${place}: ${message} (${code})`);
+}

@@ -1,0 +1,143 @@
+import { basename, dirname } from "node:path/posix";
+import type { AgentImportCounts, ImportedAgent } from "@switchyard/contracts/agent-store";
+import type { SkillProvenance } from "@switchyard/contracts/skill-store";
+import { agentFactsOf } from "../agents/agent-facts.ts";
+import { isOfFile, type ChangeAgentParts } from "../store/change-agent.ts";
+import { errorFinding, type Finding } from "../finding.ts";
+import type { Judges } from "../judge/judge-job.ts";
+import { pathProblemOf } from "../source/safe-path.ts";
+import type { Announcement } from "../store/catalogue-commit.ts";
+import type { NamedAgents } from "../store/catalogue-store.ts";
+import { agentCounts, planAgents, type AgentUploadPlan, type ReadAgent } from "./plan-agents.ts";
+
+export interface UploadAgentsParts extends ChangeAgentParts {
+  readonly judges: Judges;
+}
+
+export interface AgentUpload {
+  readonly files: readonly { readonly path: string; readonly bytes: Uint8Array }[];
+  /** About the source as a whole. */
+  readonly findings: readonly Finding[];
+  readonly provenance: Omit<SkillProvenance, "at">;
+  readonly dryRun: boolean;
+}
+
+export interface AgentUploadReport {
+  readonly counts: AgentImportCounts;
+  readonly agents: ImportedAgent[];
+  readonly diagnostics: ImportedAgent["diagnostics"];
+}
+
+/** Names that clients may bring in, in all: every list of agents is one reply. */
+const MAX_AGENTS = 5_000;
+const MAX_ATTEMPTS = 20;
+
+/** Imports agent files that a client sent: versions first, then one commit makes them current. */
+export async function uploadAgents(
+  parts: UploadAgentsParts,
+  upload: AgentUpload,
+): Promise<AgentUploadReport> {
+  const files = await Promise.all(upload.files.map((file) => read(parts.judges, file)));
+  const names = files.flatMap(({ parsed }) => (parsed.kind === "agent" ? parsed.agent.name : []));
+  const { outcomes } = upload.dryRun
+    ? planned(await load(parts, names), files, parts)
+    : await store(parts, { files, names, upload });
+  const { label } = upload.provenance;
+  const diagnostics = upload.findings.map((finding) => ({ ...finding, file: label }));
+  return { counts: agentCounts(outcomes), agents: [...outcomes], diagnostics };
+}
+
+async function read(
+  judges: Judges,
+  { path, bytes }: AgentUpload["files"][number],
+): Promise<ReadAgent> {
+  const file = path.replaceAll("\\", "/");
+  const problem = pathProblemOf(file);
+  if (problem !== null) {
+    const shown = JSON.stringify(file.slice(0, 120));
+    const findings = [errorFinding(problem, `the file name ${shown} cannot be used; rename it`)];
+    return { file, parsed: { kind: "skipped", findings } };
+  }
+  const facts = agentFactsOf(file, basename(dirname(file)));
+  return { file, parsed: await judges.agent({ bytes, facts }) };
+}
+
+async function store(
+  parts: UploadAgentsParts,
+  given: { files: readonly ReadAgent[]; names: readonly string[]; upload: AgentUpload },
+): Promise<AgentUploadPlan> {
+  const { files, names, upload } = given;
+  const at = parts.now().toISOString();
+  const provenance = { ...upload.provenance, at };
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    // Each try plans against what another import may have written since.
+    const current = await load(parts, names);
+    const plan = planned(current, files, parts);
+    for (const { agent } of plan.stored) {
+      await parts.store.saveAgent(agent);
+      const { name, digest } = agent;
+      await parts.versions.save(name, { digest, provenance, supersededAt: null });
+    }
+    const done = await parts.store.commit(current.revision, {
+      skills: { set: [], remove: [], announce: [], hidden: [] },
+      agents: plan.agents,
+      importedAgents: { set: plan.stored.map(({ entry }) => entry), remove: [] },
+      announcements: announcementsOf(parts, { plan, at, upload }),
+    });
+    if (!done) continue;
+    await retireReplaced(parts, current, plan);
+    await parts.announce();
+    return plan;
+  }
+  throw new Error(`the catalogue changed ${MAX_ATTEMPTS} times during one import`);
+}
+
+function planned(
+  current: NamedAgents,
+  files: readonly ReadAgent[],
+  { roots }: UploadAgentsParts,
+): AgentUploadPlan {
+  return planAgents(current, files, { roots, maxAgents: MAX_AGENTS });
+}
+
+function load({ store: catalogue }: UploadAgentsParts, names: readonly string[]) {
+  return catalogue.loadAgents(names.length === 0 ? ["-"] : [...new Set(names)]);
+}
+
+/** What was the imported version of a name until now may go when no run is pinned to it any more. */
+async function retireReplaced(
+  { store: catalogue, versions }: UploadAgentsParts,
+  current: NamedAgents,
+  { stored }: AgentUploadPlan,
+): Promise<void> {
+  const now = new Map(stored.map(({ agent }) => [agent.name, agent.digest]));
+  for (const { summary } of current.imported) {
+    const { name, digest } = summary;
+    if (now.get(name) === undefined || now.get(name) === digest) continue;
+    await versions.retire(name, digest);
+    if (!isOfFile(current.listed, summary)) await catalogue.retire("agent", name, digest);
+  }
+}
+
+function announcementsOf(
+  { newId }: UploadAgentsParts,
+  { plan, at, upload }: { plan: AgentUploadPlan; at: string; upload: AgentUpload },
+): Announcement[] {
+  const { label, by } = upload.provenance;
+  const { found, loaded, skipped } = agentCounts(plan.outcomes);
+  return [
+    ...plan.agents.announce.map(
+      ({ summary }) => ({ id: newId(), at, kind: "agent", summary }) as const,
+    ),
+    {
+      id: newId(),
+      at,
+      kind: "import",
+      label,
+      by,
+      imported: loaded,
+      failed: skipped,
+      totalScanned: found,
+    },
+  ];
+}
