@@ -166,7 +166,11 @@ test("200 connects and disconnects leave a broker's process with the descriptors
   const broker = await startReady(
     [{ id: "remote", url: server.url }, fixtureServer("often", ["fixture-server.ts"])],
     await testDirectory(),
-    { YARD_MCP_ALLOW_PRIVATE_HOSTS: "loopback" },
+    {
+      YARD_MCP_ALLOW_PRIVATE_HOSTS: "loopback",
+      // With room to grow, a heap grows; what is kept for ever would not fit in this one.
+      NODE_OPTIONS: "--max-old-space-size=112 --max-semi-space-size=4",
+    },
   );
   const pid = broker.process.pid ?? 0;
   const again = async (id: string): Promise<void> => {

@@ -103,7 +103,8 @@ test("what the policy denies is neither listed, read, got, completed, subscribed
     ask(setLogLevel, { level: "debug" }),
     ask(listMessages, {}),
   ];
-  for (const asked of denied) assert.equal(await codeOf(asked), "denied");
+  const codes = await Promise.all(denied.map((asked) => codeOf(asked)));
+  assert.deepEqual(new Set(codes), new Set(["denied"]));
 });
 
 test("a policy that gives no answer lets nothing through, and a refused token is told", async () => {
