@@ -194,7 +194,7 @@ export const callTool = rpc({
         expiresAt: Timestamp.nullable(),
       }),
     },
-    /** The server failed again and again and gets no calls for now; nothing was sent. */
+    /** The server failed again and again and gets no calls until it recovers; nothing was sent. */
     circuit_open: {
       data: z.object({ server: z.string(), retryAfterMs: z.int().nonnegative() }),
       retryable: true,

@@ -4,7 +4,7 @@ import { createKeptFilters, type KeptFilters } from "./kept-filters.ts";
 
 type CheckReply = z.output<typeof checkPolicy.reply>;
 
-/** A decision that holds for now. */
+/** A decision that holds until its lease ends. */
 export interface Decided {
   readonly decision: Decision;
   readonly principal: Principal;

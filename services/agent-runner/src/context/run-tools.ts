@@ -48,7 +48,7 @@ const findToolsTool: OfferedTool = {
   },
 };
 
-/** Those of the tools that the run has use for now. `isCut`: there are tools that are not shown. */
+/** Those of the tools that the run has use for at this step. `isCut`: there are tools that are not shown. */
 export function runToolsOf(
   { started, turns }: RunState,
   { isCut }: { readonly isCut: boolean },

@@ -23,7 +23,7 @@ export class ModelUnusable extends Error {
 export interface ModelRegistry {
   /** The model of agents that name none. */
   readonly defaultModel: string;
-  /** What can be chosen from, the built-in provider first; keys are looked for now. */
+  /** What can be chosen from, the built-in provider first; whether a key is there is looked up at each call. */
   providers(): Promise<ModelProvider[]>;
   /**
    * The model of a `provider/model` name. Keys are read each time, so that a rotated key is used by

@@ -26,7 +26,7 @@ type WithoutTime<E> = E extends unknown ? Omit<E, "at"> : never;
 /** The entry of a call that waits from now on, without its time. */
 export type Parked = WithoutTime<EntryOf<"tool-parked">>;
 
-/** What became of a call for now. */
+/** What became of one attempt at a call. */
 export type CallStep = CallOutcome | Parked;
 
 export interface ServerCall {

@@ -224,7 +224,7 @@ function overloaded(connection: ServerConnection, queue: CallQueue, reason: stri
 function circuitOpen(connection: ServerConnection, retryAfterMs: number): ServiceError {
   const { id } = connection.entry;
   return fail.circuit_open(
-    `MCP server ${id} failed again and again and gets no calls for now; this one was not sent. Try again in ${retryAfterMs} ms.`,
+    `MCP server ${id} failed again and again and gets no calls until it recovers; this one was not sent. Try again in ${retryAfterMs} ms.`,
     { server: id, retryAfterMs },
   );
 }

@@ -37,7 +37,7 @@ export interface ServerConnectionOptions {
   readonly entry: ServerEntry;
   /** Asked again at every use. Left out: this broker is the only one. */
   readonly access?: ConnectionAccess;
-  /** Why the server is not to be connected for now; null when it may be. */
+  /** Why the server is not to be connected; null when it may be. */
   readonly heldBecause?: string | null;
   /** The end of the connection before this one: two processes of a server may be in each other's way. */
   readonly after?: Promise<void>;
@@ -88,7 +88,7 @@ export class ServerConnection {
     this.#lastError = problem ?? options.heldBecause ?? null;
   }
 
-  /** Why it is not to be connected for now; null when it may be. */
+  /** Why it is not to be connected; null when it may be. */
   get heldBecause(): string | null {
     return this.#options.heldBecause ?? null;
   }

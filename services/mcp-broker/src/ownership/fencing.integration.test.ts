@@ -72,9 +72,7 @@ function hammer(id: string): { end: () => Promise<number> } {
       );
       answered += 1;
     } catch {
-      await new Promise((resolve) => {
-        setTimeout(resolve, 10);
-      });
+      // Refused, or nobody there: the next call finds out anew.
     }
   };
   const worker = async (name: number): Promise<void> => {

@@ -41,7 +41,7 @@ export function startPinning(options: {
   const watch = watchPins(redis, {
     onWritten: (server) => void pins.reload(server),
     onGap: () => pins.reloadAll(),
-    onTrouble: (err) => log.warn({ err }, "changes of mcp pins not heard for now"),
+    onTrouble: (err) => log.warn({ err }, "changes of mcp pins not heard"),
   });
   return {
     pins,

@@ -173,7 +173,7 @@ function refusal(
 }
 
 function tooManyPrompts({ limit, perMs }: PromptLimit): Admission {
-  const reason = `more than ${limit} approvals were asked for within ${Math.round(perMs / 60_000)} minutes; no more people are asked for now`;
+  const reason = `more than ${limit} approvals were asked for within ${Math.round(perMs / 60_000)} minutes; this call is denied without asking again`;
   return { outcome: "refused", approvalId: null, state: "rate_limited", reason };
 }
 

@@ -152,28 +152,15 @@ function direction(run: Run, text: string): ReturnType<Judge> {
 
 /** A single one comes from copying; many in a row carry bits. */
 function zeroWidth(run: Run, text: string): ReturnType<Judge> {
-  if (run.count >= 8) {
-    return {
-      ...HARD,
-      code: "zero_width_text",
-      message: "a run of zero-width characters that can carry hidden text",
-    };
-  }
-  const isInWord =
-    /[A-Za-z]/.test(text[run.start - 1] ?? "") && /[A-Za-z]/.test(text[run.end] ?? "");
-  return isInWord
-    ? {
-        ...SOFT,
-        code: "zero_width_in_word",
-        message: "a zero-width character inside of a word, which hides it from searches",
-      }
-    : {
-        ...SOFT,
-        code: "zero_width",
-        severity: "info",
-        confidence: "low",
-        message: "a zero-width character",
-      };
+  return (
+    joiners(run, text) ?? {
+      ...SOFT,
+      code: "zero_width",
+      severity: "info",
+      confidence: "low",
+      message: "a zero-width character",
+    }
+  );
 }
 
 /** Persian, Indic scripts and emoji need them; between Latin letters they hide a word. */
