@@ -38,6 +38,12 @@ const TIMEOUT_MS = 2_000;
 /** Every tool provider declares these codes alike. */
 const fail = failuresOf(callTool.errors);
 
+/** The decision that a call which was made is told: where the policy asked, a person has said yes by then. */
+export function asAllowed(decision: Decision): Decision {
+  if (decision.effect === "allow") return decision;
+  return { ...decision, effect: "allow", reason: `${decision.reason}; a person did` };
+}
+
 export function createApprovalGate(
   bus: Bus,
   options: { readonly onNotSettled: (error: unknown, approvalId: string) => void },

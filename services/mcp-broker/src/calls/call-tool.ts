@@ -15,7 +15,7 @@ import {
   type CallOutcome,
   type CallStore,
 } from "@switchyard/service/tool-provider/call-store";
-import type { ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
+import { asAllowed, type ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
 import type { StopWatch } from "@switchyard/service/tool-provider/stop-watch";
 import { withHeldPlaces } from "@switchyard/service/tool-provider/held-places";
 import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
@@ -107,12 +107,6 @@ interface Allowed {
   readonly pin: string | undefined;
   readonly principal: Principal;
   readonly decision: Decision;
-}
-
-/** What a call that was made is told: where the policy asked, a person has said yes by then. */
-function asAllowed(decision: Decision): Decision {
-  if (decision.effect === "allow") return decision;
-  return { ...decision, effect: "allow", reason: `${decision.reason}; a person did` };
 }
 
 /** Until here nothing has left the broker. */

@@ -16,7 +16,7 @@ import {
   type OnceResult,
 } from "@switchyard/service/tool-provider/call-once";
 import { CallStoreError, type CallOutcome } from "@switchyard/service/tool-provider/call-store";
-import type { ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
+import { asAllowed, type ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
 import { withHeldPlaces } from "@switchyard/service/tool-provider/held-places";
 import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { RunEpochs } from "@switchyard/service/tool-provider/run-epochs";
@@ -78,7 +78,7 @@ async function decideAndCall(
   const call: DecidedCall = { request, asked, tool, ref, args, decision, principal };
   if (callId === undefined) {
     const outcome = await perform(deps, call, { signal: asked.signal, isCancelled: never });
-    return outcomeReply(outcome, { decision, replayed: false });
+    return outcomeReply(outcome, { decision: asAllowed(decision), replayed: false });
   }
   const fingerprint = callFingerprint({ caller: asked.onBehalfOf, principal, ref, args });
   const owner = { callId, caller: asked.onBehalfOf, principal, token: asked.token, ref };
@@ -93,7 +93,7 @@ async function decideAndCall(
       running.end();
     }
   });
-  return onceReply(result, { callId, decision });
+  return onceReply(result, { callId, decision: asAllowed(decision) });
 }
 
 const never = (): boolean => false;
