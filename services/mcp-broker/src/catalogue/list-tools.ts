@@ -33,11 +33,12 @@ export function createListTools(gate: Pick<PolicyGate, "filter">): ListTools {
   return async (all, request, asked) => {
     const connections = await chosen(all, request.server);
     const tools = findListable(all, request.server);
-    const allowed = await gate.filter(tools.refs, asked);
+    // Of the same moment as the tools: a server that connects during the wait would be in neither.
     const failures = [
       ...connections.flatMap(failuresOfServer),
       ...connections.flatMap((connection) => collisionsOf(connection, tools.colliding)),
     ];
+    const allowed = await gate.filter(tools.refs, asked);
     const isShown = tools.refs.map(({ name }) => allowed.has(name));
     const withFindings = request.findings === true;
     const shown = isShown.map((is) => (is ? "1" : "0")).join("");

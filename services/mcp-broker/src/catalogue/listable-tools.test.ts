@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { prepareReply } from "@switchyard/bus/prepared-reply";
+import { prepareReply, replyBody } from "@switchyard/bus/prepared-reply";
 import { listTools } from "@switchyard/contracts/mcp";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import type { ServerView } from "../ownership/server-views.ts";
 import { createListableTools } from "./listable-tools.ts";
+import { createListTools } from "./list-tools.ts";
 import { createPreparedLists } from "./prepared-lists.ts";
 
 function toolsOf(id: string, names: readonly string[]): ServerView["catalogue"]["tools"] {
@@ -94,4 +95,30 @@ test("a list is made once for its tools and key, and again when too much is kept
   none.get(tools, "a", make);
   none.get(tools, "a", make);
   assert.equal(made, 6);
+});
+
+test("a server that connects while the policy is asked is named as missing, not left out in silence", async () => {
+  const late = { ...view("late", []), info: { ...view("late", []).info } };
+  late.info.status = "connecting";
+  const list = createListTools({
+    async filter(refs) {
+      late.info.status = "connected";
+      return new Set(refs.map(({ name }) => name));
+    },
+  });
+  const asked = {
+    onBehalfOf: "cli",
+    token: undefined,
+    deadline: 0,
+    signal: new AbortController().signal,
+    correlationId: "c",
+    traceparent: "",
+  };
+  const reply = await list([view("one", one), late], {}, asked);
+  const { tools, failures } = listTools.reply.parse(JSON.parse(replyBody(listTools, reply)).value);
+  assert.equal(tools.length, 2);
+  assert.deepEqual(
+    failures.map(({ server, status }) => ({ server, status })),
+    [{ server: "late", status: "connecting" }],
+  );
 });
