@@ -354,8 +354,8 @@ test("without Redis nothing is changed, and that is told", async () => {
   await withBroker({ servers: [real("stays")], redis }, async () => {
     redis.disconnect();
     for (const change of [
-      api.addServer({ server: declared("new") }),
-      api.removeServer({ server: "stays" }),
+      () => api.addServer({ server: declared("new") }),
+      () => api.removeServer({ server: "stays" }),
     ]) {
       await assert.rejects(
         change,
