@@ -16,6 +16,8 @@ interface ActiveCallOptions {
   readonly tokens: CallTokens;
   readonly fail: Fail<DeclaredErrors>;
   readonly deadlines: DeadlineWheel;
+  /** Of the span that the call is told as, if it is. */
+  readonly traceparent: string | undefined;
 }
 
 const SAFE_SUBJECT = /^(?:[A-Za-z0-9_-]{1,64}\.)+[A-Za-z0-9_-]{1,64}$/;
@@ -32,7 +34,7 @@ export class ActiveCall implements CallContext, Work, Expirable {
   readonly #contract: Rpc;
   readonly #deadlines: DeadlineWheel;
   #correlationId: string | null = null;
-  #traceparent: string | null = null;
+  #traceparent: string | undefined;
   #controller: AbortController | null = null;
   #abortReason: ServiceError | null = null;
   #slot: Slot | null = null;
@@ -43,6 +45,7 @@ export class ActiveCall implements CallContext, Work, Expirable {
     this.#contract = options.contract;
     this.#deadlines = options.deadlines;
     this.fail = options.fail;
+    this.#traceparent = options.traceparent;
     this.deadline = deadlineOf(message, options.contract);
   }
 

@@ -1,9 +1,12 @@
 import type { Msg } from "@nats-io/transport-node";
+import { HEADERS } from "@switchyard/contracts/headers";
 import type { Connection } from "./connection.ts";
 import type { ConsumeOptions, Outcome } from "./consume.ts";
 import { contentOf, factsOf, type Delivery, type DeliveryFacts } from "./delivery.ts";
 import type { Work } from "./in-flight.ts";
+import { headerOf } from "./message-headers.ts";
 import { retryDelayMs } from "./retry-delay.ts";
+import { inSpan, type WorkSpan } from "./tracing.ts";
 
 const ACK_TIMEOUT_MS = 5_000;
 const NANOS_PER_MS = 1_000_000;
@@ -27,13 +30,26 @@ export class ActiveDelivery implements Work {
   }
 
   /** Never rejects. */
-  async run(): Promise<void> {
+  run(): Promise<void> {
+    const { subject } = this.#message;
+    const parent = headerOf(this.#message, HEADERS.traceparent);
+    // A subject ends in ids; what the consumer is for says enough and stays the same.
+    const facts = {
+      name: `process ${this.#options.consumer.name}`,
+      kind: "consumer",
+      parent,
+    } as const;
+    const attributes = { "messaging.system": "nats", "messaging.destination.name": subject };
+    return inSpan({ ...facts, attributes }, (span) => this.#work(span));
+  }
+
+  async #work(span: WorkSpan): Promise<void> {
     const { consumer, onFault } = this.#options;
     const { subject } = this.#message;
     let facts: DeliveryFacts | null = null;
     this.#renewals = setInterval(() => void this.#renew(), consumer.ackWaitMs / 3);
     try {
-      facts = factsOf(this.#message, this.#controller.signal);
+      facts = factsOf(this.#message, this.#controller.signal, span.traceparent);
       const content = await contentOf(
         this.#message,
         this.#options.commands,
@@ -43,6 +59,7 @@ export class ActiveDelivery implements Work {
       this.#delivery = delivery;
       await this.#settle(await this.#options.handle(delivery));
     } catch (error) {
+      span.fail(error instanceof Error ? error.name : "unknown");
       // A handler that stops because its message was taken away or the process stops has no fault.
       if (!this.#controller.signal.aborted) onFault({ error, subject });
       this.#giveBack(this.#isStopped ? 0 : retryDelayMs(facts?.deliveryCount ?? 1));
@@ -104,7 +121,7 @@ export class ActiveDelivery implements Work {
       this.#isRenewing = false;
     }
     if (this.#isOurs && !this.#isStopped && this.#connection.isConnected()) {
-      this.#connection.nc.publish(this.#message.reply ?? "", "+WPI");
+      this.#connection.outbox.send({ subject: this.#message.reply ?? "", body: "+WPI" });
     }
   }
 
@@ -125,8 +142,8 @@ export class ActiveDelivery implements Work {
 export function giveBack(connection: Connection, message: Msg, delayMs: number): void {
   if (!connection.isConnected() || connection.nc.isClosed()) return;
   const delay = Math.max(0, Math.round(delayMs)) * NANOS_PER_MS;
-  connection.nc.publish(
-    message.reply ?? "",
-    delay === 0 ? "-NAK" : `-NAK ${JSON.stringify({ delay })}`,
-  );
+  connection.outbox.send({
+    subject: message.reply ?? "",
+    body: delay === 0 ? "-NAK" : `-NAK ${JSON.stringify({ delay })}`,
+  });
 }

@@ -8,6 +8,7 @@ import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection } from "./connection.ts";
 import { disconnected, timedOut } from "./infrastructure-errors.ts";
 import { correlationHeaders, headerOf, headersOf } from "./message-headers.ts";
+import { inSpan } from "./tracing.ts";
 import { decodeReply, encodeJson, problemsOf, type Failure } from "./wire.ts";
 
 export interface CallOptions<R extends Rpc = Rpc> {
@@ -34,11 +35,27 @@ export type Client<M extends Record<string, Rpc>> = {
  * Calls an rpc and returns its reply. Rejects with a ServiceError: a code that the contract
  * declares, or a standard one. A call while the bus reconnects fails at once and sends nothing.
  */
-export async function call<R extends Rpc>(
+export function call<R extends Rpc>(
   bus: Bus,
   contract: R,
   request: z.input<R["request"]>,
   options: CallOptions<R> = {},
+): Promise<z.output<R["reply"]>> {
+  const { name } = contract;
+  const attributes = { "rpc.system.name": "nats", "rpc.method": name };
+  const facts = { name, kind: "client", parent: options.traceparent, attributes } as const;
+  return inSpan(facts, ({ traceparent }) =>
+    send(bus, contract, {
+      request,
+      options: traceparent === undefined ? options : { ...options, traceparent },
+    }),
+  );
+}
+
+async function send<R extends Rpc>(
+  bus: Bus,
+  contract: R,
+  { request, options }: { request: z.input<R["request"]>; options: CallOptions<R> },
 ): Promise<z.output<R["reply"]>> {
   const connection = connectionOf(bus);
   const subject = requestSubject(connection, contract, options.tokens);

@@ -34,8 +34,9 @@ const READ_RETRIES_MS = [50, 200, 800];
  * Claim check (https://www.enterpriseintegrationpatterns.com/StoreInLibrary.html): a large payload
  * is kept in the payload bucket, its message carries the reference.
  *
- * Each chunk has a subject of its own, so reading needs only direct gets. A reader never creates a
- * consumer, which could be told to deliver what it reads to any subject.
+ * Each chunk has a subject of its own and is read through JetStream's API, which wraps what it found.
+ * A consumer or a direct get would hand the bytes as they are to any subject that the reader names for
+ * the answer: whoever may write them could so publish whatever it likes, past every permission.
  */
 export class ClaimCheck {
   readonly #replies: ReplyInbox;
@@ -109,13 +110,12 @@ export class ClaimCheck {
   async #getChunk(subject: string, reference: ClaimReference): Promise<Uint8Array> {
     for (const pauseMs of [...READ_RETRIES_MS, null]) {
       const answer = await this.#request(
-        `$JS.API.DIRECT.GET.OBJ_${payloadStore.bucket}.${subject}`,
-        "",
+        `$JS.API.STREAM.MSG.GET.OBJ_${payloadStore.bucket}`,
+        JSON.stringify({ last_by_subj: subject }),
       );
-      const code = answer.headers?.code ?? 0;
-      if (code === 0) return answer.data;
-      if (code !== 404)
-        throw jetStreamError(subject, { code, description: answer.headers?.description ?? "" });
+      const found = storedMessage(answer.string());
+      if ("data" in found) return found.data;
+      if (found.error.code !== 404) throw jetStreamError(subject, found.error);
       if (pauseMs !== null) await delay(pauseMs);
     }
     throw new ClaimError(reference, "is no longer stored");
@@ -169,6 +169,19 @@ function parseReference(header: string): ClaimReference {
     null,
     "the claim header is not a reference to a payload of at most 64 MiB in the payload bucket",
   );
+}
+
+/** `io.nats.jetstream.api.v1.stream_msg_get_response` of the API: the bytes in base64, or an error. */
+function storedMessage(text: string): { data: Uint8Array } | { error: ApiError } {
+  const parsed = parseJson(text);
+  // Both fields are checked here before they are believed.
+  const answer = (parsed.ok ? parsed.value : null) as {
+    message?: { data?: unknown };
+    error?: ApiError;
+  } | null;
+  const data = answer?.message?.data;
+  if (typeof data === "string") return { data: Buffer.from(data, "base64") };
+  return { error: answer?.error ?? { code: 500, description: "the answer holds no message" } };
 }
 
 function chunkSubject(name: string, index: number): string {

@@ -13,6 +13,7 @@ import { ClaimCheck } from "./claim-check.ts";
 import { registerConnection, type Connection } from "./connection.ts";
 import { DeadlineWheel } from "./deadline-wheel.ts";
 import { flushConnection } from "./drain-subscription.ts";
+import { Outbox } from "./outbox.ts";
 import { ReplyInbox } from "./reply-inbox.ts";
 
 export type BusStatus = "connected" | "reconnecting" | "closed";
@@ -110,6 +111,7 @@ class NatsBus implements Bus {
   }
 
   async flush(): Promise<void> {
+    this.#connection.outbox.flush();
     await this.#nc.flush();
   }
 
@@ -119,6 +121,7 @@ class NatsBus implements Bus {
   }
 
   async close(): Promise<void> {
+    this.#connection.outbox.flush();
     await this.#nc.close();
     this.#closed("closed by this process");
   }
@@ -127,6 +130,7 @@ class NatsBus implements Bus {
     if (this.#status === "closed") return;
     await Promise.all([...this.#connection.intakes].map((intake) => intake.stop(deadlineMs)));
     // While the server is away there is nobody to flush to, and waiting would use up the process's time.
+    this.#connection.outbox.flush();
     if (this.#status === "connected") await flushConnection(this.#nc);
     await this.close();
   }
@@ -134,12 +138,19 @@ class NatsBus implements Bus {
   #createConnection(options: BusOptions): Connection {
     const inboxPrefix = options.inboxPrefix ?? `_INBOX_${options.user}`;
     const deadlines = new DeadlineWheel();
-    const replies = new ReplyInbox(this.#nc, { user: options.user, inboxPrefix, deadlines });
+    const outbox = new Outbox(this.#nc);
+    const replies = new ReplyInbox(this.#nc, {
+      user: options.user,
+      inboxPrefix,
+      deadlines,
+      outbox,
+    });
     return {
       nc: this.#nc,
       user: options.user,
       inboxPrefix,
       deadlines,
+      outbox,
       replies,
       claims: new ClaimCheck(replies, () => this.#maxPayload),
       intakes: new Set(),

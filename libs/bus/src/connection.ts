@@ -2,6 +2,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import type { Bus } from "./connect.ts";
 import type { ClaimCheck } from "./claim-check.ts";
 import type { DeadlineWheel } from "./deadline-wheel.ts";
+import type { Outbox } from "./outbox.ts";
 import type { ReplyInbox } from "./reply-inbox.ts";
 
 /** What takes work from the bus: a service, a consumer, a live subscription. A drain stops all of them. */
@@ -25,6 +26,7 @@ export interface Connection {
   readonly user: string;
   readonly inboxPrefix: string;
   readonly deadlines: DeadlineWheel;
+  readonly outbox: Outbox;
   readonly replies: ReplyInbox;
   readonly claims: ClaimCheck;
   readonly intakes: Set<Intake>;

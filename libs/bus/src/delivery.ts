@@ -3,6 +3,7 @@ import { isSubjectToken, tokensOf, type Command } from "@switchyard/contracts/de
 import { HEADERS } from "@switchyard/contracts/headers";
 import { ClaimError, type ClaimCheck } from "./claim-check.ts";
 import { correlationIdOf, headerOf } from "./message-headers.ts";
+import { isServerMade } from "./server-made.ts";
 import { childTraceparent } from "./trace-context.ts";
 import { parseJson, problemsOf } from "./wire.ts";
 
@@ -44,8 +45,15 @@ export interface RejectedContent {
 
 export type Delivery = (CommandContent | RejectedContent) & DeliveryFacts;
 
-/** Reads what JetStream wrote about a message into its reply subject. Throws a TypeError on any other message. */
-export function factsOf(message: Msg, signal: AbortSignal): DeliveryFacts {
+/**
+ * Reads what JetStream wrote about a message into its reply subject. Throws a TypeError on any other
+ * message. `traceparent` is that of the span that the work is told as, if it is.
+ */
+export function factsOf(
+  message: Msg,
+  signal: AbortSignal,
+  traceparent: string | undefined,
+): DeliveryFacts {
   const { deliveryCount, streamSequence, publishedAtMs } = readAckSubject(message.reply ?? "");
   return {
     caller: message.subject.split(".")[2] ?? "",
@@ -55,7 +63,7 @@ export function factsOf(message: Msg, signal: AbortSignal): DeliveryFacts {
     messageId: headerOf(message, HEADERS.messageId) ?? null,
     publishedAt: new Date(publishedAtMs),
     correlationId: correlationIdOf(message),
-    traceparent: childTraceparent(headerOf(message, HEADERS.traceparent)),
+    traceparent: traceparent ?? childTraceparent(headerOf(message, HEADERS.traceparent)),
     signal,
   };
 }
@@ -91,6 +99,11 @@ export async function contentOf(
   const body = parseJson(text);
   if (!body.ok)
     return rejected("malformed_json", `${contract.name} needs a JSON payload`, [body.problem]);
+  if (isServerMade(message, body.value)) {
+    return invalid(contract, [
+      "(root): the NATS server sent this as an answer to somebody; publish the command itself",
+    ]);
+  }
   const payload = contract.payload.safeParse(body.value);
   if (!payload.success) return invalid(contract, problemsOf(payload.error), body.value);
   return { kind: "command", contract, tokens, payload: payload.data };

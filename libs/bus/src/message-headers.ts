@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { MsgHdrsImpl, type Msg, type MsgHdrs } from "@nats-io/transport-node";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { newTraceparent } from "./trace-context.ts";
+import { activeTraceparent } from "./tracing.ts";
 
 /** What joins a message to its cause. */
 export interface Correlation {
@@ -22,16 +23,16 @@ export function headersOf(values: Readonly<Record<string, string>>): MsgHdrs {
   return new OutgoingHeaders(`${block}\r\n`);
 }
 
-/** The correlation headers of an outgoing message: what is given, or the start of something new. */
+/** The correlation headers of an outgoing message: what is given, what is under way, or the start of something new. */
 export function correlationHeaders(correlation: Correlation): Record<string, string> {
   return {
     [HEADERS.correlationId]: correlation.correlationId ?? randomUUID(),
-    [HEADERS.traceparent]: correlation.traceparent ?? newTraceparent(),
+    [HEADERS.traceparent]: correlation.traceparent ?? activeTraceparent() ?? newTraceparent(),
   };
 }
 
 /** One header of a received message, or undefined when it is missing or empty. */
-export function headerOf(message: Msg, name: string): string | undefined {
+export function headerOf(message: Pick<Msg, "headers">, name: string): string | undefined {
   return message.headers?.get(name) || undefined;
 }
 

@@ -113,7 +113,7 @@ export function publishLive<L extends Live>(
   const subject = subjectOf<string>(contract, tokens);
   const body = bodyOf(contract, subject, payload);
   if (!connection.isConnected() || nc.isClosed() || nc.isDraining()) return;
-  nc.publish(subject, body);
+  connection.outbox.send({ subject, body });
 }
 
 interface Message {

@@ -14,6 +14,7 @@ import {
   noResponders,
   timedOut,
 } from "./infrastructure-errors.ts";
+import type { Outbox } from "./outbox.ts";
 import { randomHex } from "./random-hex.ts";
 
 export interface OutgoingRequest {
@@ -31,7 +32,7 @@ const TOKEN_DIGITS = 16;
  * whoever may write into this inbox still cannot answer a request that it did not receive.
  */
 export class ReplyInbox {
-  readonly #nc: NatsConnection;
+  readonly #outbox: Outbox;
   readonly #user: string;
   readonly #base: string;
   readonly #deadlines: DeadlineWheel;
@@ -39,9 +40,9 @@ export class ReplyInbox {
 
   constructor(
     nc: NatsConnection,
-    options: { user: string; inboxPrefix: string; deadlines: DeadlineWheel },
+    options: { user: string; inboxPrefix: string; deadlines: DeadlineWheel; outbox: Outbox },
   ) {
-    this.#nc = nc;
+    this.#outbox = options.outbox;
     this.#user = options.user;
     this.#deadlines = options.deadlines;
     this.#base = `${createInbox(options.inboxPrefix)}.`;
@@ -72,12 +73,13 @@ export class ReplyInbox {
       this.#pending.set(token, pending);
       pending.slot = this.#deadlines.add(pending, timeoutMs);
       if (signal !== undefined) pending.abortOn(signal);
-      try {
-        const reply = this.#base + token;
-        this.#nc.publish(subject, body, headers === undefined ? { reply } : { reply, headers });
-      } catch (error) {
-        pending.fail(infrastructureError(error, this.#user, subject));
-      }
+      this.#outbox.send({
+        subject,
+        body,
+        reply: this.#base + token,
+        ...(headers === undefined ? {} : { headers }),
+        onError: (error) => pending.fail(infrastructureError(error, this.#user, subject)),
+      });
     });
   }
 

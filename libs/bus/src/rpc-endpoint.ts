@@ -14,6 +14,7 @@ import { correlationIdOf, headerOf, headersOf } from "./message-headers.ts";
 import { replyBody } from "./prepared-reply.ts";
 import type { Handler } from "./serve.ts";
 import { numericCode } from "./service-error-code.ts";
+import { inSpan, type WorkSpan } from "./tracing.ts";
 import { encodeFailure, parseJson, problemsOf, type Failure } from "./wire.ts";
 
 /** A served contract. */
@@ -125,18 +126,29 @@ export class RpcEndpoint implements Endpoint {
   }
 
   /** Never rejects: whatever happens becomes a reply, and a fault besides if it is a bug. */
-  async #serve(message: Msg, tokens: CallTokens): Promise<void> {
+  #serve(message: Msg, tokens: CallTokens): Promise<void> {
+    const { name } = this.#options.contract;
+    const parent = headerOf(message, HEADERS.traceparent);
+    const attributes = { "rpc.system.name": "nats", "rpc.method": name };
+    return inSpan({ name, kind: "server", parent, attributes }, (span) =>
+      this.#work(message, tokens, span),
+    );
+  }
+
+  async #work(message: Msg, tokens: CallTokens, span: WorkSpan): Promise<void> {
     const startedAt = performance.now();
     const call = new ActiveCall(message, {
       contract: this.#options.contract,
       tokens,
       fail: this.#fail,
       deadlines: this.#connection.deadlines,
+      traceparent: span.traceparent,
     });
     this.#options.running.add(call);
     this.#own.add(call);
     try {
       const outcome = await this.#outcome(call, message);
+      if (!outcome.ok) span.fail(outcome.failure.code);
       await this.#reply(message, outcome);
     } finally {
       call.finish();
@@ -208,14 +220,18 @@ export class RpcEndpoint implements Endpoint {
     try {
       await this.#send(message, outcome);
     } catch (error) {
-      const failure = infrastructureError(error, this.#connection.user, this.#subject);
-      if (failure instanceof ServiceError && failure.code === "disconnected") return; // the caller meets its own timeout
-      if (failure instanceof ServiceError && outcome.ok) {
-        await this.#reply(message, failed(failure.code, failure.message, failure.data));
-        return;
-      }
-      this.#fault(error, correlationIdOf(message));
+      await this.#notSent(message, outcome, error);
     }
+  }
+
+  async #notSent(message: Msg, outcome: Outcome, error: unknown): Promise<void> {
+    const failure = infrastructureError(error, this.#connection.user, this.#subject);
+    if (failure instanceof ServiceError && failure.code === "disconnected") return; // the caller meets its own timeout
+    if (failure instanceof ServiceError && outcome.ok) {
+      await this.#reply(message, failed(failure.code, failure.message, failure.data));
+      return;
+    }
+    this.#fault(error, correlationIdOf(message));
   }
 
   async #send(message: Msg, outcome: Outcome): Promise<void> {
@@ -233,8 +249,12 @@ export class RpcEndpoint implements Endpoint {
         body,
         `the reply of ${this.#options.contract.name}`,
       );
-    if (outcome.ok && !isClaimed) message.respond(body);
-    else message.respond(isClaimed ? "" : body, { headers: headersOf(headers) });
+    this.#connection.outbox.send({
+      subject: message.reply ?? "",
+      body: isClaimed ? "" : body,
+      ...(outcome.ok && !isClaimed ? {} : { headers: headersOf(headers) }),
+      onError: (error) => void this.#notSent(message, outcome, error),
+    });
   }
 
   #fault(error: unknown, correlationId: string): void {

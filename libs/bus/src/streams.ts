@@ -7,6 +7,7 @@ import {
   ReplayPolicy,
   RetentionPolicy,
   StorageType,
+  StoreCompression,
   type ConsumerConfig,
   type JetStreamManager,
   type StreamConfig,
@@ -104,10 +105,16 @@ async function ensureStream(
   if (found === null) {
     await manager.streams.add(config);
     result.created.push(config.name);
-  } else if (differs(config, found.config)) {
-    await manager.streams.update(config.name, config);
+  } else if (differs(wantedOf(config, found.config), found.config)) {
+    await manager.streams.update(config.name, wantedOf(config, found.config));
     result.updated.push(config.name);
   }
+}
+
+/** What is never to be deleted before its time is not made smaller either: an administrator gave it the room. */
+function wantedOf<C extends Partial<StreamConfig>>(config: C, found: StreamConfig): C {
+  if (config.deny_delete !== true) return config;
+  return { ...config, max_bytes: Math.max(config.max_bytes ?? 0, found.max_bytes) };
 }
 
 async function ensureConsumer(
@@ -147,6 +154,9 @@ function streamConfig(
     duplicate_window: nanos(stream.duplicateWindowMs),
     num_replicas: replicas,
     allow_direct: true,
+    ...(stream.isAppendOnly === true
+      ? { deny_delete: true, deny_purge: true, compression: StoreCompression.S2 }
+      : {}),
     ...(stream.schedules === true ? { allow_msg_schedules: true, allow_msg_ttl: true } : {}),
     ...(stream.source === undefined ? {} : { sources: [sourceOf(stream.source)] }),
   };

@@ -2,6 +2,7 @@ import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import {
   adminUser,
   anonymousUser,
+  auditorUser,
   cliUser,
   serviceUsers,
   type BusUser,
@@ -19,7 +20,7 @@ export interface TestUsers {
 
 /** The users of the topology with fresh keys. */
 export function testUsers(): TestUsers {
-  const users: BusUser[] = [...serviceUsers, adminUser, cliUser];
+  const users: BusUser[] = [...serviceUsers, adminUser, cliUser, auditorUser];
   const keys = new Map(users.map((user) => [user.name, createUserKey()]));
   const authorization = natsAuthorization({
     users: users.map((user) => ({ user, nkey: keys.get(user.name)?.publicKey ?? "" })),

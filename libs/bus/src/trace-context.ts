@@ -3,10 +3,21 @@ import { randomHex } from "./random-hex.ts";
 // https://www.w3.org/TR/trace-context/#traceparent-header-field-values
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const SAMPLED = "01";
+const UNSAMPLED = "00";
+
+/** Whether a header says what it should: version 00, ids that are not all zero. */
+export function isTraceparent(value: string): boolean {
+  return TRACEPARENT.test(value);
+}
 
 /** The root of a new trace, in W3C `traceparent` form. */
 export function newTraceparent(): string {
   return `00-${randomHex(31)}1-${randomHex(15)}1-${SAMPLED}`;
+}
+
+/** The root of a trace that nobody is to record. */
+export function unsampledTraceparent(): string {
+  return `${newTraceparent().slice(0, -2)}${UNSAMPLED}`;
 }
 
 /**
@@ -14,6 +25,6 @@ export function newTraceparent(): string {
  * valid `traceparent` starts a new trace, as the specification asks.
  */
 export function childTraceparent(parent: string | undefined): string {
-  if (parent === undefined || !TRACEPARENT.test(parent)) return newTraceparent();
+  if (parent === undefined || !isTraceparent(parent)) return newTraceparent();
   return `${parent.slice(0, 36)}${randomHex(15)}1${parent.slice(52)}`;
 }

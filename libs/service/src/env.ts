@@ -62,6 +62,31 @@ export const processEnv = {
   YARD_EXIT_WITH_PARENT: envFlag().default(false),
 };
 
+/**
+ * The variables of OpenTelemetry that switch tracing on and off; where one of the first two is set,
+ * the exporter reads the others of OTLP itself.
+ * https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
+ */
+export const tracingEnv = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl().optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl().optional(),
+  OTEL_SDK_DISABLED: envFlag().default(false),
+  /** Share of the traces that begin in this process. */
+  OTEL_TRACES_SAMPLER_ARG: z
+    .string()
+    .regex(/^(?:0(?:\.\d+)?|1(?:\.0+)?)$/, "must be a number from 0 to 1")
+    .transform(Number)
+    .default(1),
+  /** How often spans are sent, in milliseconds. */
+  OTEL_BSP_SCHEDULE_DELAY: envInteger(1, 3_600_000).default(5_000),
+};
+
+function httpUrl() {
+  return z
+    .string()
+    .refine(isUrlOf(["http:", "https:"]), "must be a URL like http://127.0.0.1:4318");
+}
+
 /** The variables of a process that connects to NATS. */
 export const natsEnv = {
   /** One server, or several separated by commas. */

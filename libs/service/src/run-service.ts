@@ -3,8 +3,8 @@ import { verifyStreams } from "@switchyard/bus/streams";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { ConsumerDefinition } from "@switchyard/contracts/streams";
 import type { Registry } from "prom-client";
-import type { z } from "zod";
-import { EnvError, readEnv, type natsEnv, type processEnv, type redisEnv } from "./env.ts";
+import { z } from "zod";
+import { EnvError, readEnv, tracingEnv, processEnv, type natsEnv, type redisEnv } from "./env.ts";
 import { startHealthServer } from "./health-server.ts";
 import { createLog, type Log } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
@@ -103,6 +103,7 @@ async function startService<S extends ServiceEnv>(
   { config, log, readiness, shutdown }: Process<z.output<S>>,
 ): Promise<void> {
   const startedAt = performance.now();
+  await traceWork(definition, log, shutdown);
   const metrics = createMetrics({ service: definition.name, version: definition.version });
   const health = await startHealthServer({
     host: config.YARD_HEALTH_HOST,
@@ -134,6 +135,29 @@ async function startService<S extends ServiceEnv>(
   const startMs = Math.round(performance.now() - startedAt);
   log.info({ healthUrl: health.url, version: definition.version, startMs }, "service ready");
 }
+
+/** Off unless a collector is named; the libraries for it are not even loaded then. */
+async function traceWork<S extends ServiceEnv>(
+  { name: service, version }: ServiceDefinition<S>,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<void> {
+  const env = readEnv(
+    z.object({ ...tracingEnv, YARD_INSTANCE: processEnv.YARD_INSTANCE }),
+    process.env,
+  );
+  const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  if (endpoint === undefined || env.OTEL_SDK_DISABLED) return;
+  const { startTracing } = await import("./tracing/start-tracing.ts");
+  const sampled = env.OTEL_TRACES_SAMPLER_ARG;
+  const everyMs = env.OTEL_BSP_SCHEDULE_DELAY;
+  const about = { service, version, instance: env.YARD_INSTANCE };
+  const tracing = startTracing({ ...about, sampled, everyMs, log });
+  shutdown.push("traces", (remainingMs) => tracing.stop(Math.min(remainingMs, TRACES_STOP_MS)));
+}
+
+/** How long a stop waits for a collector to take the last spans. */
+const TRACES_STOP_MS = 2_000;
 
 /** Share of the remaining budget that the bus gets, so that aborted handlers can still answer and Redis can close. */
 const DRAIN_SHARE = 0.9;

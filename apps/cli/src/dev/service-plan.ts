@@ -1,6 +1,7 @@
 import { delimiter, dirname, join } from "node:path";
 import { seedFile } from "../key-directory.ts";
 import { HOME, type StateDirectory } from "../locations.ts";
+import { redisLogin } from "../redis-login.ts";
 import { isLogLevel, isQuieter } from "./log-line.ts";
 import type { Project } from "./project.ts";
 import type { ServiceSpec } from "./service-process.ts";
@@ -14,6 +15,8 @@ export interface ServicePlanOptions {
   readonly runners: number;
   readonly natsUrl: string;
   readonly redisUrl: string;
+  /** True when we started it, with a user for each service. */
+  readonly redisIsOurs: boolean;
   readonly runTokenKeyFile: string;
   /** Our own environment: model keys and the variables that MCP servers refer to come from there. */
   readonly env: NodeJS.ProcessEnv;
@@ -80,6 +83,12 @@ function service(
   directory: string,
   own: NodeJS.ProcessEnv,
 ): ServiceSpec {
+  const redis = redisLogin({
+    url: options.redisUrl,
+    isOurs: options.redisIsOurs,
+    keys: options.state.keys,
+    user,
+  });
   return {
     name,
     entry: join(HOME, "services", directory, "src", "main.ts"),
@@ -91,7 +100,8 @@ function service(
       PATH: [dirname(process.execPath), options.env["PATH"] ?? ""].join(delimiter),
       YARD_NATS_URL: options.natsUrl,
       YARD_NATS_NKEY_FILE: seedFile(options.state.keys, user),
-      YARD_REDIS_URL: options.redisUrl,
+      YARD_REDIS_URL: redis.url,
+      ...(redis.passwordFile === null ? {} : { YARD_REDIS_PASSWORD_FILE: redis.passwordFile }),
       YARD_HEALTH_PORT: "0",
       YARD_DRAIN_MS: String(DRAIN_MS),
     },
@@ -101,9 +111,10 @@ function service(
 /** What every process needs. Services that start nothing and ask no model get no more: our environment holds API keys. */
 function basics(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const system = ["PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "NODE_EXTRA_CA_CERTS"];
+  const tracing = Object.keys(env).filter((name) => name.startsWith("OTEL_"));
   const level = isLogLevel(env["YARD_LOG_LEVEL"]) ? env["YARD_LOG_LEVEL"] : "info";
   return {
-    ...pick(env, [...system, "YARD_REDIS_PASSWORD_FILE"]),
+    ...pick(env, [...system, ...tracing, "YARD_REDIS_PASSWORD_FILE"]),
     // Never quieter than info: that a service is ready, and where, is such a line.
     YARD_LOG_LEVEL: isQuieter("info", level) ? level : "info",
   };

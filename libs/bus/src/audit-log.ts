@@ -1,0 +1,123 @@
+import { jetstreamManager, type StoredMsg } from "@nats-io/jetstream";
+import { HEADERS } from "@switchyard/contracts/headers";
+import { auditStream } from "@switchyard/contracts/streams";
+import type { Bus } from "./connect.ts";
+import { connectionOf, type Connection } from "./connection.ts";
+import { infrastructureError } from "./infrastructure-errors.ts";
+import { parseJson } from "./wire.ts";
+
+/** A message of the audit as it is stored, whoever put it there. */
+export interface StoredAudit {
+  readonly subject: string;
+  /** The JSON value; null when it cannot be read. */
+  readonly payload: unknown;
+  readonly sequence: number;
+  readonly time: Date;
+}
+
+/** What the stream says of itself. */
+export interface AuditBounds {
+  readonly first: number;
+  readonly last: number;
+  /** Messages that are between the two and were taken out. */
+  readonly missing: number;
+  readonly firstTime: Date;
+  readonly maxAgeMs: number;
+}
+
+export interface ReadAuditOptions {
+  readonly from: { readonly sequence: number } | { readonly time: Date };
+  /** Ends after this message. */
+  readonly upTo: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Messages in one answer of the server, and their bytes. */
+const BATCH = 200;
+const BATCH_BYTES = 8 * 1024 * 1024;
+const NOTHING_THERE = 404;
+
+/**
+ * Where the audit begins and ends now. Rejects with a ServiceError when the stream is missing or
+ * may not be read: only the users `auditor` and `admin` may.
+ */
+export async function auditBounds(bus: Bus): Promise<AuditBounds> {
+  return asked(connectionOf(bus), async ({ nc }) => {
+    const manager = await jetstreamManager(nc, { checkAPI: false });
+    const { state, config } = await manager.streams.info(auditStream.name);
+    const { first_seq: first, last_seq: last, num_deleted: missing } = state;
+    const maxAgeMs = config.max_age / 1_000_000; // from nanoseconds
+    return { first, last, missing, firstTime: new Date(state.first_ts), maxAgeMs };
+  });
+}
+
+/**
+ * The messages of the audit in their order. They are read by direct get, which makes nothing on the
+ * server and sends to nobody else. Errors as for {@link auditBounds}.
+ */
+export async function* readAudit(
+  bus: Bus,
+  { from, upTo, signal }: ReadAuditOptions,
+): AsyncGenerator<StoredAudit, void, undefined> {
+  const connection = connectionOf(bus);
+  let start: { seq: number } | { start_time: Date } =
+    "sequence" in from ? { seq: Math.max(1, from.sequence) } : { start_time: from.time };
+  for (;;) {
+    if (isAborted(signal) || ("seq" in start && start.seq > upTo)) return;
+    const batch = await batchOf(connection, start);
+    for (const message of batch) {
+      if (message.seq > upTo) return;
+      yield storedAudit(message);
+    }
+    const last = batch.at(-1);
+    if (last === undefined) return;
+    start = { seq: last.seq + 1 };
+  }
+}
+
+async function batchOf(
+  connection: Connection,
+  start: { seq: number } | { start_time: Date },
+): Promise<StoredMsg[]> {
+  return asked(connection, async ({ nc }) => {
+    const manager = await jetstreamManager(nc, { checkAPI: false });
+    const limits = { batch: BATCH, max_bytes: BATCH_BYTES };
+    const messages: StoredMsg[] = [];
+    const answer = await manager.direct.getBatch(auditStream.name, { ...start, ...limits });
+    try {
+      for await (const message of answer) messages.push(message);
+    } catch (error) {
+      // So the server says that there is nothing from there on.
+      const isEnd = error instanceof Error && "code" in error && error.code === NOTHING_THERE;
+      if (!isEnd) throw error;
+    }
+    return messages;
+  });
+}
+
+/** A message that went by claim check is no record: those are never that large. */
+function storedAudit(message: StoredMsg): StoredAudit {
+  const isClaimed = message.header.get(HEADERS.claim) !== "";
+  const body = isClaimed ? null : parseJson(message.string());
+  return {
+    subject: message.subject,
+    payload: body?.ok === true ? body.value : null,
+    sequence: message.seq,
+    time: message.time,
+  };
+}
+
+async function asked<T>(
+  connection: Connection,
+  ask: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  try {
+    return await ask(connection);
+  } catch (error) {
+    throw infrastructureError(error, connection.user, `stream ${auditStream.name}`);
+  }
+}
+
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
+}
