@@ -1,4 +1,5 @@
-import { relative } from "node:path";
+import { appendFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import type { TestEvent } from "node:test/reporters";
 
 /**
@@ -14,6 +15,7 @@ export default async function* testReporter(
     switch (event.type) {
       case "test:fail":
         failures.push(failureText(event.data));
+        noteFailed(event.data);
         break;
       case "test:pass":
         if (event.data.skip !== undefined) skips.push(skipText(event.data));
@@ -46,6 +48,8 @@ function totals(
   skips: string[],
 ): string {
   const failed = counts.tests - counts.passed - counts.skipped - counts.todo;
+  const { passed, skipped: left } = counts;
+  note("totals", JSON.stringify({ passed, failed, skipped: left }));
   const skipLines = skips.length === 0 ? "" : `\nSkipped:\n${skips.join("")}`;
   const failureLines = failures.length === 0 ? "" : `\nFailures:\n${failures.join("\n")}`;
   const skipped = counts.skipped === 0 ? "" : `, ${counts.skipped} skipped`;
@@ -62,6 +66,16 @@ function failureText(data: Failure): string {
   const cause =
     error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : undefined;
   return `  ${where(data)} ${data.name}\n${indent(cause ?? String(error.cause ?? error.message))}\n`;
+}
+
+/** For whoever started the tests: the files to look at again. */
+function noteFailed({ file }: Failure): void {
+  if (file !== undefined) note("failed", relative(process.cwd(), file));
+}
+
+function note(name: string, line: string): void {
+  const directory = process.env["TEST_NOTES"];
+  if (directory !== undefined) appendFileSync(join(directory, name), `${line}\n`);
 }
 
 function where(data: { file?: string | undefined; line?: number | undefined }): string {
