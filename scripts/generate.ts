@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { format } from "./generate/format.ts";
 import { asyncApi } from "./generate/asyncapi.ts";
 import { natsAuthorizationFile } from "./generate/nats-authorization.ts";
+import { redisUsersFile } from "./generate/redis-users.ts";
 import { replaceSection } from "./generate/section.ts";
 import { eventTable, rpcTable, streamTable } from "./generate/subject-tables.ts";
 
@@ -16,6 +17,7 @@ const check = process.argv.includes("--check");
 const generated: Record<string, (current: string) => string | Promise<string>> = {
   "docs/asyncapi.json": () => format("asyncapi.json", JSON.stringify(asyncApi())),
   "deploy/nats/authorization.conf": () => natsAuthorizationFile(),
+  "deploy/redis/users.acl": () => redisUsersFile(),
   "ARCHITECTURE.md": (current) =>
     format(
       "ARCHITECTURE.md",

@@ -3,11 +3,13 @@ import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
 import { parse } from "yaml";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 interface ComposeService {
+  environment?: Record<string, string>;
   ports?: { host_ip?: string }[];
   read_only?: boolean;
   user?: string;
@@ -77,6 +79,24 @@ test(
     assert.equal(services["runner"]?.depends_on?.["redis"]?.condition, "service_healthy");
   },
 );
+
+test("every service logs in to Redis as itself, with a password of its own from a file", async () => {
+  const composition: { services: Record<string, ComposeService> } = parse(
+    await readFile(`${root}docker-compose.yml`, "utf8"),
+    { merge: true },
+  );
+  const handedOut = String(Object(composition.services["keys"])["command"]);
+  for (const { name } of serviceRedisUsers) {
+    const service = composition.services[name];
+    const environment = service?.environment ?? {};
+    assert.equal(environment["YARD_REDIS_URL"], `redis://${name}@redis:6379`);
+    assert.equal(environment["YARD_REDIS_PASSWORD_FILE"], `/keys/${name}.redis`);
+    const owner = service?.user?.split(":")[0] ?? "";
+    assert.match(handedOut, new RegExp(`chown ${owner} .*\\b${name}\\.redis\\b`), name);
+  }
+  const redisConf = await readFile(`${root}deploy/redis/redis.conf`, "utf8");
+  assert.match(redisConf, /^aclfile \/keys\/users\.acl$/m);
+});
 
 test("the image copies every workspace, and runs as a user without a name", async () => {
   const dockerfile = await readFile(`${root}deploy/docker/Dockerfile`, "utf8");

@@ -1,7 +1,7 @@
 import { filterOf, type Contract, type Rpc } from "@switchyard/contracts/define";
 import { allContracts, contractsByOwner, isRpc } from "@switchyard/contracts/registry";
 import { allConsumers, allStreams } from "@switchyard/contracts/streams";
-import { adminUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
+import { adminUser, auditorUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
 
 /** Who serves which request, who calls it, and with which errors it may answer. */
 export function rpcTable(): string {
@@ -53,7 +53,7 @@ function ownerOf(contract: Contract): string {
 }
 
 function callersOf(contract: Rpc): string {
-  const users = [...serviceUsers, cliUser, adminUser];
+  const users = [...serviceUsers, cliUser, adminUser, auditorUser];
   const names = users
     .filter((user) => user.calls.some((called) => called.name === contract.name))
     .map((user) => (user === cliUser ? "clients" : user.name));

@@ -1,14 +1,32 @@
 import { z } from "zod";
 import { event, rpc } from "./define.ts";
+import {
+  changeErrors,
+  Changes,
+  comparedVersions,
+  importOptions,
+  managedByFiles,
+  Provenance,
+  sentArchive,
+  SentFile,
+  storeUnavailable,
+  unknownName,
+  unknownVersion,
+  unpackErrors,
+  uploadErrors,
+  WithheldReason,
+} from "./definition-store.ts";
 import { AgentName, Digest, Timestamp } from "./ids.ts";
-import { SentFile, SkillProvenance } from "./skill-store.ts";
+import { ScanReport, ScanVerdict } from "./skill-scan.ts";
 import { Diagnostic } from "./skills.ts";
 
-/** One immutable state of an agent that a client sent. */
+/** One immutable state of an agent. */
 export const AgentVersion = z.object({
   /** SHA-256 of the file's bytes: what runs are pinned to. */
   digest: Digest,
-  provenance: SkillProvenance,
+  provenance: Provenance,
+  /** What the scanner said, and which one; null when the version was never scanned. */
+  verdict: z.object({ scanner: z.string(), verdict: ScanVerdict }).nullable().default(null),
   /** Set when another version took its place, or it left the list; it goes 45 days later. */
   supersededAt: Timestamp.nullable(),
 });
@@ -25,29 +43,25 @@ export const ImportedAgent = z.object({
   outcome: z.enum(["loaded", "skipped", "not_an_agent"]),
   /** `new`, `changed` or `same` against what is listed; `hidden`: a file of the importer has the name. */
   change: z.enum(["new", "changed", "same", "hidden"]).nullable(),
+  withheld: WithheldReason.nullable().default(null),
   diagnostics: z.array(Diagnostic),
+  /** Only when it was asked for. */
+  scan: ScanReport.optional(),
 });
 export type ImportedAgent = z.infer<typeof ImportedAgent>;
 
 /**
  * Every agent file is loaded or skipped: `found` = `loaded` + `skipped`; a file that is no agent is in neither.
- * `reasons` counts each skipped file once, under the code of its first error.
+ * `withheld` is a part of `loaded`. `reasons` counts each skipped file once, under the code of its first error.
  */
 export const AgentImportCounts = z.object({
   found: z.int().nonnegative(),
   loaded: z.int().nonnegative(),
   skipped: z.int().nonnegative(),
+  withheld: z.int().nonnegative().default(0),
   reasons: z.record(z.string(), z.int().positive()),
 });
 export type AgentImportCounts = z.infer<typeof AgentImportCounts>;
-
-const ImportOptions = {
-  /** What the sender calls the source. */
-  label: z.string().min(1).max(1_024),
-  /** Does everything but store. */
-  dryRun: z.boolean().default(false),
-  git: SkillProvenance.shape.git.default(null),
-} as const;
 
 const ImportReply = z.object({
   counts: AgentImportCounts,
@@ -57,26 +71,16 @@ const ImportReply = z.object({
   diagnostics: z.array(Diagnostic),
 });
 
-/** The caller is not in the list of the importer's setting. */
-const forbiddenAdmin = { data: z.object({ caller: z.string(), setting: z.string() }) };
-const unknownAgent = {
-  data: z.object({ name: z.string(), known: z.array(z.string()).max(50) }),
-};
-
 export const uploadAgents = rpc({
   subject: "yard.rpc.{caller}.agents.upload",
   summary: "Imports agents whose files the caller sends.",
   request: z.strictObject({
-    ...ImportOptions,
+    ...importOptions,
     /** The last parts of a path say the format and the name that the agent falls back to. */
     files: z.array(SentFile).min(1).max(1_000),
   }),
   reply: ImportReply,
-  errors: {
-    forbidden_admin: forbiddenAdmin,
-    /** More bytes than one call may bring; send them in several. */
-    upload_too_large: { data: z.object({ sizeBytes: z.int(), maxBytes: z.int() }) },
-  },
+  errors: uploadErrors,
   timeoutMs: 60_000,
 });
 
@@ -84,29 +88,66 @@ export const unpackAgents = rpc({
   subject: "yard.rpc.{caller}.agents.unpack",
   summary: "Imports the agents in a zip or tar.gz that the caller sends.",
   request: z.strictObject({
-    ...ImportOptions,
-    format: z.enum(["zip", "tar.gz", "tar"]),
-    base64: z.base64(),
+    ...importOptions,
+    ...sentArchive,
   }),
   reply: ImportReply,
-  errors: {
-    forbidden_admin: forbiddenAdmin,
-    /** Nothing of the archive was used; `reason` is a code such as `path_escape` or `encrypted`. */
-    archive_refused: { data: z.object({ reason: z.string(), entry: z.string().nullable() }) },
-  },
+  errors: unpackErrors,
   timeoutMs: 60_000,
 });
 
 export const listAgentVersions = rpc({
   subject: "yard.rpc.{caller}.agents.versions",
-  summary: "Lists the stored versions of an agent that clients sent, the newest first.",
+  summary:
+    "Lists the stored versions of an agent, the newest first; one that is built in has none.",
   request: z.strictObject({ name: AgentName }),
   reply: z.object({
     /** The version that is listed, wherever it came from; null when none is. */
     current: Digest.nullable(),
+    withheld: z.object({ digest: Digest, reason: WithheldReason }).nullable().default(null),
     versions: z.array(AgentVersion),
   }),
-  errors: { unknown_agent: unknownAgent },
+  errors: { unknown_agent: unknownName, store_unavailable: storeUnavailable },
+});
+
+export const rollbackAgent = rpc({
+  subject: "yard.rpc.{caller}.agents.rollback",
+  summary: "Makes an older version of an imported agent the current one.",
+  request: z.strictObject({
+    name: AgentName,
+    /** The version before the current one when it is missing. */
+    digest: Digest.optional(),
+  }),
+  reply: z.object({ name: AgentName, digest: Digest, before: Digest.nullable() }),
+  errors: {
+    ...changeErrors,
+    unknown_agent: unknownName,
+    unknown_version: unknownVersion,
+    managed_by_files: managedByFiles,
+    /** The scanner blocks that version, and nobody trusted it. */
+    version_blocked: unknownVersion,
+  },
+});
+
+export const diffAgent = rpc({
+  subject: "yard.rpc.{caller}.agents.diff",
+  summary: "Compares two versions of an agent: what they say, what they may do, and findings.",
+  request: z.strictObject({ name: AgentName, ...comparedVersions }),
+  reply: z.object({
+    from: Digest,
+    to: Digest,
+    /** Of the definition as it was read: lines with ` `, `-` or `+` before them, three around each change. */
+    text: z.string(),
+    /** Such as `tool read_file`, `skill review`, `role planner`, `limit steps 20`, `host example.com`. */
+    capabilities: Changes,
+    /** As `code file`. */
+    findings: Changes,
+  }),
+  errors: {
+    unknown_agent: unknownName,
+    unknown_version: unknownVersion,
+    store_unavailable: storeUnavailable,
+  },
 });
 
 export const removeAgent = rpc({
@@ -120,10 +161,9 @@ export const removeAgent = rpc({
     current: Digest.nullable(),
   }),
   errors: {
-    forbidden_admin: forbiddenAdmin,
-    unknown_agent: unknownAgent,
-    /** A file on the importer's roots says what the agent is. */
-    managed_by_files: { data: z.object({ name: z.string(), file: z.string() }) },
+    ...changeErrors,
+    unknown_agent: unknownName,
+    managed_by_files: managedByFiles,
     /** It comes with the importer; only an agent of the same name can take its place. */
     built_in_agent: { data: z.object({ name: z.string() }) },
   },

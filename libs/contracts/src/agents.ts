@@ -1,9 +1,10 @@
 import { z } from "zod";
+import { ApprovalTier } from "./approval-tier.ts";
 import { event, rpc } from "./define.ts";
+import { Provenance, storeUnavailable, unknownName } from "./definition-store.ts";
 import { AgentName, Digest, ModelName, SkillName, Timestamp } from "./ids.ts";
 import { Plan } from "./plan.ts";
 import { MAX_ROLES, RoleName } from "./run-token.ts";
-import { SkillProvenance } from "./skill-store.ts";
 import { Diagnostic } from "./skills.ts";
 
 /** `imported`: a client sent it. */
@@ -12,10 +13,6 @@ export const AgentSource = z.enum(["project", "user", "built-in", "imported"]);
 /** What a provider's "outcome unknown" means for a call: try it once more, give it up, or ask a person. */
 export const UnknownOutcome = z.enum(["retry", "fail", "ask"]);
 export type UnknownOutcome = z.infer<typeof UnknownOutcome>;
-
-/** From the mildest to the strictest: no question, one for each session, one for each call. */
-export const ApprovalTier = z.enum(["auto", "session", "always"]);
-export type ApprovalTier = z.infer<typeof ApprovalTier>;
 
 /** What a run of the agent may use up beside its steps; null is no limit of the agent's own. */
 export const AgentLimits = z.object({
@@ -75,6 +72,7 @@ export const listAgents = rpc({
   summary: "Lists the agent definitions.",
   request: z.strictObject({}),
   reply: z.object({ agents: z.array(AgentSummary) }),
+  errors: { store_unavailable: storeUnavailable },
 });
 
 export const getAgent = rpc({
@@ -84,11 +82,9 @@ export const getAgent = rpc({
   reply: z.object({
     agent: AgentDefinition,
     /** Of a version that a client sent: where it came from. */
-    provenance: SkillProvenance.optional(),
+    provenance: Provenance.optional(),
   }),
-  errors: {
-    unknown_agent: { data: z.object({ name: z.string(), known: z.array(z.string()).max(50) }) },
-  },
+  errors: { unknown_agent: unknownName, store_unavailable: storeUnavailable },
 });
 
 /** Clients send files, not paths: what they check need not lie on one of the importer's roots. */
@@ -119,6 +115,7 @@ export const checkAgents = rpc({
       }),
     ),
   }),
+  errors: { store_unavailable: storeUnavailable },
   timeoutMs: 20_000,
 });
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { rpc } from "./define.ts";
 import { Timestamp } from "./ids.ts";
-import { ServerInfo } from "./mcp.ts";
+import { ServerInfo } from "./mcp-servers.ts";
 
 const Server = { data: z.object({ server: z.string() }) };
 

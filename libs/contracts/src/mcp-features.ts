@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { event, live, rpc } from "./define.ts";
 import { ServerId, Timestamp } from "./ids.ts";
-import { ServerStatus } from "./mcp.ts";
+import { ServerStatus } from "./mcp-servers.ts";
 import { Decision } from "./policy.ts";
 import { RunToken } from "./run-token.ts";
 
@@ -78,6 +78,17 @@ export const featureErrors = {
   /** The server refused, answered with something that is no result, or was lost meanwhile. */
   server_failed: { data: z.object({ server: z.string(), reason: z.string() }) },
   result_too_large: { data: z.object({ bytes: z.int(), limitBytes: z.int() }) },
+  /**
+   * The server wants a person to open an address first, and did nothing. Each question has one; when
+   * they are answered the same may be sent again.
+   */
+  question_pending: {
+    data: z.object({
+      server: z.string(),
+      questionIds: z.array(z.string()).min(1),
+      expiresAt: Timestamp.nullable(),
+    }),
+  },
 } as const;
 
 const token = RunToken.optional();

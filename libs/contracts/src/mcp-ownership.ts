@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { live, rpc } from "./define.ts";
-import { CallerName, ServerId } from "./ids.ts";
+import { CallerName, ServerId, Timestamp } from "./ids.ts";
 import {
   ServerDeclaration,
   ServerInfo,
@@ -8,7 +8,7 @@ import {
   disconnectServer,
   removeServer,
   updateServer,
-} from "./mcp.ts";
+} from "./mcp-servers.ts";
 
 /** What a broker that would take a server over can meet. Nothing was connected then. */
 const ensureErrors = {
@@ -53,6 +53,8 @@ export const OwnerRequest = z.discriminatedUnion("do", [
     isResume: z.boolean(),
   }),
   z.strictObject({ do: z.literal("logs") }),
+  /** How the server is declared, for a broker whose own file does not name it. */
+  z.strictObject({ do: z.literal("get") }),
 ]);
 export type OwnerRequest = z.infer<typeof OwnerRequest>;
 
@@ -69,6 +71,9 @@ export const askOwner = rpc({
     server: ServerInfo.nullable(),
     /** Of `logs`: everything that is kept of stderr. */
     stderr: z.string().optional(),
+    /** Of `get`: as `mcp.get` shows it. */
+    declaration: ServerDeclaration.optional(),
+    updatedAt: Timestamp.nullable().optional(),
   }),
   errors: {
     ...updateServer.errors,

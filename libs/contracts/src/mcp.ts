@@ -1,47 +1,13 @@
 import { z } from "zod";
-import { ApprovalId, ApprovalRequired } from "./approvals.ts";
-import { event, rpc } from "./define.ts";
-import { CallerName, Digest, ServerId, Timestamp, ToolName } from "./ids.ts";
-import { CallId, CircuitState, ProgressId } from "./mcp-calls.ts";
+import { ServerStatus } from "./mcp-servers.ts";
+import { ApprovalId, ApprovalRequired } from "./approval-record.ts";
+import { rpc } from "./define.ts";
+import { Digest, ServerId, Timestamp, ToolName } from "./ids.ts";
+import { CallId, ProgressId } from "./mcp-calls.ts";
 import { PinState, ToolFinding } from "./mcp-pins.ts";
 import { Decision } from "./policy.ts";
 import { StopScope } from "./policy-budgets.ts";
 import { RunToken } from "./run-token.ts";
-
-export const ServerStatus = z.enum([
-  "connecting",
-  "connected",
-  "disconnected",
-  "error",
-  "disabled",
-]);
-export type ServerStatus = z.infer<typeof ServerStatus>;
-
-export const TransportKind = z.enum(["stdio", "http", "sse"]);
-export type TransportKind = z.infer<typeof TransportKind>;
-
-/** Who says what a server is: the broker's file, or the rpcs below. */
-export const ServerOrigin = z.enum(["file", "api"]);
-export type ServerOrigin = z.infer<typeof ServerOrigin>;
-
-export const ServerInfo = z.object({
-  id: ServerId,
-  name: z.string(),
-  origin: ServerOrigin.default("file"),
-  transport: TransportKind,
-  status: ServerStatus,
-  toolCount: z.int().nonnegative(),
-  /** Name and version that the server gave of itself. */
-  serverVersion: z.string().nullable(),
-  protocolVersion: z.string().nullable(),
-  lastError: z.string().nullable(),
-  connectedAt: Timestamp.nullable(),
-  /** The broker that has its lease; null while none has. An older broker does not say. */
-  owner: z.string().nullable().optional(),
-  /** Whether calls reach it; an older broker does not say. */
-  circuit: CircuitState.optional(),
-});
-export type ServerInfo = z.infer<typeof ServerInfo>;
 
 export const ToolInfo = z.object({
   /** Canonical name, see `tool-names.ts`. */
@@ -68,13 +34,6 @@ export const ValueProblem = z.object({ pointer: z.string(), expected: z.string()
 export type ValueProblem = z.infer<typeof ValueProblem>;
 
 const InvalidToken = { data: z.object({ reason: z.string() }) };
-
-export const listServers = rpc({
-  subject: "yard.rpc.{caller}.mcp.servers",
-  summary: "Lists the configured MCP servers with their true status.",
-  request: z.strictObject({}),
-  reply: z.object({ servers: z.array(ServerInfo) }),
-});
 
 export const listTools = rpc({
   subject: "yard.rpc.{caller}.mcp.tools",
@@ -205,172 +164,4 @@ export const callTool = rpc({
     outcome_unknown: { data: z.object({ callId: z.string().nullable() }) },
   },
   timeoutMs: 35_000,
-});
-
-/**
- * A server as one entry of the server file declares it (`services/mcp-broker/README.md` has the
- * fields). `${VAR}` references stand in it, never their values.
- */
-export const ServerDeclaration = z.record(z.string(), z.unknown());
-export type ServerDeclaration = z.infer<typeof ServerDeclaration>;
-
-const UnknownServer = { data: z.object({ server: z.string() }) };
-
-/** What every change of the registry can meet. Nothing was changed then. */
-const changeErrors = {
-  /** The caller is not in the list of the setting: a server may be any command on the broker's host. */
-  forbidden_admin: { data: z.object({ caller: z.string(), setting: z.string() }) },
-  registry_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
-} as const;
-/** The broker that owns the server does not answer now; nothing was changed. */
-const OwnerUnavailable = {
-  data: z.object({ server: z.string(), retryAfterMs: z.int().nonnegative() }),
-  retryable: true,
-};
-const InvalidConfig = { data: z.object({ problems: z.array(z.string()) }) };
-const ServerReply = z.object({ server: ServerInfo });
-/** A child gets up to 4 s to end, and its group is waited for. */
-const CHANGE_TIMEOUT_MS = 30_000;
-
-export const getServer = rpc({
-  subject: "yard.rpc.{caller}.mcp.get",
-  summary: "Shows one MCP server: status and declaration, literal secrets as [redacted].",
-  request: z.strictObject({ server: z.string() }),
-  reply: z.object({
-    server: ServerInfo,
-    declaration: ServerDeclaration,
-    /** Last change over the bus; null for a server of the file. */
-    updatedAt: Timestamp.nullable(),
-  }),
-  errors: { unknown_server: UnknownServer },
-});
-
-export const addServer = rpc({
-  subject: "yard.rpc.{caller}.mcp.add",
-  summary: "Adds an MCP server and begins to connect it.",
-  request: z.strictObject({ server: ServerDeclaration }),
-  reply: ServerReply,
-  errors: { ...changeErrors, invalid_config: InvalidConfig, server_exists: UnknownServer },
-});
-
-export const updateServer = rpc({
-  subject: "yard.rpc.{caller}.mcp.update",
-  summary: "Changes fields of an MCP server and reconnects it when it was connected.",
-  request: z.strictObject({
-    server: z.string(),
-    /** Fields to set; null takes one out. `env` and `headers` are changed key by key. */
-    changes: ServerDeclaration,
-  }),
-  reply: ServerReply,
-  errors: {
-    ...changeErrors,
-    invalid_config: InvalidConfig,
-    unknown_server: UnknownServer,
-    owner_unavailable: OwnerUnavailable,
-  },
-});
-
-export const removeServer = rpc({
-  subject: "yard.rpc.{caller}.mcp.remove",
-  summary: "Removes an MCP server; answers when its connection and its processes are gone.",
-  request: z.strictObject({ server: z.string() }),
-  reply: z.object({ removed: z.literal(true), server: z.string() }),
-  errors: {
-    ...changeErrors,
-    unknown_server: UnknownServer,
-    owner_unavailable: OwnerUnavailable,
-  },
-  timeoutMs: CHANGE_TIMEOUT_MS,
-});
-
-export const enableServer = rpc({
-  subject: "yard.rpc.{caller}.mcp.enable",
-  summary: "Switches an MCP server on or off for good.",
-  request: z.strictObject({ server: z.string(), enabled: z.boolean() }),
-  reply: ServerReply,
-  errors: {
-    ...changeErrors,
-    invalid_config: InvalidConfig,
-    unknown_server: UnknownServer,
-    owner_unavailable: OwnerUnavailable,
-  },
-});
-
-export const connectServer = rpc({
-  subject: "yard.rpc.{caller}.mcp.connect",
-  summary: "Connects an MCP server, or connects it anew; answers when the attempt is over.",
-  request: z.strictObject({ server: z.string() }),
-  reply: ServerReply,
-  errors: {
-    forbidden_admin: changeErrors.forbidden_admin,
-    unknown_server: UnknownServer,
-    server_disabled: UnknownServer,
-    owner_unavailable: OwnerUnavailable,
-  },
-  timeoutMs: CHANGE_TIMEOUT_MS,
-});
-
-export const disconnectServer = rpc({
-  subject: "yard.rpc.{caller}.mcp.disconnect",
-  summary: "Ends a connection until mcp.connect or a restart; an unknown server is no error.",
-  request: z.strictObject({ server: z.string() }),
-  reply: z.object({ server: ServerInfo.nullable() }),
-  errors: {
-    forbidden_admin: changeErrors.forbidden_admin,
-    owner_unavailable: OwnerUnavailable,
-  },
-  timeoutMs: CHANGE_TIMEOUT_MS,
-});
-
-export const serverLogs = rpc({
-  subject: "yard.rpc.{caller}.mcp.logs",
-  summary: "The last lines that an MCP server's process wrote to stderr.",
-  request: z.strictObject({ server: z.string(), tail: z.int().min(1).max(10_000).default(200) }),
-  reply: z.object({ lines: z.array(z.string()) }),
-  errors: { unknown_server: UnknownServer, owner_unavailable: OwnerUnavailable },
-});
-
-export const serverConnected = event({
-  subject: "yard.evt.mcp.{server}.connected",
-  summary: "An MCP server is connected and its tools are in the catalogue.",
-  payload: z.object({ server: ServerInfo, at: Timestamp }),
-});
-
-export const serverDisconnected = event({
-  subject: "yard.evt.mcp.{server}.disconnected",
-  summary: "An MCP server's connection ended; its tools left the catalogue.",
-  payload: z.object({ server: ServerInfo, reason: z.string(), at: Timestamp }),
-});
-
-export const serverFailed = event({
-  subject: "yard.evt.mcp.{server}.failed",
-  summary: "An MCP server could not be connected.",
-  payload: z.object({ server: ServerInfo, error: z.string(), at: Timestamp }),
-});
-
-/** Who changed the registry: a NATS user, or null for an edit of the file. */
-const registryChange = { by: CallerName.nullable(), at: Timestamp };
-
-export const serverAdded = event({
-  subject: "yard.evt.mcp.{server}.added",
-  summary: "An MCP server was added to the registry.",
-  payload: z.object({ server: ServerInfo, ...registryChange }),
-});
-
-export const serverUpdated = event({
-  subject: "yard.evt.mcp.{server}.updated",
-  summary: "An MCP server's declaration was changed.",
-  payload: z.object({ server: ServerInfo, ...registryChange }),
-});
-
-export const serverRemoved = event({
-  subject: "yard.evt.mcp.{server}.removed",
-  summary: "An MCP server left the registry.",
-  payload: z.object({ serverId: ServerId, ...registryChange }),
-});
-
-export const serverFileRefused = event({
-  subject: "yard.evt.mcp.config.refused",
-  summary: "The edited server file cannot be used; the servers of the last good one stay.",
-  payload: z.object({ problem: z.string(), at: Timestamp }),
 });

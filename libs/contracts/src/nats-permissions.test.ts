@@ -2,10 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isRpc, allContracts } from "./registry.ts";
 import { permissionsOf } from "./nats-permissions.ts";
-import { adminUser, anonymousUser, cliUser, client, serviceUsers } from "./topology.ts";
+import {
+  adminUser,
+  anonymousUser,
+  auditorUser,
+  cliUser,
+  client,
+  serviceUsers,
+} from "./topology.ts";
 
 const team = client("team-a", "A team");
-const everyone = [...serviceUsers, cliUser, adminUser, anonymousUser, team];
+const everyone = [...serviceUsers, cliUser, adminUser, auditorUser, anonymousUser, team];
 const of = (name: string) => {
   const user = everyone.find((candidate) => candidate.name === name);
   assert.ok(user);

@@ -1,5 +1,5 @@
-import { filterOf } from "./define.ts";
-import { allConsumers, allStreams, eventStream, payloadStore } from "./streams.ts";
+import { filterOf, type Command, type Event, type Live } from "./define.ts";
+import { allConsumers, allStreams, auditStream, eventStream, payloadStore } from "./streams.ts";
 import { timerSubject } from "./timer-subjects.ts";
 import type { BusUser } from "./topology.ts";
 
@@ -20,9 +20,7 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
 
   for (const contract of user.calls) publish.add(filterOf(contract, { caller: user.name }));
   for (const contract of user.publishes) {
-    publish.add(
-      contract.kind === "command" ? filterOf(contract, { caller: user.name }) : filterOf(contract),
-    );
+    publish.add(filterOf(contract, ownTokens(contract, user.name)));
   }
   for (const contract of user.schedules) {
     publish.add(timerSubject(filterOf(contract, { caller: user.name })));
@@ -34,6 +32,7 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
   for (const contract of user.follows) subscribe.add(filterOf(contract));
   if (user.serves.length > 0) addDiscovery(user, everyone, publish, subscribe);
   if (user.readsEvents) addEventReading(publish, subscribe);
+  if (user.readsAudit) addAuditReading(publish);
   if (user.administersStreams) addAdministration(publish);
   addJetStream(user, publish);
   return { publish: [...publish].toSorted(), subscribe: [...subscribe].toSorted() };
@@ -42,6 +41,12 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
 /** The queue group of an rpc: one group for each service token, so replicas share the work. */
 export function queueOf(contractName: string): string {
   return contractName.split(".")[0] ?? contractName;
+}
+
+/** What names the user itself in a subject: nobody publishes under another's name. */
+function ownTokens(contract: Command | Event | Live, name: string): Record<string, string> {
+  if (contract.kind === "command") return { caller: name };
+  return contract.subject.includes("{service}") ? { service: name } : {};
 }
 
 function callersOf(contractName: string, everyone: readonly BusUser[]): BusUser[] {
@@ -66,15 +71,13 @@ function addDiscovery(
 }
 
 function addEventReading(publish: Set<string>, subscribe: Set<string>): void {
-  subscribe.add("yard.evt.>");
+  for (const subject of eventStream.subjects) subscribe.add(subject);
   subscribe.add("yard.live.>");
   publish.add("$SRV.>");
   // Clients look up by name which stream holds a subject.
   publish.add("$JS.API.STREAM.NAMES");
   publish.add(`$JS.API.STREAM.INFO.${eventStream.name}`);
   publish.add(`$JS.API.STREAM.MSG.GET.${eventStream.name}`);
-  publish.add(`$JS.API.DIRECT.GET.${eventStream.name}`);
-  publish.add(`$JS.API.DIRECT.GET.${eventStream.name}.>`);
   publish.add(`$JS.API.CONSUMER.CREATE.${eventStream.name}`);
   publish.add(`$JS.API.CONSUMER.CREATE.${eventStream.name}.>`);
   publish.add(`$JS.API.CONSUMER.INFO.${eventStream.name}.*`);
@@ -83,6 +86,16 @@ function addEventReading(publish: Set<string>, subscribe: Set<string>): void {
   publish.add(`$JS.ACK.${eventStream.name}.>`);
   publish.add(`$JS.ACK.*.*.${eventStream.name}.>`);
   publish.add(`$JS.FC.${eventStream.name}.>`);
+}
+
+/**
+ * By direct get, whose answers carry the server's mark, so that nobody takes one that is sent
+ * elsewhere for a command; whoever could create a consumer could have the server deliver the audit,
+ * as it is, to any subject.
+ */
+function addAuditReading(publish: Set<string>): void {
+  publish.add(`$JS.API.STREAM.INFO.${auditStream.name}`);
+  publish.add(`$JS.API.DIRECT.GET.${auditStream.name}`);
 }
 
 function addAdministration(publish: Set<string>): void {
@@ -111,9 +124,9 @@ function addJetStream(user: BusUser, publish: Set<string>): void {
   }
   const { bucket } = payloadStore;
   if (user.administersStreams) return;
-  // Read by direct get, one message at a time: who could create a consumer here could have the
-  // server deliver stored bytes to any subject, past every permission.
+  // Read through the API, which wraps what it found. With a direct get or a consumer, the server would
+  // deliver stored bytes as they are to any subject, past every permission.
   publish.add(`$O.${bucket}.C.>`);
   publish.add(`$JS.API.STREAM.INFO.OBJ_${bucket}`);
-  publish.add(`$JS.API.DIRECT.GET.OBJ_${bucket}.>`);
+  publish.add(`$JS.API.STREAM.MSG.GET.OBJ_${bucket}`);
 }

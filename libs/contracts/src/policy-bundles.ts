@@ -1,14 +1,9 @@
 import { z } from "zod";
 import { event, rpc } from "./define.ts";
 import { CallerName, Digest, Timestamp } from "./ids.ts";
-import {
-  ApprovalTier,
-  MAX_LABELS,
-  PolicyFiles,
-  PolicyProblem,
-  PolicyTestResult,
-  ToolLabel,
-} from "./policy.ts";
+import { ApprovalTier } from "./approval-tier.ts";
+import { MAX_LABELS, ToolLabel } from "./policy.ts";
+import { PolicyFiles, PolicyProblem, PolicyTestResult } from "./policy-texts.ts";
 import { ToolRef } from "./tool-names.ts";
 
 /** One bundle that was in force. `version` counts from 1 and is never used twice. */
@@ -145,4 +140,27 @@ export const versionActivated = event({
   subject: "yard.evt.policy.{bundle}.version-activated",
   summary: "A policy admin activated a version, or went back to one.",
   payload: PolicyVersion.extend({ bundle: z.string() }),
+});
+
+/** The rule set in force was replaced, or a new one was refused and the old one stays. */
+export const bundleActivated = event({
+  subject: "yard.evt.policy.{bundle}.activated",
+  summary: "A policy bundle came into force.",
+  payload: z.object({
+    bundle: z.string(),
+    policyDigest: Digest,
+    rules: z.int().nonnegative(),
+    at: Timestamp,
+  }),
+});
+
+export const bundleRefused = event({
+  subject: "yard.evt.policy.{bundle}.refused",
+  summary: "A changed policy bundle has errors; the one in force stays.",
+  payload: z.object({
+    bundle: z.string(),
+    policyDigest: Digest,
+    errors: z.array(z.string()).max(50),
+    at: Timestamp,
+  }),
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { policyTestsPath, writtenToolRef } from "./policy.ts";
-import { builtinToolRef, mcpToolRef } from "./tool-names.ts";
+import { policyTestsPath } from "./policy-texts.ts";
+import { writtenToolRef, builtinToolRef, mcpToolRef } from "./tool-names.ts";
 
 test("the tests of a policy file stand beside it", () => {
   assert.equal(policyTestsPath("policies/demo.yaml"), "policies/demo.test.yaml");

@@ -5,7 +5,14 @@ import { filterOf, subjectOf, tokensOf } from "./define.ts";
 import { allContracts, eventOfSubject, isCommand, isEvent } from "./registry.ts";
 import { runEvents, runStarted } from "./run-events.ts";
 import { startRun } from "./runs.ts";
-import { allConsumers, allStreams, commandStream, eventStream, runCommands } from "./streams.ts";
+import {
+  allConsumers,
+  allStreams,
+  auditStream,
+  commandStream,
+  eventStream,
+  runCommands,
+} from "./streams.ts";
 
 test("gives every contract a name and a subject of its own", () => {
   for (const kind of ["rpc", "command", "event", "live"] as const) {
@@ -41,9 +48,10 @@ test("keeps every command and every event in a stream, and in one only", () => {
     const homes = allStreams.filter((stream) =>
       stream.subjects.some((subject) => isWithin(filter, subject)),
     );
+    const home = contract.name.startsWith("audit.") ? auditStream : eventStream;
     assert.deepEqual(
       homes.map((stream) => stream.name),
-      [isCommand(contract) ? commandStream.name : eventStream.name],
+      [isCommand(contract) ? commandStream.name : home.name],
       contract.name,
     );
   }

@@ -1,8 +1,12 @@
 import * as agentStore from "./agent-store.ts";
 import * as agents from "./agents.ts";
+import * as approvalAdmission from "./approval-admission.ts";
+import * as approvalEvents from "./approval-events.ts";
 import * as approvals from "./approvals.ts";
+import * as audit from "./audit.ts";
 import type { Command, Contract, Event, Live, Rpc } from "./define.ts";
 import * as mcp from "./mcp.ts";
+import * as mcpServers from "./mcp-servers.ts";
 import * as mcpAuth from "./mcp-auth.ts";
 import * as mcpPins from "./mcp-pins.ts";
 import * as mcpOwnership from "./mcp-ownership.ts";
@@ -14,11 +18,19 @@ import * as models from "./models.ts";
 import * as policy from "./policy.ts";
 import * as policyBudgets from "./policy-budgets.ts";
 import * as policyBundles from "./policy-bundles.ts";
+import * as policyExplain from "./policy-explain.ts";
+import * as policyGrants from "./policy-grants.ts";
+import * as policyTexts from "./policy-texts.ts";
+import * as policyReplay from "./policy-replay.ts";
 import * as refusedTokens from "./refused-tokens.ts";
 import * as runCommandContracts from "./run-commands.ts";
 import * as runEvents from "./run-events.ts";
+import * as runRecordings from "./run-recordings.ts";
 import * as runWaits from "./run-waits.ts";
 import * as runs from "./runs.ts";
+import * as sessionGrants from "./session-grants.ts";
+import * as sessionEvents from "./session-events.ts";
+import * as sessions from "./sessions.ts";
 import * as skillCatalogue from "./skill-catalogue.ts";
 import * as skillStore from "./skill-store.ts";
 import * as skills from "./skills.ts";
@@ -28,13 +40,21 @@ import * as toolbox from "./toolbox.ts";
 export const contractsByOwner = {
   policy: [
     ...contractsOf(policy),
+    ...contractsOf(policyGrants),
+    ...contractsOf(policyExplain),
+    ...contractsOf(policyTexts),
     ...contractsOf(policyBundles),
     ...contractsOf(policyBudgets),
+    ...contractsOf(policyReplay),
     ...contractsOf(approvals),
+    ...contractsOf(approvalAdmission),
+    ...contractsOf(sessionGrants),
+    ...contractsOf(approvalEvents),
     ...contractsOf(refusedTokens),
   ],
   "mcp-broker": [
     ...contractsOf(mcp),
+    ...contractsOf(mcpServers),
     ...contractsOf(mcpPins),
     ...contractsOf(mcpAuth),
     ...contractsOf(mcpCalls),
@@ -52,12 +72,17 @@ export const contractsByOwner = {
   "agent-runner": [
     ...contractsOf(runs),
     ...contractsOf(runCommandContracts),
+    ...contractsOf(runRecordings),
     ...contractsOf(runWaits),
     ...contractsOf(models),
     ...contractsOf(modelCompletion),
     ...contractsOf(runEvents),
+    ...contractsOf(sessions),
+    ...contractsOf(sessionEvents),
   ],
   toolbox: contractsOf(toolbox),
+  /** Of every service that decides about calls or makes them. */
+  "audit writers": contractsOf(audit),
 } as const satisfies Record<string, readonly Contract[]>;
 
 export type Owner = keyof typeof contractsByOwner;

@@ -5,12 +5,14 @@ import { RunInput, RunLimits } from "./runs.ts";
 
 /**
  * Says that a run may have work. It is a hint: what is true is in the store, so one too many changes
- * nothing. Runners send it to each other, and a timer of the server does; anybody may.
+ * nothing. Runners send it to each other, and a timer of the server does; anybody may. With `limits`, which
+ * may be empty, it lets a run go on that waits at a limit: they replace those of the run, and the same users
+ * may as for `run.cancel`.
  */
 export const resumeRun = command({
   subject: "yard.cmd.{caller}.run.resume.{runId}",
-  summary: "Asks a runner to look at a run that waits.",
-  payload: z.strictObject({}),
+  summary: "Asks a runner to look at a run that waits, and may give it other limits.",
+  payload: z.strictObject({ limits: RunLimits.optional() }),
 });
 
 /** What people may say to a run that is under way. */

@@ -19,12 +19,16 @@ export const RunOrigin = z.strictObject({
   group: Place.optional(),
   /** Whether who speaks owns this installation; absent when nobody has said. */
   owner: z.boolean().optional(),
-  /** The conversation that the run belongs to: what is kept for a session is kept for this one. */
+  /** The conversation that the run belongs to: what is kept for a session is kept for this one. A sub-agent's is its parent's. */
   session: Place.optional(),
   /** What the run thinks with. */
   model: ModelName.optional(),
 });
 export type RunOrigin = z.infer<typeof RunOrigin>;
+
+/** What whoever brings a message can say of it; believed only of the users that the policy names (`origins`). */
+export const SaidOrigin = RunOrigin.pick({ channel: true, group: true, owner: true });
+export type SaidOrigin = z.infer<typeof SaidOrigin>;
 
 /** What a run token and a decision know of a run beside its agent. */
 export const RunContext = RunOrigin.extend({

@@ -12,7 +12,8 @@ import {
 } from "./ids.ts";
 import { Decision } from "./policy.ts";
 import { AnswerSchema, RunWait } from "./run-waits.ts";
-import { RunFailure, Usage, Cancellation } from "./runs.ts";
+import { RunFailure, Usage, Cancellation, OnLimit } from "./runs.ts";
+import { SessionId, SessionKey } from "./session-key.ts";
 
 /** What every run event carries. `seq` counts the events of one run from 1, without a gap. */
 const RunEvent = z.object({ runId: RunId, seq: z.int().positive(), at: Timestamp });
@@ -26,12 +27,43 @@ export const runStarted = event({
   payload: RunEvent.extend({
     agent: AgentName,
     agentDigest: Digest,
+    /** Of the policy that the run begins under. */
+    policyDigest: Digest.optional(),
     requester: CallerName,
     model: ModelName,
     labels: z.record(z.string(), z.string()),
     /** Set for a run that works for another one, and for one that was copied. */
     parent: z.object({ runId: RunId, callId: CallId }).optional(),
     forkedFrom: z.object({ runId: RunId, fromStep: z.int().positive() }).optional(),
+    /** The conversation that it belongs to. */
+    session: z.object({ sessionId: SessionId, key: SessionKey }).optional(),
+  }),
+});
+
+/** It has no `seq`: there is no run yet. */
+export const runQueued = event({
+  subject: "yard.evt.run.{runId}.queued",
+  summary: "A run waits until another run of its session has ended.",
+  payload: z.object({
+    runId: RunId,
+    at: Timestamp,
+    sessionId: SessionId,
+    sessionKey: SessionKey,
+    position: z.int().positive(),
+  }),
+});
+
+/** It has no `seq`: there is no run under this id, and there will be none. */
+export const runMerged = event({
+  subject: "yard.evt.run.{runId}.merged",
+  summary: "A message became part of the run of its session that is under way.",
+  payload: z.object({
+    runId: RunId,
+    at: Timestamp,
+    sessionId: SessionId,
+    sessionKey: SessionKey,
+    /** The run whose answer has the message in it. */
+    into: RunId,
   }),
 });
 
@@ -140,20 +172,34 @@ export const runCancelled = event({
   payload: RunEvent.extend({ ...Cancellation.shape, steps: z.int().nonnegative() }),
 });
 
+/** The limits that a run has from now on. */
+const LimitsInForce = z.object({
+  maxSteps: z.int(),
+  maxToolCalls: z.int().nullable(),
+  maxTokens: z.int().optional(),
+  maxCostUsd: z.number().optional(),
+  maxRepeatedCalls: z.int().optional(),
+  timeoutMs: z.int(),
+  onLimit: OnLimit.optional(),
+});
+
 export const runRetried = event({
   subject: "yard.evt.run.{runId}.retried",
   summary: "A run that had failed or was cancelled goes on.",
   payload: RunEvent.extend({
     by: CallerName,
-    /** The limits that hold from now on. */
-    limits: z.object({
-      maxSteps: z.int(),
-      maxToolCalls: z.int().nullable(),
-      maxTokens: z.int().optional(),
-      maxCostUsd: z.number().optional(),
-      maxRepeatedCalls: z.int().optional(),
-      timeoutMs: z.int(),
-    }),
+    limits: LimitsInForce,
+    /** Place of the command in its stream, as the publisher was told it. */
+    streamSequence: z.int().positive(),
+  }),
+});
+
+export const runLimitsChanged = event({
+  subject: "yard.evt.run.{runId}.limits-changed",
+  summary: "A run was given other limits; one that waited at a limit goes on.",
+  payload: RunEvent.extend({
+    by: CallerName,
+    limits: LimitsInForce,
     /** Place of the command in its stream, as the publisher was told it. */
     streamSequence: z.int().positive(),
   }),
@@ -212,6 +258,8 @@ export const runSteered = event({
     by: CallerName,
     /** First part of the message, cut to 1 KiB. */
     preview: z.string(),
+    /** Place of the command in its stream, as the publisher was told it; missing when it was no command. */
+    streamSequence: z.int().positive().optional(),
   }),
 });
 
@@ -235,8 +283,8 @@ export const runRejected = event({
     message: z.string(),
     /** One line per problem: path in the payload and what is wrong there. */
     problems: z.array(z.string()).max(20),
-    /** Sequence of the command in its stream, and its `Nats-Msg-Id` when it had one. */
-    streamSequence: z.int().positive(),
+    /** Sequence of the command in its stream, 0 for a request; and its `Nats-Msg-Id` when it had one. */
+    streamSequence: z.int().nonnegative(),
     messageId: z.string().nullable(),
     at: Timestamp,
   }),
@@ -258,6 +306,8 @@ export const runLive = live({
 /** Every event of a run, in the order a run can meet them. */
 export const runEvents = [
   runRejected,
+  runQueued,
+  runMerged,
   runStarted,
   runResumed,
   skillActivated,
@@ -270,6 +320,7 @@ export const runEvents = [
   runFailed,
   runCancelled,
   runRetried,
+  runLimitsChanged,
   runWaiting,
   runWoken,
   questionRequested,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ApprovalTier } from "./approval-tier.ts";
 import { AgentName, CallerName, RunId } from "./ids.ts";
 import { RunContext } from "./run-context.ts";
 import { matchesTool, type ToolRef } from "./tool-names.ts";
@@ -19,9 +20,12 @@ export const RoleName = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, "must be 1-64 characters of A-Z a-z 0-9 _ -");
 export const MAX_ROLES = 16;
 
-/** Of a layer of tool patterns: characters of one, and how many. */
-const MAX_PATTERN = 256;
-const MAX_PATTERNS = 256;
+/** Characters of a tool pattern, and patterns of a layer. */
+export const MAX_PATTERN_LENGTH = 256;
+export const MAX_LAYER_PATTERNS = 256;
+
+/** Layers of tool patterns that a run token holds. */
+export const MAX_TOOL_LAYERS = 16;
 
 /**
  * The claims of a run token: who acts in a tool call. The policy service signs them (compact JWS,
@@ -36,20 +40,32 @@ export const RunTokenClaims = z.strictObject({
   run: RunId,
   /** The NATS user whose command started the run. */
   requester: CallerName,
+  /** The NATS user that may present the token: whoever it was given to. Absent in older ones: anybody. */
+  holder: CallerName.optional(),
   /**
    * What the run may call, as layers of patterns: a tool passes when every layer has a pattern that
    * matches it and none that begins with `!` does. No layer means no restriction here; an empty layer
    * lets nothing pass.
    */
-  tools: z.array(z.array(z.string().min(1).max(MAX_PATTERN)).max(MAX_PATTERNS)).max(16),
+  tools: z
+    .array(z.array(z.string().min(1).max(MAX_PATTERN_LENGTH)).max(MAX_LAYER_PATTERNS))
+    .max(MAX_TOOL_LAYERS),
   /** The agent's roles; absent means none. */
   roles: z.array(RoleName).max(MAX_ROLES).optional(),
+  /** The least that each call asks of people, as the agent says; absent: the rules alone say it. */
+  approval: ApprovalTier.optional(),
   /** Where the run comes from, and which run started it. */
   context: RunContext.optional(),
   iat: z.int().nonnegative(),
   exp: z.int().positive(),
 });
 export type RunTokenClaims = z.infer<typeof RunTokenClaims>;
+
+/** The layers without those that say what another one says: what passes them is the same. */
+export function distinctLayers(layers: readonly (readonly string[])[]): string[][] {
+  const byText = new Map(layers.map((layer) => [JSON.stringify(layer.toSorted()), [...layer]]));
+  return [...byText.values()];
+}
 
 /** True when every layer of the token lets the tool pass. */
 export function tokenAllowsTool(claims: Pick<RunTokenClaims, "tools">, ref: ToolRef): boolean {
@@ -67,9 +83,11 @@ export function layerAllowsTool(layer: readonly string[], ref: ToolRef): boolean
 /** The layer that lets everything pass but these tools; null when it would keep nothing out. */
 export function layerWithout(patterns: readonly string[]): string[] | null {
   // The claim's own limits: a longer pattern is no tool's, and of too many the layer keeps out all.
-  const kept = patterns.filter((pattern) => pattern !== "" && pattern.length <= MAX_PATTERN - 1);
+  const kept = patterns.filter(
+    (pattern) => pattern !== "" && pattern.length <= MAX_PATTERN_LENGTH - 1,
+  );
   if (kept.length === 0) return null;
-  if (kept.length >= MAX_PATTERNS || kept.includes("*")) return [];
+  if (kept.length >= MAX_LAYER_PATTERNS || kept.includes("*")) return [];
   return ["*", ...kept.map((pattern) => `!${pattern}`)];
 }
 

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { rpc } from "./define.ts";
 import { CallerName, RunId, Timestamp } from "./ids.ts";
 
-/** What a run may wait for without a runner: a decision, another run, an answer, a time. */
-export const WaitReason = z.enum(["approval", "child", "question", "timer"]);
+/** What a run may wait for without a runner: a decision, another run, an answer, a time, or more to use up. */
+export const WaitReason = z.enum(["approval", "child", "question", "timer", "limit"]);
 export type WaitReason = z.infer<typeof WaitReason>;
 
 /** The name of a tool call: `runId:step:index`, and a suffix where a call is made again. */
@@ -26,9 +26,20 @@ export const RunQuestion = z.object({
 });
 export type RunQuestion = z.infer<typeof RunQuestion>;
 
+/** A limit that a run, or all runs of a team together, came to. */
+export const ReachedLimit = z.object({
+  /** `maxSteps`, `maxTokens`, …; of a team `tokens` or `costUsd`. */
+  limit: z.string(),
+  value: z.number(),
+  /** Set for a limit of all runs of one NATS user, which is counted anew each hour, day or month. */
+  team: z.object({ name: CallerName, per: z.enum(["hour", "day", "month"]) }).optional(),
+});
+export type ReachedLimit = z.infer<typeof ReachedLimit>;
+
 /** One thing that a run waits for, as it is shown. */
 export const RunWait = z.object({
   reason: WaitReason,
+  /** A limit is no call's: then this is the run's id, and `tool` is empty. */
   callId: CallId,
   tool: z.string(),
   /** Null: there is no time limit of the wait's own. */
@@ -38,6 +49,7 @@ export const RunWait = z.object({
   question: z.string().optional(),
   options: z.array(z.string()).optional(),
   schema: AnswerSchema.optional(),
+  limit: ReachedLimit.optional(),
 });
 export type RunWait = z.infer<typeof RunWait>;
 

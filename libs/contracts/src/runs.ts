@@ -1,11 +1,17 @@
 import { z } from "zod";
 import { command, rpc } from "./define.ts";
 import { AgentName, CallerName, Digest, ModelName, RunId, SkillName, Timestamp } from "./ids.ts";
+import { Recording } from "./recording.ts";
+import { SaidOrigin } from "./run-context.ts";
 import { RunWait } from "./run-waits.ts";
+import { BusyPolicy, SessionId, SessionKey, SessionRef } from "./session-key.ts";
 
 /** The text or the JSON object that a run works on. */
 export const RunInput = z.union([z.string().min(1), z.record(z.string(), z.unknown())]);
 export type RunInput = z.infer<typeof RunInput>;
+
+export const OnLimit = z.enum(["pause", "fail"]);
+export type OnLimit = z.infer<typeof OnLimit>;
 
 export const RunLimits = z.strictObject({
   /** Model calls. */
@@ -19,6 +25,8 @@ export const RunLimits = z.strictObject({
   maxRepeatedCalls: z.int().min(1).max(10_000).optional(),
   /** Wall-clock time from the first start, in milliseconds. */
   timeoutMs: z.int().min(1_000).max(86_400_000).optional(),
+  /** What a limit that is reached does: end the run, or let it wait for `run.resume` with other limits. */
+  onLimit: OnLimit.optional(),
 });
 export type RunLimits = z.infer<typeof RunLimits>;
 
@@ -37,10 +45,21 @@ export const startRun = command({
     /** A skill to activate before the first step. */
     skill: SkillName.optional(),
     model: ModelName.optional(),
+    /** What the models of an earlier run answered: it is played again in place of asking a model. */
+    replay: Recording.optional(),
     limits: RunLimits.optional(),
     labels: z.record(z.string().max(64), z.string().max(256)).optional(),
+    /** Where the message comes from, for who brings messages of others; anybody else's word is refused. */
+    origin: SaidOrigin.optional(),
     /** JSON Schema (2020-12) of the answer; the run's output is then JSON text that fits it. */
     output: z.record(z.string(), z.unknown()).optional(),
+    /**
+     * The conversation that this is said in, by its key or id. The run knows what was said before, and
+     * no other run of the session is under way while it is. A new key begins a session.
+     */
+    session: SessionRef.optional(),
+    /** What becomes of this message while another run of the session is under way; left out: as the session says. */
+    onBusy: BusyPolicy.optional(),
   }),
 });
 export type StartRun = z.infer<typeof startRun.payload>;
@@ -128,6 +147,8 @@ export const RunDetail = RunSummary.extend({
   /** Cost of all model calls in US dollars; null when the price of a model is not known. */
   costUsd: z.number().nonnegative().nullable().optional(),
   agentDigest: Digest,
+  /** Of the policy that the run began under; each call is decided by the one of its moment. */
+  policyDigest: Digest.optional(),
   skills: z.array(z.object({ name: SkillName, digest: Digest })),
   /** What of the list of skills the model was not given, for want of room; missing when nothing. */
   skillsCut: z.object({ shortened: z.array(SkillName), dropped: z.array(SkillName) }).optional(),
@@ -139,6 +160,8 @@ export const RunDetail = RunSummary.extend({
   children: z.array(RunChild).optional(),
   /** The run and the step that it was copied from. */
   forkedFrom: z.object({ runId: RunId, fromStep: z.int().positive() }).optional(),
+  /** The conversation that it belongs to. */
+  session: z.object({ sessionId: SessionId, key: SessionKey }).optional(),
 });
 export type RunDetail = z.infer<typeof RunDetail>;
 
@@ -158,18 +181,40 @@ export const getRun = rpc({
   summary: "Returns one run with its input, output and cost.",
   request: z.strictObject({ runId: RunId }),
   reply: z.object({ run: RunDetail }),
-  errors: { unknown_run: { data: z.object({ runId: z.string() }) } },
+  errors: {
+    unknown_run: { data: z.object({ runId: z.string() }) },
+    /** What is kept of the run cannot be read; `runs.dead` lists it once a runner came across it. */
+    journal_corrupt: { data: z.object({ runId: z.string() }) },
+  },
 });
 
 /** A run that is `dead` was taken off the queue; `run.retry` lets it go on. */
 export const DeadRun = RunSummary.extend({ failure: RunFailure });
 export type DeadRun = z.infer<typeof DeadRun>;
 
+/** A command that was taken off the queue before it became a run, because runners died of it. */
+export const DeadLetter = z.object({
+  /** The run that it names, or that it would have become. */
+  runId: RunId,
+  subject: z.string(),
+  caller: z.string(),
+  /** Place of the command in its stream. */
+  streamSequence: z.int().positive(),
+  sentAt: Timestamp,
+  failure: RunFailure,
+});
+export type DeadLetter = z.infer<typeof DeadLetter>;
+
 export const listDeadRuns = rpc({
   subject: "yard.rpc.{caller}.runs.dead",
-  summary: "Lists the runs that were given up because runners died of them, latest first.",
+  summary:
+    "Lists the runs and commands that were given up because runners died of them, latest first.",
   request: z.strictObject({ limit: z.int().min(1).max(200).default(50) }),
-  reply: z.object({ runs: z.array(DeadRun) }),
+  reply: z.object({
+    runs: z.array(DeadRun),
+    /** Send such a command again when what killed the runners is mended. */
+    letters: z.array(DeadLetter).optional(),
+  }),
 });
 
 /** Needs no free slot of a runner, as the command does, and says what became of the request. */

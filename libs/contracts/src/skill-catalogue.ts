@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { rpc } from "./define.ts";
+import { storeUnavailable, unknownName } from "./definition-store.ts";
 import { Digest, SkillName } from "./ids.ts";
 
 /** One skill in the list that a model is given. */
@@ -42,6 +43,7 @@ export const skillCatalogue = rpc({
     about: z.string().max(65_536).optional(),
   }),
   reply: SkillCatalogue,
+  errors: { store_unavailable: storeUnavailable },
 });
 
 /** Which skills fit a text, the best first. */
@@ -69,6 +71,7 @@ export const matchSkills = rpc({
     /** How many skills were searched. */
     searched: z.int().nonnegative(),
   }),
+  errors: { store_unavailable: storeUnavailable },
 });
 
 /** A skill as a plugin registry shows it. */
@@ -142,8 +145,7 @@ export const skillManifests = rpc({
     nextOffset: z.int().nullable(),
   }),
   errors: {
-    unknown_skill: {
-      data: z.object({ name: z.string(), known: z.array(z.string()).max(50) }),
-    },
+    unknown_skill: unknownName,
+    store_unavailable: storeUnavailable,
   },
 });

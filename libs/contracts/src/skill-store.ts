@@ -1,28 +1,24 @@
 import { z } from "zod";
 import { event, rpc } from "./define.ts";
+import {
+  changeErrors,
+  Changes,
+  comparedVersions,
+  importOptions,
+  managedByFiles,
+  Provenance,
+  sentArchive,
+  SentFile,
+  storeUnavailable,
+  unknownName,
+  unknownVersion,
+  unpackErrors,
+  uploadErrors,
+  WithheldReason,
+} from "./definition-store.ts";
 import { Digest, SkillName, Timestamp } from "./ids.ts";
 import { ScanReport, ScanVerdict } from "./skill-scan.ts";
 import { Conformance, Diagnostic, SkillTarget } from "./skills.ts";
-
-/** Where a version came from, and who brought it. */
-export const SkillProvenance = z.object({
-  /** `root`: a directory of the importer. `upload`: files that a client sent. `archive`: a zip or tar.gz of a client. */
-  source: z.enum(["root", "upload", "archive"]),
-  /** The directory, or what the client calls the place that it sent. */
-  label: z.string(),
-  /** NATS user that imported it. */
-  by: z.string(),
-  at: Timestamp,
-  /** The git checkout that the files lay in; of an upload it is what the client says. */
-  git: z
-    .object({
-      /** Without user and password. */
-      url: z.string().max(2_048).nullable(),
-      commit: z.string().max(64).nullable(),
-    })
-    .nullable(),
-});
-export type SkillProvenance = z.infer<typeof SkillProvenance>;
 
 /** A file of a version. */
 export const SkillFileFacts = z.object({
@@ -39,7 +35,7 @@ export const SkillVersion = z.object({
   version: Digest,
   /** SHA-256 over the SKILL.md alone: what runs are pinned to. */
   digest: Digest,
-  provenance: SkillProvenance,
+  provenance: Provenance,
   /** What the scanner said, and which one; null when the version was never scanned. */
   verdict: z.object({ scanner: z.string(), verdict: ScanVerdict }).nullable(),
   files: z.array(SkillFileFacts),
@@ -47,19 +43,6 @@ export const SkillVersion = z.object({
   supersededAt: Timestamp.nullable(),
 });
 export type SkillVersion = z.infer<typeof SkillVersion>;
-
-/** Why a version is stored and not listed. */
-export const WithheldReason = z.enum(["untrusted", "changed", "blocked"]);
-export type WithheldReason = z.infer<typeof WithheldReason>;
-
-/** One file on its way to the importer: text, or base64 when it is none. */
-export const SentFile = z.strictObject({
-  /** Relative to the skill's directory, with `/`. */
-  path: z.string().max(4_096),
-  text: z.string().optional(),
-  base64: z.base64().optional(),
-});
-export type SentFile = z.infer<typeof SentFile>;
 
 export const SentSkill = z.strictObject({
   /** Where the sender has it; shown, and its last part is the name of a skill that has none. */
@@ -103,16 +86,10 @@ export const ImportCounts = z.object({
 });
 export type ImportCounts = z.infer<typeof ImportCounts>;
 
-const ImportOptions = {
-  /** What the sender calls the source. */
-  label: z.string().min(1).max(1_024),
-  /** Does everything but store. */
-  dryRun: z.boolean().default(false),
-  git: SkillProvenance.shape.git.default(null),
+const skillImportOptions = {
+  ...importOptions,
   /** Adds the verdicts for these targets to each skill. */
   targets: z.array(SkillTarget).max(5).default([]),
-  /** Adds the scanner's whole report to each skill. */
-  withReports: z.boolean().default(false),
 } as const;
 
 const ImportReply = z.object({
@@ -122,27 +99,15 @@ const ImportReply = z.object({
   diagnostics: z.array(Diagnostic),
 });
 
-/** The caller is not in the list of the importer's setting. */
-const forbiddenAdmin = { data: z.object({ caller: z.string(), setting: z.string() }) };
-const unknownSkill = {
-  data: z.object({ name: z.string(), known: z.array(z.string()).max(50) }),
-};
-const unknownVersion = { data: z.object({ name: z.string(), version: z.string() }) };
-const managedByFiles = { data: z.object({ name: z.string(), file: z.string() }) };
-
 export const uploadSkills = rpc({
   subject: "yard.rpc.{caller}.skills.upload",
   summary: "Imports skills whose files the caller sends.",
   request: z.strictObject({
-    ...ImportOptions,
+    ...skillImportOptions,
     skills: z.array(SentSkill).min(1).max(1_000),
   }),
   reply: ImportReply,
-  errors: {
-    forbidden_admin: forbiddenAdmin,
-    /** More bytes than one call may bring; send them in several. */
-    upload_too_large: { data: z.object({ sizeBytes: z.int(), maxBytes: z.int() }) },
-  },
+  errors: uploadErrors,
   timeoutMs: 60_000,
 });
 
@@ -150,16 +115,11 @@ export const unpackSkills = rpc({
   subject: "yard.rpc.{caller}.skills.unpack",
   summary: "Imports the skills in a zip or tar.gz that the caller sends.",
   request: z.strictObject({
-    ...ImportOptions,
-    format: z.enum(["zip", "tar.gz", "tar"]),
-    base64: z.base64(),
+    ...skillImportOptions,
+    ...sentArchive,
   }),
   reply: ImportReply,
-  errors: {
-    forbidden_admin: forbiddenAdmin,
-    /** Nothing of the archive was used; `reason` is a code such as `path_escape` or `encrypted`. */
-    archive_refused: { data: z.object({ reason: z.string(), entry: z.string().nullable() }) },
-  },
+  errors: unpackErrors,
   timeoutMs: 60_000,
 });
 
@@ -173,7 +133,7 @@ export const listVersions = rpc({
     withheld: z.object({ version: Digest, reason: WithheldReason }).nullable(),
     versions: z.array(SkillVersion),
   }),
-  errors: { unknown_skill: unknownSkill },
+  errors: { unknown_skill: unknownName, store_unavailable: storeUnavailable },
 });
 
 export const rollbackSkill = rpc({
@@ -186,8 +146,8 @@ export const rollbackSkill = rpc({
   }),
   reply: z.object({ name: SkillName, version: Digest, before: Digest.nullable() }),
   errors: {
-    forbidden_admin: forbiddenAdmin,
-    unknown_skill: unknownSkill,
+    ...changeErrors,
+    unknown_skill: unknownName,
     unknown_version: unknownVersion,
     /** A file on the importer's roots says what the skill is. */
     managed_by_files: managedByFiles,
@@ -202,8 +162,8 @@ export const removeSkill = rpc({
   request: z.strictObject({ name: SkillName }),
   reply: z.object({ name: SkillName, version: Digest }),
   errors: {
-    forbidden_admin: forbiddenAdmin,
-    unknown_skill: unknownSkill,
+    ...changeErrors,
+    unknown_skill: unknownName,
     managed_by_files: managedByFiles,
   },
 });
@@ -222,7 +182,7 @@ export const trustSkill = rpc({
   }),
   reply: z.object({ name: SkillName, version: Digest, was: WithheldReason }),
   errors: {
-    forbidden_admin: forbiddenAdmin,
+    ...changeErrors,
     /** Nothing of this name and version is withheld. */
     not_withheld: unknownVersion,
     reason_missing: unknownVersion,
@@ -246,6 +206,7 @@ export const listWithheld = rpc({
       }),
     ),
   }),
+  errors: { store_unavailable: storeUnavailable },
 });
 
 export const diffSkill = rpc({
@@ -253,10 +214,7 @@ export const diffSkill = rpc({
   summary: "Compares two versions of a skill: text, files, capabilities and findings.",
   request: z.strictObject({
     name: SkillName,
-    /** The version before `to` when it is missing. */
-    from: Digest.optional(),
-    /** The newest version when it is missing. */
-    to: Digest.optional(),
+    ...comparedVersions,
   }),
   reply: z.object({
     from: Digest,
@@ -269,11 +227,15 @@ export const diffSkill = rpc({
       changed: z.array(z.string()),
     }),
     /** Such as `tool Bash`, `bin curl`, `env TOKEN`, `host example.com`. */
-    capabilities: z.object({ added: z.array(z.string()), removed: z.array(z.string()) }),
+    capabilities: Changes,
     /** As `code file`. */
-    findings: z.object({ added: z.array(z.string()), removed: z.array(z.string()) }),
+    findings: Changes,
   }),
-  errors: { unknown_skill: unknownSkill, unknown_version: unknownVersion },
+  errors: {
+    unknown_skill: unknownName,
+    unknown_version: unknownVersion,
+    store_unavailable: storeUnavailable,
+  },
 });
 
 export const readSkillFile = rpc({
@@ -298,7 +260,8 @@ export const readSkillFile = rpc({
     nextOffset: z.int().nullable(),
   }),
   errors: {
-    unknown_skill: unknownSkill,
+    unknown_skill: unknownName,
+    store_unavailable: storeUnavailable,
     unknown_file: { data: z.object({ path: z.string(), known: z.array(z.string()).max(50) }) },
   },
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { event, rpc } from "./define.ts";
+import { storeUnavailable, unknownName } from "./definition-store.ts";
 import { Digest, RunId, SkillName, Timestamp } from "./ids.ts";
 import { Plan } from "./plan.ts";
 import { SkillRecord } from "./skill-record.ts";
@@ -131,10 +132,6 @@ export const CheckedSkill = z.object({
 });
 export type CheckedSkill = z.infer<typeof CheckedSkill>;
 
-const unknownSkill = {
-  data: z.object({ name: z.string(), known: z.array(z.string()).max(50) }),
-};
-
 export const importSkills = rpc({
   subject: "yard.rpc.{caller}.skills.import",
   summary:
@@ -160,6 +157,7 @@ export const importSkills = rpc({
     directory_not_allowed: {
       data: z.object({ directory: z.string(), roots: z.array(z.string()) }),
     },
+    store_unavailable: storeUnavailable,
     directory_missing: { data: z.object({ directory: z.string() }) },
   },
   timeoutMs: 60_000,
@@ -200,6 +198,7 @@ export const listSkills = rpc({
   summary: "Lists the imported skills.",
   request: z.strictObject({}),
   reply: z.object({ skills: z.array(SkillSummary) }),
+  errors: { store_unavailable: storeUnavailable },
 });
 
 export const getSkill = rpc({
@@ -215,7 +214,7 @@ export const getSkill = rpc({
     /** Null when the skill says nothing about what it needs. */
     dependencies: SkillDependencies.nullable().optional(),
   }),
-  errors: { unknown_skill: unknownSkill },
+  errors: { unknown_skill: unknownName, store_unavailable: storeUnavailable },
 });
 
 export const renderSkill = rpc({
@@ -238,7 +237,7 @@ export const renderSkill = rpc({
     plan: Plan.nullable(),
     warnings: z.array(z.string()),
   }),
-  errors: { unknown_skill: unknownSkill },
+  errors: { unknown_skill: unknownName, store_unavailable: storeUnavailable },
 });
 
 export const skillImported = event({

@@ -19,6 +19,8 @@ export interface StreamDefinition {
   readonly discard: "new" | "old";
   /** True: a message with a `Nats-Schedule` header is kept until its time. */
   readonly schedules?: boolean;
+  /** True: nobody can delete from it, and it is compressed, because it is kept for long. */
+  readonly isAppendOnly?: boolean;
   /** Takes over the messages of another stream below `from`, renamed to `to`. */
   readonly source?: { readonly stream: string; readonly from: string; readonly to: string };
 }
@@ -46,6 +48,8 @@ const DAY = 24 * 60 * MINUTE;
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
+/** The noun of events that are no events for everybody. */
+const AUDIT = "audit";
 
 /**
  * Commands that are to come later. Whoever may publish a scheduled message names the subject that it
@@ -82,13 +86,32 @@ export const commandStream: StreamDefinition = {
 export const eventStream: StreamDefinition = {
   name: "YARD_EVENTS",
   description: "Facts, in the order they happened",
-  subjects: nouns("event").map((noun) => `yard.evt.${noun}.>`),
+  subjects: nouns("event")
+    .filter((noun) => noun !== AUDIT)
+    .map((noun) => `yard.evt.${noun}.>`),
   retention: "limits",
   maxAgeMs: 30 * DAY,
   maxBytes: 4 * GIB,
   maxMessageBytes: 1 * MIB,
   duplicateWindowMs: 2 * MINUTE,
   discard: "old",
+};
+
+/**
+ * Who decided what, for long. A stream that is full refuses, and then nothing happens that would have
+ * to be told here; nothing can be deleted from it before its time, not by the admin either.
+ */
+export const auditStream: StreamDefinition = {
+  name: "YARD_AUDIT",
+  description: "Decisions, approvals and executions, chained",
+  subjects: [`yard.evt.${AUDIT}.>`],
+  retention: "limits",
+  maxAgeMs: 400 * DAY,
+  maxBytes: 4 * GIB,
+  maxMessageBytes: 1 * MIB,
+  duplicateWindowMs: 10 * MINUTE,
+  discard: "new",
+  isAppendOnly: true,
 };
 
 /** The runners' work queue. KEDA scales the runners by its lag. */
@@ -119,7 +142,12 @@ export const payloadStore: ObjectStoreDefinition = {
   maxBytes: 4 * GIB,
 };
 
-export const allStreams: readonly StreamDefinition[] = [timerStream, commandStream, eventStream];
+export const allStreams: readonly StreamDefinition[] = [
+  timerStream,
+  commandStream,
+  eventStream,
+  auditStream,
+];
 export const allConsumers: readonly ConsumerDefinition[] = [runCommands, approvalCommands];
 
 function nouns(kind: "command" | "event"): string[] {

@@ -43,7 +43,7 @@ test("keeps two tools of a server apart when their names are shortened", () => {
   assert.notEqual(canonicalToolName("a", `${long}1`), canonicalToolName("a", `${long}2`));
 });
 
-test("refuses a server id with an underscore, so a name has one reading [X2]", () => {
+test("refuses a server id with an underscore, so a name has one reading [X2, CR3]", () => {
   assert.throws(() => canonicalToolName("my__server", "x"), /server id "my__server"/);
   assert.throws(() => canonicalToolName("", "x"), TypeError);
 });
@@ -70,7 +70,7 @@ test("takes all spellings of a pattern for the same thing [X1]", () => {
   );
 });
 
-test("lets a loose pattern reach no MCP tool [D55]", () => {
+test("lets a loose pattern reach no MCP tool [D55, SEC-SKILL-08]", () => {
   const mcp = mcpToolRef("files", "read_file");
   assert.equal(matchesTool("read_*", builtinToolRef("read_file")), true);
   assert.equal(matchesTool("read_*", mcp), false);
@@ -81,7 +81,14 @@ test("lets a loose pattern reach no MCP tool [D55]", () => {
   assert.equal(matchesTool("*", builtinToolRef("read_file")), true);
 });
 
-test("matches exactly, by prefix and by server [D56]", () => {
+test("a built-in tool is selected by another system's name for it, an MCP tool of that name is not", () => {
+  assert.equal(matchesTool("list_directory", builtinToolRef("list_files")), true);
+  assert.equal(matchesTool("list_directory", builtinToolRef("read_file")), false);
+  assert.equal(matchesTool("list_directory", mcpToolRef("files", "list_files")), false);
+  assert.equal(matchesTool("files.list_directory", mcpToolRef("files", "list_directory")), true);
+});
+
+test("matches exactly, by prefix and by server [D56, SEC-SKILL-08]", () => {
   assert.equal(matchesTool("read_*", builtinToolRef("read_file")), true);
   assert.equal(matchesTool("read_file", builtinToolRef("read_file")), true);
   assert.equal(matchesTool("read", builtinToolRef("read_file")), false);

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { withoutAlias } from "./builtin-aliases.ts";
 import { matchesGlob } from "./glob.ts";
 import { ServerId, ToolName } from "./ids.ts";
 
@@ -88,7 +89,7 @@ export function parseToolPattern(pattern: string): ToolPattern {
     const [, server, tool] = spelling.exec(pattern) ?? [];
     if (server !== undefined && tool !== undefined) return { kind: "server", server, tool };
   }
-  return { kind: "bare", name: pattern };
+  return { kind: "bare", name: withoutAlias(pattern) };
 }
 
 /** True when the pattern selects the tool. Case-sensitive; see {@link parseToolPattern}. */
@@ -108,4 +109,18 @@ export function matchesTool(pattern: string | ToolPattern, ref: ToolRef): boolea
     default:
       return parsed satisfies never;
   }
+}
+
+/**
+ * The tool that a person means by `mcp__server__tool`, `server.tool`, or the name of a built-in tool.
+ * Null for a pattern and for what can be no tool.
+ */
+export function writtenToolRef(text: string): ToolRef | null {
+  if (/[*?]/.test(text) || text.length > 512) return null;
+  const read = parseToolPattern(text);
+  if (read.kind === "server") {
+    return ServerId.safeParse(read.server).success ? mcpToolRef(read.server, read.tool) : null;
+  }
+  const isBuiltin = ToolName.safeParse(text).success && !text.startsWith("mcp_");
+  return isBuiltin ? builtinToolRef(text) : null;
 }

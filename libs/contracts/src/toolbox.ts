@@ -1,10 +1,12 @@
 import { z } from "zod";
-import { ApprovalId, ApprovalRequired } from "./approvals.ts";
+import { ApprovalId, ApprovalRequired } from "./approval-record.ts";
+import { withoutAlias } from "./builtin-aliases.ts";
 import { rpc } from "./define.ts";
 import { CallerName, ToolName } from "./ids.ts";
 import { ContentBlock, ValueProblem } from "./mcp.ts";
 import { CallId } from "./mcp-calls.ts";
-import { ApprovalTier, Decision } from "./policy.ts";
+import { ApprovalTier } from "./approval-tier.ts";
+import { Decision } from "./policy.ts";
 import { StopScope } from "./policy-budgets.ts";
 import { RunToken } from "./run-token.ts";
 
@@ -28,16 +30,11 @@ export const BUILTIN_TIERS = {
 } as const satisfies Record<string, ApprovalTier>;
 export type BuiltinName = keyof typeof BUILTIN_TIERS;
 
-/** Other names of built-in tools, as other systems have them. A call by one is a call of the tool. */
-export const BUILTIN_ALIASES: Readonly<Record<string, BuiltinName>> = {
-  list_directory: "list_files",
-};
-
 /** The built-in tool of a name or an alias; null for anything else. */
 export function builtinNamed(name: string): BuiltinName | null {
-  const real = Object.hasOwn(BUILTIN_ALIASES, name) ? BUILTIN_ALIASES[name] : name;
+  const real = withoutAlias(name);
   // `hasOwn` has just shown that it is one of the keys.
-  return real !== undefined && Object.hasOwn(BUILTIN_TIERS, real) ? (real as BuiltinName) : null;
+  return Object.hasOwn(BUILTIN_TIERS, real) ? (real as BuiltinName) : null;
 }
 
 export const BuiltinInfo = z.object({

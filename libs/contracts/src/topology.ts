@@ -1,5 +1,8 @@
 import * as agents from "./agents.ts";
+import * as approvalAdmission from "./approval-admission.ts";
+import * as approvalEvents from "./approval-events.ts";
 import * as approvals from "./approvals.ts";
+import { auditApproval, auditChain, auditDecision, auditExecution } from "./audit.ts";
 import type { Command, Event, Live, Rpc } from "./define.ts";
 import * as mcp from "./mcp.ts";
 import * as mcpOwnership from "./mcp-ownership.ts";
@@ -9,8 +12,15 @@ import { completeModel } from "./model-completion.ts";
 import * as policy from "./policy.ts";
 import * as policyBudgets from "./policy-budgets.ts";
 import * as policyBundles from "./policy-bundles.ts";
+import { explainPolicy } from "./policy-explain.ts";
+import { grantRun, listTokenKeys } from "./policy-grants.ts";
+import { validatePolicy } from "./policy-texts.ts";
+import { replayDecisions } from "./policy-replay.ts";
 import { resumeRun, spawnRun } from "./run-commands.ts";
 import { runEnds, runLive } from "./run-events.ts";
+import { listGrants, revokeGrant } from "./session-grants.ts";
+import { sessionEnded } from "./session-events.ts";
+import { proceedSession } from "./sessions.ts";
 import * as skillCatalogue from "./skill-catalogue.ts";
 import * as skills from "./skills.ts";
 import * as toolbox from "./toolbox.ts";
@@ -36,6 +46,8 @@ export interface BusUser {
   readonly follows: readonly (Event | Live)[];
   /** True when it may read every event and the live output of runs. */
   readonly readsEvents: boolean;
+  /** True when it may read the audit. */
+  readonly readsAudit: boolean;
   /** True when it creates streams, consumers and buckets. */
   readonly administersStreams: boolean;
   /** Prefix of its inbox subjects; only the anonymous user of a laptop has the clients' default. */
@@ -45,11 +57,12 @@ export interface BusUser {
 const allRpcs = allContracts.filter(isRpc);
 /** Of the policy's rpcs clients may ask only what explains; decisions and tokens are for services. */
 const explainingRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
-  policy.explainPolicy,
-  policy.validatePolicy,
+  explainPolicy,
+  validatePolicy,
   policyBundles.listPolicyVersions,
   policyBundles.whoCanCall,
   policyBudgets.listStops,
+  listTokenKeys,
   // The policy service looks at who may change it.
   policyBundles.activatePolicy,
   policyBundles.rollbackPolicy,
@@ -64,16 +77,16 @@ const decidingRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   approvals.approveCall,
   approvals.denyCall,
   approvals.cancelApproval,
-  approvals.listGrants,
-  approvals.revokeGrant,
+  listGrants,
+  revokeGrant,
 ]);
 /** What a tool provider asks the policy. */
 const providerRpcs = [
   policy.checkPolicy,
   policy.filterPolicy,
   policyBudgets.releaseCall,
-  approvals.admitCall,
-  approvals.settleCall,
+  approvalAdmission.admitCall,
+  approvalAdmission.settleCall,
   policyBudgets.listStops,
 ] as const;
 /** Between replicas of one service, and what costs money without a run. */
@@ -93,7 +106,7 @@ const callableByClients = allRpcs.filter(
 /** What only services say, and what is believed because nobody else may. */
 const internalCommands: ReadonlySet<Command> = new Set<Command>([
   spawnRun,
-  approvals.expireApproval,
+  approvalEvents.expireApproval,
 ]);
 const clientCommands = allContracts
   .filter(isCommand)
@@ -102,10 +115,15 @@ const clientCommands = allContracts
 export const serviceUsers: readonly BusUser[] = [
   user("policy", "Policy service", {
     serves: contractsByOwner.policy.filter(isRpc),
-    publishes: contractsByOwner.policy.filter(isEvent),
-    schedules: [approvals.expireApproval],
+    publishes: [
+      ...contractsByOwner.policy.filter(isEvent),
+      auditDecision,
+      auditApproval,
+      auditChain,
+    ],
+    schedules: [approvalEvents.expireApproval],
     consumes: [approvalCommands],
-    follows: [policy.bundleActivated, policyBudgets.callsStopped],
+    follows: [policyBundles.bundleActivated, policyBudgets.callsStopped],
   }),
   user("broker", "MCP broker", {
     serves: contractsByOwner["mcp-broker"].filter(isRpc),
@@ -115,11 +133,14 @@ export const serviceUsers: readonly BusUser[] = [
       mcpOwnership.serverHint,
       callProgress,
       serverMessage,
+      auditExecution,
+      auditChain,
     ],
     follows: [
       mcpOwnership.serverHint,
       ...runEnds,
-      policy.bundleActivated,
+      sessionEnded,
+      policyBundles.bundleActivated,
       policyBudgets.callsStopped,
     ],
   }),
@@ -130,7 +151,7 @@ export const serviceUsers: readonly BusUser[] = [
   user("runner", "Agent runner", {
     serves: contractsByOwner["agent-runner"].filter(isRpc),
     calls: [
-      policy.grantRun,
+      grantRun,
       approvals.approvalStates,
       mcp.listTools,
       mcp.callTool,
@@ -145,21 +166,35 @@ export const serviceUsers: readonly BusUser[] = [
       skillCatalogue.skillCatalogue,
       agents.getAgent,
     ],
-    publishes: [...contractsByOwner["agent-runner"].filter(isEvent), runLive, spawnRun, resumeRun],
+    publishes: [
+      ...contractsByOwner["agent-runner"].filter(isEvent),
+      runLive,
+      spawnRun,
+      resumeRun,
+      proceedSession,
+    ],
     schedules: [resumeRun],
-    follows: [approvals.approvalDecided, approvals.approvalExpired],
+    follows: [approvalEvents.approvalDecided, approvalEvents.approvalExpired],
     consumes: [runCommands],
   }),
   user("toolbox", "Built-in tools", {
     serves: contractsByOwner.toolbox.filter(isRpc),
     calls: [...providerRpcs, toolbox.cancelBuiltinAt],
-    follows: [policy.bundleActivated, policyBudgets.callsStopped],
+    publishes: [auditExecution, auditChain],
+    follows: [policyBundles.bundleActivated, policyBudgets.callsStopped],
   }),
 ];
 
-/** Creates streams and consumers, and nothing else. */
+/** Creates streams and consumers, reads the audit, and nothing else. */
 export const adminUser = user("admin", "Creates streams, consumers and buckets", {
   administersStreams: true,
+  readsAudit: true,
+});
+
+/** Reads the audit, which no other client may, and asks how other rules would have decided. */
+export const auditorUser = user("auditor", "Reads the audit", {
+  calls: [replayDecisions],
+  readsAudit: true,
 });
 
 /** The command line. */
@@ -194,6 +229,7 @@ function user(name: string, description: string, spec: Partial<BusUser>): BusUse
     consumes: [],
     follows: [],
     readsEvents: false,
+    readsAudit: false,
     administersStreams: false,
     inboxPrefix: `_INBOX_${name}`,
     ...spec,

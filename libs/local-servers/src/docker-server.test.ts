@@ -32,6 +32,13 @@ test("a Redis container has a fixed port when asked and the settings of a local 
   assert.match(command, /--bind 0\.0\.0\.0 --port 6379 --protected-mode no --dir \/data/);
 });
 
+test("a Redis container reads its access list from the data directory, and no password is on its command line", () => {
+  const access = { acl: "user default off", probeUser: "monitor", probePassword: "probe-secret" };
+  const args = containerArguments({ ...base, kind: "redis", image: "i", access });
+  assert.equal(args[args.indexOf("--aclfile") + 1], "/data/users.acl");
+  assert.ok(!args.join(" ").includes("probe-secret"));
+});
+
 test("the data directory may have any name", () => {
   const args = containerArguments({
     ...base,

@@ -10,6 +10,7 @@ import type { ContainerEngine } from "./container-engine.ts";
 import { dataDirLabel, removeLeftOvers, type EngineControl } from "./left-over-containers.ts";
 import { natsServerConfig } from "./nats-server-config.ts";
 import { probeNats, probeRedis } from "./probe.ts";
+import { ACL_FILE, probeCredentials, writeAclFile, type RedisAccess } from "./redis-access.ts";
 import { redisServerArguments } from "./redis-server-arguments.ts";
 import { runCommand, type RunCommand } from "./run-command.ts";
 import type { ServerKindName } from "./server-kinds.ts";
@@ -27,6 +28,8 @@ export interface DockerServerOptions {
   config?: string;
   /** Redis: default `always`. */
   appendfsync?: "always" | "everysec";
+  /** Redis: default no access list. */
+  access?: RedisAccess;
   onExit?: (code: number | null, signal: NodeJS.Signals | null) => void;
   logFile?: string;
   log?: (line: string) => void;
@@ -47,7 +50,7 @@ const CONFIG_FILE = "nats.container.conf";
  * Rejects with `ServerStartError`.
  */
 export async function startDockerServer(options: DockerServerOptions): Promise<RunningServer> {
-  const { kind, engine, log = () => {}, run = runCommand } = options;
+  const { kind, engine, access, log = () => {}, run = runCommand } = options;
   const name = `${kind}-server`; // as without a container: the claim of the data directory is the same
   const dataDir = resolve(options.dataDir);
   const container = `yard-${kind}-${randomBytes(6).toString("hex")}`;
@@ -66,8 +69,9 @@ export async function startDockerServer(options: DockerServerOptions): Promise<R
       await removeLeftOvers({ control, name, dataDir, log });
       await mkdir(dataDir, { recursive: true, mode: 0o700 });
       if (kind === "nats") await writeNatsConfig(dataDir, options.config ?? "");
+      if (kind === "redis" && access !== undefined) await writeAclFile(dataDir, access.acl);
     },
-    ready: (_pid, signal) => containerReady({ kind, container, control, signal }),
+    ready: (_pid, signal) => containerReady({ kind, container, control, access, signal }),
   }).catch(async (error: unknown) => {
     await control("rm", "--force", container);
     throw error;
@@ -91,10 +95,12 @@ export function containerArguments(options: {
   container: string;
   port?: number;
   appendfsync?: "always" | "everysec";
+  access?: RedisAccess;
   /** Arguments that make files in the data directory belong to the person, not to root. */
   user: readonly string[];
 }): string[] {
   const { kind, image, dataDir, container, port = 0, appendfsync = "always", user } = options;
+  const aclFile = options.access === undefined ? null : `/data/${ACL_FILE}`;
   const shared = [
     "run",
     "--rm",
@@ -122,6 +128,7 @@ export function containerArguments(options: {
     dir: "/data",
     appendfsync,
     protectedMode: false,
+    aclFile,
   });
   return [...shared, ...publish(REDIS_PORT, port), image, ...redis];
 }
@@ -165,9 +172,10 @@ async function containerReady(target: {
   kind: ServerKindName;
   container: string;
   control: EngineControl;
+  access: RedisAccess | undefined;
   signal: AbortSignal;
 }): Promise<ServerAddress> {
-  const { kind, container, control, signal } = target;
+  const { kind, container, control, access, signal } = target;
   const publishedPort = async (inside: number): Promise<number> => {
     const { stdout } = await control("port", container, `${inside}/tcp`);
     return Number(/:(\d+)\s*$/m.exec(stdout)?.[1] ?? 0);
@@ -177,7 +185,8 @@ async function containerReady(target: {
     const port = await publishedPort(inside);
     // The engine accepts connections before the server inside does, and closes them: ask until it answers.
     const probe = kind === "nats" ? probeNats : probeRedis;
-    const answer = port === 0 ? null : await probe({ host: HOST, port, signal }).catch(() => null);
+    const at = { host: HOST, port, ...probeCredentials(access), signal };
+    const answer = port === 0 ? null : await probe(at).catch(() => null);
     if (answer !== null) {
       const address = {
         url: `${kind}://${HOST}:${port}`,

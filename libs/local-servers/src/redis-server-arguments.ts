@@ -7,7 +7,10 @@ export function redisServerArguments(options: {
   appendfsync: "always" | "everysec";
   /** Off only where the server must accept clients from outside its own network namespace: in a container. */
   protectedMode: boolean;
+  /** The access list, as the server sees it; none leaves everything open. */
+  aclFile?: string | null;
 }): string[] {
+  const { aclFile = null } = options;
   const settings: Record<string, string> = {
     bind: options.bind,
     port: String(options.port),
@@ -18,6 +21,7 @@ export function redisServerArguments(options: {
     "maxmemory-policy": "noeviction",
     save: "",
     daemonize: "no",
+    ...(aclFile === null ? {} : { aclfile: aclFile }),
   };
   return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
 }

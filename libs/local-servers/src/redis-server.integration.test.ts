@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { stat } from "node:fs/promises";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { test } from "node:test";
 
 import { probeRedis } from "./probe.ts";
@@ -14,6 +16,15 @@ async function ask(server: RunningServer, command: string, last = "\r\n"): Promi
   let heard = "";
   while (!heard.endsWith(last)) heard += String((await once(socket, "data"))[0]);
   socket.destroy();
+  return heard;
+}
+
+/** Sends inline commands on one connection and returns all that was answered. */
+async function answers(server: RunningServer, ...commands: string[]): Promise<string> {
+  const socket = connect(server.port, server.host).setEncoding("utf8");
+  socket.write(`${[...commands, "QUIT"].join("\r\n")}\r\n`);
+  let heard = "";
+  for await (const chunk of socket) heard += String(chunk);
   return heard;
 }
 
@@ -43,6 +54,27 @@ test("keeps every acknowledged write through a kill with appendfsync always", as
   const second = await testRedis({ dataDir, port: first.port });
   assert.equal(second.port, first.port);
   assert.equal(await ask(second, "GET kept", "yes\r\n"), "$3\r\nyes\r\n");
+});
+
+test("with an access list nobody without credentials is let in, and the list is for its owner alone", async () => {
+  const dataDir = await testDirectory();
+  const access = {
+    acl: "user default off resetpass\nuser monitor on >probe -@all +ping +info\nuser app on >app ~app:* -@all +set\n",
+    probeUser: "monitor",
+    probePassword: "probe",
+  };
+  const first = await testRedis({ dataDir, access });
+  assert.match(await answers(first, "PING"), /^-NOAUTH/);
+  assert.match(await answers(first, "AUTH app wrong"), /^-WRONGPASS/);
+  assert.equal((await stat(join(dataDir, "users.acl"))).mode & 0o777, 0o600);
+  assert.match(await answers(first, "AUTH app app", "SET app:1 yes"), /^\+OK\r\n\+OK/);
+  assert.match(await answers(first, "AUTH app app", "SET other yes"), /^\+OK\r\n-NOPERM/);
+  first.kill("SIGKILL");
+  await first.exited;
+  // The list of the next start counts, whatever an earlier one or a hand wrote.
+  const acl = access.acl.replace("app:*", "new:*");
+  const second = await testRedis({ dataDir, access: { ...access, acl } });
+  assert.match(await answers(second, "AUTH app app", "SET app:1 yes"), /^\+OK\r\n-NOPERM/);
 });
 
 test("does not take another Redis on its port for its own", async () => {

@@ -1,8 +1,9 @@
 import { createServer } from "node:net";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { probeRedis } from "./probe.ts";
+import { ACL_FILE, probeCredentials, writeAclFile, type RedisAccess } from "./redis-access.ts";
 import { redisServerArguments } from "./redis-server-arguments.ts";
 import {
   ServerStartError,
@@ -20,6 +21,8 @@ export interface RedisServerOptions {
   port?: number;
   /** Default `always`: an acknowledged write survives a crash. */
   appendfsync?: "always" | "everysec";
+  /** Default: no access list, everybody on this machine may do everything. */
+  access?: RedisAccess;
   onExit?: (code: number | null, signal: NodeJS.Signals | null) => void;
   /** Default `{dataDir}/redis-server.log`. */
   logFile?: string;
@@ -51,6 +54,7 @@ export async function startRedisServer(options: RedisServerOptions): Promise<Run
 
 async function startOnPort(options: RedisServerOptions, port: number): Promise<RunningServer> {
   const dataDir = resolve(options.dataDir);
+  const { access } = options;
   return startServerProcess({
     name: "redis-server",
     binary: options.binary,
@@ -60,26 +64,38 @@ async function startOnPort(options: RedisServerOptions, port: number): Promise<R
       dir: dataDir,
       appendfsync: options.appendfsync ?? "always",
       protectedMode: true,
+      aclFile: access === undefined ? null : join(dataDir, ACL_FILE),
     }),
     dataDir,
     logFile: options.logFile,
     onExit: options.onExit,
     log: options.log,
-    ready: (pid, signal) => redisReady({ pid, port, signal }),
+    // Once the directory is claimed: another server's list must not be replaced.
+    prepare: async () => {
+      if (access !== undefined) await writeAclFile(dataDir, access.acl);
+    },
+    ready: (pid, signal) => redisReady({ pid, port, access, signal }),
   });
 }
 
 async function redisReady({
   pid,
   port,
+  access,
   signal,
 }: {
   pid: number;
   port: number;
+  access: RedisAccess | undefined;
   signal: AbortSignal;
 }): Promise<ServerAddress> {
   for (;;) {
-    const answer = await probeRedis({ host: HOST, port, signal }).catch(() => null);
+    const answer = await probeRedis({
+      host: HOST,
+      port,
+      ...probeCredentials(access),
+      signal,
+    }).catch(() => null);
     // On a port that another Redis holds, that one answers while ours is about to give up.
     if (answer?.processId === pid)
       return { url: `redis://${HOST}:${port}`, host: HOST, port, version: answer.version };

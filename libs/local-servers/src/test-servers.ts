@@ -6,6 +6,7 @@ import { join, sep } from "node:path";
 import { after } from "node:test";
 
 import { startNatsServer } from "./nats-server.ts";
+import type { RedisAccess } from "./redis-access.ts";
 import { startRedisServer } from "./redis-server.ts";
 import { resolveServer } from "./resolve.ts";
 import type { ServerKindName } from "./server-kinds.ts";
@@ -34,7 +35,12 @@ export async function testNats(
 
 /** A Redis server with its append-only file (`appendfsync` default `everysec`, because tests on one disk wait for each other's fsync). */
 export async function testRedis(
-  options: { port?: number; dataDir?: string; appendfsync?: "always" | "everysec" } = {},
+  options: {
+    port?: number;
+    dataDir?: string;
+    appendfsync?: "always" | "everysec";
+    access?: RedisAccess;
+  } = {},
 ): Promise<RunningServer> {
   const dataDir = options.dataDir ?? (await testDirectory());
   const binary = await testBinary("redis");

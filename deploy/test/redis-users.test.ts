@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { matchesGlob } from "@switchyard/contracts/glob";
+import { serviceRedisUsers, type RedisUser } from "@switchyard/contracts/redis-access";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Each service's folder with its user of Redis, read from the service's own definition. */
+const services = globSync("services/*/src/main.ts", { cwd: root }).map((main) => {
+  const name = /^ {2}user: "([a-z-]+)",$/m.exec(readFileSync(join(root, main), "utf8"))?.[1];
+  const user = serviceRedisUsers.find((candidate) => candidate.name === name);
+  assert.ok(user, `${main} has the user ${name}, who has no entry in redis-access.ts`);
+  return { folder: dirname(main), user };
+});
+
+test("every key that a service spells is one that its user may touch", () => {
+  assert.ok(services.length >= 5);
+  for (const { folder, user } of services) {
+    const keys = keysIn(folder, user.name);
+    for (const key of keys) assert.ok(mayTouch(user, key), missing(folder, key, "keys"));
+  }
+});
+
+test("the keys that libraries keep for tool providers are open to every provider", () => {
+  for (const user of serviceRedisUsers.filter(({ name }) => ["broker", "toolbox"].includes(name))) {
+    const keys = keysIn("libs/service/src", user.name);
+    assert.ok(keys.length > 0);
+    for (const key of keys) assert.ok(mayTouch(user, key), missing("libs/service", key, "keys"));
+  }
+});
+
+test("every command in a service's scripts is one that its user may run", () => {
+  for (const { folder, user } of services) {
+    const commands = commandsIn(folder);
+    for (const command of commands)
+      assert.ok(user.commands.includes(command), missing(folder, command, "commands"));
+  }
+});
+
+test("no pattern is left over from a key that no code spells any more", () => {
+  const folders = [...services.map(({ folder }) => folder), "libs/service/src"];
+  for (const { name, keys } of serviceRedisUsers) {
+    const spelt = folders.flatMap((folder) => keysIn(folder, name));
+    for (const pattern of keys)
+      assert.ok(
+        spelt.some((key) => matchesGlob(pattern, key)),
+        `nothing is kept at ${pattern} of ${name}: remove it from redis-access.ts`,
+      );
+  }
+});
+
+function mayTouch(user: RedisUser, key: string): boolean {
+  return user.keys.some((pattern) => matchesGlob(pattern, key));
+}
+
+function missing(folder: string, what: string, list: string): string {
+  return `${folder} uses ${what}: add it to the ${list} of its entry in libs/contracts/src/redis-access.ts`;
+}
+
+/**
+ * Keys as they are spelt in code, with `x` for what is put in; `service` is the user itself, and a
+ * `kind` of definition is a skill or an agent.
+ */
+function keysIn(folder: string, user: string): string[] {
+  return matchesIn(folder, /["'`](yard:(?:\$\{[^}]*\}|[^"'`$])*)/g).map((key) =>
+    key
+      .replaceAll("${service}", user)
+      .replaceAll("${kind}", "skill")
+      .replaceAll(/\$\{[^}]*\}/g, "x"),
+  );
+}
+
+function commandsIn(folder: string): string[] {
+  return matchesIn(folder, /redis\.p?call\(\s*["']([A-Za-z]+)/g).map((command) =>
+    command.toLowerCase(),
+  );
+}
+
+function matchesIn(folder: string, pattern: RegExp): string[] {
+  const files = globSync("**/*.ts", { cwd: join(root, folder) }).filter(
+    (file) => !file.endsWith(".test.ts"),
+  );
+  const found = files.flatMap((file) =>
+    [...readFileSync(join(root, folder, file), "utf8").matchAll(pattern)].map(
+      ([, first]) => first ?? "",
+    ),
+  );
+  return [...new Set(found)];
+}

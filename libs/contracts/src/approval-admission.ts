@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { ApprovalId, ApprovalRequired, ApprovalsUnavailable, GrantId } from "./approval-record.ts";
+import { rpc } from "./define.ts";
+import { CallerName, Digest } from "./ids.ts";
+import { CallId } from "./mcp-calls.ts";
+import { Decision } from "./policy.ts";
+import { RunToken } from "./run-token.ts";
+import { ToolRef } from "./tool-names.ts";
+
+/** What a provider knows of a call right before it would send it. */
+const AskedCall = z.strictObject({
+  onBehalfOf: CallerName,
+  token: RunToken.optional(),
+  tool: ToolRef,
+  pin: Digest.optional(),
+  /** Exactly as they will be sent. */
+  args: z.record(z.string(), z.unknown()),
+  callId: CallId.optional(),
+  /** For a call without a `callId`: the approval it was told to wait for. */
+  approvalId: ApprovalId.optional(),
+  /** The policy's answer, which is `ask`. */
+  decision: Decision,
+  /** By the provider, from what it is about to send. */
+  binding: Digest,
+  /** Of this attempt to send the call, never used before: only it can give the approval back. */
+  attempt: z.uuid(),
+});
+
+/** Asked by a tool provider when the policy said `ask`, as the last thing before the call is sent. */
+export const admitCall = rpc({
+  subject: "yard.rpc.{caller}.approvals.admit",
+  summary: "Lets an asked call pass by consuming its approval or using a grant, or asks a person.",
+  request: AskedCall,
+  reply: z.discriminatedUnion("outcome", [
+    /** The call must be sent now. `approvalId` is consumed by it; a grant has one use less. */
+    z.object({
+      outcome: z.literal("passed"),
+      approvalId: ApprovalId.nullable(),
+      grantId: GrantId.nullable(),
+      by: CallerName,
+    }),
+    z.object({ outcome: z.literal("waiting"), ...ApprovalRequired.shape }),
+    /** The call must not be sent, now or later. */
+    z.object({
+      outcome: z.literal("refused"),
+      approvalId: ApprovalId.nullable(),
+      state: z.enum(["denied", "expired", "cancelled", "consumed", "rate_limited"]),
+      reason: z.string(),
+    }),
+  ]),
+  errors: {
+    invalid_token: { data: z.object({ reason: z.string() }) },
+    /** Other rules are in force than those that the decision is of: ask for a decision again. */
+    policy_changed: { data: z.object({ policyDigest: Digest }) },
+    /** Provider and policy do not mean the same call. */
+    binding_mismatch: { data: z.object({ expected: Digest }) },
+    approvals_unavailable: ApprovalsUnavailable,
+  },
+  timeoutMs: 2_000,
+});
+
+/** Told by the provider when the call is over. */
+export const settleCall = rpc({
+  subject: "yard.rpc.{caller}.approvals.settle",
+  summary: "Tells what became of a call that consumed an approval.",
+  request: z.strictObject({
+    approvalId: ApprovalId,
+    attempt: z.uuid(),
+    /** `not_sent` only when it is provable: then the approval is as good as before. */
+    outcome: z.enum(["executed", "not_sent"]),
+    resultDigest: Digest.optional(),
+  }),
+  reply: z.object({ settled: z.boolean() }),
+  errors: { approvals_unavailable: ApprovalsUnavailable },
+  timeoutMs: 2_000,
+});

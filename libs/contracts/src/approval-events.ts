@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { ApprovalDecision, ApprovalId, AskedTier } from "./approval-record.ts";
+import { command, event } from "./define.ts";
+import { CallId } from "./mcp-calls.ts";
+import { Digest, Timestamp, CallerName } from "./ids.ts";
+import { Principal } from "./policy.ts";
+import { ToolRef } from "./tool-names.ts";
+
+/** Comes when the time of an approval is over, see `decisions/013-timers.md`. */
+export const expireApproval = command({
+  subject: "yard.cmd.{caller}.approval.expire.{id}",
+  summary: "Looks whether the time of an approval is over.",
+  payload: z.strictObject({ id: ApprovalId }),
+});
+
+/** Arguments are never part of an event: `approvals.get` has them for who may see them. */
+const facts = {
+  approvalId: ApprovalId,
+  tier: AskedTier,
+  principal: Principal,
+  tool: ToolRef,
+  argsDigest: Digest,
+  rule: z.string().nullable(),
+  policyDigest: Digest,
+  callId: CallId.nullable(),
+  at: Timestamp,
+};
+
+export const approvalRequested = event({
+  subject: "yard.evt.approval.{id}.requested",
+  summary: "A tool call waits for a person.",
+  payload: z.object({ ...facts, expiresAt: Timestamp }),
+});
+
+export const approvalDecided = event({
+  subject: "yard.evt.approval.{id}.decided",
+  summary: "A waiting call was approved, denied or cancelled.",
+  payload: z.object({
+    ...facts,
+    state: z.enum(["approved", "denied", "cancelled"]),
+    decision: ApprovalDecision,
+  }),
+});
+
+export const approvalExpired = event({
+  subject: "yard.evt.approval.{id}.expired",
+  summary: "Nobody decided about a waiting call in time, or nobody made an approved one.",
+  payload: z.object(facts),
+});
+
+export const approvalConsumed = event({
+  subject: "yard.evt.approval.{id}.consumed",
+  summary: "A tool provider is about to send an approved call.",
+  payload: z.object({ ...facts, provider: CallerName }),
+});

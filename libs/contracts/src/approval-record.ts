@@ -1,0 +1,174 @@
+import { z } from "zod";
+import { canonicalDigest } from "./canonical-json.ts";
+import { CallerName, Digest, Timestamp } from "./ids.ts";
+import { CallId } from "./mcp-calls.ts";
+import { ApprovalTier } from "./approval-tier.ts";
+import { type Decision, Principal } from "./policy.ts";
+import { ToolRef } from "./tool-names.ts";
+
+/**
+ * A tool call that the policy answers with `ask` waits for a person. The policy service keeps the
+ * approval; the tool provider asks it right before it sends the call. An approval is bound to the
+ * digest of exactly one call, and its id is a name, not a permission.
+ */
+
+export const ApprovalId = z.string().regex(/^apr-[0-9a-f]{32}$/, "must look like apr-0123abcd…");
+export const GrantId = z.string().regex(/^grt-[0-9a-f]{32}$/, "must look like grt-0123abcd…");
+
+/**
+ * `pending` → `approved` | `denied` | `expired` | `cancelled`, and `approved` → `consumed` once, or
+ * `expired` when nobody consumed it in time. A call that was provably not sent gives a consumed one back.
+ */
+export const ApprovalState = z.enum([
+  "pending",
+  "approved",
+  "denied",
+  "expired",
+  "cancelled",
+  "consumed",
+]);
+export type ApprovalState = z.infer<typeof ApprovalState>;
+
+/** The tiers that need a person. */
+export const AskedTier = ApprovalTier.exclude(["auto"]);
+export type AskedTier = z.infer<typeof AskedTier>;
+
+/** Data of the error `approval_required` that every tool provider declares. */
+export const ApprovalRequired = z.object({
+  approvalId: ApprovalId,
+  /** Nobody can approve it from then on. */
+  expiresAt: Timestamp,
+  tier: AskedTier,
+});
+export type ApprovalRequired = z.infer<typeof ApprovalRequired>;
+
+/** How the identity of who decided is known: `nats-user` is the server's permission to publish as that user. */
+export const Authentication = z.enum(["nats-user", "policy-service"]);
+
+export const ApprovalDecision = z.object({
+  /** The NATS user; `policy` when the policy service did it, such as after a change of the rules. */
+  by: CallerName,
+  authenticated: Authentication,
+  /** For an approval: for this call, or for more of its kind. */
+  scope: z.enum(["once", "session"]).nullable(),
+  reason: z.string().nullable(),
+  at: Timestamp,
+});
+export type ApprovalDecision = z.infer<typeof ApprovalDecision>;
+
+/** What became of a consumed approval. `unknown`: the provider has not told, so the call may have happened. */
+export const Execution = z.enum(["executed", "unknown"]);
+
+export const Approval = z.object({
+  id: ApprovalId,
+  state: ApprovalState,
+  tier: AskedTier,
+  /** See {@link bindingDigest}. */
+  binding: Digest,
+  principal: Principal,
+  /** The NATS user that called the tool provider. */
+  caller: CallerName,
+  tool: ToolRef,
+  pin: Digest.nullable(),
+  argsDigest: Digest,
+  rule: z.string().nullable(),
+  /** Why the policy asks. */
+  why: z.string(),
+  policyDigest: Digest,
+  callId: CallId.nullable(),
+  /** How long a session grant may last by the rule, in milliseconds; null when the rule does not say. */
+  grantTtlMs: z.int().positive().nullable(),
+  requestedAt: Timestamp,
+  /** The end of the time to decide; for an approved one, of the time to consume it. `now == expiresAt` is too late. */
+  expiresAt: Timestamp,
+  decision: ApprovalDecision.nullable(),
+  consumedAt: Timestamp.nullable(),
+  /** Null until it is consumed. */
+  execution: Execution.nullable(),
+  resultDigest: Digest.nullable(),
+});
+export type Approval = z.infer<typeof Approval>;
+
+/** One place where the arguments differ from those of the last approved call of the same tool. */
+export const ArgumentChange = z.object({
+  pointer: z.string(),
+  /** Canonical JSON as in {@link Presentation}; null when there was, or is, nothing. */
+  before: z.string().nullable(),
+  after: z.string().nullable(),
+});
+export type ArgumentChange = z.infer<typeof ArgumentChange>;
+
+/** What a person sees of the arguments: secrets are redacted, and what cannot be seen stands as `\u{…}`. */
+export const Presentation = z.object({
+  /** Canonical JSON. */
+  args: z.string(),
+  /** Of the whole arguments. */
+  argsBytes: z.int().nonnegative(),
+  /** True when `args` is not all of them. Who approves then approves what cannot be seen. */
+  isCut: z.boolean(),
+  hasHiddenCharacters: z.boolean(),
+  hasRedactions: z.boolean(),
+  /** Null when no earlier call of the tool was approved for this agent or user. */
+  changes: z.array(ArgumentChange).max(50).nullable(),
+});
+export type Presentation = z.infer<typeof Presentation>;
+
+/** A standing approval for calls of the tier `session`. */
+export const SessionGrant = z.object({
+  id: GrantId,
+  principal: Principal,
+  tool: ToolRef,
+  pin: Digest.nullable(),
+  rule: z.string().nullable(),
+  policyDigest: Digest,
+  /** JSON pointers: their values must be those of the approved call. */
+  sameArguments: z.array(z.string()),
+  approvalId: ApprovalId,
+  grantedBy: CallerName,
+  grantedAt: Timestamp,
+  expiresAt: Timestamp,
+  usesLeft: z.int().nonnegative(),
+});
+export type SessionGrant = z.infer<typeof SessionGrant>;
+
+/** What every question about approvals may be answered when Redis is away. */
+export const ApprovalsUnavailable = {
+  data: z.object({ cause: z.string() }),
+  retryable: true,
+} as const;
+
+/** The caller may not decide: not in the setting, or it is its own call. */
+export const ForbiddenApprover = {
+  data: z.object({ caller: z.string(), setting: z.string() }),
+} as const;
+
+/**
+ * What an approval is bound to: SHA-256 of the canonical JSON of who acts, on what, with which
+ * definition and arguments, by which rule of which policy. Another value of any of them is another call.
+ */
+export function bindingDigest(call: {
+  readonly principal: z.infer<typeof Principal>;
+  readonly caller: string;
+  readonly tool: ToolRef;
+  readonly pin: string | undefined;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly decision: Pick<z.infer<typeof Decision>, "policyDigest" | "rule" | "tier">;
+}): string {
+  const { principal, caller, tool, pin, args, decision } = call;
+  return canonicalDigest({
+    v: 1,
+    op: "tools/call",
+    agentId: principal.agent,
+    onBehalfOf: principal.user,
+    caller,
+    runId: principal.runId,
+    server: tool.server,
+    tool: tool.tool,
+    toolName: tool.name,
+    toolPin: pin ?? null,
+    args,
+    policyDigest: decision.policyDigest,
+    ruleId: decision.rule,
+    tier: decision.tier ?? null,
+  });
+}

@@ -1,0 +1,210 @@
+import { z } from "zod";
+import { ApprovalId, ApprovalState, Authentication, GrantId } from "./approval-record.ts";
+import { AuditRef, AuditWriterId } from "./audit-ref.ts";
+import { event } from "./define.ts";
+import { CallerName, Digest, Timestamp } from "./ids.ts";
+import { CallId } from "./mcp-calls.ts";
+import { ApprovalTier } from "./approval-tier.ts";
+import { AccessKind, Decision, Principal, ServerFacts } from "./policy.ts";
+import { ToolRef } from "./tool-names.ts";
+
+/**
+ * The audit: what was decided, what people approved and what was executed. Each process that takes
+ * part is a writer with a chain of its own; see `decisions/015-audit.md`. A message holds a block of
+ * records that follow one another in that chain.
+ */
+
+/** Arguments as the audit knows them: what they are called, and what they were by their digest. */
+const argumentFacts = {
+  /** Of the canonical JSON. */
+  argsDigest: Digest,
+  /** Names on the first level, at most 50, each cut at 64 characters. */
+  argKeys: z.array(z.string().max(64)).max(50),
+};
+
+/** An answer of the policy to a tool provider. */
+export const DecisionRecord = z.object({
+  kind: z.literal("decision"),
+  /** The NATS user that asked, and the one for whose request it asked. */
+  provider: CallerName,
+  caller: CallerName,
+  principal: Principal,
+  access: AccessKind,
+  tool: ToolRef,
+  pin: Digest.optional(),
+  server: ServerFacts.optional(),
+  /** The tool patterns of the run token; null when they are too long to be kept here. */
+  layers: z.array(z.array(z.string())).nullable().optional(),
+  ...argumentFacts,
+  /** The arguments themselves, without secrets: only where the setting says so. */
+  args: z.record(z.string(), z.unknown()).optional(),
+  /** True when `args` is not what was decided about: a secret was taken out, or too much of it. */
+  isArgsChanged: z.boolean().optional(),
+  decision: Decision,
+  /** What the rules alone said, when a stop, a flow or a budget said something else. Null: a stop, and they were not asked. */
+  byRules: Decision.shape.effect.nullable().optional(),
+  /** The provider may answer other calls of the same principal and tool with it, for so long. */
+  keptForMs: z.int().positive().optional(),
+  correlationId: z.string(),
+});
+
+/** A question with a run token that is not good. */
+export const RefusalRecord = z.object({
+  kind: z.literal("refusal"),
+  provider: CallerName,
+  caller: CallerName,
+  reason: z.string(),
+  /** What was asked for, when that was one thing. */
+  tool: ToolRef.optional(),
+  argsDigest: Digest.optional(),
+});
+
+/** A step in the life of an approval or of a standing grant. */
+export const ApprovalRecord = z.object({
+  kind: z.literal("approval"),
+  /** `executed` and `returned`: what the provider told of a consumed one; `returned` was provably not sent. */
+  change: z.enum([
+    ...ApprovalState.options,
+    "executed",
+    "returned",
+    "grant_issued",
+    "grant_used",
+    "grant_revoked",
+  ]),
+  /** For a grant, the approval that it was given with. */
+  approvalId: ApprovalId,
+  grantId: GrantId.optional(),
+  principal: Principal,
+  tool: ToolRef,
+  tier: ApprovalTier.optional(),
+  argsDigest: Digest.optional(),
+  rule: z.string().nullable(),
+  policyDigest: Digest,
+  callId: CallId.optional(),
+  by: CallerName.optional(),
+  authenticated: Authentication.optional(),
+  scope: z.enum(["once", "session"]).optional(),
+  reason: z.string().optional(),
+  provider: CallerName.optional(),
+});
+
+/** How an execution ended: an error code of the provider's contract, or one of the others. */
+const Outcome = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
+
+const ending = { outcome: Outcome, durationMs: z.number().nonnegative() };
+
+/** A call that a provider is about to make. */
+export const ExecutionRecord = z.object({
+  kind: z.literal("execution"),
+  caller: CallerName,
+  principal: Principal,
+  tool: ToolRef,
+  pin: Digest.optional(),
+  callId: CallId.optional(),
+  argsDigest: Digest,
+  effect: Decision.shape.effect,
+  rule: z.string().nullable(),
+  policyDigest: Digest,
+  /** The policy's own record of the decision; null when an older policy service did not name it. */
+  decision: AuditRef.nullable(),
+  /** By what a person let it pass. */
+  approvalId: ApprovalId.optional(),
+  grantId: GrantId.optional(),
+  /** Present when it was over before the record was written; else a record of the kind `outcome` follows. */
+  outcome: ending.outcome.optional(),
+  durationMs: ending.durationMs.optional(),
+  correlationId: z.string(),
+});
+
+/** The end of an execution whose record was written before. */
+export const OutcomeRecord = z.object({
+  kind: z.literal("outcome"),
+  /** Number of the execution's record in the same chain. */
+  of: z.int().positive(),
+  ...ending,
+});
+
+/** The begin and the orderly end of a writer. A chain without an end is one of a process that was killed. */
+export const ChainRecord = z.object({
+  kind: z.literal("chain"),
+  change: z.enum(["started", "ended"]),
+  instance: z.string(),
+  version: z.string(),
+  /** What was last known of the service's other chains when this one began. */
+  others: z
+    .array(z.object({ writer: AuditWriterId, seq: z.int().positive(), hash: Digest }))
+    .max(100)
+    .optional(),
+});
+
+export const AuditFact = z.discriminatedUnion("kind", [
+  DecisionRecord,
+  RefusalRecord,
+  ApprovalRecord,
+  ExecutionRecord,
+  OutcomeRecord,
+  ChainRecord,
+]);
+export type AuditFact = z.infer<typeof AuditFact>;
+
+export const MAX_BLOCK_RECORDS = 1_000;
+
+/** The place of a record in its chain. */
+const place = {
+  /** From 1, without a gap. */
+  seq: z.int().positive(),
+  at: Timestamp,
+  /** SHA-256 of the canonical JSON of the record, its writer and the hash of the record before it; see `audit-chain.ts`. */
+  hash: Digest,
+};
+
+/** A block of one subject. `prev` is the hash of the record before the first; null for the first of a chain. */
+function blockOf<R extends z.ZodType>(record: R) {
+  return z.object({
+    v: z.literal(1),
+    service: CallerName,
+    writer: AuditWriterId,
+    prev: Digest.nullable(),
+    records: z.array(record).min(1).max(MAX_BLOCK_RECORDS),
+  });
+}
+
+export const auditDecision = event({
+  subject: "yard.evt.audit.{service}.decision",
+  summary: "What the policy decided about calls, and which run tokens it refused.",
+  payload: blockOf(
+    z.discriminatedUnion("kind", [DecisionRecord.extend(place), RefusalRecord.extend(place)]),
+  ),
+});
+
+export const auditApproval = event({
+  subject: "yard.evt.audit.{service}.approval",
+  summary: "What became of approvals and grants, and by whom.",
+  payload: blockOf(ApprovalRecord.extend(place)),
+});
+
+export const auditExecution = event({
+  subject: "yard.evt.audit.{service}.execution",
+  summary: "Which calls a tool provider made, by which decisions, and how they ended.",
+  payload: blockOf(
+    z.discriminatedUnion("kind", [ExecutionRecord.extend(place), OutcomeRecord.extend(place)]),
+  ),
+});
+
+export const auditChain = event({
+  subject: "yard.evt.audit.{service}.chain",
+  summary: "A process of the service begins or ends its chain of audit records.",
+  payload: blockOf(ChainRecord.extend(place)),
+});
+
+export const auditEvents = [auditDecision, auditApproval, auditExecution, auditChain] as const;
+
+/** The event that a fact is told by. */
+export const AUDIT_EVENT_OF = {
+  decision: auditDecision,
+  refusal: auditDecision,
+  approval: auditApproval,
+  execution: auditExecution,
+  outcome: auditExecution,
+  chain: auditChain,
+} as const satisfies Record<AuditFact["kind"], (typeof auditEvents)[number]>;

@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { ApprovalTier } from "./approval-tier.ts";
+import { rpc } from "./define.ts";
+import { AgentName, CallerName, Digest, RunId, Timestamp } from "./ids.ts";
+import { StopScope } from "./policy-budgets.ts";
+import { RunOrigin } from "./run-context.ts";
+import { MAX_ROLES, MAX_TOOL_LAYERS, RoleName, RunToken } from "./run-token.ts";
+
+/** Asked by a runner when it starts or resumes a run. */
+export const grantRun = rpc({
+  subject: "yard.rpc.{caller}.policy.grant",
+  summary:
+    "Mints the run token that every tool call of a run carries, if its requester may start the agent.",
+  request: z.strictObject({
+    runId: RunId,
+    agent: AgentName,
+    requester: CallerName,
+    tools: z.array(z.array(z.string().min(1).max(256)).max(256)).max(MAX_TOOL_LAYERS),
+    /** Of the agent, as its definition says. */
+    roles: z.array(RoleName).max(MAX_ROLES).optional(),
+    /** Of the agent: the least that each call asks of people. A parent's counts, too. */
+    approval: ApprovalTier.optional(),
+    /** Where the run comes from. What the token of a parent says is taken from there instead. */
+    origin: RunOrigin.optional(),
+    /**
+     * Of the run that starts this one: the new token gets its tool patterns beside its own, its
+     * channel, group and owner, and stands one deeper. So a sub-agent never exceeds who started it.
+     */
+    parentToken: RunToken.optional(),
+    /** How long the token is good, in seconds. */
+    ttlSeconds: z.int().min(1).max(86_400),
+  }),
+  reply: z.object({ token: z.string(), expiresAt: Timestamp, policyDigest: Digest }),
+  errors: {
+    /** The tool patterns make a token that no request could carry. `limit` in characters. */
+    token_too_large: { data: z.object({ limit: z.int() }) },
+    /** Nobody lets the requester start this agent: `starters` of the policy. */
+    may_not_start: { data: z.object({ agent: z.string(), requester: z.string() }) },
+    /** The requester is not believed about these parts of `origin`: `origins` of the policy. */
+    origin_refused: { data: z.object({ requester: z.string(), parts: z.array(z.string()) }) },
+    /** An administrator stopped the run, a run above it, its agent, its requester, or everything. */
+    stopped: { data: z.object({ scope: StopScope }) },
+    /** What is stopped cannot be seen now. */
+    policy_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
+    /** Every key that could sign the token was revoked. */
+    no_key: { data: z.object({}) },
+    /** `parentToken` is not good, of another requester, or stands too deep. */
+    invalid_parent: { data: z.object({ reason: z.string() }) },
+  },
+  timeoutMs: 2_000,
+});
+
+/** What a key of run tokens is used for: it signs, it will when every replica knows it, or its tokens are good until they end. */
+export const TokenKeyUse = z.enum(["signs", "next", "accepted"]);
+
+export const listTokenKeys = rpc({
+  subject: "yard.rpc.{caller}.policy.keys",
+  summary: "Lists the keys of run tokens as the replica that answers has them, the newest first.",
+  request: z.strictObject({}),
+  reply: z.object({
+    keys: z.array(z.object({ kid: z.string(), use: TokenKeyUse, revoked: z.boolean() })),
+  }),
+  timeoutMs: 2_000,
+});

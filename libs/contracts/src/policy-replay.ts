@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { ApprovalTier } from "./approval-tier.ts";
+import { rpc } from "./define.ts";
+import { Digest } from "./ids.ts";
+import { AccessKind, Decision, Principal, ServerFacts } from "./policy.ts";
+import { PolicyFiles, PolicyProblem } from "./policy-texts.ts";
+import { ToolRef } from "./tool-names.ts";
+
+/** A decision of the past, with all of its inputs that the audit has. */
+export const RecordedDecision = z.strictObject({
+  principal: Principal,
+  access: AccessKind,
+  tool: ToolRef,
+  server: ServerFacts.optional(),
+  /** The tool patterns of the run token; null when the audit does not have them. */
+  layers: z.array(z.array(z.string())).nullable().optional(),
+  /** Left out: only their digest is known. */
+  args: z.record(z.string(), z.unknown()).optional(),
+});
+export type RecordedDecision = z.infer<typeof RecordedDecision>;
+
+export const MAX_REPLAYED = 1_000;
+
+/** What a candidate says about a decision of the past, or why it cannot say anything. */
+export const ReplayedDecision = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("decided"),
+    effect: Decision.shape.effect,
+    tier: ApprovalTier.optional(),
+    rule: z.string().nullable(),
+    reason: z.string(),
+  }),
+  /** `arguments`: a rule looks at values that the audit does not have. `layers`: nor does it have the token's patterns. */
+  z.object({ kind: z.literal("unknown"), needs: z.enum(["arguments", "layers"]) }),
+]);
+export type ReplayedDecision = z.infer<typeof ReplayedDecision>;
+
+/**
+ * Says what rules would have decided, from what was recorded. Counts, flows and stops of that time
+ * are gone and play no part.
+ */
+export const replayDecisions = rpc({
+  subject: "yard.rpc.{caller}.policy.replay",
+  summary: "Tells how a policy text would decide about recorded decisions; changes nothing.",
+  request: z.strictObject({
+    /** Left out: the bundle in force. Files of tests play no part. */
+    files: PolicyFiles.optional(),
+    decisions: z.array(RecordedDecision).max(MAX_REPLAYED),
+  }),
+  reply: z.object({
+    /** Null when the text has problems; then nothing is replayed. */
+    policyDigest: Digest.nullable(),
+    problems: z.array(PolicyProblem).max(100),
+    /** In the order of the request. */
+    results: z.array(ReplayedDecision).max(MAX_REPLAYED),
+  }),
+  errors: {
+    /** As many texts as may be checked at a time are being checked. */
+    overloaded: { data: z.object({ limit: z.int() }), retryable: true },
+    /** The text, or these decisions, took too long or too much memory. */
+    too_costly: { data: z.object({ limitMs: z.int() }) },
+  },
+  timeoutMs: 20_000,
+});

@@ -1,0 +1,59 @@
+import { z } from "zod";
+
+const Digest16 = z.string().regex(/^[0-9a-f]{16}$/, "must be 16 hexadecimal digits");
+
+/**
+ * What a model was asked, as digests: whoever plays the recording back learns whether it is the same
+ * question, and where it begins to differ, without the prompt being in it twice.
+ */
+export const RecordedRequest = z.strictObject({
+  instructions: Digest16,
+  /** How many messages there were. */
+  messages: z.int().nonnegative(),
+  /** Of those before the previous answer and that answer itself. */
+  earlier: Digest16,
+  /** Of each message since then. */
+  since: z.array(Digest16).max(1_000),
+});
+export type RecordedRequest = z.infer<typeof RecordedRequest>;
+
+/** A part of an answer, without what only its provider understands. */
+const RecordedPart = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.enum(["text", "reasoning"]), text: z.string() }),
+  z.strictObject({
+    type: z.literal("tool-call"),
+    toolCallId: z.string().max(256),
+    tool: z.string().max(256),
+    input: z.unknown(),
+  }),
+]);
+export type RecordedPart = z.infer<typeof RecordedPart>;
+
+const usage = z.strictObject({
+  inputTokens: z.int().nonnegative(),
+  outputTokens: z.int().nonnegative(),
+});
+
+export const RecordedAnswer = z.strictObject({
+  request: RecordedRequest,
+  content: z.array(RecordedPart).max(1_000),
+  finishReason: z.enum(["stop", "length", "content-filter", "tool-calls", "error", "other"]),
+  usage,
+  servedModel: z.string().max(256),
+});
+export type RecordedAnswer = z.infer<typeof RecordedAnswer>;
+
+const RecordedSummary = z.strictObject({
+  /** How many answers it stands for. */
+  upTo: z.int().positive(),
+  text: z.string(),
+  usage,
+});
+
+/** What the models answered in a run, in order. */
+export const Recording = z.strictObject({
+  version: z.literal(1),
+  answers: z.array(RecordedAnswer).min(1).max(1_000),
+  summaries: z.array(RecordedSummary).max(1_000).default([]),
+});
+export type Recording = z.infer<typeof Recording>;

@@ -1,0 +1,147 @@
+/**
+ * Who may touch what in Redis. Each entry is one Redis user: `deploy/redis/users.acl`, the access
+ * list of `yard dev` and the one of `yard keys init` are made from it, so a key or a command that is
+ * not written here is refused by the server. A service that starts to keep something new adds the
+ * pattern of its keys to its entry.
+ *
+ * A user may not touch another one's keys, not even to read them; what two services share is named
+ * here once, with the reason. Commands are listed one by one and never as a category: a category
+ * grows with each version of the server.
+ */
+export interface RedisUser {
+  /** The name of the NATS user of the same service. */
+  readonly name: string;
+  readonly description: string;
+  /** Patterns of the keys that it may read and write. */
+  readonly keys: readonly string[];
+  /** Patterns of the channels that it may publish to and hear. */
+  readonly channels: readonly string[];
+  /** Lower case; a subcommand is `command|subcommand`. */
+  readonly commands: readonly string[];
+}
+
+/**
+ * What every connection of the client sends, and `info` for the checks at the start. Every command
+ * must exist in the oldest server that we take, 7.0, which refuses a list with a name it does not know.
+ */
+const connection = ["client|setname", "info", "ping", "select"];
+/** A script runs with the rights of the user that sent it: each command and key in it is checked. */
+const scripts = ["eval", "evalsha", "time"];
+const transactions = ["discard", "exec", "multi"];
+const expiry = ["del", "exists", "expire", "persist", "pexpire", "pexpireat", "pttl", "ttl"];
+const strings = ["decr", "get", "getdel", "incr", "incrby", "mget", "set"];
+const hashes = [
+  "hdel",
+  "hexists",
+  "hget",
+  "hgetall",
+  "hincrby",
+  "hkeys",
+  "hlen",
+  "hmget",
+  "hset",
+  "hsetnx",
+  "hvals",
+];
+const lists = ["lindex", "llen", "lrange", "lrem", "ltrim", "rpush"];
+const sets = ["sadd", "scard", "sismember", "smembers", "srem"];
+const sortedSets = [
+  "zadd",
+  "zcard",
+  "zcount",
+  "zrange",
+  "zrangebyscore",
+  "zrem",
+  "zremrangebyrank",
+  "zremrangebyscore",
+  "zrevrange",
+  "zscore",
+];
+const publishing = ["publish", "subscribe", "unsubscribe"];
+
+/**
+ * Results and epochs that every tool provider keeps under a call and a run: a call that is repeated
+ * may reach any replica, and a runner that lost its run is refused by all of them.
+ */
+const providerKeys = ["yard:call:{*}", "yard:run:{*}:tool-epoch"];
+
+export const serviceRedisUsers: readonly RedisUser[] = [
+  redisUser("policy", "Policy service", {
+    keys: [
+      "yard:policy:*",
+      "yard:approval:*",
+      "yard:approval-last:*",
+      "yard:approval-prompts:*",
+      "yard:{approvals}:*",
+      "yard:grant:*",
+      "yard:{grants}:*",
+      auditHeads("policy"),
+    ],
+    commands: [...strings, ...hashes, ...sets, ...sortedSets],
+  }),
+  redisUser("broker", "MCP broker", {
+    keys: ["yard:{mcp}:*", "yard:{mcp:*}:*", "yard:mcp:*", auditHeads("broker"), ...providerKeys],
+    channels: ["yard:mcp:*"],
+    commands: [...strings, ...hashes, ...publishing],
+  }),
+  redisUser("importer", "Skill importer", {
+    keys: ["yard:{catalogue}:*", "yard:skill:*", "yard:agent:*"],
+    commands: [...strings, ...hashes, ...lists],
+  }),
+  redisUser("runner", "Agent runner", {
+    keys: [
+      "yard:session:{*}:*",
+      "yard:sessions:*",
+      "yard:runs",
+      "yard:runs:*",
+      "yard:run:{*}:state",
+      "yard:run:{*}:journal",
+      "yard:run:{*}:cancels",
+      "yard:run:{*}:blobs",
+      "yard:command:*",
+      "yard:limit:*",
+      "yard:team:*",
+      "yard:sessions:*",
+      "yard:session:{*}:state",
+      "yard:session:{*}:history",
+      "yard:session:{*}:commands",
+    ],
+    commands: [...strings, ...hashes, ...lists, ...sortedSets],
+  }),
+  redisUser("toolbox", "Built-in tools", {
+    keys: ["yard:{agent:*}:memory", auditHeads("toolbox"), ...providerKeys],
+    commands: [...strings, ...hashes],
+  }),
+];
+
+/** Asks whether the server answers and how it is, for probes and exporters; it sees no key. */
+export const monitorRedisUser: RedisUser = {
+  name: "monitor",
+  description: "Health checks and metrics",
+  keys: [],
+  channels: [],
+  commands: ["client|setname", "info", "ping"],
+};
+
+/** People who look after the server: everything, so no service has its password. */
+export const adminRedisUserName = "admin";
+
+/** How far the audit chains of a service were; with another one's it could hide that its own was cut. */
+function auditHeads(service: string): string {
+  return `yard:audit:{${service}}:heads`;
+}
+
+function redisUser(
+  name: string,
+  description: string,
+  spec: { keys: readonly string[]; channels?: readonly string[]; commands: readonly string[] },
+): RedisUser {
+  const commands = [...connection, ...scripts, ...transactions, ...expiry, ...spec.commands];
+  return {
+    name,
+    description,
+    keys: spec.keys,
+    channels: spec.channels ?? [],
+    commands: commands.toSorted(),
+  };
+}

@@ -1,0 +1,31 @@
+import { z } from "zod";
+import { rpc } from "./define.ts";
+import { AgentName, ModelName, RunId, SkillName } from "./ids.ts";
+import { Recording } from "./recording.ts";
+import { RunInput } from "./runs.ts";
+
+/** A run with what its models answered: `run.start` with `replay` plays it again without asking one. */
+export const RecordedRun = z.strictObject({
+  runId: RunId,
+  agent: AgentName,
+  input: RunInput,
+  /** The skill that the command named, if it did. */
+  skill: SkillName.optional(),
+  /** The model that was asked. */
+  model: ModelName,
+  recording: Recording,
+});
+export type RecordedRun = z.infer<typeof RecordedRun>;
+
+export const getRecording = rpc({
+  subject: "yard.rpc.{caller}.runs.recording",
+  summary: "Returns what the models of a run have answered, to be played again.",
+  request: z.strictObject({ runId: RunId }),
+  reply: z.object({ run: RecordedRun }),
+  errors: {
+    unknown_run: { data: z.object({ runId: z.string() }) },
+    journal_corrupt: { data: z.object({ runId: z.string() }) },
+    /** No model has answered in it yet, or it is the copy of another run and begins in the middle. */
+    not_recordable: { data: z.object({ runId: z.string() }) },
+  },
+});

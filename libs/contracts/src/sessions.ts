@@ -1,0 +1,233 @@
+import { z } from "zod";
+import { command, rpc } from "./define.ts";
+import { AgentName, CallerName, ModelName, RunId, Timestamp } from "./ids.ts";
+import { SteerMessage } from "./run-commands.ts";
+import { RunFailure } from "./runs.ts";
+import { BusyPolicy, SessionId, SessionKey, SessionKind, SessionRef } from "./session-key.ts";
+
+/**
+ * A session is a conversation of which each message is a run. It belongs to the NATS user that began it;
+ * for everybody else but `cli` and `admin` it does not exist.
+ */
+export const Session = z.object({
+  sessionId: SessionId,
+  key: SessionKey,
+  owner: CallerName,
+  kind: SessionKind,
+  label: z.string().nullable(),
+  /** Who answers what names no agent: the one that was asked last. */
+  agent: AgentName,
+  /** What answers instead of the agent's own model; null: nothing does. */
+  model: ModelName.nullable(),
+  /** For messages that do not say it themselves. */
+  onBusy: BusyPolicy,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  /** When it ends unless somebody uses it before. */
+  endsAt: Timestamp,
+  /** Messages in the history, and those that it has no room for any more. */
+  messages: z.int().nonnegative(),
+  droppedMessages: z.int().nonnegative(),
+  bytes: z.int().nonnegative(),
+  /** The run that is under way; no other one of this session is. */
+  activeRun: RunId.nullable(),
+  /** Messages that wait for it to end. */
+  queued: z.int().nonnegative(),
+  lastRun: z
+    .object({ runId: RunId, status: z.enum(["succeeded", "failed", "cancelled", "dead"]) })
+    .nullable(),
+  /** Input and output tokens of all its runs. */
+  totalTokens: z.int().nonnegative(),
+});
+export type Session = z.infer<typeof Session>;
+
+/** One line of a conversation. What looks like a credential is not in it. */
+export const SessionMessage = z.object({
+  at: Timestamp,
+  /** `notice`: a run ended without an answer. `tool`: what a tool answered; models are not told of it again. */
+  role: z.enum(["user", "assistant", "tool", "notice"]),
+  text: z.string(),
+  /** The run that it belongs to. */
+  runId: RunId,
+  /** Who said it, for a user's message. */
+  by: CallerName.optional(),
+  tool: z.string().optional(),
+  isError: z.boolean().optional(),
+  /** True when the text is cut, and when something in it was made unreadable. */
+  truncated: z.boolean().optional(),
+  redacted: z.boolean().optional(),
+});
+export type SessionMessage = z.infer<typeof SessionMessage>;
+
+/** Only `cli` and `admin` may name another owner than themselves; left out it is the caller. */
+const Owner = CallerName.optional();
+const SessionLabel = z.string().trim().min(1).max(128);
+
+const UnknownSession = { data: z.object({ session: z.string() }) };
+
+export const listSessions = rpc({
+  subject: "yard.rpc.{caller}.sessions.list",
+  summary: "Lists the caller's sessions, the one used last first.",
+  request: z.strictObject({
+    kinds: z.array(SessionKind).min(1).optional(),
+    /** Part of the key or the label, in any case. */
+    search: z.string().min(1).max(128).optional(),
+    /** Used within so many minutes. */
+    activeMinutes: z.int().min(1).optional(),
+    limit: z.int().min(1).max(200).default(50),
+    /** So many of the last messages with each session, without those of tools. */
+    messageLimit: z.int().min(0).max(20).default(0),
+    owner: Owner,
+    /** Those of every owner; for `cli` and `admin`, for others only their own. */
+    all: z.boolean().default(false),
+  }),
+  reply: z.object({
+    count: z.int().nonnegative(),
+    sessions: z.array(Session.extend({ history: z.array(SessionMessage).optional() })),
+  }),
+});
+
+export const getSession = rpc({
+  subject: "yard.rpc.{caller}.sessions.get",
+  summary: "Returns one session: what it is, what it costs, what is under way in it.",
+  request: z.strictObject({ session: SessionRef, owner: Owner }),
+  reply: z.object({ session: Session }),
+  errors: { unknown_session: UnknownSession },
+});
+
+export const sessionHistory = rpc({
+  subject: "yard.rpc.{caller}.sessions.history",
+  summary: "Returns the last messages of a session.",
+  request: z.strictObject({
+    session: SessionRef,
+    owner: Owner,
+    limit: z.int().min(1).max(1_000).default(200),
+    includeTools: z.boolean().default(false),
+  }),
+  reply: z.object({
+    sessionId: SessionId,
+    sessionKey: SessionKey,
+    messages: z.array(SessionMessage),
+    /** True when messages are missing that the session has or had. */
+    truncated: z.boolean(),
+    droppedMessages: z.int().nonnegative(),
+    contentTruncated: z.boolean(),
+    contentRedacted: z.boolean(),
+    /** Of the messages as JSON; at most 81,920. */
+    bytes: z.int().nonnegative(),
+  }),
+  errors: { unknown_session: UnknownSession },
+});
+
+/**
+ * Says something in a session. The session is made when the key is new and an agent is named. With
+ * `timeoutSeconds` above 0 the reply has the answer, when it comes in time; the run goes on all the same.
+ */
+export const sendToSession = rpc({
+  subject: "yard.rpc.{caller}.sessions.send",
+  summary: "Says something in a session, and may wait for the answer.",
+  request: z
+    .strictObject({
+      session: SessionRef.optional(),
+      label: SessionLabel.optional(),
+      owner: Owner,
+      message: SteerMessage,
+      /** Left out: the session's. */
+      agent: AgentName.optional(),
+      model: ModelName.optional(),
+      onBusy: BusyPolicy.optional(),
+      timeoutSeconds: z.int().min(0).max(300).default(0),
+      /** The run's; the same id again is the same message. */
+      runId: RunId.optional(),
+    })
+    .refine(({ session, label }) => session === undefined || label === undefined, {
+      error: "Provide either session or label (not both).",
+    })
+    .refine(({ session, label }) => session !== undefined || label !== undefined, {
+      error: "Either session or label is required",
+    }),
+  reply: z.object({
+    /** `accepted`: it was not waited for. `timeout`: the run goes on. `error`: it ended without an answer. */
+    status: z.enum(["accepted", "ok", "timeout", "error"]),
+    sessionId: SessionId,
+    sessionKey: SessionKey,
+    /** The run that answers: for a message that became part of another run, that one. */
+    runId: RunId,
+    placed: z.enum(["started", "queued", "steered"]),
+    reply: z.string().optional(),
+    error: RunFailure.optional(),
+  }),
+  errors: {
+    unknown_session: UnknownSession,
+    /** A new session needs an agent. */
+    agent_required: UnknownSession,
+    /** A run is under way, and the message is to be rejected then. */
+    session_busy: { data: z.object({ session: z.string(), activeRun: RunId }), retryable: true },
+    session_queue_full: {
+      data: z.object({ session: z.string(), limit: z.int() }),
+      retryable: true,
+    },
+    too_many_sessions: { data: z.object({ limit: z.int() }) },
+    /** The run id belongs to something else. */
+    run_id_taken: { data: z.object({ runId: z.string() }) },
+  },
+  timeoutMs: 40_000,
+});
+
+export const patchSession = rpc({
+  subject: "yard.rpc.{caller}.sessions.patch",
+  summary: "Changes what a session is called and how it works.",
+  request: z.strictObject({
+    session: SessionRef,
+    owner: Owner,
+    /** Null takes it away. */
+    label: SessionLabel.nullable().optional(),
+    kind: SessionKind.optional(),
+    onBusy: BusyPolicy.optional(),
+    agent: AgentName.optional(),
+    /** Null: the agent's own again. */
+    model: ModelName.nullable().optional(),
+  }),
+  reply: z.object({ session: Session }),
+  errors: {
+    unknown_session: UnknownSession,
+    /** Another session of the owner has the label. */
+    label_taken: { data: z.object({ label: z.string(), session: z.string() }) },
+  },
+});
+
+export const resetSession = rpc({
+  subject: "yard.rpc.{caller}.sessions.reset",
+  summary: "Forgets what was said in a session; its run is cancelled, its name and settings stay.",
+  request: z.strictObject({ session: SessionRef, owner: Owner }),
+  reply: z.object({
+    session: Session,
+    endedSessionId: SessionId,
+    cancelledRun: RunId.nullable(),
+    droppedRuns: z.array(RunId),
+  }),
+  errors: { unknown_session: UnknownSession },
+});
+
+export const deleteSession = rpc({
+  subject: "yard.rpc.{caller}.sessions.delete",
+  summary: "Ends a session and forgets it; its run is cancelled.",
+  request: z.strictObject({ session: SessionRef, owner: Owner }),
+  reply: z.object({
+    sessionId: SessionId,
+    sessionKey: SessionKey,
+    cancelledRun: RunId.nullable(),
+    droppedRuns: z.array(RunId),
+  }),
+  errors: { unknown_session: UnknownSession },
+});
+
+/**
+ * Says that the next run of a session may begin. It is a hint between runners: the message and who said
+ * it are in the session's own record, so one too many changes nothing.
+ */
+export const proceedSession = command({
+  subject: "yard.cmd.{caller}.run.proceed.{sessionId}",
+  summary: "Asks a runner to begin the next run of a session.",
+  payload: z.strictObject({}),
+});
