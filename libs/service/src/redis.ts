@@ -60,6 +60,8 @@ function clientOptions(options: RedisConnectOptions) {
     ...(password === "" ? {} : { password }),
     ...(url.protocol === "rediss:" ? { tls: {} } : {}),
     connectionName: options.name,
+    // CLIENT SETINFO came with Redis 7.2, so no access list for 7.0 can permit it.
+    disableClientInfo: true,
     lazyConnect: true,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,

@@ -16,13 +16,14 @@ import {
 } from "jose";
 import { z } from "zod";
 
-/** Why a run token is refused: it is no token, not ours, too old, says something it may not, or is too long to travel. */
+/** Why a run token is refused: it is no token, not ours, too old, says something it may not, not whose it was given to, or too long to travel. */
 export type RunTokenFault =
   | "malformed"
   | "signature"
   | "expired"
   | "claims"
   | "revoked"
+  | "holder"
   | "too_large";
 
 export class RunTokenError extends Error {

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
-import { admitCall, bindingDigest, settleCall } from "@switchyard/contracts/approvals";
+import { admitCall, settleCall } from "@switchyard/contracts/approval-admission";
+import { bindingDigest } from "@switchyard/contracts/approval-record";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { failuresOf, isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
@@ -30,7 +31,13 @@ export interface CallToApprove {
  * When the process dies between the two, the approval stays consumed, its execution `unknown`.
  */
 export interface ApprovalGate {
-  send<T>(call: CallToApprove, send: () => Promise<T>): Promise<T>;
+  send<T>(call: CallToApprove, send: (passed: Passed) => Promise<T>): Promise<T>;
+}
+
+/** By what a person let a call pass: one of the two. */
+export interface Passed {
+  readonly approvalId: string | null;
+  readonly grantId: string | null;
 }
 
 const TIMEOUT_MS = 2_000;
@@ -50,11 +57,11 @@ export function createApprovalGate(
 ): ApprovalGate {
   const policy = client(bus, { admitCall, settleCall });
 
-  const admit = async (call: CallToApprove, attempt: string): Promise<string | null> => {
+  const admit = async (call: CallToApprove, attempt: string): Promise<Passed> => {
     const reply = await orNotSent(() =>
       policy.admitCall(requestOf(call, attempt), limitsOf(call.asked)),
     );
-    if (reply.outcome === "passed") return reply.approvalId;
+    if (reply.outcome === "passed") return { approvalId: reply.approvalId, grantId: reply.grantId };
     throw new NotSentError(refusalOf(call, reply));
   };
   const settle = async (
@@ -71,11 +78,12 @@ export function createApprovalGate(
   return {
     async send(call, send) {
       const attempt = randomUUID();
-      const approvalId = await admit(call, attempt);
-      if (approvalId === null) return send(); // by a session grant
+      const passed = await admit(call, attempt);
+      const { approvalId } = passed;
+      if (approvalId === null) return send(passed); // by a session grant
       const consumed = { approvalId, attempt };
       try {
-        const result = await send();
+        const result = await send(passed);
         const resultDigest = canonicalDigest(result);
         await settle({ ...consumed, outcome: "executed", resultDigest }, call.asked);
         return result;

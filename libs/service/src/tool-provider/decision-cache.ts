@@ -8,6 +8,8 @@ type CheckReply = z.output<typeof checkPolicy.reply>;
 export interface Decided {
   readonly decision: Decision;
   readonly principal: Principal;
+  /** The policy's record of it in the audit. */
+  readonly audit?: string | undefined;
 }
 
 /**
@@ -50,7 +52,7 @@ export function createDecisionCache(now: () => number): DecisionCache {
       kept.delete(key);
       return null;
     },
-    keep(key, { decision, principal, cacheable }, askedAt) {
+    keep(key, { decision, principal, audit, cacheable }, askedAt) {
       // Another revision answers: nothing of an earlier one is worth keeping.
       const revision = cacheable?.revision ?? null;
       if (revision !== null && revision !== newest) {
@@ -63,6 +65,7 @@ export function createDecisionCache(now: () => number): DecisionCache {
       kept.set(key, {
         decision,
         principal,
+        audit,
         revision: cacheable.revision,
         until: askedAt + cacheable.forMs,
       });

@@ -6,7 +6,6 @@ import {
   checkPolicy,
   filterPolicy,
   type AccessKind,
-  type Decision,
   type Principal,
   type ServerFacts,
 } from "@switchyard/contracts/policy";
@@ -50,7 +49,7 @@ export interface Question {
  * refuses is the caller's `invalid_token`.
  */
 export interface PolicyGate {
-  check(question: Question, asked: AskedFor): Promise<{ decision: Decision; principal: Principal }>;
+  check(question: Question, asked: AskedFor): Promise<Decided>;
   /** Who asks, as the policy reads the token. */
   identify(asked: AskedFor): Promise<Principal>;
   /** The names that the principal may use with at least some arguments. */
@@ -86,9 +85,9 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
   const factsOfTool = ({ server }: ToolRef): KnownFacts | null =>
     server === null ? null : factsOf(server);
 
-  const ask = ({ ref, args, kind, pin }: Question, asked: AskedFor) => {
+  const ask = async ({ ref, args, kind, pin }: Question, asked: AskedFor) => {
     const known = factsOfTool(ref);
-    return orUnavailable(() =>
+    const reply = await orUnavailable(() =>
       policy.checkPolicy(
         {
           ...principalOf(asked),
@@ -101,6 +100,7 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
         limits(asked),
       ),
     );
+    return aboutAsker(reply, asked);
   };
   const decide = async (question: Question, asked: AskedFor): Promise<Decided> => {
     const isToolCall = question.kind === undefined || question.kind === "tool";
@@ -122,7 +122,7 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
       const { server } = question.ref;
       if (server === null) return decided;
       const decision = narrowByRoles(decided, { server, roles: rolesOf(server) });
-      return { decision, principal: decided.principal };
+      return { ...decided, decision };
     },
     release: (reservation) => policy.releaseCall({ reservation }),
     async identify(asked) {
@@ -185,6 +185,15 @@ function reserved<T extends { readonly reservation?: string | undefined }>(
 ): T {
   if (reply.reservation !== undefined) onReserved?.(reply.reservation);
   return reply;
+}
+
+/** Without a token the caller is all that there is to say of who asks: an answer about another one is no answer. */
+function aboutAsker<T extends { readonly principal: Principal }>(reply: T, asked: AskedFor): T {
+  if (asked.token !== undefined || reply.principal.user === asked.onBehalfOf) return reply;
+  throw fail.policy_unavailable(
+    "The policy service answered about somebody else, so the call was not made; look at its log.",
+    { cause: "fault" },
+  );
 }
 
 /** Answers once for each server: a list has many tools of few of them. */

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import type { AuditFact } from "@switchyard/contracts/audit";
+import type { AuditBlock } from "@switchyard/contracts/audit-chain";
+import { AuditUnavailableError, createAuditWriter } from "./audit-writer.ts";
+
+const fact: AuditFact = { kind: "refusal", provider: "broker", caller: "cli", reason: "expired" };
+
+/** A writer whose stream does what the test says. */
+function lab(options: { patienceMs?: number } = {}) {
+  const blocks: AuditBlock[] = [];
+  const ids: string[] = [];
+  const told: string[] = [];
+  const stream = { isUp: true };
+  const writer = createAuditWriter({
+    service: "policy",
+    patienceMs: options.patienceMs ?? 60_000,
+    async publish(block, { messageId }) {
+      ids.push(messageId);
+      if (!stream.isUp) throw new Error("no stream");
+      blocks.push(block);
+    },
+    onTrouble: (error) => told.push(String(error)),
+    onRecovered: () => told.push("recovered"),
+  });
+  return { writer, blocks, ids, told, stream };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await delay(5);
+}
+
+test("facts that come together share a message, and are numbered in their order", async () => {
+  const { writer, blocks } = lab();
+  const refs = Array.from({ length: 5 }, () => writer.append(() => fact).ref);
+  assert.deepEqual(
+    refs,
+    [1, 2, 3, 4, 5].map((seq) => `${writer.id}:${seq}`),
+  );
+  assert.equal(await writer.close(60_000), 0);
+  assert.deepEqual(
+    blocks.map(({ records }) => records.map(({ seq }) => seq)),
+    [[1, 2, 3, 4, 5]],
+  );
+});
+
+test("a fact is asked for when its record is made, and later changes do not reach it", async () => {
+  const { writer, blocks } = lab();
+  let reason = "first";
+  const entry = writer.append(() => ({ ...fact, reason }));
+  reason = "second";
+  assert.equal(entry.isSealed, false);
+  await writer.stored(entry);
+  assert.equal(entry.isSealed, true);
+  reason = "third";
+  const [record] = blocks[0]?.records ?? [];
+  assert.ok(record?.kind === "refusal");
+  assert.equal(record.reason, "second");
+});
+
+test("while the stream refuses nothing is lost, and the same message is sent again", async () => {
+  const { writer, blocks, ids, told, stream } = lab();
+  stream.isUp = false;
+  writer.append(() => fact);
+  await until(() => ids.length >= 2);
+  assert.doesNotThrow(() => writer.admit(), "it may still come back in time");
+  assert.equal(writer.state.waiting, 1);
+  stream.isUp = true;
+  await until(() => writer.state.waiting === 0);
+  assert.equal(new Set(ids).size, 1);
+  assert.equal(blocks.length, 1);
+  assert.deepEqual(told, ["Error: no stream", "recovered"]);
+});
+
+test("a stream that refuses for too long refuses what would have to be recorded, until it is back", async () => {
+  const { writer, stream, ids } = lab({ patienceMs: 0 });
+  stream.isUp = false;
+  const entry = writer.append(() => fact);
+  await assert.rejects(writer.stored(entry), AuditUnavailableError);
+  assert.throws(() => writer.admit(), AuditUnavailableError);
+  assert.match(writer.state.refusal ?? "", /could not be stored for \d+ s/);
+  await assert.rejects(writer.stored(entry), AuditUnavailableError);
+  stream.isUp = true;
+  await until(() => writer.state.refusal === null);
+  assert.doesNotThrow(() => writer.admit());
+  assert.ok(ids.length >= 2);
+});
+
+test("a full buffer refuses, however patient it is", async () => {
+  const { writer, stream } = lab();
+  stream.isUp = false;
+  for (let count = 0; count < 20_000; count += 1) writer.append(() => fact);
+  assert.throws(() => writer.admit(), /20000 audit records wait/);
+  assert.equal(await writer.close(0), 20_000, "what is lost at a stop is counted");
+  stream.isUp = true;
+  await until(() => writer.state.waiting === 0);
+});

@@ -1,0 +1,283 @@
+import { randomBytes } from "node:crypto";
+import { AUDIT_EVENT_OF, MAX_BLOCK_RECORDS, type AuditFact } from "@switchyard/contracts/audit";
+import { auditHash, type AuditBlock, type Unsealed } from "@switchyard/contracts/audit-chain";
+
+/** A fact that got its number, and whose record may not have been made yet. */
+export interface AuditEntry {
+  /** `{writer}:{seq}`. */
+  readonly ref: string;
+  readonly seq: number;
+  /** False as long as a change of what the fact is made from still reaches the record. */
+  readonly isSealed: boolean;
+}
+
+/** How far the audit of this process is. */
+export interface AuditState {
+  /** Records that the stream does not have yet. */
+  readonly waiting: number;
+  /** Records that the stream has. */
+  readonly stored: number;
+  /** Why nothing may happen that would have to be recorded; null when it may. */
+  readonly refusal: string | null;
+}
+
+/**
+ * The chain of one process. Facts are numbered at once and written a moment later, many in a message,
+ * in their order and one message at a time, so that recording costs a call next to nothing. While the
+ * stream refuses, records wait in memory; what would have to be recorded is refused when that has
+ * lasted too long or too many wait. See `decisions/015-audit.md`.
+ */
+export interface AuditWriter {
+  readonly id: string;
+  readonly state: AuditState;
+  /** Throws AuditUnavailableError while nothing may happen that would have to be recorded. Ask before it happens. */
+  admit(): void;
+  /** `fact` is asked when the record is made, within milliseconds; it must not throw. */
+  append(fact: () => AuditFact): AuditEntry;
+  /** Resolves when the stream has the record; rejects with AuditUnavailableError when it will not for long. */
+  stored(entry: Pick<AuditEntry, "seq">): Promise<void>;
+  /** Writes what waits, and gives up at the end of the time. Returns how many records are lost. */
+  close(budgetMs: number): Promise<number>;
+}
+
+/** Nothing may happen now that would have to be recorded. */
+export class AuditUnavailableError extends Error {
+  override readonly name = "AuditUnavailableError";
+}
+
+export interface AuditWriterOptions {
+  /** NATS user of the process. */
+  readonly service: string;
+  /** Stores one block; a repeat with the same `messageId` must be dropped by the receiver. */
+  readonly publish: (block: AuditBlock, to: BlockTarget) => Promise<void>;
+  /** For how long the stream may refuse until calls are refused, in milliseconds. */
+  readonly patienceMs: number;
+  /** Hears of the first failure in a row, and of the first success after it. */
+  readonly onTrouble: (error: unknown) => void;
+  readonly onRecovered: () => void;
+  /** Hears of every block that was stored. */
+  readonly onStored?: (head: { readonly seq: number; readonly hash: string }) => void;
+}
+
+export interface BlockTarget {
+  readonly kind: AuditFact["kind"];
+  readonly messageId: string;
+}
+
+/** How long facts wait for others to share a message with. */
+const GATHER_MS = 10;
+const RETRY_MS = 250;
+const MAX_WAITING = 20_000;
+/** Of one message, estimated from its JSON text; the stream takes 1 MiB. */
+const MAX_BLOCK_CHARS = 256 * 1024;
+/** Of all that wait. */
+const MAX_WAITING_CHARS = 64 * 1024 * 1024;
+
+interface Numbered {
+  readonly seq: number;
+  readonly at: string;
+  readonly fact: () => AuditFact;
+  isSealed: boolean;
+}
+
+interface Sealed {
+  readonly block: AuditBlock;
+  readonly target: BlockTarget;
+  readonly chars: number;
+  readonly last: { readonly seq: number; readonly hash: string };
+}
+
+export function createAuditWriter(options: AuditWriterOptions): AuditWriter {
+  return new ChainWriter(options);
+}
+
+/** The event of a fact; facts of one event may share a message. */
+function subjectOf(kind: AuditFact["kind"]): string {
+  return AUDIT_EVENT_OF[kind].name;
+}
+
+class ChainWriter implements AuditWriter {
+  readonly id: string;
+  readonly #options: AuditWriterOptions;
+  #numbered: Numbered[] = [];
+  readonly #sealed: Sealed[] = [];
+  #chars = 0;
+  #seq = 0;
+  #storedSeq = 0;
+  #hash: string | null = null;
+  /** When the first failure in a row began, on a clock that does not go back. */
+  #failingSince: number | null = null;
+  #pumping: Promise<void> | null = null;
+  /** Ends a pause in which facts gather; `#hurry` ends any. */
+  #wake: (() => void) | null = null;
+  #hurry: (() => void) | null = null;
+  #isClosing = false;
+  #waiters: { seq: number; done: PromiseWithResolvers<void> }[] = [];
+
+  constructor(options: AuditWriterOptions) {
+    this.#options = options;
+    this.id = `${options.service}-${randomBytes(8).toString("hex")}`;
+  }
+
+  get state(): AuditState {
+    const waiting = this.#seq - this.#storedSeq;
+    return { waiting, stored: this.#storedSeq, refusal: this.#refusal() };
+  }
+
+  admit(): void {
+    const refusal = this.#refusal();
+    if (refusal !== null) throw new AuditUnavailableError(refusal);
+  }
+
+  append(fact: () => AuditFact): AuditEntry {
+    this.#seq += 1;
+    const seq = this.#seq;
+    const numbered: Numbered = { seq, at: new Date().toISOString(), fact, isSealed: false };
+    this.#numbered.push(numbered);
+    this.#pumping ??= this.#pump();
+    return {
+      ref: `${this.id}:${seq}`,
+      seq,
+      get isSealed() {
+        return numbered.isSealed;
+      },
+    };
+  }
+
+  stored({ seq }: Pick<AuditEntry, "seq">): Promise<void> {
+    if (seq <= this.#storedSeq) return Promise.resolve();
+    const refusal = this.#refusal();
+    if (refusal !== null) return Promise.reject(new AuditUnavailableError(refusal));
+    const done = Promise.withResolvers<void>();
+    this.#waiters.push({ seq, done });
+    this.#wake?.();
+    return done.promise;
+  }
+
+  async close(budgetMs: number): Promise<number> {
+    this.#isClosing = true;
+    this.#hurry?.();
+    const over = Promise.withResolvers<void>();
+    const timer = setTimeout(over.resolve, budgetMs);
+    await Promise.race([this.#pumping ?? Promise.resolve(), over.promise]);
+    clearTimeout(timer);
+    this.#rejectWaiters("the process stops");
+    return this.#seq - this.#storedSeq;
+  }
+
+  #refusal(): string | null {
+    if (this.#seq - this.#storedSeq >= MAX_WAITING || this.#chars >= MAX_WAITING_CHARS)
+      return `${this.#seq - this.#storedSeq} audit records wait to be stored`;
+    if (this.#failingSince === null) return null;
+    const forMs = performance.now() - this.#failingSince;
+    if (forMs < this.#options.patienceMs) return null;
+    return `audit records could not be stored for ${Math.round(forMs / 1_000)} s`;
+  }
+
+  /** Runs as long as there is something to store; never rejects. */
+  async #pump(): Promise<void> {
+    while (this.#numbered.length > 0 || this.#sealed.length > 0) {
+      const hasMany = this.#numbered.length >= MAX_BLOCK_RECORDS || this.#sealed.length > 0;
+      if (!hasMany && this.#waiters.length === 0 && !this.#isClosing) await this.#pause(GATHER_MS);
+      this.#seal();
+      const [next] = this.#sealed;
+      if (next !== undefined) await this.#store(next);
+    }
+    this.#pumping = null;
+  }
+
+  async #store(next: Sealed): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      await this.#options.publish(next.block, next.target);
+    } catch (error) {
+      if (this.#failingSince === null) {
+        this.#failingSince = startedAt;
+        this.#options.onTrouble(error);
+      }
+      const refusal = this.#refusal();
+      if (refusal !== null) this.#rejectWaiters(refusal);
+      return this.#pause(RETRY_MS);
+    }
+    this.#sealed.shift();
+    this.#chars -= next.chars;
+    this.#storedSeq = next.last.seq;
+    if (this.#failingSince !== null) this.#options.onRecovered();
+    this.#failingSince = null;
+    this.#options.onStored?.(next.last);
+    this.#resolveWaiters();
+  }
+
+  /** Makes the records of what was numbered until now, and blocks of them. */
+  #seal(): void {
+    const numbered = this.#numbered;
+    this.#numbered = [];
+    const { service } = this.#options;
+    let open: OpenBlock | null = null;
+    for (const entry of numbered) {
+      const { seq, at, fact } = entry;
+      entry.isSealed = true;
+      const content = fact();
+      const about = { v: 1, service, writer: this.id, prev: this.#hash } as const;
+      const unsealed: Unsealed = { ...about, seq, at, ...content };
+      const hash = auditHash(unsealed);
+      const chars = JSON.stringify(content).length + 200;
+      const fits =
+        open !== null &&
+        subjectOf(open.kind) === subjectOf(content.kind) &&
+        open.records.length < MAX_BLOCK_RECORDS &&
+        open.chars + chars <= MAX_BLOCK_CHARS;
+      if (open === null || !fits) {
+        if (open !== null) this.#push(open);
+        open = { prev: this.#hash, kind: content.kind, records: [], chars: 0 };
+      }
+      open.records.push({ seq, at, hash, ...content });
+      open.chars += chars;
+      this.#hash = hash;
+    }
+    if (open !== null) this.#push(open);
+  }
+
+  #push({ prev, kind, records, chars }: OpenBlock): void {
+    const [first, last] = [records[0], records.at(-1)];
+    if (first === undefined || last === undefined) return;
+    const { service } = this.#options;
+    // All records of it are of one event, which its type does not know.
+    const block = { v: 1, service, writer: this.id, prev, records } as AuditBlock;
+    const target = { kind, messageId: `${this.id}:${first.seq}` };
+    this.#sealed.push({ block, target, chars, last });
+    this.#chars += chars;
+  }
+
+  #resolveWaiters(): void {
+    const done = this.#waiters.filter(({ seq }) => seq <= this.#storedSeq);
+    if (done.length === 0) return;
+    this.#waiters = this.#waiters.filter(({ seq }) => seq > this.#storedSeq);
+    for (const waiter of done) waiter.done.resolve();
+  }
+
+  #rejectWaiters(reason: string): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const { done } of waiters) done.reject(new AuditUnavailableError(reason));
+  }
+
+  /** Ends early when the process stops; a pause to gather also when somebody waits for a record. */
+  async #pause(ms: number): Promise<void> {
+    const over = Promise.withResolvers<void>();
+    const timer = setTimeout(over.resolve, ms);
+    this.#hurry = over.resolve;
+    if (ms === GATHER_MS) this.#wake = over.resolve;
+    await over.promise;
+    clearTimeout(timer);
+    this.#wake = null;
+    this.#hurry = null;
+  }
+}
+
+interface OpenBlock {
+  readonly prev: string | null;
+  readonly kind: AuditFact["kind"];
+  readonly records: ({ seq: number; at: string; hash: string } & AuditFact)[];
+  chars: number;
+}

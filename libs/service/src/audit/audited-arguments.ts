@@ -1,0 +1,46 @@
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { redactFields, redactText } from "../redact.ts";
+
+type Args = Readonly<Record<string, unknown>>;
+
+/** Arguments as the audit knows them without their values: names and a digest. */
+export interface AuditedArguments {
+  readonly argsDigest: string;
+  readonly argKeys: string[];
+}
+
+/** No secret is a word as short as this. */
+const SHORT_WORD = /^[A-Za-z_]\w{0,13}$/;
+const MAX_KEYS = 50;
+const MAX_KEY_CHARS = 64;
+const MAX_VALUE_CHARS = 16 * 1024;
+
+/** Throws a RangeError for arguments that are nested too deep for any digest; such a call is not made. */
+export function auditedArguments(args: Args): AuditedArguments {
+  const argKeys = Object.keys(args)
+    .slice(0, MAX_KEYS)
+    .map((key) => (SHORT_WORD.test(key) ? key : redactText(key).slice(0, MAX_KEY_CHARS)));
+  return { argsDigest: canonicalDigest(args), argKeys };
+}
+
+/**
+ * The values without secrets, for who wants them recorded. `isArgsChanged` when something was taken
+ * out: then the values do not belong to the digest, and nothing can be decided about them again.
+ */
+export function auditedValues(args: Args): {
+  args?: Record<string, unknown>;
+  isArgsChanged?: true;
+} {
+  if (JSON.stringify(args).length > MAX_VALUE_CHARS) return { isArgsChanged: true };
+  const clean = redactFields(args) as Record<string, unknown>; // an object stays one
+  const isSame = canonicalDigest(clean) === canonicalDigest(args);
+  return isSame ? { args: { ...clean } } : { args: { ...clean }, isArgsChanged: true };
+}
+
+/** A UUID or a ULID: what everybody has who did not choose another one. */
+const MADE_ID = /^(?:[0-9a-f-]{36}|[0-9A-Z]{26})$/;
+
+/** A correlation id, which a client may have chosen, without what looks like a secret. */
+export function auditedId(id: string): string {
+  return MADE_ID.test(id) ? id : redactText(id);
+}

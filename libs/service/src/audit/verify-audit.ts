@@ -1,0 +1,122 @@
+import { auditEvents } from "@switchyard/contracts/audit";
+import { recordsOf, type AuditBlock, type ChainedRecord } from "@switchyard/contracts/audit-chain";
+import { tokensOf } from "@switchyard/contracts/define";
+import { createChainCheck, type AuditBreak, type ChainSummary } from "./check-chains.ts";
+import { createExecutionCheck, type ExecutionSummary } from "./check-executions.ts";
+
+/** A message of the audit's stream, or what stands in its place. */
+export interface AuditMessage {
+  readonly subject: string;
+  readonly payload: unknown;
+  readonly sequence: number;
+}
+
+/** What the stream says of itself, see `audit-log.ts` of the bus. */
+export interface AuditExtent {
+  readonly first: number;
+  readonly last: number;
+  readonly firstTime: Date;
+  readonly maxAgeMs: number;
+}
+
+export interface AuditReport {
+  readonly messages: number;
+  readonly records: number;
+  /** Messages that a writer sent twice because it got no answer. */
+  readonly repeated: number;
+  /** In the order in which they were found. */
+  readonly breaks: readonly AuditBreak[];
+  readonly chains: readonly ChainSummary[];
+  readonly calls: ExecutionSummary;
+}
+
+/** Reads the audit in the order of the stream and tells what is wrong with it. */
+export interface AuditVerifier {
+  message(message: AuditMessage): void;
+  /** A record by itself, of an export. */
+  record(record: ChainedRecord): void;
+  finish(): AuditReport;
+}
+
+/** What the stream forgets may be older by this than what it says. */
+const AGE_MARGIN_MS = 3_600_000;
+
+/** `extent` is null when only a part is read, such as an export: then nothing is said of what stands before it. */
+export function createAuditVerifier(extent: AuditExtent | null, now: number): AuditVerifier {
+  const chains = createChainCheck();
+  const executions = createExecutionCheck();
+  const breaks: AuditBreak[] = [];
+  const isWhole = extent !== null && extent.first <= 1;
+  let messages = 0;
+  let records = 0;
+  let next = extent === null ? null : extent.first;
+  if (extent !== null) breaks.push(...beginOf(extent, now));
+
+  const take = (record: ChainedRecord, sequence: number | null): void => {
+    records += 1;
+    chains.read(record, { sequence, reachesBack: !isWhole });
+    executions.read(record);
+  };
+  const broken = (kind: AuditBreak["kind"], sequence: number, message: string): void =>
+    void breaks.push({ kind, sequence, writer: null, seq: null, message });
+
+  return {
+    message({ subject, payload, sequence }) {
+      messages += 1;
+      if (next !== null && sequence !== next)
+        broken("missing", sequence, `messages ${next} to ${sequence - 1} of the stream are gone`);
+      if (next !== null) next = sequence + 1;
+      const block = readAuditBlock(subject, payload);
+      if (typeof block === "string") return broken(block, sequence, REASONS[block]);
+      for (const record of recordsOf(block)) take(record, sequence);
+    },
+    record: (record) => take(record, null),
+    finish() {
+      if (extent !== null && next !== null && next <= extent.last)
+        broken("cut", extent.last, `messages ${next} to ${extent.last} of the stream are gone`);
+      const summaries = chains.finish({ isWhole });
+      const lasts = new Map(summaries.map(({ writer, to }) => [writer, to]));
+      return {
+        messages,
+        records,
+        repeated: chains.repeated,
+        breaks: [...breaks, ...chains.breaks].toSorted(byPlace),
+        chains: summaries,
+        calls: executions.finish((writer) => lasts.get(writer) ?? null),
+      };
+    },
+  };
+}
+
+/** The block of a message, or why it is none. */
+export function readAuditBlock(
+  subject: string,
+  payload: unknown,
+): AuditBlock | "foreign" | "unreadable" {
+  const event = auditEvents.find((candidate) => tokensOf(candidate, subject) !== null);
+  if (event === undefined) return "foreign";
+  const block = event.payload.safeParse(payload);
+  if (!block.success) return "unreadable";
+  const { service, writer } = block.data;
+  const isOwn = tokensOf(event, subject)?.service === service;
+  if (!isOwn || !writer.startsWith(`${service}-`)) return "foreign";
+  // As it is stored: what the schema does not know counts in the hash, too.
+  const raw = payload as AuditBlock;
+  return Object.keys(raw).length === Object.keys(block.data).length ? raw : "unreadable";
+}
+
+const REASONS = {
+  foreign: "a message that no writer of its subject has written",
+  unreadable: "a message that is no block of records",
+} as const;
+
+function beginOf({ first, firstTime, maxAgeMs }: AuditExtent, now: number): AuditBreak[] {
+  const isInTime = now - firstTime.getTime() < maxAgeMs - AGE_MARGIN_MS;
+  if (first <= 1 || !isInTime) return [];
+  const message = `messages before ${first} of the stream were taken out before their time`;
+  return [{ kind: "cut", sequence: first, writer: null, seq: null, message }];
+}
+
+function byPlace(a: AuditBreak, b: AuditBreak): number {
+  return (a.sequence ?? Number.POSITIVE_INFINITY) - (b.sequence ?? Number.POSITIVE_INFINITY);
+}
