@@ -1,14 +1,20 @@
-import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { auditEnv } from "@switchyard/service/audit/start-audit";
+import { envFlag, envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { z } from "zod";
 
 export const Config = z.object({
   ...processEnv,
   ...natsEnv,
   ...redisEnv,
+  ...auditEnv,
   /** The policy, a YAML file or a directory of them. They are read again when they change. */
   YARD_POLICY_FILE: z.string(),
+  /** Whether the audit has the arguments of calls, without secrets, beside their digest. */
+  YARD_AUDIT_VALUES: envFlag().default(false),
   /** The private Ed25519 key that signs run tokens, a JWK. Only this service may read it. */
   YARD_RUN_TOKEN_KEY_FILE: z.string(),
+  /** How long a new key in that file is only accepted before it signs: every replica must have read it by then. */
+  YARD_RUN_TOKEN_KEY_LEAD_MS: envInteger(0, 86_400_000).default(90_000),
   /** NATS users that may activate and roll back bundles, and stop calls, with commas. */
   YARD_POLICY_ADMINS: z
     .string()

@@ -1,34 +1,28 @@
-import type { Handler } from "@switchyard/bus/serve";
-import type {
-  checkPolicy,
-  explainPolicy,
-  filterPolicy,
-  grantRun,
-  validatePolicy,
-} from "@switchyard/contracts/policy";
-import type { releaseCall } from "@switchyard/contracts/policy-budgets";
-import type { whoCanCall } from "@switchyard/contracts/policy-bundles";
-import {
-  RUN_TOKEN_AUDIENCE,
-  RUN_TOKEN_ISSUER,
-  RUN_TOKEN_MAX_LENGTH,
-  type RunTokenClaims,
-} from "@switchyard/contracts/run-token";
+import type { Handler, Service } from "@switchyard/bus/serve";
+import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy";
+import { explainPolicy } from "@switchyard/contracts/policy-explain";
+import { grantRun, listTokenKeys } from "@switchyard/contracts/policy-grants";
+import { validatePolicy } from "@switchyard/contracts/policy-texts";
+import { releaseCall } from "@switchyard/contracts/policy-budgets";
+import { whoCanCall } from "@switchyard/contracts/policy-bundles";
+import { replayDecisions } from "@switchyard/contracts/policy-replay";
 import type { z } from "zod";
-import { RunTokenError } from "@switchyard/service/run-token";
+import type { DecisionAudit } from "./audit/decision-audit.ts";
+import { createReplayHandler } from "./audit/replayer.ts";
 import type { CompiledBundle } from "./bundle/compile-bundle.ts";
 import type { DecisionLeases } from "./engine/decision-leases.ts";
 import { mayEverAllow } from "./engine/evaluate.ts";
 import { mayEverAllowFeature } from "./engine/evaluate-feature.ts";
-import { explainCall, judgeCall } from "./engine/judge-call.ts";
+import { createExplain } from "./engine/explain-handler.ts";
+import { judgeCall } from "./engine/judge-call.ts";
 import { whoCan } from "./engine/who-can.ts";
 import { createServerFactsMemory, type ServerFactsMemory } from "./layers/server-facts-memory.ts";
 import type { BudgetStore } from "./budgets/budget-store.ts";
 import type { StopList } from "./budgets/stop-list.ts";
-import { compileToolLayers } from "./engine/tool-layers.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
-import { inherit } from "./layers/inherit.ts";
+import { createGrant } from "./tokens/grant-handler.ts";
 import type { Identify } from "./tokens/identify.ts";
+import type { KeyRing } from "./tokens/key-ring.ts";
 import { splitTexts, type PolicyTexts } from "./bundle/validate.ts";
 import { MAX_VALIDATIONS, type Validator } from "./bundle/validator.ts";
 
@@ -36,10 +30,24 @@ export interface PolicyHandlers {
   readonly check: Handler<typeof checkPolicy>;
   readonly filter: Handler<typeof filterPolicy>;
   readonly grant: Handler<typeof grantRun>;
+  readonly keys: Handler<typeof listTokenKeys>;
   readonly explain: Handler<typeof explainPolicy>;
   readonly validate: Handler<typeof validatePolicy>;
   readonly release: Handler<typeof releaseCall>;
   readonly whoCan: Handler<typeof whoCanCall>;
+  readonly replay: Handler<typeof replayDecisions>;
+}
+
+export function serveHandlers(service: Service, handlers: PolicyHandlers): void {
+  service.handle(checkPolicy, handlers.check);
+  service.handle(filterPolicy, handlers.filter);
+  service.handle(grantRun, handlers.grant);
+  service.handle(listTokenKeys, handlers.keys);
+  service.handle(explainPolicy, handlers.explain);
+  service.handle(validatePolicy, handlers.validate);
+  service.handle(releaseCall, handlers.release);
+  service.handle(whoCanCall, handlers.whoCan);
+  service.handle(replayDecisions, handlers.replay);
 }
 
 export function createHandlers(parts: {
@@ -49,20 +57,24 @@ export function createHandlers(parts: {
   readonly texts: () => PolicyTexts;
   readonly validator: Validator;
   readonly identify: Identify;
-  readonly verify: (token: string) => Promise<RunTokenClaims>;
-  readonly sign: (claims: RunTokenClaims) => Promise<string>;
+  readonly keyRing: Pick<KeyRing, "verify" | "sign" | "keys">;
   readonly metrics: Pick<PolicyMetrics, "decided">;
   readonly leases: Pick<DecisionLeases, "grant">;
-  readonly stops: Pick<StopList, "find">;
+  readonly stops: Pick<StopList, "find" | "ofRun" | "isCurrent">;
   readonly budgets: BudgetStore;
+  readonly audit: DecisionAudit;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
 }): PolicyHandlers {
   const { identify } = parts;
   const facts = createServerFactsMemory();
   return {
-    async check({ onBehalfOf, token, kind, tool, args, server }, { fail, caller }) {
-      const asker = { provider: caller, invalidToken: fail.invalid_token };
+    async check(request, { fail, caller, correlationId }) {
+      const { onBehalfOf, token, kind, tool, args, server } = request;
+      const unrecorded = fail.audit_unavailable;
+      parts.audit.admit(unrecorded);
+      const about = { tool, args };
+      const asker = { provider: caller, invalidToken: fail.invalid_token, about };
       const who = await identify({ onBehalfOf, token }, asker);
       const { principal, layers } = who;
       facts.learn(tool, server);
@@ -72,31 +84,34 @@ export function createHandlers(parts: {
       const judged = await judgeCall({ ...parts, bundle }, { kind, call });
       const { decision, reservation } = judged;
       parts.metrics.decided(decision.effect, (performance.now() - startedAt) / 1000);
-      const reply = { decision, principal, ...(reservation === null ? {} : { reservation }) };
       // A promise is given only in the turn of the event loop that has seen the rules in force.
-      if (!judged.isKeepable || parts.bundle() !== bundle) return reply;
-      const forMs = parts.leases.grant(who.expiresAt - parts.now());
-      if (forMs === null) return reply;
-      return { ...reply, cacheable: { revision: decision.policyDigest, forMs } };
+      const mayBeKept = judged.isKeepable && parts.bundle() === bundle;
+      const forMs = mayBeKept ? parts.leases.grant(who.expiresAt - parts.now()) : null;
+      const audit = parts.audit.decided({
+        request,
+        provider: caller,
+        correlationId,
+        who,
+        judged,
+        forMs,
+      });
+      await parts.audit.stored(audit, unrecorded);
+      return {
+        decision,
+        principal,
+        ...(reservation === null ? {} : { reservation }),
+        ...(audit === null ? {} : { audit: audit.ref }),
+        ...(forMs === null ? {} : { cacheable: { revision: decision.policyDigest, forMs } }),
+      };
     },
 
     filter: createFilter({ ...parts, facts }),
 
-    grant: createGrant(parts),
+    grant: createGrant({ ...parts, ...parts.keyRing }),
 
-    async explain({ user, agent, roles, context, toolLayers, server, runId, tool, args }) {
-      const principal = {
-        user,
-        agent: agent ?? null,
-        runId: runId ?? null,
-        ...(roles && { roles }),
-        ...(context && { context }),
-      };
-      const layers = toolLayers === undefined ? null : compileToolLayers(toolLayers);
-      const call = { principal, tool, args, layers, server: server ?? facts.of(tool) };
-      const explanation = await explainCall({ ...parts, bundle: parts.bundle() }, call);
-      return { ...explanation, principal, tool };
-    },
+    keys: () => ({ keys: [...parts.keyRing.keys] }),
+
+    explain: createExplain({ ...parts, facts }),
 
     async release({ reservation }) {
       return { released: await parts.budgets.release(reservation) };
@@ -107,6 +122,8 @@ export function createHandlers(parts: {
       const known = labels ?? facts.of(tool)?.labels;
       return { ...whoCan(bundle, tool, known), tool, policyDigest: bundle.digest };
     },
+
+    replay: createReplayHandler(parts.texts),
 
     async validate(request, { fail, signal }) {
       const texts = textsOf(request, parts.texts());
@@ -124,7 +141,7 @@ function createFilter(parts: {
   readonly bundle: () => CompiledBundle;
   readonly identify: Identify;
   readonly leases: Pick<DecisionLeases, "grant">;
-  readonly stops: Pick<StopList, "find">;
+  readonly stops: Pick<StopList, "find" | "isCurrent">;
   readonly facts: Pick<ServerFactsMemory, "learn">;
   readonly now: () => number;
 }): Handler<typeof filterPolicy> {
@@ -132,11 +149,13 @@ function createFilter(parts: {
   return async ({ onBehalfOf, token, kind, tools, servers = {} }, { fail, caller }) => {
     const asker = { provider: caller, invalidToken: fail.invalid_token };
     const who = await identify({ onBehalfOf, token }, asker);
+    const isKnown = await stops.isCurrent();
     const bundle = parts.bundle();
-    let isStopped = false;
+    let isStopped = !isKnown;
     const allowed = tools.filter((tool) => {
       const server = tool.server === null ? undefined : servers[tool.server];
       facts.learn(tool, server);
+      if (!isKnown) return false;
       if (stops.find({ ...who, tool }) !== null) {
         isStopped = true;
         return false;
@@ -152,40 +171,6 @@ function createFilter(parts: {
     if (isStopped || tools.length === 0) return reply;
     const forMs = parts.leases.grant(who.expiresAt - parts.now());
     return forMs === null ? reply : { ...reply, cacheable: { revision: policyDigest, forMs } };
-  };
-}
-
-/** Mints run tokens. What a run that was started by another may do is taken from the other's token. */
-function createGrant(parts: {
-  readonly verify: (token: string) => Promise<RunTokenClaims>;
-  readonly sign: (claims: RunTokenClaims) => Promise<string>;
-  readonly bundle: () => CompiledBundle;
-  readonly now: () => number;
-}): Handler<typeof grantRun> {
-  return async (request, { fail }) => {
-    const { runId, agent, requester, roles = [], ttlSeconds } = request;
-    const inherited = await inherit(parts.verify, request);
-    if (inherited.kind === "refused")
-      throw fail.invalid_parent(inherited.message, { reason: inherited.reason });
-    const { tools, context } = inherited;
-    const iat = Math.floor(parts.now() / 1000);
-    const exp = iat + ttlSeconds;
-    const identity = { sub: agent, run: runId, requester, tools };
-    const claims = {
-      iss: RUN_TOKEN_ISSUER,
-      aud: RUN_TOKEN_AUDIENCE,
-      ...identity,
-      ...(roles.length === 0 ? {} : { roles }),
-      ...(context && { context }),
-      iat,
-      exp,
-    } as const;
-    const token = await parts.sign(claims).catch((error: unknown) => {
-      if (!(error instanceof RunTokenError) || error.reason !== "too_large") throw error;
-      throw fail.token_too_large(error.message, { limit: RUN_TOKEN_MAX_LENGTH });
-    });
-    const expiresAt = new Date(exp * 1000).toISOString();
-    return { token, expiresAt, policyDigest: parts.bundle().digest };
   };
 }
 

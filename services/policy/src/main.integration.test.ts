@@ -11,15 +11,11 @@ import { ensureStreams } from "@switchyard/bus/streams";
 import { rpc } from "@switchyard/contracts/define";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
-import {
-  bundleActivated,
-  bundleRefused,
-  checkPolicy,
-  explainPolicy,
-  filterPolicy,
-  grantRun,
-  validatePolicy,
-} from "@switchyard/contracts/policy";
+import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy";
+import { bundleActivated, bundleRefused } from "@switchyard/contracts/policy-bundles";
+import { explainPolicy } from "@switchyard/contracts/policy-explain";
+import { grantRun } from "@switchyard/contracts/policy-grants";
+import { validatePolicy } from "@switchyard/contracts/policy-texts";
 import {
   RUN_TOKEN_AUDIENCE,
   RUN_TOKEN_ISSUER,
@@ -116,7 +112,11 @@ test("a run gets a token, and its calls are decided by what the token says [X40]
   const asked = { onBehalfOf: "runner", token, args: {} };
   const principal = { user: "cli", agent: "demo", runId: "run-1" };
   const cacheable = { revision: policyDigest, forMs: 500 };
-  assert.deepEqual(await broker.checkPolicy({ ...asked, tool: READ }), {
+  // Which record of the audit it is, is told with each.
+  const { audit: allowedIn, ...allowed } = await broker.checkPolicy({ ...asked, tool: READ });
+  const { audit: deniedIn, ...denied } = await broker.checkPolicy({ ...asked, tool: WRITE });
+  assert.notEqual(allowedIn, deniedIn);
+  assert.deepEqual(allowed, {
     cacheable,
     decision: {
       effect: "allow",
@@ -127,7 +127,7 @@ test("a run gets a token, and its calls are decided by what the token says [X40]
     },
     principal,
   });
-  assert.deepEqual(await broker.checkPolicy({ ...asked, tool: WRITE }), {
+  assert.deepEqual(denied, {
     cacheable,
     decision: {
       effect: "deny",
@@ -314,11 +314,13 @@ test("a text is checked, tested and linted without coming into force", async () 
 
 test("a policy file that breaks while the service runs is refused, reported and not applied", async () => {
   const asked = { onBehalfOf: "cli", tool: ECHO, args: {} };
-  const before = await broker.checkPolicy(asked);
+  const { audit: recordedFirst, ...before } = await broker.checkPolicy(asked);
   await replacePolicy(RULES.replace("effect: allow", "efect: allow"));
   const warning = await policy.logged(withMessage("policy file refused, the old one stays"));
   assert.match(String(warning["errors"]), /rules\.yaml:3:23: unknown key "efect"/);
-  assert.deepEqual(await broker.checkPolicy(asked), before);
+  const { audit: recordedThen, ...later } = await broker.checkPolicy(asked);
+  assert.notEqual(recordedThen, recordedFirst);
+  assert.deepEqual(later, before);
   assert.match(await metrics(), /^yard_policy_file_refused\{service="policy"\} 1$/m);
 
   await replacePolicy(RULES.replace("people-echo, effect: allow", "people-echo, effect: deny"));

@@ -1,27 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { serve } from "@switchyard/bus/serve";
-import {
-  checkPolicy,
-  explainPolicy,
-  filterPolicy,
-  grantRun,
-  validatePolicy,
-} from "@switchyard/contracts/policy";
-import { releaseCall } from "@switchyard/contracts/policy-budgets";
-import { whoCanCall } from "@switchyard/contracts/policy-bundles";
 import { runService } from "@switchyard/service/run-service";
-import { createRunTokenSigner, createRunTokenVerifier } from "@switchyard/service/run-token";
 import { startApprovals } from "./approvals/start-approvals.ts";
+import { startPolicyAudit } from "./audit/start-policy-audit.ts";
 import { announceBundles } from "./bundle/bundle-news.ts";
 import { createBudgetStore } from "./budgets/budget-store.ts";
+import { isStoppedBy, stopReason } from "./budgets/stop-list.ts";
 import { Config } from "./config.ts";
-import { createHandlers } from "./handlers.ts";
+import { createHandlers, serveHandlers } from "./handlers.ts";
 import { bundleName, PolicyFile } from "./bundle/policy-file.ts";
 import { createDecisionLeases, LONGEST_LEASE_MS } from "./engine/decision-leases.ts";
 import { createPolicyMetrics } from "./policy-metrics.ts";
-import { createIdentify } from "./tokens/identify.ts";
-import { tellRefusedTokens } from "./tokens/refused-tokens.ts";
-import { readRunTokenKey } from "./tokens/run-token-key.ts";
+import { startTokens } from "./tokens/start-tokens.ts";
 import { createValidator } from "./bundle/validator.ts";
 import { startSharedState } from "./shared-state.ts";
 
@@ -35,17 +25,19 @@ await runService({
   async start(kit) {
     const { config, log, bus } = kit;
     const path = config.YARD_POLICY_FILE;
-    const keyFile = config.YARD_RUN_TOKEN_KEY_FILE;
     const now = Date.now;
-    const key = await readRunTokenKey(keyFile);
-    if (key.isExposed) log.warn({ keyFile }, "run token key is open to other users, use mode 0600");
-
+    const audit = await startPolicyAudit(kit, version);
     const metrics = createPolicyMetrics(kit.metrics, bundleName(path));
     const news = announceBundles({ bus, log, metrics, path, now });
     const leases = createDecisionLeases({ now: () => performance.now(), wait: delay });
     // A predecessor that was killed could not take back what it had given out.
     await delay(Math.max(0, LONGEST_LEASE_MS - process.uptime() * 1_000));
     const shared = await startSharedState(kit, path, now);
+    const { keyRing, identify } = await startTokens(kit, {
+      stops: shared.stops,
+      onRefused: audit.decisions.refused,
+      now,
+    });
     const policyFile = await PolicyFile.open({
       path,
       pinned: shared.pinned,
@@ -58,25 +50,17 @@ await runService({
     kit.onStop("policy file", () => policyFile.stop());
     shared.follow(policyFile);
 
-    const verify = await createRunTokenVerifier([key.publicJwk, ...key.olderPublicJwks], { now });
-    const refusedTokens = tellRefusedTokens({ bus, log, now });
-    kit.onStop("refused tokens", () => refusedTokens.stop());
-    const identify = createIdentify({
-      verify,
-      stops: shared.stops,
-      onRefused: refusedTokens.onRefused,
-    });
     const validator = createValidator();
     const handlers = createHandlers({
       bundle: () => policyFile.current,
       texts: () => policyFile.texts,
       validator,
       identify,
-      verify,
-      sign: await createRunTokenSigner(key.privateJwk),
+      keyRing,
       leases,
       stops: shared.stops,
       budgets: createBudgetStore(kit.redis),
+      audit: audit.decisions,
       metrics,
       now,
     });
@@ -87,27 +71,35 @@ await runService({
       onFault: ({ error, contract, correlationId }) =>
         log.error({ err: error, contract, correlationId }, "handler fault"),
     });
+    // What is still asked is recorded before the audit ends.
+    kit.onStop("service", () => service.drain());
     const approvals = startApprovals({
       bus,
       redis: kit.redis,
       log,
       service,
       identify,
+      stops: shared.stops,
       policyDigest: () => policyFile.current.digest,
       settings: { approvers: config.YARD_APPROVERS, own: config.YARD_APPROVE_OWN },
+      audited: audit.approvals,
+      recordable: audit.decisions.admit,
       waitMs: config.YARD_APPROVAL_WAIT_MS,
       promptsPerRun: config.YARD_APPROVAL_PROMPTS,
       now,
     });
     kit.onStop("approvals", () => approvals.stop());
-    service.handle(checkPolicy, handlers.check);
-    service.handle(filterPolicy, handlers.filter);
-    service.handle(grantRun, handlers.grant);
-    service.handle(explainPolicy, handlers.explain);
-    service.handle(validatePolicy, handlers.validate);
-    service.handle(releaseCall, handlers.release);
-    service.handle(whoCanCall, handlers.whoCan);
-    shared.serve(service, { policyFile, validator, admins: config.YARD_POLICY_ADMINS });
+    serveHandlers(service, handlers);
+    shared.serve(service, {
+      policyFile,
+      validator,
+      admins: config.YARD_POLICY_ADMINS,
+      // Without it they end by themselves: nothing passes that is stopped, whoever approved it.
+      endStopped: (stop) =>
+        approvals
+          .end((one) => isStoppedBy(stop, one), stopReason(stop))
+          .catch((err: unknown) => log.warn({ err }, "approvals of a stop not ended")),
+    });
     // Who is told that the service is ready may ask at once.
     await bus.flush();
   },

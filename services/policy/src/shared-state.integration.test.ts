@@ -9,7 +9,9 @@ import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { isError } from "@switchyard/contracts/errors";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
-import { checkPolicy, explainPolicy, filterPolicy, grantRun } from "@switchyard/contracts/policy";
+import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy";
+import { explainPolicy } from "@switchyard/contracts/policy-explain";
+import { grantRun } from "@switchyard/contracts/policy-grants";
 import {
   listStops,
   releaseCall,
@@ -33,6 +35,7 @@ labels:
   - { tools: [web.fetch], are: [untrusted-in] }
   - { tools: [mail.read], are: [sensitive] }
   - { tools: [mail.send], are: [egress] }
+origins: { users: [cli] }
 rules:
   - { id: all, effect: allow, approval: auto }
 `;
@@ -111,7 +114,9 @@ async function tokenOf(agent: string, runId: string, more: object = {}): Promise
 }
 
 async function check(token: string | undefined, ref = tool("get"), args = {}) {
-  return broker.checkPolicy({ onBehalfOf: "cli", ...(token && { token }), tool: ref, args });
+  // The runner shows the tokens that it was given.
+  const asked = token === undefined ? { onBehalfOf: "cli" } : { onBehalfOf: "runner", token };
+  return broker.checkPolicy({ ...asked, tool: ref, args });
 }
 
 /** Both replicas answer from one queue, so what holds everywhere holds many times in a row. */
@@ -211,7 +216,7 @@ test("a stop denies everything that it is about on every replica once it is answ
     assert.match(decision.reason, /calls of agent demo are stopped .*: it misbehaves/);
     assert.equal(cacheable, undefined);
   }
-  const listed = await broker.filterPolicy({ onBehalfOf: "cli", token, tools: [tool("get")] });
+  const listed = await broker.filterPolicy({ onBehalfOf: "runner", token, tools: [tool("get")] });
   assert.deepEqual(listed.allowed, []);
   assert.equal(listed.cacheable, undefined);
   assert.equal((await check(undefined)).decision.effect, "allow", "others go on");

@@ -8,6 +8,7 @@ import {
   callsStopped,
   listStops,
   resumeCalls,
+  type Stop,
   stopCalls,
 } from "@switchyard/contracts/policy-budgets";
 import {
@@ -19,7 +20,7 @@ import {
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
 import { createStopHandlers } from "./budgets/stop-handlers.ts";
-import { createStopList } from "./budgets/stop-list.ts";
+import { createStopList, KNOWN_FOR_MS } from "./budgets/stop-list.ts";
 import { bundleName, type PolicyFile, type PolicyInForce } from "./bundle/policy-file.ts";
 import { createPolicyVersions } from "./bundle/policy-versions.ts";
 import type { Validator } from "./bundle/validator.ts";
@@ -29,8 +30,8 @@ import { LONGEST_LEASE_MS } from "./engine/decision-leases.ts";
 
 /** How often each replica looks at what all of them share. */
 const LOOK_MS = 200;
-/** After so long every replica has seen a stop, and every decision from before is over. */
-const EVERYWHERE_MS = LOOK_MS + LONGEST_LEASE_MS + 100;
+/** After so long no replica decides without a stop any more, and every decision from before is over. */
+const EVERYWHERE_MS = KNOWN_FOR_MS + LONGEST_LEASE_MS;
 
 interface Kit {
   readonly bus: Bus;
@@ -76,7 +77,13 @@ export async function startSharedState(kit: Kit, path: string, now: () => number
     },
     serve(
       service: Service,
-      parts: { policyFile: PolicyFile; validator: Validator; admins: readonly string[] },
+      parts: {
+        policyFile: PolicyFile;
+        validator: Validator;
+        admins: readonly string[];
+        /** Ends what waits for people and what they granted, where the stop is about it. */
+        endStopped: (stop: Stop) => Promise<void>;
+      },
     ): void {
       const { policyFile: file, validator, admins } = parts;
       const bundles = createVersionHandlers({
@@ -89,7 +96,10 @@ export async function startSharedState(kit: Kit, path: string, now: () => number
       service.handle(listPolicyVersions, bundles.versions);
       const stopping = createStopHandlers({
         ...{ stops, admins, now },
-        everywhere: () => delay(EVERYWHERE_MS),
+        async everywhere(stop) {
+          await delay(EVERYWHERE_MS);
+          await parts.endStopped(stop);
+        },
         onStopped: (stop) =>
           told(publishEvent(bus, callsStopped, { scope: stop.scope.kind }, stop)),
         onResumed: (facts) =>

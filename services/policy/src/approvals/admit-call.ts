@@ -3,8 +3,8 @@ import {
   type Approval,
   type AskedTier,
   type SessionGrant,
-} from "@switchyard/contracts/approvals";
-import type { admitCall as contract } from "@switchyard/contracts/approvals";
+} from "@switchyard/contracts/approval-record";
+import type { admitCall as contract } from "@switchyard/contracts/approval-admission";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { Principal } from "@switchyard/contracts/policy";
 import type { z } from "zod";
@@ -163,8 +163,9 @@ const REASONS = {
     "its approval was used for an attempt whose end is not known; the call may have happened, and is not made again",
 } as const;
 
-function refusal(
-  approvalId: string,
+/** The call must not be sent, now or later. */
+export function refusal(
+  approvalId: string | null,
   state: "denied" | "expired" | "cancelled" | "consumed",
   reason?: string,
 ): Admission {
@@ -187,7 +188,10 @@ async function useGrant(deps: AdmitDeps, call: AskedCall): Promise<SessionGrant 
     const { comparable } = presentArguments(call.request.args, null);
     if (constraintOf(comparable, grant.sameArguments) !== constraint) return null;
   }
-  return (await deps.grants.use(stored, deps.now())) ? grant : null;
+  if (!(await deps.grants.use(stored, deps.now()))) return null;
+  const argsDigest = canonicalDigest(call.request.args);
+  deps.report.grantUsed(grant, { argsDigest, provider: call.provider });
+  return grant;
 }
 
 /** Its call has just passed another way: nobody need decide any more. */

@@ -1,20 +1,21 @@
 import type { Service } from "@switchyard/bus/serve";
+import { admitCall as admitContract, settleCall } from "@switchyard/contracts/approval-admission";
+import { type Approval } from "@switchyard/contracts/approval-record";
 import {
-  admitCall as admitContract,
   approvalStates,
   approveCall,
   cancelApproval,
   denyCall,
   getApproval,
   listApprovals,
-  listGrants,
-  revokeGrant,
-  settleCall,
-  type Approval,
 } from "@switchyard/contracts/approvals";
+import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import { failuresOf } from "@switchyard/contracts/errors";
+import type { DecisionAudit } from "../audit/decision-audit.ts";
+import { stopReason, type StopList } from "../budgets/stop-list.ts";
+import { STOPS_UNKNOWN } from "../engine/judge-call.ts";
 import type { Identify } from "../tokens/identify.ts";
-import { admitCall, askedCall, follow, type AdmitDeps } from "./admit-call.ts";
+import { admitCall, askedCall, follow, refusal, type AdmitDeps } from "./admit-call.ts";
 import { atTime, type StoredApproval } from "./approval-store.ts";
 import { maySee, refusedBy, type ApproverSettings } from "./approver.ts";
 import { badPointer } from "./argument-constraint.ts";
@@ -25,8 +26,11 @@ import { ApprovalStoreError } from "./store-error.ts";
 export interface ApprovalHandlerDeps extends AdmitDeps {
   readonly settings: ApproverSettings;
   readonly identify: Identify;
+  readonly stops: Pick<StopList, "find" | "isCurrent">;
   /** Of the bundle in force. */
   readonly policyDigest: () => string;
+  /** Throws the failure while what people decide could not be recorded. */
+  readonly recordable: DecisionAudit["admit"];
 }
 
 const LISTED_GRANTS = 10_000;
@@ -43,10 +47,16 @@ export function handleApprovals(service: Service, deps: ApprovalHandlerDeps): vo
 /** What tool providers ask. */
 function handleProviders(service: Service, deps: ApprovalHandlerDeps): void {
   service.handle(admitContract, async (request, context) => {
+    deps.recordable(fail.approvals_unavailable);
     const { principal } = await deps.identify(request, {
       provider: context.caller,
       invalidToken: context.fail.invalid_token,
     });
+    // Between the question and this one an administrator may have stopped such calls.
+    if (!(await deps.stops.isCurrent()))
+      throw fail.approvals_unavailable(STOPS_UNKNOWN, { cause: "StopStoreError" });
+    const stop = deps.stops.find({ principal, tool: request.tool });
+    if (stop !== null) return refusal(null, "cancelled", stopReason(stop));
     const { tier, policyDigest, effect } = request.decision;
     const inForce = deps.policyDigest();
     const isAsked = effect === "ask" && tier !== undefined && tier !== "auto";
@@ -69,6 +79,7 @@ function handleProviders(service: Service, deps: ApprovalHandlerDeps): void {
     const transition = await orUnavailable(() => deps.store.settle(approvalId, end));
     if (transition === null) return { settled: false };
     await orUnavailable(() => follow(deps, transition));
+    if (transition.change === "done") deps.report.settled(transition.approval, outcome);
     return { settled: transition.change === "done" };
   });
 }
@@ -162,6 +173,7 @@ function handleGrants(service: Service, deps: ApprovalHandlerDeps): void {
     // Who profits from it may give it up.
     if (stored === null || !isMine(caller, stored.grant.principal.user))
       throw fail.unknown_grant(`There is no grant ${id} for ${caller}.`, { id });
+    deps.recordable(fail.approvals_unavailable);
     await orUnavailable(() => grants.remove(id));
     report.grantRevoked(stored.grant, { by: caller, reason: "revoked" });
     return { grant: stored.grant };
@@ -170,6 +182,7 @@ function handleGrants(service: Service, deps: ApprovalHandlerDeps): void {
 
 async function decide(deps: ApprovalHandlerDeps, stored: StoredApproval, verdict: Verdict) {
   const { id } = stored.approval;
+  deps.recordable(fail.approvals_unavailable);
   const result = await orUnavailable(() => decideApproval(deps, stored, verdict));
   if (result === null) throw unknown(id, verdict.by);
   if (!result.isMine) throw ended(result.approval);

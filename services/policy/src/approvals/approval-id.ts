@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import type { Approval } from "@switchyard/contracts/approvals";
+import type { Approval } from "@switchyard/contracts/approval-record";
 
 /**
  * The approval of a call that is repeated under one `callId`: always the same, so that a repeat finds
@@ -22,7 +22,7 @@ export type GrantScope = Pick<
   "principal" | "caller" | "tool" | "pin" | "rule" | "policyDigest"
 >;
 
-/** The grant for calls like this one: same actor, run, tool, definition, rule and policy. */
+/** The grant for calls like this one: same actor, same run or the conversation that it belongs to, same tool, definition, rule and policy. */
 export function grantIdOf({
   principal,
   caller,
@@ -31,7 +31,10 @@ export function grantIdOf({
   rule,
   policyDigest,
 }: GrantScope): string {
-  const { agent, user, runId } = principal;
-  const scope = { v: 1, agent, user, runId, caller, tool, pin, rule, policyDigest };
+  const { agent, user, runId, context } = principal;
+  // Of the token, so nobody can name a conversation that is not its own.
+  const session = context?.session;
+  const within = session === undefined ? { runId } : { session };
+  const scope = { v: 1, agent, user, ...within, caller, tool, pin, rule, policyDigest };
   return `grt-${canonicalDigest(scope).slice("sha256:".length).slice(0, 32)}`;
 }

@@ -1,4 +1,4 @@
-import type { Approval } from "@switchyard/contracts/approvals";
+import type { Approval } from "@switchyard/contracts/approval-record";
 import type { Redis } from "@switchyard/service/redis";
 import { askRedis } from "./store-error.ts";
 

@@ -6,11 +6,9 @@ import {
   approvalExpired,
   approvalRequested,
   expireApproval,
-  grantIssued,
-  grantRevoked,
-  type Approval,
-  type SessionGrant,
-} from "@switchyard/contracts/approvals";
+} from "@switchyard/contracts/approval-events";
+import { type Approval, type SessionGrant } from "@switchyard/contracts/approval-record";
+import { grantIssued, grantRevoked } from "@switchyard/contracts/session-grants";
 import type { Log } from "@switchyard/service/log";
 
 /**
@@ -22,7 +20,13 @@ export interface ApprovalReporter {
   decided(approval: Approval): void;
   expired(approval: Approval): void;
   consumed(approval: Approval, provider: string): void;
+  /** The provider told what became of a consumed one. */
+  settled(approval: Approval, outcome: "executed" | "not_sent"): void;
   grantIssued(grant: SessionGrant): void;
+  grantUsed(
+    grant: SessionGrant,
+    call: { readonly argsDigest: string; readonly provider: string },
+  ): void;
   grantRevoked(grant: SessionGrant, end: { readonly by: string; readonly reason: string }): void;
 }
 
@@ -70,6 +74,9 @@ export function createApprovalReporter(parts: {
       const fact = { ...factsOf(approval, at()), provider };
       done(publishEvent(bus, approvalConsumed, { id }, fact), id);
     },
+    // Nobody waits for these two; the audit has them.
+    settled() {},
+    grantUsed() {},
     grantIssued(grant) {
       const { id } = grant;
       done(publishEvent(bus, grantIssued, { id }, { grant, at: at() }), grant.approvalId);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import type { Approval, ApprovalState } from "@switchyard/contracts/approvals";
+import type { Approval, ApprovalState } from "@switchyard/contracts/approval-record";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { testRedis } from "@switchyard/local-servers/test-servers";
 import { createLog } from "@switchyard/service/log";

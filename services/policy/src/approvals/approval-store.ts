@@ -3,7 +3,7 @@ import {
   Presentation,
   type ApprovalDecision,
   type ApprovalState,
-} from "@switchyard/contracts/approvals";
+} from "@switchyard/contracts/approval-record";
 import type { Redis } from "@switchyard/service/redis";
 import { CONSUME, CREATE, DECIDE, EXPIRE, KEPT_AFTER_END_MS, SETTLE } from "./approval-scripts.ts";
 import { askRedis } from "./store-error.ts";

@@ -1,4 +1,4 @@
-import type { Approval, SessionGrant } from "@switchyard/contracts/approvals";
+import type { Approval, SessionGrant } from "@switchyard/contracts/approval-record";
 import { follow } from "./admit-call.ts";
 import { cancelByPolicy, eachPending, type DecideDeps } from "./decide-approval.ts";
 

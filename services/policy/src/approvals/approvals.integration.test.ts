@@ -8,26 +8,27 @@ import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
+import { admitCall, settleCall } from "@switchyard/contracts/approval-admission";
 import {
-  admitCall,
   approvalConsumed,
   approvalDecided,
   approvalExpired,
   approvalRequested,
+} from "@switchyard/contracts/approval-events";
+import { bindingDigest } from "@switchyard/contracts/approval-record";
+import {
   approvalStates,
   approveCall,
-  bindingDigest,
   cancelApproval,
   denyCall,
   getApproval,
   listApprovals,
-  listGrants,
-  revokeGrant,
-  settleCall,
 } from "@switchyard/contracts/approvals";
+import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
-import { checkPolicy, grantRun } from "@switchyard/contracts/policy";
+import { checkPolicy } from "@switchyard/contracts/policy";
+import { grantRun } from "@switchyard/contracts/policy-grants";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import {
   adminUser,
@@ -183,7 +184,7 @@ test("of fifty parallel attempts one passes", async () => {
   assert.equal(replies.filter(({ outcome }) => outcome === "passed").length, 1);
 });
 
-test("an approval is good for no other arguments, run, agent or call id", async () => {
+test("an approval is good for no other arguments, run, agent or call id [E17][ER1]", async () => {
   const call = { token: await tokenOf("run-bound"), callId: "run-bound:1" };
   const id = await waiting(call);
   await person.approveCall({ id });
@@ -263,7 +264,7 @@ test("a direct call is approved by somebody else than its caller", async () => {
   });
 });
 
-test("a session approval covers later and waiting calls of the run, as often as it says, until it is revoked", async () => {
+test("a session approval covers later and waiting calls of the run, as often as it says, until it is revoked [E14][E17]", async () => {
   const token = await tokenOf("run-session");
   const waits = { token, callId: "run-session:2", args: { path: "b.txt" } };
   const other = await waiting(waits);

@@ -1,4 +1,4 @@
-import type { Approval } from "@switchyard/contracts/approvals";
+import type { Approval } from "@switchyard/contracts/approval-record";
 
 /**
  * Whose own calls a person may approve: none (`never`, four eyes), those of runs that the person

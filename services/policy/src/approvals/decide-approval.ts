@@ -1,4 +1,8 @@
-import type { Approval, ApprovalDecision, SessionGrant } from "@switchyard/contracts/approvals";
+import type {
+  Approval,
+  ApprovalDecision,
+  SessionGrant,
+} from "@switchyard/contracts/approval-record";
 import { follow } from "./admit-call.ts";
 import { grantIdOf } from "./approval-id.ts";
 import type { ApprovalIndex } from "./approval-index.ts";

@@ -1,4 +1,4 @@
-import { SessionGrant } from "@switchyard/contracts/approvals";
+import { SessionGrant } from "@switchyard/contracts/approval-record";
 import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
 import { askRedis } from "./store-error.ts";

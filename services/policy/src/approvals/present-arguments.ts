@@ -1,4 +1,4 @@
-import type { ArgumentChange, Presentation } from "@switchyard/contracts/approvals";
+import type { ArgumentChange, Presentation } from "@switchyard/contracts/approval-record";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import { isSecretKey, redactText } from "@switchyard/service/redact";
 import { visible } from "@switchyard/service/visible-text";

@@ -2,15 +2,17 @@ import type { Bus } from "@switchyard/bus/connect";
 import { consume } from "@switchyard/bus/consume";
 import { follow } from "@switchyard/bus/follow";
 import type { Service } from "@switchyard/bus/serve";
-import { expireApproval } from "@switchyard/contracts/approvals";
-import { bundleActivated } from "@switchyard/contracts/policy";
+import { expireApproval } from "@switchyard/contracts/approval-events";
+import { bundleActivated } from "@switchyard/contracts/policy-bundles";
 import { approvalCommands } from "@switchyard/contracts/streams";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
+import type { StopList } from "../budgets/stop-list.ts";
+import type { DecisionAudit } from "../audit/decision-audit.ts";
 import type { Identify } from "../tokens/identify.ts";
 import { handleApprovals } from "./approval-handlers.ts";
 import { createApprovalIndex } from "./approval-index.ts";
-import { createApprovalReporter } from "./approval-reporter.ts";
+import { createApprovalReporter, type ApprovalReporter } from "./approval-reporter.ts";
 import { createApprovalStore } from "./approval-store.ts";
 import { endAll, expireDue, expireOne, type Concerned } from "./approval-upkeep.ts";
 import type { ApproverSettings } from "./approver.ts";
@@ -24,8 +26,12 @@ export interface ApprovalsOptions {
   readonly log: Log;
   readonly service: Service;
   readonly identify: Identify;
+  readonly stops: Pick<StopList, "find" | "isCurrent">;
   readonly policyDigest: () => string;
   readonly settings: ApproverSettings;
+  /** Wraps the reporter in one that records. */
+  readonly audited: (reporter: ApprovalReporter) => ApprovalReporter;
+  readonly recordable: DecisionAudit["admit"];
   readonly waitMs: number;
   /** How often a run may ask people in an hour. */
   readonly promptsPerRun: number;
@@ -51,9 +57,11 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
     grants: createGrantStore(redis),
     lastApproved: createLastApproved(redis),
     promptLimit: createPromptLimit(redis, options.promptsPerRun),
-    report: createApprovalReporter({ bus, log, now }),
+    report: options.audited(createApprovalReporter({ bus, log, now })),
+    recordable: options.recordable,
     settings: options.settings,
     identify: options.identify,
+    stops: options.stops,
     waitMs: options.waitMs,
     policyDigest,
     now,

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import type { ConsideredLimit, Decision } from "@switchyard/contracts/policy";
+import type { Decision } from "@switchyard/contracts/policy";
+import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import type { Call } from "../engine/evaluate.ts";
 import { labelsOf } from "../layers/labels.ts";

@@ -22,8 +22,8 @@ const fail = failuresOf(stopCalls.errors);
 export function createStopHandlers(parts: {
   readonly stops: StopList;
   readonly admins: readonly string[];
-  /** Resolves when every replica has seen the list and no decision from before is kept anywhere. */
-  readonly everywhere: () => Promise<unknown>;
+  /** Resolves when every replica has seen the stop, no decision from before is kept anywhere, and nobody is asked any more. */
+  readonly everywhere: (stop: Stop) => Promise<unknown>;
   readonly onStopped: (stop: Stop) => void;
   readonly onResumed: (facts: { scope: StopScope; by: string; at: string }) => void;
   readonly now: () => number;
@@ -39,8 +39,9 @@ export function createStopHandlers(parts: {
           throw fail.too_many(`there are ${MAX_STOPS} stops; end some, or stop everything`, {
             limit: MAX_STOPS,
           });
-        await everywhere();
+        // Providers end what is in work at once.
         onStopped(stop);
+        await everywhere(stop);
         return { stop };
       }),
     resume: ({ scope }, { caller }) =>

@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { publishEvent } from "@switchyard/bus/publish";
-import { bundleActivated, bundleRefused } from "@switchyard/contracts/policy";
+import { bundleActivated, bundleRefused } from "@switchyard/contracts/policy-bundles";
 import type { Log } from "@switchyard/service/log";
 import { bundleName, type PolicyFileOptions } from "./policy-file.ts";
 import type { PolicyMetrics } from "../policy-metrics.ts";

@@ -1,10 +1,11 @@
 /* oxlint-disable unicorn/consistent-function-scoping -- each helper serves the one function that it stands in */
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { ApprovalTier } from "@switchyard/contracts/policy";
+import { ApprovalTier } from "@switchyard/contracts/approval-tier";
 import { z } from "zod";
 import { Budget, Duration } from "../budgets/budget-schema.ts";
 import { Labelling, Layer, Owners, Profiles, SubAgents } from "../layers/layer-schema.ts";
 import { Condition } from "./condition-schema.ts";
+import { Origins, Starter } from "../starters/starter-schema.ts";
 import { EntryId, For, isSound, objectError, Text, What, Who } from "./selector-schema.ts";
 
 /**
@@ -76,6 +77,8 @@ export const BundleFile = z.strictObject(
     labels: listed(Labelling, "labels"),
     layers: listed(Layer, "layers"),
     budgets: listed(Budget, "budgets"),
+    starters: listed(Starter, "starters"),
+    origins: Origins.optional(),
     rules: z
       .array(Rule, { error: "must be a list of rules" })
       .min(1, "is empty; a bundle that denies everything says so with a deny rule")
@@ -101,12 +104,13 @@ export function bundleDigest(bundle: Bundle): string {
     entries?.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const byContent = (entries: readonly unknown[] | undefined) =>
     entries?.map((entry) => canonicalDigest(entry)).toSorted();
-  const { rules, layers, budgets, labels, ...sections } = bundle;
+  const { rules, layers, budgets, starters, labels, ...sections } = bundle;
   const sorted = {
     ...sections,
     rules: byId(rules),
     layers: byId(layers),
     budgets: byId(budgets),
+    starters: byId(starters),
     labels: byContent(labels),
   };
   return canonicalDigest(
@@ -125,6 +129,8 @@ export function bundleKeys(path: readonly PropertyKey[]): readonly string[] {
     labels: Labelling,
     layers: Layer,
     budgets: Budget,
+    starters: Starter,
+    origins: Origins,
     rules: Rule,
   };
   const shape = ofSection[section]?.shape ?? {};

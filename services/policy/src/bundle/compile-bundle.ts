@@ -1,4 +1,4 @@
-import type { ApprovalTier } from "@switchyard/contracts/policy";
+import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
 import { matchesTool, type ToolPattern, type ToolRef } from "@switchyard/contracts/tool-names";
 import { compileBudgets, type CompiledBudget } from "../budgets/compile-budgets.ts";
 import { compileLabels, labelsOf, type LabelRule } from "../layers/labels.ts";
@@ -7,6 +7,7 @@ import { defaultTier } from "../layers/default-tier.ts";
 import { bundleDigest, type Bundle, type Rule } from "./bundle.ts";
 import { featurePatternsOf, type FeaturePattern } from "./feature-patterns.ts";
 import { toolPatternsOf } from "./tool-selectors.ts";
+import type { StartRules } from "../starters/may-start.ts";
 import { compileCondition, type CompiledCondition } from "../engine/conditions.ts";
 
 /** A bundle made ready for deciding: everything parsed once, rules found by the tool they name. */
@@ -21,6 +22,8 @@ export interface CompiledBundle {
   readonly narrowings: readonly Narrowing[];
   readonly labels: readonly LabelRule[];
   readonly budgets: readonly CompiledBudget[];
+  /** Who may start what, and who is believed about where a run comes from. */
+  readonly starts: StartRules;
   /** Null: the tool's own, see `default-tier.ts`. */
   readonly defaultTier: ApprovalTier | null;
 }
@@ -100,6 +103,7 @@ export function compileBundle(bundle: Bundle): CompiledBundle {
     narrowings: compileNarrowings(bundle),
     labels: compileLabels(bundle),
     budgets: compileBudgets(bundle),
+    starts: { starters: bundle.starters, origins: bundle.origins },
     defaultTier: bundle.defaults?.approval ?? null,
   };
 }

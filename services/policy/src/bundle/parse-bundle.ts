@@ -73,8 +73,8 @@ function checkFile(content: unknown): Checked<BundleFile> {
   return { value: null, problems };
 }
 
-const WITH_IDS = ["rules", "layers", "budgets"] as const;
-const ONCE = ["defaults", "owners", "subAgents"] as const;
+const WITH_IDS = ["rules", "layers", "budgets", "starters"] as const;
+const ONCE = ["defaults", "owners", "subAgents", "origins"] as const;
 
 /** One id in two files; within a file it was found before. */
 function repeatedAcross(parts: readonly Part[]): BundleProblem[] {
@@ -142,14 +142,15 @@ function missingRules(parts: readonly Part[]): BundleProblem[] {
 }
 
 function merged(files: readonly BundleFile[]): Bundle {
-  const all = (section: "layers" | "budgets" | "labels") => {
+  const all = (section: "layers" | "budgets" | "starters" | "labels") => {
     const entries = files.flatMap((file): unknown[] => file[section] ?? []);
     return entries.length === 0 ? {} : { [section]: entries };
   };
-  const once = files.map(({ defaults, owners, subAgents }) => ({
+  const once = files.map(({ defaults, owners, subAgents, origins }) => ({
     ...(defaults && { defaults }),
     ...(owners && { owners }),
     ...(subAgents && { subAgents }),
+    ...(origins && { origins }),
   }));
   const profiles = Object.assign({}, ...files.map((file) => file.profiles ?? {})) as NonNullable<
     BundleFile["profiles"]
@@ -161,6 +162,7 @@ function merged(files: readonly BundleFile[]): Bundle {
     ...all("labels"),
     ...all("layers"),
     ...all("budgets"),
+    ...all("starters"),
     rules: files.flatMap(({ rules }) => rules ?? []),
   };
 }

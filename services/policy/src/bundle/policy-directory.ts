@@ -1,6 +1,10 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { isPolicyTests, MAX_POLICY_FILES, policyTestsPath } from "@switchyard/contracts/policy";
+import {
+  isPolicyTests,
+  MAX_POLICY_FILES,
+  policyTestsPath,
+} from "@switchyard/contracts/policy-texts";
 import { isSameFile, readTextFile, type TextFile } from "./text-file.ts";
 import type { PolicyTexts } from "./validate.ts";
 

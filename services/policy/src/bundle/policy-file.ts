@@ -1,7 +1,7 @@
 import { watch, type FSWatcher } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { LintFinding } from "@switchyard/contracts/policy";
+import type { LintFinding } from "@switchyard/contracts/policy-texts";
 import { StartError } from "@switchyard/service/start-error";
 import type { CompiledBundle } from "./compile-bundle.ts";
 import {

@@ -1,11 +1,12 @@
 /* oxlint-disable oxc/no-map-spread -- the entries belong to others, so a copy is meant */
-import type {
-  LintFinding,
-  PolicyProblem,
-  PolicyTestResult,
-  PolicyTextFile,
-} from "@switchyard/contracts/policy";
-import { isPolicyTests, MAX_POLICY_TESTS } from "@switchyard/contracts/policy";
+import {
+  type LintFinding,
+  type PolicyProblem,
+  type PolicyTestResult,
+  type PolicyTextFile,
+  isPolicyTests,
+  MAX_POLICY_TESTS,
+} from "@switchyard/contracts/policy-texts";
 import { compileBundle, type CompiledBundle } from "./compile-bundle.ts";
 import { lint } from "../engine/lint.ts";
 import { BundleError, parseBundleFiles } from "./parse-bundle.ts";

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { validatePolicy } from "@switchyard/contracts/policy";
+import type { validatePolicy } from "@switchyard/contracts/policy-texts";
 import type { z } from "zod";
 import type { PolicyTexts } from "./validate.ts";
 

@@ -1,4 +1,4 @@
-import { PolicyFiles } from "@switchyard/contracts/policy";
+import { PolicyFiles } from "@switchyard/contracts/policy-texts";
 import { MAX_POLICY_VERSIONS, PolicyVersion } from "@switchyard/contracts/policy-bundles";
 import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";

@@ -1,5 +1,6 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
-import type { ApprovalTier, Decision } from "@switchyard/contracts/policy";
+import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
+import type { Decision } from "@switchyard/contracts/policy";
 import {
   selectsLabels,
   tierOf,
@@ -10,7 +11,9 @@ import type { ToolPattern } from "@switchyard/contracts/tool-names";
 import type { FeatureKind } from "../bundle/feature-patterns.ts";
 import { labelsOf } from "../layers/labels.ts";
 import { firstRefusal, nameOf } from "../layers/narrowing.ts";
-import { isConsistent, matchConditions, selectsPrincipal, type Call } from "./evaluate.ts";
+import { isConsistent, type Call } from "./evaluate.ts";
+import { matchConditions } from "./match-conditions.ts";
+import { selectsPrincipal } from "./select-principal.ts";
 import { refusingLayer, type ToolLayer } from "./tool-layers.ts";
 
 /**

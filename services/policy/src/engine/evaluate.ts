@@ -1,5 +1,5 @@
-import { matchesGlob } from "@switchyard/contracts/glob";
-import type { ApprovalTier, Decision, Principal } from "@switchyard/contracts/policy";
+import { compareTiers, stricterTier, type ApprovalTier } from "@switchyard/contracts/approval-tier";
+import type { Decision, Principal } from "@switchyard/contracts/policy";
 import { canonicalToolName, type ToolRef } from "@switchyard/contracts/tool-names";
 import {
   entriesFor,
@@ -14,7 +14,8 @@ import {
   type Target,
 } from "../bundle/compile-bundle.ts";
 import { firstRefusal, nameOf, type NarrowedCall } from "../layers/narrowing.ts";
-import type { CompiledCondition } from "./conditions.ts";
+import { matchConditions, type Match } from "./match-conditions.ts";
+import { selectsPrincipal } from "./select-principal.ts";
 
 /**
  * The decision, pure. Its order, each step only narrowing:
@@ -24,6 +25,8 @@ import type { CompiledCondition } from "./conditions.ts";
  * 3. a tool that the run token, its server's administrator or a layer keeps out is denied;
  * 4. of the matching allow rules the strictest approval counts: none, for a session, or always;
  * 5. nothing matched: denied.
+ *
+ * What the agent's definition asks of people counts beside 4 when it is stricter.
  *
  * The order of rules in the file plays no part. Of several rules that would decide the same, the
  * one whose id sorts first is named.
@@ -53,9 +56,11 @@ export function decide(bundle: CompiledBundle, call: Call): Decision {
 
   const allowing = strictestMatch(bundle, call, target);
   if (allowing === null) return deny(null, unmatchedReason(bundle, call, target));
-  const { match, tier, ttlMs } = allowing;
+  const { match, ttlMs } = allowing;
   const { id } = match.rule;
-  const reason = reasonOf(match, call);
+  const tier = stricterTier(allowing.tier, call.principal.approval);
+  const own = tier === allowing.tier ? "" : `; ${nameOf(call.principal)} wants more (its approval)`;
+  const reason = `${reasonOf(match, call)}${own}`;
   if (tier === "auto") return { effect: "allow", rule: id, reason, policyDigest, tier };
   const asked = `${reason}; ${APPROVAL_TEXT[tier]}`;
   return tier === "session"
@@ -105,12 +110,6 @@ function isUnconditional(rule: CompiledRule): boolean {
   return rule.conditions.length === 0;
 }
 
-export interface Match {
-  readonly rule: CompiledRule;
-  /** The argument that could not be compared, when a deny rule matched because of that. */
-  readonly incomparable: string | null;
-}
-
 function firstMatch(index: RuleIndex, call: Call, target: Target): Match | null {
   let first: Match | null = null;
   for (const entries of entriesFor(index, target)) {
@@ -135,8 +134,6 @@ interface Allowance {
   readonly ttlMs: number;
 }
 
-const STRICTNESS: Readonly<Record<ApprovalTier, number>> = { auto: 0, session: 1, always: 2 };
-
 /** Of the matching allow rules the strictest; of several the one whose id sorts first. */
 function strictestMatch(bundle: CompiledBundle, call: Call, target: Target): Allowance | null {
   let best: Allowance | null = null;
@@ -153,7 +150,7 @@ function stricter(
   const { best, entry, call, target } = asked;
   const { rule } = entry;
   const tier = tierOf(bundle, rule, call.tool);
-  const gain = best === null ? 1 : STRICTNESS[tier] - STRICTNESS[best.tier];
+  const gain = best === null ? 1 : compareTiers(tier, best.tier);
   const isEarlier = best === null || rule.id < best.match.rule.id;
   const isShorter = best !== null && tier === "session" && rule.ttlMs < best.ttlMs;
   // What could change nothing needs no look at its conditions.
@@ -191,81 +188,6 @@ function firstSelecting(
 
 function selectsCall(rule: CompiledRule, principal: Principal, { labels }: Target): boolean {
   return selectsLabels(rule, labels) && selectsPrincipal(rule, principal);
-}
-
-export function selectsPrincipal(rule: CompiledRule, principal: Principal): boolean {
-  return PRINCIPAL_SELECTORS.every(({ selects }) => selects(rule, principal));
-}
-
-/** Each part of `who`: what the rule wants, what the principal has, and whether it fits. */
-export const PRINCIPAL_SELECTORS = [
-  {
-    part: "who.agents",
-    wanted: (rule) => rule.agents,
-    got: ({ agent }) => agent ?? "no agent",
-    selects: ({ agents }, { agent }) => selectsName(agents, agent),
-  },
-  {
-    part: "who.users",
-    wanted: (rule) => rule.users,
-    got: ({ user }) => user,
-    selects: ({ users }, { user }) => selectsName(users, user),
-  },
-  {
-    part: "who.roles",
-    wanted: (rule) => rule.roles,
-    got: ({ roles }) => roles?.join(", ") ?? "no role",
-    selects: ({ roles }, principal) =>
-      roles === null || principal.roles?.some((role) => selectsName(roles, role)) === true,
-  },
-  {
-    part: "who.channels",
-    wanted: (rule) => rule.channels,
-    got: ({ context }) => context?.channel ?? "no channel",
-    selects: ({ channels }, { context }) => selectsName(channels, context?.channel),
-  },
-  {
-    part: "who.groups",
-    wanted: (rule) => rule.groups,
-    got: ({ context }) => context?.group ?? "no group",
-    selects: ({ groups }, { context }) => selectsName(groups, context?.group),
-  },
-] as const satisfies readonly {
-  readonly part: string;
-  readonly wanted: (rule: CompiledRule) => readonly string[] | null;
-  readonly got: (principal: Principal) => string;
-  readonly selects: (rule: CompiledRule, principal: Principal) => boolean;
-}[];
-
-function selectsName(globs: readonly string[] | null, name: string | null | undefined): boolean {
-  if (globs === null) return true;
-  return name !== null && name !== undefined && globs.some((glob) => matchesGlob(glob, name));
-}
-
-/** All conditions must hold. */
-export function matchConditions(rule: CompiledRule, args: Call["args"]): Match | null {
-  let incomparable: string | null = null;
-  for (const condition of rule.conditions) {
-    const counted = countsAs(rule.effect, condition, args);
-    if (counted === "fails") return null;
-    if (counted === "unsure") incomparable ??= condition.arg;
-  }
-  return { rule, incomparable };
-}
-
-/**
- * How a condition counts in its rule. What cannot be judged counts as holding for a deny rule,
- * which is then `unsure`, and not for an allow rule.
- */
-export function countsAs(
-  effect: CompiledRule["effect"],
-  condition: CompiledCondition,
-  args: Call["args"],
-): "holds" | "unsure" | "fails" {
-  const verdict = condition.judge(args);
-  if (verdict === "holds") return "holds";
-  const isUnsure = verdict === "incomparable" || (verdict === "missing" && condition.required);
-  return effect === "deny" && isUnsure ? "unsure" : "fails";
 }
 
 /** The three facts of a reference must agree, or a rule about one of them could be got round by another. */

@@ -1,11 +1,11 @@
 /* oxlint-disable oxc/no-map-spread -- the entries belong to others, so a copy is meant */
+import { type Decision } from "@switchyard/contracts/policy";
 import {
   MAX_CONSIDERED_RULES,
   type ConsideredLimit,
   type ConsideredRule,
-  type Decision,
   type RuleMismatch,
-} from "@switchyard/contracts/policy";
+} from "@switchyard/contracts/policy-explain";
 import {
   selectsLabels,
   selectsTool,
@@ -16,7 +16,9 @@ import {
   type Target,
 } from "../bundle/compile-bundle.ts";
 import { allNarrowings } from "../layers/narrowing.ts";
-import { countsAs, decide, PRINCIPAL_SELECTORS, type Call } from "./evaluate.ts";
+import { decide, type Call } from "./evaluate.ts";
+import { countsAs } from "./match-conditions.ts";
+import { PRINCIPAL_SELECTORS } from "./select-principal.ts";
 
 export interface Explanation {
   readonly decision: Decision;

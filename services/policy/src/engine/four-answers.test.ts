@@ -55,6 +55,36 @@ test("without a word about approvals a shell asks always, built-in writes ask on
   assert.equal(tierOf("execute_command", own), "auto");
 });
 
+test("the tiers auto, session and always are three answers, and a rule's word for one tool says nothing of another [E13][E14]", () => {
+  const rules = `defaults: { approval: session }
+rules:
+  - { id: all, effect: allow }
+  - { id: deletes, effect: allow, approval: always, what: { tools: [x.delete] } }
+`;
+  const answerOf = (tool: string) => {
+    const { effect, tier } = ask(rules, { tool });
+    return [effect, tier];
+  };
+  assert.deepEqual(answerOf("x.read"), ["ask", "session"]);
+  assert.deepEqual(answerOf("x.delete"), ["ask", "always"]);
+  assert.deepEqual(answerOf("read_file"), ["ask", "session"]);
+  const free = "rules: [{ id: all, effect: allow, approval: auto }]\n";
+  assert.equal(ask(free, { tool: "x.delete" }).effect, "allow");
+});
+
+test("no tool's own default takes the place of what the bundle says of it [ER3][ER10]", () => {
+  for (const tool of ["execute_command", "write_file", "edit_file", "memory_write", "read_file"])
+    for (const approval of ["auto", "session", "always"] as const) {
+      const byRule = `rules: [{ id: own, effect: allow, approval: ${approval}, what: { tools: [${tool}] } }]\n`;
+      assert.equal(ask(byRule, { tool }).tier, approval, `${tool} by its rule`);
+      const byDefault = `defaults: { approval: ${approval} }\nrules: [{ id: all, effect: allow }]\n`;
+      assert.equal(ask(byDefault, { tool }).tier, approval, `${tool} by the defaults`);
+    }
+  const silent = "rules: [{ id: all, effect: allow }]\n";
+  assert.equal(ask(silent, { tool: "search_files" }).tier, "auto");
+  assert.equal(ask(silent, { tool: "edit_file" }).tier, "session");
+});
+
 test("what asks is listed, and is never kept by a provider", () => {
   const bundle = compileBundle(bundleOf("rules: [{ id: a, effect: allow, approval: session }]\n"));
   const call = { principal: AGENT, tool: mcpToolRef("x", "read"), args: {}, layers: null };

@@ -1,4 +1,5 @@
-import type { ConsideredLimit, Decision } from "@switchyard/contracts/policy";
+import type { Decision } from "@switchyard/contracts/policy";
+import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import type { FeatureKind } from "../bundle/feature-patterns.ts";
 import type { BudgetStore } from "../budgets/budget-store.ts";
@@ -12,15 +13,21 @@ import { isKeepable } from "./keepable.ts";
 /** What a decision looks at beside the call: the rules in force, what is stopped, and what was called before. */
 export interface Circumstances {
   readonly bundle: CompiledBundle;
-  readonly stops: Pick<StopList, "find">;
+  readonly stops: Pick<StopList, "find" | "isCurrent">;
   readonly budgets: BudgetStore;
 }
+
+/** Why nothing passes while it cannot be known what is stopped. */
+export const STOPS_UNKNOWN =
+  "it cannot be seen what is stopped, because Redis does not answer; try again";
 
 export interface Judged {
   readonly decision: Decision;
   /** To be given back when the call is over; null when it takes no place. */
   readonly reservation: string | null;
   readonly isKeepable: boolean;
+  /** What the rules alone say; null when they were not asked, because of a stop. */
+  readonly byRules: Decision["effect"] | null;
 }
 
 /** The whole decision about a call: stops, then the rules and what narrows them, then flow labels and budgets. */
@@ -28,15 +35,24 @@ export async function judgeCall(
   { bundle, stops, budgets }: Circumstances,
   { kind, call }: { readonly kind: "tool" | FeatureKind; readonly call: Call },
 ): Promise<Judged> {
-  const stopped = stoppedDecision({ bundle, stops }, call);
-  if (stopped !== null) return { decision: stopped, reservation: null, isKeepable: false };
+  const isKnown = stops.isCurrent();
+  const stopped =
+    isKnown === true || (await isKnown)
+      ? stoppedDecision({ bundle, stops }, call)
+      : denied(bundle, STOPS_UNKNOWN);
+  if (stopped !== null)
+    return { decision: stopped, reservation: null, isKeepable: false, byRules: null };
   if (kind !== "tool") {
     const decision = decideFeature(bundle, { ...call, kind });
-    return { decision, reservation: null, isKeepable: false };
+    return { decision, reservation: null, isKeepable: false, byRules: decision.effect };
   }
   const byRules = decide(bundle, call);
   const counted = await narrowCall(budgets, bundle, { call, decision: byRules });
-  return { ...counted, isKeepable: isKeepable(bundle, call, counted.decision) };
+  return {
+    ...counted,
+    isKeepable: isKeepable(bundle, call, counted.decision),
+    byRules: byRules.effect,
+  };
 }
 
 /** How {@link judgeCall} decides about a tool call, and why; nothing is counted. */
@@ -62,12 +78,15 @@ export async function explainCall(
 }
 
 function stoppedDecision(
-  { bundle, stops }: Pick<Circumstances, "bundle" | "stops">,
+  { bundle, stops }: { readonly bundle: CompiledBundle; readonly stops: Pick<StopList, "find"> },
   call: Call,
 ): Decision | null {
   const stop = stops.find(call);
-  if (stop === null) return null;
-  return { effect: "deny", rule: null, reason: stopReason(stop), policyDigest: bundle.digest };
+  return stop === null ? null : denied(bundle, stopReason(stop));
+}
+
+function denied({ digest: policyDigest }: CompiledBundle, reason: string): Decision {
+  return { effect: "deny", rule: null, reason, policyDigest };
 }
 
 /** What the counts that were looked at make of a decision. */

@@ -1,9 +1,6 @@
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
-import {
-  MAX_LINT_FINDINGS,
-  type ApprovalTier,
-  type LintFinding,
-} from "@switchyard/contracts/policy";
+import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
+import { MAX_LINT_FINDINGS, type LintFinding } from "@switchyard/contracts/policy-texts";
 import type { ToolPattern } from "@switchyard/contracts/tool-names";
 import type { Bundle, Rule } from "../bundle/bundle.ts";
 import { featurePatternsOf } from "../bundle/feature-patterns.ts";

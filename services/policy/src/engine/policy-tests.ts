@@ -1,12 +1,7 @@
 import { AgentName, CallerName } from "@switchyard/contracts/ids";
-import {
-  MAX_LABELS,
-  MAX_POLICY_TESTS,
-  ToolLabel,
-  writtenToolRef,
-  type Decision,
-  type PolicyTestResult,
-} from "@switchyard/contracts/policy";
+import { MAX_LABELS, ToolLabel, type Decision } from "@switchyard/contracts/policy";
+import { MAX_POLICY_TESTS, type PolicyTestResult } from "@switchyard/contracts/policy-texts";
+import { writtenToolRef } from "@switchyard/contracts/tool-names";
 import { RunContext } from "@switchyard/contracts/run-context";
 import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-import type { ApprovalTier } from "@switchyard/contracts/policy";
+import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
 import { BUILTIN_TIERS, builtinNamed } from "@switchyard/contracts/toolbox";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 

@@ -1,10 +1,16 @@
+import { stricterTier, type ApprovalTier } from "@switchyard/contracts/approval-tier";
 import { MAX_RUN_DEPTH, type RunContext, type RunOrigin } from "@switchyard/contracts/run-context";
-import type { RunTokenClaims } from "@switchyard/contracts/run-token";
+import {
+  distinctLayers,
+  MAX_TOOL_LAYERS,
+  type RunTokenClaims,
+} from "@switchyard/contracts/run-token";
 import { RunTokenError } from "@switchyard/service/run-token";
 
 interface Asked {
   readonly requester: string;
   readonly tools: RunTokenClaims["tools"];
+  readonly approval?: ApprovalTier | undefined;
   readonly origin?: RunOrigin | undefined;
   readonly parentToken?: string | undefined;
 }
@@ -14,20 +20,30 @@ export type Inherited =
   | {
       readonly kind: "inherited";
       readonly tools: RunTokenClaims["tools"];
+      /** The least that each call asks of people; absent when neither agent says it. */
+      readonly approval?: ApprovalTier;
       readonly context: RunContext | null;
+      /** The agent whose run starts it; null when no run does. */
+      readonly parentAgent: string | null;
     }
   | { readonly kind: "refused"; readonly reason: string; readonly message: string };
 
 /**
- * What a run gets of the one that started it: its tool layers beside its own, where it comes from,
+ * What a run gets of the one that started it: its tool layers beside its own, where it comes from, its session,
  * and one more level of depth. Only the model is its own. A run that nobody's run has started has what it was given.
  */
 export async function inherit(
   verify: (token: string) => Promise<RunTokenClaims>,
-  { requester, tools, origin = {}, parentToken }: Asked,
+  { requester, tools, approval, origin = {}, parentToken }: Asked,
 ): Promise<Inherited> {
   if (parentToken === undefined)
-    return { kind: "inherited", tools, context: Object.keys(origin).length === 0 ? null : origin };
+    return {
+      kind: "inherited",
+      tools,
+      ...(approval && { approval }),
+      context: Object.keys(origin).length === 0 ? null : origin,
+      parentAgent: null,
+    };
   const parent = await verified(verify, parentToken);
   if (parent instanceof RunTokenError)
     return { kind: "refused", reason: parent.reason, message: `parentToken: ${parent.message}` };
@@ -35,7 +51,7 @@ export async function inherit(
     const message = `the run that starts this one was started by ${parent.requester}, not by ${requester}`;
     return { kind: "refused", reason: "requester", message };
   }
-  const { channel, group, owner, depth = 0, root = parent.run } = parent.context ?? {};
+  const { channel, group, owner, session, depth = 0, root = parent.run } = parent.context ?? {};
   if (depth >= MAX_RUN_DEPTH) {
     const message = `runs stand at most ${MAX_RUN_DEPTH} deep`;
     return { kind: "refused", reason: "depth", message };
@@ -44,12 +60,25 @@ export async function inherit(
     ...(channel !== undefined && { channel }),
     ...(group !== undefined && { group }),
     ...(owner !== undefined && { owner }),
+    ...(session !== undefined && { session }),
     ...(origin.model !== undefined && { model: origin.model }),
     parent: parent.run,
     root,
     depth: depth + 1,
   };
-  return { kind: "inherited", tools: [...parent.tools, ...tools], context };
+  const layers = distinctLayers([...parent.tools, ...tools]);
+  if (layers.length > MAX_TOOL_LAYERS) {
+    const message = `the tools of this run and of those above it are ${layers.length} layers of patterns; a run token holds ${MAX_TOOL_LAYERS}`;
+    return { kind: "refused", reason: "layers", message };
+  }
+  const tier = approval === undefined ? parent.approval : stricterTier(approval, parent.approval);
+  return {
+    kind: "inherited",
+    tools: layers,
+    ...(tier && { approval: tier }),
+    context,
+    parentAgent: parent.sub,
+  };
 }
 
 async function verified(

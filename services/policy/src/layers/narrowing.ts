@@ -1,5 +1,6 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
-import type { ConsideredLimit, Principal, ServerFacts } from "@switchyard/contracts/policy";
+import type { Principal, ServerFacts } from "@switchyard/contracts/policy";
+import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
 import { matchesTool, type ToolPattern, type ToolRef } from "@switchyard/contracts/tool-names";
 import type { Bundle } from "../bundle/bundle.ts";
 import { refusingLayer, type ToolLayers } from "../engine/tool-layers.ts";

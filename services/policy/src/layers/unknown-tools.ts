@@ -1,5 +1,5 @@
 /* oxlint-disable unicorn/no-useless-spread -- keeps what belongs together on one line */
-import type { LintFinding } from "@switchyard/contracts/policy";
+import type { LintFinding } from "@switchyard/contracts/policy-texts";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import type { ToolPattern } from "@switchyard/contracts/tool-names";
 import type { Bundle } from "../bundle/bundle.ts";

@@ -1,8 +1,8 @@
 import type { ServiceError } from "@switchyard/contracts/errors";
 import type { Principal } from "@switchyard/contracts/policy";
 import type { RunTokenClaims } from "@switchyard/contracts/run-token";
-import { keyIdOf, RunTokenError } from "@switchyard/service/run-token";
-import type { StopList } from "../budgets/stop-list.ts";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
+import { RunTokenError } from "@switchyard/service/run-token";
 import { compileToolLayers, type ToolLayers } from "../engine/tool-layers.ts";
 
 export interface Identity {
@@ -22,27 +22,28 @@ export type Identify = (
     /** The NATS user that asks the policy. */
     readonly provider: string;
     readonly invalidToken: (message: string, data: { reason: string }) => ServiceError;
+    /** The call that it is about, when it is one. */
+    readonly about?: CallInQuestion;
   },
 ) => Promise<Identity>;
+
+export interface CallInQuestion {
+  readonly tool: ToolRef;
+  readonly args: Readonly<Record<string, unknown>>;
+}
 
 /** A token that was refused, and whose call came with it. */
 export interface RefusedToken {
   readonly provider: string;
   readonly caller: string;
   readonly reason: string;
+  readonly about?: CallInQuestion;
 }
 
 export function createIdentify(parts: {
   readonly verify: (token: string) => Promise<RunTokenClaims>;
-  readonly stops: Pick<StopList, "all">;
   readonly onRefused: (refused: RefusedToken) => void;
 }): Identify {
-  const isKeyStopped = (token: string): boolean => {
-    const keys = parts.stops.all.filter(({ scope }) => scope.kind === "key");
-    if (keys.length === 0) return false;
-    const kid = keyIdOf(token);
-    return keys.some(({ scope }) => scope.kind === "key" && scope.name === kid);
-  };
   // The verifier returns the same frozen claims for the same token, so their patterns are parsed once.
   const parsedLayers = new WeakMap<RunTokenClaims["tools"], ToolLayers>();
   const layersOf = (tools: RunTokenClaims["tools"]): ToolLayers => {
@@ -51,33 +52,37 @@ export function createIdentify(parts: {
     return known;
   };
 
-  return async ({ onBehalfOf, token }, { provider, invalidToken }) => {
+  return async ({ onBehalfOf, token }, { provider, invalidToken, about }) => {
     if (token === undefined) {
       const principal = { user: onBehalfOf, agent: null, runId: null };
       return { principal, layers: null, expiresAt: Number.POSITIVE_INFINITY };
     }
     try {
-      const { requester, sub, run, tools, roles, context, exp } = await parts.verify(token);
+      const { requester, holder, sub, run, tools, roles, approval, context, exp } =
+        await parts.verify(token);
       const principal = {
         user: requester,
         agent: sub,
         runId: run,
         ...(roles && { roles }),
+        ...(approval && { approval }),
         ...(context && { context }),
       };
-      if (isKeyStopped(token)) throw keyRevoked();
+      if (holder !== undefined && holder !== onBehalfOf) throw notTheHolder(holder, onBehalfOf);
       return { principal, layers: layersOf(tools), expiresAt: exp * 1000 };
     } catch (error) {
       if (!(error instanceof RunTokenError)) throw error;
-      parts.onRefused({ provider, caller: onBehalfOf, reason: error.reason });
+      const { reason } = error;
+      parts.onRefused({ provider, caller: onBehalfOf, reason, ...(about && { about }) });
       throw invalidToken(error.message, { reason: error.reason });
     }
   };
 }
 
-function keyRevoked(): RunTokenError {
+/** Whoever got hold of a token by other means has nothing of it. */
+function notTheHolder(holder: string, caller: string): RunTokenError {
   return new RunTokenError(
-    "revoked",
-    "the key that signed the run token was revoked: the run must get a token of a newer one",
+    "holder",
+    `the run token was given to user ${holder}, and user ${caller} presents it: call without a token, as yourself`,
   );
 }

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { StartError } from "@switchyard/service/start-error";
-import { readRunTokenKey } from "./run-token-key.ts";
+import { readRunTokenKeys } from "./run-token-key.ts";
 
 const made = await createRunTokenKey();
 
@@ -17,21 +17,22 @@ async function keyFile(content: string, mode = 0o600): Promise<string> {
 }
 
 test("the public key is the private one without its secret", async () => {
-  const key = await readRunTokenKey(await keyFile(made.privateJwk));
-  assert.deepEqual(JSON.parse(key.privateJwk), JSON.parse(made.privateJwk));
-  assert.deepEqual(JSON.parse(key.publicJwk), JSON.parse(made.publicJwk));
-  assert.equal(key.isExposed, false);
+  const { keys, isExposed } = await readRunTokenKeys(await keyFile(made.privateJwk));
+  assert.equal(keys.length, 1);
+  assert.deepEqual(JSON.parse(keys[0]?.privateJwk ?? ""), JSON.parse(made.privateJwk));
+  assert.deepEqual(JSON.parse(keys[0]?.publicJwk ?? ""), JSON.parse(made.publicJwk));
+  assert.equal(isExposed, false);
 });
 
 test("members that describe the key are left out", async () => {
   const described = { ...(JSON.parse(made.privateJwk) as object), kid: "2026-11", alg: "EdDSA" };
-  const key = await readRunTokenKey(await keyFile(`${JSON.stringify(described)}\n`));
-  assert.deepEqual(JSON.parse(key.publicJwk), JSON.parse(made.publicJwk));
+  const { keys } = await readRunTokenKeys(await keyFile(`${JSON.stringify(described)}\n`));
+  assert.deepEqual(JSON.parse(keys[0]?.publicJwk ?? ""), JSON.parse(made.publicJwk));
 });
 
 test("a file that others may use counts as exposed", async () => {
   for (const mode of [0o640, 0o604, 0o620]) {
-    const { isExposed } = await readRunTokenKey(await keyFile(made.privateJwk, mode));
+    const { isExposed } = await readRunTokenKeys(await keyFile(made.privateJwk, mode));
     assert.equal(isExposed, true, mode.toString(8));
   }
 });
@@ -39,7 +40,7 @@ test("a file that others may use counts as exposed", async () => {
 test("what is no private key is refused without being shown", async () => {
   const secret = "kJ0secretsecretsecret";
   for (const content of [secret, `{"d":"${secret}"}`, made.publicJwk, ""]) {
-    await assert.rejects(readRunTokenKey(await keyFile(content)), (error) => {
+    await assert.rejects(readRunTokenKeys(await keyFile(content)), (error) => {
       assert.ok(error instanceof StartError);
       assert.match(error.message, /^YARD_RUN_TOKEN_KEY_FILE: /);
       assert.equal(JSON.stringify([error.message, error.hint]).includes(secret), false);

@@ -3,14 +3,17 @@ import { readSecretFile } from "@switchyard/service/secret-file";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
 
-export interface RunTokenKey {
-  readonly privateJwk: string;
-  /** The private key's JWK without its secret part. */
-  readonly publicJwk: string;
-  /** Of the keys before it, whose tokens are still good. */
-  readonly olderPublicJwks: readonly string[];
+export interface RunTokenKeys {
+  /** The newest first. */
+  readonly keys: readonly {
+    readonly privateJwk: string;
+    /** The private key's JWK without its secret part. */
+    readonly publicJwk: string;
+  }[];
   /** True when others than the owner may read or write the file. */
   readonly isExposed: boolean;
+  /** When the file was written, in milliseconds since the Unix epoch. */
+  readonly changedAt: number;
 }
 
 const VARIABLE = "YARD_RUN_TOKEN_KEY_FILE";
@@ -23,16 +26,17 @@ const PrivateJwk = z.object({
   d: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
 });
 
-/** Reads the key that signs run tokens. Throws a StartError, which never shows the content, when it is missing or no such key. */
-export async function readRunTokenKey(path: string): Promise<RunTokenKey> {
+/** Reads the keys of run tokens. Throws a StartError, which never shows the content, when they are missing or no such keys. */
+export async function readRunTokenKeys(path: string): Promise<RunTokenKeys> {
   const text = await readSecretFile(path, VARIABLE);
-  const { mode } = await stat(path);
-  const [privateJwk, ...older] = parsePrivateJwks(text, path);
+  const { mode, mtimeMs } = await stat(path);
   return {
-    privateJwk: JSON.stringify(privateJwk),
-    publicJwk: publicText(privateJwk),
-    olderPublicJwks: older.map(publicText),
+    keys: parsePrivateJwks(text, path).map((jwk) => ({
+      privateJwk: JSON.stringify(jwk),
+      publicJwk: publicText(jwk),
+    })),
     isExposed: (mode & 0o077) !== 0,
+    changedAt: mtimeMs,
   };
 }
 
@@ -40,7 +44,7 @@ function publicText({ d: _secret, ...publicJwk }: z.infer<typeof PrivateJwk>): s
   return JSON.stringify(publicJwk);
 }
 
-/** One key, or a JWK set (RFC 7517) with the signing key first and those of before behind it. */
+/** One key, or a JWK set (RFC 7517) with the newest key first and those of before behind it. */
 function parsePrivateJwks(
   text: string,
   path: string,

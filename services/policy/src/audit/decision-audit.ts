@@ -1,0 +1,116 @@
+import type { AuditFact } from "@switchyard/contracts/audit";
+import type { ServiceError } from "@switchyard/contracts/errors";
+import type { checkPolicy } from "@switchyard/contracts/policy";
+import {
+  auditedArguments,
+  auditedId,
+  auditedValues,
+} from "@switchyard/service/audit/audited-arguments";
+import { AuditUnavailableError, type AuditEntry } from "@switchyard/service/audit/audit-writer";
+import type { Audit } from "@switchyard/service/audit/start-audit";
+import type { z } from "zod";
+import type { Judged } from "../engine/judge-call.ts";
+import type { ToolLayers } from "../engine/tool-layers.ts";
+import type { Identity, RefusedToken } from "../tokens/identify.ts";
+
+/** A decision with everything that it was made from. */
+export interface MadeDecision {
+  readonly request: z.output<typeof checkPolicy.request>;
+  readonly provider: string;
+  readonly correlationId: string;
+  readonly who: Identity;
+  readonly judged: Judged;
+  /** For how long the provider may keep it; null when it may not. */
+  readonly forMs: number | null;
+}
+
+type Refusal = (message: string, data: { cause: string }) => ServiceError;
+
+/** Records what the policy decides. Without an audit it does nothing, and every record is null. */
+export interface DecisionAudit {
+  /** Throws the refusal while nothing can be recorded. */
+  readonly admit: (refusal: Refusal) => void;
+  decided(made: MadeDecision): AuditEntry | null;
+  readonly refused: (refused: RefusedToken) => void;
+  /** With the setting `strict`: resolves when the record is stored, or rejects with the refusal. */
+  stored(entry: AuditEntry | null, refusal: Refusal): Promise<void>;
+}
+
+/** Longer patterns of a token are not recorded; such a decision cannot be replayed. */
+const MAX_LAYER_CHARS = 4_096;
+
+export function createDecisionAudit(
+  audit: Audit | null,
+  options: { readonly withValues: boolean },
+): DecisionAudit {
+  if (audit === null)
+    return { admit: () => {}, decided: () => null, refused: () => {}, stored: async () => {} };
+  const { writer, isStrict } = audit;
+  return {
+    admit(refusal) {
+      try {
+        writer.admit();
+      } catch (error) {
+        throw refused(error, refusal);
+      }
+    },
+    decided(made) {
+      const { args } = made.request;
+      const known = {
+        ...auditedArguments(args),
+        ...(options.withValues ? auditedValues(args) : {}),
+      };
+      return writer.append(() => ({ ...factOf(made), ...known }));
+    },
+    refused({ provider, caller, reason, about }) {
+      const known =
+        about === undefined
+          ? {}
+          : { tool: about.tool, argsDigest: auditedArguments(about.args).argsDigest };
+      writer.append(() => ({ kind: "refusal", provider, caller, reason, ...known }));
+    },
+    async stored(entry, refusal) {
+      if (entry === null || !isStrict) return;
+      try {
+        await writer.stored(entry);
+      } catch (error) {
+        throw refused(error, refusal);
+      }
+    },
+  };
+}
+
+type DecisionFact = Extract<AuditFact, { kind: "decision" }>;
+
+function factOf(made: MadeDecision): Omit<DecisionFact, "argsDigest" | "argKeys"> {
+  const { request, provider, correlationId, who, judged, forMs } = made;
+  const { onBehalfOf: caller, kind: access, tool, pin, server } = request;
+  const { decision, byRules } = judged;
+  return {
+    kind: "decision",
+    provider,
+    caller,
+    principal: who.principal,
+    access,
+    tool,
+    ...(pin === undefined ? {} : { pin }),
+    ...(server === undefined ? {} : { server }),
+    ...(who.layers === null ? {} : { layers: layersOf(who.layers) }),
+    decision,
+    ...(byRules === decision.effect ? {} : { byRules }),
+    ...(forMs === null ? {} : { keptForMs: forMs }),
+    correlationId: auditedId(correlationId),
+  };
+}
+
+function layersOf(layers: ToolLayers): string[][] | null {
+  const texts = layers.map((layer) => [...layer.texts]);
+  return JSON.stringify(texts).length > MAX_LAYER_CHARS ? null : texts;
+}
+
+function refused(error: unknown, refusal: Refusal): unknown {
+  if (!(error instanceof AuditUnavailableError)) return error;
+  return refusal(`The decision cannot be recorded now, so none is made: ${error.message}.`, {
+    cause: error.message,
+  });
+}

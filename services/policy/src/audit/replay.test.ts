@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { RecordedDecision } from "@switchyard/contracts/policy-replay";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { compileBundle } from "../bundle/compile-bundle.ts";
+import { parseBundleFiles } from "../bundle/parse-bundle.ts";
+import { replay } from "./replay.ts";
+
+const rules = `version: 1
+rules:
+  - { id: reads, effect: allow, what: { tools: [files.read] } }
+  - { id: docs, effect: allow, what: { tools: [files.write] }, when: [{ arg: /path, op: prefix, value: docs }] }
+  - { id: asked, effect: allow, what: { tools: [files.remove] }, approval: always }
+`;
+const bundle = compileBundle(parseBundleFiles([{ file: "rules.yaml", text: rules }]));
+const recorded = (tool: string, more: Partial<RecordedDecision> = {}): RecordedDecision => ({
+  principal: { user: "cli", agent: "demo", runId: "r1" },
+  access: "tool",
+  tool: mcpToolRef("files", tool),
+  ...more,
+});
+
+test("what does not depend on the arguments is replayed from what is always recorded", () => {
+  const read = replay(bundle, recorded("read"));
+  assert.ok(read.kind === "decided");
+  assert.deepEqual([read.effect, read.rule], ["allow", "reads"]);
+  const asked = replay(bundle, recorded("remove"));
+  assert.ok(asked.kind === "decided");
+  assert.deepEqual([asked.effect, asked.tier], ["ask", "always"]);
+  const none = replay(bundle, recorded("rename"));
+  assert.ok(none.kind === "decided");
+  assert.deepEqual([none.effect, none.rule], ["deny", null]);
+});
+
+test("what depends on arguments is replayed only with their values", () => {
+  assert.deepEqual(replay(bundle, recorded("write")), { kind: "unknown", needs: "arguments" });
+  for (const [path, effect] of [
+    ["docs/a", "allow"],
+    ["etc/a", "deny"],
+  ] as const) {
+    const result = replay(bundle, recorded("write", { args: { path } }));
+    assert.ok(result.kind === "decided");
+    assert.equal(result.effect, effect);
+  }
+});
+
+test("the patterns of the run token narrow as they did, and without them nothing is said", () => {
+  const narrowed = replay(bundle, recorded("read", { layers: [["web.*"]] }));
+  assert.ok(narrowed.kind === "decided");
+  assert.equal(narrowed.effect, "deny");
+  const { kind } = replay(bundle, recorded("read", { layers: [["files.*"]] }));
+  assert.equal(kind, "decided");
+  assert.deepEqual(replay(bundle, recorded("read", { layers: null })), {
+    kind: "unknown",
+    needs: "layers",
+  });
+});
+
+test("of what is no call of a tool the arguments always count", () => {
+  const resource = recorded("read", { access: "resource" });
+  assert.deepEqual(replay(bundle, resource), { kind: "unknown", needs: "arguments" });
+  const known = replay(bundle, { ...resource, args: {} });
+  assert.ok(known.kind === "decided");
+  assert.equal(known.effect, "deny");
+});

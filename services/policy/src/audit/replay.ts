@@ -1,0 +1,29 @@
+import type { RecordedDecision, ReplayedDecision } from "@switchyard/contracts/policy-replay";
+import type { CompiledBundle } from "../bundle/compile-bundle.ts";
+import { decideFeature } from "../engine/evaluate-feature.ts";
+import { decide, ignoresArguments, type Call } from "../engine/evaluate.ts";
+import { compileToolLayers } from "../engine/tool-layers.ts";
+
+/**
+ * What a bundle says about a decision of the past, from what the audit has of it. Where only the
+ * digest of the arguments is known, the answer is known only when no rule with conditions is about
+ * the call.
+ */
+export function replay(bundle: CompiledBundle, recorded: RecordedDecision): ReplayedDecision {
+  const { principal, access, tool, server, layers = [], args } = recorded;
+  if (layers === null) return { kind: "unknown", needs: "layers" };
+  const call: Call = {
+    principal,
+    tool,
+    args: args ?? {},
+    layers: recorded.layers === undefined ? null : compileToolLayers(layers),
+    server,
+  };
+  // Of what is no tool call any condition may be about the arguments.
+  const isKnown = args !== undefined || (access === "tool" && ignoresArguments(bundle, call));
+  if (!isKnown) return { kind: "unknown", needs: "arguments" };
+  const decision =
+    access === "tool" ? decide(bundle, call) : decideFeature(bundle, { ...call, kind: access });
+  const { effect, tier, rule, reason } = decision;
+  return { kind: "decided", effect, ...(tier === undefined ? {} : { tier }), rule, reason };
+}

@@ -1,0 +1,105 @@
+import type { Handler } from "@switchyard/bus/serve";
+import type { grantRun } from "@switchyard/contracts/policy-grants";
+import {
+  RUN_TOKEN_AUDIENCE,
+  RUN_TOKEN_ISSUER,
+  RUN_TOKEN_MAX_LENGTH,
+  type RunTokenClaims,
+} from "@switchyard/contracts/run-token";
+import { RunTokenError } from "@switchyard/service/run-token";
+import type { z } from "zod";
+import { stopReason, type StopList } from "../budgets/stop-list.ts";
+import type { CompiledBundle } from "../bundle/compile-bundle.ts";
+import { STOPS_UNKNOWN } from "../engine/judge-call.ts";
+import { inherit } from "../layers/inherit.ts";
+import { mayStart, unbelieved } from "../starters/may-start.ts";
+
+export interface GrantParts {
+  readonly verify: (token: string) => Promise<RunTokenClaims>;
+  readonly sign: (claims: RunTokenClaims) => Promise<string>;
+  readonly bundle: () => CompiledBundle;
+  readonly stops: Pick<StopList, "ofRun" | "isCurrent">;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+}
+
+/**
+ * Mints run tokens, for runs that their requester may start and that nobody has stopped. A token is good only in the
+ * hands of the user that asked for it. What a run that another one started may do is taken from the other's token.
+ */
+export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
+  return async (request, { fail, caller }) => {
+    const { runId, agent, requester, origin = {} } = request;
+    const inherited = await inherit(parts.verify, request);
+    if (inherited.kind === "refused")
+      throw fail.invalid_parent(inherited.message, { reason: inherited.reason });
+    const { context, parentAgent: parent } = inherited;
+    const bundle = parts.bundle();
+
+    if (!mayStart(bundle.starts, { agent, requester, parent })) {
+      const by = parent === null ? "" : ` through a run of agent ${parent}`;
+      throw fail.may_not_start(
+        `user ${requester} may not start agent ${agent}${by}: no entry of starters in the policy says so`,
+        { agent, requester },
+      );
+    }
+    const doubted = parent === null ? unbelieved(bundle.starts, { requester, origin }) : [];
+    if (doubted.length > 0)
+      throw fail.origin_refused(
+        `user ${requester} may not say the ${doubted.join(", ")} of a run: origins.users in the policy does not name it`,
+        { requester, parts: doubted },
+      );
+    if (!(await parts.stops.isCurrent()))
+      throw fail.policy_unavailable(STOPS_UNKNOWN, { cause: "StopStoreError" });
+    const stop = parts.stops.ofRun({ user: requester, agent, runId, ...(context && { context }) });
+    if (stop !== null) throw fail.stopped(stopReason(stop), { scope: stop.scope });
+
+    const claims = claimsOf(request, { inherited, holder: caller, nowMs: parts.now() });
+    const token = await signed(parts, claims, {
+      too_large: (message) => fail.token_too_large(message, { limit: RUN_TOKEN_MAX_LENGTH }),
+      revoked: (message) => fail.no_key(message, {}),
+    });
+    const expiresAt = new Date(claims.exp * 1000).toISOString();
+    return { token, expiresAt, policyDigest: bundle.digest };
+  };
+}
+
+type GrantRequest = z.output<typeof grantRun.request>;
+type Inherited = Extract<Awaited<ReturnType<typeof inherit>>, { kind: "inherited" }>;
+
+function claimsOf(
+  { runId, agent, requester, roles = [], ttlSeconds }: GrantRequest,
+  { inherited, holder, nowMs }: { inherited: Inherited; holder: string; nowMs: number },
+): RunTokenClaims {
+  const { tools, approval, context } = inherited;
+  const iat = Math.floor(nowMs / 1000);
+  return {
+    iss: RUN_TOKEN_ISSUER,
+    aud: RUN_TOKEN_AUDIENCE,
+    sub: agent,
+    run: runId,
+    requester,
+    holder,
+    tools,
+    ...(roles.length === 0 ? {} : { roles }),
+    ...(approval && { approval }),
+    ...(context && { context }),
+    iat,
+    exp: iat + ttlSeconds,
+  };
+}
+
+async function signed(
+  { sign }: Pick<GrantParts, "sign">,
+  claims: RunTokenClaims,
+  refusals: Readonly<Record<"too_large" | "revoked", (message: string) => Error>>,
+): Promise<string> {
+  try {
+    return await sign(claims);
+  } catch (error) {
+    if (!(error instanceof RunTokenError)) throw error;
+    const { reason, message } = error;
+    if (reason === "too_large" || reason === "revoked") throw refusals[reason](message);
+    throw error;
+  }
+}

@@ -1,0 +1,140 @@
+import { stat } from "node:fs/promises";
+import type { RunTokenClaims } from "@switchyard/contracts/run-token";
+import type { StopList } from "../budgets/stop-list.ts";
+import type { Log } from "@switchyard/service/log";
+import {
+  createRunTokenSigner,
+  createRunTokenVerifier,
+  keyIdOf,
+  RunTokenError,
+  runTokenKeyId,
+} from "@switchyard/service/run-token";
+import { chooseSigner, type KeyUse, useOf } from "./choose-signer.ts";
+import { readRunTokenKeys } from "./run-token-key.ts";
+
+/** The keys of run tokens as their file has them now. A file that changes is taken without a restart. */
+export interface KeyRing {
+  /** Rejects with a RunTokenError what is not good, and `revoked` what a revoked key has signed. */
+  readonly verify: (token: string) => Promise<RunTokenClaims>;
+  /** Rejects with a RunTokenError (`revoked`) when every key was revoked. */
+  readonly sign: (claims: RunTokenClaims) => Promise<string>;
+  readonly keys: readonly {
+    readonly kid: string;
+    readonly use: KeyUse;
+    readonly revoked: boolean;
+  }[];
+  stop(): void;
+}
+
+export interface KeyRingOptions {
+  readonly file: string;
+  /** How long a new key is only accepted before it signs, so that every replica knows it by then. */
+  readonly leadMs: number;
+  /** Which keys an administrator revoked; asked at every use. */
+  readonly stops: Pick<StopList, "isKeyStopped" | "isCurrent">;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+const LOOK_MS = 1_000;
+
+/** Throws a StartError when the file holds no key. Later a file without one changes nothing. */
+export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
+  const { file, log, stops } = options;
+  const isRevoked = stops.isKeyStopped;
+  let ring = await readRing(options);
+  let refused: string | null = null;
+  let isLooking = false;
+
+  const look = async (): Promise<void> => {
+    if (isLooking) return;
+    isLooking = true;
+    try {
+      const stamp = await stampOf(file);
+      if (stamp === ring.stamp || stamp === refused) return;
+      refused = stamp;
+      ring = await readRing(options);
+      log.info({ keys: ring.kids }, "run token keys read again");
+    } catch (err) {
+      log.error({ err, keyFile: file }, "run token keys cannot be read, those of before stay");
+    } finally {
+      isLooking = false;
+    }
+  };
+  const timer = setInterval(() => void look(), LOOK_MS);
+  timer.unref();
+
+  const chosen = (): number | null =>
+    chooseSigner(ring.kids, { isRevoked, isLeadOver: isLeadOver(ring, options) });
+  return {
+    async verify(token) {
+      const claims = await ring.verify(token);
+      // Who cannot be told what is stopped decides nothing; here the latest news is enough.
+      const isKnown = options.stops.isCurrent();
+      if (isKnown !== true) await isKnown;
+      const kid = keyIdOf(token);
+      if (kid !== null && isRevoked(kid)) throw revoked("the key that signed the run token was");
+      return claims;
+    },
+    async sign(claims) {
+      const index = chosen();
+      const sign = index === null ? undefined : ring.signers[index];
+      if (sign === undefined) throw revoked("every key of run tokens was");
+      return sign(claims);
+    },
+    get keys() {
+      const signing = chosen();
+      return ring.kids.map((kid, index) => ({
+        kid,
+        use: useOf(index, signing),
+        revoked: isRevoked(kid),
+      }));
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+interface Ring {
+  /** Of the file as it was read. */
+  readonly stamp: string | null;
+  readonly changedAt: number;
+  readonly kids: readonly string[];
+  readonly verify: (token: string) => Promise<RunTokenClaims>;
+  readonly signers: readonly ((claims: RunTokenClaims) => Promise<string>)[];
+}
+
+async function readRing({ file, log, now }: KeyRingOptions): Promise<Ring> {
+  const stamp = await stampOf(file);
+  const { keys, isExposed, changedAt } = await readRunTokenKeys(file);
+  if (isExposed) log.warn({ keyFile: file }, "run token key is open to other users, use mode 0600");
+  const publicJwks = keys.map(({ publicJwk }) => publicJwk);
+  return {
+    stamp,
+    changedAt,
+    kids: await Promise.all(publicJwks.map(runTokenKeyId)),
+    verify: await createRunTokenVerifier(publicJwks, { now }),
+    signers: await Promise.all(keys.map(({ privateJwk }) => createRunTokenSigner(privateJwk))),
+  };
+}
+
+/** Other after each change, also when another file took its place; null when there is none. */
+async function stampOf(file: string): Promise<string | null> {
+  try {
+    const { ino, mtimeNs, size } = await stat(file, { bigint: true });
+    return `${ino} ${mtimeNs} ${size}`;
+  } catch {
+    return null;
+  }
+}
+
+/** The file is as old as its newest key, or younger. */
+function isLeadOver({ changedAt }: Ring, { now, leadMs }: KeyRingOptions): boolean {
+  return now() >= changedAt + leadMs;
+}
+
+function revoked(what: string): RunTokenError {
+  return new RunTokenError(
+    "revoked",
+    `${what} revoked: yard keys rotate makes a new key, and each run gets a token of it`,
+  );
+}

@@ -1,0 +1,271 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { client } from "@switchyard/bus/call";
+import { readEvents } from "@switchyard/bus/events";
+import { admitCall } from "@switchyard/contracts/approval-admission";
+import { bindingDigest } from "@switchyard/contracts/approval-record";
+import { approveCall, getApproval, listApprovals } from "@switchyard/contracts/approvals";
+import { isError } from "@switchyard/contracts/errors";
+import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy";
+import { resumeCalls, stopCalls } from "@switchyard/contracts/policy-budgets";
+import { grantRun, listTokenKeys } from "@switchyard/contracts/policy-grants";
+import { tokensRefused } from "@switchyard/contracts/refused-tokens";
+import { listGrants } from "@switchyard/contracts/session-grants";
+import { builtinToolRef, mcpToolRef } from "@switchyard/contracts/tool-names";
+import { createRunTokenKey, keyIdOf, runTokenKeyId } from "@switchyard/service/run-token";
+import { startPolicyWorld } from "../../test/policy-world.ts";
+
+const RULES = `version: 1
+starters:
+  - { id: reports, agents: [reporter], users: [team-a, cli, channels] }
+  - { id: helpers, agents: [worker], parents: [reporter] }
+origins: { users: [channels] }
+layers:
+  - { id: small-models, for: { providers: [ollama] }, allow: [files.read_*] }
+  - { id: helpers, for: { subAgents: true }, deny: [files.write_file] }
+  - { id: public, for: { channels: ["*:public-*"] }, allow: [files.read_public] }
+rules:
+  - { id: reads, effect: allow, approval: auto, what: { tools: [files.read_*] } }
+  - { id: writes, effect: allow, approval: session, ttl: 10m, what: { tools: [files.write_file, files.append] } }
+`;
+const READ = mcpToolRef("files", "read_file");
+const WRITE = mcpToolRef("files", "write_file");
+
+const world = await startPolicyWorld({ rules: RULES, teams: ["team-a", "team-b", "channels"] });
+const policy = await world.startReplica({ YARD_RUN_TOKEN_KEY_LEAD_MS: "0" });
+const cliBus = await world.connectAs("cli");
+const cli = client(cliBus, {
+  stopCalls,
+  resumeCalls,
+  listTokenKeys,
+  approveCall,
+  getApproval,
+  listApprovals,
+  listGrants,
+});
+const runner = client(await world.connectAs("runner"), { grantRun });
+const broker = client(await world.connectAs("broker"), { checkPolicy, filterPolicy, admitCall });
+
+async function tokenOf(runId: string, more: object = {}): Promise<string> {
+  const asked = { runId, agent: "reporter", requester: "team-a", tools: [], ttlSeconds: 600 };
+  return (await runner.grantRun({ ...asked, ...more }, PATIENT)).token;
+}
+
+/** A machine that is busy may take its time; the service's own limits are not the test's. */
+const PATIENT = { timeoutMs: 30_000 };
+
+async function check(token: string, { tool = READ, onBehalfOf = "runner" } = {}) {
+  return broker.checkPolicy({ onBehalfOf, token, tool, args: {} }, PATIENT);
+}
+
+/** What a provider does right before it would send a call. */
+async function admit(token: string, args: Record<string, unknown>) {
+  const tool = WRITE;
+  const asked = { onBehalfOf: "runner", token, tool, args };
+  const { decision, principal } = await broker.checkPolicy(asked);
+  assert.equal(decision.effect, "ask", decision.reason);
+  const call = { principal, caller: "runner", tool, pin: undefined, args, decision };
+  const binding = bindingDigest(call);
+  return broker.admitCall({ ...asked, decision, binding, attempt: randomUUID() });
+}
+
+test("a token is minted only for who may start the agent, and the refusal says so", async () => {
+  await tokenOf("run-1");
+  await assert.rejects(tokenOf("run-2", { requester: "team-b" }), (error) => {
+    assert.ok(isError(error, grantRun, "may_not_start"));
+    assert.deepEqual(error.data, { agent: "reporter", requester: "team-b" });
+    assert.match(error.message, /user team-b may not start agent reporter: no entry of starters/);
+    return true;
+  });
+  await assert.rejects(tokenOf("run-3", { agent: "worker" }), (error) =>
+    isError(error, grantRun, "may_not_start"),
+  );
+});
+
+test("a sub-agent is started only by the agents that may, and never gets more than its parent [D51]", async () => {
+  const parentToken = await tokenOf("run-p", { tools: [["files.read_*", "files.write_file"]] });
+  const child = await tokenOf("run-c", {
+    agent: "worker",
+    parentToken,
+    tools: [["files.*", "shell"]],
+  });
+  assert.equal((await check(child)).decision.effect, "allow");
+  const beyond = await check(child, { tool: mcpToolRef("files", "append") });
+  assert.equal(beyond.decision.effect, "deny", "the parent's token does not have it");
+  const kept = await check(child, { tool: WRITE });
+  assert.match(kept.decision.reason, /layer helpers denies it/);
+  const ofParent = await check(parentToken, { tool: WRITE });
+  assert.equal(ofParent.decision.effect, "ask", "the layer is about sub-agents alone");
+  await assert.rejects(
+    tokenOf("run-d", { agent: "stranger", parentToken }),
+    (error) =>
+      isError(error, grantRun, "may_not_start") && /through a run of agent/.test(error.message),
+  );
+});
+
+test("the model's provider and the channel narrow, and are believed from the token alone [F39][X42]", async () => {
+  const onOllama = await tokenOf("run-o", { origin: { model: "ollama/small" } });
+  assert.match((await check(onOllama, { tool: WRITE })).decision.reason, /layer small-models/);
+  const elsewhere = await tokenOf("run-e", { origin: { model: "anthropic/large" } });
+  assert.equal((await check(elsewhere, { tool: WRITE })).decision.effect, "ask");
+
+  const origin = { channel: "slack:public-help", owner: false };
+  await assert.rejects(tokenOf("run-f", { origin }), (error) => {
+    assert.ok(isError(error, grantRun, "origin_refused"));
+    assert.deepEqual(error.data, { requester: "team-a", parts: ["channel", "owner"] });
+    return true;
+  });
+  const told = await tokenOf("run-g", { origin, requester: "channels" });
+  assert.match((await check(told)).decision.reason, /layer public/);
+});
+
+test("owners alone get what is for owners, and the token says who acts for one [X42]", async () => {
+  const cron = builtinToolRef("cron_add");
+  for (const [owner, isFor] of [
+    [true, false],
+    [false, true],
+  ]) {
+    const origin = { channel: "slack:eng", owner };
+    const token = await tokenOf(`run-w-${owner}`, { origin, requester: "channels" });
+    const { decision } = await check(token, { tool: cron });
+    assert.equal(/for owners of the installation alone/.test(decision.reason), isFor);
+    assert.equal(decision.effect, "deny", "no rule allows it either way");
+  }
+});
+
+test("a token is good only in the hands that it was given to, and what others try is told [X43]", async () => {
+  const token = await tokenOf("run-h");
+  const asked = { onBehalfOf: "team-b", token };
+  const isRefused = (error: unknown): boolean =>
+    isError(error, checkPolicy, "invalid_token") && error.data.reason === "holder";
+  await assert.rejects(broker.checkPolicy({ ...asked, tool: READ, args: {} }), isRefused);
+  await assert.rejects(broker.filterPolicy({ ...asked, tools: [READ] }), isRefused);
+  let counted = 0;
+  const filters = [tokensRefused.subject.replace("{provider}", "broker")];
+  for await (const { payload } of readEvents(cliBus, { filters, from: "beginning" })) {
+    const fact = tokensRefused.payload.parse(payload);
+    if (fact.caller === "team-b" && fact.reason === "holder") counted += fact.count;
+    if (counted === 2) break;
+  }
+});
+
+test("a stop ends what waits for people and what they granted, and no token is minted for it", async () => {
+  const token = await tokenOf("run-s");
+  const waiting = await admit(token, { path: "a" });
+  assert.ok(waiting.outcome === "waiting");
+  const other = await admit(token, { path: "b" });
+  assert.ok(other.outcome === "waiting");
+  const { grant } = await cli.approveCall({ id: waiting.approvalId, scope: "session", maxUses: 1 });
+  assert.equal(grant?.usesLeft, 1);
+  const scope = { kind: "run", name: "run-s" } as const;
+  await cli.stopCalls({ scope, reason: "it misbehaves" });
+
+  assert.deepEqual((await cli.listGrants({})).grants, []);
+  const { approvals } = await cli.listApprovals({ runId: "run-s" });
+  assert.deepEqual(approvals, [], "nobody is asked any more");
+  await assert.rejects(tokenOf("run-s"), (error) => {
+    assert.ok(isError(error, grantRun, "stopped"));
+    assert.deepEqual(error.data, { scope });
+    assert.match(error.message, /calls of run run-s are stopped .*: it misbehaves/);
+    return true;
+  });
+  await assert.rejects(tokenOf("run-below", { agent: "worker", parentToken: token }), (error) =>
+    isError(error, grantRun, "stopped"),
+  );
+  await cli.resumeCalls({ scope });
+  await tokenOf("run-s");
+});
+
+test("a grant for a session is good in every run of the conversation, and in no other", async () => {
+  const first = await tokenOf("run-t1", { origin: { session: "s-1" } });
+  const asked = await admit(first, { path: "a" });
+  assert.ok(asked.outcome === "waiting");
+  await cli.approveCall({ id: asked.approvalId, scope: "session" });
+  const second = await tokenOf("run-t2", { origin: { session: "s-1" } });
+  assert.equal((await admit(second, { path: "b" })).outcome, "passed");
+  const elsewhere = await tokenOf("run-t3", { origin: { session: "s-2" } });
+  assert.equal((await admit(elsewhere, { path: "c" })).outcome, "waiting");
+  const others = await tokenOf("run-t4", { origin: { session: "s-1" }, requester: "cli" });
+  assert.equal((await admit(others, { path: "d" })).outcome, "waiting");
+});
+
+test("a key that is put in front of the other is taken without a restart, and tokens of both are good", async () => {
+  const older = await tokenOf("run-k1");
+  const newer = await createRunTokenKey();
+  const kids = {
+    old: await runTokenKeyId(world.firstKey),
+    new: await runTokenKeyId(newer.privateJwk),
+  };
+  assert.equal(keyIdOf(older), kids.old);
+  const keys = [JSON.parse(newer.privateJwk), JSON.parse(world.firstKey)] as unknown[];
+  await writeFile(world.keyFile, JSON.stringify({ keys }), { mode: 0o600 });
+  await policy.logged(({ msg }) => msg === "run token keys read again");
+
+  const token = await tokenOf("run-k2");
+  assert.equal(keyIdOf(token), kids.new);
+  assert.equal((await check(token)).decision.effect, "allow");
+  assert.equal((await check(older)).decision.effect, "allow");
+  assert.deepEqual((await cli.listTokenKeys({})).keys, [
+    { kid: kids.new, use: "signs", revoked: false },
+    { kid: kids.old, use: "accepted", revoked: false },
+  ]);
+
+  await cli.stopCalls({ scope: { kind: "key", name: kids.old }, reason: "it leaked" });
+  await assert.rejects(check(older), (error) => {
+    assert.ok(isError(error, checkPolicy, "invalid_token"));
+    return error.data.reason === "revoked";
+  });
+  await assert.rejects(tokenOf("run-k3", { agent: "worker", parentToken: older }), (error) =>
+    isError(error, grantRun, "invalid_parent"),
+  );
+  assert.equal((await check(token)).decision.effect, "allow");
+  const [, revoked] = (await cli.listTokenKeys({})).keys;
+  assert.deepEqual(revoked, { kid: kids.old, use: "accepted", revoked: true });
+});
+
+test("with every key revoked no token is minted, and a file without a key changes nothing", async () => {
+  const [signing] = (await cli.listTokenKeys({})).keys;
+  assert.ok(signing?.use === "signs");
+  const scope = { kind: "key", name: signing.kid } as const;
+  await cli.stopCalls({ scope, reason: "it leaked, too" });
+  await assert.rejects(tokenOf("run-n"), (error) => {
+    assert.ok(isError(error, grantRun, "no_key"));
+    assert.match(error.message, /every key of run tokens was revoked: yard keys rotate/);
+    return true;
+  });
+  await cli.resumeCalls({ scope });
+  await writeFile(world.keyFile, "no key", { mode: 0o600 });
+  await policy.logged(({ msg }) => msg === "run token keys cannot be read, those of before stay");
+  assert.equal((await check(await tokenOf("run-n"))).decision.effect, "allow");
+});
+
+test("while Redis does not say what is stopped nothing passes, and no token is minted", async (t) => {
+  const token = await tokenOf("run-r");
+  world.redis.kill("SIGSTOP");
+  t.after(() => world.redis.kill("SIGCONT"));
+  // What was known a moment ago is good for a moment.
+  let reason = "";
+  while (reason === "") {
+    const { decision } = await check(token);
+    if (decision.effect === "deny") reason = decision.reason;
+  }
+  assert.equal(
+    reason,
+    "it cannot be seen what is stopped, because Redis does not answer; try again",
+  );
+  const asked = { onBehalfOf: "runner", token, tools: [READ] };
+  const { allowed, cacheable } = await broker.filterPolicy(asked, PATIENT);
+  assert.deepEqual([allowed, cacheable], [[], undefined]);
+  await assert.rejects(tokenOf("run-r"), (error) => isError(error, grantRun, "policy_unavailable"));
+  world.redis.kill("SIGCONT");
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    const { decision } = await check(token);
+    if (decision.effect === "allow") break;
+    assert.ok(Date.now() < deadline, decision.reason);
+    await delay(50);
+  }
+});

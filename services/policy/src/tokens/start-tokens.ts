@@ -1,0 +1,46 @@
+import type { Bus } from "@switchyard/bus/connect";
+import type { Log } from "@switchyard/service/log";
+import type { StopList } from "../budgets/stop-list.ts";
+import { createIdentify, type Identify, type RefusedToken } from "./identify.ts";
+import { openKeyRing, type KeyRing } from "./key-ring.ts";
+import { tellRefusedTokens } from "./refused-tokens.ts";
+
+/** Keys of run tokens, whose calls they are, and what becomes of those that are not good. */
+export async function startTokens(
+  kit: {
+    readonly bus: Bus;
+    readonly log: Log;
+    readonly config: {
+      readonly YARD_RUN_TOKEN_KEY_FILE: string;
+      readonly YARD_RUN_TOKEN_KEY_LEAD_MS: number;
+    };
+    readonly onStop: (name: string, stop: () => Promise<void>) => void;
+  },
+  parts: {
+    readonly stops: Pick<StopList, "isKeyStopped" | "isCurrent">;
+    /** Hears of each refused token by itself; the events only count them. */
+    readonly onRefused: (refused: RefusedToken) => void;
+    readonly now: () => number;
+  },
+): Promise<{ readonly keyRing: KeyRing; readonly identify: Identify }> {
+  const { bus, log, config } = kit;
+  const { stops, now } = parts;
+  const keyRing = await openKeyRing({
+    file: config.YARD_RUN_TOKEN_KEY_FILE,
+    leadMs: config.YARD_RUN_TOKEN_KEY_LEAD_MS,
+    stops,
+    log,
+    now,
+  });
+  kit.onStop("run token keys", async () => keyRing.stop());
+  const refused = tellRefusedTokens({ bus, log, now });
+  kit.onStop("refused tokens", () => refused.stop());
+  const identify = createIdentify({
+    verify: keyRing.verify,
+    onRefused(token) {
+      refused.onRefused(token);
+      parts.onRefused(token);
+    },
+  });
+  return { keyRing, identify };
+}

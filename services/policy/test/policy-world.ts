@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after } from "node:test";
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { createUserKey } from "@switchyard/bus/keys";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { natsAuthorization } from "@switchyard/contracts/nats-config";
+import { adminUser, client as team, cliUser, serviceUsers } from "@switchyard/contracts/topology";
+import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import type { RunningServer } from "@switchyard/local-servers/server-process";
+import { createRunTokenKey } from "@switchyard/service/run-token";
+import { startPolicy, type PolicyProcess } from "./policy-process.ts";
+
+export interface PolicyWorld {
+  readonly policyFile: string;
+  readonly keyFile: string;
+  /** The private JWK that the first key file holds. */
+  readonly firstKey: string;
+  readonly redis: RunningServer;
+  readonly natsUrl: string;
+  connectAs(name: string): Promise<Bus>;
+  /** A file with the key of a NATS user. */
+  keyFileOf(name: string): Promise<string>;
+  /** Resolves when it is ready. */
+  startReplica(environment?: Readonly<Record<string, string>>): Promise<PolicyProcess>;
+}
+
+/** NATS with the generated permissions, Redis, and policy services with one policy. For the top level of a test file. */
+export async function startPolicyWorld(options: {
+  readonly rules: string;
+  readonly teams: readonly string[];
+}): Promise<PolicyWorld> {
+  const directory = await testDirectory();
+  const policyFile = join(directory, "rules.yaml");
+  const keyFile = join(directory, "run-token.jwk");
+  const { privateJwk } = await createRunTokenKey();
+  await writeFile(policyFile, options.rules);
+  await writeFile(keyFile, privateJwk, { mode: 0o600 });
+
+  const teams = options.teams.map((name) => team(name, "A team"));
+  const users = [...serviceUsers, cliUser, adminUser, ...teams].map((user) => ({
+    user,
+    key: createUserKey(),
+  }));
+  const nats = await testNats({
+    authorization: natsAuthorization({
+      users: users.map(({ user, key }) => ({ user, nkey: key.publicKey })),
+    }),
+  });
+  const redis = await testRedis();
+  const seedOf = (name: string) =>
+    users.find(({ user }) => user.name === name)?.key.seed ?? assert.fail(`no user ${name}`);
+  const connectAs = async (name: string) => {
+    const seed = seedOf(name);
+    const bus = await connectBus({ servers: nats.url, user: name, nkeySeed: () => seed });
+    after(() => bus.close());
+    return bus;
+  };
+  await ensureStreams(await connectAs("admin"));
+  const keyFileOf = async (name: string) => {
+    const file = join(directory, `${name}.nk`);
+    await writeFile(file, seedOf(name), { mode: 0o600 });
+    return file;
+  };
+
+  return {
+    policyFile,
+    keyFile,
+    firstKey: privateJwk,
+    redis,
+    natsUrl: nats.url,
+    connectAs,
+    keyFileOf,
+    async startReplica(environment = {}) {
+      const replica = startPolicy({
+        YARD_NATS_URL: nats.url,
+        YARD_NATS_NKEY_FILE: await keyFileOf("policy"),
+        YARD_REDIS_URL: redis.url,
+        YARD_POLICY_FILE: policyFile,
+        YARD_RUN_TOKEN_KEY_FILE: keyFile,
+        ...environment,
+      });
+      await replica.logged((record) => record["msg"] === "service ready");
+      return replica;
+    },
+  };
+}
