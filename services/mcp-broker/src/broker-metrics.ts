@@ -1,5 +1,5 @@
 import { ServiceError } from "@switchyard/contracts/errors";
-import { ServerStatus } from "@switchyard/contracts/mcp";
+import { ServerStatus } from "@switchyard/contracts/mcp-servers";
 import { CircuitState } from "@switchyard/contracts/mcp-calls";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { ServerPool } from "./connection/server-pool.ts";

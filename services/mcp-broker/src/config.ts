@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { auditEnv } from "@switchyard/service/audit/start-audit";
 import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { z } from "zod";
 import { parseTokenKeys } from "./auth/token-cipher.ts";
@@ -10,6 +11,7 @@ export const brokerEnv = z.object({
   ...processEnv,
   ...natsEnv,
   ...redisEnv,
+  ...auditEnv,
   /** JSON file with the MCP servers; both `{"servers":[…]}` and `{"mcpServers":{…}}` are read. */
   YARD_MCP_SERVERS_FILE: z.string().min(1),
   /** NATS users that may add, change, connect and remove servers over the bus, with commas. */

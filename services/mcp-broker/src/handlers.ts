@@ -3,9 +3,9 @@ import type { Rpc } from "@switchyard/contracts/define";
 import { isError, type Fail } from "@switchyard/contracts/errors";
 import {
   callTool as callToolContract,
-  listServers,
   listTools as listToolsContract,
 } from "@switchyard/contracts/mcp";
+import { listServers } from "@switchyard/contracts/mcp-servers";
 import { cancelCall as cancelCallContract, cancelCallAt } from "@switchyard/contracts/mcp-calls";
 import type { BrokerMetrics } from "./broker-metrics.ts";
 import { createCallEndpoints, type CallEndpoints } from "./calls/call-endpoints.ts";

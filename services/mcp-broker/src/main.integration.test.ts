@@ -7,7 +7,8 @@ import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { call } from "@switchyard/bus/call";
-import { callTool, connectServer, disconnectServer, listServers } from "@switchyard/contracts/mcp";
+import { callTool } from "@switchyard/contracts/mcp";
+import { connectServer, disconnectServer, listServers } from "@switchyard/contracts/mcp-servers";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { legacyAnswer, switchableServer } from "../test-fixtures/switchable-server.ts";
 import { fixtureServer, testWorld, until } from "../test-fixtures/test-broker.ts";
@@ -74,7 +75,7 @@ async function allGone(pids: readonly number[]): Promise<void> {
   );
 }
 
-test("serves the example configuration [A29]", async () => {
+test("serves the example configuration [A29, A18, AR2]", async () => {
   const workspace = await testDirectory();
   await writeFile(join(workspace, "hello.txt"), "hello");
   const broker = await startProcess({

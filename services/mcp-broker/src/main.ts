@@ -1,3 +1,4 @@
+import { startAudit } from "@switchyard/service/audit/start-audit";
 import { runService } from "@switchyard/service/run-service";
 import { brokerEnv } from "./config.ts";
 import { startBroker } from "./start-broker.ts";
@@ -14,7 +15,10 @@ await runService({
   env: brokerEnv,
   start: async (kit) => {
     const { config, bus, redis, log, metrics } = kit;
+    const audit = await startAudit({ ...kit, service: "broker", version: VERSION });
+    if (audit !== null) kit.onStop("audit", () => audit.stop());
     const broker = await startBroker({
+      audit,
       bus,
       redis,
       log,

@@ -1,50 +1,39 @@
-import { randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
 import { serve, type Service } from "@switchyard/bus/serve";
+import type { Audit } from "@switchyard/service/audit/start-audit";
 import type { Log } from "@switchyard/service/log";
-import type { Redis } from "@switchyard/service/redis";
-import { StartError } from "@switchyard/service/start-error";
-import type { Registry } from "prom-client";
-import { handleLogins } from "./auth/login-handlers.ts";
-import { createLoginStore, type LoginStore } from "./auth/login-store.ts";
-import { createKeyedDigest } from "./auth/keyed-digest.ts";
-import type { TokenCipher } from "./auth/token-cipher.ts";
-import { createUpstreamLogins } from "./auth/upstream-login.ts";
-import { createBrokerMetrics } from "./broker-metrics.ts";
-import { createCallPath, type CallPathOptions } from "./calls/call-path.ts";
-import { serverFacts } from "./calls/server-facts.ts";
-import { watchChildren } from "./process/child-memory.ts";
-import { openChildRecords, type ChildRecords } from "./process/child-records.ts";
-import { createConnectionReporter } from "./connection/connection-reporter.ts";
-import { createRequestOrigins } from "./features/request-origins.ts";
-import { startFeatures, type Features } from "./features/start-features.ts";
-import { handle } from "./handlers.ts";
-import { followFile } from "./registry/follow-file.ts";
-import { createSessionOpener } from "./connection/open-session.ts";
-import { handleRegistry } from "./registry/registry-handlers.ts";
-import { createRegistryReporter } from "./registry/registry-reporter.ts";
-import {
-  createRegistryStore,
-  type RegistryRecord,
-  type RegistryStore,
-} from "./registry/registry-store.ts";
-import { createDiscoveryReporter } from "./catalogue/discovery-reporter.ts";
-import { handlePins } from "./pins/pin-handlers.ts";
-import { startPinning } from "./pins/start-pinning.ts";
-import { readServerFile } from "./registry/server-file.ts";
-import { createServerPool, type PoolOptions, type ServerPool } from "./connection/server-pool.ts";
-import { createVerdictStore } from "./connection/verdict-store.ts";
-import {
-  createServerOwner,
-  type OwnershipSettings,
-  type ServerOwner,
-} from "./ownership/server-owner.ts";
 import {
   createEgressGuard,
   type EgressGuard,
   type PrivateHosts,
 } from "@switchyard/service/network/egress-guard";
-import { mergedEntries, ServerRegistry } from "./registry/server-registry.ts";
+import type { Redis } from "@switchyard/service/redis";
+import type { Registry } from "prom-client";
+import { handleLogins } from "./auth/login-handlers.ts";
+import { createLoginStore, type LoginStore } from "./auth/login-store.ts";
+import type { TokenCipher } from "./auth/token-cipher.ts";
+import { createBrokerMetrics } from "./broker-metrics.ts";
+import { createCallPath } from "./calls/call-path.ts";
+import { declaredFacts } from "./calls/declared-facts.ts";
+import { createConnectionReporter } from "./connection/connection-reporter.ts";
+import { poolOptions } from "./connection/pool-options.ts";
+import { createServerPool, type ServerPool } from "./connection/server-pool.ts";
+import { createRequestOrigins } from "./features/request-origins.ts";
+import { startFeatures } from "./features/start-features.ts";
+import { handle } from "./handlers.ts";
+import { idleIn } from "./ownership/idle-servers.ts";
+import {
+  createServerOwner,
+  type OwnershipSettings,
+  type ServerOwner,
+} from "./ownership/server-owner.ts";
+import { handlePins } from "./pins/pin-handlers.ts";
+import { startPinning } from "./pins/start-pinning.ts";
+import { followFile } from "./registry/follow-file.ts";
+import { readState } from "./registry/read-state.ts";
+import { handleRegistry } from "./registry/registry-handlers.ts";
+import { createRegistryReporter } from "./registry/registry-reporter.ts";
+import { ServerRegistry } from "./registry/server-registry.ts";
 
 export interface BrokerOptions {
   readonly bus: Bus;
@@ -59,6 +48,8 @@ export interface BrokerOptions {
   /** Where `${VAR}` references and the children's PATH come from. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly ownership: OwnershipSettings;
+  /** Where calls are recorded; null records nothing. */
+  readonly audit: Audit | null;
   /** Whether decisions that the policy lets keep are kept for the time that it says. */
   readonly decisionCache: boolean;
   /** Encrypts logins to servers; null when there is no key, and then nobody can log in. */
@@ -118,14 +109,15 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const { records } = children;
   const pool = createServerPool(
     entries,
-    poolOptions(options, { records, guard, logins, owner, features, pinning }),
+    poolOptions({ ...options, records, guard, logins, owner, features, pinning }),
   );
   metrics.watch(pool, children);
 
   const calls = createCallPath({
     ...kit,
     metrics,
-    ...declaredOf(pool),
+    ...declaredFacts(pool, owner),
+    audit: options.audit,
     decisionCache: options.decisionCache,
     askToOpen: features.askToOpen,
     origins,
@@ -171,18 +163,6 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   };
 }
 
-/** What the policy and its gate are told of a server: what its declaration says. */
-function declaredOf(pool: ServerPool): Pick<CallPathOptions, "rolesOf" | "factsOf"> {
-  const configOf = (server: string) => pool.find(server)?.connection.entry.config ?? null;
-  return {
-    rolesOf: (server) => configOf(server)?.allowedAgentRoles ?? null,
-    factsOf(server) {
-      const config = configOf(server);
-      return config === null ? null : serverFacts(config);
-    },
-  };
-}
-
 function guardOf({ privateHosts: permitted }: BrokerOptions): EgressGuard {
   return createEgressGuard({ permitted, setting: "YARD_MCP_ALLOW_PRIVATE_HOSTS" });
 }
@@ -192,72 +172,6 @@ function listedRefs(owner: ServerOwner) {
     id: entry.id,
     refs: catalogue.tools.map(({ ref }) => ref),
   }));
-}
-
-/** What the broker begins with: the servers that there are, and what a crashed broker left. */
-async function readState({ redis, log, serversFile, stateDir }: BrokerOptions) {
-  const file = await readServerFile(serversFile);
-  const registryStore = createRegistryStore(redis);
-  const changes = await loadChanges(registryStore);
-  const entries = mergedEntries(file.entries, changes);
-  for (const { id, problem } of entries)
-    if (problem !== null) log.error({ server: id, problem }, "mcp server skipped");
-  const children = watchChildren(await openChildRecords(stateDir));
-  for (const child of await children.records.reap())
-    log.warn(child, "leftover mcp server process ended");
-  return { file, registryStore, changes, entries, children };
-}
-
-function poolOptions(
-  { bus, redis, log, env, version, tokenKeys }: BrokerOptions,
-  deps: {
-    records: ChildRecords;
-    guard: EgressGuard;
-    logins: LoginStore | null;
-    owner: ServerOwner;
-    features: Features;
-    pinning: ReturnType<typeof startPinning>;
-  },
-): PoolOptions {
-  const { records, guard, logins, owner, features, pinning } = deps;
-  const discovery = createDiscoveryReporter({ bus, log, now: Date.now });
-  return {
-    open: createSessionOpener({
-      env,
-      records,
-      version,
-      guard,
-      hooks: features.hooksOf,
-      inspect: pinning.inspect,
-      verdicts: createVerdictStore({
-        redis,
-        now: Date.now,
-        // Without a key that outlives the process, its verdicts count for this broker alone.
-        digest: tokenKeys?.digest ?? createKeyedDigest(randomBytes(32)),
-        onTrouble: (err) => log.debug({ err }, "protocol verdict not kept"),
-      }),
-      loginOf: createUpstreamLogins({ store: logins, guard, now: Date.now }),
-    }),
-    now: Date.now,
-    random: Math.random,
-    schedule: (delayMs, callback) => {
-      const timer = setTimeout(callback, delayMs);
-      return () => clearTimeout(timer);
-    },
-    access: owner.access,
-    pinState: pinning.pinState,
-    onChange: (change, connection) => {
-      owner.changed(change, connection);
-      features.changed(change, connection);
-      if (owner.access.owns(connection.entry.id)) discovery(change, connection);
-    },
-    onInstanceChange(change, connection) {
-      const server = connection.entry.id;
-      log.debug({ server, change: change.kind }, "mcp server instance changed");
-      features.changed(change, connection);
-    },
-    onFault: (err) => log.error({ err }, "mcp server pool fault"),
-  };
 }
 
 function serveBroker({ bus, log, version }: BrokerOptions): Service {
@@ -288,29 +202,6 @@ function serveLogins(
       return server;
     },
   });
-}
-
-function idleIn(pool: ServerPool): (server: string) => boolean {
-  return (server) => {
-    const member = pool.find(server);
-    const status = member?.connection.info.status;
-    if (pool.instances.count(server) > 0) return false; // their runs would lose them
-    return member?.queue.inFlight === 0 && member.queue.queued === 0 && status !== "connecting";
-  };
-}
-
-async function loadChanges(store: RegistryStore): Promise<ReadonlyMap<string, RegistryRecord>> {
-  try {
-    return await store.load();
-  } catch (cause) {
-    throw new StartError(
-      `cannot read the servers that were changed over the bus: ${String(cause)}`,
-      {
-        hint: "look at the hash yard:{mcp}:servers in Redis",
-        cause,
-      },
-    );
-  }
 }
 
 /** Waits for the work, but not longer than the time. */

@@ -15,9 +15,20 @@ const address = (elicitationId: string) => ({
 serveStdio(() => {
   const server = new Server(
     { name: "eliciting", version: "1.0.0" },
-    { capabilities: { tools: {} } },
+    { capabilities: { tools: {}, resources: {}, prompts: {} } },
   );
   const done = new Set<string>();
+  const opened = (id: string): void => {
+    if (!done.has(id)) throw new UrlElicitationRequiredError([address(id)], "open it first");
+  };
+  server.setRequestHandler("resources/read", ({ params: { uri } }) => {
+    opened(uri.replace("demo://", ""));
+    return { contents: [{ uri, text: "read" }] };
+  });
+  server.setRequestHandler("prompts/get", ({ params: { name } }) => {
+    opened(name);
+    return { messages: [{ role: "user", content: { type: "text", text: "got" } }] };
+  });
   server.setRequestHandler("tools/list", () => ({
     tools: [tool("needs"), tool("finish"), tool("asks"), tool("odd")],
   }));
@@ -25,7 +36,7 @@ serveStdio(() => {
     const id = String(args["id"]);
     switch (name) {
       case "needs":
-        if (!done.has(id)) throw new UrlElicitationRequiredError([address(id)], "open it first");
+        opened(id);
         return text("made");
       case "asks":
         return text((await server.elicitInput(address(id))).action);

@@ -1,4 +1,5 @@
-// An MCP server over stdio whose resources, prompts and log messages do what tests of the features need.
+// An MCP server over stdio whose resources, prompts and log messages do what tests of the features need; with the
+// argument `modern` it speaks 2026-07-28 alone.
 
 import { Server } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
@@ -6,7 +7,9 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
 const tool = (name: string) => ({ name, inputSchema: { type: "object" as const } });
 
-serveStdio(() => {
+const isModern = process.argv[2] === "modern";
+
+const makeServer = (): Server => {
   const server = new Server(
     { name: "features", version: "1.0.0" },
     {
@@ -39,15 +42,21 @@ serveStdio(() => {
   server.setRequestHandler("tools/list", () => ({
     tools: [tool("touch"), tool("log"), tool("die")],
   }));
-  server.setRequestHandler("tools/call", async ({ params: { name, arguments: args = {} } }) => {
+  server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+    const { name, arguments: args = {} } = params;
     if (name === "die") process.exit(3);
     if (name === "touch") {
       for (const uri of subscribed) await server.sendResourceUpdated({ uri });
       return text("touched");
     }
     for (let index = 0; index < Number(args["times"]); index += 1)
-      await server.sendLoggingMessage({ level: "info", data: args["text"] });
+      // Who asks says from which level on: with 2026-07-28 in each request, before it in one of its own.
+      await (isModern
+        ? mcpReq.log("info", args["text"])
+        : server.sendLoggingMessage({ level: "info", data: args["text"] }));
     return text("logged");
   });
   return server;
-});
+};
+
+serveStdio(makeServer, isModern ? { legacy: "reject" } : {});

@@ -27,6 +27,12 @@ export interface OAuthWorld {
   revocation: "takes" | "refuses" | "none";
   /** How long the next tokens live, in seconds. */
   expiresIn: number;
+  /** What the token endpoint waits for before it answers. */
+  tokenGate: Promise<void>;
+  /** How often a refresh token was used a second time: the sign of a theft, which ends every login. */
+  readonly reuses: () => number;
+  /** How many requests the MCP server answered with 401. */
+  readonly refusals: () => number;
   /** Makes the server refuse every access token that was given out so far. */
   expireAll(): void;
   /** Makes every refresh token worthless. */
@@ -45,9 +51,25 @@ export async function oauthWorld(): Promise<OAuthWorld> {
   const authHeaders: IncomingMessage["headers"][] = [];
   const revoked: OAuthWorld["revoked"] = [];
   const clients = new Map<string, string>();
-  const settings: Pick<OAuthWorld, "expiresIn" | "revocation"> = {
+  const used = new Set<string>();
+  let reuses = 0;
+  let refusals = 0;
+  const refresh = (token: string): boolean => {
+    if (refreshable.delete(token)) {
+      used.add(token);
+      return true;
+    }
+    if (used.has(token)) {
+      reuses += 1;
+      refreshable.clear();
+      valid.clear();
+    }
+    return false;
+  };
+  const settings: Pick<OAuthWorld, "expiresIn" | "revocation" | "tokenGate"> = {
     expiresIn: 3_600,
     revocation: "takes",
+    tokenGate: Promise.resolve(),
   };
   const secret = (): string => {
     const value = `canary-${randomUUID()}`;
@@ -55,12 +77,12 @@ export async function oauthWorld(): Promise<OAuthWorld> {
     return value;
   };
   const tokens = (): object => {
-    const [access, refresh] = [secret(), secret()];
+    const [access, next] = [secret(), secret()];
     valid.add(access);
-    refreshable.add(refresh);
+    refreshable.add(next);
     return {
       access_token: access,
-      refresh_token: refresh,
+      refresh_token: next,
       token_type: "Bearer",
       expires_in: settings.expiresIn,
     };
@@ -130,8 +152,9 @@ export async function oauthWorld(): Promise<OAuthWorld> {
         const grant = form.get("grant_type") ?? "";
         grants[grant] = (grants[grant] ?? 0) + 1;
         secrets.push(form.get("code_verifier") ?? "canary-none");
+        await world.tokenGate;
         if (grant === "refresh_token")
-          return refreshable.delete(form.get("refresh_token") ?? "")
+          return refresh(form.get("refresh_token") ?? "")
             ? json(response, 200, tokens())
             : json(response, 400, { error: "invalid_grant" });
         const code = codes.get(form.get("code") ?? "");
@@ -168,6 +191,7 @@ export async function oauthWorld(): Promise<OAuthWorld> {
         scopes_supported: ["mcp"],
       });
     if (!valid.has(request.headers.authorization?.replace("Bearer ", "") ?? "")) {
+      refusals += 1;
       const metadata = `${resource}/.well-known/oauth-protected-resource/mcp`;
       response
         .writeHead(401, { "www-authenticate": `Bearer resource_metadata="${metadata}"` })
@@ -195,6 +219,8 @@ export async function oauthWorld(): Promise<OAuthWorld> {
     grants,
     revoked,
     authHeaders,
+    reuses: () => reuses,
+    refusals: () => refusals,
     expireAll: () => valid.clear(),
     revokeAll: () => refreshable.clear(),
     async agree(authorizationUrl: string) {

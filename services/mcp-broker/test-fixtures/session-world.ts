@@ -14,7 +14,7 @@ import { createKeyedDigest } from "../src/auth/keyed-digest.ts";
 import { createVerdictStore } from "../src/connection/verdict-store.ts";
 import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { openChildRecords } from "../src/process/child-records.ts";
-import { readDeclaration } from "../src/registry/server-config.ts";
+import { readDeclaration } from "../src/registry/read-declaration.ts";
 
 export interface SessionWorld {
   readonly redis: Redis;
@@ -33,6 +33,8 @@ export interface OpenOptions extends Partial<
   /** Addresses that are permitted beside public ones; loopback unless told otherwise. */
   readonly privateHosts?: string;
   readonly now?: () => number;
+  /** The test closes it and nothing keeps it: for tests of what is left of a session. */
+  readonly isClosedByTest?: boolean;
   /** The key of the digests that verdicts are kept with. */
   readonly digestKey?: string;
 }
@@ -55,7 +57,15 @@ export async function sessionWorld(): Promise<SessionWorld> {
   const records = await openChildRecords(directory);
   return {
     redis,
-    async open(declaration, { env = {}, privateHosts = "loopback", now, digestKey, ...more } = {}) {
+    async open(declaration, options = {}) {
+      const {
+        env = {},
+        privateHosts = "loopback",
+        now,
+        digestKey,
+        isClosedByTest,
+        ...more
+      } = options;
       const { config, problem } = readDeclaration(declaration.id, declaration, "file");
       if (config === null) throw new Error(problem ?? "no configuration");
       const open = createSessionOpener({
@@ -88,7 +98,7 @@ export async function sessionWorld(): Promise<SessionWorld> {
         },
         new AbortController().signal,
       );
-      after(() => session.close());
+      if (isClosedByTest !== true) after(() => session.close());
       return { ...session, lost: lost.promise, troubles, changes: () => changes };
     },
   };

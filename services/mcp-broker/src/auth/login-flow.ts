@@ -10,7 +10,7 @@ import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { HttpConfig, OAuthConfig } from "../registry/server-config.ts";
 import { Login, PENDING_MS, type LoginStore } from "./login-store.ts";
 import { createOAuthProvider, storedTokens } from "./oauth-provider.ts";
-import { guardedFetch } from "./upstream-login.ts";
+import { guardedFetch } from "./connection-auth.ts";
 
 /** A server to log in to, with its references resolved. */
 export interface LoginTarget {
@@ -113,7 +113,9 @@ export function createLoginFlow(options: {
       } finally {
         close();
       }
-      await store.save(server, { ...draft.login(), grant: randomUUID() });
+      const login = { ...draft.login(), grant: randomUUID() };
+      // A renewal of the login before, under way, would be written above it.
+      await store.inTurn(server, () => store.save(server, login));
     },
   };
 }

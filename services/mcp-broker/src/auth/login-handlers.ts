@@ -1,6 +1,6 @@
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
-import type { ServerInfo } from "@switchyard/contracts/mcp";
+import type { ServerInfo } from "@switchyard/contracts/mcp-servers";
 import {
   beginLogin,
   finishLogin,
@@ -16,7 +16,7 @@ import { createLoginFlow, LoginExpiredError, type LoginTarget } from "./login-fl
 import type { LoginStore } from "./login-store.ts";
 import { revokeLogin } from "./revoke-login.ts";
 import { TOKEN_KEY_SETTING } from "./token-cipher.ts";
-import { guardedFetch } from "./upstream-login.ts";
+import { guardedFetch } from "./connection-auth.ts";
 
 export interface LoginDeps {
   readonly pool: ServerPool;

@@ -43,14 +43,34 @@ export interface LoginStore {
   savePending(state: string, pending: PendingLogin): Promise<void>;
   /** Reads and forgets: a state is good for one return of the browser. */
   takePending(state: string): Promise<PendingLogin | null>;
-  /** Runs work that no other broker does for this server at the same time; null when one does. */
-  alone<T>(server: string, work: () => Promise<T>): Promise<T | null>;
+  /**
+   * Runs work that no other broker does for this server at the same time; null when one does. The
+   * signal ends before the right to be alone does.
+   */
+  alone<T>(server: string, work: (signal: AbortSignal) => Promise<T>): Promise<T | null>;
+  /** As `alone`, after the others. Rejects with LoginBusyError when they do not come to an end. */
+  inTurn<T>(server: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+}
+
+/** Others are at work on a login and do not come to an end. The request was not carried out. */
+export class LoginBusyError extends Error {
+  override readonly name = "LoginBusyError";
+  readonly code = "LOGIN_BUSY";
 }
 
 /** How long a person may take to log in. */
 export const PENDING_MS = 10 * 60_000;
 const LOCK_MS = 15_000;
+/** What is left of the lock to keep what the work brought. */
+const LOCK_MARGIN_MS = 3_000;
 const LOCK_POLL_MS = 100;
+/** Two that hold it as long as they can. */
+const TURN_MS = 2 * LOCK_MS;
+
+/** Only whoever holds the lock gives it back. */
+const UNLOCK = `
+if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end
+return 0`;
 
 export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore {
   const read = <T>(key: string, text: string | null, schema: z.ZodType<T>) =>
@@ -68,10 +88,20 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore 
     const mark = crypto.randomUUID();
     if ((await redis.set(key, mark, "PX", LOCK_MS, "NX")) !== "OK") return null;
     try {
-      return await work();
+      return await work(AbortSignal.timeout(LOCK_MS - LOCK_MARGIN_MS));
     } finally {
-      if ((await redis.get(key)) === mark) await redis.del(key);
+      await redis.eval(UNLOCK, 1, key, mark);
     }
+  };
+  const inTurn: LoginStore["inTurn"] = async (server, work) => {
+    for (let waitedMs = 0; waitedMs <= TURN_MS; waitedMs += LOCK_POLL_MS) {
+      const done = await alone(server, async (signal) => ({ value: await work(signal) }));
+      if (done !== null) return done.value;
+      await delay(LOCK_POLL_MS);
+    }
+    throw new LoginBusyError(
+      `the login to ${server} is being renewed elsewhere for too long; try again`,
+    );
   };
   return {
     async find(server) {
@@ -88,13 +118,12 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore 
         const text = await redis.getdel(key);
         return { login: readable(text, key), wasLoggedIn: text !== null };
       };
-      for (let waitedMs = 0; waitedMs <= LOCK_MS; waitedMs += LOCK_POLL_MS) {
-        const taken = await alone(server, takeNow);
-        if (taken !== null) return taken;
-        await delay(LOCK_POLL_MS);
+      try {
+        return await inTurn(server, takeNow);
+      } catch (error) {
+        if (!(error instanceof LoginBusyError)) throw error;
+        return takeNow(); // whoever logs out is not kept from it
       }
-      // Whoever held the lock so long has lost it.
-      return takeNow();
     },
     async savePending(state, pending) {
       const key = pendingKey(state);
@@ -105,6 +134,7 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore 
       return read(key, await redis.getdel(key), PendingLogin);
     },
     alone,
+    inTurn,
   };
 }
 

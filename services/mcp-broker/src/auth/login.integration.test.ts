@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
 import { beginLogin, finishLogin, logout } from "@switchyard/contracts/mcp-auth";
 import { oauthWorld } from "../../test-fixtures/oauth-world.ts";
-import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
+import { fixtureServer, testWorld, until } from "../../test-fixtures/test-broker.ts";
 
 const [world, oauth] = await Promise.all([testWorld(), oauthWorld()]);
 const redirectUri = "http://127.0.0.1:4711/callback";
@@ -120,6 +121,57 @@ test("an access token that ended is renewed in the middle of the work, and befor
   await broker.call("renewed", echo);
   assert.ok((oauth.grants["refresh_token"] ?? 0) > (renewed ?? 0));
   await broker.stop();
+});
+
+test("two brokers that are refused at once renew a rotating refresh token once, and lose no login", async () => {
+  const tokenKeys = randomBytes(32).toString("base64");
+  const options = { servers: [locked("shared")], tokenKeys };
+  const first = await world.startBroker({ ...options, ownership: { instance: "first" } });
+  await logIn("shared");
+  const second = await world.startBroker({ ...options, ownership: { instance: "second" } });
+  const sessions = await Promise.all(
+    [first, second].map(async (broker) => {
+      await broker.until("shared", ({ status }) => status === "connected");
+      const { session } = broker.broker.pool.find("shared")?.connection ?? {};
+      assert.ok(session);
+      return session;
+    }),
+  );
+  const before = oauth.grants["refresh_token"] ?? 0;
+  const renewals = () => (oauth.grants["refresh_token"] ?? 0) - before;
+  const gate = Promise.withResolvers<void>();
+  oauth.tokenGate = gate.promise;
+  oauth.expireAll();
+  const refusals = oauth.refusals();
+  const { signal } = new AbortController();
+  const calls = Promise.all(
+    // Two requests of each broker: those of one broker are each other's rivals, too.
+    [...sessions, ...sessions].map((session) =>
+      session.callTool({ tool: "echo", args: { message: "in" }, timeoutMs: 30_000, signal }),
+    ),
+  );
+  calls.catch(() => undefined); // looked at below
+  await until(
+    () => oauth.refusals() - refusals,
+    (count) => count >= 4,
+  );
+  await until(renewals, (count) => count >= 1);
+  gate.resolve();
+  for (const { content } of await calls) assert.deepEqual(content, [{ type: "text", text: "in" }]);
+  assert.deepEqual([renewals(), oauth.reuses()], [1, 0]);
+
+  // The same for a token that ended as its server had said.
+  oauth.expiresIn = 1;
+  oauth.expireAll();
+  await first.call("shared", { tool: "echo", args: { message: "once more" } });
+  oauth.expiresIn = 3_600;
+  await Promise.all(
+    sessions.map((session) =>
+      session.callTool({ tool: "echo", args: { message: "in" }, timeoutMs: 30_000, signal }),
+    ),
+  );
+  assert.equal(oauth.reuses(), 0);
+  await Promise.all([first.stop(), second.stop()]);
 });
 
 test("a login that was taken back is asked for again", async () => {

@@ -1,4 +1,8 @@
-import type { ApprovalGate, CallToApprove } from "@switchyard/service/tool-provider/approval-gate";
+import type {
+  ApprovalGate,
+  CallToApprove,
+  Passed,
+} from "@switchyard/service/tool-provider/approval-gate";
 import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
 import { admitCall } from "../validation/call-checks.ts";
 import { serverDown, type AllowedCall, type SendDeps } from "./send-call.ts";
@@ -11,7 +15,7 @@ import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 export function sendApproved(
   { approvals, connection }: Pick<SendDeps, "connection"> & { readonly approvals: ApprovalGate },
   call: AllowedCall & Pick<CallToApprove, "principal" | "decision" | "approvalId">,
-  send: () => Promise<CallOutcome>,
+  send: (passed: Passed) => Promise<CallOutcome>,
 ): Promise<CallOutcome> {
   if (connection.session === null) throw new NotSentError(serverDown(connection));
   admitCall(connection.catalogue, call);

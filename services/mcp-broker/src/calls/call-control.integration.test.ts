@@ -6,7 +6,8 @@ import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { subscribeLive } from "@switchyard/bus/events";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import { addServer, callTool, updateServer } from "@switchyard/contracts/mcp";
+import { callTool } from "@switchyard/contracts/mcp";
+import { addServer, updateServer } from "@switchyard/contracts/mcp-servers";
 import {
   callProgress,
   cancelCall as cancelCallContract,

@@ -23,8 +23,8 @@ const BEFORE_SENDING = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** Ours: an address that is not permitted, and a login that somebody has to make. */
-const REFUSED_HERE = new Set(["EGRESS_REFUSED", "LOGIN_NEEDED"]);
+/** Ours: an address that is not permitted, and a login that somebody has to make or is making. */
+const REFUSED_HERE = new Set(["EGRESS_REFUSED", "LOGIN_NEEDED", "LOGIN_BUSY"]);
 
 /** Classifies what the SDK throws from a request. Anything unknown counts as `lost`, the careful answer. */
 export function classifyCallFailure(error: unknown): CallFailure {

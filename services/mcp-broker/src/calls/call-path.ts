@@ -3,12 +3,14 @@ import type { Bus } from "@switchyard/bus/connect";
 import { follow } from "@switchyard/bus/follow";
 import { publishLive } from "@switchyard/bus/publish";
 import { callProgress } from "@switchyard/contracts/mcp-calls";
-import { bundleActivated } from "@switchyard/contracts/policy";
+import { bundleActivated } from "@switchyard/contracts/policy-bundles";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
 import type { BrokerMetrics } from "../broker-metrics.ts";
 import type { AskToOpen } from "../features/questions/ask-to-open.ts";
 import type { RequestOrigins } from "../features/request-origins.ts";
+import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
+import type { Audit } from "@switchyard/service/audit/start-audit";
 import { createCallOnce } from "@switchyard/service/tool-provider/call-once";
 import { createCallStore } from "@switchyard/service/tool-provider/call-store";
 import type { CallToolDeps } from "./call-tool.ts";
@@ -35,6 +37,8 @@ export interface CallPathOptions {
   readonly factsOf: FactsOf;
   readonly origins: RequestOrigins;
   readonly askToOpen: AskToOpen;
+  /** Where calls are recorded; null records nothing. */
+  readonly audit: Audit | null;
   /** Whether decisions that the policy lets keep are kept. */
   readonly decisionCache: boolean;
 }
@@ -50,6 +54,7 @@ export function createCallPath(options: CallPathOptions): CallPath {
   const stops = createStopWatch(bus);
   return {
     stops,
+    executions: createExecutionAudit(options.audit),
     approvals: createApprovalGate(bus, {
       onNotSettled: (err, approvalId) => log.warn({ err, approvalId }, "approval not settled"),
     }),

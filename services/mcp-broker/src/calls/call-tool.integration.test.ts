@@ -74,7 +74,7 @@ test("calls a tool by its canonical name and by the server's own name, and passe
   }
 });
 
-test("shows an image as its placeholder and passes its bytes on [A17]", async () => {
+test("shows an image as its placeholder and passes its bytes on [A17, CR10]", async () => {
   const { text, content } = await main.call("everything", { tool: "get-tiny-image", args: {} });
   assert.match(text, /\[Image: image\/png, \d+ bytes base64\]/);
   assert.ok(content.some((block) => block.type === "image" && String(block["data"]).length > 100));
@@ -86,7 +86,7 @@ test("an error of the tool stays an error [X13, AR10]", async () => {
   assert.equal(reply.text, "Error: the disk is full");
 });
 
-test("an error of the server is tool_failed with the server's words [A16]", async () => {
+test("an error of the server is tool_failed with the server's words [A16, C19]", async () => {
   await assert.rejects(main.call("refuses", { tool: "alpha", args: {} }), (error) => {
     assert.ok(isError(error, callTool, "tool_failed"));
     assert.equal(error.message, "MCP tool error: no such table, token undefined");
@@ -173,7 +173,7 @@ test("lists only what the policy allows [A7]", async () => {
   ]);
 });
 
-test("a tool that takes too long is told to stop, and the server goes on [A22, AR9, AR13]", async () => {
+test("a tool that takes too long is told to stop, and the server goes on [A22, AR9, AR13, CR11]", async () => {
   const { file, lines } = await trace();
   await assert.rejects(main.call("quick", { tool: "hang", args: { file } }), (error) => {
     assert.ok(isError(error, callTool, "tool_timeout"));

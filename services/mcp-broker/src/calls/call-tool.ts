@@ -4,18 +4,20 @@ import { callTool as contract } from "@switchyard/contracts/mcp";
 import type { CallProgress } from "@switchyard/contracts/mcp-calls";
 import type { Decision, Principal } from "@switchyard/contracts/policy";
 import { mcpToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
+import type { ExecutedCall, ExecutionAudit } from "@switchyard/service/audit/execution-audit";
+import {
+  knownOutcome,
+  refuseStale,
+  withRefusals,
+} from "@switchyard/service/tool-provider/call-refusals";
 import { callFingerprint } from "@switchyard/service/tool-provider/call-fingerprint";
+import type { CallOnce } from "@switchyard/service/tool-provider/call-once";
+import type { CallOutcome, CallStore } from "@switchyard/service/tool-provider/call-store";
 import {
-  NotSentError,
-  type CallOnce,
-  type OnceResult,
-} from "@switchyard/service/tool-provider/call-once";
-import {
-  CallStoreError,
-  type CallOutcome,
-  type CallStore,
-} from "@switchyard/service/tool-provider/call-store";
-import { asAllowed, type ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
+  asAllowed,
+  type ApprovalGate,
+  type Passed,
+} from "@switchyard/service/tool-provider/approval-gate";
 import type { StopWatch } from "@switchyard/service/tool-provider/stop-watch";
 import { withHeldPlaces } from "@switchyard/service/tool-provider/held-places";
 import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
@@ -34,6 +36,7 @@ export interface CallToolDeps extends SendDeps {
   readonly route: (principal: Principal) => Promise<Pick<SendDeps, "connection" | "queue"> | null>;
   readonly gate: PolicyGate;
   readonly approvals: ApprovalGate;
+  readonly executions: ExecutionAudit;
   readonly stops: StopWatch;
   readonly once: CallOnce;
   readonly store: CallStore;
@@ -58,15 +61,9 @@ export async function callTool(
   request: CallRequest,
   asked: AskedFor,
 ): Promise<CallReply> {
-  try {
-    return await withHeldPlaces(deps.gate, asked, (holding) =>
-      decideAndCall(deps, request, holding),
-    );
-  } catch (error) {
-    if (error instanceof NotSentError) throw error.reply;
-    if (error instanceof CallStoreError) throw storeUnavailable(error);
-    throw error;
-  }
+  return withRefusals(() =>
+    withHeldPlaces(deps.gate, asked, (holding) => decideAndCall(deps, request, holding)),
+  );
 }
 
 async function decideAndCall(
@@ -79,11 +76,11 @@ async function decideAndCall(
   const ref = await findTool(deps, request, asked);
   const pin = deps.connection.catalogue.find(ref.name)?.inspected.pin;
   const question = pin === undefined ? { ref, args } : { ref, args, pin };
-  const { decision, principal } = await deps.gate.check(question, asked);
+  const { decision, principal, audit } = await deps.gate.check(question, asked);
   if (decision.effect === "deny") throw denied(ref, decision);
   await refuseStale(deps.epochs, request, principal);
 
-  const call: Allowed = { request, asked, ref, pin, principal, decision };
+  const call: Allowed = { request, asked, ref, pin, principal, decision, decisionRef: audit };
   if (callId === undefined) {
     const outcome = await send(deps, call, toSend(deps, call, asked.signal));
     return outcomeReply(outcome, { decision: asAllowed(decision), replayed: false });
@@ -92,7 +89,8 @@ async function decideAndCall(
   const result = await deps.once.run(callId, { fingerprint, ref }, () =>
     sendCancellable(deps, call, callId),
   );
-  return onceReply(result, { callId, decision: asAllowed(decision) });
+  const { outcome, replayed } = knownOutcome(result, callId);
+  return outcomeReply(outcome, { decision: asAllowed(decision), replayed });
 }
 
 /** The route is taken after the decision: it may start a process. */
@@ -107,17 +105,30 @@ interface Allowed {
   readonly pin: string | undefined;
   readonly principal: Principal;
   readonly decision: Decision;
+  /** The policy's record of the decision. */
+  readonly decisionRef: string | undefined;
 }
 
 /** Until here nothing has left the broker. */
 function send(deps: CallToolDeps, call: Allowed, sent: AllowedCall): Promise<CallOutcome> {
   const { principal, ref, asked, decision, request } = call;
   return deps.stops.during({ principal, ref, token: asked.token }, sent.signal, (signal) => {
-    const toServer = async () => sendCall(await routed(deps, principal), { ...sent, signal });
-    if (decision.effect === "allow") return toServer();
+    const toServer = (passed: Passed | null) =>
+      deps.executions.during(executedCall(call, passed), async () =>
+        sendCall(await routed(deps, principal), { ...sent, signal }),
+      );
+    if (decision.effect === "allow") return toServer(null);
     const { approvalId } = request;
     return sendApproved(deps, { ...sent, principal, decision, approvalId }, toServer);
   });
+}
+
+function executedCall(call: Allowed, passed: Passed | null): ExecutedCall {
+  const { request, asked, ref, pin, principal, decision, decisionRef } = call;
+  const { args, callId } = request;
+  const { onBehalfOf: caller, correlationId } = asked;
+  const made = { caller, principal, ref, pin, callId, args };
+  return { ...made, decision, decisionRef, passed, correlationId };
 }
 
 /** A call with an id can be cancelled by who made it, until it has ended. */
@@ -156,20 +167,6 @@ function toSend(deps: CallToolDeps, call: Allowed, signal: AbortSignal): Allowed
 }
 
 const never = (): boolean => false;
-
-/** An epoch is believed only of the run that the token is of. */
-async function refuseStale(
-  epochs: RunEpochs,
-  { epoch }: CallRequest,
-  { runId }: Principal,
-): Promise<void> {
-  if (epoch === undefined || runId === null) return;
-  if (await epochs.admit(runId, epoch)) return;
-  throw fail.stale_epoch(
-    `Another runner has taken run ${runId} over since epoch ${epoch}; the call was not sent. Stop working on the run.`,
-    { runId, epoch },
-  );
-}
 
 /** A tool of the catalogue, or the tool of the stored call when its server is down by now. */
 async function findTool(
@@ -216,28 +213,6 @@ function denied(ref: ToolRef, decision: Decision) {
   return fail.denied(`The policy denies ${ref.name}: ${decision.reason}`, decision);
 }
 
-function onceReply(
-  result: OnceResult,
-  { callId, decision }: { callId: string; decision: Decision },
-): CallReply {
-  switch (result.kind) {
-    case "outcome":
-      return outcomeReply(result.outcome, { decision, replayed: result.replayed });
-    case "conflict":
-      throw fail.call_id_conflict(
-        `callId ${callId} belongs to another call (other caller, tool or arguments); use a new one.`,
-        { callId },
-      );
-    case "unknown":
-      throw fail.outcome_unknown(
-        `An earlier call with callId ${callId} was sent and its result was lost. It may or may not have happened.`,
-        { callId },
-      );
-    default:
-      return result satisfies never;
-  }
-}
-
 function outcomeReply(
   outcome: CallOutcome,
   { decision, replayed }: { decision: Decision; replayed: boolean },
@@ -265,11 +240,4 @@ function outcomeReply(
     default:
       return outcome satisfies never;
   }
-}
-
-function storeUnavailable(error: CallStoreError) {
-  return fail.call_store_unavailable(
-    `A call with a callId cannot be made safely now, and was not made: ${error.message}; try again when Redis is up.`,
-    { cause: error.message },
-  );
 }

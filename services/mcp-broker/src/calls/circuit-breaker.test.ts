@@ -110,3 +110,37 @@ test("a breaker in use refuses, tries and closes again", () => {
   end("good");
   assert.equal(breaker.state, "closed");
 });
+
+test("every lost connection counts, and once, however many calls it takes along", () => {
+  const breaker = createCircuitBreaker(() => 0);
+  const enter = () => {
+    const entered = breaker.enter();
+    assert.ok("settle" in entered);
+    return entered;
+  };
+  const together = Array.from({ length: 2 * FAILURES_TO_OPEN }, enter);
+  for (const { settle: end } of together) end("lost");
+  assert.equal(breaker.state, "closed");
+  for (let n = 2; n < FAILURES_TO_OPEN; n += 1) enter().settle("lost");
+  assert.equal(breaker.state, "closed");
+  enter().settle("lost");
+  assert.equal(breaker.state, "open");
+});
+
+test("a try that is lost opens the circuit for longer, whatever else was lost meanwhile", () => {
+  let now = 0;
+  const breaker = createCircuitBreaker(() => now);
+  const enter = () => {
+    const entered = breaker.enter();
+    assert.ok("settle" in entered);
+    return entered;
+  };
+  const early = [enter(), enter()];
+  for (let n = 0; n < FAILURES_TO_OPEN; n += 1) enter().settle("lost");
+  assert.equal(breaker.state, "open");
+  now = pauseMs(1);
+  const probe = enter();
+  for (const { settle: end } of early) end("lost");
+  probe.settle("lost");
+  assert.equal(breaker.refusedForMs(), pauseMs(2));
+});

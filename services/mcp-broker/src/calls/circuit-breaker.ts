@@ -13,7 +13,11 @@ export type Circuit =
   | { readonly state: "open"; readonly until: number; readonly openings: number }
   | { readonly state: "half_open"; readonly openings: number };
 
-/** What a call says about the way to the server: `none` for one that was taken back or never sent. */
+/**
+ * What a call says about the way to the server: `none` for one that was taken back or never sent,
+ * `lost` for one whose connection ended, which takes along every call that is on it.
+ */
+export type CallEnd = Verdict | "lost";
 export type Verdict = "good" | "bad" | "none";
 
 export type Admission =
@@ -78,12 +82,21 @@ export interface CircuitBreaker {
   /** How long a call would be refused now, or null when it would be let through. */
   refusedForMs(): number | null;
   /** Lets a call through, whose verdict must follow, or says when to try again. */
-  enter(): { readonly settle: (verdict: Verdict) => void } | { readonly retryAfterMs: number };
+  enter(): { readonly settle: (end: CallEnd) => void } | { readonly retryAfterMs: number };
 }
 
 /** `now` in milliseconds, of a clock that does not go back. */
 export function createCircuitBreaker(now: () => number): CircuitBreaker {
   let circuit = closedCircuit;
+  let entries = 0;
+  /** How many calls had entered when a loss was counted last: those tell of the same loss. */
+  let entriesAtLoss = 0;
+  const verdictOf = (end: CallEnd, { entry, isProbe }: { entry: number; isProbe: boolean }) => {
+    if (end !== "lost") return end;
+    if (entry <= entriesAtLoss && !isProbe) return "none";
+    entriesAtLoss = entries;
+    return "bad";
+  };
   return {
     get state() {
       return circuit.state;
@@ -98,8 +111,11 @@ export function createCircuitBreaker(now: () => number): CircuitBreaker {
       const { admission } = entered;
       if (!admission.admitted) return { retryAfterMs: admission.retryAfterMs };
       const { isProbe } = admission;
+      entries += 1;
+      const entry = entries;
       return {
-        settle: (verdict) => {
+        settle: (end) => {
+          const verdict = verdictOf(end, { entry, isProbe });
           circuit = settle(circuit, { verdict, isProbe }, now());
         },
       };

@@ -1,7 +1,6 @@
 import { UrlElicitationRequiredError, type CallToolResult } from "@modelcontextprotocol/client";
 import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
 import { callTool as contract } from "@switchyard/contracts/mcp";
-import type { Question } from "@switchyard/contracts/mcp-questions";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { createCallClock, type CallClock } from "./call-clock.ts";
 import { classifyCallFailure, verdictOf } from "./call-failure.ts";
@@ -9,9 +8,10 @@ import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import { QueueFullError, QueueWaitError, type CallQueue } from "./call-queue.ts";
 import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
 import type { AskToOpen } from "../features/questions/ask-to-open.ts";
+import { questionPending } from "../features/questions/question-pending.ts";
 import type { RequestOrigins } from "../features/request-origins.ts";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
-import type { Verdict } from "./circuit-breaker.ts";
+import type { CallEnd } from "./circuit-breaker.ts";
 import type { ServerProgress } from "./progress-teller.ts";
 import type { McpSession } from "../connection/mcp-session.ts";
 import { admitCall, checkResult } from "../validation/call-checks.ts";
@@ -115,32 +115,26 @@ async function sendNow(
     const durationMs = performance.now() - startedAt;
     return checkResult(tool, toOutcome(result, { durationMs, config }));
   } catch (error) {
-    entered.settle(verdictOfCall(error, { session, call, isOwnLimit: clock.isOver }));
+    entered.settle(endOfCall(error, call, { isOwnLimit: clock.isOver }));
     if (error instanceof UrlElicitationRequiredError) {
       const asked = await askToOpen(connection.entry.id, error.elicitations, call.asked);
-      if (asked.length > 0) throw new NotSentError(questionPending(connection, asked));
+      if (asked.length > 0) throw new NotSentError(questionPending(connection.entry.id, asked));
     }
     const timeoutMs = clock.isOver ? config.callTimeoutMs : timeLeftMs;
     return failedOutcome(error, { connection, session, call, timeoutMs });
   }
 }
 
-/** Sessions whose end has been counted: it takes all their calls with it, and is one failure. */
-const endedSessions = new WeakSet<McpSession>();
-
 /** A caller that gives a call little time or takes it back says nothing about the server. */
-function verdictOfCall(
+function endOfCall(
   error: unknown,
-  { session, call, isOwnLimit }: { session: McpSession; call: AllowedCall; isOwnLimit: boolean },
-): Verdict {
+  call: AllowedCall,
+  { isOwnLimit }: { readonly isOwnLimit: boolean },
+): CallEnd {
   if (call.signal.aborted) return "none";
   const failure = classifyCallFailure(error);
   if (failure.kind === "timed_out" && !isOwnLimit) return "none";
-  if (failure.kind === "lost") {
-    if (endedSessions.has(session)) return "none";
-    endedSessions.add(session);
-  }
-  return verdictOf(error, failure);
+  return failure.kind === "lost" ? "lost" : verdictOf(error, failure);
 }
 
 function toOutcome(
@@ -197,20 +191,6 @@ function notReached(connection: ServerConnection, reason: string): ServiceError 
     status,
     lastError: reason,
   });
-}
-
-/** The server did not begin: it wants a person to open an address first. */
-function questionPending(
-  connection: ServerConnection,
-  questions: readonly Question[],
-): ServiceError {
-  const { id } = connection.entry;
-  const [first] = questions;
-  const questionIds = questions.map((question) => question.id);
-  return fail.question_pending(
-    `MCP server ${id} did not make the call: a person has to open an address first. Answer question ${questionIds.join(", ")} (mcp.answer), then send the call again.`,
-    { server: id, questionIds, expiresAt: first?.expiresAt ?? null },
-  );
 }
 
 function overloaded(connection: ServerConnection, queue: CallQueue, reason: string): ServiceError {

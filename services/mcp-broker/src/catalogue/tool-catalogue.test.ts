@@ -26,7 +26,7 @@ async function catalogueOf(
   return buildCatalogue(server, await inspected(server, tools), pinState);
 }
 
-test("gives a tool its canonical name and its prefixed description, and passes its schema through [A9, A10, A11, A12, CR9]", async () => {
+test("gives a tool its canonical name and its prefixed description, and passes its schema through [A9, A10, A11, A12, CR9, C6, C19]", async () => {
   const inputSchema = {
     type: "object",
     properties: { path: { type: "string", enum: ["a"], default: "a" } },

@@ -6,7 +6,7 @@ import {
   type PriorDiscovery,
   type VersionNegotiationMode,
 } from "@modelcontextprotocol/client";
-import type { TransportKind } from "@switchyard/contracts/mcp";
+import type { TransportKind } from "@switchyard/contracts/mcp-servers";
 import type { EraVerdict } from "./verdict-store.ts";
 
 /** One way to connect to a server. */

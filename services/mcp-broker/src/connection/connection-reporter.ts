@@ -5,7 +5,7 @@ import {
   serverDisconnected,
   serverFailed,
   type ServerInfo,
-} from "@switchyard/contracts/mcp";
+} from "@switchyard/contracts/mcp-servers";
 import type { Log } from "@switchyard/service/log";
 import type { BrokerMetrics } from "../broker-metrics.ts";
 import type { ConnectionChange, ServerConnectionOptions } from "./server-connection.ts";

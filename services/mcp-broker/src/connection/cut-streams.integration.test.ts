@@ -111,3 +111,28 @@ test("a broken answer is outcome_unknown for the caller, again for the same call
   assert.equal(echoed.text, "echoed");
   await broker.stop();
 });
+
+test("answers that are lost again and again open the circuit of a server whose connection stays, and one that tries closes it [A22]", async () => {
+  const broker = await world.startBroker({ servers: [{ id: "torn", url: server.url }] });
+  await broker.until("torn", ({ status }) => status === "connected");
+  const before = server.calls["cut"] ?? 0;
+  for (let n = 0; n < 5; n += 1)
+    await assert.rejects(broker.call("torn", { tool: "cut", args: {} }), (error) =>
+      isError(error, callTool, "outcome_unknown"),
+    );
+  assert.deepEqual(
+    [broker.info("torn").status, broker.info("torn").circuit],
+    ["connected", "open"],
+  );
+  await assert.rejects(broker.call("torn", { tool: "cut", args: {} }), (error) =>
+    isError(error, callTool, "circuit_open"),
+  );
+  assert.equal(server.calls["cut"], before + 5);
+  const tried = await until(
+    () => broker.call("torn", { tool: "echo", args: {} }).catch((error: unknown) => error),
+    (answer) => !isError(answer, callTool, "circuit_open"),
+  );
+  assert.ok(!(tried instanceof Error), String(tried));
+  assert.equal(broker.info("torn").circuit, "closed");
+  await broker.stop();
+});

@@ -92,7 +92,7 @@ test("a server that is down is no reason to doubt what is known of it", async ()
   assert.ok(!hasProbe(await askedBy(server, { id: "down" })));
 });
 
-test("http falls back to SSE exactly at 400, 404 and 405, and remembers it [A5, C3]", async () => {
+test("http falls back to SSE exactly at 400, 404 and 405, and remembers it [A5, C3, X3]", async () => {
   const sse = await startProgram([fixture("v1-server.ts"), "sse"]);
   const first = await world.open({ id: "fallback", url: sse.url("/sse") });
   assert.deepEqual(

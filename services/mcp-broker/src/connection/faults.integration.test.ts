@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { generate } from "selfsigned";
 import { sessionWorld, startProgram } from "../../test-fixtures/session-world.ts";
@@ -75,7 +76,7 @@ test("an address and a name that are not public are refused before anything is s
   assert.equal(session.tools.length, 1);
 });
 
-test("a certificate that nobody vouches for ends the connection before a header is sent", async () => {
+test("a TLS failure, by a certificate that nobody vouches for, ends the connection before a header is sent", async () => {
   const { private: key, cert } = await generate([{ name: "commonName", value: "127.0.0.1" }]);
   const server = await switchableServer(() => undefined, { key, cert });
   server.answer = legacyAnswer(server.asked);
@@ -86,7 +87,7 @@ test("a certificate that nobody vouches for ends the connection before a header 
   assert.deepEqual(server.asked, []);
 });
 
-test("an event stream that is cut in the middle ends the connection and the call in it", async () => {
+test("an SSE connection that is cut in the middle ends the connection and the call in it", async () => {
   const server = await startProgram([fixture("v1-server.ts"), "sse"]);
   const session = await world.open({ id: "cut", transport: "sse", url: server.url("/sse") });
   await server.kill();
@@ -101,12 +102,52 @@ test("an event stream that is cut in the middle ends the connection and the call
   );
 });
 
+test("after an error an HTTP server is asked with a ping, and stays connected when it answers [A24]", async () => {
+  const server = await switchableServer(() => undefined);
+  server.answer = legacyAnswer(server.asked);
+  const session = await world.open({ id: "asked", url: server.url });
+  const order = ["initialize", "notifications/initialized", "tools/list"];
+  assert.deepEqual(
+    server.asked.filter((method) => order.includes(method)),
+    order,
+  );
+  server.answer = async (request, response) => {
+    if (request.method !== "POST") return response.writeHead(405).end();
+    const { id, method } = JSON.parse(await text(request)) as { id?: number; method: string };
+    server.asked.push(method);
+    if (id === undefined) return response.writeHead(202).end();
+    if (method === "tools/call") return response.writeHead(500).end();
+    const result = method === "ping" ? {} : { tools: [] };
+    response.writeHead(200, { "content-type": "application/json" });
+    return response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+  };
+  await assert.rejects(
+    session.callTool({
+      tool: "echo",
+      args: {},
+      timeoutMs: 30_000,
+      signal: new AbortController().signal,
+    }),
+  );
+  await until(
+    () => server.asked,
+    (asked) => asked.includes("ping"),
+  );
+  const before = server.asked.length;
+  await session.refreshTools();
+  assert.ok(server.asked.slice(before).includes("tools/list"));
+  await session.close();
+});
+
 test("half a line, wrong ids and nothing at all end in connectTimeoutMs, with the process", async () => {
   for (const mode of ["half", "wrong-ids", "silent"]) {
     const message = await failureOf(world.open(hostile(mode)));
     assert.match(message, /no answer within connectTimeoutMs \(1500 ms\)/, mode);
   }
-  assert.deepEqual(await childrenOf("hostile-server.ts"), []);
+  await until(
+    () => childrenOf("hostile-server.ts"),
+    ({ length }) => length === 0,
+  );
 });
 
 test("garbage around the protocol is ignored", async () => {
@@ -115,30 +156,38 @@ test("garbage around the protocol is ignored", async () => {
   await session.close();
 });
 
-test("200 connects and disconnects leave no process, no descriptor and no memory behind", async () => {
+test("200 connects and disconnects leave no process, no fd and no memory growth", async () => {
   const server = await switchableServer(() => undefined);
   server.answer = legacyAnswer(server.asked);
-  const once = async (): Promise<void> => {
-    const session = await world.open({ id: "often", url: server.url });
+  const small = { id: "small", command: "sh", args: [fixture("small-server.sh")] };
+  const remote = { id: "often", url: server.url };
+  const once = async (declaration: { readonly id: string }): Promise<void> => {
+    const session = await world.open(declaration, { isClosedByTest: true });
+    assert.equal(session.tools.length, 1);
     await session.close();
   };
-  const shell = async (): Promise<void> => {
-    const session = await world.open(hostile("often-stdio", { connectTimeoutMs: 15_000 }));
-    await session.close();
-  };
-  for (let n = 0; n < 20; n += 1) await once();
-  await shell();
-  const before = await descriptors();
+  // What is made once and kept, such as compiled code, is there after these.
+  for (let n = 0; n < 20; n += 1) for (const each of [remote, small]) await once(each);
   collectGarbage();
-  const heapBefore = process.memoryUsage().heapUsed;
-  for (let n = 0; n < 180; n += 1) await once();
-  for (let n = 0; n < 20; n += 1) await shell();
-  assert.deepEqual(await childrenOf("often-stdio"), []);
-  await until(descriptors, (now) => now <= before + 5);
-  collectGarbage();
-  const grown = process.memoryUsage().heapUsed - heapBefore;
-  assert.ok(grown < 64 * 1024 * 1024, `${grown} bytes`);
+  const [before, heapBefore] = [await descriptors(), process.memoryUsage().heapUsed];
+  for (let n = 0; n < 100; n += 1) for (const each of [remote, small]) await once(each);
+  await until(
+    () => childrenOf("small-server.sh"),
+    ({ length }) => length === 0,
+  );
+  await until(descriptors, (now) => now <= before);
+  // What waits for a timer of the last connections, such as their farewell, goes a moment later.
+  await until(
+    () => {
+      collectGarbage();
+      return process.memoryUsage().heapUsed - heapBefore;
+    },
+    (grown) => grown < MAX_GROWN,
+  );
 });
+
+/** Of 200 connections: each of them has more while it is there. */
+const MAX_GROWN = 1024 * 1024;
 
 /** What nothing refers to any more is no growth. */
 function collectGarbage(): void {
@@ -156,7 +205,7 @@ async function childrenOf(word: string): Promise<number[]> {
   const found = await Promise.all(
     living.map(async ({ pid }) => {
       const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-      return line.includes(word) && line.includes("hostile-server.ts") ? pid : null;
+      return line.includes(word) ? pid : null;
     }),
   );
   return found.filter((pid) => pid !== null && pid !== process.pid) as number[];

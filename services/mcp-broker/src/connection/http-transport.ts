@@ -1,12 +1,13 @@
 import {
   SSEClientTransport,
   SseError,
+  type AuthProvider,
   type FetchLike,
-  type OAuthClientProvider,
   type SSEClientTransportOptions,
   type StreamableHTTPClientTransportOptions,
 } from "@modelcontextprotocol/client";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import { noteRefusal } from "../auth/refused-token.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
 import { StreamableTransport } from "./streamable-transport.ts";
 
@@ -21,8 +22,14 @@ export interface HttpTransportOptions {
   /** Sent to the origin of `url` alone. */
   readonly headers: Readonly<Record<string, string>>;
   readonly guard: EgressGuard;
-  readonly authProvider?: OAuthClientProvider | undefined;
+  readonly authProvider?: HttpAuth | undefined;
   readonly maxMessageBytes?: number;
+}
+
+/** What a connection logs in with. */
+export interface HttpAuth extends AuthProvider {
+  /** The server wants more scopes than the login has. */
+  onInsufficientScope(wanted: string | undefined): Promise<never>;
 }
 
 export interface HttpTransport {
@@ -60,9 +67,13 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
 
 function streamableLink(
   url: URL,
-  options: StreamableHTTPClientTransportOptions,
+  options: StreamableHTTPClientTransportOptions & { readonly authProvider?: HttpAuth },
 ): HttpTransport & { readonly transport: StreamableTransport } {
-  const transport = new StreamableTransport(url, options);
+  const { authProvider } = options;
+  const transport = new StreamableTransport(url, {
+    ...options,
+    onWantedScope: async (scope) => authProvider?.onInsufficientScope(scope),
+  });
   return {
     transport,
     describeEnd: () => null,
@@ -94,15 +105,21 @@ function sseLink(url: URL, options: SSEClientTransportOptions): HttpTransport {
 function boundedFetch(fetch: FetchLike, maxBytes: number): FetchLike {
   return async (url, init) => {
     const response = await fetch(url, init);
-    if (response.body === null) return response;
-    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
-    const body = response.body.pipeThrough(isStream ? eventBound(maxBytes) : bodyBound(maxBytes));
-    const { status, statusText, headers } = response;
-    const bounded = new Response(body, { status, statusText, headers });
-    // The transport reads the address to see a redirect; a new response has none of its own.
-    Object.defineProperty(bounded, "url", { value: response.url });
+    const bounded = boundedResponse(response, maxBytes);
+    if (response.status === 401) noteRefusal(bounded, init?.headers);
     return bounded;
   };
+}
+
+function boundedResponse(response: Response, maxBytes: number): Response {
+  if (response.body === null) return response;
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
+  const body = response.body.pipeThrough(isStream ? eventBound(maxBytes) : bodyBound(maxBytes));
+  const { status, statusText, headers } = response;
+  const bounded = new Response(body, { status, statusText, headers });
+  // The transport reads the address to see a redirect; a new response has none of its own.
+  Object.defineProperty(bounded, "url", { value: response.url });
+  return bounded;
 }
 
 function bodyBound(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {

@@ -1,12 +1,15 @@
-import type {
-  CallToolResult,
-  Client,
-  Progress,
-  RequestMethod,
-  RequestOptions,
-  ServerCapabilities,
-  Tool,
+import {
+  LOG_LEVEL_META_KEY,
+  type CallToolResult,
+  type Client,
+  type Progress,
+  type RequestMethod,
+  type RequestOptions,
+  type ServerCapabilities,
+  type Tool,
 } from "@modelcontextprotocol/client";
+import { inSpan, type SpanFacts } from "@switchyard/bus/tracing";
+import type { LogLevel } from "@switchyard/contracts/mcp-features";
 import type { ServerConfig } from "../registry/server-config.ts";
 import type { InspectedListing, InspectedTool } from "../catalogue/inspect-tools.ts";
 import type { ReadTools } from "../catalogue/tool-reader.ts";
@@ -35,6 +38,13 @@ export interface McpSession {
   callTool(call: ToolCall): Promise<CallToolResult>;
   /** Any other request of the specification, answered with its whole result; rejects as `callTool` does. */
   request(request: SessionRequest): Promise<Readonly<Record<string, unknown>>>;
+  /**
+   * With 2026-07-28 every request says from which level the server's log messages are wanted: true,
+   * and the next ones say this level. False with the protocols that have a request for it.
+   */
+  wantLogs(level: LogLevel): boolean;
+  /** Tells the server that its roots are others now. With 2026-07-28 it asks each time that it needs them. */
+  rootsChanged(): Promise<void>;
   /** Asks for the updates of these resources, in place of those before; they come to the hooks. */
   watchResources(uris: readonly string[]): Promise<void>;
   /** Reads the tool list again; rejects with what the server answers. */
@@ -159,6 +169,9 @@ export function keepSession(
     isStateless: isStatelessSession(client, config),
     ...requests(client, (call) => health.during(call)),
     watchResources: (uris) => changes.watchResources(uris),
+    async rootsChanged() {
+      if (!isModern(client)) await client.sendRootsListChanged();
+    },
     redact: show,
     stderr: () => link.stderr(),
     async close() {
@@ -183,21 +196,50 @@ function describeServer(
 function requests(
   client: Client,
   during: <T>(call: () => Promise<T>) => Promise<T>,
-): Pick<McpSession, "callTool" | "request"> {
-  return {
-    callTool: ({ tool, args, definition, ...options }) => {
-      const params = { name: tool, arguments: { ...args } };
-      // Only the SDK's own method puts arguments into headers, which only 2026-07-28 knows.
-      if (client.getProtocolEra() === "modern")
-        return during(() =>
-          client.callTool(params, { ...requestOptions(options), ...definitionOption(definition) }),
-        );
-      const request = { method: "tools/call", params };
-      return during(() => client.request(request, callResult, requestOptions(options)));
-    },
-    request: ({ method, params = {}, ...options }) =>
-      during(() => client.request({ method, params: { ...params } }, requestOptions(options))),
+): Pick<McpSession, "callTool" | "request" | "wantLogs"> {
+  let level: LogLevel | null = null;
+  // A server that traces, too, goes on with the trace: https://modelcontextprotocol.io/community/seps/414
+  const metaOf = (traceparent?: string): { _meta?: Record<string, string> } => {
+    if (level === null) return traceparent === undefined ? {} : { _meta: { traceparent } };
+    const logged = { [LOG_LEVEL_META_KEY]: level };
+    return { _meta: traceparent === undefined ? logged : { ...logged, traceparent } };
   };
+  return {
+    wantLogs(wanted) {
+      if (!isModern(client)) return false;
+      level = wanted;
+      return true;
+    },
+    callTool: ({ tool, args, definition, ...options }) =>
+      inSpan(callSpan(tool), ({ traceparent }) => {
+        const params = { name: tool, arguments: { ...args }, ...metaOf(traceparent) };
+        // Only the SDK's own method puts arguments into headers, which only 2026-07-28 knows.
+        if (isModern(client))
+          return during(() =>
+            client.callTool(params, {
+              ...requestOptions(options),
+              ...definitionOption(definition),
+            }),
+          );
+        const request = { method: "tools/call", params };
+        return during(() => client.request(request, callResult, requestOptions(options)));
+      }),
+    request: ({ method, params = {}, ...options }) =>
+      during(() =>
+        client.request({ method, params: { ...params, ...metaOf() } }, requestOptions(options)),
+      ),
+  };
+}
+
+/** Named after https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/ */
+function callSpan(tool: string): SpanFacts {
+  const method = "tools/call";
+  const attributes = { "mcp.method.name": method, "gen_ai.tool.name": tool };
+  return { name: `${method} ${tool}`, kind: "client", attributes };
+}
+
+function isModern(client: Client): boolean {
+  return client.getProtocolEra() === "modern";
 }
 
 function definitionOption(definition: ToolCall["definition"]): object {

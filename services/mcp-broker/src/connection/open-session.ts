@@ -1,4 +1,4 @@
-import type { Client, OAuthClientProvider } from "@modelcontextprotocol/client";
+import type { Client } from "@modelcontextprotocol/client";
 import { errorText } from "../calls/call-failure.ts";
 import { inspectAlone } from "../catalogue/inspect-tools.ts";
 import { createToolReader, type InspectListing } from "../catalogue/tool-reader.ts";
@@ -15,6 +15,7 @@ import {
 import type { ServerConfig } from "../registry/server-config.ts";
 import { createChangeSubscription } from "./change-subscription.ts";
 import { firstApproach, nextApproach, type Approach } from "./connect-approach.ts";
+import type { HttpAuth } from "./http-transport.ts";
 import {
   ConnectError,
   keepSession,
@@ -47,7 +48,7 @@ export interface SessionOpenerOptions {
 }
 
 export interface UpstreamLogin {
-  readonly provider: OAuthClientProvider;
+  readonly provider: HttpAuth;
   /** Names the login without being one; null before the first. */
   readonly grant: string | null;
 }

@@ -5,7 +5,7 @@ import { nextReconnect } from "./reconnect-policy.ts";
 
 const MIDDLE = 0.5;
 
-test("tries again after 1 s, doubling, and is in error after the configured number of tries [A21]", () => {
+test("tries again after 1 s, doubling, and is in error after the configured number of tries [A21, AR5, X11]", () => {
   const steps = [0, 1, 2, 3, 4].map((reconnectsTried) =>
     nextReconnect({ reconnectsTried, maxReconnectAttempts: 3, permanent: false }, MIDDLE),
   );

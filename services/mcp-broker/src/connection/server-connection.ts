@@ -1,8 +1,9 @@
-import type { ServerInfo, ServerStatus } from "@switchyard/contracts/mcp";
+import type { ServerInfo, ServerStatus } from "@switchyard/contracts/mcp-servers";
 import { ConnectError, type McpSession, type OpenSession } from "./mcp-session.ts";
 import { createCircuitBreaker, type CircuitBreaker } from "../calls/circuit-breaker.ts";
 import type { InspectedListing } from "../catalogue/inspect-tools.ts";
 import { nextReconnect } from "./reconnect-policy.ts";
+import { serverInfo } from "./server-info.ts";
 import { enabledTools } from "../registry/enabled-tools.ts";
 import type { ServerConfig, ServerEntry } from "../registry/server-config.ts";
 import {
@@ -59,7 +60,7 @@ export interface ServerConnectionOptions {
  * takes the tools out of the catalogue before anything else happens.
  */
 export class ServerConnection {
-  readonly entry: ServerEntry;
+  #entry: ServerEntry;
   /** Keeps calls away while the way to the server fails again and again. */
   readonly circuit: CircuitBreaker = createCircuitBreaker(() => performance.now());
   readonly #options: ServerConnectionOptions;
@@ -80,12 +81,16 @@ export class ServerConnection {
 
   constructor(options: ServerConnectionOptions) {
     this.#options = options;
-    this.entry = options.entry;
+    this.#entry = options.entry;
     this.#stderr = options.stderrBefore ?? "";
     const { config, problem } = options.entry;
     this.#status =
       problem !== null ? "error" : config?.enabled === false ? "disabled" : "disconnected";
     this.#lastError = problem ?? options.heldBecause ?? null;
+  }
+
+  get entry(): ServerEntry {
+    return this.#entry;
   }
 
   /** Why it is not to be connected; null when it may be. */
@@ -132,23 +137,16 @@ export class ServerConnection {
   }
 
   get info(): ServerInfo {
-    const { session } = this;
-    // Connected, but not by right any more: the connection ends in a moment.
-    const isLeft = this.#status === "connected" && session === null;
-    return {
-      id: this.entry.id,
-      name: this.entry.name,
-      origin: this.entry.origin,
-      transport: this.entry.transport,
-      status: isLeft ? "disconnected" : this.#status,
+    return serverInfo({
+      entry: this.entry,
+      status: this.#status,
+      session: this.session,
       toolCount: this.catalogue.tools.length,
-      serverVersion: session?.serverVersion ?? null,
-      protocolVersion: session?.protocolVersion ?? null,
-      lastError: isLeft ? "this broker does not own the server any more" : this.#lastError,
-      connectedAt: isLeft ? null : (this.#connectedAt?.toISOString() ?? null),
+      lastError: this.#lastError,
+      connectedAt: this.#connectedAt,
       owner: this.#ownerName,
       circuit: this.circuit.state,
-    };
+    });
   }
 
   /**
@@ -176,6 +174,23 @@ export class ServerConnection {
     this.#end(reason);
     await Promise.all(this.#closing);
     await this.#options.after;
+  }
+
+  /** Takes over an entry that differs in its roots alone. The server is told where it listens. */
+  async takeRoots(entry: ServerEntry): Promise<void> {
+    const { config } = this.#entry;
+    if (config === null) return;
+    config.roots = entry.config?.roots ?? null;
+    this.#entry = { ...entry, config };
+    await this.tellRoots();
+  }
+
+  async tellRoots(): Promise<void> {
+    try {
+      await this.session?.rootsChanged();
+    } catch (error) {
+      this.#report({ kind: "trouble", reason: `changed roots not told: ${String(error)}` });
+    }
   }
 
   #end(reason: string | null): void {

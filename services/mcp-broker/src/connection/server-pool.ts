@@ -15,6 +15,8 @@ export interface ServerPool {
    * started, and not before the processes of its predecessor are gone.
    */
   put(entry: ServerEntry, change: PoolChange): Placed;
+  /** Takes over an entry that differs in its roots alone, without a new connection. */
+  putRoots(entry: ServerEntry): void;
   /** Takes a server out. Resolves when no connection and no child process of it is left. */
   take(id: string, reason: string): Promise<void>;
   /** Connects the servers that connect by themselves. Resolves when each had its first attempt, whatever its end. */
@@ -101,6 +103,11 @@ export function createServerPool(
     find: (id) => members.get(id) ?? null,
     instances,
     put,
+    putRoots(entry) {
+      const own = members.get(entry.id)?.connection.takeRoots(entry) ?? Promise.resolve();
+      const others = instances.of(entry.id).map(({ connection }) => connection.tellRoots());
+      Promise.all([own, ...others]).catch(options.onFault);
+    },
     take(id, reason) {
       const ended = end(id, reason);
       members.delete(id);

@@ -1,5 +1,5 @@
 import { ProtocolError, SdkError, SdkErrorCode, type Client } from "@modelcontextprotocol/client";
-import type { TransportKind } from "@switchyard/contracts/mcp";
+import type { TransportKind } from "@switchyard/contracts/mcp-servers";
 import { errorText } from "../calls/call-failure.ts";
 
 /** Watches a connection that cannot report its own end. */

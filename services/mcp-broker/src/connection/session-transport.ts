@@ -1,9 +1,9 @@
-import type { OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
+import type { Transport } from "@modelcontextprotocol/client";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { ChildRecords } from "../process/child-records.ts";
 import type { StdioConfig } from "../registry/server-config.ts";
 import type { ResolvedServer } from "../registry/env-references.ts";
-import { createHttpTransport } from "./http-transport.ts";
+import { createHttpTransport, type HttpAuth } from "./http-transport.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 /** A transport with what the session needs to know of it beyond the SDK's interface. */
@@ -28,7 +28,7 @@ export interface TransportOptions {
   readonly http: {
     readonly kind: "http" | "sse";
     readonly guard: EgressGuard;
-    readonly authProvider?: OAuthClientProvider | undefined;
+    readonly authProvider?: HttpAuth | undefined;
   };
 }
 

@@ -115,7 +115,7 @@ test("counts lines on stdout that are no messages and goes on", async () => {
   await client.close();
 });
 
-test("ends the connection at a message above the limit, without taking it into memory", async () => {
+test("ends the connection of a child that prints 50 MB without a newline, without taking them into memory", async () => {
   const flood = `process.stdout.on("error", () => {}); const c = "x".repeat(2 ** 20); let n = 0; (function more() { while (n++ < 50) if (!process.stdout.write(c)) return process.stdout.once("drain", more); })()`;
   const transport = transportOf(script(flood));
   const seen = observe(transport);
@@ -155,7 +155,7 @@ test("closing reports the end at once and takes the grandchildren along [A20, A2
   assert.equal(await isGroupAlive(pid), false);
 });
 
-test("the grandchildren of a child that dies by itself end too [A23]", async () => {
+test("the grandchildren of a child that forks and dies by itself end too [A23]", async () => {
   const transport = transportOf([fixture("fixture-server.ts")]);
   const client = new Client({ name: "test", version: "0" });
   await client.connect(transport);

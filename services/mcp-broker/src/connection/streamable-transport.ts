@@ -1,4 +1,5 @@
 import {
+  InsufficientScopeError,
   isJSONRPCErrorResponse,
   isJSONRPCNotification,
   isJSONRPCRequest,
@@ -25,6 +26,11 @@ interface OpenRequest {
   giveUp(): void;
 }
 
+export interface StreamableOptions extends StreamableHTTPClientTransportOptions {
+  /** Hears that the login has too few scopes; what it throws is the end of the request. */
+  readonly onWantedScope: (scope: string | undefined) => Promise<void>;
+}
+
 /**
  * The SDK's Streamable HTTP, in which a request whose stream ends before its answer fails at once.
  * The SDK knows of that end and tells it for subscriptions alone, so that a call would wait until its
@@ -33,12 +39,14 @@ interface OpenRequest {
 export class StreamableTransport extends StreamableHTTPClientTransport {
   readonly #open = new Map<RequestId, OpenRequest>();
   readonly #timers: Set<NodeJS.Timeout>;
+  readonly #onWantedScope: StreamableOptions["onWantedScope"];
   #trouble: string | null = null;
 
-  constructor(url: URL, options: StreamableHTTPClientTransportOptions) {
+  constructor(url: URL, { onWantedScope, ...options }: StreamableOptions) {
     const timers = new Set<NodeJS.Timeout>();
     super(url, { ...options, reconnectionScheduler: scheduleIn(timers) });
     this.#timers = timers;
+    this.#onWantedScope = onWantedScope;
     // The protocol layer keeps these two and calls them before its own.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is no EventTarget
     this.onmessage = (message) => this.#hear(message);
@@ -50,6 +58,18 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
   override async send(
     message: JSONRPCMessage | JSONRPCMessage[],
     options: TransportSendOptions = {},
+  ): Promise<void> {
+    try {
+      return await this.#send(message, options);
+    } catch (error) {
+      if (error instanceof InsufficientScopeError) await this.#onWantedScope(error.requiredScope);
+      throw error;
+    }
+  }
+
+  async #send(
+    message: JSONRPCMessage | JSONRPCMessage[],
+    options: TransportSendOptions,
   ): Promise<void> {
     if (Array.isArray(message)) return super.send(message, sendable(options));
     if (isJSONRPCRequest(message) && options.onRequestStreamEnd === undefined)

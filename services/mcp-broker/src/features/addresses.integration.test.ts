@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
-import { callTool, updateServer } from "@switchyard/contracts/mcp";
+import { callTool } from "@switchyard/contracts/mcp";
+import { getServer, updateServer } from "@switchyard/contracts/mcp-servers";
+import { getPrompt, readResource } from "@switchyard/contracts/mcp-features";
 import { answerQuestion, listQuestions, type Question } from "@switchyard/contracts/mcp-questions";
 import { fixtureServer, packageFile, testWorld, until } from "../../test-fixtures/test-broker.ts";
 
@@ -117,15 +119,42 @@ test("what is no address, or may not be asked, is the server's refusal and no qu
   assert.deepEqual(await questions(), []);
 });
 
-test("changed roots connect the server anew, which then asks for them: nothing promises to tell it", async () => {
-  const roots = () => broker.call("everything", { tool: "get-roots-list", args: {} });
-  assert.match((await roots()).text, /file:\/\/\/srv\/first/);
-  await call(world.cli, updateServer, {
-    server: "everything",
-    changes: { roots: ["/srv/second"] },
-  });
-  await broker.until("everything", ({ status }) => status === "connected");
-  const { text } = await roots();
-  assert.match(text, /file:\/\/\/srv\/second/);
+test("changed roots are told to a connected server, which stays connected and asks for them", async () => {
+  const roots = async () =>
+    (await broker.call("everything", { tool: "get-roots-list", args: {} })).text;
+  assert.match(await roots(), /file:\/\/\/srv\/first/);
+  const { connectedAt } = broker.info("everything");
+  const change = (changes: Record<string, unknown>) =>
+    call(world.cli, updateServer, { server: "everything", changes });
+  const { server } = await change({ roots: ["/srv/second"] });
+  assert.deepEqual([server.status, server.connectedAt], ["connected", connectedAt]);
+  const text = await until(roots, (list) => /file:\/\/\/srv\/second/.test(list));
   assert.doesNotMatch(text, /first/);
+  assert.equal(broker.info("everything").connectedAt, connectedAt);
+  const { declaration } = await call(world.cli, getServer, { server: "everything" });
+  assert.deepEqual(declaration["roots"], ["/srv/second"]);
+
+  // With anything else beside them the server is connected anew.
+  await change({ roots: ["/srv/third"], name: "Everything" });
+  await broker.until("everything", (info) => info.connectedAt !== connectedAt);
+  await broker.until("everything", ({ status }) => status === "connected");
+  assert.match(await roots(), /file:\/\/\/srv\/third/);
+});
+
+test("a resource and a prompt can want an address opened first, too", async () => {
+  const tokens = { server: "eliciting" };
+  const asks = {
+    "e-5": () => call(world.cli, readResource, { uri: "demo://e-5" }, { tokens }),
+    "e-6": () => call(world.cli, getPrompt, { name: "e-6" }, { tokens }),
+  };
+  for (const [id, ask] of Object.entries(asks)) {
+    const error: unknown = await ask().catch((caught: unknown) => caught);
+    assert.ok(isError(error, readResource, "question_pending"), String(error));
+    const question = await oneQuestion();
+    assert.deepEqual(error.data.questionIds, [question.id]);
+    assert.equal(question.url, `https://example.com/${id}`);
+    await broker.call("eliciting", { tool: "finish", args: { id } });
+    await until(questions, ({ length }) => length === 0);
+    assert.match(JSON.stringify(await ask()), /"(read|got)"/);
+  }
 });

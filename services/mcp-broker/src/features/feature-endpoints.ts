@@ -10,6 +10,7 @@ import type { ServerInstances } from "../ownership/server-instances.ts";
 import type { FeatureGate } from "./feature-gate.ts";
 import type { LogLevels } from "./logging.ts";
 import { completeArgument, getPrompt, listPrompts } from "./prompts.ts";
+import type { AskToOpen } from "./questions/ask-to-open.ts";
 import type { RequestOrigins } from "./request-origins.ts";
 import { listResources, listResourceTemplates, readResource } from "./resources.ts";
 import type { RequestTarget } from "./send-request.ts";
@@ -21,6 +22,7 @@ export interface FeatureEndpointDeps {
   readonly instances: () => ServerInstances;
   readonly gate: FeatureGate;
   readonly origins: RequestOrigins;
+  readonly askToOpen: AskToOpen;
   readonly subscriptions: Subscriptions;
   readonly levels: LogLevels;
   readonly messagesOf: (server: string) => ServerMessages | null;
@@ -86,12 +88,12 @@ export function openFeatureEndpoints(
 }
 
 function targetOf(server: string, deps: FeatureEndpointDeps): Target {
-  const { find, instances, gate, origins } = deps;
+  const { find, instances, gate, origins, askToOpen } = deps;
   const member = find(server);
   if (member !== null) {
     const { entry } = member.connection;
     const route: Target["route"] = (principal) => instances().memberFor(entry, principal);
-    return { ...member, gate, origins, route };
+    return { ...member, gate, origins, askToOpen, route };
   }
   const lastError = "the server was removed";
   throw fail.server_down(`MCP server not found: ${server}`, {

@@ -27,8 +27,7 @@ export interface ServerMemory {
 const CAPABILITIES: ClientCapabilities = {
   sampling: {},
   elicitation: { form: {}, url: {} },
-  // Changed roots connect the server anew, and it asks again.
-  roots: {},
+  roots: { listChanged: true },
 };
 
 /** What a connection offers its server. */

@@ -29,11 +29,12 @@ const broker = await world.startBroker({
       maxResultBytes: 20_000,
       env: { KEY: "${SECRET}" },
     }),
+    fixtureServer("modern", ["features-server.ts", "modern"]),
     fixtureServer("plain", ["fixture-server.ts"]),
   ],
   env: { SECRET: "hunter2hunter2" },
 });
-for (const id of ["everything", "features", "plain"])
+for (const id of ["everything", "features", "modern", "plain"])
   await broker.until(id, ({ status }) => status === "connected");
 
 beforeEach(() => {
@@ -154,6 +155,33 @@ test("log messages come at the level that was set, without secrets, and a flood 
   );
   assert.ok(messages.length >= 20 && dropped > 0, `${messages.length} kept, ${dropped} dropped`);
   assert.equal(messages.at(-1)?.text, "the key is ${SECRET}");
+});
+
+test("a 2026-07-28 server is told the level with each request, and says nothing without one", async () => {
+  assert.equal(broker.info("modern").protocolVersion, "2026-07-28");
+  const messages = async () => (await ask(listMessages, {}, "modern")).messages;
+  const log = (word: string) =>
+    broker.call("modern", { tool: "log", args: { text: word, times: 1 } });
+  await log("nobody asked");
+  assert.deepEqual(await ask(setLogLevel, { level: "error" }, "modern"), { level: "error" });
+  await log("not that bad");
+  await ask(setLogLevel, { level: "info" }, "modern");
+  await log("wanted");
+  const said = await until(messages, ({ length }) => length > 0);
+  assert.deepEqual(
+    said.map(({ text, level }) => [text, level]),
+    [["wanted", "info"]],
+  );
+  // A new connection goes on with the level that was set last.
+  await broker.call("modern", { tool: "die", args: {} }).catch(() => undefined);
+  await broker.until("modern", ({ status }) => status !== "connected");
+  await broker.until("modern", ({ status }) => status === "connected");
+  await log("wanted again");
+  const all = await until(messages, ({ length }) => length > 1);
+  assert.deepEqual(
+    all.map(({ text }) => text),
+    ["wanted", "wanted again"],
+  );
 });
 
 test("a resource that is too large, and a list without end, are refused or cut", async () => {

@@ -2,7 +2,7 @@ import type { LogLevel } from "@switchyard/contracts/mcp-features";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { McpSession } from "../connection/mcp-session.ts";
 import type { FeatureGate } from "./feature-gate.ts";
-import { hasFeature, sendRequest, type RequestTarget } from "./send-request.ts";
+import { hasFeature, sendRequest, supportingSession, type RequestTarget } from "./send-request.ts";
 
 type Target = RequestTarget & { readonly gate: FeatureGate };
 
@@ -20,13 +20,17 @@ export function createLogLevels(onTrouble: (server: string, error: unknown) => v
     async set(target, level, asked) {
       const server = target.connection.entry.id;
       await target.gate.allow({ kind: "logging", server, name: "logging", args: { level } }, asked);
+      await target.connection.start();
+      const session = supportingSession(target.connection, "logging");
       const params = { level };
-      await sendRequest(target, { method: "logging/setLevel", params, needs: "logging", asked });
+      if (!session.wantLogs(level))
+        await sendRequest(target, { method: "logging/setLevel", params, needs: "logging", asked });
       levels.set(server, level);
     },
     async restore(server, session) {
       const level = levels.get(server);
       if (level === undefined || !hasFeature(session.capabilities, "logging")) return;
+      if (session.wantLogs(level)) return;
       await session
         .request({ method: "logging/setLevel", params: { level }, timeoutMs: RESTORE_TIMEOUT_MS })
         .catch((error: unknown) => onTrouble(server, error));

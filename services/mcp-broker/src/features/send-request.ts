@@ -1,4 +1,8 @@
-import type { RequestMethod, ServerCapabilities } from "@modelcontextprotocol/client";
+import {
+  UrlElicitationRequiredError,
+  type RequestMethod,
+  type ServerCapabilities,
+} from "@modelcontextprotocol/client";
 import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
 import { featureErrors } from "@switchyard/contracts/mcp-features";
 import { createCallClock, type CallClock } from "../calls/call-clock.ts";
@@ -9,6 +13,8 @@ import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { McpSession } from "../connection/mcp-session.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
+import type { AskToOpen } from "./questions/ask-to-open.ts";
+import { questionPending } from "./questions/question-pending.ts";
 import type { RequestOrigins } from "./request-origins.ts";
 
 /** The server that a request is for, and what bounds it. */
@@ -16,6 +22,7 @@ export interface RequestTarget {
   readonly connection: ServerConnection;
   readonly queue: CallQueue;
   readonly origins: RequestOrigins;
+  readonly askToOpen: AskToOpen;
   /** Where requests of this principal go; null for the connection above. */
   readonly route: (
     principal: Principal,
@@ -57,7 +64,7 @@ export async function sendRequest(
     return await queue.run(
       () =>
         origins.during(config, { asked, clock }, () =>
-          sendNow(connection, session, { ...request, clock, timeLeftMs: timeLeft() }),
+          sendNow(target, session, { ...request, clock, timeLeftMs: timeLeft() }),
         ),
       { timeoutMs: timeLeft(), signal: asked.signal },
     );
@@ -96,7 +103,7 @@ export function hasFeature(capabilities: ServerCapabilities, feature: FeatureNam
 }
 
 async function sendNow(
-  connection: ServerConnection,
+  { connection, askToOpen }: Pick<RequestTarget, "connection" | "askToOpen">,
   session: McpSession,
   request: FeatureRequest & { readonly clock: CallClock; readonly timeLeftMs: number },
 ): Promise<Readonly<Record<string, unknown>>> {
@@ -108,7 +115,11 @@ async function sendNow(
     .run({ limitMs, signal: asked.signal }, (signal) =>
       session.request({ method, params, timeoutMs: timeLeftMs, signal }),
     )
-    .catch((error: unknown) => {
+    .catch(async (error: unknown) => {
+      if (error instanceof UrlElicitationRequiredError) {
+        const questions = await askToOpen(connection.entry.id, error.elicitations, asked);
+        if (questions.length > 0) throw questionPending(connection.entry.id, questions);
+      }
       const timeoutMs = clock.isOver ? limitMs : timeLeftMs;
       throw requestError(error, { connection, session, timeoutMs });
     });

@@ -109,6 +109,7 @@ export function startFeatures(options: FeatureOptions): Features {
     notifications,
     rootsOf: (config) => rootsOf(find(config.id)?.connection.entry.config ?? config, options.env),
   };
+  const askToOpen = createAskToOpen(deps);
   const sweep = setInterval(() => {
     void subscriptions.sweep((server) => find(server)?.connection.session ?? null);
   }, SWEEP_MS);
@@ -131,11 +132,12 @@ export function startFeatures(options: FeatureOptions): Features {
         instances: () => options.parts().pool.instances,
         gate,
         origins,
+        askToOpen,
         subscriptions,
         levels,
         messagesOf: memories.messagesOf,
       }),
-    askToOpen: createAskToOpen(deps),
+    askToOpen,
     serve: (service) => handleQuestions(service, { store, questions, admins, now }),
     stop() {
       clearInterval(sweep);

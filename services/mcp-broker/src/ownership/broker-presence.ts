@@ -15,6 +15,8 @@ const BrokerLoad = z.object({
   owned: z.int().nonnegative(),
   /** The most that it may own. */
   limit: z.int().nonnegative(),
+  /** Which it owns: the server file of another broker need not name them. */
+  servers: z.array(z.string()).readonly().default([]),
 });
 export type BrokerLoad = z.infer<typeof BrokerLoad>;
 

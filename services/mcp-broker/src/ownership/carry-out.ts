@@ -1,7 +1,8 @@
 import { failuresOf } from "@switchyard/contracts/errors";
-import { getServer } from "@switchyard/contracts/mcp";
+import { getServer } from "@switchyard/contracts/mcp-servers";
 import type { OwnerRequest } from "@switchyard/contracts/mcp-ownership";
 import type { ServerPool } from "../connection/server-pool.ts";
+import { shownDeclaration } from "../registry/shown-declaration.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
 import type { OwnerReply } from "./owner-requests.ts";
 
@@ -39,6 +40,11 @@ export async function carryOut(
     case "logs": {
       const { connection } = known(pool, server);
       return { server: connection.info, stderr: connection.stderr };
+    }
+    case "get": {
+      const { entry, info } = known(pool, server).connection;
+      const declaration = shownDeclaration(entry.declaration);
+      return { server: info, declaration, updatedAt: registry.updatedAt(server) };
     }
     default:
       return request satisfies never;

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { PresentBroker } from "./broker-presence.ts";
-import { serversToClaim, shouldGiveOne } from "./fair-share.ts";
+import { serversToClaim, shouldGiveOne, type BrokerShare } from "./fair-share.ts";
 
 const HESITATION_MS = 250;
 
@@ -83,7 +82,7 @@ test("no server stays free while a broker has room for it", () => {
 });
 
 /** Lets the brokers give servers away until none does any more; fails when that takes too long. */
-function settle(all: readonly PresentBroker[]): { moves: number; after: PresentBroker[] } {
+function settle(all: readonly BrokerShare[]): { moves: number; after: BrokerShare[] } {
   const after = all.map((broker) => ({ ...broker }));
   for (let moves = 0; ; moves += 1) {
     const giver = after.find(({ id }) => shouldGiveOne({ self: id, brokers: after }));

@@ -7,10 +7,13 @@ export interface FreeServer {
   readonly freeForMs: number;
 }
 
+/** How much a broker has. */
+export type BrokerShare = Pick<PresentBroker, "id" | "owned" | "limit">;
+
 export interface ClaimSituation {
   readonly self: string;
   /** Every broker that is there, this one with what it owns now. */
-  readonly brokers: readonly PresentBroker[];
+  readonly brokers: readonly BrokerShare[];
   readonly free: readonly FreeServer[];
   /** All servers, owned or not. */
   readonly total: number;

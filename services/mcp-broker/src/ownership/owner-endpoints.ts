@@ -3,6 +3,7 @@ import type { Service } from "@switchyard/bus/serve";
 import { askOwner, ensureServer } from "@switchyard/contracts/mcp-ownership";
 import { createCallEndpoints, type CallEndpoints } from "../calls/call-endpoints.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
+import type { ServerDirectory } from "./server-directory.ts";
 import type { OwnerRequests } from "./owner-requests.ts";
 import type { ServerOwnership } from "./server-ownership.ts";
 
@@ -31,12 +32,17 @@ const NOW = { deadline: 0 };
 /** Answers `mcp.ensure`, which any broker may be asked. */
 export function serveEnsure(
   service: Service,
-  { pool, requests }: { pool: ServerPool; requests: OwnerRequests },
+  {
+    pool,
+    directory,
+    requests,
+  }: { pool: ServerPool; directory: ServerDirectory; requests: OwnerRequests },
 ): void {
   service.handle(ensureServer, async ({ server }, { fail, deadline, correlationId }) => {
     const member = pool.find(server);
-    if (member === null) throw fail.unknown_server(`MCP server not found: ${server}`, { server });
-    if (member.connection.entry.config?.enabled === false)
+    if (member === null && directory.stateOf(server) === null)
+      throw fail.unknown_server(`MCP server not found: ${server}`, { server });
+    if (member?.connection.entry.config?.enabled === false)
       throw fail.server_disabled(`MCP server ${server} is disabled; enable it first.`, { server });
     await requests.ensure(server, { deadline, correlationId });
     return { server };

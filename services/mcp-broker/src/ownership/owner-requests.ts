@@ -1,7 +1,7 @@
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
-import { serverLogs } from "@switchyard/contracts/mcp";
+import { serverLogs } from "@switchyard/contracts/mcp-servers";
 import { askOwner, ensureServer, type OwnerRequest } from "@switchyard/contracts/mcp-ownership";
 import type { z } from "zod";
 import type { ServerDirectory } from "./server-directory.ts";
@@ -30,6 +30,8 @@ export interface OwnerRequestDeps {
   readonly bus: Bus;
   readonly ownership: ServerOwnership;
   readonly directory: ServerDirectory;
+  /** True for a server that this broker can connect: it has its declaration. */
+  readonly knows: (server: string) => boolean;
   /** Carries a request out on this broker. */
   readonly here: (server: string, request: OwnerRequest) => Promise<OwnerReply>;
 }
@@ -91,12 +93,12 @@ async function isEnsured(
 
 /** Sees whose the server is, and takes it when it is nobody's. Rejects with LeaseStoreError. */
 async function lookAndClaim(
-  { ownership, directory }: OwnerRequestDeps,
+  { ownership, directory, knows }: OwnerRequestDeps,
   server: string,
 ): Promise<void> {
   if (ownership.owns(server)) return;
   await ownership.lookAt(server);
-  if (directory.ownerOf(server) !== null) return;
+  if (directory.ownerOf(server) !== null || !knows(server)) return;
   await ownership.claim(server);
   if (!ownership.owns(server)) await ownership.lookAt(server); // another one was faster
 }

@@ -4,17 +4,16 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
+import { callTool, listTools } from "@switchyard/contracts/mcp";
 import {
   addServer,
-  callTool,
   disconnectServer,
   getServer,
   listServers,
-  listTools,
   removeServer,
   serverLogs,
   updateServer,
-} from "@switchyard/contracts/mcp";
+} from "@switchyard/contracts/mcp-servers";
 import { ensureServer } from "@switchyard/contracts/mcp-ownership";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";

@@ -28,6 +28,11 @@ export class ServerDirectory {
     this.#onChange = options.onChange;
   }
 
+  /** Every server of which a lease was seen. */
+  get servers(): readonly string[] {
+    return [...this.#known.keys()];
+  }
+
   /** What the other owner says of the server; null when there is no other owner, or it is silent. */
   stateOf(server: string): ServerState | null {
     return this.ownerOf(server) === null ? null : (this.#known.get(server)?.state ?? null);

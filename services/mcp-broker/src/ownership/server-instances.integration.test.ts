@@ -6,15 +6,20 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { publishEvent } from "@switchyard/bus/publish";
 import { isError } from "@switchyard/contracts/errors";
-import { callTool, type ServerInfo } from "@switchyard/contracts/mcp";
+import { callTool } from "@switchyard/contracts/mcp";
+import { type ServerInfo } from "@switchyard/contracts/mcp-servers";
 import { runCancelled, runFailed, runFinished } from "@switchyard/contracts/run-events";
+import { sessionEnded } from "@switchyard/contracts/session-events";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { fixture, fixtureServer, testWorld, until } from "../../test-fixtures/test-broker.ts";
 import { processIdentity } from "../process/process-identity.ts";
 
 const world = await testWorld();
 world.policy.runOf = (token) => token ?? null;
-world.policy.sessionOf = (token) => (token === undefined ? null : "chat");
+const CHAT = `ses-${"0".repeat(26)}-1`;
+const OTHER_CHAT = `ses-${"0".repeat(26)}-2`;
+world.policy.sessionOf = (token) =>
+  token === undefined ? null : token.startsWith("other") ? OTHER_CHAT : CHAT;
 const directory = await testDirectory();
 const book = join(directory, "book");
 await writeFile(book, "");
@@ -109,6 +114,27 @@ test("the processes of a run end with it, however it ends", async () => {
   );
   await gone(third);
   assert.equal(broker.broker.pool.instances.count("by-run"), 0);
+});
+
+test("the processes of a session end with it, and those of other sessions stay", async () => {
+  const [one, other] = [await pidOf("by-session", "run-5"), await pidOf("by-session", "other-1")];
+  assert.notEqual(one, other);
+  await publishEvent(
+    world.cli,
+    sessionEnded,
+    { sessionId: CHAT },
+    {
+      sessionId: CHAT,
+      key: "main",
+      owner: "cli",
+      seq: 1,
+      at: new Date(0).toISOString(),
+      reason: "deleted",
+    },
+  );
+  await gone(one);
+  assert.equal(await pidOf("by-session", "other-2"), other);
+  assert.notEqual(await pidOf("by-session", "run-6"), one);
 });
 
 test("an instance without calls ends after its idle time", async () => {

@@ -18,15 +18,17 @@ export interface ServerInstances {
   count(server: string): number;
   /** The instances that there are of one server. */
   of(server: string): readonly PoolMember[];
-  /** A run has ended: nothing of it is left when this resolves. */
-  endRun(runId: string): Promise<void>;
+  /** A run or a session has ended: nothing of it is left when this resolves. */
+  endHolder(holder: Holder): Promise<void>;
   /** Resolves when no process of the server's instances is left. */
   endServer(server: string, reason: string): Promise<void>;
   endAll(): Promise<void>;
 }
 
-interface Holder {
+/** What an instance is for. */
+export interface Holder {
   readonly scope: "run" | "session";
+  /** The run's id, or the session's as it stands in the context of run tokens. */
   readonly id: string;
 }
 
@@ -111,9 +113,9 @@ export function createServerInstances(options: {
     },
     count: (server) => of((instance) => instance.server === server).length,
     of: (server) => of((instance) => instance.server === server).map(({ member }) => member),
-    async endRun(runId) {
-      const ended = of(({ holder }) => holder.scope === "run" && holder.id === runId);
-      await Promise.all(ended.map((instance) => end(instance, "its run has ended")));
+    async endHolder({ scope, id }) {
+      const ended = of(({ holder }) => holder.scope === scope && holder.id === id);
+      await Promise.all(ended.map((instance) => end(instance, `its ${scope} has ended`)));
     },
     async endServer(server, reason) {
       const ended = of((instance) => instance.server === server);

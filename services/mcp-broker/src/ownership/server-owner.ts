@@ -6,6 +6,7 @@ import type { Service } from "@switchyard/bus/serve";
 import { isSubjectToken } from "@switchyard/contracts/define";
 import { ServerId } from "@switchyard/contracts/ids";
 import { runEnds } from "@switchyard/contracts/run-events";
+import { sessionEnded } from "@switchyard/contracts/session-events";
 import { serverHint } from "@switchyard/contracts/mcp-ownership";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
@@ -21,9 +22,11 @@ import { serveEnsure, serveOwners } from "./owner-endpoints.ts";
 import { leaseTimes } from "./lease-times.ts";
 import { createOwnerRequests, type OwnerRequests } from "./owner-requests.ts";
 import { createRegistrySync } from "./registry-sync.ts";
+import type { Holder } from "./server-instances.ts";
 import { ServerDirectory } from "./server-directory.ts";
 import { ServerOwnership } from "./server-ownership.ts";
 import { ServerPlacement } from "./server-placement.ts";
+import type { ServerState } from "./server-state.ts";
 import { serverViews, type ServerView } from "./server-views.ts";
 
 export interface OwnershipSettings {
@@ -55,6 +58,8 @@ export interface ServerOwner {
   /** All servers, for the lists. */
   readonly views: () => readonly ServerView[];
   readonly requests: OwnerRequests;
+  /** What another broker says of a server; null when this one owns it, or nobody does. */
+  readonly stateOf: (server: string) => ServerState | null;
   /** Owns a server that is being added before it is there; `work` adds it. */
   claiming<T>(server: unknown, work: () => Promise<T>): Promise<T>;
   /** Takes a share of the servers. Rejects with LeaseStoreError. */
@@ -103,6 +108,7 @@ export function createServerOwner(options: OwnerOptions): ServerOwner {
             .catch(() => undefined), // the view says what is missing
       }),
     requests,
+    stateOf: (server) => directory.stateOf(server),
     async claiming(server, work) {
       const { pool } = parts();
       const id = ServerId.safeParse(server).data ?? null;
@@ -119,15 +125,19 @@ export function createServerOwner(options: OwnerOptions): ServerOwner {
       const { pool, service, endpoints, isIdle } = parts();
       const ownerEndpoints = serveOwners(service, { bus, ownership, requests });
       placement.begin({ pool, endpoints, ownerEndpoints, ownership, directory, isIdle });
-      serveEnsure(service, { pool, requests });
+      serveEnsure(service, { pool, directory, requests });
       const hints = follow(bus, serverHint, ({ about }, { server }) => {
         if (about === "registry") void sync().check();
         else ownership.noticed(server);
       });
+      const end = (holder: Holder): void => void pool.instances.endHolder(holder).catch(onFault);
       const ends = runEnds.map((contract) =>
-        follow(bus, contract, ({ runId }) => void pool.instances.endRun(runId).catch(onFault)),
+        follow(bus, contract, ({ runId }) => end({ scope: "run", id: runId })),
       );
-      for (const followed of [hints, ...ends]) stops.push(() => followed.stop());
+      const endsOfSessions = follow(bus, sessionEnded, ({ sessionId }) =>
+        end({ scope: "session", id: sessionId }),
+      );
+      for (const followed of [hints, ...ends, endsOfSessions]) stops.push(() => followed.stop());
       await ownership.start();
     },
     async stop() {
@@ -177,6 +187,7 @@ function wire({ bus, redis, log, settings, report, parts }: OwnerOptions) {
     bus,
     ownership,
     directory,
+    knows: (server) => parts().pool.find(server) !== null,
     here: (server, request) => carryOut(parts(), server, request),
   });
   const sync = once(() => createRegistrySync({ ...parts(), onTrouble: onFault }));

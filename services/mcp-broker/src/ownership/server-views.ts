@@ -14,19 +14,21 @@ export type ServerView = Pick<ServerConnection, "info" | "start"> & {
   };
 };
 
+export interface ViewDeps {
+  readonly pool: ServerPool;
+  readonly directory: ServerDirectory;
+  readonly owns: (server: string) => boolean;
+  /** Connects a server that this broker does not own, wherever that is to be. Never rejects. */
+  readonly startElsewhere: (server: string) => Promise<void>;
+}
+
 /**
  * All servers: those of this broker from their connections, the others as their owners tell. What
  * an owner told counts as long as its lease, so a dead owner's tools leave the lists with it.
  */
-export function serverViews(deps: {
-  pool: ServerPool;
-  directory: ServerDirectory;
-  owns: (server: string) => boolean;
-  /** Connects a server that this broker does not own, wherever that is to be. Never rejects. */
-  startElsewhere: (server: string) => Promise<void>;
-}): ServerView[] {
+export function serverViews(deps: ViewDeps): ServerView[] {
   const { pool, directory, owns, startElsewhere } = deps;
-  return pool.members.map(({ connection }) => {
+  const own = pool.members.map(({ connection }) => {
     const { id } = connection.entry;
     if (owns(id)) return connection;
     const start = (): Promise<void> => startElsewhere(id);
@@ -42,6 +44,26 @@ export function serverViews(deps: {
       },
     };
   });
+  return [...own, ...foreignViews(deps)];
+}
+
+/** Servers that this broker has no declaration of: they stand in the file of another broker alone. */
+function foreignViews({
+  pool,
+  directory,
+  startElsewhere,
+}: Pick<ViewDeps, "pool" | "directory" | "startElsewhere">): ServerView[] {
+  return directory.servers
+    .filter((id) => pool.find(id) === null)
+    .toSorted()
+    .flatMap((id) => {
+      const state = directory.stateOf(id);
+      // Without the roles that it is kept for nobody can be told of its tools.
+      if (state?.declared === undefined) return [];
+      return [
+        { entry: { id }, start: () => startElsewhere(id), info: state.info, catalogue: state },
+      ];
+    });
 }
 
 const NOTHING: Pick<ServerState, "tools" | "problems"> = { tools: [], problems: [] };

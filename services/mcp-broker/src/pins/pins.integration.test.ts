@@ -68,7 +68,7 @@ async function eventsOf(server: string): Promise<string[]> {
   return kinds;
 }
 
-test("neither lists nor calls a tool that changed after its first sight, until its definition is approved", async () => {
+test("neither lists nor calls a tool whose description changed after its approval at first sight, until its definition is approved", async () => {
   await lists("pulled", tool("Reads a file."));
   const broker = await start("pulled");
   assert.equal((await broker.call("pulled", { tool: "read", args: {} })).text, "fine");

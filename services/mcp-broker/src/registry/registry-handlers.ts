@@ -10,7 +10,7 @@ import {
   removeServer,
   serverLogs,
   updateServer,
-} from "@switchyard/contracts/mcp";
+} from "@switchyard/contracts/mcp-servers";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { OwnerReply } from "../ownership/owner-requests.ts";
 import type { ServerOwner } from "../ownership/server-owner.ts";
@@ -20,7 +20,7 @@ import { shownDeclaration } from "./shown-declaration.ts";
 export interface RegistryDeps {
   readonly pool: ServerPool;
   readonly registry: ServerRegistry;
-  readonly owner: Pick<ServerOwner, "requests" | "views" | "claiming">;
+  readonly owner: Pick<ServerOwner, "requests" | "views" | "claiming" | "stateOf">;
   /** NATS users that may change servers. */
   readonly admins: readonly string[];
 }
@@ -37,11 +37,8 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
     if (!deps.admins.includes(caller)) throw forbidden(caller);
     return caller;
   };
-  const known = (id: string) => {
-    const member = pool.find(id);
-    if (member !== null) return member.connection;
-    throw fail.unknown_server(`MCP server not found: ${id}`, { server: id });
-  };
+  /** The server file of another broker may name servers that this one has no declaration of. */
+  const isKnown = (id: string): boolean => pool.find(id) !== null || owner.stateOf(id) !== null;
 
   /** Changes and questions go to the broker that has the connection. */
   const atOwner = (
@@ -49,13 +46,15 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
     request: OwnerRequest,
     context: { readonly deadline: number; readonly correlationId: string },
   ): Promise<OwnerReply> => {
-    known(server);
+    if (!isKnown(server)) throw fail.unknown_server(`MCP server not found: ${server}`, { server });
     const deadline = context.deadline - REPLY_MARGIN_MS;
     return owner.requests.atOwner(server, request, { ...context, deadline });
   };
 
-  service.handle(getServer, ({ server }) => {
-    const { entry, info: own } = known(server);
+  service.handle(getServer, async ({ server }, context) => {
+    const member = pool.find(server);
+    if (member === null) return foundElsewhere(atOwner(server, { do: "get" }, limits(context)));
+    const { entry, info: own } = member.connection;
     const view = owner.views().find(({ entry: { id } }) => id === server);
     const declaration = shownDeclaration(entry.declaration);
     return { server: view?.info ?? own, declaration, updatedAt: registry.updatedAt(server) };
@@ -86,9 +85,16 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
   );
   service.handle(disconnectServer, async ({ server }, context) => {
     const by = adminOf(context);
-    if (pool.find(server) === null) return { server: null };
+    if (!isKnown(server)) return { server: null };
     return { server: (await atOwner(server, { do: "disconnect", by }, limits(context))).server };
   });
+}
+
+async function foundElsewhere(reply: Promise<OwnerReply>) {
+  const { server, declaration, updatedAt = null } = await reply;
+  if (server === null || declaration === undefined)
+    throw new TypeError("the owner answered without the server's declaration");
+  return { server, declaration, updatedAt };
 }
 
 async function changed(reply: Promise<OwnerReply>) {

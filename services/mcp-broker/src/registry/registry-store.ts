@@ -1,5 +1,5 @@
 import type { Redis } from "@switchyard/service/redis";
-import { ServerDeclaration } from "@switchyard/contracts/mcp";
+import { ServerDeclaration } from "@switchyard/contracts/mcp-servers";
 import { z } from "zod";
 
 /**

@@ -6,7 +6,8 @@ import { call, client } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import * as mcp from "@switchyard/contracts/mcp";
+import { callTool } from "@switchyard/contracts/mcp";
+import * as mcp from "@switchyard/contracts/mcp-servers";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
@@ -140,7 +141,7 @@ test("a bad edit keeps the last good servers and is told without a word of the f
   });
 });
 
-test("a change over the bus wins over the file, also after a restart [A30, A34, X12]", async () => {
+test("a change over the bus wins over the file, also after a restart [A30, A34, X12, A28, C10]", async () => {
   const first = [real("both"), real("gone")];
   await withBroker({ servers: first }, async (broker) => {
     const { server } = await api.updateServer({ server: "both", changes: { name: "By hand" } });
@@ -198,6 +199,21 @@ test("adds, checks and changes servers [A32, A34, A40, CR8, AR13]", async () => 
     await allGone(pids);
     const { text } = await broker.call("made", { tool: "environment", args: {} });
     assert.equal((JSON.parse(text) as Record<string, string>)["A"], "1");
+  });
+});
+
+test("no more servers than the limit are added, which says so [A26, AR4]", async () => {
+  const servers = Array.from({ length: 256 }, (_, n) => ({
+    id: `s${n}`,
+    command: "true",
+    enabled: false,
+  }));
+  await withBroker({ servers }, async () => {
+    await assert.rejects(api.addServer({ server: declared("more") }), (error) => {
+      assert.ok(isError(error, addServer, "invalid_config"), String(error));
+      assert.match(error.message, /there are 256 servers already; remove one first/);
+      return true;
+    });
   });
 });
 
@@ -288,7 +304,7 @@ test("removing waits for the processes and ends a call in work with a clear erro
     const ended = assert.rejects(
       inWork,
       (error) =>
-        isError(error, mcp.callTool, "outcome_unknown") && /removed by cli/.test(error.message),
+        isError(error, callTool, "outcome_unknown") && /removed by cli/.test(error.message),
     );
     await until(
       () => readFile(begun, "utf8").catch(() => ""),

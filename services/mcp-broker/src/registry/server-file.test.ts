@@ -6,7 +6,7 @@ const parse = (document: unknown) => parseServerFile(JSON.stringify(document), "
 const problemOf = (entry: object): string | null | undefined =>
   parse({ servers: [entry] })[0]?.problem;
 
-test("reads a stdio server with the documented defaults [A6, A22, A29]", () => {
+test("reads a stdio server with the documented defaults [A6, A22, A29, X7]", () => {
   const [entry] = parse({
     servers: [{ id: "files", command: "node", args: ["a", "${HOME}"], env: { A: "${B}" } }],
   });
@@ -49,7 +49,7 @@ test("reads a stdio server with the documented defaults [A6, A22, A29]", () => {
   });
 });
 
-test("reads the format of other MCP clients, with the key as id and the transport inferred [E1, E6]", () => {
+test("reads the format of other MCP clients, with the key as id and the transport inferred [E1, E6, CR4, E3, X4]", () => {
   const entries = parse({
     mcpServers: {
       files: { command: "node" },
@@ -121,7 +121,7 @@ for (const [what, entry, problem] of problems) {
   });
 }
 
-test("suggests an id in the place of one that cannot be used", () => {
+test("suggests an id in the place of one that cannot be used [CR2, X5]", () => {
   assert.equal(
     problemOf({ id: "Brave_Search", command: "a" }),
     'mcp-servers.json: server Brave_Search: id "Brave_Search" must be 1-24 characters of a-z 0-9 -, starting with a letter or digit; rename it, for example to "brave-search"',
@@ -149,6 +149,12 @@ test("shows every entry under an id of its own and keeps the good ones beside th
     ],
   );
 });
+
+for (const text of ['{"servers": []}', '{"mcpServers": {}}']) {
+  test(`takes ${text} for a file without servers [E4]`, () => {
+    assert.deepEqual(parseServerFile(text, "f.json"), []);
+  });
+}
 
 for (const text of ["{", "[]", "{}", '{"servers": {}}', '{"servers": [], "more": 1}']) {
   test(`refuses ${text} as a whole`, () => {

@@ -2,7 +2,8 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
-import { readDeclaration, type ServerEntry } from "./server-config.ts";
+import { readDeclaration } from "./read-declaration.ts";
+import type { ServerEntry } from "./server-config.ts";
 
 /** The file as a whole cannot be used. */
 export class ServerFileError extends Error {

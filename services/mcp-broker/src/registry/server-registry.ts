@@ -6,10 +6,11 @@ import {
   updateServer,
   type ServerDeclaration,
   type ServerInfo,
-} from "@switchyard/contracts/mcp";
+} from "@switchyard/contracts/mcp-servers";
 import { mergeDeclaration } from "./merge-declaration.ts";
 import { RegistryStoreError, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
-import { readDeclaration, type ServerEntry } from "./server-config.ts";
+import { readDeclaration } from "./read-declaration.ts";
+import type { ServerEntry } from "./server-config.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import { placeholdersIn, REDACTED } from "./shown-declaration.ts";
@@ -177,6 +178,11 @@ export class ServerRegistry {
   #place(entry: ServerEntry, { by, isResume = false, isEcho = false }: ChangeBy): ServerInfo {
     const { pool, onChange, onTrouble } = this.#options;
     const before = pool.find(entry.id)?.connection;
+    if (before !== undefined && before.session !== null && differInRoots(before.entry, entry)) {
+      pool.putRoots(entry);
+      onChange({ kind: "updated", server: before.info, by, isEcho });
+      return before.info;
+    }
     const wasUp = before !== undefined && isUp(before.info);
     const reason = by === null ? "its entry in the file changed" : `changed by ${by}`;
     const heldBecause = isResume ? null : (before?.heldBecause ?? null);
@@ -264,6 +270,16 @@ function invalid(problems: string[]) {
 
 function isUp({ status }: ServerInfo): boolean {
   return status === "connected" || status === "connecting";
+}
+
+/** True for entries that make the same connection: only what the server is told as its roots differs. */
+function differInRoots(before: ServerEntry, after: ServerEntry): boolean {
+  const [old, now] = [rootsAndRest(before), rootsAndRest(after)];
+  return old.roots !== now.roots && old.rest === now.rest;
+}
+
+function rootsAndRest({ declaration: { roots = null, ...rest }, problem }: ServerEntry) {
+  return { roots: canonicalDigest(roots), rest: canonicalDigest([rest, problem]) };
 }
 
 function digestOf({ declaration, problem, origin }: ServerEntry): string {

@@ -1,0 +1,197 @@
+import {
+  auth,
+  computeScopeUnion,
+  extractWWWAuthenticateParams,
+  type FetchLike,
+  type OAuthClientProvider,
+} from "@modelcontextprotocol/client";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import type { HttpAuth } from "../connection/http-transport.ts";
+import { createGuardedFetch } from "../network/guarded-fetch.ts";
+import type { HttpConfig } from "../registry/server-config.ts";
+import { LoginNeededError } from "./login-needed.ts";
+import { Login, type LoginStore } from "./login-store.ts";
+import { createOAuthProvider, storedTokens } from "./oauth-provider.ts";
+import { refusedToken } from "./refused-token.ts";
+import { TOKEN_KEY_SETTING } from "./token-cipher.ts";
+
+/** A token that ends within this time is renewed before it is used. */
+const RENEW_BEFORE_MS = 30_000;
+/** How long a login is believed without asking Redis: a call must not pay for that each time. */
+const BELIEVED_MS = 5_000;
+/** Where nobody listens: a connection never sends anybody anywhere. */
+const NOWHERE = "http://127.0.0.1/callback";
+
+export interface ConnectionAuthOptions {
+  /** Null when the setting has no key: then a server that asks for a login gets none. */
+  readonly store: LoginStore | null;
+  readonly guard: EgressGuard;
+  readonly now: () => number;
+  readonly server: string;
+  readonly launch: HttpConfig;
+}
+
+/**
+ * A login is renewed before its end and after a refusal, by one broker at a time: an authorization
+ * server that gives out a new refresh token each time takes the second use of one for a theft.
+ */
+export function createConnectionAuth(options: ConnectionAuthOptions): HttpAuth {
+  const { store, server, now } = options;
+  const logins = createKnownLogin(options);
+  const provider = createProvider(options, logins);
+  let renewing: Promise<void> | null = null;
+  return {
+    async token() {
+      if (isOld(await logins.readSometimes(), now())) {
+        renewing ??= renewOld(options, logins, provider).finally(() => (renewing = null));
+        await renewing;
+      }
+      return storedTokens(await logins.readSometimes())?.access_token;
+    },
+    async onUnauthorized({ response, serverUrl, fetchFn }) {
+      const refused = refusedToken(response);
+      const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response);
+      const renewNow = async (signal?: AbortSignal): Promise<void> => {
+        const { access_token: current } = storedTokens(await logins.read()) ?? {};
+        if (current !== undefined && current !== refused) return; // somebody was faster
+        await auth(provider, {
+          serverUrl,
+          ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
+          ...(scope === undefined ? {} : { scope }),
+          fetchFn: signal === undefined ? fetchFn : endingWith(fetchFn, signal),
+        });
+      };
+      await (store === null ? renewNow() : store.inTurn(server, renewNow));
+    },
+    async onInsufficientScope(scope) {
+      await store?.inTurn(server, async () => {
+        const login = await logins.read();
+        const own = storedTokens(login)?.scope;
+        const wantedScope = computeScopeUnion(login.wantedScope ?? undefined, own, scope) ?? null;
+        await logins.write({ ...login, wantedScope });
+      });
+      throw new LoginNeededError(server, "the server asks for more scopes");
+    },
+  };
+}
+
+/** Everything of a login goes through the guard; the server's own headers stay with the server. */
+export function guardedFetch(
+  guard: EgressGuard,
+  launch: Pick<HttpConfig, "url" | "headers">,
+): { fetch: FetchLike; close: () => void } {
+  const { origin } = new URL(launch.url);
+  return createGuardedFetch({ guard, own: { origin, headers: launch.headers } });
+}
+
+interface KnownLogin {
+  read(): Promise<Login>;
+  /** As it was a few seconds ago at most. */
+  readSometimes(): Promise<Login>;
+  write(login: Login): Promise<void>;
+}
+
+function createKnownLogin({
+  store,
+  server,
+  now,
+}: Pick<ConnectionAuthOptions, "store" | "server" | "now">): KnownLogin {
+  let believed: { login: Login; until: number } | null = null;
+  const read = async (): Promise<Login> => {
+    const login = (await store?.find(server)) ?? Login.parse({});
+    believed = { login, until: now() + BELIEVED_MS };
+    return login;
+  };
+  return {
+    read,
+    readSometimes: async () =>
+      believed !== null && believed.until > now() ? believed.login : read(),
+    async write(login) {
+      believed = null;
+      await store?.save(server, login);
+    },
+  };
+}
+
+async function renewOld(
+  { store, server, now, guard, launch }: ConnectionAuthOptions,
+  logins: KnownLogin,
+  provider: OAuthClientProvider,
+): Promise<void> {
+  const { fetch, close } = guardedFetch(guard, launch);
+  const renewNow = async (signal: AbortSignal): Promise<void> => {
+    if (isOld(await logins.read(), now()))
+      await auth(provider, { serverUrl: launch.url, fetchFn: endingWith(fetch, signal) });
+  };
+  try {
+    // While the token is still good nobody waits for another broker that renews it.
+    if (isOver(await logins.readSometimes(), now())) await store?.inTurn(server, renewNow);
+    else await store?.alone(server, renewNow);
+  } finally {
+    close();
+  }
+}
+
+/** The SDK's view of a login that somebody else made: it may be renewed, and not be made. */
+function createProvider(
+  { store, server, launch, now }: ConnectionAuthOptions,
+  logins: KnownLogin,
+): OAuthClientProvider {
+  let given: unknown = null;
+  const needed = (why: string): LoginNeededError => new LoginNeededError(server, why);
+  return createOAuthProvider({
+    oauth: launch.oauth ?? NO_CLIENT,
+    redirectUrl: NOWHERE,
+    now,
+    async read() {
+      const login = await logins.read();
+      given = login.tokens;
+      return login;
+    },
+    write: (login) => logins.write(login),
+    current: async () => storedTokens(await logins.readSometimes()),
+    async discovery() {
+      if (store === null)
+        throw needed(
+          `the server asks for a login, and ${TOKEN_KEY_SETTING} has no key to keep one`,
+        );
+      if ((await logins.read()).tokens === null) throw needed("the server asks for a login");
+      // Found anew each time: whoever gives out the tokens may have changed, and that is rarely asked.
+      return undefined;
+    },
+    state: () => "",
+    redirect: () => {
+      throw needed("the server refused the login or asks for more scopes");
+    },
+    codeVerifier: {
+      save: () => undefined,
+      load: () => {
+        throw needed("no login was begun here");
+      },
+    },
+    async invalidate(what) {
+      if (what !== "all" && what !== "tokens") return;
+      const login = await logins.read();
+      // Refused tokens of before, while somebody has put new ones there.
+      const isSame = JSON.stringify(login.tokens) === JSON.stringify(given);
+      if (isSame) await logins.write({ ...login, tokens: null, expiresAt: null });
+    },
+  });
+}
+
+const NO_CLIENT = { clientId: null, clientSecret: null, clientMetadataUrl: null, scope: null };
+
+function endingWith(fetch: FetchLike, signal: AbortSignal): FetchLike {
+  return (url, init) => fetch(url, { ...init, signal });
+}
+
+/** True for a token that ended, as its server said. */
+function isOver({ expiresAt }: Login, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now;
+}
+
+function isOld({ expiresAt, tokens }: Login, now: number): boolean {
+  return expiresAt !== null && typeof tokens?.["refresh_token"] === "string"
+    ? expiresAt - now < RENEW_BEFORE_MS
+    : false;
+}

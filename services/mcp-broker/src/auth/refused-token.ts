@@ -1,0 +1,12 @@
+const refused = new WeakMap<Response, string>();
+
+/** Remembers which token a request had that was answered with 401: by now another one may be in use. */
+export function noteRefusal(response: Response, headers: RequestInit["headers"]): void {
+  const token = new Headers(headers).get("authorization")?.replace(/^Bearer /i, "");
+  if (token !== undefined) refused.set(response, token);
+}
+
+/** The token that the server refused; null when the request had none. */
+export function refusedToken(response: Response): string | null {
+  return refused.get(response) ?? null;
+}

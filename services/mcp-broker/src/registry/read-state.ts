@@ -1,0 +1,46 @@
+import type { Log } from "@switchyard/service/log";
+import type { Redis } from "@switchyard/service/redis";
+import { StartError } from "@switchyard/service/start-error";
+import { watchChildren } from "../process/child-memory.ts";
+import { openChildRecords } from "../process/child-records.ts";
+import { createRegistryStore, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
+import { readServerFile } from "./server-file.ts";
+import { mergedEntries } from "./server-registry.ts";
+
+/** What the broker begins with: the servers that there are, and what a crashed broker left. */
+export async function readState({
+  redis,
+  log,
+  serversFile,
+  stateDir,
+}: {
+  redis: Redis;
+  log: Log;
+  serversFile: string;
+  stateDir: string;
+}) {
+  const file = await readServerFile(serversFile);
+  const registryStore = createRegistryStore(redis);
+  const changes = await loadChanges(registryStore);
+  const entries = mergedEntries(file.entries, changes);
+  for (const { id, problem } of entries)
+    if (problem !== null) log.error({ server: id, problem }, "mcp server skipped");
+  const children = watchChildren(await openChildRecords(stateDir));
+  for (const child of await children.records.reap())
+    log.warn(child, "leftover mcp server process ended");
+  return { file, registryStore, changes, entries, children };
+}
+
+async function loadChanges(store: RegistryStore): Promise<ReadonlyMap<string, RegistryRecord>> {
+  try {
+    return await store.load();
+  } catch (cause) {
+    throw new StartError(
+      `cannot read the servers that were changed over the bus: ${String(cause)}`,
+      {
+        hint: "look at the hash yard:{mcp}:servers in Redis",
+        cause,
+      },
+    );
+  }
+}
