@@ -1,4 +1,5 @@
 import { delimiter } from "node:path";
+import { auditEnv } from "@switchyard/service/audit/start-audit";
 import { envFlag, envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { z } from "zod";
@@ -8,6 +9,7 @@ export const toolboxEnv = z.object({
   ...processEnv,
   ...natsEnv,
   ...redisEnv,
+  ...auditEnv,
   YARD_TOOLBOX_MODE: z.enum(["limited-control", "full-control"]).default("limited-control"),
   YARD_WORKSPACE: z.string().min(1).optional(),
   YARD_WORKSPACES_DIR: z.string().min(1).optional(),

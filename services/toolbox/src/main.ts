@@ -1,3 +1,4 @@
+import { startAudit } from "@switchyard/service/audit/start-audit";
 import { runService } from "@switchyard/service/run-service";
 import { toolboxEnv } from "./config.ts";
 import { startToolbox } from "./start-toolbox.ts";
@@ -8,7 +9,9 @@ await runService({
   version: "0.1.0",
   env: toolboxEnv,
   start: async (kit) => {
-    const toolbox = await startToolbox({ ...kit, version: "0.1.0" });
+    const audit = await startAudit({ ...kit, service: "toolbox", version: "0.1.0" });
+    if (audit !== null) kit.onStop("audit", () => audit.stop());
+    const toolbox = await startToolbox({ ...kit, version: "0.1.0", audit });
     kit.describe("sandbox", toolbox.sandbox);
     kit.onStop("calls", () => toolbox.stop());
   },

@@ -3,7 +3,9 @@ import { mkdir } from "node:fs/promises";
 import type { Bus } from "@switchyard/bus/connect";
 import { follow } from "@switchyard/bus/follow";
 import { serve } from "@switchyard/bus/serve";
-import { bundleActivated } from "@switchyard/contracts/policy";
+import { bundleActivated } from "@switchyard/contracts/policy-bundles";
+import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
+import type { Audit } from "@switchyard/service/audit/start-audit";
 import type { Log } from "@switchyard/service/log";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import { SandboxError } from "@switchyard/service/process/sandbox";
@@ -35,6 +37,8 @@ export interface ToolboxOptions {
   readonly metrics: Registry;
   readonly version: string;
   readonly config: ToolboxConfig;
+  /** Where calls are recorded; null records nothing. */
+  readonly audit: Audit | null;
 }
 
 export interface Toolbox {
@@ -81,6 +85,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
     }),
     workspaces,
     ...policy,
+    executions: createExecutionAudit(options.audit),
     store,
     once: createCallOnce({
       store,

@@ -2,7 +2,7 @@
 
 import { after } from "node:test";
 import { call, type CallOptions } from "@switchyard/bus/call";
-import { admitCall } from "@switchyard/contracts/approvals";
+import { admitCall } from "@switchyard/contracts/approval-admission";
 import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
@@ -115,7 +115,15 @@ async function start(options: {
   const redis = await connectRedis({ url: options.redis, name: "toolbox", log });
   const bus = await connectBus({ servers: options.nats, user: "toolbox" });
   const metrics = new Registry();
-  const toolbox = await startToolbox({ bus, redis, log, metrics, version: "0.0.0", config });
+  const toolbox = await startToolbox({
+    bus,
+    redis,
+    log,
+    metrics,
+    config,
+    version: "0.0.0",
+    audit: null,
+  });
   await bus.flush();
   let isStopped = false;
   const stop = async (): Promise<void> => {

@@ -9,14 +9,21 @@ import {
   type BuiltinName,
   callBuiltin as contract,
 } from "@switchyard/contracts/toolbox";
-import { callFingerprint } from "@switchyard/service/tool-provider/call-fingerprint";
+import type { ExecutedCall, ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import {
-  NotSentError,
-  type CallOnce,
-  type OnceResult,
-} from "@switchyard/service/tool-provider/call-once";
-import { CallStoreError, type CallOutcome } from "@switchyard/service/tool-provider/call-store";
-import { asAllowed, type ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
+  knownOutcome,
+  refuseStale,
+  withRefusals,
+} from "@switchyard/service/tool-provider/call-refusals";
+import { callFingerprint } from "@switchyard/service/tool-provider/call-fingerprint";
+import type { CallOnce } from "@switchyard/service/tool-provider/call-once";
+import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
+import {
+  asAllowed,
+  type ApprovalGate,
+  type Passed,
+} from "@switchyard/service/tool-provider/approval-gate";
+import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
 import { withHeldPlaces } from "@switchyard/service/tool-provider/held-places";
 import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { RunEpochs } from "@switchyard/service/tool-provider/run-epochs";
@@ -34,6 +41,7 @@ export interface CallToolDeps {
   readonly workspaces: Workspaces;
   readonly gate: PolicyGate;
   readonly approvals: ApprovalGate;
+  readonly executions: ExecutionAudit;
   readonly stops: StopWatch;
   readonly once: CallOnce;
   readonly running: RunningCalls;
@@ -55,15 +63,9 @@ export async function callTool(
   request: CallRequest,
   asked: AskedFor,
 ): Promise<CallReply> {
-  try {
-    return await withHeldPlaces(deps.gate, asked, (holding) =>
-      decideAndCall(deps, request, holding),
-    );
-  } catch (error) {
-    if (error instanceof NotSentError) throw error.reply;
-    if (error instanceof CallStoreError) throw storeUnavailable(error);
-    throw error;
-  }
+  return withRefusals(() =>
+    withHeldPlaces(deps.gate, asked, (holding) => decideAndCall(deps, request, holding)),
+  );
 }
 
 async function decideAndCall(
@@ -73,9 +75,18 @@ async function decideAndCall(
 ): Promise<CallReply> {
   const { callId } = request;
   const { tool, ref, args } = await readCall(deps, request, asked);
-  const { decision, principal } = await notDenied(deps.gate, { ref, args }, asked);
+  const { decision, principal, audit } = await notDenied(deps.gate, { ref, args }, asked);
   await refuseStale(deps.epochs, request, principal);
-  const call: DecidedCall = { request, asked, tool, ref, args, decision, principal };
+  const call: DecidedCall = {
+    request,
+    asked,
+    tool,
+    ref,
+    args,
+    decision,
+    principal,
+    decisionRef: audit,
+  };
   if (callId === undefined) {
     const outcome = await perform(deps, call, { signal: asked.signal, isCancelled: never });
     return outcomeReply(outcome, { decision: asAllowed(decision), replayed: false });
@@ -93,7 +104,8 @@ async function decideAndCall(
       running.end();
     }
   });
-  return onceReply(result, { callId, decision: asAllowed(decision) });
+  const { outcome, replayed } = knownOutcome(result, callId);
+  return outcomeReply(outcome, { decision: asAllowed(decision), replayed });
 }
 
 const never = (): boolean => false;
@@ -103,6 +115,8 @@ interface DecidedCall extends ReadCall {
   readonly asked: AskedFor;
   readonly decision: Decision;
   readonly principal: Principal;
+  /** The policy's record of the decision. */
+  readonly decisionRef: string | undefined;
 }
 
 /** Until here nothing has been done. */
@@ -116,10 +130,19 @@ function perform(
   const { token, deadline } = asked;
   return deps.stops.during({ principal, ref, token }, outer, (signal) => {
     const run: ToolRun = { tool, args, principal, callId, deadline, signal, isCancelled };
-    if (decision.effect === "allow") return runTool(deps, run);
+    const make = (passed: Passed | null) =>
+      deps.executions.during(executedCall(call, passed), () => runTool(deps, run));
+    if (decision.effect === "allow") return make(null);
     const toApprove = { asked, principal, decision, ref, pin: undefined, args, callId, approvalId };
-    return deps.approvals.send(toApprove, () => runTool(deps, run));
+    return deps.approvals.send(toApprove, make);
   });
+}
+
+function executedCall(call: DecidedCall, passed: Passed | null): ExecutedCall {
+  const { request, asked, ref, args, principal, decision, decisionRef } = call;
+  const { onBehalfOf: caller, correlationId } = asked;
+  const made = { caller, principal, ref, pin: undefined, callId: request.callId, args };
+  return { ...made, decision, decisionRef, passed, correlationId };
 }
 
 interface ReadCall {
@@ -167,47 +190,11 @@ async function notDenied(
   gate: PolicyGate,
   question: { readonly ref: ToolRef; readonly args: Record<string, unknown> },
   asked: AskedFor,
-): Promise<{ decision: Decision; principal: Principal }> {
+): Promise<Decided> {
   const decided = await gate.check(question, asked);
   const { decision } = decided;
   if (decision.effect !== "deny") return decided;
   throw fail.denied(`The policy denies ${question.ref.name}: ${decision.reason}`, decision);
-}
-
-/** An epoch is believed only of the run that the token is of. */
-async function refuseStale(
-  epochs: RunEpochs,
-  { epoch }: CallRequest,
-  { runId }: Principal,
-): Promise<void> {
-  if (epoch === undefined || runId === null) return;
-  if (await epochs.admit(runId, epoch)) return;
-  throw fail.stale_epoch(
-    `Another runner has taken run ${runId} over since epoch ${epoch}; nothing was done. Stop working on the run.`,
-    { runId, epoch },
-  );
-}
-
-function onceReply(
-  result: OnceResult,
-  { callId, decision }: { callId: string; decision: Decision },
-): CallReply {
-  switch (result.kind) {
-    case "outcome":
-      return outcomeReply(result.outcome, { decision, replayed: result.replayed });
-    case "conflict":
-      throw fail.call_id_conflict(
-        `callId ${callId} belongs to another call (other caller, tool or arguments); use a new one.`,
-        { callId },
-      );
-    case "unknown":
-      throw fail.outcome_unknown(
-        `An earlier call with callId ${callId} was begun and its result was lost. It may or may not have happened.`,
-        { callId },
-      );
-    default:
-      return result satisfies never;
-  }
 }
 
 function outcomeReply(
@@ -216,11 +203,4 @@ function outcomeReply(
 ): CallReply {
   if (outcome.kind === "result") return { ...outcome.result, decision, replayed };
   throw new TypeError(`a built-in tool has no outcome ${outcome.kind}`);
-}
-
-function storeUnavailable(error: CallStoreError) {
-  return fail.call_store_unavailable(
-    `A call with a callId cannot be made safely now, and was not made: ${error.message}; try again when Redis is up.`,
-    { cause: error.message },
-  );
 }
