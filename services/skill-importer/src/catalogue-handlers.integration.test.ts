@@ -56,7 +56,7 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
     assert.equal(fewer.searched, 4);
   });
 
-  await test("shows skills as a plugin registry does, a page at a time [B12, B14]", async () => {
+  await test("shows skills as a plugin registry does, a page at a time [B12, B14, B4, X18, BR14]", async () => {
     const first = await call(cli, skillManifests, { limit: 2 });
     assert.deepEqual(
       first.skills.map(({ manifest }) => manifest.id),
@@ -98,7 +98,7 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
     );
   });
 
-  await test("tells the placeholders of a skill, and cuts at its own limit [D32, D50]", async () => {
+  await test("tells the placeholders of a skill, and cuts at its own limit [D32, D50, BR2]", async () => {
     const { variables } = await call(cli, getSkill, { name: "help" });
     assert.deepEqual(variables, ["ARGUMENTS[0]", "1"]);
     const { text, warnings } = await call(cli, renderSkill, { name: LONG });

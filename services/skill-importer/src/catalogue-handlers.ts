@@ -14,7 +14,7 @@ const MAX_KNOWN = 50;
 
 /** Answers what is computed from the catalogue: the list for a prompt, matches, manifests, checks of agent files. */
 export function serveCatalogueViews(
-  service: Service,
+  service: Pick<Service, "handle">,
   { store, judges }: { store: CatalogueStore; judges: Judges },
 ): void {
   const indexOf = createIndexCache();

@@ -34,7 +34,7 @@ export interface HandlerParts {
 }
 
 export function serveCatalogue(
-  service: Service,
+  service: Pick<Service, "handle">,
   { store, importer, roots, maxPromptBytes, versions, agentVersions, judges }: HandlerParts,
 ): void {
   service.handle(importSkills, async (request, { fail, caller }) => {
@@ -110,7 +110,7 @@ export function serveCatalogue(
 }
 
 function serveAgents(
-  service: Service,
+  service: Pick<Service, "handle">,
   { store, agentVersions }: Pick<HandlerParts, "store" | "agentVersions">,
 ): void {
   service.handle(listAgents, async () => {
@@ -146,7 +146,7 @@ async function filesBeside(
 /** The refusal of a directory that may not be read, or is none. */
 function notLocated(
   located: Exclude<Located, { kind: "inside" }>,
-  { fail, roots }: { fail: Fail<(typeof importSkills)["errors"]>; roots: readonly Root[] },
+  { fail, roots }: { fail: Fail<(typeof checkSkills)["errors"]>; roots: readonly Root[] },
 ): Error {
   const { kind, directory } = located;
   if (kind === "missing") {

@@ -10,6 +10,8 @@ export interface ImportReport {
   readonly diagnostics: Diagnostic[];
   /** Real paths of every directory that was read. */
   readonly directories: string[];
+  /** Roots that may be there later. */
+  readonly missing: string[];
   /** What is stored and not listed. */
   readonly withheld: readonly WithheldEntry[];
   /** True when the import changed what is listed. */
@@ -34,7 +36,7 @@ export function isOurs({ root }: { readonly root: string }): boolean {
 export function reportOf(
   found: Definitions,
   change: CatalogueChange,
-): Omit<ImportReport, "directories"> {
+): Omit<ImportReport, "directories" | "missing"> {
   const hiddenAgents = change.agents.hidden.filter(({ entry }) => !isOurs(entry));
   const hiddenSkills = change.skills.hidden.filter(({ entry }) => !isOurs(entry));
   const { skills, agents } = change;

@@ -1,6 +1,6 @@
 import { AgentSummary } from "@switchyard/contracts/agents";
 import { readGitOrigin } from "@switchyard/service/git-origin";
-import type { Root } from "./source/allowed-roots.ts";
+import { presentRoots, type Root } from "./source/allowed-roots.ts";
 import { builtInAgents } from "./agents/built-in-agents.ts";
 import { planCatalogue, type CatalogueInput } from "./store/catalogue-plan.ts";
 import type { Announcement, CatalogueChange } from "./store/catalogue-commit.ts";
@@ -10,6 +10,8 @@ import { admitAll, type WithheldEntry } from "./store/admission.ts";
 import { BUILT_IN_ROOT, IMPORTED_ROOT, versionOfEntry, type Entry } from "./store/definition.ts";
 import type { Judges } from "./judge/judge-job.ts";
 import { keepVersion } from "./store/keep-version.ts";
+import { saveAgentVersion } from "./store/save-agent-version.ts";
+import type { AgentVersionStore } from "./store/agent-version-store.ts";
 import type { VersionStore } from "./store/version-store.ts";
 import { readDefinitions, type Definitions, type FoundAgent } from "./source/read-definitions.ts";
 import { isWithin, scanDirectory } from "./source/scan-directory.ts";
@@ -17,6 +19,7 @@ import { isWithin, scanDirectory } from "./source/scan-directory.ts";
 export interface ImporterOptions {
   readonly store: CatalogueStore;
   readonly versions: VersionStore;
+  readonly agentVersions: AgentVersionStore;
   readonly judges: Judges;
   /** What their verdicts are called; see `scannerOf`. */
   readonly scanner: string;
@@ -42,20 +45,24 @@ export class Importer {
     this.#options = options;
   }
 
-  /** Real paths of every directory that an import would read now. */
-  async directories(): Promise<string[]> {
-    const all: string[] = [];
-    for (const { path } of this.#options.roots) {
-      all.push(...(await scanDirectory(path, path)).directories);
+  /** Real paths of every directory that an import would read now, and of the roots that may come. */
+  async places(): Promise<{ directories: string[]; missing: string[] }> {
+    const { present, missing } = await presentRoots(this.#options.roots);
+    const directories: string[] = [];
+    for (const { path } of present) {
+      directories.push(...(await scanDirectory(path, path)).directories);
     }
-    return all;
+    return { directories, missing };
   }
 
-  /** Imports every root; entries of a root that is no longer configured go. */
+  /** Imports every root; entries of a root that is no longer configured, or that is gone and may be, go. */
   importAll(): Promise<ImportReport> {
-    const scopes = this.#options.roots.map((root) => ({ root: root.path, directory: root.path }));
-    const work = { scopes, covers: () => true, by: "importer", dryRun: false };
-    return this.#queue(() => this.#import(work));
+    return this.#queue(async () => {
+      const { present, missing } = await presentRoots(this.#options.roots);
+      const scopes = present.map(({ path }) => ({ root: path, directory: path }));
+      const work = { scopes, covers: () => true, by: "importer", dryRun: false };
+      return { ...(await this.#import(work)), missing };
+    });
   }
 
   /** Imports one directory; what is listed from elsewhere stays. */
@@ -76,7 +83,7 @@ export class Importer {
   async #import({ scopes, covers, by, dryRun }: Work): Promise<ImportReport> {
     const directories: string[] = [];
     const parts: Definitions[] = [];
-    const { store, versions, judges, scanner, now, roots } = this.#options;
+    const { store, versions, agentVersions, judges, scanner, now, roots } = this.#options;
     const at = this.#options.now().toISOString();
     for (const scope of scopes) {
       // Roots are few, and one at a time their diagnostics keep their order.
@@ -90,17 +97,23 @@ export class Importer {
         scope: root?.scope ?? "project",
         needsTrust: root?.needsTrust ?? false,
         judges,
+        scannedAt: now(),
         keep: (read, skill) => keepVersion(keeping, read, skill),
       });
       parts.push(found);
+      if (dryRun) continue;
+      for (const { stored, report } of found.agents) {
+        const both = { store, versions: agentVersions };
+        await saveAgentVersion(both, { agent: stored, report }, provenance);
+      }
     }
     const found = joined(parts);
     const agents = [...found.agents, ...BUILT_INS];
-    if (!dryRun) await Promise.all(agents.map(({ stored }) => store.saveAgent(stored)));
+    if (!dryRun) await Promise.all(BUILT_INS.map(({ stored }) => store.saveAgent(stored)));
     const isInScope = (entry: Place) => isOurs(entry) || covers(entry);
     const change = await this.#commit({ ...found, agents }, { isInScope, dryRun });
     if (!dryRun) await this.#options.announce();
-    return { ...reportOf(found, change), directories };
+    return { ...reportOf(found, change), directories, missing: [] };
   }
 
   async #commit(
@@ -197,7 +210,7 @@ export class Importer {
   }
 
   async #retire(before: Catalogue, change: CatalogueChange): Promise<void> {
-    const { store, versions } = this.#options;
+    const { store, versions, agentVersions } = this.#options;
     // A version that a client sent and that a file hides now is still that client's current one.
     const waiting = new Set(before.imported.map((entry) => versionOfEntry(entry)));
     const sent = new Set(before.importedAgents.map(({ summary }) => summary.digest));
@@ -210,7 +223,10 @@ export class Importer {
         ),
       ...replaced(before.agents, change.agents)
         .filter(({ summary }) => !sent.has(summary.digest))
-        .map(({ summary: { name, digest } }) => store.retire("agent", name, digest)),
+        .map(async ({ summary: { name, digest } }) => {
+          await agentVersions.retire(name, digest);
+          await store.retire("agent", name, digest);
+        }),
     ]);
   }
 }
@@ -232,6 +248,7 @@ const MAX_ATTEMPTS = 10;
 const BUILT_INS: readonly FoundAgent[] = builtInAgents.map((stored) => ({
   entry: { root: BUILT_IN_ROOT, file: stored.name, summary: AgentSummary.parse(stored) },
   stored,
+  report: null,
 }));
 
 function isBelow(entry: Place, scope: Scope): boolean {

@@ -9,8 +9,14 @@ import { getAgent, listAgents } from "@switchyard/contracts/agents";
 import { isError } from "@switchyard/contracts/errors";
 import { getSkill, importSkills, listSkills, renderSkill } from "@switchyard/contracts/skills";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
-import { importerWorld, startProcess, type ImporterWorld } from "../test/importer-world.ts";
+import {
+  importerWorld,
+  startProcess,
+  writeFiles,
+  type ImporterWorld,
+} from "../test/importer-world.ts";
 
+const elsewhere = await testDirectory();
 const skillText = (body: string, more = "") =>
   `---\nname: greet\ndescription: Greets people.\n${more}---\n${body}`;
 const digestOf = (text: string) => `sha256:${createHash("sha256").update(text).digest("hex")}`;
@@ -39,7 +45,7 @@ test("imports its roots at start and serves skills and agents", async () => {
   });
   const importer = await world.start();
 
-  await test("lists what can be loaded; a bad file stops nothing [B15]", async () => {
+  await test("lists what can be loaded; a bad file stops nothing [B15, B21, D60, DR11, X34]", async () => {
     const { skills } = await call(world.cli, listSkills, {});
     assert.deepEqual(names(skills), ["bare", "greet"]);
     const { agents } = await call(world.cli, listAgents, {});
@@ -65,7 +71,7 @@ test("imports its roots at start and serves skills and agents", async () => {
     assert.deepEqual(done?.["agents"], { found: 2, loaded: 2, skipped: 0 });
   });
 
-  await test("returns a skill with its body, and an agent with its prompt", async () => {
+  await test("returns a skill with its body, and an agent with its prompt [B23]", async () => {
     const { skill } = await call(world.cli, getSkill, { name: "greet" });
     assert.equal(skill.body, "Hello $ARGUMENTS, from {baseDir}.");
     assert.equal(skill.path, "skills/greet");
@@ -129,7 +135,7 @@ test("imports its roots at start and serves skills and agents", async () => {
   });
 });
 
-test("imports a directory on request", async () => {
+test("imports a directory on request [B18, B20]", async () => {
   const world = await importerWorld();
   const first = skillText("First.");
   await world.write({ "team/greet/SKILL.md": first, "other/keep/SKILL.md": "Keep me." });
@@ -248,6 +254,29 @@ test("imports again when files change, while it watches", async () => {
   await call(world.cli, getSkill, { name: "deep" });
   await rm(join(world.root, "skills"), { recursive: true });
   await importer.logged(loadedSkills(0));
+  assert.deepEqual((await call(world.cli, listSkills, {})).skills, []);
+  assert.equal(await importer.stop(), 0);
+});
+
+test("imports a root that may be missing from the moment when it is there [D3]", async () => {
+  const world = await importerWorld();
+  const later = join(elsewhere, "state", "skills");
+  const roots = `${world.root}:user?=${later}`;
+  const importer = await world.start({ YARD_SKILL_ROOTS: roots, YARD_IMPORT_WATCH: "1" });
+  assert.deepEqual((await call(world.cli, listSkills, {})).skills, []);
+  const importedSkills = (count: number) => (record: { [key: string]: unknown }) =>
+    record["msg"] === "catalogue imported" &&
+    (record["skills"] as { loaded: number }).loaded === count; // as the service writes it
+  await writeFiles(later, { "greet/SKILL.md": skillText("Hello.") });
+  await importer.logged(importedSkills(1));
+  const { skill } = await call(world.cli, getSkill, { name: "greet" });
+  assert.deepEqual([skill.body, skill.scope], ["Hello.", "user"]);
+  const empty = importer.records.filter(importedSkills(0)).length;
+  await rm(later, { recursive: true });
+  await importer.logged(
+    (record) =>
+      importedSkills(0)(record) && importer.records.filter(importedSkills(0)).length > empty,
+  );
   assert.deepEqual((await call(world.cli, listSkills, {})).skills, []);
   assert.equal(await importer.stop(), 0);
 });

@@ -15,6 +15,7 @@ import { judgesWith, scannerOf } from "./judge/suppressing-judges.ts";
 import { readSuppressions } from "./scan/read-suppressions.ts";
 import { logImport } from "./log-import.ts";
 import { serveSkillStore } from "./store-handlers.ts";
+import { tellingStoreOutages } from "./store/store-outage.ts";
 import { VersionStore } from "./store/version-store.ts";
 import { watchImports } from "./watch-imports.ts";
 
@@ -40,6 +41,7 @@ await runService({
     });
     kit.onStop("event outbox", () => outbox.stop());
     const versions = new VersionStore(redis, now);
+    const agentVersions = new AgentVersionStore(redis, now);
     const suppressions = await readSuppressions(config.YARD_SCAN_SUPPRESSIONS);
     const pool = new JudgePool({ size: 1, deadlineMs: 1_000 });
     pool.warm();
@@ -49,6 +51,7 @@ await runService({
     const importer = new Importer({
       store,
       versions,
+      agentVersions,
       judges,
       scanner: scannerOf(suppressions),
       roots,
@@ -60,10 +63,10 @@ await runService({
     const watch = config.YARD_IMPORT_WATCH ? watchImports({ importer, log }) : null;
     if (watch !== null) kit.onStop("file watch", () => watch.close());
     // Watched before they are read, so that no change falls between the two.
-    watch?.begin(await importer.directories());
+    watch?.begin(await importer.places());
     const first = await importer.importAll();
     logImport(log, first);
-    watch?.update(first.directories);
+    watch?.update(first);
 
     const service = serve(bus, {
       name: "importer",
@@ -72,13 +75,13 @@ await runService({
       onFault: ({ error, ...facts }) => log.error({ err: error, ...facts }, "handler fault"),
     });
     const maxPromptBytes = config.YARD_SKILL_PROMPT_BYTES;
-    const agentVersions = new AgentVersionStore(redis, now);
     const reading = { store, versions, agentVersions, judges };
-    serveCatalogue(service, { ...reading, importer, roots, maxPromptBytes });
-    serveCatalogueViews(service, { store, judges });
+    const guarded = tellingStoreOutages(service);
+    serveCatalogue(guarded, { ...reading, importer, roots, maxPromptBytes });
+    serveCatalogueViews(guarded, { store, judges });
     const paths = roots.map(({ path }) => path);
     const parts = { store, versions, now, newId: randomUUID, announce };
-    serveSkillStore(service, {
+    serveSkillStore(guarded, {
       change: { ...parts, roots: paths },
       upload: {
         ...parts,
@@ -87,7 +90,7 @@ await runService({
       },
       admins: config.YARD_IMPORT_ADMINS,
     });
-    serveAgentStore(service, {
+    serveAgentStore(guarded, {
       agents: { ...parts, versions: agentVersions, judges, roots: paths },
       admins: config.YARD_IMPORT_ADMINS,
     });

@@ -54,7 +54,7 @@ async function eventsOf({ cli }: ImporterWorld): Promise<string[]> {
   return seen;
 }
 
-test("imports what a client sends, with versions", async () => {
+test("imports what a client sends, with versions [B18, B19]", async () => {
   const world = await importerWorld();
   const { cli } = world;
   await world.start();
@@ -130,7 +130,7 @@ test("imports what a client sends, with versions", async () => {
     assert.equal((await call(cli, readSkillFile, { name: "greet", path })).nextOffset, null);
   });
 
-  await test("removes a skill; a pinned run still finds its version [B27]", async () => {
+  await test("removes a skill; a pinned run still finds its version [B27, B22]", async () => {
     const { skill } = await call(cli, getSkill, { name: "greet" });
     await call(cli, removeSkill, { name: "greet" });
     assert.deepEqual(await listed(world), []);
@@ -230,7 +230,7 @@ test("imports what a client sends, with versions", async () => {
   });
 });
 
-test("lists what a found project brings only when somebody trusts it [D53]", async () => {
+test("lists what a found project brings only when somebody trusts it [D53, DR12, SEC-SKILL-06]", async () => {
   const world = await importerWorld();
   const { cli, root } = world;
   await world.write({

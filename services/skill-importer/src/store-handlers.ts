@@ -1,4 +1,4 @@
-import type { CallContext, Service } from "@switchyard/bus/serve";
+import type { Service } from "@switchyard/bus/serve";
 import {
   diffSkill,
   listVersions,
@@ -9,15 +9,22 @@ import {
   trustSkill,
   unpackSkills,
   uploadSkills,
-  type SentFile,
   type SentSkill,
   type SkillVersion,
 } from "@switchyard/contracts/skill-store";
-import { ArchiveError, unpackArchive } from "./source/archive.ts";
 import { packageOf, packagesIn, type SkillPackage } from "./source/skill-package.ts";
 import { removeImported, rollback, trust, type ChangeParts } from "./store/change-skill.ts";
 import { versionOfEntry } from "./store/definition.ts";
 import { diffVersions, type VersionSide } from "./store/diff-versions.ts";
+import {
+  bytesOfSent,
+  knownNames,
+  pairOf,
+  refusals,
+  requireAdmin,
+  requireSize,
+  unpackSent,
+} from "./upload/intake.ts";
 import { uploadSkills as upload, type UploadParts } from "./upload/upload-skills.ts";
 
 export interface StoreHandlerParts {
@@ -27,28 +34,27 @@ export interface StoreHandlerParts {
   readonly admins: readonly string[];
 }
 
-/** Bytes of the files in one upload. */
-export const MAX_UPLOAD_BYTES = 32 * 1024 * 1024;
 const MAX_KNOWN = 50;
+const say = refusals("skill");
 
 /** Answers what clients bring in, and everything about versions. */
-export function serveSkillStore(service: Service, parts: StoreHandlerParts): void {
+export function serveSkillStore(service: Pick<Service, "handle">, parts: StoreHandlerParts): void {
   serveUploads(service, parts);
   serveChanges(service, parts);
   serveVersions(service, parts.change);
 }
 
-function serveUploads(service: Service, { upload: uploads, admins }: StoreHandlerParts): void {
+function serveUploads(
+  service: Pick<Service, "handle">,
+  { upload: uploads, admins }: StoreHandlerParts,
+): void {
   service.handle(uploadSkills, async (request, context) => {
     const { caller, fail } = context;
     if (!request.dryRun) requireAdmin(context, admins);
-    const sizeBytes = request.skills.reduce((sum, skill) => sum + sentBytes(skill), 0);
-    if (sizeBytes > MAX_UPLOAD_BYTES) {
-      throw fail.upload_too_large(
-        `the files have ${sizeBytes} bytes, at most ${MAX_UPLOAD_BYTES} may come at once; send them in several calls`,
-        { sizeBytes, maxBytes: MAX_UPLOAD_BYTES },
-      );
-    }
+    requireSize(
+      request.skills.flatMap(({ files }) => files),
+      fail,
+    );
     const { label, git, dryRun, targets, withReports } = request;
     return upload(uploads, {
       packages: request.skills.map((skill) => packageOfSent(skill)),
@@ -63,29 +69,23 @@ function serveUploads(service: Service, { upload: uploads, admins }: StoreHandle
   service.handle(unpackSkills, async (request, context) => {
     const { caller, fail } = context;
     if (!request.dryRun) requireAdmin(context, admins);
-    const { label, git, dryRun, targets, withReports, format } = request;
-    try {
-      const { files, findings } = await unpackArchive(
-        Buffer.from(request.base64, "base64"),
-        format,
-      );
-      return await upload(uploads, {
-        packages: packagesIn(files),
-        findings,
-        provenance: { source: "archive", label, by: caller, git },
-        dryRun,
-        targets,
-        withReports,
-      });
-    } catch (error) {
-      if (!(error instanceof ArchiveError)) throw error;
-      const { message, reason, entry } = error;
-      throw fail.archive_refused(`${label}: ${message}`, { reason, entry });
-    }
+    const { label, git, dryRun, targets, withReports } = request;
+    const { files, findings } = await unpackSent(request, fail);
+    return upload(uploads, {
+      packages: packagesIn(files),
+      findings,
+      provenance: { source: "archive", label, by: caller, git },
+      dryRun,
+      targets,
+      withReports,
+    });
   });
 }
 
-function serveChanges(service: Service, { change, admins }: StoreHandlerParts): void {
+function serveChanges(
+  service: Pick<Service, "handle">,
+  { change, admins }: StoreHandlerParts,
+): void {
   service.handle(removeSkill, async ({ name }, context) => {
     requireAdmin(context, admins);
     const { fail } = context;
@@ -94,9 +94,12 @@ function serveChanges(service: Service, { change, admins }: StoreHandlerParts): 
       case "removed":
         return { name, version: result.version };
       case "managed-by-files":
-        throw fail.managed_by_files(managedByFiles(name, result.file), { name, file: result.file });
+        throw fail.managed_by_files(say.managedByFiles(name, result.file), {
+          name,
+          file: result.file,
+        });
       case "unknown":
-        throw fail.unknown_skill(unknown(name), { name, known: await knownNames(change) });
+        throw fail.unknown_skill(say.unknown(name), { name, known: await someNames(change) });
       default:
         return result satisfies never;
     }
@@ -110,9 +113,12 @@ function serveChanges(service: Service, { change, admins }: StoreHandlerParts): 
       case "rolled-back":
         return { name, version: result.version, before: result.before };
       case "managed-by-files":
-        throw fail.managed_by_files(managedByFiles(name, result.file), { name, file: result.file });
+        throw fail.managed_by_files(say.managedByFiles(name, result.file), {
+          name,
+          file: result.file,
+        });
       case "unknown":
-        throw fail.unknown_skill(unknown(name), { name, known: await knownNames(change) });
+        throw fail.unknown_skill(say.unknown(name), { name, known: await someNames(change) });
       case "unknown-version":
         throw fail.unknown_version(
           `${name} has no ${version === undefined ? "other usable version" : `version ${version}`}; see: yard skills versions ${name}`,
@@ -152,7 +158,7 @@ function serveChanges(service: Service, { change, admins }: StoreHandlerParts): 
   });
 }
 
-function serveVersions(service: Service, change: ChangeParts): void {
+function serveVersions(service: Pick<Service, "handle">, change: ChangeParts): void {
   const { store, versions } = change;
 
   service.handle(listWithheld, async () => ({
@@ -170,7 +176,7 @@ function serveVersions(service: Service, change: ChangeParts): void {
   service.handle(listVersions, async ({ name }, { fail }) => {
     const [all, catalogue] = await Promise.all([versions.list(name), store.loadSkills([name])]);
     if (all.length === 0) {
-      throw fail.unknown_skill(unknown(name), { name, known: await knownNames(change) });
+      throw fail.unknown_skill(say.unknown(name), { name, known: await someNames(change) });
     }
     const [listed] = catalogue.skills;
     const waiting = catalogue.withheld.find(
@@ -189,20 +195,14 @@ function serveVersions(service: Service, change: ChangeParts): void {
   service.handle(diffSkill, async ({ name, from, to }, { fail }) => {
     const all = await versions.list(name);
     if (all.length === 0) {
-      throw fail.unknown_skill(unknown(name), { name, known: await knownNames(change) });
+      throw fail.unknown_skill(say.unknown(name), { name, known: await someNames(change) });
     }
-    const newer = to === undefined ? all[0] : all.find(({ version }) => version === to);
-    const before = newer === undefined ? undefined : all[all.indexOf(newer) + 1];
-    const older = from === undefined ? before : all.find(({ version }) => version === from);
-    if (newer === undefined || older === undefined) {
-      const version = (newer === undefined ? to : from) ?? "";
-      throw fail.unknown_version(
-        version === ""
-          ? `${name} has no older version to compare with; see: yard skills versions ${name}`
-          : `${name} has no version ${version}; see: yard skills versions ${name}`,
-        { name, version },
-      );
+    const pair = pairOf(all, { from, to }, ({ version }) => version);
+    if ("missing" in pair) {
+      const version = pair.missing;
+      throw fail.unknown_version(say.noVersion(name, version), { name, version });
     }
+    const { older, newer } = pair;
     const [left, right] = await Promise.all([side(change, name, older), side(change, name, newer)]);
     return { from: older.version, to: newer.version, ...diffVersions(left, right) };
   });
@@ -210,7 +210,7 @@ function serveVersions(service: Service, change: ChangeParts): void {
   service.handle(readSkillFile, async ({ name, version, path, offset, limit }, { fail }) => {
     const stored = await store.readSkill(name, version);
     if (stored === null) {
-      throw fail.unknown_skill(unknown(name), { name, known: await knownNames(change) });
+      throw fail.unknown_skill(say.unknown(name), { name, known: await someNames(change) });
     }
     const { version: id = stored.skill.digest } = stored.skill;
     const record = await versions.record(name, id);
@@ -247,21 +247,6 @@ async function side(
   };
 }
 
-type RemoveFail = CallContext<typeof removeSkill>["fail"];
-
-/** Throws the contract's own error, unless the caller may change what is imported. */
-export function requireAdmin(
-  { caller, fail }: { caller: string; fail: Pick<RemoveFail, "forbidden_admin"> },
-  admins: readonly string[],
-): void {
-  if (admins.includes(caller)) return;
-  const setting = "YARD_IMPORT_ADMINS";
-  throw fail.forbidden_admin(
-    `NATS user ${caller} may not change what is imported. Who may is in the importer's setting ${setting}.`,
-    { caller, setting },
-  );
-}
-
 function packageOfSent({ directory, files }: SentSkill): SkillPackage {
   const shown = directory.replaceAll("\\", "/").replace(/\/+$/, "") || ".";
   return packageOf(
@@ -270,26 +255,6 @@ function packageOfSent({ directory, files }: SentSkill): SkillPackage {
   );
 }
 
-export function bytesOfSent({ text, base64 }: SentFile): Uint8Array {
-  return text === undefined ? Buffer.from(base64 ?? "", "base64") : Buffer.from(text);
-}
-
-export function sentBytes({ files }: { readonly files: readonly SentFile[] }): number {
-  return files.reduce(
-    (sum, { text, base64 }) =>
-      sum + Buffer.byteLength(text ?? "") + Math.ceil(((base64?.length ?? 0) * 3) / 4),
-    0,
-  );
-}
-
-async function knownNames({ store }: ChangeParts): Promise<string[]> {
-  return (await store.listSkills()).slice(0, MAX_KNOWN).map(({ summary }) => summary.name);
-}
-
-function unknown(name: string): string {
-  return `skill '${name}' not found; see the available ones with: yard skills list`;
-}
-
-function managedByFiles(name: string, file: string): string {
-  return `${name} is what ${file} on the importer's roots says; change or delete that file`;
+async function someNames({ store }: ChangeParts): Promise<string[]> {
+  return knownNames(await store.listSkills());
 }

@@ -12,7 +12,7 @@ export function watchImports({ importer, log }: { importer: Importer; log: Log }
     async onChange() {
       const report = await importer.importAll();
       logImport(log, report);
-      watch.update(report.directories);
+      watch.update(report);
     },
   });
   return watch;

@@ -1,4 +1,5 @@
-import { ApprovalTier, UnknownOutcome } from "@switchyard/contracts/agents";
+import { UnknownOutcome } from "@switchyard/contracts/agents";
+import { ApprovalTier } from "@switchyard/contracts/approval-tier";
 import { AgentName, ModelName, SkillName } from "@switchyard/contracts/ids";
 import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
 import { nearestName } from "@switchyard/service/nearest-name";

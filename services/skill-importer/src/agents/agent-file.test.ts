@@ -28,7 +28,7 @@ function findingsOf(text: string, facts = YAML) {
   }));
 }
 
-test("reads all fields of a YAML file [D13, D14]", () => {
+test("reads all fields of a YAML file [D13, D14, D61]", () => {
   const text = [
     "name: my_Agent",
     "description: Looks things up",
@@ -85,7 +85,7 @@ test("reads roles, limits, the window and what to do about an unknown outcome [D
   });
 });
 
-test("says of every field that nothing acts on that it is not in force", () => {
+test("keeps what bounds the agent, and says of a key that nobody knows that it is passed over [D14]", () => {
   const text =
     "limits: { cost_usd: 0.5, depth: 2 }\napproval: always\non_unknown_outcome: ask\ncolour: red";
   const parsed = parseAgentFile(Buffer.from(text), YAML);
@@ -93,10 +93,7 @@ test("says of every field that nothing acts on that it is not in force", () => {
   assert.deepEqual([parsed.agent.limits.maxCostUsd, parsed.agent.approval], [0.5, "always"]);
   assert.deepEqual(
     parsed.findings.map(({ severity, code, message }) => [severity, code, message.split(" ")[0]]),
-    [
-      ["warning", "unknown_key", "unknown"],
-      ["warning", "not_in_force", "approval"],
-    ],
+    [["warning", "unknown_key", "unknown"]],
   );
 });
 
@@ -124,7 +121,7 @@ for (const [text, message, line] of [
   });
 }
 
-test("takes the body of a Markdown file as the system prompt [D13, X29]", () => {
+test("takes the body of a Markdown file as the system prompt [D13, X29, D61, DR5]", () => {
   const agent = load("---\ntemperature: 1\n---\n\nYou write code.\n\nMore.\n", MARKDOWN);
   assert.equal(agent.name, "coder-2");
   assert.equal(agent.systemPrompt, "You write code.\n\nMore.");
@@ -263,7 +260,7 @@ test("skips a file with two prompts", () => {
   assert.deepEqual([finding?.code, finding?.line], ["two_prompts", 2]);
 });
 
-test("has the built-in agents default, explore, coder and planner [D16]", () => {
+test("has the built-in agents default, explore, coder and planner [D16, D61]", () => {
   const parsed = builtInAgents.map((agent) => AgentDefinition.parse(agent));
   assert.deepEqual(
     parsed.map(({ name, source, tools }) => [

@@ -3,7 +3,7 @@ import type { AgentDefinition, AgentLimits } from "@switchyard/contracts/agents"
 import { AgentName } from "@switchyard/contracts/ids";
 import { readAgentFields, type AgentFields } from "./agent-fields.ts";
 import { decodeText } from "../frontmatter/decode-text.ts";
-import { errorFinding, warningFinding, type Finding } from "../finding.ts";
+import { errorFinding, type Finding } from "../finding.ts";
 import { allowedPatterns } from "../skill/client-tools.ts";
 import { firstParagraph } from "../skill/first-paragraph.ts";
 import { splitFrontmatter } from "../frontmatter/frontmatter.ts";
@@ -112,7 +112,7 @@ function define(yaml: ParsedYaml, source: Source): ParsedAgent {
     approval: file.approval ?? null,
     contextWindow: file.context_window ?? null,
   };
-  return { kind: "agent", agent, findings: [...read.warnings, ...notInForce(agent)] };
+  return { kind: "agent", agent, findings: read.warnings };
 }
 
 /** Two keys say the same; the stricter counts. */
@@ -129,14 +129,6 @@ function limitsOf({ limits }: AgentFields): AgentLimits {
     timeoutMs: limits?.wall_time ?? null,
     maxDepth: limits?.depth ?? null,
   };
-}
-
-/** What the definition carries and no service acts on: nobody should believe in a limit that is none. */
-function notInForce({ approval }: AgentDefinition): Finding[] {
-  if (approval === null) return [];
-  const message =
-    "approval is kept, but nothing acts on it yet; the policy alone says who is asked";
-  return [warningFinding("not_in_force", message)];
 }
 
 /** In a file an empty list means every tool, as it always has; only the word none means none. */

@@ -16,7 +16,8 @@ export async function checkAgentFiles(
   const all = await Promise.all(
     files.map(async ({ file, text }) => {
       const facts = agentFactsOf(file, basename(dirname(file)));
-      return { file, text, parsed: await judges.agent({ bytes: Buffer.from(text), facts }) };
+      const { parsed } = await judges.agent({ bytes: Buffer.from(text), facts, scan: null });
+      return { file, text, parsed };
     }),
   );
   return all.map(({ file, text, parsed }) => {

@@ -133,7 +133,7 @@ const hostile: Readonly<Record<string, string>> = {
 };
 
 for (const [name, text] of Object.entries(hostile)) {
-  test(`refuses ${name} [D48]`, () => {
+  test(`refuses ${name} [D48, SEC-SKILL-01]`, () => {
     assert.equal(problemOf(text).severity, "error");
     assert.equal(problemOf(text, "core").severity, "error");
   });

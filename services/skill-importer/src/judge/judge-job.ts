@@ -1,11 +1,6 @@
-import { parseAgentFile, type AgentFileFacts, type ParsedAgent } from "../agents/agent-file.ts";
 import { errorFinding } from "../finding.ts";
+import { judgeAgent, type AgentJob, type AgentJudgement } from "./judge-agent.ts";
 import { judgeSkill, type Judgement, type JudgeJob } from "./judge-skill.ts";
-
-export interface AgentJob {
-  readonly bytes: Uint8Array;
-  readonly facts: AgentFileFacts;
-}
 
 /** What a thread is given. */
 export type Job =
@@ -15,18 +10,18 @@ export type Job =
 /** What it answers. */
 export type Verdict =
   | { readonly kind: "skill"; readonly judgement: Judgement }
-  | { readonly kind: "agent"; readonly parsed: ParsedAgent };
+  | { readonly kind: "agent"; readonly judgement: AgentJudgement };
 
 /** Reads files that somebody else wrote. Never rejects for what they hold. */
 export interface Judges {
   skill(job: JudgeJob): Promise<Judgement>;
-  agent(job: AgentJob): Promise<ParsedAgent>;
+  agent(job: AgentJob): Promise<AgentJudgement>;
 }
 
 /** Reads in this thread, where nothing ends what hangs: for files that are known. */
 export const judgesHere: Judges = {
   skill: (job) => Promise.resolve(judgeSkill(job)),
-  agent: ({ bytes, facts }) => Promise.resolve(parseAgentFile(bytes, facts)),
+  agent: (job) => Promise.resolve(judgeAgent(job)),
 };
 
 /** Does a job in this thread. */
@@ -35,7 +30,7 @@ export function doJob(job: Job): Verdict {
     case "skill":
       return { kind: "skill", judgement: judgeSkill(job.job) };
     case "agent":
-      return { kind: "agent", parsed: parseAgentFile(job.job.bytes, job.job.facts) };
+      return { kind: "agent", judgement: judgeAgent(job.job) };
     default:
       return job satisfies never;
   }
@@ -45,7 +40,7 @@ export function doJob(job: Job): Verdict {
 export function unreadable({ kind }: Job, code: string, message: string): Verdict {
   const findings = [errorFinding(code, message)];
   return kind === "agent"
-    ? { kind, parsed: { kind: "skipped", findings } }
+    ? { kind, judgement: { parsed: { kind: "skipped", findings }, report: null } }
     : {
         kind,
         judgement: {

@@ -1,5 +1,5 @@
-import type { ParsedAgent } from "../agents/agent-file.ts";
-import { unreadable, type AgentJob, type Job, type Judges, type Verdict } from "./judge-job.ts";
+import type { AgentJob, AgentJudgement } from "./judge-agent.ts";
+import { unreadable, type Job, type Judges, type Verdict } from "./judge-job.ts";
 import { JudgeThread, type ThreadEnd } from "./judge-thread.ts";
 import type { Judgement, JudgeJob } from "./judge-skill.ts";
 
@@ -47,9 +47,9 @@ export class JudgePool implements Judges {
     throw new Error("a skill was answered by another verdict");
   }
 
-  async agent(job: AgentJob): Promise<ParsedAgent> {
+  async agent(job: AgentJob): Promise<AgentJudgement> {
     const verdict = await this.#do({ kind: "agent", job });
-    if (verdict.kind === "agent") return verdict.parsed;
+    if (verdict.kind === "agent") return verdict.judgement;
     throw new Error("an agent was answered by another verdict");
   }
 

@@ -1,5 +1,5 @@
 import type { ScanReport } from "@switchyard/contracts/skill-scan";
-import type { SkillSuppression } from "../scan/read-suppressions.ts";
+import type { Suppression } from "../scan/read-suppressions.ts";
 import { scannerOf } from "./suppressing-judges.ts";
 import { scanSkill } from "../scan/scan-skill.ts";
 import { parseSkill } from "../skill/parse-skill.ts";
@@ -16,7 +16,7 @@ export interface JudgeJob {
   readonly version: string | null;
   readonly now: Date;
   /** Of all skills; those of others do nothing here. */
-  readonly suppressions?: readonly SkillSuppression[];
+  readonly suppressions?: readonly Suppression[];
 }
 
 export interface Judgement {
@@ -45,7 +45,7 @@ export function judgeSkill(job: JudgeJob): Judgement {
   return { parsed, report: { ...report, scanner: scannerOf(suppressions) } };
 }
 
-function suppressionsFor(name: string, all: readonly SkillSuppression[]) {
+function suppressionsFor(name: string, all: readonly Suppression[]) {
   return all.filter(({ skill }) => skill === name).map(({ suppression }) => suppression);
 }
 

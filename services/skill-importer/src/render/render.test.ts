@@ -80,7 +80,7 @@ test("never looks at what it inserted [X23]", () => {
   assert.equal(inside, "'$ARGUMENTS[1]' ${0} $SESSION_ID {baseDir} | $ARGUMENTS[1] | /skills/s");
 });
 
-test("leaves prices and shell variables alone when no arguments are declared [D11, X24]", () => {
+test("leaves prices and shell variables alone when no arguments are declared [D11, X24, DR4]", () => {
   const body = "It costs $100. awk '{print $1}' $HOME $path $0";
   assert.equal(render(body, "a").inside, `${body}\n\nARGUMENTS: a`);
 });
@@ -184,7 +184,7 @@ test("warns of an open quotation mark only where words are counted", () => {
   assert.deepEqual(render("$ARGUMENTS", "don't stop"), { inside: "don't stop", warnings: [] });
 });
 
-test("cuts at 32 KiB between two characters, and says so [D50]", () => {
+test("cuts at 32 KiB between two characters, and says so [D50, SEC-SKILL-03]", () => {
   const { inside, warnings } = render(`x${"é".repeat(20_000)}`);
   assert.equal(Buffer.byteLength(inside), MAX_PROMPT_BYTES - 1);
   assert.match(inside, /^xé+$/);

@@ -55,7 +55,7 @@ test("judges files without storing them, and serves verdicts and dependencies of
     assert.deepEqual(skills, { found: 4, loaded: 3, skipped: 1, repaired: 1 });
   });
 
-  await test("a missing program warns and blocks nothing [B5, B9]", async () => {
+  await test("a missing program warns and blocks nothing [B5, B9, D45]", async () => {
     const { skill, dependencies, conformance } = await call(world.cli, getSkill, { name: "needs" });
     assert.equal(skill.repaired, undefined);
     assert.equal(dependencies?.met, false);

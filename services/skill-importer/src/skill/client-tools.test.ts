@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allowedPatterns, forbiddenPatterns, limitedTools } from "./client-tools.ts";
+import { allowedPatterns, forbiddenPatterns, limitedTools, toolRemarks } from "./client-tools.ts";
 
 test("names of Claude Code become Switchyard's own; other names and patterns stay [D51] [X26]", () => {
   assert.deepEqual(allowedPatterns(["Read", "Grep", "MultiEdit", "Edit", "Bash(*)"]), [
@@ -9,7 +9,7 @@ test("names of Claude Code become Switchyard's own; other names and patterns sta
     "edit_file",
     "execute_command",
   ]);
-  const others = ["mcp__github__*", "read_*", "constructor", "Task"];
+  const others = ["mcp__github__*", "read_*", "constructor", "TodoWrite"];
   assert.deepEqual(allowedPatterns(others), others);
 });
 
@@ -18,4 +18,28 @@ test("a tool with a limit on its arguments is never allowed without the limit, a
   assert.deepEqual(allowedPatterns(words), ["write_file"]);
   assert.deepEqual(forbiddenPatterns(words), ["execute_command", "read_file", "write_file"]);
   assert.deepEqual(limitedTools([...words, "Bash(*)"]), ["Bash(git add:*)", "Read(./src/**)"]);
+});
+
+test("says which allowed tools are not allowed, and which names no tool here has [D51]", () => {
+  const words = [
+    "Read",
+    "Task",
+    "Bash(git add:*)",
+    "TodoWrite",
+    "mcp__github__*",
+    "web_*",
+    "cron_add",
+  ];
+  assert.deepEqual(
+    toolRemarks(words, { line: 4, column: 1 }).map(({ severity, code, message, line }) => [
+      severity,
+      code,
+      /Bash\(git add:\*\)|TodoWrite/.exec(message)?.[0],
+      line,
+    ]),
+    [
+      ["warning", "limited_tool", "Bash(git add:*)", 4],
+      ["info", "unknown_tool", "TodoWrite", 4],
+    ],
+  );
 });

@@ -1,3 +1,7 @@
+import { parseToolPattern } from "@switchyard/contracts/tool-names";
+import { builtinNamed } from "@switchyard/contracts/toolbox";
+import { infoFinding, warningFinding, type Finding, type Place } from "../finding.ts";
+
 /** What Claude Code calls its tools → Switchyard's own that do the same. */
 const OWN_NAMES: Readonly<Record<string, string>> = {
   Read: "read_file",
@@ -10,7 +14,13 @@ const OWN_NAMES: Readonly<Record<string, string>> = {
   Bash: "execute_command",
   WebFetch: "web_fetch",
   WebSearch: "web_search",
+  Task: "agent",
+  Skill: "skill",
+  AskUserQuestion: "ask_user",
 };
+/** Tools of the runner and of the platform; the built-in ones are in their contract. */
+const OTHER_OWN =
+  /^(skill|agent|subagents|ask_user|wait|find_tools|read_result|final_answer|(sessions|message|cron|gateway)_.+)$/;
 /** `Bash(git add:*)`: a tool with a limit on its arguments. */
 const LIMITED = /^([A-Za-z][\w-]*)\((.*)\)$/s;
 
@@ -30,6 +40,26 @@ export function forbiddenPatterns(words: readonly string[]): string[] {
 /** Words with a limit on arguments, other than `(*)`, which is none. */
 export function limitedTools(words: readonly string[]): string[] {
   return words.filter((word) => isLimited(word));
+}
+
+/** What `allowed-tools` says that gives nothing here: its author believes that the skill may use it. */
+export function toolRemarks(words: readonly string[], at: Place): Finding[] {
+  const limited = limitedTools(words).map((word) => {
+    const message = `allowed-tools: ${word} is not allowed: a limit on arguments cannot be kept here, and the tool without it would be more; limit its arguments by a rule of the policy`;
+    return warningFinding("limited_tool", message, at);
+  });
+  const unknown = allowedPatterns(words)
+    .filter((name) => isUnknown(name))
+    .map((name) => {
+      const message = `allowed-tools: no tool here is called ${JSON.stringify(name.slice(0, 80))}, so it allows nothing; MCP tools are written mcp__server__tool`;
+      return infoFinding("unknown_tool", message, at);
+    });
+  return [...limited, ...unknown];
+}
+
+function isUnknown(name: string): boolean {
+  if (/[*?]/.test(name) || OTHER_OWN.test(name)) return false;
+  return parseToolPattern(name).kind === "bare" && builtinNamed(name) === null;
 }
 
 function isLimited(word: string): boolean {

@@ -11,6 +11,10 @@ const HEAD = "name: my-skill\ndescription: d\n";
 const block = (yaml: string) => `---\n${yaml}\n---\nThe body.\n`;
 const keys = (count: number) => Array.from({ length: count }, (_, n) => `k${n}: v`).join("\n");
 
+const NINE_LEVELS = Array.from("bcdefghi")
+  .map((name, at) => `${name}: &${name} [${`*${"abcdefgh"[at]},`.repeat(9)}]`)
+  .join("\n");
+
 interface Case {
   readonly what: string;
   readonly file: string | Uint8Array;
@@ -149,6 +153,80 @@ const FAILURES: readonly Case[] = [
     file: block(`${HEAD}metadata: '{"openclaw":{"always":true,},}'`),
     code: null,
   },
+  {
+    what: "a delimiter whose line ends are written out",
+    file: "---\\nname: x\\n---\\nbody\n",
+    code: "frontmatter_not_recognised",
+  },
+  {
+    what: "an anchor that nothing refers to",
+    file: block("name: &my my-skill\ndescription: d"),
+    code: "repaired_quotes",
+  },
+  {
+    what: "a glob that looks like an alias",
+    file: block(`${HEAD}files: *.md`),
+    code: "repaired_quotes",
+  },
+  { what: "a tab before a value", file: block("name:\tmy-skill\ndescription:\td"), code: null },
+  {
+    what: "a description that is empty",
+    file: block("name: my-skill\ndescription:"),
+    code: null,
+  },
+  {
+    what: "a # in a value",
+    file: block("name: my-skill\ndescription: for C #1 users"),
+    code: "cut_by_comment",
+  },
+  {
+    what: "a comment behind a value",
+    file: block("name: my-skill # ours\ndescription: d"),
+    code: null,
+  },
+  { what: "a version that is a number", file: block(`${HEAD}version: 1.0`), code: null },
+  { what: "a date", file: block(`${HEAD}date: 2026-01-31`), code: null },
+  {
+    what: "a time that YAML 1.1 counts in sixties",
+    file: block(`${HEAD}at: 12:30:45`),
+    code: null,
+  },
+  { what: "an octal number", file: block(`${HEAD}mode: 0777`), code: null },
+  {
+    what: "fields that nobody knows",
+    file: block(`${HEAD}author: A\ntags: [x, y]\nslug: s\nrisk: low`),
+    code: null,
+  },
+  {
+    what: "JSON metadata on several lines with a comma too many",
+    file: block(`${HEAD}metadata:\n  {\n    "openclaw": { "always": true, },\n  }`),
+    code: null,
+  },
+  {
+    what: "JSON metadata in single quotes",
+    file: block(`${HEAD}metadata: {'openclaw': {'always': true}}`),
+    code: null,
+  },
+  {
+    what: "install kinds that OpenClaw does not know",
+    file: block(`${HEAD}metadata: {openclaw: {install: [{kind: pip, package: x}, {kind: shell}]}}`),
+    code: null,
+  },
+  {
+    what: "metadata under moltbot, which no other client reads",
+    file: block(`${HEAD}metadata: {moltbot: {requires: {bins: [curl]}}}`),
+    code: null,
+  },
+  {
+    what: "a name above 64 characters",
+    file: block(`name: ${"long-".repeat(20)}\ndescription: d`),
+    code: "name_changed",
+  },
+  {
+    what: "a description above 1,024 characters",
+    file: block(`name: my-skill\ndescription: ${"long ".repeat(300)}`),
+    code: null,
+  },
   { what: "a body above 32 KiB", file: `${block(HEAD)}${"x\n".repeat(20_000)}`, code: "long_body" },
 ];
 
@@ -157,6 +235,16 @@ const HOSTILE: readonly Case[] = [
     what: "an alias bomb",
     file: block(`${HEAD}a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]`),
     code: "repaired_quotes",
+  },
+  {
+    what: "an alias bomb of nine levels",
+    file: block(`${HEAD}a: &a [${"x,".repeat(9)}]\n${NINE_LEVELS}`),
+    code: "repaired_quotes",
+  },
+  {
+    what: "4 KB of keys",
+    file: block(keys(127)),
+    code: null,
   },
   {
     what: "5,000 open brackets",

@@ -31,7 +31,7 @@ function codes({ findings }: ReturnType<typeof read>): string[] {
   return findings.map(({ code }) => code);
 }
 
-test("reads skill.json with prompt.md into the same form as a SKILL.md [D1] [D4]", () => {
+test("reads skill.json with prompt.md into the same form as a SKILL.md [D1] [D4, D44, D60]", () => {
   const { skill, metadata, findings } = read(MANIFEST);
   assert(skill);
   assert.equal(skill.name, "report-maker");

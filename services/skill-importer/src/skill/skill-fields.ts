@@ -2,6 +2,7 @@ import JSON5 from "json5";
 import { z } from "zod";
 import { warningFinding, type Finding, type Place } from "../finding.ts";
 import { parseYaml, type YamlMapping, type YamlValue } from "../frontmatter/safe-yaml.ts";
+import { toolRemarks } from "./client-tools.ts";
 import { METADATA_ALIASES, readRequirements } from "./skill-requirements.ts";
 
 /** The typed fields of a skill's frontmatter; undefined where the file does not say. */
@@ -108,6 +109,9 @@ export function readSkillFields(
     ),
   };
   findings.push(...aliasConflicts(fields.metadata, () => locate(["metadata"])));
+  const toolsKey = keys.get("allowed-tools");
+  if (toolsKey !== undefined && fields.allowedTools !== null)
+    findings.push(...toolRemarks(fields.allowedTools, locate([toolsKey])));
   return { fields, findings };
 }
 

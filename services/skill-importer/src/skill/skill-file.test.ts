@@ -51,10 +51,10 @@ test("reads all fields of a full file [D58]", () => {
     plan: null,
   });
   assert.deepEqual(JSON.parse(JSON.stringify(metadata)), { openclaw: { emoji: "x" } });
-  assert.deepEqual(codes, []);
+  assert.deepEqual(codes, ["limited_tool"]);
 });
 
-test("gives a minimal file the defaults [B6, D4]", () => {
+test("gives a minimal file the defaults [B6, D4, DR3]", () => {
   const { skill } = load("---\nname: my-skill\ndescription: d\n---\n");
   assert.equal(skill.userInvocable, true);
   assert.equal(skill.modelInvocable, true);
@@ -64,14 +64,14 @@ test("gives a minimal file the defaults [B6, D4]", () => {
   assert.equal(skill.body, "");
 });
 
-test("takes a file without frontmatter as the prompt, with the directory's name and the first paragraph [D7]", () => {
+test("takes a file without frontmatter as the prompt, with the directory's name and the first paragraph [D7, D58]", () => {
   const { skill } = load("# Title\n\nFirst line\nsecond line.\n\nMore.", "Web_Search Tool");
   assert.equal(skill.name, "web-search-tool");
   assert.equal(skill.description, "First line second line.");
   assert.equal(skill.body, "# Title\n\nFirst line\nsecond line.\n\nMore.");
 });
 
-test("fills in a missing name and cuts the first paragraph at 200 characters [D8]", () => {
+test("fills in a missing name and cuts the first paragraph at 200 characters [D8, DR2]", () => {
   const { skill } = load(`---\nversion: 1.0\n---\n${"ä😀".repeat(150)}`);
   assert.equal(skill.name, "my-skill");
   assert.equal(skill.description, "ä😀".repeat(100));
@@ -102,7 +102,7 @@ test("skips broken YAML with the directory, the line and the column [D9, D57]", 
   assert.equal(finding.excerpt, "- of the thing");
 });
 
-test("skips an unterminated frontmatter [D9]", () => {
+test("skips an unterminated frontmatter [D9, D58]", () => {
   const { skill, findings } = parse("---\nname: my-skill\n");
   assert.equal(skill, null);
   assert.match(findings[0]?.message ?? "", /^skill\/my-skill: unterminated YAML frontmatter/);
@@ -114,14 +114,14 @@ test("tells the same of a broken file each time it is parsed [BR5]", () => {
   assert.equal(parse(text).skill, null);
 });
 
-test("never runs code from a frontmatter that says it is JavaScript [BR4]", () => {
+test("never runs code from a frontmatter that says it is JavaScript [BR4, B3, X17]", () => {
   const { skill, codes } = load("---js\n{ name: globalThis.pwned = 'x' }\n---\nbody");
   assert.equal(Object.hasOwn(globalThis, "pwned"), false);
   assert.equal(skill.name, "my-skill");
   assert.deepEqual(codes, ["frontmatter_not_recognised"]);
 });
 
-test("reads files from Windows: byte order mark and CRLF", () => {
+test("reads files from Windows: byte order mark and CRLF [DR13]", () => {
   const { skill } = load(
     "\uFEFF---\r\nname: my-skill\r\ndescription: d\r\n---\r\nline\r\nline\r\n",
   );
@@ -167,13 +167,13 @@ for (const { name, directory, slug, codes } of names) {
   });
 }
 
-test("skips a file that nothing gives a name to", () => {
+test("skips a file that nothing gives a name to [B8, X21]", () => {
   const { skill, findings } = parse("---\ndescription: d\n---\nx", "技能");
   assert.equal(skill, null);
   assert.equal(findings[0]?.code, "no_usable_name");
 });
 
-test("slugs are always safe as a name, whatever the file says", () => {
+test("slugs are always safe as a name, whatever the file says [D49, X22, X35, SEC-SKILL-02]", () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (name, directory) => {
       const { skill } = parse(`---\nname: ${JSON.stringify(name)}\n---\n`, directory);
@@ -253,7 +253,7 @@ for (const [name, metadata] of [
   ["is not a mapping", "[a, b]"],
   ["is text that is no JSON", "hello"],
 ] as const) {
-  test(`drops metadata that ${name}, says so, and loads the skill [D54]`, () => {
+  test(`drops metadata that ${name}, says so, and loads the skill [D54, SEC-SKILL-07]`, () => {
     const loaded = load(`---\ndescription: d\nmetadata: ${metadata}\n---\nx`);
     assert.equal(loaded.metadata, null);
     assert.deepEqual(loaded.codes, ["metadata_dropped"]);
@@ -293,7 +293,7 @@ test("skips a skill with a bad plan and points at every mistake", () => {
   );
 });
 
-test("warns of a body that a prompt will not hold [D50]", () => {
+test("warns of a body that a prompt will not hold [D50, X36, SEC-SKILL-03]", () => {
   assert.deepEqual(load(`# T\n${"x".repeat(33_000)}`).codes, ["long_body"]);
 });
 

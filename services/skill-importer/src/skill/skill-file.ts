@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { Conformance } from "@switchyard/contracts/skills";
 import type { Finding } from "../finding.ts";
 import { decodeLeniently } from "../frontmatter/decode-text.ts";
+import { cutByComments } from "../frontmatter/cut-by-comment.ts";
 import { splitFrontmatter, type Frontmatter } from "../frontmatter/frontmatter.ts";
 import { parseYaml, type ParsedYaml } from "../frontmatter/safe-yaml.ts";
 import { repairYaml } from "../frontmatter/yaml-repair.ts";
@@ -99,6 +100,7 @@ function parseFrontmatter(
   const findings = [
     ...(delimiter === undefined ? [] : [delimiter]),
     ...(repair?.findings ?? []),
+    ...cutByComments(repair?.yaml ?? yaml, linesBefore),
     ...remarks,
   ];
   const typed = repair === null ? yaml : repair.yaml;

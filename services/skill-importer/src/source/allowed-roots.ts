@@ -1,5 +1,5 @@
 import { realpath, stat } from "node:fs/promises";
-import { delimiter, isAbsolute, resolve } from "node:path";
+import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:path";
 import { StartError } from "@switchyard/service/start-error";
 import { isWithin } from "./scan-directory.ts";
 
@@ -7,14 +7,19 @@ import { isWithin } from "./scan-directory.ts";
 export interface Root {
   /** As configured, for messages. */
   readonly shown: string;
-  /** Without links. */
+  /** Without links. One that is not there yet: where it will be. */
   readonly path: string;
   readonly scope: "project" | "user" | "workspace";
   /** True for a project that was found, and that nobody named: what it brings is listed only when somebody trusts it. */
   readonly needsTrust: boolean;
+  /** True: it need not be there, and is imported from the moment when it is. */
+  readonly mayBeMissing: boolean;
 }
 
-/** What may stand before a root: `user=/home/me/skills`. Without it a root is a project that somebody named. */
+/**
+ * What may stand before a root: `user=/home/me/skills`, or `user?=` for one that may be missing. Without it a root
+ * is a project that somebody named.
+ */
 const ROOT_KINDS = {
   project: { scope: "project", needsTrust: false },
   found: { scope: "project", needsTrust: true },
@@ -63,14 +68,38 @@ export async function locate(roots: readonly Root[], written: string): Promise<L
 }
 
 async function openRoot(written: string): Promise<Root> {
-  const prefix = /^(project|found|user|workspace)=/.exec(written);
+  const prefix = /^(project|found|user|workspace)(\?)?=/.exec(written);
   const shown = prefix === null ? written : written.slice(prefix[0].length);
   // The expression has the names of the table.
   const kind = ROOT_KINDS[(prefix?.[1] ?? "project") as keyof typeof ROOT_KINDS];
   if (!isAbsolute(shown)) throw badRoots(`${shown} is not an absolute path`);
-  const path = await directoryAt(shown);
+  const mayBeMissing = prefix?.[2] === "?";
+  const path = (await directoryAt(shown)) ?? (mayBeMissing ? await futurePath(shown) : null);
   if (path === null) throw badRoots(`${shown} is not a directory that can be read`);
-  return { shown, path, ...kind };
+  return { shown, path, mayBeMissing, ...kind };
+}
+
+/** Where a path that does not exist will be, when no link is made on the way. */
+async function futurePath(path: string): Promise<string> {
+  const parent = dirname(path);
+  if (parent === path) return path;
+  const real = (await directoryAt(parent)) ?? (await futurePath(parent));
+  return join(real, basename(path));
+}
+
+/** Those that are there now, and the paths of those that may come. */
+export async function presentRoots(
+  roots: readonly Root[],
+): Promise<{ present: Root[]; missing: string[] }> {
+  const present: Root[] = [];
+  const missing: string[] = [];
+  for (const root of roots) {
+    // A link that was made there since leads to a place that nobody allowed.
+    const isThere = !root.mayBeMissing || (await directoryAt(root.path)) === root.path;
+    if (isThere) present.push(root);
+    else missing.push(root.path);
+  }
+  return { present, missing };
 }
 
 async function directoryAt(path: string): Promise<string | null> {
@@ -84,6 +113,6 @@ async function directoryAt(path: string): Promise<string | null> {
 
 function badRoots(problem: string): StartError {
   return new StartError(`YARD_SKILL_ROOTS: ${problem}`, {
-    hint: `list absolute paths of existing directories, separated by ${delimiter}; project=, found=, user= or workspace= may stand before each`,
+    hint: `list absolute paths of existing directories, separated by ${delimiter}; project=, found=, user= or workspace= may stand before each, with a ? before the = when it need not exist yet`,
   });
 }

@@ -1,13 +1,14 @@
 import { lstat, open, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AgentSummary } from "@switchyard/contracts/agents";
+import type { ScanReport } from "@switchyard/contracts/skill-scan";
 import type { Diagnostic, SkillScope } from "@switchyard/contracts/skills";
 import { agentFactsOf } from "../agents/agent-facts.ts";
-import type { ParsedAgent } from "../agents/agent-file.ts";
 import { fileTooLarge, MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
 import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
 import type { AgentEntry, StoredAgent } from "../store/definition.ts";
 import { errorFinding, type Finding } from "../finding.ts";
+import type { AgentJudgement } from "../judge/judge-agent.ts";
 import { judgesHere, type Judges } from "../judge/judge-job.ts";
 import { directoryNameOf, type Candidate, type Scan } from "./scan-directory.ts";
 import { readPackage, type FoundSkill, type ReadPackage } from "./read-package.ts";
@@ -16,6 +17,8 @@ import { readSupportingFiles } from "./supporting-files.ts";
 export interface FoundAgent {
   readonly entry: AgentEntry;
   readonly stored: StoredAgent;
+  /** Null when it was not scanned. */
+  readonly report: ScanReport | null;
 }
 
 export interface Definitions {
@@ -30,6 +33,8 @@ export interface ReadOptions {
   readonly scope?: Exclude<SkillScope, "imported">;
   /** True when what is found is listed only after somebody trusts it. */
   readonly needsTrust?: boolean;
+  /** When agents are scanned; they are not when it is missing. */
+  readonly scannedAt?: Date;
   /** Where the files are parsed; in this thread when missing. */
   readonly judges?: Judges;
   /** Stores a skill with its files, and returns it as it is to be listed; a finding says why it cannot be. */
@@ -120,16 +125,18 @@ async function readAgent(item: Item, content: Uint8Array | Finding): Promise<Add
   const { root, candidate, options } = item;
   const facts = agentFactsOf(candidate.file, directoryNameOf(candidate, root));
   const judges = options.judges ?? judgesHere;
-  const parsed: ParsedAgent =
+  const { file } = candidate;
+  const scan = options.scannedAt === undefined ? null : { file, now: options.scannedAt };
+  const judgement: AgentJudgement =
     content instanceof Uint8Array
-      ? await judges.agent({ bytes: content, facts })
-      : { kind: "skipped", findings: [content] };
-  return (definitions) => addAgent(definitions, parsed, item);
+      ? await judges.agent({ bytes: content, facts, scan })
+      : { parsed: { kind: "skipped", findings: [content] }, report: null };
+  return (definitions) => addAgent(definitions, judgement, item);
 }
 
 function addAgent(
   definitions: Definitions,
-  parsed: ParsedAgent,
+  { parsed, report }: AgentJudgement,
   { root, candidate, options }: Item,
 ): void {
   if (parsed.kind === "not-an-agent") return;
@@ -147,8 +154,10 @@ function addAgent(
       file: candidate.file,
       summary: AgentSummary.parse(agent),
       ...(options.needsTrust === true ? { needsTrust: true } : {}),
+      ...(report?.verdict === "blocked" ? { blocked: true } : {}),
     },
     stored: agent,
+    report,
   });
 }
 

@@ -28,7 +28,7 @@ test("tells of new, changed and deleted files", async () => {
   const directory = await testDirectory();
   const { watch, next } = watching();
   let change = next();
-  watch.update([directory]);
+  watch.update({ directories: [directory], missing: [] });
   await change; // what changed before the watch began is looked at once
   for (const act of [
     () => writeFile(join(directory, "a"), "1"),
@@ -48,14 +48,14 @@ test("watches a directory that was deleted and made again", async () => {
   await mkdir(directory);
   const { watch, next } = watching();
   let change = next();
-  watch.update([parent, directory]);
+  watch.update({ directories: [parent, directory], missing: [] });
   await change;
   change = next();
   await rm(directory, { recursive: true });
   await mkdir(directory);
   await change;
   change = next();
-  watch.update([parent, directory]);
+  watch.update({ directories: [parent, directory], missing: [] });
   await change;
   change = next();
   await writeFile(join(directory, "a"), "1");
@@ -74,7 +74,7 @@ test("calls again after a failure, without another change", async () => {
       ? Promise.resolve()
       : Promise.reject(new Error("x"));
   });
-  watch.update([directory]);
+  watch.update({ directories: [directory], missing: [] });
   await recovered.promise;
   assert.equal(errors.length, 2);
   await watch.close();
@@ -83,10 +83,42 @@ test("calls again after a failure, without another change", async () => {
 test("is silent after it was closed", async () => {
   const directory = await testDirectory();
   const { watch, calls } = watching();
-  watch.update([directory]);
+  watch.update({ directories: [directory], missing: [] });
   await watch.close();
   await writeFile(join(directory, "a"), "1");
-  watch.update([directory]);
+  watch.update({ directories: [directory], missing: [] });
   await watch.close();
   assert.equal(calls(), 0);
+});
+
+test("tells when a directory comes that was missing, level by level", async () => {
+  const parent = await testDirectory();
+  const path = join(parent, ".switchyard", "skills");
+  const places = { directories: [], missing: [path] };
+  const { watch, next, calls } = watching();
+  watch.begin(places);
+  let change = next();
+  await writeFile(join(parent, "other"), "1");
+  await mkdir(join(parent, ".switchyard"));
+  await change;
+  change = next();
+  watch.update(places); // waits in `.switchyard` from now on
+  await mkdir(path);
+  await change;
+  await watch.close();
+  assert.ok(calls() >= 2);
+});
+
+test("tells of a missing directory that came before anybody waited for it", async () => {
+  const parent = await testDirectory();
+  const path = join(parent, "a", "b");
+  const { watch, next } = watching();
+  watch.begin({ directories: [], missing: [path] });
+  const change = next();
+  await mkdir(path, { recursive: true });
+  await change;
+  const again = next();
+  watch.update({ directories: [path], missing: [] });
+  await again;
+  await watch.close();
 });

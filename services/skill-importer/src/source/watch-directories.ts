@@ -1,10 +1,19 @@
 import { statSync, watch, type FSWatcher } from "node:fs";
+import { awaitDirectories } from "./await-directories.ts";
+
+/** What is watched. */
+export interface WatchedPlaces {
+  /** Any change in one of them is told. */
+  readonly directories: readonly string[];
+  /** Of these, that are not there, it is told that they came. */
+  readonly missing: readonly string[];
+}
 
 export interface DirectoryWatch {
-  /** Watches these directories, which nobody has looked at yet: only what changes from now on is told. */
-  begin(directories: readonly string[]): void;
-  /** Watches exactly these directories from now on. */
-  update(directories: readonly string[]): void;
+  /** Watches these places, which nobody has looked at yet: only what changes from now on is told. */
+  begin(places: WatchedPlaces): void;
+  /** Watches exactly these places from now on. */
+  update(places: WatchedPlaces): void;
   /** Ends the watch; waits for a change that is being handled. */
   close(): Promise<void>;
 }
@@ -29,6 +38,11 @@ export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch
   let handling: Promise<void> | null = null;
   let isChangeWaiting = false;
   let isClosed = false;
+
+  const awaited = awaitDirectories({
+    onCome: () => schedule(options.debounceMs),
+    onError: options.onError,
+  });
 
   function schedule(delayMs: number): void {
     if (isClosed) return;
@@ -80,13 +94,15 @@ export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch
   }
 
   return {
-    begin(directories) {
+    begin({ directories, missing }) {
       for (const directory of directories) add(directory);
+      awaited.set(missing);
     },
-    update(directories) {
+    update({ directories, missing }) {
       const wanted = new Set(directories);
       for (const directory of watched.keys()) if (!wanted.has(directory)) remove(directory);
       const added = directories.map((directory) => add(directory));
+      awaited.set(missing);
       // What changed between the look at the directory and the start of its watch was not seen by either.
       if (added.includes(true)) schedule(options.debounceMs);
     },
@@ -94,6 +110,7 @@ export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch
       isClosed = true;
       if (timer !== null) clearTimeout(timer);
       for (const directory of watched.keys()) remove(directory);
+      awaited.set([]);
       await handling;
     },
   };

@@ -1,4 +1,4 @@
-import { WithheldReason } from "@switchyard/contracts/skill-store";
+import { WithheldReason } from "@switchyard/contracts/definition-store";
 import { z } from "zod";
 import { AgentEntry, IMPORTED_ROOT, SkillEntry, versionOfEntry, type Entry } from "./definition.ts";
 

@@ -38,6 +38,8 @@ export interface NamedAgents {
   readonly revision: string;
   readonly listed: readonly AgentEntry[];
   readonly imported: readonly AgentEntry[];
+  readonly withheld: readonly WithheldEntry[];
+  readonly trust: readonly TrustRecord[];
   /** Of all that clients sent. */
   readonly size: number;
 }
@@ -113,13 +115,17 @@ export class CatalogueStore {
       .get(REVISION)
       .hmget(CURRENT.agent, ...names)
       .hmget(IMPORTED_AGENTS, ...names)
+      .hgetall(WITHHELD)
+      .hgetall(TRUST)
       .hlen(IMPORTED_AGENTS)
       .exec();
-    const [revision, listed, imported, size] = values(answers);
+    const [revision, listed, imported, withheld, trust, size] = values(answers);
     return {
       revision: typeof revision === "string" ? revision : "0",
       listed: this.#present(AgentEntry, CURRENT.agent, { names, texts: listed }),
       imported: this.#present(AgentEntry, IMPORTED_AGENTS, { names, texts: imported }),
+      withheld: this.#values(WithheldEntry, WITHHELD, withheld),
+      trust: this.#values(TrustRecord, TRUST, trust),
       size: Number(size),
     };
   }

@@ -22,7 +22,7 @@ export type RemoveAgentResult =
   | { readonly kind: "built-in" }
   | { readonly kind: "unknown" };
 
-const MAX_ATTEMPTS = 20;
+export const MAX_ATTEMPTS = 20;
 
 /** Takes an imported agent off the list; a built-in one of the name is listed again. What a file says stays. */
 export async function removeAgent(
@@ -87,6 +87,6 @@ function withoutImport(listed: AgentEntry | undefined): RemoveAgentResult {
   return { kind: "managed-by-files", file: listed.file };
 }
 
-function fresh({ newId, now }: ChangeAgentParts): { id: string; at: string } {
+export function fresh({ newId, now }: ChangeAgentParts): { id: string; at: string } {
   return { id: newId(), at: now().toISOString() };
 }

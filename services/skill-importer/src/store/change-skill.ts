@@ -1,5 +1,5 @@
 import { SkillSummary } from "@switchyard/contracts/skills";
-import type { WithheldReason } from "@switchyard/contracts/skill-store";
+import type { WithheldReason } from "@switchyard/contracts/definition-store";
 import type { WithheldEntry } from "./admission.ts";
 import { planCatalogue, type CatalogueInput, type CataloguePlan } from "./catalogue-plan.ts";
 import type { Announcement, CatalogueChange } from "./catalogue-commit.ts";
@@ -156,7 +156,13 @@ function listing(parts: ChangeParts, current: Catalogue, item: WithheldEntry): C
       const { id, at } = newAnnouncement(parts);
       return { id, at, kind: "agent", summary };
     });
-    return { skills: NOTHING, agents, announcements };
+    const isSent = item.entry.root === IMPORTED_ROOT;
+    return {
+      skills: NOTHING,
+      agents,
+      announcements,
+      ...(isSent ? { importedAgents: { set: [item.entry], remove: [] } } : {}),
+    };
   }
   const skills = planCatalogue({ ...sameName(current.skills, item.entry), roots });
   const isImported = item.entry.root === IMPORTED_ROOT;

@@ -38,24 +38,28 @@ export function diffVersions(from: VersionSide, to: VersionSide): VersionDiff {
 function capabilitiesOf({ report, allowedTools }: VersionSide): string[] {
   const restriction =
     allowedTools === null ? ["tool *"] : allowedTools.map((name) => `tool ${name}`);
-  if (report === null) return restriction;
+  return [...restriction, ...scannedCapabilities(report)];
+}
+
+/** What the scanner saw declared or used, as `kind name`. */
+export function scannedCapabilities(report: ScanReport | null): string[] {
+  if (report === null) return [];
   const kinds = [
     ["env", report.capabilities.env],
     ["bin", report.capabilities.bins],
     ["host", report.capabilities.hosts],
     ["tool", report.capabilities.tools],
   ] as const;
-  const named = kinds.flatMap(([kind, { declared, used }]) =>
+  return kinds.flatMap(([kind, { declared, used }]) =>
     [...declared, ...used].map((name) => `${kind} ${name}`),
   );
-  return [...restriction, ...named];
 }
 
-function findingsOf({ report }: VersionSide): string[] {
+export function findingsOf({ report }: Pick<VersionSide, "report">): string[] {
   return (report?.findings ?? []).map(({ code, file }) => `${code} ${file}`);
 }
 
-function changes(
+export function changes(
   before: readonly string[],
   after: readonly string[],
 ): { added: string[]; removed: string[] } {

@@ -1,5 +1,5 @@
 import type { ScanReport } from "@switchyard/contracts/skill-scan";
-import type { SkillProvenance } from "@switchyard/contracts/skill-store";
+import type { Provenance } from "@switchyard/contracts/definition-store";
 import type { FoundSkill, ReadPackage } from "../source/read-package.ts";
 import type { Judges } from "../judge/judge-job.ts";
 import { errorFinding, type Finding } from "../finding.ts";
@@ -15,7 +15,7 @@ export interface Keeping {
   /** What its verdicts are called; see `scannerOf`. */
   readonly scanner: string;
   readonly now: () => Date;
-  readonly provenance: SkillProvenance;
+  readonly provenance: Provenance;
   readonly dryRun: boolean;
 }
 

@@ -1,4 +1,4 @@
-import type { SkillProvenance } from "@switchyard/contracts/skill-store";
+import type { Provenance } from "@switchyard/contracts/definition-store";
 import type { ReadPackage } from "../source/read-package.ts";
 import type { CatalogueStore } from "./catalogue-store.ts";
 import { versionOfEntry } from "./definition.ts";
@@ -8,7 +8,7 @@ import type { VersionStore } from "./version-store.ts";
 export async function saveVersion(
   { store, versions }: { store: CatalogueStore; versions: VersionStore },
   { found, pkg, facts, report }: Pick<ReadPackage, "found" | "pkg" | "facts" | "report">,
-  provenance: SkillProvenance,
+  provenance: Provenance,
 ): Promise<void> {
   if (found === null) return;
   const { name, digest } = found.stored.skill;

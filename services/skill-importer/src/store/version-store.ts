@@ -131,7 +131,7 @@ function parsed(text: string): SkillVersion | null {
 }
 
 /** ioredis answers the errors of single commands among the results. */
-async function done(execution: Promise<[Error | null, unknown][] | null>): Promise<void> {
+export async function done(execution: Promise<[Error | null, unknown][] | null>): Promise<void> {
   const failed = (await execution)?.find(([error]) => error !== null);
   if (failed?.[0]) throw failed[0];
 }

@@ -1,7 +1,10 @@
 import { AgentSummary } from "@switchyard/contracts/agents";
 import type { AgentImportCounts, ImportedAgent } from "@switchyard/contracts/agent-store";
+import type { WithheldReason } from "@switchyard/contracts/definition-store";
+import type { ScanReport } from "@switchyard/contracts/skill-scan";
 import type { ParsedAgent } from "../agents/agent-file.ts";
 import { errorFinding, infoFinding, type Finding } from "../finding.ts";
+import { admit, type WithheldEntry } from "../store/admission.ts";
 import { planCatalogue, type CataloguePlan } from "../store/catalogue-plan.ts";
 import type { NamedAgents } from "../store/catalogue-store.ts";
 import {
@@ -14,13 +17,23 @@ import {
 export interface ReadAgent {
   readonly file: string;
   readonly parsed: ParsedAgent;
+  /** Null when it was not scanned. */
+  readonly report: ScanReport | null;
 }
 
 export interface AgentUploadPlan {
   readonly agents: CataloguePlan<AgentEntry["summary"]>;
-  /** What is to be stored and becomes the current imported version of its name. */
-  readonly stored: readonly { readonly entry: AgentEntry; readonly agent: StoredAgent }[];
+  /** What is to be stored; what nothing withholds becomes the current imported version of its name. */
+  readonly stored: readonly PlannedAgent[];
+  readonly withheld: { readonly set: WithheldEntry[]; readonly remove: WithheldEntry[] };
   readonly outcomes: readonly ImportedAgent[];
+}
+
+export interface PlannedAgent {
+  readonly entry: AgentEntry;
+  readonly agent: StoredAgent;
+  readonly report: ScanReport | null;
+  readonly withheld: WithheldReason | null;
 }
 
 export interface AgentLimits {
@@ -28,6 +41,8 @@ export interface AgentLimits {
   readonly roots: readonly string[];
   /** Names that clients may have brought in all. */
   readonly maxAgents: number;
+  /** Adds the scanner's report to each outcome. */
+  readonly withReports: boolean;
 }
 
 /** Decides what an upload does to the catalogue. `current` holds at least the names of the files. */
@@ -38,9 +53,9 @@ export function planAgents(
 ): AgentUploadPlan {
   const taken = new Map<string, string>();
   const known = new Set(current.imported.map(({ summary }) => summary.name));
-  const stored: { entry: AgentEntry; agent: StoredAgent }[] = [];
+  const stored: PlannedAgent[] = [];
   let size = current.size;
-  const outcomes = files.map(({ file, parsed }): ImportedAgent => {
+  const outcomes = files.map(({ file, parsed, report }): ImportedAgent => {
     if (parsed.kind === "not-an-agent") return { ...nothing(file), outcome: "not_an_agent" };
     if (parsed.kind === "skipped") return skipped(file, parsed.findings);
     const { name } = parsed.agent;
@@ -56,18 +71,33 @@ export function planAgents(
     if (!known.has(name)) size += 1;
     taken.set(name, file);
     const agent: StoredAgent = { ...parsed.agent, source: "imported" };
-    const entry = { root: IMPORTED_ROOT, file, summary: AgentSummary.parse(agent) };
-    stored.push({ entry, agent });
+    const blocked = report?.verdict === "blocked" ? { blocked: true } : {};
+    const entry = { root: IMPORTED_ROOT, file, summary: AgentSummary.parse(agent), ...blocked };
+    const withheld = admit("agent", entry, current.trust);
+    stored.push({ entry, agent, report, withheld });
     const listed = current.listed.find(({ summary }) => summary.name === name);
-    return loaded(entry, listed, parsed.findings);
+    const scan = limits.withReports && report !== null ? { scan: report } : {};
+    return { ...loaded(entry, listed, parsed.findings), withheld, ...scan };
   });
+  const admitted = stored.filter(({ withheld }) => withheld === null);
+  const names = new Set(admitted.map(({ agent }) => agent.name));
   const agents = planCatalogue({
-    current: current.listed.filter(({ summary }) => taken.has(summary.name)),
-    found: stored.map(({ entry }) => entry),
+    current: current.listed.filter(({ summary }) => names.has(summary.name)),
+    found: admitted.map(({ entry }) => entry),
     isInScope: ({ root }) => root === IMPORTED_ROOT,
     roots: limits.roots,
   });
-  return { agents, stored, outcomes };
+  const withheld = {
+    set: stored.flatMap(({ entry, withheld: reason }) =>
+      reason === null ? [] : [{ kind: "agent" as const, reason, entry }],
+    ),
+    // What waited under these names is replaced by what came now.
+    remove: current.withheld.filter(
+      ({ kind, entry }) =>
+        kind === "agent" && entry.root === IMPORTED_ROOT && taken.has(entry.summary.name),
+    ),
+  };
+  return { agents, stored, withheld, outcomes };
 }
 
 /** Counts that add up: `found` = `loaded` + `skipped`, and the reasons are as many as were skipped. */
@@ -79,7 +109,14 @@ export function agentCounts(agents: readonly ImportedAgent[]): AgentImportCounts
     reasons[code] = (reasons[code] ?? 0) + 1;
   }
   const good = agents.filter(({ outcome }) => outcome === "loaded").length;
-  return { found: good + failed.length, loaded: good, skipped: failed.length, reasons };
+  const waiting = agents.filter(({ withheld }) => withheld !== null).length;
+  return {
+    found: good + failed.length,
+    loaded: good,
+    skipped: failed.length,
+    withheld: waiting,
+    reasons,
+  };
 }
 
 function loaded(
@@ -106,7 +143,16 @@ function loaded(
         ? "same"
         : "changed";
   const diagnostics = located(remarks, file);
-  return { file, name, description, digest, outcome: "loaded", change, diagnostics };
+  return {
+    file,
+    name,
+    description,
+    digest,
+    outcome: "loaded",
+    change,
+    withheld: null,
+    diagnostics,
+  };
 }
 
 function skipped(file: string, findings: readonly Finding[]): ImportedAgent {
@@ -121,6 +167,7 @@ function nothing(file: string): ImportedAgent {
     digest: null,
     outcome: "skipped",
     change: null,
+    withheld: null,
     diagnostics: [],
   };
 }

@@ -1,8 +1,5 @@
-import type {
-  ImportCounts,
-  ImportedSkill,
-  WithheldReason,
-} from "@switchyard/contracts/skill-store";
+import type { ImportCounts, ImportedSkill } from "@switchyard/contracts/skill-store";
+import type { WithheldReason } from "@switchyard/contracts/definition-store";
 import { errorFinding, infoFinding } from "../finding.ts";
 import type { ReadPackage } from "../source/read-package.ts";
 import { admit, type WithheldEntry } from "../store/admission.ts";

@@ -1,8 +1,9 @@
 import { basename, dirname } from "node:path/posix";
 import type { AgentImportCounts, ImportedAgent } from "@switchyard/contracts/agent-store";
-import type { SkillProvenance } from "@switchyard/contracts/skill-store";
+import type { Provenance } from "@switchyard/contracts/definition-store";
 import { agentFactsOf } from "../agents/agent-facts.ts";
 import { isOfFile, type ChangeAgentParts } from "../store/change-agent.ts";
+import { saveAgentVersion } from "../store/save-agent-version.ts";
 import { errorFinding, type Finding } from "../finding.ts";
 import type { Judges } from "../judge/judge-job.ts";
 import { pathProblemOf } from "../source/safe-path.ts";
@@ -18,8 +19,10 @@ export interface AgentUpload {
   readonly files: readonly { readonly path: string; readonly bytes: Uint8Array }[];
   /** About the source as a whole. */
   readonly findings: readonly Finding[];
-  readonly provenance: Omit<SkillProvenance, "at">;
+  readonly provenance: Omit<Provenance, "at">;
   readonly dryRun: boolean;
+  /** Adds the scanner's whole report to each agent. */
+  readonly withReports: boolean;
 }
 
 export interface AgentUploadReport {
@@ -37,10 +40,10 @@ export async function uploadAgents(
   parts: UploadAgentsParts,
   upload: AgentUpload,
 ): Promise<AgentUploadReport> {
-  const files = await Promise.all(upload.files.map((file) => read(parts.judges, file)));
+  const files = await Promise.all(upload.files.map((file) => read(parts, file)));
   const names = files.flatMap(({ parsed }) => (parsed.kind === "agent" ? parsed.agent.name : []));
   const { outcomes } = upload.dryRun
-    ? planned(await load(parts, names), files, parts)
+    ? planned(parts, { current: await load(parts, names), files, upload })
     : await store(parts, { files, names, upload });
   const { label } = upload.provenance;
   const diagnostics = upload.findings.map((finding) => ({ ...finding, file: label }));
@@ -48,7 +51,7 @@ export async function uploadAgents(
 }
 
 async function read(
-  judges: Judges,
+  { judges, now }: UploadAgentsParts,
   { path, bytes }: AgentUpload["files"][number],
 ): Promise<ReadAgent> {
   const file = path.replaceAll("\\", "/");
@@ -56,10 +59,10 @@ async function read(
   if (problem !== null) {
     const shown = JSON.stringify(file.slice(0, 120));
     const findings = [errorFinding(problem, `the file name ${shown} cannot be used; rename it`)];
-    return { file, parsed: { kind: "skipped", findings } };
+    return { file, parsed: { kind: "skipped", findings }, report: null };
   }
   const facts = agentFactsOf(file, basename(dirname(file)));
-  return { file, parsed: await judges.agent({ bytes, facts }) };
+  return { file, ...(await judges.agent({ bytes, facts, scan: { file, now: now() } })) };
 }
 
 async function store(
@@ -72,16 +75,15 @@ async function store(
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     // Each try plans against what another import may have written since.
     const current = await load(parts, names);
-    const plan = planned(current, files, parts);
-    for (const { agent } of plan.stored) {
-      await parts.store.saveAgent(agent);
-      const { name, digest } = agent;
-      await parts.versions.save(name, { digest, provenance, supersededAt: null });
+    const plan = planned(parts, { current, files, upload });
+    for (const { agent, report } of plan.stored) {
+      await saveAgentVersion(parts, { agent, report }, provenance);
     }
     const done = await parts.store.commit(current.revision, {
       skills: { set: [], remove: [], announce: [], hidden: [] },
       agents: plan.agents,
-      importedAgents: { set: plan.stored.map(({ entry }) => entry), remove: [] },
+      importedAgents: { set: admittedOf(plan).map(({ entry }) => entry), remove: [] },
+      withheld: plan.withheld,
       announcements: announcementsOf(parts, { plan, at, upload }),
     });
     if (!done) continue;
@@ -93,11 +95,16 @@ async function store(
 }
 
 function planned(
-  current: NamedAgents,
-  files: readonly ReadAgent[],
   { roots }: UploadAgentsParts,
+  given: { current: NamedAgents; files: readonly ReadAgent[]; upload: AgentUpload },
 ): AgentUploadPlan {
-  return planAgents(current, files, { roots, maxAgents: MAX_AGENTS });
+  const { current, files, upload } = given;
+  const { withReports } = upload;
+  return planAgents(current, files, { roots, maxAgents: MAX_AGENTS, withReports });
+}
+
+function admittedOf({ stored }: AgentUploadPlan): AgentUploadPlan["stored"] {
+  return stored.filter(({ withheld }) => withheld === null);
 }
 
 function load({ store: catalogue }: UploadAgentsParts, names: readonly string[]) {
@@ -108,9 +115,9 @@ function load({ store: catalogue }: UploadAgentsParts, names: readonly string[])
 async function retireReplaced(
   { store: catalogue, versions }: UploadAgentsParts,
   current: NamedAgents,
-  { stored }: AgentUploadPlan,
+  plan: AgentUploadPlan,
 ): Promise<void> {
-  const now = new Map(stored.map(({ agent }) => [agent.name, agent.digest]));
+  const now = new Map(admittedOf(plan).map(({ agent }) => [agent.name, agent.digest]));
   for (const { summary } of current.imported) {
     const { name, digest } = summary;
     if (now.get(name) === undefined || now.get(name) === digest) continue;

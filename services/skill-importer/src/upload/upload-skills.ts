@@ -1,9 +1,6 @@
 import { SkillSummary, type SkillTarget } from "@switchyard/contracts/skills";
-import type {
-  ImportCounts,
-  ImportedSkill,
-  SkillProvenance,
-} from "@switchyard/contracts/skill-store";
+import type { ImportCounts, ImportedSkill } from "@switchyard/contracts/skill-store";
+import type { Provenance } from "@switchyard/contracts/definition-store";
 import type { Finding } from "../finding.ts";
 import type { Judges } from "../judge/judge-job.ts";
 import { dependenciesOf } from "../skill/dependencies-of.ts";
@@ -31,7 +28,7 @@ export interface Upload {
   readonly packages: readonly SkillPackage[];
   /** About the source as a whole. */
   readonly findings: readonly Finding[];
-  readonly provenance: Omit<SkillProvenance, "at">;
+  readonly provenance: Omit<Provenance, "at">;
   readonly dryRun: boolean;
   readonly targets: readonly SkillTarget[];
   readonly withReports: boolean;
