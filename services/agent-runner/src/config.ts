@@ -1,4 +1,5 @@
 import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { OnLimit } from "@switchyard/contracts/runs";
 import { z } from "zod";
 
 /** The environment of the agent runner; the README explains each variable. */
@@ -9,8 +10,16 @@ export const RunnerEnv = z.object({
   YARD_RUNNER_SLOTS: envInteger(1, 1_000).default(16),
   YARD_RUN_MAX_ATTEMPTS: envInteger(1, 1_000).default(5),
   YARD_RUN_TIMEOUT_MS: envInteger(1_000, 86_400_000).default(3_600_000),
+  YARD_RUN_ON_LIMIT: OnLimit.default("fail"),
+  YARD_TEAM_LIMITS_FILE: z.string().min(1).optional(),
   YARD_RUN_KEEP_DAYS: envInteger(1, 3_650).default(30),
   YARD_RUN_SWEEP_MS: envInteger(100, 600_000).default(5_000),
+  YARD_SESSION_IDLE_MS: envInteger(1_000, 3_650 * 86_400_000).default(7 * 86_400_000),
+  YARD_SESSION_MAX_PER_CALLER: envInteger(1, 100_000).default(1_000),
+  YARD_SESSION_MAX_MESSAGES: envInteger(1, 100_000).default(1_000),
+  YARD_SESSION_MAX_BYTES: envInteger(1_024, 67_108_864).default(1_048_576),
+  YARD_SESSION_MAX_QUEUED: envInteger(1, 1_000).default(20),
+  YARD_SESSION_CONTEXT_BYTES: envInteger(0, 1_048_576).default(65_536),
   YARD_MODELS_FILE: z.string().min(1).optional(),
   YARD_MODEL_IDLE_TIMEOUT_MS: envInteger(1_000, 3_600_000).default(120_000),
 });

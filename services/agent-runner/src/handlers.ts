@@ -1,9 +1,14 @@
 import type { Service } from "@switchyard/bus/serve";
 import { listModels } from "@switchyard/contracts/models";
+import { getRecording } from "@switchyard/contracts/run-recordings";
 import { getRun, listDeadRuns, listRuns, requestCancel } from "@switchyard/contracts/runs";
 import type { ActiveRuns } from "./run/active-runs.ts";
 import type { RunControls } from "./run/run-controls.ts";
 import type { ModelRegistry } from "./model/model-registry.ts";
+import type { DeadLetters } from "./commands/dead-letters.ts";
+import { JournalCorrupt } from "./journal/run-state.ts";
+import { recordingOf } from "./model/recording-of.ts";
+import type { RunStore } from "./journal/run-store.ts";
 import type { RunIndex } from "./journal/run-index.ts";
 
 /** Answers questions about runs. */
@@ -11,15 +16,47 @@ export function handleRunQueries(service: Service, index: RunIndex): void {
   service.handle(listRuns, async (filter) => ({ runs: await index.list(filter) }));
 
   service.handle(getRun, async ({ runId }, { fail }) => {
-    const run = await index.get(runId);
+    const run = await index.get(runId).catch((error: unknown) => {
+      if (!(error instanceof JournalCorrupt)) throw error;
+      const said = `the journal of run ${runId} cannot be read: ${error.message}`;
+      throw fail.journal_corrupt(said, { runId });
+    });
     if (run === null) throw fail.unknown_run(`there is no run ${runId}`, { runId });
     return { run };
   });
 }
 
+/** Gives what the models of a run have answered, to be played again. */
+export function handleRecordings(service: Service, store: Pick<RunStore, "load">): void {
+  service.handle(getRecording, async ({ runId }, { fail }) => {
+    const entries = await store.load(runId).catch((error: unknown) => {
+      if (!(error instanceof JournalCorrupt)) throw error;
+      const said = `the journal of run ${runId} cannot be read: ${error.message}`;
+      throw fail.journal_corrupt(said, { runId });
+    });
+    const [first] = entries;
+    if (first?.kind !== "started") throw fail.unknown_run(`there is no run ${runId}`, { runId });
+    const recording = recordingOf(entries);
+    if (recording === null) {
+      const why =
+        first.fork === undefined ? "no model has answered in it" : "it is the copy of another run";
+      throw fail.not_recordable(`run ${runId} has no recording: ${why}`, { runId });
+    }
+    const { agent, input, model, invoked } = first;
+    const skill = invoked === undefined ? {} : { skill: invoked };
+    return { run: { runId, agent, input, model, ...skill, recording } };
+  });
+}
+
 /** Lists what was given up, for whoever finds out why and sends `run.retry`. */
-export function handleDeadRuns(service: Service, index: RunIndex): void {
-  service.handle(listDeadRuns, async ({ limit }) => ({ runs: await index.dead(limit) }));
+export function handleDeadRuns(
+  service: Service,
+  { index, letters }: { readonly index: RunIndex; readonly letters: DeadLetters },
+): void {
+  service.handle(listDeadRuns, async ({ limit }) => ({
+    runs: await index.dead(limit),
+    letters: await letters.list(limit),
+  }));
 }
 
 /** Says which models there are, for whoever writes or checks an agent. */

@@ -6,6 +6,10 @@ export interface RunnerMetrics {
   readonly rejected: Counter<"code">;
   readonly active: Gauge;
   readonly steps: Counter;
+  readonly tokens: Counter<"direction">;
+  readonly costUsd: Counter;
+  readonly retries: Counter;
+  readonly lagSeconds: Histogram;
   readonly toolCalls: Counter<"outcome">;
   readonly modelSeconds: Histogram<"provider">;
 }
@@ -33,6 +37,28 @@ export function createRunnerMetrics(registry: Registry): RunnerMetrics {
     steps: new Counter({
       name: "yard_run_steps_total",
       help: "Model calls that ended.",
+      registers,
+    }),
+    tokens: new Counter({
+      name: "yard_model_tokens_total",
+      help: "Tokens of model calls that ended, by direction: input or output.",
+      labelNames: ["direction"],
+      registers,
+    }),
+    costUsd: new Counter({
+      name: "yard_model_cost_usd_total",
+      help: "What the model calls cost whose price is known, in US dollars.",
+      registers,
+    }),
+    retries: new Counter({
+      name: "yard_run_retries_total",
+      help: "Ended runs that a run.retry opened again.",
+      registers,
+    }),
+    lagSeconds: new Histogram({
+      name: "yard_run_command_lag_seconds",
+      help: "Time that a command lay in the queue before a runner took it for the first time.",
+      buckets: [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600],
       registers,
     }),
     toolCalls: new Counter({

@@ -4,7 +4,7 @@ import { getAgent } from "@switchyard/contracts/agents";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";
-import { grantRun } from "@switchyard/contracts/policy";
+import { grantRun } from "@switchyard/contracts/policy-grants";
 import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import { getSkill, renderSkill } from "@switchyard/contracts/skills";
 import { callBuiltin, cancelBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
@@ -50,4 +50,5 @@ const OUTAGES: ReadonlySet<string> = new Set([
   "deadline_exceeded",
   "internal",
   "policy_unavailable",
+  "store_unavailable",
 ]);

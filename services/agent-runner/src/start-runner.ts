@@ -10,18 +10,26 @@ import {
   handleCancelRequests,
   handleDeadRuns,
   handleModelQueries,
+  handleRecordings,
   handleRunQueries,
 } from "./handlers.ts";
 import { createRunnerMetrics } from "./metrics.ts";
 import { handleCompletions } from "./model/complete-once.ts";
 import { openProviderLimiter } from "./limits/provider-limiter.ts";
+import { openTeamLedger } from "./limits/team-ledger.ts";
+import { NO_TEAM_LIMITS, openTeamLimits, type TeamLimitBook } from "./limits/team-limits-file.ts";
+import { openDeadLetters } from "./commands/dead-letters.ts";
 import { createModelRegistry } from "./model/model-registry.ts";
 import { readModelsFile, SCRIPTED_ONLY } from "./model/models-file.ts";
 import { createPeers } from "./peers.ts";
 import { openRunControls } from "./run/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
 import { openRunStore } from "./journal/run-store.ts";
+import { openSessions } from "./sessions/open-sessions.ts";
+import { serveSessions } from "./sessions/serve-sessions.ts";
+import { sessionSettings } from "./sessions/session-settings.ts";
 import { followApprovals } from "./waits/follow-approvals.ts";
+import { createMissedDecisions } from "./waits/missed-decisions.ts";
 import { openParkedRuns } from "./waits/parked-runs.ts";
 import { createRunWaker } from "./waits/run-waker.ts";
 import { startSweeper } from "./waits/sweeper.ts";
@@ -50,21 +58,28 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   const parked = openParkedRuns(redis);
   const active = new ActiveRuns();
   const index = openRunIndex(redis, store);
+  const settings = sessionSettings(config);
+  const sessions = openSessions(kit, { controls, runs: store, settings, now: Date.now });
+  const letters = openDeadLetters(redis);
   const stopping = new AbortController();
   const worker = createRunWorker({
     bus,
     store,
     controls,
     parked,
+    letters,
     active,
     index,
     log,
     peers: createPeers(bus),
     models,
     limiter,
+    ledger: openTeamLedger(redis, { book: await openBook(kit), now: Date.now }),
+    sessions,
     metrics: createRunnerMetrics(kit.metrics),
     maxAttempts: config.YARD_RUN_MAX_ATTEMPTS,
     defaultTimeoutMs: config.YARD_RUN_TIMEOUT_MS,
+    onLimit: config.YARD_RUN_ON_LIMIT,
     modelIdleTimeoutMs: config.YARD_MODEL_IDLE_TIMEOUT_MS,
     stopping: stopping.signal,
     now: Date.now,
@@ -72,13 +87,10 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   });
 
   const onFault = reportFaultTo(log);
-  const service = serve(bus, {
-    name: "runner",
-    version: VERSION,
-    description: "Runs agents",
-    onFault,
-  });
+  const about = { name: "runner", version: VERSION, description: "Runs agents" };
+  const service = serve(bus, { ...about, onFault });
   handleRunQueries(service, index);
+  handleRecordings(service, store);
   handleModelQueries(service, models);
   handleCancelRequests(service, { controls, active, now: Date.now });
   handleCompletions(service, {
@@ -88,15 +100,12 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     idleTimeoutMs: config.YARD_MODEL_IDLE_TIMEOUT_MS,
   });
   handleWaits(service, { index, controls, parked, now: Date.now });
-  handleDeadRuns(service, index);
+  handleDeadRuns(service, { index, letters });
   const approvals = followApprovals(bus, { controls, now: Date.now, onFault });
-  const sweeper = startSweeper({
-    parked,
-    wake,
-    everyMs: config.YARD_RUN_SWEEP_MS,
-    now: Date.now,
-    onFault,
-  });
+  const sweeping = { everyMs: config.YARD_RUN_SWEEP_MS, onFault };
+  const findMissedDecisions = createMissedDecisions(bus, { controls, now: Date.now });
+  const sweeper = startSweeper({ parked, wake, findMissedDecisions, now: Date.now, ...sweeping });
+  const sessionService = serveSessions(service, sessions, sweeping);
   const consumption = consume(bus, {
     consumer: runCommands,
     commands: RUN_COMMANDS,
@@ -107,7 +116,12 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   kit.onStop("runs", async () => {
     stopping.abort();
     approvals.stop();
-    await sweeper.stop();
+    await Promise.all([sweeper.stop(), sessionService.stop()]);
     await consumption.stop(config.YARD_DRAIN_MS * WORK_SHARE);
   });
+}
+
+async function openBook({ config, log }: ServiceKit<RunnerConfig>): Promise<TeamLimitBook> {
+  const { YARD_TEAM_LIMITS_FILE: file } = config;
+  return file === undefined ? NO_TEAM_LIMITS : openTeamLimits(file, { log, now: Date.now });
 }

@@ -1,7 +1,9 @@
 import fc from "fast-check";
-import type { JournalEntry, StartedEntry } from "../src/journal/journal-entry.ts";
-import { nextAction } from "../src/run/next-action.ts";
-import { applyEntry, startOf, type RunState } from "../src/journal/replay.ts";
+import type { JournalEntry } from "../src/journal/journal-entry.ts";
+import type { StartedEntry } from "../src/journal/started-entry.ts";
+import { limitFailure, nextAction } from "../src/run/next-action.ts";
+import { applyEntry, startOf } from "../src/journal/replay.ts";
+import type { RunState } from "../src/journal/run-state.ts";
 
 /** Journals that a runner can have written, made by playing runs with a drawn model and drawn tools. */
 
@@ -89,6 +91,8 @@ function entriesFor(state: RunState, drawn: Draw, at: string): JournalEntry[] {
       return [...resumed, { kind: "finished", at, output: action.output }];
     case "fail":
       return [...resumed, { kind: "failed", at, failure: action.failure }];
+    case "limit":
+      return [...resumed, { kind: "failed", at, failure: limitFailure(action.reached) }];
     case "cancel":
       return [
         ...action.open.map(({ part: { callId } }): JournalEntry => ({

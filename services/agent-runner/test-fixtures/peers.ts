@@ -3,7 +3,8 @@ import { serve, type CallContext } from "@switchyard/bus/serve";
 import { AgentDefinition, getAgent } from "@switchyard/contracts/agents";
 import { callTool, listTools, type ToolInfo } from "@switchyard/contracts/mcp";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";
-import { grantRun, type Decision } from "@switchyard/contracts/policy";
+import { type Decision } from "@switchyard/contracts/policy";
+import { grantRun } from "@switchyard/contracts/policy-grants";
 import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import type { SkillRecord } from "@switchyard/contracts/skill-record";
 import { getSkill, renderSkill, type SkillSummary } from "@switchyard/contracts/skills";
@@ -17,15 +18,23 @@ export interface Peers {
   readonly skills: Map<string, TestSkill>;
   /** Tools of the server `lab`, by raw name. */
   readonly tools: Map<string, TestTool>;
+  /** Input schemas of tools, by raw name; without one a tool takes any object. */
+  readonly schemas: Map<string, Record<string, unknown>>;
   /** How often each call id was executed, which is once for a broker that keeps results. */
   readonly executed: Map<string, number>;
   /** Every request that came for a call id. */
   readonly requested: Map<string, number>;
   /** The epochs that a call came with, one for each request. */
   readonly epochs: Map<string, (number | undefined)[]>;
+  /** The run token that came last for a call id. */
+  readonly tokens: Map<string, string | undefined>;
   /** Calls that a runner wanted to be stopped. */
   readonly cancelled: string[];
   readonly grants: z.output<typeof grantRun.request>[];
+  /** What happens before an answer is given. */
+  readonly hooks: { getAgent?: (name: string) => Promise<void> };
+  /** The skills that were rendered, with the version that was asked for. */
+  readonly rendered: { readonly name: string; readonly digest: string | undefined }[];
   /** Takes one service away, as if its process had ended. */
   pause(name: PeerName): Promise<void>;
   resume(name: PeerName): Promise<void>;
@@ -154,10 +163,14 @@ export async function startPeers(servers: PeerServer): Promise<Peers> {
     agents: new Map<string, AgentDefinition>(),
     skills: new Map<string, TestSkill>(),
     tools: new Map<string, TestTool>(),
+    schemas: new Map<string, Record<string, unknown>>(),
     executed: new Map<string, number>(),
     requested: new Map<string, number>(),
     epochs: new Map<string, (number | undefined)[]>(),
+    tokens: new Map<string, string | undefined>(),
     cancelled: [] as string[],
+    hooks: {} as Peers["hooks"],
+    rendered: [] as { name: string; digest: string | undefined }[],
     grants: [] as z.output<typeof grantRun.request>[],
   };
   const starts: Record<PeerName, () => Promise<() => Promise<void>>> = {
@@ -222,10 +235,11 @@ async function startPolicy(servers: PeerServer, grants: Peers["grants"]) {
 
 async function startImporter(
   servers: PeerServer,
-  { agents, skills }: Pick<Peers, "agents" | "skills">,
+  { agents, skills, rendered, hooks }: Pick<Peers, "agents" | "skills" | "rendered" | "hooks">,
 ) {
   const { service, stop } = await startService(servers, "importer");
-  service.handle(getAgent, ({ name }, { fail }) => {
+  service.handle(getAgent, async ({ name }, { fail }) => {
+    await hooks.getAgent?.(name);
     const found = agents.get(name);
     if (found === undefined)
       throw fail.unknown_agent(`no agent ${name}`, { name, known: [...agents.keys()] });
@@ -255,7 +269,8 @@ async function startImporter(
     const whole = { ...summary, body: "", arguments: [], plan, record };
     return { skill: dispatch === undefined ? whole : { ...whole, dispatch: { tool: dispatch } } };
   });
-  service.handle(renderSkill, ({ name, arguments: line }, { fail }) => {
+  service.handle(renderSkill, ({ name, digest: asked, arguments: line }, { fail }) => {
+    rendered.push({ name, digest: asked });
     const found = skills.get(name);
     if (found === undefined)
       throw fail.unknown_skill(`no skill ${name}`, { name, known: [...skills.keys()] });
@@ -271,20 +286,29 @@ async function startBroker(
   servers: PeerServer,
   {
     tools,
+    schemas,
     executed,
     requested,
     epochs,
+    tokens,
     cancelled,
-  }: Pick<Peers, "tools" | "executed" | "requested" | "epochs" | "cancelled">,
+  }: Pick<
+    Peers,
+    "tools" | "schemas" | "executed" | "requested" | "epochs" | "tokens" | "cancelled"
+  >,
 ) {
   const { service, stop } = await startService(servers, "broker");
   const stored = new Map<string, Promise<ToolReply>>();
-  service.handle(listTools, () => ({ tools: [...tools.keys()].map(toolInfo), failures: [] }));
+  service.handle(listTools, () => ({
+    tools: [...tools.keys()].map((tool) => toolInfo(tool, schemas.get(tool))),
+    failures: [],
+  }));
   service.handle(
     callTool,
-    async ({ tool, args, callId = "", epoch }, context) => {
+    async ({ tool, args, callId = "", epoch, token }, context) => {
       requested.set(callId, (requested.get(callId) ?? 0) + 1);
       epochs.set(callId, [...(epochs.get(callId) ?? []), epoch]);
+      tokens.set(callId, token);
       const known = stored.get(callId);
       if (known !== undefined) return { ...(await known), replayed: true };
       const run = [...tools.entries()].find(([raw]) => labTool(raw) === tool)?.[1];
@@ -308,13 +332,13 @@ async function startBroker(
   return stop;
 }
 
-function toolInfo(tool: string): ToolInfo {
+function toolInfo(tool: string, schema: Record<string, unknown> = {}): ToolInfo {
   return {
     name: labTool(tool),
     server: "lab",
     tool,
     description: mcpToolDescription("lab", `tool ${tool}`),
-    inputSchema: { type: "object" },
+    inputSchema: { ...schema, type: "object" },
   };
 }
 

@@ -1,4 +1,4 @@
-import type { RunState } from "../journal/replay.ts";
+import type { RunState } from "../journal/run-state.ts";
 import type { RunControls } from "../run/run-controls.ts";
 
 /**

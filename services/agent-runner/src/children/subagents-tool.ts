@@ -1,6 +1,6 @@
 import { RunId } from "@switchyard/contracts/ids";
 import { z } from "zod";
-import type { ChildState } from "../journal/replay.ts";
+import type { ChildState } from "../journal/run-state.ts";
 import type { OfferedTool } from "../tools/tool-catalogue.ts";
 
 /** Looks after the runs that a run has started. */

@@ -3,6 +3,7 @@ import { tokensOf } from "@switchyard/contracts/define";
 import { CallerName, RunId } from "@switchyard/contracts/ids";
 import { forkRun, resumeRun, spawnRun, steerRun } from "@switchyard/contracts/run-commands";
 import { cancelRun, retryRun, startRun } from "@switchyard/contracts/runs";
+import { proceedSession } from "@switchyard/contracts/sessions";
 import { madeRunId, namedRunId, type Rejection } from "./run-command.ts";
 import type { CancelOutcome, RetryOutcome, RunControls, TellOutcome } from "../run/run-controls.ts";
 
@@ -15,6 +16,7 @@ export const RUN_COMMANDS = [
   steerRun,
   forkRun,
   spawnRun,
+  proceedSession,
 ] as const;
 
 /** What a command about an existing run comes to. */
@@ -44,13 +46,20 @@ export async function applyControl(
   const asked = { runId: runId.data, by: by.data, at: new Date(now()).toISOString() };
   // A stream that was made anew counts from 1 again, so the time belongs to a message's name.
   const command = `${streamSequence}:${publishedAt.getTime()}`;
-  if (contract.name === resumeRun.name) return { next: "work", runId: runId.data, isHint: true };
+  if (contract.name === resumeRun.name) {
+    const { limits } = resumeRun.payload.parse(delivery.payload);
+    if (limits === undefined) return { next: "work", runId: runId.data, isHint: true };
+    const { at, by: from } = asked;
+    const entry = { kind: "limits-changed" as const, at, by: from, limits, streamSequence };
+    const news = { runId: runId.data, entry, by: from, expected: null, command };
+    return afterNews(asked, await controls.tell(news));
+  }
   if (contract.name === steerRun.name) {
     const { message } = steerRun.payload.parse(delivery.payload);
     const { at, by: from } = asked;
-    const entry = { kind: "steered" as const, at, by: from, message };
+    const entry = { kind: "steered" as const, at, by: from, message, streamSequence };
     const news = { runId: runId.data, entry, by: from, expected: null, command };
-    return afterSteer(asked, await controls.tell(news));
+    return afterNews(asked, await controls.tell(news));
   }
   if (contract.name === cancelRun.name) {
     const { reason = null } = cancelRun.payload.parse(delivery.payload);
@@ -109,7 +118,7 @@ function afterRetry({ runId, by }: Asked, outcome: RetryOutcome): ControlResult 
   }
 }
 
-function afterSteer({ runId, by }: Asked, outcome: TellOutcome): ControlResult {
+function afterNews({ runId, by }: Asked, outcome: TellOutcome): ControlResult {
   switch (outcome) {
     case "taken":
     case "known":
@@ -118,7 +127,11 @@ function afterSteer({ runId, by }: Asked, outcome: TellOutcome): ControlResult {
     case "unknown":
       return refused("unknown_run", `there is no run ${runId}`, runId);
     case "ended":
-      return refused("run_ended", `run ${runId} has ended; nobody hears a message any more`, runId);
+      return refused(
+        "run_ended",
+        `run ${runId} has ended; a failed one goes on by run.retry`,
+        runId,
+      );
     case "not_allowed":
       return { next: "reject", rejection: notAllowed(runId, by), runId };
     default:

@@ -2,8 +2,10 @@ import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { z } from "zod";
 import type { forkRun, spawnRun } from "@switchyard/contracts/run-commands";
 import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
-import type { CopiedTurn, JournalEntry } from "../journal/journal-entry.ts";
-import { replay, type Turn } from "../journal/replay.ts";
+import type { CopiedTurn } from "../journal/answer-part.ts";
+import type { JournalEntry } from "../journal/journal-entry.ts";
+import { replay } from "../journal/replay.ts";
+import type { Turn } from "../journal/run-state.ts";
 import { madeRunId, type MessageFacts, type Rejection, type RunCommand } from "./run-command.ts";
 
 type Read = { readonly command: RunCommand } | { readonly rejection: Rejection };
@@ -64,6 +66,7 @@ export function readFork(
     const said = `run ${runToken} was not started by ${requester.data}; its requester, cli and admin may copy it`;
     return refuse("not_allowed", said);
   }
+  const { narrowings } = replay(entriesBefore(sourceJournal, fromStep));
   const kept = turns.slice(0, fromStep - 1);
   if (kept.length < fromStep - 1 || !kept.every(isWhole)) {
     const said = `run ${runToken} has ${turns.length} steps; a copy can begin at one of them or right behind`;
@@ -78,12 +81,28 @@ export function readFork(
         input: input ?? started.input,
         model: model ?? started.model,
         labels: labels ?? started.labels,
+        // Another user would not be believed about it.
+        ...(started.origin !== undefined && requester.data === started.requester
+          ? { origin: started.origin }
+          : {}),
         ...(limits === undefined ? {} : { limits }),
       },
       digest: canonicalDigest({ requester: requester.data, fork: runToken, payload }),
-      fork: { runId: runToken, fromStep, turns: kept.map(copyOf) },
+      ...(started.before === undefined ? {} : { before: started.before }),
+      fork: {
+        runId: runToken,
+        fromStep,
+        turns: kept.map(copyOf),
+        ...(narrowings.length === 0 ? {} : { narrowings: [...narrowings] }),
+      },
     },
   };
+}
+
+/** What the journal said when the model was about to make that step. */
+function entriesBefore(journal: readonly JournalEntry[], step: number): readonly JournalEntry[] {
+  const at = journal.findIndex((entry) => entry.kind === "model-responded" && entry.step === step);
+  return at < 1 ? journal : journal.slice(0, at);
 }
 
 function isWhole({ calls }: Turn): boolean {

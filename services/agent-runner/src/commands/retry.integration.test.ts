@@ -58,6 +58,7 @@ test("goes on after limit_exceeded with raised limits and repeats no finished ca
     maxToolCalls: null,
     maxRepeatedCalls: 25,
     timeoutMs: 3_600_000,
+    onLimit: "fail",
   });
   for (const step of [1, 2, 3]) assert.equal(peers.requested.get(`${runId}:${step}:0`), 1);
   const { run } = await call(lab.bus, getRun, { runId });

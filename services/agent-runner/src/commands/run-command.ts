@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
 import type { StartRun } from "@switchyard/contracts/runs";
-import type { StartedEntry } from "../journal/journal-entry.ts";
+import type { StartedEntry } from "../journal/started-entry.ts";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 
 /** A valid command, and the run that it names. */
@@ -19,6 +19,9 @@ export interface RunCommand {
     readonly depthLeft: number;
     readonly skillDigest: string | undefined;
   };
+  /** Set for a run that has its turn in a session, and for a copy of one what was said before it. */
+  readonly session?: NonNullable<StartedEntry["session"]>;
+  readonly before?: NonNullable<StartedEntry["before"]>;
   /** Set for a run that goes on from a step of another one. */
   readonly fork?: NonNullable<StartedEntry["fork"]>;
 }

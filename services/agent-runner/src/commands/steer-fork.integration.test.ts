@@ -1,7 +1,5 @@
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
-import { publishEvent } from "@switchyard/bus/publish";
-import { approvalDecided } from "@switchyard/contracts/approvals";
 import { spawnRun } from "@switchyard/contracts/run-commands";
 import { getRun, listDeadRuns } from "@switchyard/contracts/runs";
 import { cliUser } from "@switchyard/contracts/topology";
@@ -9,7 +7,8 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { agent, DIGEST, labTool } from "../../test-fixtures/peers.ts";
+import { decideApproval } from "../../test-fixtures/decide-approval.ts";
+import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
@@ -118,7 +117,8 @@ test("parks a call that needs an approval, and makes the same call again when it
   const waiting = await lab.eventsUntil("approved", "waiting");
   assert.match(JSON.stringify(waiting.at(-1)?.payload), new RegExp(approvalId));
   isApproved = true;
-  for (const _ of [1, 2]) await publishDecision(approvalId, "approved");
+  for (const _ of [1, 2])
+    await decideApproval(policy, { approvalId, callId: "approved:1:0", tool: "guarded" });
   const events = await lab.eventsUntil("approved", "finished");
   assert.equal(events.at(-1)?.payload["output"], "done");
   assert.equal(peers.requested.get("approved:1:0"), 2);
@@ -141,32 +141,3 @@ test("lists runs that runners died of, and lets them go on", async () => {
   await lab.eventsUntil("poison", "retried");
   assert.deepEqual((await call(lab.bus, listDeadRuns, {})).runs, []);
 });
-
-function publishDecision(approvalId: string, runId: string): Promise<unknown> {
-  const at = new Date().toISOString();
-  const decision = {
-    by: "cli",
-    authenticated: "nats-user" as const,
-    scope: "once" as const,
-    reason: null,
-    at,
-  };
-  return publishEvent(
-    policy,
-    approvalDecided,
-    { id: approvalId },
-    {
-      approvalId,
-      tier: "always",
-      principal: { user: "cli", agent: "guarded", runId },
-      tool: { name: labTool("guarded"), server: "lab", tool: "guarded" },
-      argsDigest: DIGEST,
-      rule: null,
-      policyDigest: DIGEST,
-      callId: `${runId}:1:0`,
-      at,
-      state: "approved",
-      decision,
-    },
-  );
-}

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { journals, startedEntry } from "../../test-fixtures/journals.ts";
 import type { JournalEntry } from "../journal/journal-entry.ts";
-import { applyEntry, openCalls, replay, startOf, type RunState } from "../journal/replay.ts";
+import { applyEntry, replay, startOf } from "../journal/replay.ts";
+import { openCalls, type RunState } from "../journal/run-state.ts";
 import { conversationOf } from "../model/conversation.ts";
 import { compactionPoint, transcriptOf } from "./compaction.ts";
 

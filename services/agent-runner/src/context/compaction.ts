@@ -1,4 +1,4 @@
-import type { RunState } from "../journal/replay.ts";
+import type { RunState } from "../journal/run-state.ts";
 import { conversationOf, messagesFrom } from "../model/conversation.ts";
 
 /** Tokens that a summary may have. */

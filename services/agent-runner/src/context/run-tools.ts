@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { CallState, RunState } from "../journal/replay.ts";
+import type { CallState, RunState } from "../journal/run-state.ts";
 import { FINAL_ANSWER, finalAnswerTool, takeFinalAnswer } from "../tools/final-answer.ts";
 import { fittingTools } from "../tools/rank-tools.ts";
-import { answered, failure, type CallOutcome } from "../tools/tool-call.ts";
+import { answered, failure, type CallOutcome } from "../tools/call-outcome.ts";
 import type { OfferedTool } from "../tools/tool-catalogue.ts";
 import { OBSERVATION_BYTES, partOf, resultRef } from "./observation.ts";
 

@@ -5,6 +5,7 @@ import {
   runDead,
   runFailed,
   runFinished,
+  runLimitsChanged,
   runResumed,
   runRetried,
   runStarted,
@@ -15,9 +16,12 @@ import {
 } from "@switchyard/contracts/run-events";
 import { cutText } from "../tools/cut-text.ts";
 import { requestFact, waitFacts, type Fact } from "./wait-events.ts";
-import type { EntryOf, JournalEntry, SkillRef, StartedEntry } from "../journal/journal-entry.ts";
+import type { EntryOf, JournalEntry } from "../journal/journal-entry.ts";
+import type { SkillRef } from "../journal/answer-part.ts";
+import type { StartedEntry } from "../journal/started-entry.ts";
 import { textOf } from "../run/next-action.ts";
-import { applyEntry, callOf, startOf, type RunState } from "../journal/replay.ts";
+import { applyEntry, startOf } from "../journal/replay.ts";
+import { callOf, type RunState } from "../journal/run-state.ts";
 
 /** One event of a run, ready to be published. */
 export interface RunEvent {
@@ -52,10 +56,12 @@ export function startEvents(entry: StartedEntry): RunEvent[] {
       {
         agent: entry.agent,
         agentDigest: entry.agentDigest,
+        policyDigest: entry.policyDigest,
         requester: entry.requester,
         model: entry.model,
         labels: entry.labels,
         ...(entry.parent === undefined ? {} : { parent: entry.parent }),
+        ...(entry.session === undefined ? {} : { session: entry.session }),
         ...(entry.fork === undefined ? {} : { forkedFrom: forkedFrom(entry.fork) }),
       },
     ],
@@ -82,7 +88,12 @@ function factsOf(before: RunState, entry: JournalEntry): Fact[] {
     case "compacted":
     case "tool-dispatched":
     case "cancel-requested":
+    case "limit-reached":
       return [];
+    case "limits-changed": {
+      const { by, streamSequence } = entry;
+      return [[runLimitsChanged, { by, limits: applyEntry(before, entry).limits, streamSequence }]];
+    }
     case "tool-parked":
     case "waiting":
     case "woken":

@@ -10,8 +10,9 @@ import {
   runWoken,
   toolRequested,
 } from "@switchyard/contracts/run-events";
-import type { EntryOf, ToolCallPart } from "../journal/journal-entry.ts";
-import type { RunState } from "../journal/replay.ts";
+import type { EntryOf } from "../journal/journal-entry.ts";
+import type { ToolCallPart } from "../journal/answer-part.ts";
+import type { RunState } from "../journal/run-state.ts";
 import { waitsOf } from "../waits/waits-of.ts";
 import { cutText } from "../tools/cut-text.ts";
 
@@ -54,8 +55,11 @@ export function waitFacts(before: RunState, entry: WaitEntry): Fact[] {
       const { callId, childRunId, status } = entry;
       return [[childEnded, { callId, childRunId, status }]];
     }
-    case "steered":
-      return [[runSteered, { by: entry.by, preview: cutText(entry.message, PREVIEW_BYTES) }]];
+    case "steered": {
+      const { by, message, streamSequence } = entry;
+      const said = { by, preview: cutText(message, PREVIEW_BYTES) };
+      return [[runSteered, streamSequence === undefined ? said : { ...said, streamSequence }]];
+    }
     case "skill-dispatched": {
       const { tool = "", input = {} } = before.started.dispatch ?? {};
       return [requestFact({ callId: entry.callId, tool, input }, 1)];

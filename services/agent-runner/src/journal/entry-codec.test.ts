@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { startedEntry } from "../../test-fixtures/journals.ts";
 import { BLOB_BYTES, blobsOf, decodeEntry, encodeEntry } from "./entry-codec.ts";
-import { JournalCorrupt } from "./replay.ts";
+import { JournalCorrupt } from "./run-state.ts";
 
 const sha = "0".repeat(64);
 

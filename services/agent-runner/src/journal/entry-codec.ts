@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { JournalEntry } from "./journal-entry.ts";
-import { JournalCorrupt } from "./replay.ts";
+import { JournalCorrupt } from "./run-state.ts";
 
 /** An entry as it is stored: JSON in which long strings are replaced by references to `blobs`. */
 export interface EncodedEntry {
@@ -46,16 +46,24 @@ export function blobsOf(stored: readonly string[]): string[] {
 
 /** Reads a stored entry back. Throws JournalCorrupt when a blob is missing or the entry has another shape. */
 export function decodeEntry(json: string, blobs: ReadonlyMap<string, string>): JournalEntry {
-  const value: unknown = JSON.parse(json, (_key, item: unknown) => {
-    if (typeof item !== "string" || !item.startsWith(ESCAPE)) return item;
-    if (!item.startsWith(REFERENCE)) return item.slice(ESCAPE.length);
-    const text = blobs.get(item.slice(REFERENCE.length));
-    if (text === undefined)
-      throw new JournalCorrupt(`blob ${item.slice(REFERENCE.length)} is gone`);
-    return text;
-  });
-  const parsed = JournalEntry.safeParse(value);
+  const parsed = JournalEntry.safeParse(valueOf(json, blobs));
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   throw new JournalCorrupt(`a journal entry does not fit its schema: ${problems.join("; ")}`);
+}
+
+function valueOf(json: string, blobs: ReadonlyMap<string, string>): unknown {
+  try {
+    return JSON.parse(json, (_key, item: unknown) => {
+      if (typeof item !== "string" || !item.startsWith(ESCAPE)) return item;
+      if (!item.startsWith(REFERENCE)) return item.slice(ESCAPE.length);
+      const text = blobs.get(item.slice(REFERENCE.length));
+      if (text === undefined)
+        throw new JournalCorrupt(`blob ${item.slice(REFERENCE.length)} is gone`);
+      return text;
+    });
+  } catch (cause) {
+    if (cause instanceof JournalCorrupt) throw cause;
+    throw new JournalCorrupt("a journal entry is no JSON", { cause });
+  }
 }

@@ -1,18 +1,11 @@
-import {
-  AgentName,
-  CallerName,
-  Digest,
-  ModelName,
-  RunId,
-  SkillName,
-  Timestamp,
-} from "@switchyard/contracts/ids";
-import { UnknownOutcome } from "@switchyard/contracts/agents";
-import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
-import { Plan } from "@switchyard/contracts/plan";
+import { AgentName, CallerName, ModelName, RunId, Timestamp } from "@switchyard/contracts/ids";
 import { Decision } from "@switchyard/contracts/policy";
-import { Cancellation, RunFailure, RunInput, RunLimits, Usage } from "@switchyard/contracts/runs";
+import { ReachedLimit } from "@switchyard/contracts/run-waits";
+import { Cancellation, RunFailure, RunLimits, Usage } from "@switchyard/contracts/runs";
 import { z } from "zod";
+import { AnswerPart, CallId, FinishReason, SkillRef } from "./answer-part.ts";
+import { ToolNarrowing } from "../tools/tool-narrowing.ts";
+import { StartedEntry } from "./started-entry.ts";
 import { Resolution, Wait } from "./wait.ts";
 
 /**
@@ -22,109 +15,7 @@ import { Resolution, Wait } from "./wait.ts";
  */
 
 const at = Timestamp;
-/** `runId:step:index`, minted once with the model's answer; providers know the call by it for ever. */
-const callId = z.string();
-
-export const SkillRef = z.object({ name: SkillName, digest: Digest });
-export type SkillRef = z.infer<typeof SkillRef>;
-
-const ProviderOptions = z.record(z.string(), z.record(z.string(), z.unknown()));
-
-/** A part of a model's answer. Provider options carry signatures that the provider wants back. */
-export const AnswerPart = z.discriminatedUnion("type", [
-  z.object({
-    type: z.enum(["text", "reasoning"]),
-    text: z.string(),
-    providerOptions: ProviderOptions.optional(),
-  }),
-  z.object({
-    type: z.literal("tool-call"),
-    callId,
-    /** The id by which the conversation joins call and result. */
-    toolCallId: z.string(),
-    /** The name that the model wrote. */
-    tool: z.string(),
-    input: z.unknown(),
-    providerOptions: ProviderOptions.optional(),
-  }),
-]);
-export type AnswerPart = z.infer<typeof AnswerPart>;
-export type ToolCallPart = Extract<AnswerPart, { type: "tool-call" }>;
-
-export const FinishReason = z.enum([
-  "stop",
-  "length",
-  "content-filter",
-  "tool-calls",
-  "error",
-  "other",
-]);
-export type FinishReason = z.infer<typeof FinishReason>;
-
-/** A step of another run: its answer and what came of its calls. */
-const CopiedTurn = z.object({
-  content: z.array(AnswerPart),
-  finishReason: FinishReason,
-  results: z.array(z.object({ callId, text: z.string(), isError: z.boolean() })),
-});
-export type CopiedTurn = z.infer<typeof CopiedTurn>;
-
-/** Everything that a run is pinned to, so that another runner goes on with the same definition. */
-export const StartedEntry = z.object({
-  kind: z.literal("started"),
-  at,
-  runId: RunId,
-  agent: AgentName,
-  agentDigest: Digest,
-  requester: CallerName,
-  input: RunInput,
-  labels: z.record(z.string(), z.string()),
-  model: ModelName,
-  temperature: z.number().nullable(),
-  /** The system prompt, with preloaded skills and the skill catalogue. */
-  instructions: z.string(),
-  /** The first user message. */
-  prompt: z.string(),
-  limits: z.object({
-    maxSteps: z.int().positive(),
-    maxToolCalls: z.int().nonnegative().nullable(),
-    /** Input and output tokens; missing: no limit. */
-    maxTokens: z.int().positive().optional(),
-    /** Of all model calls whose price is known, in US dollars; missing: no limit. */
-    maxCostUsd: z.number().positive().optional(),
-    /** How often the same call may have the same result; missing: no limit. */
-    maxRepeatedCalls: z.int().positive().optional(),
-    timeoutMs: z.int().positive(),
-  }),
-  /** Missing in older journals: none, and `fail`. */
-  roles: z.array(RoleName).max(MAX_ROLES).optional(),
-  onUnknownOutcome: UnknownOutcome.optional(),
-  /** Tokens that the model's window holds, as the agent says; missing: what the models file says. */
-  contextWindow: z.int().positive().optional(),
-  /** JSON Schema of the answer; missing: any text. */
-  output: z.record(z.string(), z.unknown()).optional(),
-  /** Layers of tool patterns for the run token: a tool must pass each of them. */
-  toolLayers: z.array(z.array(z.string())),
-  /** Skills whose text is in the first messages. */
-  skills: z.array(SkillRef),
-  /** Skills that the model may activate. */
-  catalogue: z.array(SkillRef),
-  /** What the list of skills had no room for; missing when all of it fitted. */
-  catalogueCut: z.object({ shortened: z.array(SkillName), dropped: z.array(SkillName) }).optional(),
-  plan: Plan.nullable(),
-  policyDigest: Digest,
-  /** How much deeper child runs may nest; missing in older journals: not at all. */
-  depthLeft: z.int().nonnegative().optional(),
-  /** The run that this one works for, and the call of that run. */
-  parent: z.object({ runId: RunId, callId }).optional(),
-  /** A run that goes on from a step of another one has that one's steps before it. */
-  fork: z
-    .object({ runId: RunId, fromStep: z.int().positive(), turns: z.array(CopiedTurn) })
-    .optional(),
-  /** A skill that stands for one tool: the call is made and no model is asked. */
-  dispatch: z.object({ tool: z.string(), input: z.record(z.string(), z.unknown()) }).optional(),
-});
-export type StartedEntry = z.infer<typeof StartedEntry>;
+const callId = CallId;
 
 /**
  * The run is to be cancelled. It is written by whoever takes the command, not by the holder of the
@@ -169,6 +60,25 @@ const SteeredEntry = z.object({
   at,
   by: CallerName,
   message: z.string(),
+  /** Place of the command in its stream; missing when it was no command. */
+  streamSequence: z.int().positive().optional(),
+});
+
+/** The run waits for other limits, or for the time at which the limit is counted anew. */
+const LimitReachedEntry = z.object({
+  kind: z.literal("limit-reached"),
+  at,
+  ...ReachedLimit.shape,
+  until: Timestamp.nullable(),
+});
+
+/** Somebody let the run go on, with other limits or the same. Only those that the command names are here. */
+const LimitsChangedEntry = z.object({
+  kind: z.literal("limits-changed"),
+  at,
+  by: CallerName,
+  limits: RunLimits,
+  streamSequence: z.int().positive(),
 });
 
 export const JournalEntry = z.discriminatedUnion("kind", [
@@ -205,6 +115,8 @@ export const JournalEntry = z.discriminatedUnion("kind", [
     durationMs: z.number().nonnegative(),
     /** How many of the run's messages the model was given; missing: none. */
     heard: z.int().nonnegative().optional(),
+    /** Digests of the tools that the model was told about for the first time, or anew, by name. */
+    shown: z.record(z.string(), z.string()).optional(),
   }),
   /** A summary stands for the first `upTo` answers from now on, because the model's window is nearly full. */
   z.object({
@@ -232,6 +144,8 @@ export const JournalEntry = z.discriminatedUnion("kind", [
     replayed: z.boolean(),
     /** Set when the call activated a skill. */
     skill: SkillRef.nullable(),
+    /** What the run may call from then on, when that skill takes tools away. */
+    narrowing: ToolNarrowing.optional(),
     /** Set when the call found tools: they are offered from the next step on. */
     found: z.array(z.string()).optional(),
   }),
@@ -250,6 +164,8 @@ export const JournalEntry = z.discriminatedUnion("kind", [
   WaitResolvedEntry,
   ChildEndedEntry,
   SteeredEntry,
+  LimitReachedEntry,
+  LimitsChangedEntry,
   z.object({ kind: z.literal("finished"), at, output: z.string() }),
   z.object({ kind: z.literal("failed"), at, failure: RunFailure }),
   /** Runners died of the run one after the other; a retry lets it go on. */
@@ -259,50 +175,9 @@ export const JournalEntry = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("cancelled"), at }),
   RetriedEntry,
 ]);
+
 export type JournalEntry = z.infer<typeof JournalEntry>;
+
 export type EntryOf<K extends JournalEntry["kind"]> = Extract<JournalEntry, { kind: K }>;
-
-/** True for entries that bring a run closer to its end; the others may repeat without limit. */
-export function isProgress(entry: JournalEntry): boolean {
-  return !REPEATABLE.has(entry.kind);
-}
-
-const REPEATABLE: ReadonlySet<JournalEntry["kind"]> = new Set([
-  "resumed",
-  "woken",
-  "tools-left-out",
-  "tool-dispatched",
-  "child-started",
-]);
-
-/** True for entries that come from others than the holder of the run. */
-export function isForeign({ kind }: JournalEntry): boolean {
-  return FOREIGN.has(kind);
-}
-
-const FOREIGN: ReadonlySet<JournalEntry["kind"]> = new Set([
-  "cancel-requested",
-  "wait-resolved",
-  "child-ended",
-  "steered",
-]);
-
-/** True for decisions that must be made again when something came in the meantime. */
-export function isRevocable({ kind }: JournalEntry): boolean {
-  return kind === "waiting" || kind === "finished";
-}
-
-/** True for entries that may follow a request to cancel: results of what was under way, and the end. */
-export function mayFollowCancel({ kind }: JournalEntry): boolean {
-  return AFTER_CANCEL.has(kind);
-}
-
-const AFTER_CANCEL: ReadonlySet<JournalEntry["kind"]> = new Set([
-  "resumed",
-  "woken",
-  "tools-left-out",
-  "tool-completed",
-  "tool-denied",
-  "tool-failed",
-  "cancelled",
-]);
+/** An entry whose time is set when it is written. */
+export type WithoutTime<E> = E extends unknown ? Omit<E, "at"> : never;

@@ -6,7 +6,8 @@ import { conversationOf } from "../model/conversation.ts";
 import { decodeEntry, encodeEntry } from "./entry-codec.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 import { nextAction } from "../run/next-action.ts";
-import { applyEntry, JournalCorrupt, openCalls, replay, startOf } from "./replay.ts";
+import { applyEntry, replay, startOf } from "./replay.ts";
+import { JournalCorrupt, openCalls } from "./run-state.ts";
 
 const AT = "2026-01-01T00:00:01.000Z";
 

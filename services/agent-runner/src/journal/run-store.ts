@@ -1,10 +1,14 @@
+import type { RunFailure } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
 import { blobsOf, decodeEntry, encodeEntry, type EncodedEntry } from "./entry-codec.ts";
-import { isForeign, type JournalEntry, type StartedEntry } from "./journal-entry.ts";
-import { APPEND, CLAIM, MARK_PUBLISHED, RELEASE, RENEW } from "./journal-scripts.ts";
+import { isForeign } from "./entry-traits.ts";
+import type { JournalEntry } from "./journal-entry.ts";
+import type { StartedEntry } from "./started-entry.ts";
+import { APPEND, BURY, CLAIM, MARK_PUBLISHED, RELEASE, RENEW } from "./journal-scripts.ts";
 import { defineScripts, reach } from "./redis-scripts.ts";
 import { fixedColumns, movingColumns } from "./run-summary.ts";
-import { startOf, type RunState } from "./replay.ts";
+import { startOf } from "./replay.ts";
+import type { RunState } from "./run-state.ts";
 
 /** Another runner holds the run now: whoever gets this must stop and may not write or act. */
 export class FenceLost extends Error {
@@ -66,6 +70,8 @@ export interface RunStore {
     after: RunState,
     published: number,
   ): Promise<JournalEntry[]>;
+  /** Gives up a run that cannot be read. False when the hold was over already. */
+  bury(hold: Hold, failure: RunFailure, at: string): Promise<boolean>;
   renew(hold: Hold): Promise<"held" | "cancelled" | "lost">;
   /** Notes that the events up to `seq` are in the stream. Rejects with FenceLost. */
   markPublished(hold: Hold, seq: number): Promise<void>;
@@ -140,11 +146,13 @@ export function openRunStore(
       ]);
       if (answer === "ok") return [];
       if (answer === "behind" && found.length > 0) return readForeign(hold, found);
-      throw new FenceLost(
-        answer === "behind"
-          ? `the journal of run ${hold.runId} is shorter than ${after.length - 1} entries`
-          : `run ${hold.runId} was taken over from epoch ${hold.epoch}`,
-      );
+      throw lostAt(hold, answer, after.length - 1);
+    },
+
+    async bury(hold, failure, at) {
+      const args = [hold.epoch, JSON.stringify(failure), at, keepSeconds];
+      const [reply] = await run("yardRunBury", keysOf(hold.runId), args);
+      return reply === "ok";
     },
 
     async renew(hold) {
@@ -155,8 +163,7 @@ export function openRunStore(
 
     async markPublished(hold, seq) {
       const [reply] = await run("yardRunMarkPublished", [stateKey(hold.runId)], [hold.epoch, seq]);
-      if (reply !== "ok")
-        throw new FenceLost(`run ${hold.runId} was taken over from epoch ${hold.epoch}`);
+      if (reply !== "ok") throw lostAt(hold, reply, 0);
     },
 
     async release(hold) {
@@ -164,6 +171,14 @@ export function openRunStore(
       return reply === "ok";
     },
   };
+}
+
+function lostAt({ runId, epoch }: Hold, answer: string | undefined, length: number): FenceLost {
+  return new FenceLost(
+    answer === "behind"
+      ? `the journal of run ${runId} is shorter than ${length} entries`
+      : `run ${runId} was taken over from epoch ${epoch}`,
+  );
 }
 
 export function stateKey(runId: string): string {
@@ -193,6 +208,7 @@ const NO_ENTRY: EncodedEntry = { json: "", blobs: new Map() };
 const SCRIPTS = {
   yardRunClaim: CLAIM,
   yardRunAppend: APPEND,
+  yardRunBury: BURY,
   yardRunRenew: RENEW,
   yardRunMarkPublished: MARK_PUBLISHED,
   yardRunRelease: RELEASE,

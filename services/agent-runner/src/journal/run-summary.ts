@@ -1,6 +1,6 @@
 import { DeadRun, RunSummary, type RunDetail, type RunStatus } from "@switchyard/contracts/runs";
 import { waitsOf } from "../waits/waits-of.ts";
-import type { RunState } from "./replay.ts";
+import type { RunState } from "./run-state.ts";
 
 /**
  * A run as it is listed. The columns lie beside the journal so that a list need not replay runs;
@@ -77,10 +77,12 @@ export function detailOf(state: RunState, attempts: number): RunDetail {
     usage: state.usage,
     costUsd: state.costUsd,
     agentDigest: started.agentDigest,
+    policyDigest: started.policyDigest,
     skills: [...state.skills],
     ...(started.catalogueCut === undefined ? {} : { skillsCut: started.catalogueCut }),
     ...(state.end !== null || waitsOf(state).length === 0 ? {} : { waits: waitsOf(state) }),
     ...kinOf(state),
+    ...(started.session === undefined ? {} : { session: started.session }),
   };
 }
 

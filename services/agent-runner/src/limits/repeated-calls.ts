@@ -1,5 +1,5 @@
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
-import type { CallState, RunState } from "../journal/replay.ts";
+import type { CallState, RunState } from "../journal/run-state.ts";
 
 /**
  * How often the call of the last answer that came most often was made with the same arguments and had the

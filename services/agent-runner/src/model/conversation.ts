@@ -1,9 +1,10 @@
 import type { ModelMessage } from "ai";
 import { observationOf } from "../context/observation.ts";
 import { summaryMessage } from "../context/summary-message.ts";
+import type { SaidBefore } from "../journal/started-entry.ts";
 import { REMINDER } from "../tools/final-answer.ts";
-import type { AnswerPart } from "../journal/journal-entry.ts";
-import type { RunMessage, RunState, Turn } from "../journal/replay.ts";
+import type { AnswerPart } from "../journal/answer-part.ts";
+import type { RunMessage, RunState, Turn } from "../journal/run-state.ts";
 
 /** The messages for the next model call. Every call of every answer must have its result. */
 export function conversationOf(state: RunState): ModelMessage[] {
@@ -11,7 +12,13 @@ export function conversationOf(state: RunState): ModelMessage[] {
   const summary: ModelMessage[] =
     compaction === null ? [] : [{ role: "user", content: summaryMessage(compaction.summary) }];
   const first: ModelMessage = { role: "user", content: state.started.prompt };
-  return [first, ...summary, ...messagesFrom(state, compaction?.upTo ?? 0)];
+  const before = (state.started.before ?? []).map(messageBefore);
+  return [...before, first, ...summary, ...messagesFrom(state, compaction?.upTo ?? 0)];
+}
+
+function messageBefore({ role, text }: SaidBefore): ModelMessage {
+  if (role === "assistant") return { role, content: text };
+  return { role: "user", content: role === "notice" ? `Notice from the runner: ${text}` : text };
 }
 
 /** The answers from a turn on, counted from 0, with their results and what came in between. */

@@ -1,4 +1,5 @@
 import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import { inSpan } from "@switchyard/bus/tracing";
 import type { Usage } from "@switchyard/contracts/runs";
 import {
   dynamicTool,
@@ -10,7 +11,8 @@ import {
   type ModelMessage,
   type ToolSet,
 } from "ai";
-import type { AnswerPart, FinishReason } from "../journal/journal-entry.ts";
+import type { AnswerPart, FinishReason } from "../journal/answer-part.ts";
+import { answerAttributes, modelSpan } from "../gen-ai-spans.ts";
 import { ModelFailure, modelFailureOf } from "./model-failure.ts";
 import type { OfferedTool } from "../tools/tool-catalogue.ts";
 
@@ -42,7 +44,15 @@ export interface ModelAnswer {
  * Asks a model once and gives back its whole answer. No tool is executed here. Rejects with
  * ModelFailure, or with the signal's reason.
  */
-export async function callModel(request: ModelRequest): Promise<ModelAnswer> {
+export function callModel(request: ModelRequest): Promise<ModelAnswer> {
+  return inSpan(modelSpan(request.model), async (span) => {
+    const answer = await ask(request);
+    span.set(answerAttributes(answer));
+    return answer;
+  });
+}
+
+async function ask(request: ModelRequest): Promise<ModelAnswer> {
   const idle = idleSignal(request.idleTimeoutMs);
   const signal = AbortSignal.any([request.signal, idle.signal]);
   const instructions = request.instructions === "" ? {} : { instructions: request.instructions };

@@ -4,7 +4,7 @@ import { PlanError } from "./plan-template.ts";
 /** A model call that gave no answer, and whether the same call may be made again. */
 export class ModelFailure extends Error {
   override readonly name = "ModelFailure";
-  readonly code: "model_error" | "plan_error";
+  readonly code: "model_error" | "plan_error" | "replay_mismatch";
   readonly isRetryable: boolean;
   /** What the provider asked to wait, in milliseconds. */
   readonly retryAfterMs: number | null;

@@ -3,16 +3,18 @@ import { readFile } from "node:fs/promises";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { ModelProvider } from "@switchyard/contracts/models";
 import type { Plan } from "@switchyard/contracts/plan";
+import type { Recording } from "@switchyard/contracts/recording";
 import type { RunInput } from "@switchyard/contracts/runs";
 import type { ProviderScope } from "../limits/provider-limiter.ts";
 import type { ModelPrice } from "./model-price.ts";
 import type { ModelsConfig, ProviderConfig } from "./models-file.ts";
+import { createReplayModel, REPLAY_MODEL } from "./replay-model.ts";
 import { createScriptedModel, SCRIPTED_MODEL } from "./scripted-model.ts";
 
 /** A model name that cannot be used; `code` becomes the code of the rejected or failed run. */
 export class ModelUnusable extends Error {
   override readonly name = "ModelUnusable";
-  readonly code: "unknown_model" | "model_key_missing" | "plan_missing";
+  readonly code: "unknown_model" | "model_key_missing" | "plan_missing" | "recording_missing";
 
   constructor(code: ModelUnusable["code"], message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
@@ -29,7 +31,10 @@ export interface ModelRegistry {
    * The model of a `provider/model` name. Keys are read each time, so that a rotated key is used by
    * the next run. Rejects with ModelUnusable.
    */
-  open(name: string, run: { plan: Plan | null; input: RunInput }): Promise<LanguageModelV4>;
+  open(
+    name: string,
+    run: { plan: Plan | null; input: RunInput; replay?: Recording | undefined },
+  ): Promise<LanguageModelV4>;
   /** What the file says of a model. */
   factsOf(name: string): ModelFacts;
   /** Whose limits a model falls under; null for one that is no provider's. Rejects with ModelUnusable. */
@@ -58,13 +63,20 @@ export function createModelRegistry(config: ModelsConfig, env: NodeJS.ProcessEnv
         })),
       )),
     ],
-    async open(name, { plan, input }) {
+    async open(name, { plan, input, replay }) {
       if (name === SCRIPTED_MODEL) {
         if (plan !== null) return createScriptedModel(plan, input);
         throw new ModelUnusable(
           "plan_missing",
           `${SCRIPTED_MODEL} plays a plan, and neither the agent nor its skill has one; ` +
             "add a plan, or choose a model of a configured provider",
+        );
+      }
+      if (name === REPLAY_MODEL) {
+        if (replay !== undefined) return createReplayModel(replay);
+        throw new ModelUnusable(
+          "recording_missing",
+          `${REPLAY_MODEL} plays a recording, and the command has none; name another model`,
         );
       }
       const { provider, settings } = providerOf(name, config);
@@ -99,9 +111,9 @@ export function createModelRegistry(config: ModelsConfig, env: NodeJS.ProcessEnv
 
 const FREE: ModelPrice = { input: 0, output: 0 };
 
-/** The scripted model: nobody is asked and nothing is paid. */
+/** A plan or a recording: nobody is asked and nothing is paid. */
 function isBuiltIn(name: string): boolean {
-  return name.startsWith("scripted/");
+  return name.startsWith("scripted/") || name === REPLAY_MODEL;
 }
 
 function providerOf(

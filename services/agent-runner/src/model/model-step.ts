@@ -1,6 +1,8 @@
 import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
-import type { StartedEntry } from "../journal/journal-entry.ts";
-import type { RunState } from "../journal/replay.ts";
+import type { StartedEntry } from "../journal/started-entry.ts";
+import type { RunState } from "../journal/run-state.ts";
+import type { Usage } from "@switchyard/contracts/runs";
+import type { CallNeed } from "../limits/step-budget.ts";
 import type { ProviderLimiter, ProviderScope } from "../limits/provider-limiter.ts";
 import { pause, Suspended } from "../run/interruption.ts";
 import type { OfferedTool } from "../tools/tool-catalogue.ts";
@@ -17,6 +19,8 @@ import { callModel, type ModelAnswer, type ModelRequest } from "./model-call.ts"
 import { ModelFailure, retryDelay } from "./model-failure.ts";
 import { costOf } from "./model-price.ts";
 import { ModelUnusable, type ModelRegistry } from "./model-registry.ts";
+import { recordedRequest } from "./recorded-request.ts";
+import { REPLAY_MODEL, REPLAY_OPTIONS, type ReplayQuestion } from "./replay-model.ts";
 import { SCRIPTED_OPTIONS } from "./scripted-model.ts";
 
 export interface ModelAskerOptions {
@@ -77,6 +81,7 @@ export class ModelAsker {
       onDelta: (delta) => this.#options.onDelta(step, delta),
       onReset: () => this.#options.onReset(step),
       scripted: { turns: playedTurns(state) },
+      replayed: () => ({ answer: state.turns.length, request: recordedRequest(state) }),
     });
   }
 
@@ -99,6 +104,7 @@ export class ModelAsker {
         onDelta: () => {},
         onReset: () => {},
         scripted: { task: "summarise" },
+        replayed: () => ({ upTo }),
       },
     );
     const summary = content.map((part) => (part.type === "text" ? part.text : "")).join("");
@@ -107,6 +113,21 @@ export class ModelAsker {
         isRetryable: false,
       });
     return { summary, usage, model, costUsd };
+  }
+
+  /** What the next model call is expected to use up. A price that is not known counts as nothing. */
+  needOf(state: RunState, tools: readonly OfferedTool[]): CallNeed {
+    const { price } = this.#options.models.factsOf(state.model);
+    const { instructions } = state.started;
+    const inputTokens = tokensOf({ instructions, messages: conversationOf(state), tools });
+    const cost = (usage: Usage): number => costOf(usage, price) ?? 0;
+    return {
+      request: { tokens: inputTokens, costUsd: cost({ inputTokens, outputTokens: 0 }) },
+      answer: {
+        tokens: ANSWER_TOKENS,
+        costUsd: cost({ inputTokens: 0, outputTokens: ANSWER_TOKENS }),
+      },
+    };
   }
 
   /** When the next request would nearly fill the model's window: how many answers to summarise. */
@@ -211,10 +232,10 @@ export class ModelAsker {
     if (failure.retryAfterMs !== null) await limiter.pause(scope, failure.retryAfterMs);
   }
 
-  async #open(name: string, { plan, input }: StartedEntry): Promise<LanguageModelV4> {
+  async #open(name: string, { plan, input, replay }: StartedEntry): Promise<LanguageModelV4> {
     const known = this.#opened.get(name);
     if (known !== undefined) return known;
-    const model = await this.#options.models.open(name, { plan, input });
+    const model = await this.#options.models.open(name, { plan, input, replay });
     this.#opened.set(name, model);
     return model;
   }
@@ -223,6 +244,7 @@ export class ModelAsker {
 type Question = Omit<ModelRequest, "model" | "idleTimeoutMs" | "signal" | "providerOptions"> & {
   readonly onReset: () => void;
   readonly scripted: SharedV4ProviderOptions[string];
+  readonly replayed: () => ReplayQuestion;
 };
 
 /** The model that answered last, else the run's; then what may replace it. */
@@ -240,8 +262,9 @@ function isReplaceable(error: unknown): error is ModelFailure | ModelUnusable {
 
 function providerOptionsFor(
   name: string,
-  { scripted }: Question,
+  { scripted, replayed }: Question,
 ): Pick<ModelRequest, "providerOptions"> {
+  if (name === REPLAY_MODEL) return { providerOptions: { [REPLAY_OPTIONS]: replayed() } };
   return name.startsWith("scripted/") ? { providerOptions: { [SCRIPTED_OPTIONS]: scripted } } : {};
 }
 
@@ -256,7 +279,11 @@ function playedTurns({ turns }: RunState) {
 }
 
 /** About how many tokens a request has: a quarter of its characters. */
-function tokensOf({ instructions, messages, tools }: Question): number {
+function tokensOf({
+  instructions,
+  messages,
+  tools,
+}: Pick<Question, "instructions" | "messages" | "tools">): number {
   return Math.ceil(
     (instructions.length + JSON.stringify(messages).length + JSON.stringify(tools).length) / 4,
   );

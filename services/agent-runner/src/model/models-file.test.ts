@@ -37,7 +37,7 @@ test("refuses what is wrong, with the file and the place", () => {
       '{"providers":{"a":{"type":"openai","apiKeyEnv":"sk-abc"}}}',
       /name of an environment variable/,
     ],
-    ['{"providers":{"scripted":{"type":"openai"}}}', /scripted is built in/],
+    ['{"providers":{"scripted":{"type":"openai"}}}', /scripted and replay are built in/],
     ['{"default":"openai/gpt"}', /default: there is no provider "openai"/],
     ['{"default":"gpt"}', /default: must look like provider\/model/],
   ];

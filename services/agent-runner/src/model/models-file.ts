@@ -31,7 +31,7 @@ export type ProviderConfig = z.infer<typeof ProviderConfig>;
 const ProviderName = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "must be 1-32 characters of a-z 0-9 -")
-  .refine((name) => name !== "scripted", "scripted is built in");
+  .refine((name) => !["scripted", "replay"].includes(name), "scripted and replay are built in");
 
 /** What is known of one model; each field may be left out. */
 export const ModelSettings = z.strictObject({

@@ -21,6 +21,8 @@ interface PlayedTurnAnswer extends PlayedAnswer {
 /** The name under which it is shown everywhere: it is a script and claims no intelligence. */
 export const SCRIPTED_MODEL = "scripted/plan";
 
+const MODEL_ID = "plan";
+
 /** What a run tells the scripted model beside the prompt, as provider options of this name. */
 export const SCRIPTED_OPTIONS = "scripted";
 
@@ -44,7 +46,7 @@ export function createScriptedModel(plan: Plan, input: RunInput): LanguageModelV
   return {
     specificationVersion: "v4",
     provider: "scripted",
-    modelId: "plan",
+    modelId: MODEL_ID,
     supportedUrls: {},
     async doGenerate(options) {
       const answer = play(options);
@@ -91,6 +93,7 @@ function playStep(
   }
   return {
     turn: turns.length,
+    servedModel: MODEL_ID,
     fail: step?.fail,
     content,
     usage: usageOf(options.prompt, content),
@@ -122,6 +125,7 @@ function summarise(options: LanguageModelV4CallOptions): PlayedTurnAnswer {
   ];
   return {
     turn: -1,
+    servedModel: MODEL_ID,
     content,
     usage: usageOf(options.prompt, content),
     finishReason: { unified: "stop", raw: undefined },

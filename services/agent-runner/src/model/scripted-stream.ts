@@ -8,8 +8,10 @@ import {
 import type { PlanFailure } from "@switchyard/contracts/plan";
 import { pause } from "../run/interruption.ts";
 
-/** An answer of the scripted model, and how it comes. */
+/** An answer that no provider gives, and how it comes. */
 export interface PlayedAnswer {
+  /** The model that is said to have answered. */
+  readonly servedModel: string;
   readonly content: LanguageModelV4Content[];
   readonly usage: LanguageModelV4Usage;
   readonly finishReason: LanguageModelV4FinishReason;
@@ -89,10 +91,10 @@ function httpError(statusCode: number, message: string, retryAfterMs?: number): 
 }
 
 function* partsOf(answer: PlayedAnswer, isCut: boolean): Generator<LanguageModelV4StreamPart> {
-  const { content, usage, finishReason, pace } = answer;
+  const { servedModel, content, usage, finishReason, pace } = answer;
   const size = pace.chunkChars ?? CHUNK_CHARS;
   yield { type: "stream-start", warnings: [] };
-  yield { type: "response-metadata", modelId: "plan" };
+  yield { type: "response-metadata", modelId: servedModel };
   for (const [index, part] of content.entries()) {
     if (part.type === "text") {
       const id = `text-${index}`;
@@ -102,6 +104,11 @@ function* partsOf(answer: PlayedAnswer, isCut: boolean): Generator<LanguageModel
       for (const delta of shown) yield { type: "text-delta", id, delta };
       if (isCut) break;
       yield { type: "text-end", id };
+    } else if (part.type === "reasoning") {
+      const id = `reasoning-${index}`;
+      yield { type: "reasoning-start", id };
+      yield { type: "reasoning-delta", id, delta: part.text };
+      yield { type: "reasoning-end", id };
     } else if (part.type === "tool-call" && !isCut) {
       yield part;
     }

@@ -1,8 +1,10 @@
 import type { EventPublisher } from "../events/event-publisher.ts";
 import { backoffMs, CancelRequested, pause } from "./interruption.ts";
-import { isRevocable, mayFollowCancel, type JournalEntry } from "../journal/journal-entry.ts";
+import { isRevocable, mayFollowCancel } from "../journal/entry-traits.ts";
+import type { JournalEntry } from "../journal/journal-entry.ts";
 import { StoreUnavailable } from "../journal/redis-scripts.ts";
-import { applyEntry, type RunState } from "../journal/replay.ts";
+import { applyEntry } from "../journal/replay.ts";
+import type { RunState } from "../journal/run-state.ts";
 import { eventsOfEntry } from "../events/run-events.ts";
 import { FenceLost, type Hold, type RunStore } from "../journal/run-store.ts";
 

@@ -12,8 +12,13 @@ import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { checkJournal } from "../../test-fixtures/journal-checker.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { ActiveRuns } from "./active-runs.ts";
+import { openSessions } from "../sessions/open-sessions.ts";
+import { SESSION_SETTINGS } from "../../test-fixtures/session-settings.ts";
 import { createRunnerMetrics } from "../metrics.ts";
 import { openProviderLimiter } from "../limits/provider-limiter.ts";
+import { openTeamLedger } from "../limits/team-ledger.ts";
+import { NO_TEAM_LIMITS } from "../limits/team-limits-file.ts";
+import { openDeadLetters } from "../commands/dead-letters.ts";
 import { createModelRegistry } from "../model/model-registry.ts";
 import { SCRIPTED_ONLY } from "../model/models-file.ts";
 import { createPeers } from "../peers.ts";
@@ -220,15 +225,22 @@ function newWorker(
     store,
     controls: openRunControls(redis),
     parked: openParkedRuns(redis),
+    letters: openDeadLetters(redis),
     active: new ActiveRuns(),
     index: openRunIndex(redis, store),
+    sessions: openSessions(
+      { bus, log, redis },
+      { controls: openRunControls(redis), runs: store, settings: SESSION_SETTINGS, now: Date.now },
+    ),
     peers: dying(createPeers(bus), pass),
     models: createModelRegistry(SCRIPTED_ONLY, {}),
     limiter: openProviderLimiter(redis),
+    ledger: openTeamLedger(redis, { book: NO_TEAM_LIMITS, now: Date.now }),
     metrics: createRunnerMetrics(new Registry()),
     log,
     maxAttempts: 100,
     defaultTimeoutMs: 60_000,
+    onLimit: "fail",
     modelIdleTimeoutMs: 10_000,
     stopping: new AbortController().signal,
     now: Date.now,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { departureOf, type Departure } from "./departure.ts";
 import { HandOver, Suspended } from "./interruption.ts";
-import { JournalCorrupt } from "../journal/replay.ts";
+import { JournalCorrupt } from "../journal/run-state.ts";
 import { StoreUnavailable } from "../journal/redis-scripts.ts";
 import { FenceLost } from "../journal/run-store.ts";
 

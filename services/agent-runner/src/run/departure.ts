@@ -1,6 +1,6 @@
 import { HandOver, Suspended } from "./interruption.ts";
 import { isOutage } from "../peers.ts";
-import { JournalCorrupt } from "../journal/replay.ts";
+import { JournalCorrupt } from "../journal/run-state.ts";
 import { StoreUnavailable } from "../journal/redis-scripts.ts";
 import { FenceLost } from "../journal/run-store.ts";
 

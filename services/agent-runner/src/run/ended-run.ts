@@ -2,12 +2,16 @@ import type { Bus } from "@switchyard/bus/connect";
 import type { Log } from "@switchyard/service/log";
 import type { ActiveRun } from "./active-run.ts";
 import { EventPublisher } from "../events/event-publisher.ts";
+import type { TeamLedger } from "../limits/team-ledger.ts";
 import type { RunnerMetrics } from "../metrics.ts";
 import { eventsOf } from "../events/run-events.ts";
 import type { RunIndex } from "../journal/run-index.ts";
-import { replay, type RunState } from "../journal/replay.ts";
+import { replay } from "../journal/replay.ts";
+import type { RunState } from "../journal/run-state.ts";
 import { FenceLost, type Hold, type RunStore } from "../journal/run-store.ts";
 import { tellOthersOfEnd } from "../children/after-end.ts";
+import { settleInSession } from "../sessions/run-place.ts";
+import type { SessionDesk } from "../sessions/session-desk.ts";
 import type { RunControls } from "./run-controls.ts";
 
 /**
@@ -19,6 +23,8 @@ export async function finishEnd(options: {
   store: RunStore;
   controls: RunControls;
   index: RunIndex;
+  ledger: TeamLedger;
+  sessions: SessionDesk;
   hold: Hold;
   published: number;
   signal: AbortSignal;
@@ -42,10 +48,19 @@ function ignoreLoss(error: unknown): void {
 /** Brings the end of a run to where others look for it; nothing for a run that has not ended. */
 export async function spreadEnd(
   state: RunState,
-  { controls, index }: { readonly controls: RunControls; readonly index: RunIndex },
+  to: {
+    readonly hold: Hold;
+    readonly controls: RunControls;
+    readonly index: RunIndex;
+    readonly ledger: TeamLedger;
+    readonly sessions: SessionDesk;
+  },
 ): Promise<void> {
+  const { hold, controls, index, ledger, sessions } = to;
+  await ledger.count(state, hold);
   if (state.end?.status === "dead") await index.addDead(state.started.runId, state.updatedAt);
   await tellOthersOfEnd(state, controls);
+  await settleInSession(sessions, state);
 }
 
 /** Counts and logs the end of a run. */

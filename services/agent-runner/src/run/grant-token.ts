@@ -1,4 +1,8 @@
+import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
+import type { RunOrigin, SaidOrigin } from "@switchyard/contracts/run-context";
 import type { JournalEntry } from "../journal/journal-entry.ts";
+import { replay } from "../journal/replay.ts";
+import type { RunState } from "../journal/run-state.ts";
 import type { Peers } from "../peers.ts";
 
 /** A run token and when it ends, in milliseconds since the Unix epoch. */
@@ -12,9 +16,19 @@ export interface Grantee {
   readonly runId: string;
   readonly agent: string;
   readonly requester: string;
-  readonly toolLayers: string[][];
+  readonly toolLayers: readonly (readonly string[])[];
   readonly roles?: readonly string[] | undefined;
+  readonly approval?: ApprovalTier | undefined;
   readonly parent?: { readonly runId: string } | undefined;
+  readonly session?: { readonly sessionId: string } | undefined;
+  readonly origin?: SaidOrigin | undefined;
+  /** What the run thinks with. */
+  readonly model: string;
+}
+
+/** A run at this moment: what the skills that it has read took away is not in its token any more. */
+export function granteeOf({ started, toolLayers, model }: RunState): Grantee {
+  return { ...started, toolLayers, model };
 }
 
 export const TOKEN_TTL_SECONDS = 3_600;
@@ -31,7 +45,7 @@ export async function grantToken(
     readonly signal?: AbortSignal;
   },
 ): Promise<RunToken & { readonly policyDigest: string }> {
-  const { runId, agent, requester, toolLayers, roles = [], parent } = grantee;
+  const { runId, agent, requester, toolLayers, roles = [], approval, parent } = grantee;
   const { peers, load, signal } = options;
   const parentToken = parent === undefined ? null : await tokenOfParent(parent.runId, options);
   const { token, expiresAt, policyDigest } = await peers.grantRun(
@@ -39,9 +53,11 @@ export async function grantToken(
       runId,
       agent,
       requester,
-      tools: toolLayers,
+      tools: toolLayers.map((layer) => layer.slice()),
       ...(roles.length === 0 ? {} : { roles: [...roles] }),
+      ...(approval === undefined ? {} : { approval }),
       ...(parentToken === null ? {} : { parentToken }),
+      origin: originOf(grantee),
       ttlSeconds: TOKEN_TTL_SECONDS,
     },
     { correlationId: runId, ...(signal === undefined ? {} : { signal }) },
@@ -49,9 +65,14 @@ export async function grantToken(
   return { token, expiresAt: Date.parse(expiresAt), policyDigest };
 
   async function tokenOfParent(parentId: string, same: typeof options): Promise<string> {
-    const [started] = await load(parentId);
-    if (started?.kind !== "started")
+    const entries = await load(parentId);
+    if (entries.length === 0)
       throw new Error(`run ${runId} works for run ${parentId}, whose journal is gone`);
-    return (await grantToken(started, same)).token;
+    return (await grantToken(granteeOf(replay(entries)), same)).token;
   }
+}
+
+/** The policy knows where a run comes from, and tools its session, from here alone; of a child it is its parent's. */
+function originOf({ origin, session, model }: Grantee): RunOrigin {
+  return { ...origin, ...(session === undefined ? {} : { session: session.sessionId }), model };
 }

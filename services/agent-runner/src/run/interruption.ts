@@ -11,6 +11,13 @@ export class Suspended extends Error {
 /** The run's own time is over. */
 export class TimeOver extends Error {
   override readonly name = "TimeOver";
+  /** False when the run only waits for more time: what is under way stays as it is. */
+  readonly endsRun: boolean;
+
+  constructor(message: string, { endsRun }: { readonly endsRun: boolean }) {
+    super(message);
+    this.endsRun = endsRun;
+  }
 }
 
 /** The run is to be cancelled: what is under way stops and the journal is closed. */

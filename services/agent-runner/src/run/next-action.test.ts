@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startedEntry } from "../../test-fixtures/journals.ts";
-import type { FinishReason, JournalEntry } from "../journal/journal-entry.ts";
-import { nextAction } from "./next-action.ts";
+import type { FinishReason } from "../journal/answer-part.ts";
+import type { JournalEntry } from "../journal/journal-entry.ts";
+import { limitFailure, nextAction } from "./next-action.ts";
 import { replay } from "../journal/replay.ts";
 
 const AT = "2026-01-01T00:00:01.000Z";
@@ -29,7 +30,7 @@ test("makes only the calls that have no result, then asks again", () => {
   assert.deepEqual(nextAction(all, SOON), { action: "call-model", step: 2 });
 });
 
-test("fails at each limit, by its name", () => {
+test("stops at each limit, by its name [D20]", () => {
   const limits = { maxSteps: 1, maxToolCalls: 1, timeoutMs: 60_000 };
   const started = startedEntry({ limits });
   const cases: [JournalEntry[], number, string][] = [
@@ -39,10 +40,10 @@ test("fails at each limit, by its name", () => {
   ];
   for (const [entries, now, named] of cases) {
     const action = nextAction(replay(entries), now);
-    assert.equal(action.action, "fail", named);
-    if (action.action !== "fail") continue;
-    assert.equal(action.failure.code, "limit_exceeded");
-    assert.ok(action.failure.message.includes(named), action.failure.message);
+    assert.ok(action.action === "limit", named);
+    const { code, message } = limitFailure(action.reached);
+    assert.equal(code, "limit_exceeded");
+    assert.ok(message.includes(named), message);
   }
 });
 
@@ -52,7 +53,10 @@ test("asks the model no more once the run's tokens are used up, but makes the ca
     return nextAction(replay([startedEntry({ limits }), answer(1, 1), ...entries]), SOON);
   };
   const usedUp = after(2, failure("r1:1:0")); // the answer took one token each way
-  assert.ok(usedUp.action === "fail" && usedUp.failure.message.includes("maxTokens (2)"));
+  assert.deepEqual(usedUp, {
+    action: "limit",
+    reached: { limit: "maxTokens", value: 2, until: null },
+  });
   assert.equal(after(3, failure("r1:1:0")).action, "call-model");
   assert.equal(after(2).action, "call-tools");
 });
@@ -82,7 +86,36 @@ test("goes on after a retry at the first step without a result, with the limits 
   assert.deepEqual(nextAction(raised, SOON), { action: "call-model", step: 2 });
   assert.deepEqual(raised.limits, { ...limits, maxSteps: 2 });
   const same = nextAction(replay([...entries, retried({})]), SOON);
-  assert.equal(same.action, "fail");
+  assert.equal(same.action, "limit");
+});
+
+test("waits at a limit until it is changed, or until it is counted anew", () => {
+  const limits = { ...startedEntry().limits, maxSteps: 1, onLimit: "pause" as const };
+  const until = "2026-01-01T00:00:02.000Z";
+  const done = [startedEntry({ limits }), answer(1, 1), failure("r1:1:0")];
+  const reached = (end: string | null): JournalEntry => ({
+    kind: "limit-reached",
+    at: AT,
+    limit: "maxSteps",
+    value: 1,
+    until: end,
+  });
+  const waiting: JournalEntry = { kind: "waiting", at: AT, until: null };
+  const paused = replay([...done, reached(null), waiting]);
+  assert.deepEqual(nextAction(paused, SOON + 9_999_999_999), { action: "park", until: null });
+  const raised: JournalEntry = {
+    kind: "limits-changed",
+    at: AT,
+    by: "cli",
+    limits: { maxSteps: 2 },
+    streamSequence: 1,
+  };
+  const wokenAt = (at: string): JournalEntry => ({ kind: "woken", at, attempt: 2 });
+  const goesOn = replay([...done, reached(null), waiting, raised, wokenAt(AT)]);
+  assert.deepEqual(nextAction(goesOn, SOON), { action: "call-model", step: 2 });
+  const early = replay([...done, reached(until), waiting, wokenAt(AT)]);
+  assert.deepEqual(nextAction(early, SOON), { action: "park", until });
+  assert.equal(replay([...done, reached(until), waiting, wokenAt(until)]).atLimit, null);
 });
 
 test("asks again after a retry for an answer that broke off, and keeps a whole one", () => {

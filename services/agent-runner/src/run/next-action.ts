@@ -1,3 +1,4 @@
+import type { ReachedLimit } from "@switchyard/contracts/run-waits";
 import type { RunFailure } from "@switchyard/contracts/runs";
 import { repeatsOf } from "../limits/repeated-calls.ts";
 import {
@@ -6,9 +7,9 @@ import {
   MAX_REMINDERS,
   proseAnswers,
 } from "../tools/final-answer.ts";
-import type { AnswerPart } from "../journal/journal-entry.ts";
+import type { AnswerPart } from "../journal/answer-part.ts";
 import { firstUntil, isParked } from "../waits/waits-of.ts";
-import { openCalls, type CallState, type RunState, type Turn } from "../journal/replay.ts";
+import { openCalls, type CallState, type RunState, type Turn } from "../journal/run-state.ts";
 
 /** What a runner does next. */
 export type NextAction =
@@ -20,6 +21,8 @@ export type NextAction =
   | { readonly action: "dispatch-skill" }
   | { readonly action: "finish"; readonly output: string }
   | { readonly action: "fail"; readonly failure: RunFailure }
+  /** The run came to one of its limits; whether it waits there or ends, its limits say. */
+  | { readonly action: "limit"; readonly reached: ReachedLimit & { readonly until: null } }
   /** Ends the run; the open calls get a result that says so. */
   | { readonly action: "cancel"; readonly open: readonly CallState[] }
   | { readonly action: "stop" };
@@ -28,11 +31,12 @@ export type NextAction =
 export function nextAction(state: RunState, now: number): NextAction {
   if (state.end !== null) return { action: "stop" };
   if (state.cancellation !== null) return { action: "cancel", open: openCalls(state) };
-  const { limits } = state;
-  if (now >= deadlineOf(state)) return limitExceeded("timeoutMs", limits.timeoutMs);
+  const { limits, atLimit } = state;
+  if (atLimit !== null) return { action: "park", until: atLimit.until };
+  if (now >= deadlineOf(state)) return limitReached("timeoutMs", limits.timeoutMs);
 
   if (limits.maxToolCalls !== null && state.toolCalls > limits.maxToolCalls) {
-    return limitExceeded("maxToolCalls", limits.maxToolCalls);
+    return limitReached("maxToolCalls", limits.maxToolCalls);
   }
   const calls = openCalls(state);
   if (calls.length > 0) {
@@ -50,15 +54,15 @@ export function nextAction(state: RunState, now: number): NextAction {
     if (end !== null) return end;
   }
 
-  if (state.turns.length >= limits.maxSteps) return limitExceeded("maxSteps", limits.maxSteps);
+  if (state.turns.length >= limits.maxSteps) return limitReached("maxSteps", limits.maxSteps);
   const { inputTokens, outputTokens } = state.usage;
   // Between two model calls only: an answer that was paid for is used.
   if (limits.maxTokens !== undefined && inputTokens + outputTokens >= limits.maxTokens)
-    return limitExceeded("maxTokens", limits.maxTokens);
+    return limitReached("maxTokens", limits.maxTokens);
   if (limits.maxCostUsd !== undefined && state.knownCostUsd >= limits.maxCostUsd)
-    return limitExceeded("maxCostUsd", limits.maxCostUsd);
+    return limitReached("maxCostUsd", limits.maxCostUsd);
   if (limits.maxRepeatedCalls !== undefined && repeatsOf(state) > limits.maxRepeatedCalls)
-    return limitExceeded("maxRepeatedCalls", limits.maxRepeatedCalls);
+    return limitReached("maxRepeatedCalls", limits.maxRepeatedCalls);
   return { action: "call-model", step: state.turns.length + 1 };
 }
 
@@ -72,13 +76,14 @@ export function textOf(content: readonly AnswerPart[]): string {
   return content.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
-/** The failure of a run that came to one of its limits. */
-export function limitFailure(limit: string, value: number): RunFailure {
+/** The failure of a run that came to a limit, its own or that of its team. */
+export function limitFailure({ limit, value, team }: ReachedLimit): RunFailure {
   const unit = limit === "timeoutMs" ? " ms" : "";
-  return {
-    code: "limit_exceeded",
-    message: `the run came to its limit ${limit} (${value}${unit}); raise it in the command's limits or in the agent`,
-  };
+  const message =
+    team === undefined
+      ? `the run came to its limit ${limit} (${value}${unit}); raise it in the command's limits or in the agent`
+      : `the runs of ${team.name} came to their limit of ${limit} for a ${team.per} (${value}); it is counted anew with the next ${team.per}`;
+  return { code: "limit_exceeded", message };
 }
 
 /** The tool's result is the run's, and nobody comments on it. */
@@ -121,8 +126,8 @@ function endOf(turn: Turn): NextAction | null {
   }
 }
 
-function limitExceeded(limit: string, value: number): NextAction {
-  return { action: "fail", failure: limitFailure(limit, value) };
+function limitReached(limit: string, value: number): NextAction {
+  return { action: "limit", reached: { limit, value, until: null } };
 }
 
 function modelFailure(message: string): NextAction {

@@ -1,36 +1,37 @@
 import type { AgentDefinition } from "@switchyard/contracts/agents";
-import { getAgent } from "@switchyard/contracts/agents";
-import { layerWithout } from "@switchyard/contracts/run-token";
-import { isError, ServiceError } from "@switchyard/contracts/errors";
-import type { RunInput } from "@switchyard/contracts/runs";
 import type { SkillCatalogue } from "@switchyard/contracts/skill-catalogue";
-import { renderSkill } from "@switchyard/contracts/skills";
-import type { Plan } from "@switchyard/contracts/plan";
 import type { Log } from "@switchyard/service/log";
-import type { StartedEntry } from "../journal/journal-entry.ts";
-import { ModelUnusable, type ModelRegistry } from "../model/model-registry.ts";
-import { isOutage, type Peers } from "../peers.ts";
+import type { StartedEntry } from "../journal/started-entry.ts";
+import type { ModelRegistry } from "../model/model-registry.ts";
+import { REPLAY_MODEL } from "../model/replay-model.ts";
+import type { Peers } from "../peers.ts";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import { DEFAULT_DEPTH } from "../children/child-run.ts";
 import { grantToken, type RunToken } from "./grant-token.ts";
 import { PROVENANCE_RULE } from "../context/observation.ts";
 import { problemOfSchema } from "../tools/output-schema.ts";
+import { narrowedLayers } from "../tools/tool-narrowing.ts";
 import { systemPrompt } from "../model/system-prompt.ts";
+import {
+  firstMessage,
+  firstPlan,
+  layersOf,
+  renderInvoked,
+  renderPreloaded,
+} from "./rendered-skills.ts";
+import { limitsOf, type RunDefaults } from "./run-limits.ts";
+import { rejectionOf } from "./start-rejection.ts";
 
-export interface PrepareOptions {
+export interface PrepareOptions extends RunDefaults {
   readonly peers: Peers;
   readonly models: ModelRegistry;
   readonly store: Pick<RunStore, "load">;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Time limit of runs that ask for none, in milliseconds. */
-  readonly defaultTimeoutMs: number;
   readonly now: () => number;
 }
 
-/** A run that does the same with the same result so often is going round in circles. */
-const DEFAULT_REPEATED_CALLS = 25;
 const MAX_ABOUT = 8_192;
 
 export type Preparation =
@@ -70,6 +71,9 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
   ]);
   const preloaded = await renderPreloaded(agent, command, options);
   const toolLayers = layersOf(agent, invoked, preloaded);
+  const approval = agent.approval ?? undefined;
+  const { replay, model: wanted = agent.model ?? models.defaultModel } = command.payload;
+  const model = replay === undefined ? wanted : REPLAY_MODEL;
   const [catalogue, grant] = await Promise.all([
     peers.skillCatalogue(catalogueRequest(command, agent), call),
     grantToken(
@@ -77,18 +81,22 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
         runId: command.runId,
         agent: agent.name,
         requester: command.requester,
-        toolLayers,
+        // A copy of another run's steps has read the skills that those steps activated.
+        toolLayers: narrowedLayers(toolLayers, command.fork?.narrowings ?? []),
         roles: agent.roles,
+        approval,
         parent: command.parent,
+        session: command.session,
+        origin: command.payload.origin,
+        model,
       },
       { peers, load: options.store.load, signal: options.signal },
     ),
   ]);
 
-  const model = command.payload.model ?? agent.model ?? models.defaultModel;
   const plan = firstPlan(agent.plan, invoked, preloaded);
   // Opened only to be sure: an unusable model is the sender's to learn now.
-  await models.open(model, { plan, input: command.payload.input });
+  await models.open(model, { plan, input: command.payload.input, replay });
   const inPrompt = invoked === null ? preloaded : [...preloaded, invoked];
   const started: StartedEntry = {
     kind: "started",
@@ -108,16 +116,19 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
       toolLayers.some((layer) => layer.length === 0) ? "" : PROVENANCE_RULE,
     ]),
     prompt: firstMessage(command.payload.input, invoked),
-    limits: limitsOf(command, agent, options.defaultTimeoutMs),
+    limits: limitsOf(command, agent, options),
     toolLayers,
     skills: inPrompt.map(({ name, digest }) => ({ name, digest })),
+    ...(command.payload.skill === undefined ? {} : { invoked: command.payload.skill }),
     catalogue: catalogue.listed.map(({ name, digest }) => ({ name, digest })),
     ...cutOf(catalogue),
     ...(agent.roles.length === 0 ? {} : { roles: agent.roles }),
     onUnknownOutcome: agent.onUnknownOutcome,
+    ...(approval === undefined ? {} : { approval }),
     ...(agent.contextWindow === null ? {} : { contextWindow: agent.contextWindow }),
     ...(command.payload.output === undefined ? {} : { output: command.payload.output }),
     plan: model.startsWith("scripted/") ? plan : null,
+    ...(replay === undefined ? {} : { replay }),
     policyDigest: grant.policyDigest,
     ...originOf(command, agent),
     ...(invoked?.dispatch === undefined ? {} : { dispatch: invoked.dispatch }),
@@ -143,150 +154,19 @@ function cutOf({ listed, dropped }: SkillCatalogue): Pick<StartedEntry, "catalog
   return shortened.length + dropped.length === 0 ? {} : { catalogueCut: { shortened, dropped } };
 }
 
-/** Each only narrows: what the agent may use, what the command's skill asks for, and what no skill in the prompt wants used. */
-function layersOf(
-  agent: AgentDefinition,
-  invoked: Rendered | null,
-  preloaded: readonly Rendered[],
-): string[][] {
-  const inPrompt = invoked === null ? preloaded : [...preloaded, invoked];
-  const without = layerWithout(inPrompt.flatMap(({ disallowedTools = [] }) => disallowedTools));
-  return [agent.tools, invoked?.allowedTools ?? null, without].filter((layer) => layer !== null);
-}
-
-interface Rendered {
-  readonly name: string;
-  readonly digest: string;
-  readonly text: string;
-  readonly allowedTools: string[] | null;
-  readonly disallowedTools?: string[] | undefined;
-  readonly plan: Plan | null;
-  /** Set when the skill stands for a tool: its arguments go there as they are. */
-  readonly dispatch?: NonNullable<StartedEntry["dispatch"]>;
-}
-
-/** A preloaded skill that is gone is a warning, as for people at the command line: the agent still works. */
-async function renderPreloaded(
-  agent: AgentDefinition,
-  command: RunCommand,
-  { peers, signal, log }: PrepareOptions,
-): Promise<Rendered[]> {
-  const call = { signal, correlationId: command.runId };
-  const rendered = await Promise.all(
-    agent.skills.map(async (name) => {
-      try {
-        return await peers.renderSkill({ name, sessionId: command.runId }, call);
-      } catch (error) {
-        if (!isError(error, renderSkill, "unknown_skill")) throw error;
-        log.warn(
-          { runId: command.runId, agent: agent.name, skill: name },
-          "preloaded skill is unknown",
-        );
-        return null;
-      }
-    }),
-  );
-  return rendered.filter((skill) => skill !== null);
-}
-
-/** The skill that the command names, with a text input as its argument line. */
-async function renderInvoked(
-  { payload, runId, parent }: RunCommand,
-  { peers, signal }: PrepareOptions,
-): Promise<Rendered | null> {
-  if (payload.skill === undefined) return null;
-  const line = typeof payload.input === "string" ? payload.input : "";
-  const digest = parent?.skillDigest;
-  const named = { name: payload.skill, ...(digest === undefined ? {} : { digest }) };
-  const call = { signal, correlationId: runId };
-  const [rendered, { skill }] = await Promise.all([
-    peers.renderSkill({ ...named, arguments: line, sessionId: runId }, call),
-    peers.getSkill(named, call),
-  ]);
-  if (skill.dispatch === undefined) return rendered;
-  // OpenClaw's own names, for tools that were written for it.
-  const input = { command: line, commandName: skill.name, skillName: skill.name };
-  return { ...rendered, dispatch: { tool: skill.dispatch.tool, input } };
-}
-
 /** Where the run comes from, and how many runs may be below it. */
 function originOf(
-  { parent, fork }: RunCommand,
+  { parent, fork, session, before, payload: { origin } }: RunCommand,
   { limits }: AgentDefinition,
-): Pick<StartedEntry, "depthLeft" | "parent" | "fork"> {
+): Pick<StartedEntry, "depthLeft" | "parent" | "fork" | "origin" | "session" | "before"> {
   const own = limits.maxDepth ?? DEFAULT_DEPTH;
   const depthLeft = parent === undefined ? own : Math.max(0, Math.min(own, parent.depthLeft));
   return {
     depthLeft,
     ...(parent === undefined ? {} : { parent: { runId: parent.runId, callId: parent.callId } }),
     ...(fork === undefined ? {} : { fork }),
+    ...(origin === undefined ? {} : { origin }),
+    ...(session === undefined ? {} : { session }),
+    ...(before === undefined ? {} : { before }),
   };
-}
-
-/** The agent's plan, else that of the command's skill, else that of the first preloaded skill with one. */
-function firstPlan(
-  own: Plan | null,
-  invoked: Rendered | null,
-  preloaded: readonly Rendered[],
-): Plan | null {
-  return own ?? invoked?.plan ?? preloaded.find((skill) => skill.plan !== null)?.plan ?? null;
-}
-
-/** A skill's text holds a text input already, as its arguments; an object follows it. */
-function firstMessage(input: RunInput, invoked: Rendered | null): string {
-  if (typeof input === "string") return invoked?.text ?? input;
-  const json = JSON.stringify(input, null, 2);
-  return invoked === null ? json : `${invoked.text}\n\n${json}`;
-}
-
-function limitsOf(
-  { payload }: RunCommand,
-  agent: AgentDefinition,
-  defaultTimeoutMs: number,
-): StartedEntry["limits"] {
-  const asked = payload.limits ?? {};
-  const maxTokens = smaller(agent.limits.maxTokens, asked.maxTokens);
-  const maxCostUsd = smaller(agent.limits.maxCostUsd, asked.maxCostUsd);
-  return {
-    maxSteps: Math.min(agent.maxSteps, asked.maxSteps ?? agent.maxSteps),
-    maxToolCalls: smaller(agent.limits.maxToolCalls, asked.maxToolCalls),
-    ...(maxTokens === null ? {} : { maxTokens }),
-    ...(maxCostUsd === null ? {} : { maxCostUsd }),
-    maxRepeatedCalls: asked.maxRepeatedCalls ?? DEFAULT_REPEATED_CALLS,
-    timeoutMs: smaller(agent.limits.timeoutMs, asked.timeoutMs) ?? defaultTimeoutMs,
-  };
-}
-
-/** The stricter of what the agent and the command say; null when neither says anything. */
-function smaller(own: number | null, asked: number | undefined): number | null {
-  if (own === null) return asked ?? null;
-  return asked === undefined ? own : Math.min(own, asked);
-}
-
-/** What the sender must change; null for outages and faults. */
-function rejectionOf(command: RunCommand, error: unknown): Rejection | null {
-  if (error instanceof ModelUnusable)
-    return { code: error.code, message: error.message, problems: [] };
-  if (isError(error, getAgent, "unknown_agent")) {
-    return {
-      code: error.code,
-      message: `there is no agent ${command.agent}; known are ${error.data.known.join(", ") || "none"}`,
-      problems: [],
-    };
-  }
-  if (isError(error, renderSkill, "unknown_skill")) {
-    return {
-      code: error.code,
-      message: `there is no skill ${error.data.name}; known are ${error.data.known.join(", ") || "none"}`,
-      problems: ["skill: names no imported skill"],
-    };
-  }
-  if (error instanceof ServiceError && !isOutage(error)) {
-    return {
-      code: "not_startable",
-      message: `the run could not be prepared: ${error.message}`,
-      problems: [],
-    };
-  }
-  return null;
 }

@@ -1,48 +1,50 @@
 import type { Bus } from "@switchyard/bus/connect";
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
 import type { Log } from "@switchyard/service/log";
-import { ActiveRun } from "./active-run.ts";
 import type { ActiveRuns } from "./active-runs.ts";
 import { applyControl, runIdOfMessage, type ControlResult } from "../commands/control-command.ts";
-import { finishEnd, reportEnd, spreadEnd } from "./ended-run.ts";
-import { EventPublisher } from "../events/event-publisher.ts";
+import { finishEnd } from "./ended-run.ts";
 import { departureOf } from "./departure.ts";
 import { aborted, backoffMs } from "./interruption.ts";
-import { isForeign, type JournalEntry, type StartedEntry } from "../journal/journal-entry.ts";
+import type { StartedEntry } from "../journal/started-entry.ts";
 import type { RunnerMetrics } from "../metrics.ts";
+import type { TeamLedger } from "../limits/team-ledger.ts";
 import type { ProviderLimiter } from "../limits/provider-limiter.ts";
 import type { ModelRegistry } from "../model/model-registry.ts";
 import type { Peers } from "../peers.ts";
 import { prepareRun } from "./prepare-run.ts";
+import type { RunDefaults } from "./run-limits.ts";
 import { publishRejection } from "../commands/rejection.ts";
-import { replay } from "../journal/replay.ts";
 import { readStart } from "../commands/read-start.ts";
-import type { Rejection, RunCommand } from "../commands/run-command.ts";
+import type { MessageFacts, Rejection, RunCommand } from "../commands/run-command.ts";
 import { tellParent } from "../children/after-end.ts";
+import { proceedSession } from "@switchyard/contracts/sessions";
+import { commandInTurn, enterSession, leaveSession } from "../sessions/run-place.ts";
+import type { SessionDesk } from "../sessions/session-desk.ts";
+import type { DeadLetters } from "../commands/dead-letters.ts";
 import type { ParkedRuns } from "../waits/parked-runs.ts";
-import { driveRun } from "./run-driver.ts";
-import { eventsOf } from "../events/run-events.ts";
 import type { RunControls } from "./run-controls.ts";
+import { workOnRun, type Created } from "./work-on-run.ts";
 import type { RunIndex } from "../journal/run-index.ts";
-import type { RunToken } from "./grant-token.ts";
-import { RunTokenKeeper } from "./run-token-keeper.ts";
-import { FenceLost, type ClaimResult, type Hold, type RunStore } from "../journal/run-store.ts";
+import type { ClaimResult, Hold, RunStore } from "../journal/run-store.ts";
 
-export interface AttemptOptions {
+export interface AttemptOptions extends RunDefaults {
   readonly bus: Bus;
   readonly store: RunStore;
   readonly controls: RunControls;
   readonly parked: ParkedRuns;
+  readonly letters: DeadLetters;
   readonly active: ActiveRuns;
   readonly index: RunIndex;
   readonly peers: Peers;
   readonly models: ModelRegistry;
   readonly limiter: ProviderLimiter;
+  readonly ledger: TeamLedger;
+  readonly sessions: SessionDesk;
   readonly metrics: RunnerMetrics;
   readonly log: Log;
   /** Picks without progress after which a run has failed. */
   readonly maxAttempts: number;
-  readonly defaultTimeoutMs: number;
   readonly modelIdleTimeoutMs: number;
   /** Aborts when this runner is to stop. */
   readonly stopping: AbortSignal;
@@ -53,26 +55,22 @@ export interface AttemptOptions {
 /** A command that could not be prepared this often is given up: its services never came back. */
 const MAX_UNSTARTED_DELIVERIES = 100;
 const RETRY_CAP_MS = 30_000;
-/** Share of the runs after whose end ten of the list are looked at: more than come. */
-const TRIM_SHARE = 0.2;
-
-type Claimed = Extract<ClaimResult, { outcome: "claimed" }>;
-
-/** What was prepared for a run that did not exist a moment ago. */
-interface Created {
-  readonly started: StartedEntry;
-  readonly token: RunToken;
-}
 
 /** One delivery of one command, from the claim to what the queue is told. */
 export class RunAttempt {
   readonly #options: AttemptOptions;
   readonly #delivery: Delivery;
+  /** The command's own message, which may be another one than brought it here. */
+  #message: MessageFacts;
   #hold: Hold | null = null;
+  #deaths = 0;
+  /** A run that was found not to be in work. */
+  #found: Hold | null = null;
 
   constructor(options: AttemptOptions, delivery: Delivery) {
     this.#options = options;
     this.#delivery = delivery;
+    this.#message = delivery;
   }
 
   async renew(): Promise<boolean> {
@@ -84,10 +82,16 @@ export class RunAttempt {
   }
 
   async perform(): Promise<Outcome> {
-    const { metrics } = this.#options;
+    const { metrics, now } = this.#options;
     metrics.active.inc();
+    const { deliveryCount, publishedAt } = this.#delivery;
+    if (deliveryCount === 1)
+      metrics.lagSeconds.observe(Math.max(0, now() - publishedAt.getTime()) / 1_000);
     try {
-      return await this.#perform();
+      this.#deaths = await this.#countDeaths();
+      const outcome = await this.#perform();
+      await this.#forgetDeaths();
+      return outcome;
     } catch (error) {
       return await this.#leave(error);
     } finally {
@@ -95,11 +99,36 @@ export class RunAttempt {
     }
   }
 
+  /** How many runners died of this message, one after the other, before it had a run that counts them. */
+  async #countDeaths(): Promise<number> {
+    const { letters } = this.#options;
+    return this.#delivery.deliveryCount === 1 ? 0 : letters.begin(this.#delivery);
+  }
+
+  async #forgetDeaths(): Promise<void> {
+    if (this.#delivery.deliveryCount > 1) await this.#options.letters.forget(this.#delivery);
+  }
+
+  /** Takes a message off the queue of which runners died; `command` is null when even to read it may be deadly. */
+  async #giveUp(command: RunCommand | null): Promise<Outcome> {
+    const { subject, caller, streamSequence, publishedAt } = this.#delivery;
+    const message = `${this.#deaths} runners died of the command or failed at it, one after the other; send it again when the cause is mended`;
+    const failure = { code: "too_many_attempts", message };
+    const runId = command?.runId ?? runIdOfMessage(this.#delivery);
+    const sentAt = publishedAt.toISOString();
+    await this.#options.letters.add({ runId, subject, caller, streamSequence, sentAt, failure });
+    const rejection = { ...failure, problems: [] };
+    return command === null ? this.#reject(rejection, runId) : this.#refuse(command, rejection);
+  }
+
   async #perform(): Promise<Outcome> {
     const delivery = this.#delivery;
+    // One more than what is given up below: it never came so far.
+    if (this.#deaths > this.#options.maxAttempts) return this.#giveUp(null);
     if (delivery.kind === "rejected") return this.#reject(delivery, runIdOfMessage(delivery));
     const control = await applyControl(delivery, this.#options);
     if (control !== null) return this.#control(control);
+    if (delivery.contract.name === proceedSession.name) return this.#proceed(delivery.tokens);
     const read = await readStart(delivery, this.#options.store);
     if ("rejection" in read) return this.#reject(read.rejection, read.runId);
     const { command } = read;
@@ -111,9 +140,10 @@ export class RunAttempt {
   async #control(control: ControlResult): Promise<Outcome> {
     if (control.next === "done") return { outcome: "done" };
     if (control.next === "reject") return this.#reject(control.rejection, control.runId);
-    const { store, active } = this.#options;
+    const { store, active, metrics } = this.#options;
     const { runId } = control;
     const isHint = control.next === "look" || control.isHint;
+    if (!isHint && this.#delivery.deliveryCount === 1) metrics.retries.inc();
     if (isHint) await active.lookForNews(runId);
     if (control.next === "look") return { outcome: "done" };
     const delivery = String(this.#delivery.streamSequence);
@@ -124,37 +154,64 @@ export class RunAttempt {
     return this.#begin(runId, claimed, null);
   }
 
-  async #create(command: RunCommand): Promise<Outcome> {
-    const { peers, models, store, log, defaultTimeoutMs, now } = this.#options;
+  /** Begins the run whose turn it is in a session; nothing when it has begun. */
+  async #proceed({ sessionId = "" }: Readonly<Record<string, string>>): Promise<Outcome> {
+    const kept = await commandInTurn(this.#options.sessions, sessionId);
+    if (kept === null) return { outcome: "done" };
+    const { message, ...command } = kept;
+    this.#message = { ...message, publishedAt: new Date(message.publishedAt) };
+    const claimed = await this.#claim(command);
+    if (claimed.outcome === "busy") return { outcome: "done" }; // its own message is with whoever has it
+    if (claimed.outcome !== "absent") return this.#begin(command.runId, claimed, null);
+    return this.#create(command);
+  }
+
+  async #create(asked: RunCommand): Promise<Outcome> {
+    const entered = await this.#enter(asked);
+    if ("outcome" in entered) return entered;
+    const { command } = entered;
+    if (this.#deaths >= this.#options.maxAttempts) return this.#giveUp(command);
     if (this.#delivery.deliveryCount > MAX_UNSTARTED_DELIVERIES) {
       const message = `the run could not be prepared in ${MAX_UNSTARTED_DELIVERIES} deliveries; send the command again`;
       return this.#refuse(command, { code: "not_startable", message, problems: [] });
     }
     const { signal } = this.#delivery;
-    const prepared = await prepareRun(command, {
-      peers,
-      models,
-      store,
-      log,
-      signal,
-      defaultTimeoutMs,
-      now,
-    });
+    const prepared = await prepareRun(command, { ...this.#options, signal });
     if (prepared.outcome === "rejected") return this.#refuse(command, prepared.rejection);
     const { started, token } = prepared;
     return this.#begin(command.runId, await this.#claim(command, started), { started, token });
   }
 
-  /** A parent that waits for a run that cannot be started must not wait for ever. */
+  /** The command with what its session has for it; an outcome when it has no turn there now. */
+  async #enter(command: RunCommand): Promise<{ readonly command: RunCommand } | Outcome> {
+    const { session, onBusy } = command.payload;
+    if (session === undefined) {
+      if (onBusy === undefined) return { command };
+      const message = "onBusy says what happens in a session, and the command names none";
+      const problems = ["onBusy: goes only with session"];
+      return this.#reject({ code: "invalid_command", message, problems }, command.runId);
+    }
+    const entering = await enterSession(this.#options.sessions, command, this.#message);
+    if (entering.next === "done") return { outcome: "done" };
+    if (entering.next === "reject") return this.#reject(entering.rejection, command.runId);
+    return { command: entering.command };
+  }
+
+  /** A parent that waits for a run that cannot be started must not wait for ever, nor a session. */
   async #refuse(command: RunCommand, rejection: Rejection): Promise<Outcome> {
-    const { runId: childRunId, parent } = command;
+    const { runId: childRunId, parent, session } = command;
     if (parent !== undefined) {
       const { controls, now } = this.#options;
       const at = new Date(now()).toISOString();
       const text = `${rejection.code}: ${rejection.message}`;
       await tellParent(controls, { parent, childRunId, at, status: "failed", text });
     }
-    return this.#reject(rejection, childRunId);
+    const outcome = await this.#reject(rejection, childRunId);
+    if (session !== undefined) {
+      const { sessionId } = session;
+      await leaveSession(this.#options.sessions, { sessionId, runId: childRunId }, rejection);
+    }
+    return outcome;
   }
 
   #claim(command: RunCommand, started?: StartedEntry): Promise<ClaimResult> {
@@ -176,11 +233,13 @@ export class RunAttempt {
         return { outcome: "retry", delayMs: claimed.retryMs };
       case "ended":
       case "waiting":
+        this.#found = claimed.hold;
         await finishEnd({ ...this.#options, ...claimed, signal: this.#delivery.signal });
         return { outcome: "done" };
       case "claimed":
         this.#hold = claimed.hold;
-        return this.#work(claimed, created);
+        await this.#forgetDeaths(); // the run counts from here on
+        return workOnRun({ claimed, created, delivery: this.#delivery }, this.#options);
       case "absent": // made and removed between two reads; the next delivery makes it anew
         return { outcome: "retry", delayMs: 0 };
       default:
@@ -188,98 +247,10 @@ export class RunAttempt {
     }
   }
 
-  async #work(claimed: Claimed, created: Created | null): Promise<Outcome> {
-    const { store, index, active, peers, stopping, now, random } = this.#options;
-    const isNew = created !== null && claimed.attempts === 1;
-    const entries = isNew
-      ? [created.started, ...(claimed.cancel === null ? [] : [claimed.cancel])]
-      : await store.load(claimed.hold.runId);
-    const lifetime = new AbortController();
-    const run = this.#open(claimed, entries, lifetime);
-    const forget = active.add(run);
-    try {
-      const isTakeover = !isNew && entries.at(-1)?.kind !== "retried";
-      const isWoken = isTakeover && hasWaitedLast(entries);
-      await this.#begun(run, claimed, { isTakeover, isWoken });
-      const { started } = run.state;
-      const tokens = new RunTokenKeeper({
-        peers,
-        store,
-        started,
-        initial: created?.token ?? null,
-        now,
-      });
-      await driveRun({ ...this.#options, run, tokens });
-      if (run.state.waiting !== null) return await this.#letGo(run);
-      await spreadEnd(run.state, this.#options);
-      await run.settle();
-      reportEnd(run, this.#options);
-      if (random() < TRIM_SHARE) await index.trim().catch(() => {}); // others trim it, too
-      return { outcome: "done" };
-    } catch (error) {
-      // The successor publishes what is missing; doing it here only spares it the work.
-      if (stopping.aborted && !run.signal.aborted) await run.settle().catch(() => {});
-      throw error;
-    } finally {
-      forget();
-      lifetime.abort(new Error("the run is left")); // ends the publisher's retries
-    }
-  }
-
-  #open(
-    { hold, published }: Claimed,
-    entries: readonly JournalEntry[],
-    lifetime: AbortController,
-  ): ActiveRun {
-    const { bus, store } = this.#options;
-    const state = replay(entries);
-    const signal = AbortSignal.any([this.#delivery.signal, lifetime.signal]);
-    const publisher = new EventPublisher({ bus, runId: hold.runId, published, signal });
-    publisher.push(eventsOf(entries));
-    const lose = (reason: FenceLost): void => lifetime.abort(reason);
-    return new ActiveRun({ hold, state, store, publisher, signal, lose });
-  }
-
-  /** The run is anybody's now: that somebody has it already is no loss. */
-  async #letGo(run: ActiveRun): Promise<Outcome> {
-    this.#options.metrics.runs.inc({ outcome: "parked" });
-    this.#options.log.debug({ runId: run.hold.runId }, "run let go");
-    try {
-      await run.settle();
-    } catch (error) {
-      if (!(error instanceof FenceLost)) throw error;
-    }
-    return { outcome: "done" };
-  }
-
-  /** Says that the run is in work here, and gives up one that was picked up too often for nothing. */
-  async #begun(
-    run: ActiveRun,
-    { attempts, stalled }: Claimed,
-    { isTakeover, isWoken }: { readonly isTakeover: boolean; readonly isWoken: boolean },
-  ): Promise<void> {
-    const { index, maxAttempts, log, now } = this.#options;
-    const { started, length, cancellation } = run.state;
-    const { runId, agent, requester, model } = started;
-    await index.add(runId, started.at);
-    const facts = { runId, agent, requester, model, attempt: attempts };
-    log[isWoken ? "debug" : "info"](facts, saidOf({ isTakeover, isWoken }));
-    if (cancellation !== null) return; // there is nothing to resume
-    const at = new Date(now()).toISOString();
-    if (isWoken) {
-      await run.record({ kind: "woken", at, attempt: attempts });
-    } else if (isTakeover) {
-      await run.record({ kind: "resumed", at, attempt: attempts, journalEntries: length });
-    }
-    if (stalled <= maxAttempts || run.state.cancellation !== null) return;
-    const message = `${stalled - 1} runners took the run one after the other and it got no further`;
-    await run.record({ kind: "dead", at, failure: { code: "too_many_attempts", message } });
-  }
-
   async #reject(rejection: Rejection, runId: string | null): Promise<Outcome> {
     const { bus, metrics, log, now } = this.#options;
     const { code } = rejection;
-    const said = await publishRejection(bus, this.#delivery, { rejection, runId, now: now() });
+    const said = await publishRejection(bus, this.#message, { rejection, runId, now: now() });
     metrics.rejected.inc({ code });
     log.warn(
       { runId: said.runId, caller: said.caller, code, subject: said.subject },
@@ -313,16 +284,28 @@ export class RunAttempt {
         await this.#release();
         return { outcome: "retry", delayMs };
       }
-      case "corrupt": {
-        log.error({ runId, err: error }, "journal is corrupt");
-        const message = `the journal of the run cannot be read: ${String(error)}`;
-        return this.#reject({ code: "journal_corrupt", message, problems: [] }, runId ?? null);
-      }
+      case "corrupt":
+        log.error({ runId: runId ?? this.#found?.runId, err: error }, "journal is corrupt");
+        return this.#bury(String(error));
       case "faulted":
         throw error;
       default:
         return departure satisfies never;
     }
+  }
+
+  /** A run that cannot be read is kept as it is, and listed with the dead ones. */
+  async #bury(reason: string): Promise<Outcome> {
+    const { store, index, now } = this.#options;
+    const hold = this.#hold ?? this.#found;
+    const code = "journal_corrupt";
+    const message = `the journal of the run cannot be read: ${reason}`;
+    if (hold !== null) {
+      const at = new Date(now()).toISOString();
+      await store.bury(hold, { code, message }, at);
+      await index.addDead(hold.runId, at);
+    }
+    return this.#reject({ code, message, problems: [] }, hold?.runId ?? null);
   }
 
   /** Without a release the next runner takes the run all the same; the attempt then counts against it. */
@@ -334,14 +317,4 @@ export class RunAttempt {
       this.#options.log.warn({ runId: this.#hold.runId, err }, "run not released");
     }
   }
-}
-
-/** True when the run was let go, and what came since is news that woke it. */
-function hasWaitedLast(entries: readonly JournalEntry[]): boolean {
-  return entries.findLast((entry) => !isForeign(entry))?.kind === "waiting";
-}
-
-function saidOf({ isTakeover, isWoken }: { isTakeover: boolean; isWoken: boolean }): string {
-  if (isWoken) return "run woken";
-  return isTakeover ? "run resumed" : "run started";
 }

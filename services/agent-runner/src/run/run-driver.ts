@@ -1,43 +1,36 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { publishLive, scheduleCommand } from "@switchyard/bus/publish";
-import { listTools } from "@switchyard/contracts/mcp";
-import { isError } from "@switchyard/contracts/errors";
 import { resumeRun } from "@switchyard/contracts/run-commands";
 import { runLive } from "@switchyard/contracts/run-events";
 import type { ActiveRun } from "./active-run.ts";
 import { boundedParallel } from "../tools/bounded-parallel.ts";
-import { CancelRequested, HandOver, Suspended, TimeOver } from "./interruption.ts";
-import { answerRunTool, runToolsOf } from "../context/run-tools.ts";
-import type { JournalEntry, StartedEntry } from "../journal/journal-entry.ts";
+import { CancelRequested, HandOver, TimeOver } from "./interruption.ts";
+import { runToolsOf } from "../context/run-tools.ts";
+import type { JournalEntry, WithoutTime } from "../journal/journal-entry.ts";
+import type { ReachedLimit } from "@switchyard/contracts/run-waits";
+import { StepBudget } from "../limits/step-budget.ts";
+import type { TeamLedger } from "../limits/team-ledger.ts";
+import type { OfferedTool } from "../tools/tool-catalogue.ts";
 import type { ProviderLimiter } from "../limits/provider-limiter.ts";
 import type { RunnerMetrics } from "../metrics.ts";
 import { ModelFailure } from "../model/model-failure.ts";
-import { ModelAsker, type ModelAskerOptions, type StepAnswer } from "../model/model-step.ts";
+import { ModelAsker, type ModelAskerOptions } from "../model/model-step.ts";
 import { ModelUnusable, type ModelRegistry } from "../model/model-registry.ts";
-import { deadlineOf, nextAction } from "./next-action.ts";
-import { isOutage, type Peers } from "../peers.ts";
-import type { CallState } from "../journal/replay.ts";
+import { deadlineOf, limitFailure, nextAction } from "./next-action.ts";
+import type { Peers } from "../peers.ts";
+import type { CallState } from "../journal/run-state.ts";
 import type { RunTokenKeeper } from "./run-token-keeper.ts";
-import {
-  callAgain,
-  callServerTool,
-  callSkillTool,
-  failure,
-  type CallOutcome,
-  type CallStep,
-} from "../tools/tool-call.ts";
-import { forkOf } from "../children/fork-of.ts";
-import { finishWait, isWantedAgain, stillWaiting } from "../waits/finish-wait.ts";
-import { nextLook } from "../waits/look-at.ts";
-import { callOwnTool, ownToolsOf, startChild } from "../waits/own-tools.ts";
+import { failure, type CallOutcome } from "../tools/call-outcome.ts";
+import { firstLook } from "../waits/look-at.ts";
 import type { ParkedRuns } from "../waits/parked-runs.ts";
+import { orSuspend } from "./or-suspend.ts";
 import type { RunControls } from "./run-controls.ts";
-import { listProviderTools } from "../tools/listed-tool.ts";
-import { routeOf, selectTools, type ToolCatalogue } from "../tools/tool-catalogue.ts";
+import { routeCall, type RouteOptions } from "../tools/route-call.ts";
+import { routeOf } from "../tools/tool-catalogue.ts";
+import { ToolLister } from "../tools/tool-lister.ts";
+import { newPrints, type ToolPrints } from "../tools/tool-print.ts";
 
 const PARALLEL_CALLS = 8;
-/** After so long the tools are asked for again at the next step: servers come and go. */
-const CATALOGUE_AGE_MS = 30_000;
 
 export interface DriverOptions {
   readonly run: ActiveRun;
@@ -45,6 +38,7 @@ export interface DriverOptions {
   readonly peers: Peers;
   readonly models: ModelRegistry;
   readonly limiter: ProviderLimiter;
+  readonly ledger: TeamLedger;
   readonly tokens: RunTokenKeeper;
   readonly controls: RunControls;
   readonly parked: ParkedRuns;
@@ -62,18 +56,28 @@ export interface DriverOptions {
  * reason when the run must be left: HandOver, Suspended, FenceLost or the signal's reason.
  */
 export async function driveRun(options: DriverOptions): Promise<void> {
+  while (!(await driveTillTimeIsOver(options)));
+}
+
+/** False when the time was over and the run was given more of it. */
+async function driveTillTimeIsOver(options: DriverOptions): Promise<boolean> {
   const timeLimit = new AbortController();
   const { run, now } = options;
-  const timer = setTimeout(
-    () => timeLimit.abort(new TimeOver("the run's time is over")),
-    Math.max(0, deadlineOf(run.state) - now()),
-  );
+  const left = (): number => Math.max(0, deadlineOf(run.state) - now());
+  const look = (): void => {
+    // The limit may be another one by now.
+    if (left() > 0) return void (timer = setTimeout(look, left()));
+    const endsRun = run.state.limits.onLimit !== "pause";
+    timeLimit.abort(new TimeOver("the run's time is over", { endsRun }));
+  };
+  let timer = setTimeout(look, left());
   const driver = new Driver(
     options,
     AbortSignal.any([run.signal, run.cancelSignal, timeLimit.signal]),
   );
   try {
-    while (await driver.step());
+    while (await driver.step()) if (timeLimit.signal.aborted && left() > 0) return false;
+    return true;
   } finally {
     clearTimeout(timer);
   }
@@ -85,13 +89,17 @@ class Driver {
   /** Aborts when the run loses its hold, is to be cancelled, or its time is over. */
   readonly #signal: AbortSignal;
   readonly #asker: ModelAsker;
-  #catalogue: { readonly tools: ToolCatalogue; readonly at: number } | null = null;
+  readonly #tools: ToolLister;
+  readonly #budget: StepBudget;
 
   constructor(options: DriverOptions, signal: AbortSignal) {
     this.#options = options;
     this.#run = options.run;
     this.#signal = signal;
     this.#asker = new ModelAsker({ ...liveOf(options), ...askingOf(options, signal) });
+    const record = (entry: WithoutTime<JournalEntry>) => this.#record(entry);
+    this.#tools = new ToolLister({ ...options, signal, record });
+    this.#budget = new StepBudget({ ...options, waiting: waitingOf(options, signal) });
   }
 
   /** Does the next thing; false when the run has ended. */
@@ -107,6 +115,9 @@ class Driver {
           return true;
         case "fail":
           await this.#record({ kind: "failed", failure: action.failure });
+          return true;
+        case "limit":
+          await this.#stopAt(action.reached);
           return true;
         case "cancel":
           await this.#cancel(action.open);
@@ -152,10 +163,10 @@ class Driver {
     const { parked, bus, now } = this.#options;
     const { runId } = this.#run.hold;
     const wakeAt = until === null ? 0 : Date.parse(until);
-    await parked.lookAgain(runId, nextLook(wakeAt, now()));
+    await parked.lookAgain(runId, firstLook(wakeAt, now()));
     if (until !== null) {
       const at = new Date(until);
-      await this.#orSuspend(() =>
+      await orSuspend(this.#signal, () =>
         scheduleCommand(bus, resumeRun, { runId }, {}, { at, correlationId: runId }),
       );
     }
@@ -163,148 +174,86 @@ class Driver {
   }
 
   async #callModel(step: number): Promise<void> {
-    const { metrics, now } = this.#options;
-    const startedAt = now();
-    const heard = this.#run.state.messages.length;
-    let answer: StepAnswer;
     try {
-      const { tools } = await this.#tools();
+      const tools = await this.#tools.tools();
       const isCut = tools.leftOut.length > 0;
       const offered = [...runToolsOf(this.#run.state, { isCut }), ...tools.offered];
-      const compaction = this.#asker.compactionFor(this.#run.state, offered);
-      if (compaction !== null) {
-        const summary = await this.#asker.summarise(this.#run.state, compaction);
-        await this.#record({ kind: "compacted", upTo: compaction.upTo, ...summary });
-        return; // the step itself is next
+      const reached = await this.#budget.reserve(() =>
+        this.#asker.needOf(this.#run.state, offered),
+      );
+      if (reached !== null) return await this.#stopAt(reached);
+      try {
+        const shown = newPrints(this.#run.state.shownTools, offered, tools);
+        await this.#askModel({ step, offered, shown });
+      } finally {
+        await this.#budget.settle();
       }
-      answer = await this.#asker.ask(this.#run.state, step, offered);
     } catch (error) {
       if (!(error instanceof ModelFailure || error instanceof ModelUnusable)) throw error;
       await this.#record({ kind: "failed", failure: { code: error.code, message: error.message } });
-      return;
     }
+  }
+
+  async #askModel(asked: {
+    readonly step: number;
+    readonly offered: readonly OfferedTool[];
+    readonly shown: ToolPrints;
+  }): Promise<void> {
+    const { step, offered, shown } = asked;
+    const { metrics, now } = this.#options;
+    const startedAt = now();
+    const heard = this.#run.state.messages.length;
+    const compaction = this.#asker.compactionFor(this.#run.state, offered);
+    if (compaction !== null) {
+      const summary = await this.#asker.summarise(this.#run.state, compaction);
+      await this.#record({ kind: "compacted", upTo: compaction.upTo, ...summary });
+      return; // the step itself is next
+    }
+    const answer = await this.#asker.ask(this.#run.state, step, offered);
     const durationMs = Math.max(0, now() - startedAt);
     const [provider = ""] = answer.model.split("/");
     metrics.modelSeconds.observe({ provider }, durationMs / 1_000);
-    const known = heard === 0 ? {} : { heard };
+    const known = {
+      ...(heard === 0 ? {} : { heard }),
+      ...(Object.keys(shown).length === 0 ? {} : { shown }),
+    };
     await this.#record({ kind: "model-responded", step, ...answer, durationMs, ...known });
     metrics.steps.inc();
+    metrics.tokens.inc({ direction: "input" }, answer.usage.inputTokens);
+    metrics.tokens.inc({ direction: "output" }, answer.usage.outputTokens);
+    metrics.costUsd.inc(answer.costUsd ?? 0);
+  }
+
+  async #stopAt(reached: ReachedLimit & { readonly until: string | null }): Promise<void> {
+    const { until, ...limit } = reached;
+    const isPaused = this.#run.state.limits.onLimit === "pause";
+    if (isPaused) return this.#record({ kind: "limit-reached", ...limit, until });
+    return this.#record({ kind: "failed", failure: limitFailure(limit) });
   }
 
   async #callTools(calls: readonly CallState[]): Promise<void> {
-    const { tools } = await this.#tools();
-    await boundedParallel(calls, PARALLEL_CALLS, async (call) => {
+    const tools = await this.#tools.tools();
+    // A skill may take tools away from the calls beside it, so the others are made in the next turn.
+    const skills = calls.filter(({ part }) => routeOf(part.tool, tools).to === "skill");
+    const [now, limit] = skills.length > 0 ? [skills, 1] : [calls, PARALLEL_CALLS];
+    await boundedParallel(now, limit, async (call) => {
       this.#throwIfStopping();
       this.#signal.throwIfAborted();
-      const step = await this.#callTool(call, tools);
+      const step = await routeCall(call, tools, this.#routing);
       await this.#record(step);
       // What was found is shown from the next step on.
-      if (step.kind === "tool-completed" && step.found !== undefined) this.#catalogue = null;
+      if (step.kind === "tool-completed" && step.found !== undefined) this.#tools.forget();
       if (step.kind !== "tool-parked")
         this.#options.metrics.toolCalls.inc({ outcome: outcomeLabel(step) });
     });
   }
 
-  async #callTool(call: CallState, tools: ToolCatalogue): Promise<CallStep> {
-    const { part, dispatched, wait } = call;
-    const { callId, tool, input } = part;
-    const { state } = this.#run;
-    const { bus, peers, tokens, controls, now } = this.#options;
-    const isRepeated = wait?.reason === "approval" || isWantedAgain(call);
-    if (wait !== null && !isRepeated) return finishWait(call, state.children);
-    const { runId, catalogue, onUnknownOutcome } = state.started;
-    const inside = answerRunTool(call, state, tools.hidden ?? []);
-    if (inside !== null) return inside;
-    const route = routeOf(tool, tools);
-    if (route.to === "nobody") {
-      const offered = tools.offered.map(({ name }) => name).join(", ") || "none";
-      return failure(callId, "unknown_tool", `there is no tool ${tool}; available are ${offered}`);
-    }
-    if (!isArguments(input)) {
-      return failure(callId, "invalid_arguments", `the arguments of ${tool} must be a JSON object`);
-    }
-    const caller = {
-      bus,
-      peers,
-      tokens,
-      runId,
-      epoch: Number(this.#run.hold.epoch),
+  get #routing(): RouteOptions {
+    return {
+      ...this.#options,
       signal: this.#signal,
-      deadline: deadlineOf(state),
-      now,
+      record: (entry) => this.#record(entry),
     };
-    const own = { run: this.#run, bus, controls, now };
-    if (route.to === "own") return this.#orSuspend(() => callOwnTool(call, own));
-    if (route.to === "skill") {
-      const fork = await this.#orSuspend(() => forkOf(call, state, peers));
-      if (fork !== null) return this.#orSuspend(() => startChild(fork, own));
-      return callSkillTool({ callId, args: input, catalogue }, caller);
-    }
-    if (!dispatched) await this.#record({ kind: "tool-dispatched", callId });
-    const { server, isListed } = route;
-    const request = {
-      callId,
-      server,
-      tool,
-      args: input,
-      isListed,
-      onUnknownOutcome: onUnknownOutcome ?? "fail",
-    };
-    const isAgain = isWantedAgain(call) || (wait?.reason === "approval" && wait.again === true);
-    const step = await (isAgain ? callAgain(request, caller) : callServerTool(request, caller));
-    return stillWaiting(call, step, now());
-  }
-
-  /** The tools of this moment; what a model is not shown is in the journal. */
-  async #tools(): Promise<{ readonly tools: ToolCatalogue }> {
-    const { now } = this.#options;
-    if (this.#catalogue !== null && now() - this.#catalogue.at < CATALOGUE_AGE_MS)
-      return this.#catalogue;
-    const known = this.#catalogue?.tools.leftOut ?? [];
-    const tools = await this.#listTools();
-    this.#catalogue = { tools, at: now() };
-    if (tools.leftOut.length > 0 && tools.leftOut.join() !== known.join()) {
-      const { offered, leftOut } = tools;
-      await this.#record({
-        kind: "tools-left-out",
-        offered: offered.length,
-        leftOut: [...leftOut],
-      });
-    }
-    return this.#catalogue;
-  }
-
-  async #listTools(): Promise<ToolCatalogue> {
-    const { toolLayers, catalogue, runId } = this.#run.state.started;
-    // An agent without tools needs no broker, and gets no skill either.
-    if (toolLayers.some((layer) => layer.length === 0)) {
-      return selectTools({ tools: [], layers: toolLayers, skills: [] });
-    }
-    const { peers, tokens } = this.#options;
-    const call = { signal: this.#signal, correlationId: runId };
-    const token = await this.#orSuspend(() => tokens.get());
-    try {
-      const tools = await this.#orSuspend(() => listProviderTools(peers, token, call));
-      const skills = catalogue.map(({ name }) => name);
-      const own = ownToolsOf(this.#run.state.started);
-      const { started, found } = this.#run.state;
-      const about = aboutOf(started);
-      return selectTools({ tools, layers: toolLayers, skills, own, about, found });
-    } catch (error) {
-      if (!isError(error, listTools, "invalid_token")) throw error;
-      tokens.refuse(token);
-      throw new Suspended("a tool provider refused the run token", { cause: error });
-    }
-  }
-
-  async #orSuspend<T>(ask: () => Promise<T>): Promise<T> {
-    try {
-      return await ask();
-    } catch (error) {
-      this.#signal.throwIfAborted();
-      if (!isOutage(error)) throw error;
-      throw new Suspended("a service that the run needs is down", { cause: error });
-    }
   }
 
   #record(entry: WithoutTime<JournalEntry>): Promise<void> {
@@ -330,19 +279,13 @@ function askingOf(
   { models, limiter, modelIdleTimeoutMs, stopping, random }: DriverOptions,
   signal: AbortSignal,
 ): Omit<ModelAskerOptions, "onDelta" | "onReset"> {
-  const waiting = AbortSignal.any([signal, stopping]);
+  const waiting = waitingOf({ stopping }, signal);
   return { models, limiter, idleTimeoutMs: modelIdleTimeoutMs, signal, waiting, random };
 }
 
-type WithoutTime<E> = E extends unknown ? Omit<E, "at"> : never;
-
-/** What decides which tools are shown when there are too many. */
-function aboutOf({ agent, roles = [], instructions, prompt }: StartedEntry): string {
-  return [agent, ...roles, prompt.slice(0, 2_000), instructions.slice(0, 1_000)].join("\n");
-}
-
-function isArguments(input: unknown): input is Record<string, unknown> {
-  return typeof input === "object" && input !== null && !Array.isArray(input);
+/** Ends pauses in which nothing is under way. */
+function waitingOf({ stopping }: Pick<DriverOptions, "stopping">, signal: AbortSignal) {
+  return AbortSignal.any([signal, stopping]);
 }
 
 function outcomeLabel(outcome: CallOutcome): string {

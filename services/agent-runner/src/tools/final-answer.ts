@@ -1,6 +1,6 @@
-import type { RunState, Turn } from "../journal/replay.ts";
+import type { RunState, Turn } from "../journal/run-state.ts";
 import { problemsOfAnswer } from "./output-schema.ts";
-import { answered, failure, type CallOutcome } from "./tool-call.ts";
+import { answered, failure, type CallOutcome } from "./call-outcome.ts";
 import type { OfferedTool } from "./tool-catalogue.ts";
 
 export const FINAL_ANSWER = "final_answer";

@@ -5,7 +5,7 @@ import type { Peers } from "../peers.ts";
 /** A tool of a provider: of an MCP server, or of the toolbox, and then without a server. */
 export interface ListedTool extends Pick<
   ToolInfo,
-  "name" | "tool" | "description" | "inputSchema"
+  "name" | "tool" | "description" | "inputSchema" | "pin"
 > {
   readonly server: string | null;
 }

@@ -20,6 +20,8 @@ export interface ToolCatalogue {
   readonly leftOut: readonly string[];
   /** The server of each tool that is allowed, shown or not; null for one of the toolbox. */
   readonly servers: ReadonlyMap<string, string | null>;
+  /** What the providers say of each of them. */
+  readonly definitions?: ReadonlyMap<string, ListedTool>;
   /** Names of the runner's own tools beside `skill`. */
   readonly own?: ReadonlySet<string>;
   /** The tools of `leftOut`, for the search. */
@@ -65,6 +67,7 @@ export function selectTools(request: {
     leftOut: hidden.map((tool) => tool.name),
     hidden,
     servers: new Map(allowed.map((tool) => [tool.name, tool.server])),
+    definitions: new Map(allowed.map((tool) => [tool.name, tool])),
     own: new Set(own.map(({ name }) => name)),
   };
 }

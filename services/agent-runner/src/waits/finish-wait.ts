@@ -1,7 +1,7 @@
-import type { CallState, ChildState } from "../journal/replay.ts";
+import type { CallState, ChildState } from "../journal/run-state.ts";
 import type { Resolution, Wait } from "../journal/wait.ts";
 import { cutWithNote } from "../tools/cut-text.ts";
-import { failure, KEPT_BYTES, type CallOutcome, type CallStep } from "../tools/tool-call.ts";
+import { failure, KEPT_BYTES, type CallOutcome, type CallStep } from "../tools/call-outcome.ts";
 
 /** What a call that has waited came to, when that needs nobody else. */
 export function finishWait(

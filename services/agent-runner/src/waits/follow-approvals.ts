@@ -1,12 +1,12 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { follow } from "@switchyard/bus/follow";
-import { approvalDecided, approvalExpired } from "@switchyard/contracts/approvals";
+import { approvalDecided, approvalExpired } from "@switchyard/contracts/approval-events";
 import type { RunControls } from "../run/run-controls.ts";
 import { firstCallId } from "../tools/tool-call.ts";
 
 /**
  * Wakes runs whose approval was decided. What was decided is not believed from here: the call is made
- * again, and its provider asks the policy. A decision that nobody heard is found when its time is over.
+ * again, and its provider asks the policy. A decision that nobody heard is found by the sweeper; see `missed-decisions.ts`.
  */
 export function followApprovals(
   bus: Bus,

@@ -15,6 +15,7 @@ export type Look =
 
 /** How long news may be without effect when the runner that brought it died before it told anybody. */
 export const RECHECK_MS = 60_000;
+const FIRST_LOOK_MS = 5_000;
 /** A wake-up that came to nothing for so long is sent again. */
 export const REPEAT_MS = 30_000;
 
@@ -35,7 +36,16 @@ export function lookAt(facts: RunFacts | null, nowMs: number): Look {
   }
 }
 
-/** When to look at a run that goes on at `wakeAt`, or never by itself (0). */
+/**
+ * When to look first at a run that is about to be let go: what it waits for may have come while nobody
+ * could tell it.
+ */
+export function firstLook(wakeAt: number, nowMs: number): number {
+  const soon = nowMs + FIRST_LOOK_MS;
+  return wakeAt > 0 ? Math.min(wakeAt, soon) : soon;
+}
+
+/** When to look again at a run that goes on at `wakeAt`, or never by itself (0). */
 export function nextLook(wakeAt: number, nowMs: number): number {
   const recheck = nowMs + RECHECK_MS;
   return wakeAt > 0 ? Math.min(wakeAt, recheck) : recheck;

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { reach } from "../journal/redis-scripts.ts";
 import { stateKey } from "../journal/run-store.ts";
 import type { RunFacts } from "./look-at.ts";
+import type { ParkedApproval } from "./missed-decisions.ts";
 
 /**
  * The runs that were let go, by the time of the next look at them. It lies in another hash slot than
@@ -14,11 +15,19 @@ export interface ParkedRuns {
   lookAgain(runId: string, atMs: number): Promise<void>;
   forget(runIds: readonly string[]): Promise<void>;
   /** Runs to look at now, and what is known of each. */
-  due(nowMs: number, limit: number): Promise<{ runId: string; facts: RunFacts | null }[]>;
+  due(nowMs: number, limit: number): Promise<DueRun[]>;
   /** Questions of runs that wait now. */
   questions(limit: number): Promise<ParkedQuestion[]>;
   /** True for the one runner that sweeps for the next `holdMs`. */
   takeSweep(runner: string, holdMs: number): Promise<boolean>;
+}
+
+export interface DueRun {
+  readonly runId: string;
+  /** Null when it is kept no longer. */
+  readonly facts: RunFacts | null;
+  /** Calls that wait for a person. */
+  readonly approvals: readonly ParkedApproval[];
 }
 
 export type ParkedQuestion = RunQuestion & { requester: string; agent: string };
@@ -47,16 +56,16 @@ export function openParkedRuns(redis: Redis): ParkedRuns {
       );
       return Promise.all(
         ids.map(async (runId) => {
-          const read = await columns(runId, "status", "wakeAt", "wakeSeq", "heldUntil");
-          const [status, wakeAt, wakeSeq, heldUntil] = read;
-          if (!status) return { runId, facts: null };
+          const read = await columns(runId, "status", "wakeAt", "wakeSeq", "heldUntil", "waits");
+          const [status, wakeAt, wakeSeq, heldUntil, waits] = read;
+          if (!status) return { runId, facts: null, approvals: [] };
           const facts = {
             status,
             wakeAt: Number(wakeAt ?? 0),
             wakeSeq: Number(wakeSeq ?? 0),
             heldUntil: Number(heldUntil ?? 0),
           };
-          return { runId, facts };
+          return { runId, facts, approvals: approvalsOf(runId, waits ?? null) };
         }),
       );
     },
@@ -83,15 +92,23 @@ export function openParkedRuns(redis: Redis): ParkedRuns {
   };
 }
 
+function approvalsOf(runId: string, waits: string | null): ParkedApproval[] {
+  return waitsIn(waits).flatMap(({ reason, callId, approvalId }) =>
+    reason === "approval" && approvalId !== undefined ? [{ runId, callId, approvalId }] : [],
+  );
+}
+
+/** What a run's summary says that it waits for. */
+function waitsIn(text: string | null): RunWait[] {
+  return text ? z.array(RunWait).parse(JSON.parse(text)) : [];
+}
+
 function questionsOf(runId: string, values: (string | null)[]): ParkedQuestion[] {
   const [status, waits, requester, agent] = values;
   if (status !== "waiting" || !waits || !requester || !agent) return [];
-  return z
-    .array(RunWait)
-    .parse(JSON.parse(waits))
-    .flatMap(({ reason, callId, question, options = [], schema, until }) => {
-      if (reason !== "question" || question === undefined || until === null) return [];
-      const asked = { runId, callId, question, options, until, requester, agent };
-      return [schema === undefined ? asked : { ...asked, schema }];
-    });
+  return waitsIn(waits).flatMap(({ reason, callId, question, options = [], schema, until }) => {
+    if (reason !== "question" || question === undefined || until === null) return [];
+    const asked = { runId, callId, question, options, until, requester, agent };
+    return [schema === undefined ? asked : { ...asked, schema }];
+  });
 }

@@ -1,5 +1,5 @@
 import type { RunWait } from "@switchyard/contracts/run-waits";
-import { openCalls, type CallState, type RunState } from "../journal/replay.ts";
+import { openCalls, type CallState, type RunState } from "../journal/run-state.ts";
 
 /** True for a call that nothing can be done for at `now`, in milliseconds since the Unix epoch. */
 export function isParked({ wait, resolution }: CallState, now: number): boolean {
@@ -15,6 +15,17 @@ export function firstUntil(calls: readonly CallState[]): string | null {
 
 /** What a run waits for, as it is shown; empty when it waits for nothing. */
 export function waitsOf(state: RunState): RunWait[] {
+  return [...limitWaits(state), ...callWaits(state)];
+}
+
+function limitWaits({ atLimit, started }: RunState): RunWait[] {
+  if (atLimit === null) return [];
+  const { limit, value, team, until } = atLimit;
+  const reached = team === undefined ? { limit, value } : { limit, value, team };
+  return [{ reason: "limit", callId: started.runId, tool: "", until, limit: reached }];
+}
+
+function callWaits(state: RunState): RunWait[] {
   return openCalls(state).flatMap((call) => {
     const { wait, resolution, part } = call;
     if (wait === null || resolution !== null) return [];

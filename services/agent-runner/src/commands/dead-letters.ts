@@ -1,0 +1,54 @@
+import { DeadLetter } from "@switchyard/contracts/runs";
+import type { Redis } from "@switchyard/service/redis";
+import { reach } from "../journal/redis-scripts.ts";
+import type { MessageFacts } from "./run-command.ts";
+
+/**
+ * Commands that never became a run because runners died of them. How often a message was begun and not left in
+ * order is counted here, since no run is there yet that could count it. Methods reject with StoreUnavailable.
+ */
+export interface DeadLetters {
+  /** Counts a beginning; gives how many there were since the message was last left in order. */
+  begin(message: MessageFacts): Promise<number>;
+  /** The message was left in order, or its run counts from now on. */
+  forget(message: MessageFacts): Promise<void>;
+  /** Keeps what is known of a message that is given up; repeating it changes nothing. */
+  add(letter: DeadLetter): Promise<void>;
+  /** Latest first. */
+  list(limit: number): Promise<DeadLetter[]>;
+}
+
+const LETTERS_KEY = "yard:runs:letters";
+const MAX_LETTERS = 1_000;
+/** Between two deliveries of a message lie minutes at most. */
+const COUNT_SECONDS = 86_400;
+
+export function openDeadLetters(redis: Redis): DeadLetters {
+  return {
+    async begin(message) {
+      const key = keyOf(message);
+      const count = await reach(redis.incr(key));
+      await reach(redis.expire(key, COUNT_SECONDS));
+      return count;
+    },
+
+    async forget(message) {
+      await reach(redis.del(keyOf(message)));
+    },
+
+    async add(letter) {
+      await reach(redis.zadd(LETTERS_KEY, Date.parse(letter.sentAt), JSON.stringify(letter)));
+      await reach(redis.zremrangebyrank(LETTERS_KEY, 0, -MAX_LETTERS - 1));
+    },
+
+    async list(limit) {
+      const stored = await reach(redis.zrevrange(LETTERS_KEY, 0, limit - 1));
+      return stored.map((json) => DeadLetter.parse(JSON.parse(json)));
+    },
+  };
+}
+
+/** A stream that was made anew counts from 1 again, so the time belongs to a message's name. */
+function keyOf({ streamSequence, publishedAt }: MessageFacts): string {
+  return `yard:command:${streamSequence}:${publishedAt.getTime()}:begun`;
+}

@@ -1,0 +1,74 @@
+import type { CopiedTurn, ToolCallPart } from "./answer-part.ts";
+import type { EntryOf } from "./journal-entry.ts";
+import {
+  callOf,
+  JournalCorrupt,
+  openCalls,
+  type CallState,
+  type RunState,
+  type Turn,
+} from "./run-state.ts";
+
+export function newCall(
+  part: ToolCallPart,
+  step: number,
+  result: CallState["result"] = null,
+): CallState {
+  return { part, step, dispatched: false, wait: null, resolution: null, result };
+}
+
+export function copiedTurn({ content, finishReason, results }: CopiedTurn, index: number): Turn {
+  const step = index + 1;
+  const found = new Map(results.map(({ callId, text, isError }) => [callId, { text, isError }]));
+  const calls = content
+    .filter((part) => part.type === "tool-call")
+    .map((part) => newCall(part, step, found.get(part.callId)));
+  return { step, content, finishReason, calls, heard: 0 };
+}
+
+/** The step that stands in for a model's when a skill stands for a tool. */
+export function skillDispatched(state: RunState, { callId }: EntryOf<"skill-dispatched">) {
+  const { dispatch } = state.started;
+  if (dispatch === undefined || state.turns.length > 0)
+    throw new JournalCorrupt("the run is not that of a skill that stands for a tool");
+  const { tool, input } = dispatch;
+  const part: ToolCallPart = { type: "tool-call", callId, toolCallId: callId, tool, input };
+  const calls = [newCall(part, 1)];
+  const turn: Turn = { step: 1, content: [part], finishReason: "tool-calls", calls, heard: 0 };
+  return { turns: [turn], toolCalls: 1 };
+}
+
+export function parked(
+  state: RunState,
+  { callId, wait }: EntryOf<"tool-parked">,
+): Partial<RunState> {
+  const hasEnded =
+    wait.reason === "child" &&
+    state.children.some((child) => child.childRunId === wait.childRunId && child.end !== null);
+  const resolution = hasEnded ? { type: "look" as const } : null;
+  return { turns: withCall(state, callId, { wait, resolution }) };
+}
+
+/** News about a wait that is over changes nothing. */
+export function resolved(state: RunState, entry: EntryOf<"wait-resolved">): Partial<RunState> {
+  const call = openCalls(state).find(({ part }) => part.callId === entry.callId);
+  if (call === undefined || call.wait === null || call.resolution !== null) return {};
+  return { turns: withCall(state, entry.callId, { resolution: entry.resolution }) };
+}
+
+export function withCall(
+  state: RunState,
+  callId: string,
+  change: Partial<CallState>,
+): readonly Turn[] {
+  const call = callOf(state, callId);
+  if (call.result !== null) throw new JournalCorrupt(`call ${callId} has a second result`);
+  const last = state.turns.at(-1);
+  if (last === undefined) return state.turns;
+  const calls = last.calls.map((other) => (other === call ? { ...call, ...change } : other));
+  return [...state.turns.slice(0, -1), { ...last, calls }];
+}
+
+export function denial(entry: EntryOf<"tool-denied">): { text: string; isError: true } {
+  return { text: `the policy denied this call: ${entry.decision.reason}`, isError: true };
+}

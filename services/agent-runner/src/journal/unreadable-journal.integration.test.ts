@@ -1,0 +1,54 @@
+import { call } from "@switchyard/bus/call";
+import { isError } from "@switchyard/contracts/errors";
+import { getRun, listDeadRuns, listRuns } from "@switchyard/contracts/runs";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { agent, answering } from "../../test-fixtures/peers.ts";
+import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { waitUntil } from "../../test-fixtures/wait-for.ts";
+
+const lab = await startLab();
+const { peers } = lab;
+const redis = await connectRedis({
+  url: lab.redis.url,
+  name: "test",
+  log: createLog({ service: "test", level: "silent" }),
+});
+after(() => {
+  redis.disconnect();
+});
+await lab.runner();
+peers.agents.set("plain", answering("plain", "ok"));
+
+test("lists a run whose journal cannot be read with the dead ones, and goes on with its other work", async () => {
+  const wait = { calls: [{ tool: "ask_user", with: { question: "?" } }] };
+  peers.agents.set("waiter", agent("waiter", { plan: { steps: [wait], answer: "ok" } }));
+  for (const [runId, broken] of [
+    ["garbled", "{"],
+    ["foreign", '{"kind":"from-the-future"}'],
+  ] as const) {
+    await lab.command("waiter", { runId, input: "x" });
+    await lab.eventsUntil(runId, "waiting");
+    await redis.lset(`yard:run:{${runId}}:journal`, 1, broken);
+    await lab.publish(`yard.cmd.cli.run.cancel.${runId}`, "{}");
+    const rejected = await lab.eventsUntil(runId, "rejected");
+    assert.equal(rejected.at(-1)?.payload["code"], "journal_corrupt");
+    await assert.rejects(call(lab.bus, getRun, { runId }), (error) =>
+      isError(error, getRun, "journal_corrupt"),
+    );
+  }
+  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  const { runs } = await call(lab.bus, listDeadRuns, {});
+  const reasons = new Map(runs.map(({ runId, failure }) => [runId, failure.code]));
+  const both = new Map([
+    ["garbled", "journal_corrupt"],
+    ["foreign", "journal_corrupt"],
+  ]);
+  assert.deepEqual(reasons, both);
+  const listed = await call(lab.bus, listRuns, { status: "dead" });
+  assert.equal(listed.runs.length, 2);
+  await lab.command("plain", { runId: "fine", input: "x" });
+  await lab.eventsUntil("fine", "finished");
+});

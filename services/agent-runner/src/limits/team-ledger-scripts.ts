@@ -1,0 +1,88 @@
+/**
+ * What the runs of one team have used up and hold. All keys of a team are in one slot:
+ * - `spend:{window}` (hash `tokens`, `cost`): what was used in an hour, day or month
+ * - `run:{runId}` (hash `tokens`, `cost`): how much of a run's use is counted already
+ * - `held` (sorted set of run ids by the time at which what they hold is forgotten) and `amounts` (hash: `tokens` and
+ *   `cost` of all, and `epoch tokens cost` by run)
+ *
+ * A run says what it has used in all, as its journal has it, so saying it twice counts once, and what a dead
+ * runner did not say its successor does. Costs are whole billionths of a dollar.
+ */
+
+const LEDGER = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local spend, run, held, amounts = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local runId, epoch = ARGV[1], tonumber(ARGV[2])
+local function whole(n) return string.format('%.0f', n + 0) end
+local function add(key, tokens, cost)
+  redis.call('HINCRBY', key, 'tokens', whole(tokens))
+  redis.call('HINCRBY', key, 'cost', whole(cost))
+end
+local function letGo(id)
+  local hold = redis.call('HGET', amounts, 'run:' .. id)
+  if hold then
+    local _, tokens, cost = string.match(hold, '(%d+) (%d+) (%d+)')
+    add(amounts, -tonumber(tokens), -tonumber(cost))
+    redis.call('HDEL', amounts, 'run:' .. id)
+  end
+  redis.call('ZREM', held, id)
+end
+local function count()
+  local usedTokens, usedCost = tonumber(ARGV[3]), tonumber(ARGV[4])
+  local known = redis.call('HMGET', run, 'tokens', 'cost')
+  -- A run that is first seen here owes nothing for what it did before its team had a limit.
+  local tokens = math.max(0, usedTokens - tonumber(known[1] or usedTokens))
+  local cost = math.max(0, usedCost - tonumber(known[2] or usedCost))
+  redis.call('HSET', run, 'tokens', whole(math.max(usedTokens, tonumber(known[1] or 0))),
+    'cost', whole(math.max(usedCost, tonumber(known[2] or 0))))
+  redis.call('EXPIRE', run, ARGV[5])
+  if tokens > 0 or cost > 0 then add(spend, tokens, cost) end
+  redis.call('EXPIRE', spend, ARGV[6])
+end
+`;
+
+/**
+ * Counts what the run has used and holds what its next model call is expected to use; or says that the team has
+ * not so much left (`exceeded`), or would have it if no other run held any (`busy`).
+ * KEYS spend, run, held, amounts · ARGV runId, epoch, tokens and cost used in all, seconds to keep run and spend,
+ * tokens and cost expected, tokens and cost allowed (0: no limit), milliseconds to hold
+ */
+export const HOLD = `${LEDGER}
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', held, '-inf', now, 'LIMIT', 0, 100)) do letGo(id) end
+local mine = redis.call('HGET', amounts, 'run:' .. runId)
+-- Whoever lost the run will hear so from its journal.
+if mine and tonumber(string.match(mine, '%d+')) > epoch then return {'busy', ''} end
+letGo(runId)
+count()
+local want = {tokens = tonumber(ARGV[7]), cost = tonumber(ARGV[8])}
+local most = {tokens = tonumber(ARGV[9]), cost = tonumber(ARGV[10])}
+local answer, of = 'held', ''
+for _, what in ipairs({'tokens', 'cost'}) do
+  if most[what] > 0 and answer ~= 'exceeded' then
+    local spent = tonumber(redis.call('HGET', spend, what) or 0)
+    local others = tonumber(redis.call('HGET', amounts, what) or 0)
+    if spent + want[what] > most[what] then answer, of = 'exceeded', what
+    elseif spent + others + want[what] > most[what] then answer, of = 'busy', what end
+  end
+end
+if answer ~= 'held' then return {answer, of} end
+add(amounts, want.tokens, want.cost)
+redis.call('HSET', amounts, 'run:' .. runId, whole(epoch) .. ' ' .. whole(want.tokens) .. ' ' .. whole(want.cost))
+redis.call('ZADD', held, now + tonumber(ARGV[11]), runId)
+-- When both are gone, everything in them was forgotten before.
+redis.call('PEXPIRE', held, 2 * tonumber(ARGV[11]))
+redis.call('PEXPIRE', amounts, 2 * tonumber(ARGV[11]))
+return {'held', ''}
+`;
+
+/**
+ * Counts what the run has used, and lets go what it holds unless a later holder of the run holds it.
+ * KEYS and ARGV 1 to 6 as above
+ */
+export const COUNT = `${LEDGER}
+count()
+local hold = redis.call('HGET', amounts, 'run:' .. runId)
+if hold and tonumber(string.match(hold, '%d+')) <= epoch then letGo(runId) end
+return {'ok', ''}
+`;

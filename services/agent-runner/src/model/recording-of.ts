@@ -1,0 +1,48 @@
+import type { RecordedAnswer, RecordedPart, Recording } from "@switchyard/contracts/recording";
+import type { AnswerPart } from "../journal/answer-part.ts";
+import type { EntryOf, JournalEntry } from "../journal/journal-entry.ts";
+import { applyEntry, startOf } from "../journal/replay.ts";
+import type { RunState } from "../journal/run-state.ts";
+import { recordedRequest, RUN } from "./recorded-request.ts";
+
+/** What the models of a run have answered; null when there is no answer yet, or the run is a copy of another. */
+export function recordingOf(entries: readonly JournalEntry[]): Recording | null {
+  const [first, ...rest] = entries;
+  if (first?.kind !== "started" || first.fork !== undefined) return null;
+  const answers: RecordedAnswer[] = [];
+  const summaries: Recording["summaries"] = [];
+  let state = startOf(first);
+  for (const entry of rest) {
+    if (entry.kind === "model-responded") answers.push(recordedAnswer(state, entry));
+    if (entry.kind === "compacted") {
+      const { upTo, summary: text, usage } = entry;
+      summaries.push({ upTo, text, usage: usageOf(usage) });
+    }
+    state = applyEntry(state, entry);
+  }
+  return answers.length === 0 ? null : { version: 1, answers, summaries };
+}
+
+function recordedAnswer(state: RunState, entry: EntryOf<"model-responded">): RecordedAnswer {
+  const { heard = 0, content, finishReason, usage, servedModel } = entry;
+  // What was said while the model was answering was no part of the question.
+  const asked = { ...state, messages: state.messages.slice(0, heard) };
+  return {
+    request: recordedRequest(asked),
+    content: content.map((part) => recordedPart(part, state.started.runId)),
+    finishReason,
+    usage: usageOf(usage),
+    servedModel,
+  };
+}
+
+function usageOf({ inputTokens, outputTokens }: { inputTokens: number; outputTokens: number }) {
+  return { inputTokens, outputTokens };
+}
+
+function recordedPart(part: AnswerPart, runId: string): RecordedPart {
+  if (part.type !== "tool-call") return { type: part.type, text: part.text };
+  const { toolCallId, tool, input } = part;
+  // The runner's own id, where the provider gave none.
+  return { type: "tool-call", toolCallId: toolCallId.replace(runId, RUN), tool, input };
+}

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { isError } from "@switchyard/contracts/errors";
+import { getRecording, RecordedRun } from "@switchyard/contracts/run-recordings";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { startModelServer } from "../../test-fixtures/model-server.ts";
+import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { startLab } from "../../test-fixtures/runner-lab.ts";
+
+const directory = await testDirectory();
+const lab = await startLab();
+const server = await startModelServer();
+const file = join(directory, "models.json");
+const claude = { type: "anthropic", baseURL: `${server.url}/v1`, apiKeyEnv: "KEY" };
+await writeFile(file, JSON.stringify({ providers: { claude } }));
+await lab.runner({ YARD_MODELS_FILE: file, KEY: "secret" });
+
+let weather = "rain";
+lab.peers.tools.set("weather", () => weather);
+lab.peers.agents.set("asker", agent("asker", { model: "claude/large" }));
+
+const endOf = async (runId: string) => {
+  const events = await lab.eventsUntil(runId, ({ name }) =>
+    ["finished", "failed", "rejected"].includes(name),
+  );
+  return events.at(-1);
+};
+const recordingOf = async (runId: string): Promise<RecordedRun> =>
+  // Through JSON, as a file has it.
+  RecordedRun.parse(JSON.parse(JSON.stringify((await call(lab.bus, getRecording, { runId })).run)));
+const replay = async (runId: string, { agent: name, input, recording }: RecordedRun) => {
+  await lab.command(name, { runId, input, replay: recording });
+  return endOf(runId);
+};
+
+/** A run of a model that looks at the weather and says what it is. */
+async function recordedRun(runId: string): Promise<RecordedRun> {
+  weather = "rain";
+  server.answer(
+    {
+      text: ["Looking."],
+      calls: [{ id: "toolu_1", name: labTool("weather"), args: '{"at":"x"}' }],
+    },
+    { text: ["It rains."] },
+  );
+  await lab.command("asker", { runId, input: "how is the weather?" });
+  assert.equal((await endOf(runId))?.payload["output"], "It rains.");
+  return recordingOf(runId);
+}
+
+test("a run of a real provider is played again without asking it, and its tools are called again", async () => {
+  const recorded = await recordedRun("real");
+  assert.deepEqual([recorded.agent, recorded.model], ["asker", "claude/large"]);
+  const asked = server.requests.length;
+  const end = await replay("again", recorded);
+  assert.equal(end?.payload["output"], "It rains.");
+  assert.equal(server.requests.length, asked);
+  assert.equal(lab.peers.executed.get("again:1:0"), 1);
+  // What was played is a recording itself.
+  assert.equal((await replay("once-more", await recordingOf("again")))?.name, "finished");
+});
+
+test("a run that goes another way than the recorded one fails at that step, and says where", async () => {
+  const recorded = await recordedRun("other");
+  weather = "sun";
+  const changed = await replay("sunny", recorded);
+  assert.equal(changed?.name, "failed");
+  const said = JSON.stringify(changed.payload);
+  assert.match(said, /replay_mismatch/);
+  assert.match(said, /step 2 is not the recorded one: message 3 of 3 is another/);
+
+  const asked = await replay("other-input", { ...recorded, input: "and tomorrow?" });
+  assert.match(JSON.stringify(asked?.payload), /step 1 is not .* message 1 of 1 is another/);
+
+  weather = "rain";
+  const { answers } = recorded.recording;
+  const short = { ...recorded.recording, answers: answers.slice(0, 1) };
+  const ended = await replay("too-short", { ...recorded, recording: short });
+  assert.match(JSON.stringify(ended?.payload), /the recording ends before step 2/);
+
+  lab.peers.agents.set(
+    "asker",
+    agent("asker", { model: "claude/large", systemPrompt: "Be rude." }),
+  );
+  const instructed = await replay("instructed", recorded);
+  assert.match(JSON.stringify(instructed?.payload), /step 1 .* the instructions are others/);
+});
+
+test("a run whose conversation was made smaller is played with the recorded summaries", async () => {
+  let count = 0;
+  lab.peers.tools.set("next", () => `${(count += 1)} ${"x".repeat(1_000)}`);
+  const repeat = { while: { at: "/last/isError", equals: false }, times: 30 };
+  const calls = [{ tool: labTool("next"), with: {}, as: "last" }];
+  const plan = { steps: [{ calls, repeat }], answer: "done" };
+  lab.peers.agents.set("narrow", agent("narrow", { contextWindow: 6_000, maxSteps: 31, plan }));
+  await lab.command("narrow", { runId: "compacted", input: "count" });
+  assert.equal((await endOf("compacted"))?.name, "finished");
+  const recorded = await recordingOf("compacted");
+  assert.ok(recorded.recording.summaries.length > 0);
+  count = 0;
+  assert.equal((await replay("compacted-again", recorded))?.payload["output"], "done");
+});
+
+test("what cannot be recorded or played is told", async () => {
+  await assert.rejects(call(lab.bus, getRecording, { runId: "nobody" }), (error) =>
+    isError(error, getRecording, "unknown_run"),
+  );
+  await lab.command("asker", { runId: "no-recording", input: "x", model: "replay/recording" });
+  const end = await endOf("no-recording");
+  assert.equal(end?.name, "rejected");
+  assert.equal(end.payload["code"], "recording_missing");
+});

@@ -1,0 +1,139 @@
+import type { Delivery, Outcome } from "@switchyard/bus/consume";
+import { inSpan } from "@switchyard/bus/tracing";
+import { EventPublisher } from "../events/event-publisher.ts";
+import { eventsOf } from "../events/run-events.ts";
+import { agentSpan } from "../gen-ai-spans.ts";
+import { isForeign } from "../journal/entry-traits.ts";
+import type { JournalEntry } from "../journal/journal-entry.ts";
+import { replay } from "../journal/replay.ts";
+import { FenceLost, type ClaimResult } from "../journal/run-store.ts";
+import type { StartedEntry } from "../journal/started-entry.ts";
+import { ActiveRun } from "./active-run.ts";
+import { reportEnd, spreadEnd } from "./ended-run.ts";
+import type { RunToken } from "./grant-token.ts";
+import type { AttemptOptions } from "./run-attempt.ts";
+import { driveRun } from "./run-driver.ts";
+import { beginInSession } from "../sessions/run-place.ts";
+import { Suspended } from "./interruption.ts";
+import { RunTokenKeeper } from "./run-token-keeper.ts";
+
+/** Share of the runs after whose end ten of the list are looked at: more than come. */
+const TRIM_SHARE = 0.2;
+
+export type Claimed = Extract<ClaimResult, { outcome: "claimed" }>;
+
+/** What was prepared for a run that did not exist a moment ago. */
+export interface Created {
+  readonly started: StartedEntry;
+  readonly token: RunToken;
+}
+
+interface Work {
+  readonly claimed: Claimed;
+  /** Null for a run that was there before. */
+  readonly created: Created | null;
+  readonly delivery: Delivery;
+}
+
+/** Drives a run that this runner holds until it has ended or waits. Rejects when it must be left before. */
+export async function workOnRun(work: Work, options: AttemptOptions): Promise<Outcome> {
+  const { claimed, created, delivery } = work;
+  const { store, index, active, peers, stopping, now, random } = options;
+  const isNew = created !== null && claimed.attempts === 1;
+  const entries = isNew
+    ? [created.started, ...(claimed.cancel === null ? [] : [claimed.cancel])]
+    : await store.load(claimed.hold.runId);
+  const lifetime = new AbortController();
+  const signal = AbortSignal.any([delivery.signal, lifetime.signal]);
+  const lose = (reason: FenceLost): void => lifetime.abort(reason);
+  const run = openRun({ claimed, entries, signal, lose }, options);
+  const forget = active.add(run);
+  try {
+    const { started } = run.state;
+    if ((await beginInSession(options.sessions, started)) === "busy")
+      throw new Suspended("another run of the session is under way");
+    const isTakeover = !isNew && entries.at(-1)?.kind !== "retried";
+    const isWoken = isTakeover && hasWaitedLast(entries);
+    await begun(run, { claimed, isTakeover, isWoken }, options);
+    const initial = created?.token ?? null;
+    const tokens = new RunTokenKeeper({ peers, store, run, initial, now });
+    await inSpan(agentSpan(started), () => driveRun({ ...options, run, tokens }));
+    if (run.state.waiting !== null) return await letGo(run, options);
+    await spreadEnd(run.state, { ...options, hold: run.hold });
+    await run.settle();
+    reportEnd(run, options);
+    if (random() < TRIM_SHARE) await index.trim().catch(() => {}); // others trim it, too
+    return { outcome: "done" };
+  } catch (error) {
+    // The successor publishes what is missing; doing it here only spares it the work.
+    if (stopping.aborted && !run.signal.aborted) await run.settle().catch(() => {});
+    throw error;
+  } finally {
+    forget();
+    lifetime.abort(new Error("the run is left")); // ends the publisher's retries
+  }
+}
+
+function openRun(
+  opened: {
+    readonly claimed: Claimed;
+    readonly entries: readonly JournalEntry[];
+    readonly signal: AbortSignal;
+    readonly lose: (reason: FenceLost) => void;
+  },
+  { bus, store }: AttemptOptions,
+): ActiveRun {
+  const { claimed, entries, signal, lose } = opened;
+  const { hold, published } = claimed;
+  const state = replay(entries);
+  const publisher = new EventPublisher({ bus, runId: hold.runId, published, signal });
+  publisher.push(eventsOf(entries));
+  return new ActiveRun({ hold, state, store, publisher, signal, lose });
+}
+
+/** The run is anybody's now: that somebody has it already is no loss. */
+async function letGo(run: ActiveRun, { metrics, log }: AttemptOptions): Promise<Outcome> {
+  metrics.runs.inc({ outcome: "parked" });
+  log.debug({ runId: run.hold.runId }, "run let go");
+  try {
+    await run.settle();
+  } catch (error) {
+    if (!(error instanceof FenceLost)) throw error;
+  }
+  return { outcome: "done" };
+}
+
+/** Says that the run is in work here, and gives up one that was picked up too often for nothing. */
+async function begun(
+  run: ActiveRun,
+  how: { readonly claimed: Claimed; readonly isTakeover: boolean; readonly isWoken: boolean },
+  { index, maxAttempts, log, now }: AttemptOptions,
+): Promise<void> {
+  const { claimed, isTakeover, isWoken } = how;
+  const { attempts, stalled } = claimed;
+  const { started, length, cancellation } = run.state;
+  const { runId, agent, requester, model } = started;
+  await index.add(runId, started.at);
+  const facts = { runId, agent, requester, model, attempt: attempts };
+  log[isWoken ? "debug" : "info"](facts, saidOf(how));
+  if (cancellation !== null) return; // there is nothing to resume
+  const at = new Date(now()).toISOString();
+  if (isWoken) {
+    await run.record({ kind: "woken", at, attempt: attempts });
+  } else if (isTakeover) {
+    await run.record({ kind: "resumed", at, attempt: attempts, journalEntries: length });
+  }
+  if (stalled <= maxAttempts || run.state.cancellation !== null) return;
+  const message = `${stalled - 1} runners took the run one after the other and it got no further`;
+  await run.record({ kind: "dead", at, failure: { code: "too_many_attempts", message } });
+}
+
+/** True when the run was let go, and what came since is news that woke it. */
+function hasWaitedLast(entries: readonly JournalEntry[]): boolean {
+  return entries.findLast((entry) => !isForeign(entry))?.kind === "waiting";
+}
+
+function saidOf({ isTakeover, isWoken }: { isTakeover: boolean; isWoken: boolean }): string {
+  if (isWoken) return "run woken";
+  return isTakeover ? "run resumed" : "run started";
+}

@@ -1,0 +1,172 @@
+import type { BusyPolicy } from "@switchyard/contracts/session-key";
+import { sessionCreated, sessionMessageQueued } from "@switchyard/contracts/session-events";
+import { runQueued } from "@switchyard/contracts/run-events";
+import { withFact, withRunFact } from "./session-facts.ts";
+import type { Placed, SessionLimits, SessionRecord, SessionState } from "./session-record.ts";
+import { kindOfKey, sessionIdOf } from "./session-slot.ts";
+
+/** A message for a session, of which each is a run of its own unless it is given to another one. */
+export interface Arrival extends Placed {
+  readonly slot: string;
+  readonly owner: string;
+  readonly key: string;
+  readonly agent: string;
+  /** Undefined: as the session says. */
+  readonly onBusy: BusyPolicy | undefined;
+}
+
+/** What becomes of a message. */
+export type Placing =
+  /** Its run is the session's one run now: begin it. */
+  | { readonly outcome: "go"; readonly session: SessionState }
+  | { readonly outcome: "queued"; readonly session: SessionState; readonly position: number }
+  /** It waits as the next one, and the run that is under way is to be cancelled. */
+  | {
+      readonly outcome: "interrupt";
+      readonly session: SessionState;
+      readonly active: Placed;
+      readonly position: 1;
+    }
+  /** It is to be given to the run that is under way; whether that hears it must be found out. */
+  | { readonly outcome: "steer"; readonly session: SessionState; readonly into: string }
+  | { readonly outcome: "busy"; readonly session: SessionState; readonly activeRun: string }
+  | { readonly outcome: "full"; readonly session: SessionState }
+  /** The run id belongs to another message. */
+  | { readonly outcome: "taken"; readonly session: SessionState };
+
+/** So many messages that were given to runs are remembered. */
+const KNOWN_STEERED = 100;
+
+/**
+ * Finds the place of a message in its session, which is begun when there is none. The same message again
+ * has the place that it has. The record is unchanged where nothing is to be written.
+ */
+export function arrive(
+  record: SessionRecord,
+  arrival: Arrival,
+  now: { readonly nowMs: number; readonly limits: SessionLimits },
+): { readonly record: SessionRecord; readonly placing: Placing } {
+  const at = new Date(now.nowMs).toISOString();
+  if (record.session === null) return beginSession(record, arrival, now.nowMs);
+  const known = placeOf(record.session, arrival);
+  if (known !== null) return { record, placing: known };
+  const session = { ...record.session, agent: arrival.agent, updatedAt: at };
+  const placed = placedOf(arrival);
+  if (session.active === null) {
+    const going = { ...session, active: { ...placed, begun: false } };
+    return { record: { ...record, session: going }, placing: { outcome: "go", session: going } };
+  }
+  const onBusy = arrival.onBusy ?? session.onBusy;
+  switch (onBusy) {
+    case "reject": {
+      const { runId: activeRun } = session.active;
+      return { record, placing: { outcome: "busy", session: record.session, activeRun } };
+    }
+    case "steer": {
+      const into = session.active.runId;
+      const steered = [...session.steered, { ...placed, into, isTold: false }].slice(
+        -KNOWN_STEERED,
+      );
+      const given = { ...session, steered };
+      return {
+        record: { ...record, session: given },
+        placing: { outcome: "steer", session: given, into },
+      };
+    }
+    case "interrupt":
+    case "enqueue":
+      return enqueue(record, session, { arrival, at, limits: now.limits });
+    default:
+      return onBusy satisfies never;
+  }
+}
+
+function enqueue(
+  record: SessionRecord,
+  session: SessionState,
+  {
+    arrival,
+    at,
+    limits,
+  }: { readonly arrival: Arrival; readonly at: string; readonly limits: SessionLimits },
+): { readonly record: SessionRecord; readonly placing: Placing } {
+  if (session.queue.length >= limits.maxQueued)
+    return { record, placing: { outcome: "full", session } };
+  const placed = placedOf(arrival);
+  const isFirst = (arrival.onBusy ?? session.onBusy) === "interrupt";
+  const queue = isFirst ? [placed, ...session.queue] : [...session.queue, placed];
+  const position = isFirst ? 1 : queue.length;
+  const waiting = { ...session, queue };
+  const fields = { runId: arrival.runId, position };
+  const told = withFact({ ...record, session: waiting }, waiting, {
+    contract: sessionMessageQueued,
+    at,
+    fields,
+  });
+  const next = withRunFact(told, waiting, {
+    contract: runQueued,
+    runId: arrival.runId,
+    at,
+    fields: { position },
+  });
+  const { active } = session;
+  if (isFirst && active !== null)
+    return {
+      record: next,
+      placing: { outcome: "interrupt", session: waiting, active, position: 1 },
+    };
+  return { record: next, placing: { outcome: "queued", session: waiting, position } };
+}
+
+function beginSession(
+  record: SessionRecord,
+  arrival: Arrival,
+  nowMs: number,
+): { readonly record: SessionRecord; readonly placing: Placing } {
+  const at = new Date(nowMs).toISOString();
+  const session: SessionState = {
+    sessionId: sessionIdOf(arrival.slot, nowMs),
+    key: arrival.key,
+    owner: arrival.owner,
+    kind: kindOfKey(arrival.key),
+    label: null,
+    agent: arrival.agent,
+    model: null,
+    onBusy: "enqueue",
+    createdAt: at,
+    updatedAt: at,
+    totalTokens: 0,
+    lastRun: null,
+    active: { ...placedOf(arrival), begun: false },
+    queue: [],
+    steered: [],
+    refused: [],
+    untold: [],
+  };
+  const { kind, agent } = session;
+  const fields = { kind, agent };
+  const made = withFact({ ...record, session }, session, { contract: sessionCreated, at, fields });
+  return { record: made, placing: { outcome: "go", session } };
+}
+
+/** The place that a message has already; null for a new one. */
+function placeOf(session: SessionState, { runId, digest, onBusy }: Arrival): Placing | null {
+  const { active, queue, steered } = session;
+  const taken: Placing = { outcome: "taken", session };
+  if (active?.runId === runId) return active.digest === digest ? { outcome: "go", session } : taken;
+  const index = queue.findIndex((waiting) => waiting.runId === runId);
+  if (index >= 0) {
+    if (queue[index]?.digest !== digest) return taken;
+    // Whoever put it there may have died before the run was cancelled.
+    const isFirst = index === 0 && active !== null && (onBusy ?? session.onBusy) === "interrupt";
+    if (isFirst) return { outcome: "interrupt", session, active, position: 1 };
+    return { outcome: "queued", session, position: index + 1 };
+  }
+  const given = steered.find((message) => message.runId === runId);
+  if (given === undefined) return null;
+  return given.digest === digest ? { outcome: "steer", session, into: given.into } : taken;
+}
+
+function placedOf({ runId, digest, requester }: Placed): Placed {
+  return { runId, digest, requester };
+}

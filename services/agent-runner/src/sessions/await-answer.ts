@@ -1,0 +1,67 @@
+import type { RunFailure } from "@switchyard/contracts/runs";
+import { replay } from "../journal/replay.ts";
+import { pause } from "../run/interruption.ts";
+import type { SessionDesk } from "./session-desk.ts";
+import { slotOfId } from "./session-slot.ts";
+
+export type Answered = { readonly output: string } | { readonly failure: RunFailure };
+
+const FIRST_LOOK_MS = 20;
+const LAST_LOOK_MS = 500;
+
+/**
+ * Waits for the end of a run; null when it does not come in time. The store is asked again and again, by and
+ * by more rarely, so nothing is missed while connections come and go.
+ */
+export async function answerOf(
+  desk: SessionDesk,
+  asked: {
+    readonly sessionId: string;
+    readonly runId: string;
+    readonly untilMs: number;
+    readonly signal: AbortSignal;
+  },
+): Promise<Answered | null> {
+  const { untilMs, signal } = asked;
+  let delayMs = FIRST_LOOK_MS;
+  for (;;) {
+    const answered = await look(desk, asked);
+    if (answered !== null) return answered;
+    const leftMs = untilMs - desk.now();
+    if (leftMs <= 0 || signal.aborted) return null;
+    await pause(Math.min(delayMs, leftMs), signal).catch(() => {}); // an abort is seen above
+    delayMs = Math.min(delayMs * 1.5, LAST_LOOK_MS);
+  }
+}
+
+async function look(
+  { runs, store }: SessionDesk,
+  { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
+): Promise<Answered | null> {
+  const status = await runs.status(runId);
+  if (status === "running" || status === "waiting") return null;
+  if (status !== null) return endOf(await runs.load(runId));
+  const { session } = (await store.read(slotOfId(sessionId) ?? "")).record;
+  if (session?.sessionId !== sessionId) {
+    const message = "the session was ended before the turn of this message came";
+    return { failure: { code: "session_ended", message } };
+  }
+  const refused = session.refused.find((known) => known.runId === runId);
+  if (refused === undefined) return null;
+  return { failure: { code: refused.code, message: refused.message } };
+}
+
+function endOf(entries: Parameters<typeof replay>[0]): Answered {
+  const { end, cancellation } = replay(entries);
+  switch (end?.status) {
+    case "succeeded":
+      return { output: end.output };
+    case "failed":
+    case "dead":
+      return { failure: end.failure };
+    default: {
+      const reason = cancellation?.reason ?? "no reason was given";
+      return { failure: { code: "cancelled", message: `the run was cancelled: ${reason}` } };
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { flush, RECHECK_MS, type SessionDesk } from "./session-desk.ts";
+import type { Place } from "./session-index.ts";
+import type { SessionCommand, SessionState } from "./session-record.ts";
+import { end, reset } from "./transitions.ts";
+
+/** A session that was ended, what was stopped with it, and, after a reset, what follows it. */
+export interface EndedSession {
+  readonly ended: SessionState;
+  readonly next: SessionState | null;
+  readonly cancelledRun: string | null;
+  readonly droppedRuns: string[];
+}
+
+/**
+ * Ends one life of a session; null when it has ended before. Its run is cancelled and what waits is refused,
+ * so nobody waits for an answer that cannot come.
+ */
+export async function endSession(
+  desk: SessionDesk,
+  place: Place,
+  asked: {
+    readonly sessionId: string;
+    readonly reason: "idle" | "deleted" | "reset";
+    readonly by: string;
+    /** Asked at the moment of the write. */
+    readonly may?: (session: SessionState) => boolean;
+  },
+): Promise<EndedSession | null> {
+  const { sessionId, reason, by, may = () => true } = asked;
+  const { slot } = place;
+  const outcome = await desk.store.change<EndedSession | null>(slot, async ({ record }) => {
+    const { session } = record;
+    if (session?.sessionId !== sessionId || !may(session)) return { record, result: null };
+    const waiting = await waitingIn(desk, slot, session);
+    const nowMs = desk.now();
+    const result = {
+      ended: session,
+      cancelledRun: session.active?.begun === true ? session.active.runId : null,
+      droppedRuns: waiting.map(({ runId }) => runId),
+    };
+    if (reason === "reset") {
+      const fresh = reset(record, session, { slot, by, nowMs, waiting });
+      const next = fresh.session;
+      return { record: fresh.record, result: { ...result, next }, forgets: true };
+    }
+    const at = new Date(nowMs).toISOString();
+    return {
+      record: end(record, session, { reason, at, waiting }),
+      result: { ...result, next: null },
+      forgets: true,
+    };
+  });
+  if (outcome === null) return null;
+  await cancelRun(desk, outcome.ended, { by, reason });
+  await flush(desk, place);
+  if (outcome.next === null) await forgetPlace(desk, place);
+  return outcome;
+}
+
+/** Takes a session off the lists, unless it was begun again meanwhile. */
+export async function forgetPlace(desk: SessionDesk, place: Place): Promise<void> {
+  const { index, store, now } = desk;
+  if (!(await isEmpty(desk, place))) return;
+  await index.forget(place);
+  const { session } = (await store.read(place.slot)).record;
+  if (session === null) return;
+  await index.touch(place, { usedMs: now(), lookMs: now() + RECHECK_MS });
+}
+
+/** What is still to be published keeps a place, so that the sweeper finds it. */
+async function isEmpty({ store }: SessionDesk, { slot }: Place): Promise<boolean> {
+  const { session, outbox } = (await store.read(slot)).record;
+  return session === null && outbox.length === 0;
+}
+
+/** A run that has its turn and does not exist yet waits like those behind it. */
+async function waitingIn(
+  { store }: SessionDesk,
+  slot: string,
+  { active, queue }: SessionState,
+): Promise<SessionCommand[]> {
+  const first = active === null || active.begun ? [] : [active.runId];
+  return store.commands(slot, [...first, ...queue.map(({ runId }) => runId)]);
+}
+
+async function cancelRun(
+  { controls, now }: SessionDesk,
+  { active, key, sessionId }: SessionState,
+  { by, reason }: { readonly by: string; readonly reason: string },
+): Promise<void> {
+  if (active === null) return;
+  await controls.cancel({
+    runId: active.runId,
+    by: active.requester,
+    at: new Date(now()).toISOString(),
+    reason: `${by} ended its session ${key} (${reason})`,
+    command: `end:${sessionId}`,
+  });
+}

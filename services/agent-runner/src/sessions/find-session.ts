@@ -1,0 +1,38 @@
+import type { Place } from "./session-index.ts";
+import type { SessionState } from "./session-record.ts";
+import { slotOf, slotOfId } from "./session-slot.ts";
+import type { SessionStore, StoredSession } from "./session-store.ts";
+
+/** A session that somebody may use. */
+export interface FoundSession {
+  readonly place: Place;
+  readonly stored: StoredSession;
+  readonly session: SessionState;
+}
+
+/** Who may use every owner's sessions. */
+export function isAdmin(caller: string): boolean {
+  return caller === "cli" || caller === "admin";
+}
+
+/**
+ * Finds a session by its key or id, for somebody. Null when there is none, and for a session of somebody
+ * else: who may not use it cannot tell the two apart.
+ */
+export async function findSession(
+  store: Pick<SessionStore, "read">,
+  asked: { readonly ref: string; readonly caller: string; readonly owner?: string | undefined },
+): Promise<FoundSession | null> {
+  const { ref, caller, owner = caller } = asked;
+  const named = slotOfId(ref);
+  const slot = named ?? slotOf(owner, ref);
+  const stored = await store.read(slot);
+  const { session } = stored.record;
+  if (session === null || !mayUse(session, caller)) return null;
+  if (named !== null && session.sessionId !== ref) return null;
+  return { place: { slot, owner: session.owner }, stored, session };
+}
+
+function mayUse({ owner }: SessionState, caller: string): boolean {
+  return owner === caller || isAdmin(caller);
+}

@@ -1,0 +1,95 @@
+import type { Service } from "@switchyard/bus/serve";
+import { listSessions } from "@switchyard/contracts/sessions";
+import type { z } from "zod";
+import { isAdmin } from "./find-session.ts";
+import { historyReply } from "./history-reply.ts";
+import type { SessionDesk } from "./session-desk.ts";
+import type { SessionState } from "./session-record.ts";
+import type { StoredSession } from "./session-store.ts";
+import { shownSession } from "./shown-session.ts";
+
+const PAGE = 100;
+/** A filter that matches little stops after so many sessions. */
+const MAX_SCANNED = 5_000;
+const HISTORY_AT_ONCE = 4;
+
+type Filter = z.output<typeof listSessions.request>;
+type Listed = {
+  readonly slot: string;
+  readonly stored: StoredSession;
+  readonly session: SessionState;
+};
+
+/** Lists sessions. Those that the caller may not see are left out without a word. */
+export function handleSessionList(service: Service, desk: SessionDesk): void {
+  service.handle(listSessions, async (filter, { caller }) => {
+    const owner = ownerOf(filter, caller);
+    const found = owner === undefined ? [] : await findAll(desk, owner, filter);
+    const sessions = [];
+    for (let start = 0; start < found.length; start += HISTORY_AT_ONCE) {
+      const some = found.slice(start, start + HISTORY_AT_ONCE);
+      sessions.push(...(await Promise.all(some.map((listed) => shown(desk, listed, filter)))));
+    }
+    return { count: sessions.length, sessions };
+  });
+}
+
+/** The session of an owner that has a label; null when none has. */
+export async function labelHolder(
+  desk: SessionDesk,
+  owner: string,
+  label: string,
+): Promise<SessionState | null> {
+  for await (const { session } of scan(desk, owner)) if (session.label === label) return session;
+  return null;
+}
+
+/** Null: of every owner. Undefined: of one whose sessions the caller may not see. */
+function ownerOf({ owner, all }: Filter, caller: string): string | null | undefined {
+  if (!isAdmin(caller)) return owner === undefined || owner === caller ? caller : undefined;
+  return owner ?? (all ? null : caller);
+}
+
+async function findAll(desk: SessionDesk, owner: string | null, filter: Filter): Promise<Listed[]> {
+  const found: Listed[] = [];
+  for await (const listed of scan(desk, owner)) {
+    if (found.length === filter.limit) break;
+    if (matches(listed.session, filter, desk.now())) found.push(listed);
+  }
+  return found;
+}
+
+async function* scan(desk: SessionDesk, owner: string | null): AsyncGenerator<Listed> {
+  for (let start = 0; start < MAX_SCANNED; start += PAGE) {
+    const places = await desk.index.page(owner, start, PAGE);
+    const stored = await Promise.all(places.map(({ slot }) => desk.store.read(slot)));
+    for (const [index, { slot }] of places.entries()) {
+      const one = stored[index];
+      const session = one?.record.session ?? null;
+      if (one !== undefined && session !== null) yield { slot, stored: one, session };
+    }
+    if (places.length < PAGE) return;
+  }
+}
+
+function matches(
+  { key, label, kind, updatedAt }: SessionState,
+  { kinds, search, activeMinutes }: Filter,
+  nowMs: number,
+): boolean {
+  if (kinds !== undefined && !kinds.includes(kind)) return false;
+  if (activeMinutes !== undefined && Date.parse(updatedAt) < nowMs - activeMinutes * 60_000)
+    return false;
+  if (search === undefined) return true;
+  const wanted = search.toLowerCase();
+  return [key, label ?? ""].some((text) => text.toLowerCase().includes(wanted));
+}
+
+async function shown(desk: SessionDesk, { slot, stored, session }: Listed, filter: Filter) {
+  const row = shownSession(session, stored, desk.limits);
+  const { messageLimit: limit } = filter;
+  if (limit === 0) return row;
+  const lines = await desk.store.history(slot);
+  const { messages } = historyReply(lines, { limit, includeTools: false, dropped: 0 });
+  return { ...row, history: messages };
+}

@@ -1,0 +1,40 @@
+import type { Bus } from "@switchyard/bus/connect";
+import type { Log } from "@switchyard/service/log";
+import type { Redis } from "@switchyard/service/redis";
+import { reach } from "../journal/redis-scripts.ts";
+import { stateKey, type RunStore } from "../journal/run-store.ts";
+import type { RunControls } from "../run/run-controls.ts";
+import type { SessionDesk } from "./session-desk.ts";
+import { openSessionIndex } from "./session-index.ts";
+import type { SessionSettings } from "./session-settings.ts";
+import { openSessionStore } from "./session-store.ts";
+
+/** Puts together what everything that is done about sessions needs. */
+export function openSessions(
+  kit: { readonly bus: Bus; readonly log: Log; readonly redis: Redis },
+  options: {
+    readonly controls: RunControls;
+    readonly runs: Pick<RunStore, "load">;
+    readonly settings: SessionSettings;
+    readonly now: () => number;
+  },
+): SessionDesk {
+  const { bus, log, redis } = kit;
+  const { controls, runs, settings, now } = options;
+  const { maxMessages, maxBytes, maxPerOwner, maxQueued, idleMs, contextBytes } = settings;
+  return {
+    bus,
+    log,
+    controls,
+    store: openSessionStore(redis, { maxMessages, maxBytes }),
+    index: openSessionIndex(redis, maxPerOwner),
+    runs: {
+      load: runs.load,
+      status: (runId) => reach(redis.hget(stateKey(runId), "status")),
+      digest: (runId) => reach(redis.hget(stateKey(runId), "digest")),
+    },
+    limits: { maxQueued, maxPerOwner, idleMs },
+    contextBytes,
+    now,
+  };
+}

@@ -1,0 +1,147 @@
+import type { BusyPolicy } from "@switchyard/contracts/session-key";
+import { arrive, type Placing } from "./arrive.ts";
+import { findSession, isAdmin } from "./find-session.ts";
+import { flush, RECHECK_MS, type SessionDesk } from "./session-desk.ts";
+import type { Place } from "./session-index.ts";
+import type { Placed, SessionCommand, SessionState } from "./session-record.ts";
+import { slotOf, slotOfId } from "./session-slot.ts";
+import { confirmSteer, undoSteer } from "./transitions.ts";
+
+/** What became of a message for a session. */
+export type Placement =
+  | Exclude<Placing, { outcome: "steer" | "interrupt" }>
+  /** A run that is under way has it. */
+  | { readonly outcome: "steered"; readonly session: SessionState; readonly into: string }
+  /** There is no such session for this caller, or its key cannot begin one. */
+  | { readonly outcome: "unknown" }
+  | { readonly outcome: "too_many" };
+
+/**
+ * Gives a message its place in its session and does what follows from it: the run that is under way hears
+ * it or is cancelled, and what happened is told. A message that comes again finds its place.
+ */
+export async function placeMessage(
+  desk: SessionDesk,
+  asked: {
+    readonly ref: string;
+    readonly caller: string;
+    readonly owner?: string | undefined;
+    readonly command: SessionCommand;
+    readonly onBusy: BusyPolicy | undefined;
+  },
+): Promise<Placement> {
+  const { ref, caller, command } = asked;
+  const where = await locate(desk, asked);
+  if (where === null) return { outcome: "unknown" };
+  const { place, key, isNew } = where;
+  const nowMs = desk.now();
+  const times = { usedMs: nowMs, lookMs: nowMs + RECHECK_MS };
+  if (isNew && !(await desk.index.reserve(place, times))) return { outcome: "too_many" };
+  await desk.index.touch(place, times);
+  const isKey = slotOfId(ref) === null;
+  let { onBusy } = asked;
+  for (;;) {
+    const placing = await decide(desk, { place, key, isKey, ref, command, onBusy });
+    if (placing === null) return { outcome: "unknown" };
+    switch (placing.outcome) {
+      case "steer": {
+        const { session, into } = placing;
+        if (await hears(desk, { into, caller, command })) {
+          const at = new Date(desk.now()).toISOString();
+          await desk.store.change(place.slot, ({ record }) => ({
+            record: confirmSteer(record, { runId: command.runId, at }),
+            result: null,
+          }));
+          await flush(desk, place);
+          return { outcome: "steered", session, into };
+        }
+        // It is over, or not there yet. Then the message waits for its turn.
+        await desk.store.change(place.slot, ({ record }) => ({
+          record: undoSteer(record, command.runId),
+          result: null,
+        }));
+        onBusy = "enqueue";
+        continue;
+      }
+      case "interrupt": {
+        await interrupt(desk, placing.active, { caller, runId: command.runId });
+        await flush(desk, place);
+        return { outcome: "queued", session: placing.session, position: placing.position };
+      }
+      default:
+        await flush(desk, place);
+        return placing;
+    }
+  }
+}
+
+interface Decision {
+  readonly place: Place;
+  readonly key: string;
+  readonly isKey: boolean;
+  readonly ref: string;
+  readonly command: SessionCommand;
+  readonly onBusy: BusyPolicy | undefined;
+}
+
+/** Null when the session of an id has ended. */
+function decide(desk: SessionDesk, decision: Decision): Promise<Placing | null> {
+  const { place, key, isKey, ref, command, onBusy } = decision;
+  const { runId, digest, requester, agent } = command;
+  const { slot, owner } = place;
+  return desk.store.change<Placing | null>(slot, ({ record }) => {
+    if (!isKey && record.session?.sessionId !== ref) return { record, result: null };
+    const arrival = { slot, owner, key, agent, runId, digest, requester, onBusy };
+    const now = { nowMs: desk.now(), limits: desk.limits };
+    const next = arrive(record, arrival, now);
+    const isKept = next.record !== record && next.placing.outcome !== "steer";
+    return {
+      record: next.record,
+      result: next.placing,
+      ...(isKept ? { keep: command } : {}),
+    };
+  });
+}
+
+/** Where a message belongs; null when the caller has no session by that id or owner. */
+async function locate(
+  { store }: SessionDesk,
+  { ref, caller, owner }: { ref: string; caller: string; owner?: string | undefined },
+): Promise<{ place: Place; key: string; isNew: boolean } | null> {
+  const found = await findSession(store, { ref, caller, owner });
+  if (found !== null) return { place: found.place, key: found.session.key, isNew: false };
+  // An id is no name to begin a session under, and nobody begins one for somebody else.
+  if (slotOfId(ref) !== null || (owner !== undefined && owner !== caller)) return null;
+  return { place: { slot: slotOf(caller, ref), owner: caller }, key: ref, isNew: true };
+}
+
+/** True when the run that is under way has the message, now or since an earlier attempt. */
+async function hears(
+  { controls, now }: SessionDesk,
+  { into, caller, command }: { into: string; caller: string; command: SessionCommand },
+): Promise<boolean> {
+  const { input } = command.payload;
+  const message = typeof input === "string" ? input : JSON.stringify(input);
+  const at = new Date(now()).toISOString();
+  const outcome = await controls.tell({
+    runId: into,
+    entry: { kind: "steered", at, by: caller, message },
+    by: null, // whoever may use the session may talk to its run
+    expected: null,
+    command: `session:${command.runId}`,
+  });
+  return outcome === "taken" || outcome === "known";
+}
+
+/** The owner of a session may end its run, whoever asked for it. */
+async function interrupt(
+  { controls, now }: SessionDesk,
+  active: Placed,
+  { caller, runId }: { caller: string; runId: string },
+): Promise<void> {
+  const at = new Date(now()).toISOString();
+  const by = isAdmin(caller) ? caller : active.requester;
+  const reason = `a newer message of its session, ${runId}, takes its place`;
+  const command = `session:${runId}`;
+  await controls.cancel({ runId: active.runId, by, at, reason, command });
+}

@@ -1,0 +1,166 @@
+import type { Rejection, RunCommand, MessageFacts } from "../commands/run-command.ts";
+import type { StartedEntry } from "../journal/started-entry.ts";
+import type { RunState } from "../journal/run-state.ts";
+import { placeMessage, type Placement } from "./place-message.ts";
+import { contextOf } from "./session-context.ts";
+import { flush, proceed, RECHECK_MS, type SessionDesk } from "./session-desk.ts";
+import { linesOf, previewOf } from "./session-lines.ts";
+import type { SessionCommand } from "./session-record.ts";
+import { slotOfId } from "./session-slot.ts";
+import { begin, isEnding, release, settle, toldOf, type Beginning } from "./transitions.ts";
+
+/** What a command that names a session comes to. */
+export type Entering =
+  | { readonly next: "go"; readonly command: RunCommand }
+  /** Another run has it, or it waits: there is nothing to do for it now. */
+  | { readonly next: "done" }
+  | { readonly next: "reject"; readonly rejection: Rejection };
+
+/** Finds the place of a command in its session. What the session has for it is read when it is its turn. */
+export async function enterSession(
+  desk: SessionDesk,
+  command: RunCommand,
+  message: MessageFacts,
+): Promise<Entering> {
+  const { session: ref, onBusy } = command.payload;
+  if (ref === undefined) throw new TypeError(`run ${command.runId} names no session`);
+  const kept = keptCommand(command, message);
+  const caller = command.requester;
+  const placement = await placeMessage(desk, { ref, caller, command: kept, onBusy });
+  if (placement.outcome === "queued" || placement.outcome === "steered") return { next: "done" };
+  if (placement.outcome !== "go")
+    return { next: "reject", rejection: rejectionOf(desk, ref, placement) };
+  const { sessionId, key, model } = placement.session;
+  const slot = slotOfId(sessionId) ?? "";
+  const before = contextOf(await desk.store.history(slot), desk.contextBytes);
+  const { payload } = command;
+  const answering = payload.model ?? model ?? undefined;
+  const asked = answering === undefined ? payload : { ...payload, model: answering };
+  const session = { sessionId, key };
+  return { next: "go", command: { ...command, payload: asked, session, before } };
+}
+
+/** The command whose turn it is in a session; null when there is none, or its run exists already. */
+export async function commandInTurn(
+  { store }: Pick<SessionDesk, "store">,
+  sessionId: string,
+): Promise<SessionCommand | null> {
+  const slot = slotOfId(sessionId);
+  if (slot === null) return null;
+  const { session } = (await store.read(slot)).record;
+  if (session?.sessionId !== sessionId || session.active === null || session.active.begun)
+    return null;
+  const [command] = await store.commands(slot, [session.active.runId]);
+  return command ?? null;
+}
+
+/** Asks whether a run may work now. A run without a session always may. */
+export async function beginInSession(
+  desk: SessionDesk,
+  { session, runId, requester }: StartedEntry,
+): Promise<Beginning> {
+  const slot = session === undefined ? null : slotOfId(session.sessionId);
+  if (session === undefined || slot === null) return "ok";
+  const { sessionId } = session;
+  // A run that exists is known by its id alone.
+  const placed = { runId, requester, digest: "" };
+  return desk.store.change(slot, ({ record }) => {
+    const next = begin(record, { sessionId, placed });
+    return { record: next.record, result: next.beginning };
+  });
+}
+
+/** Makes room again for a message whose run could not be made. */
+export async function leaveSession(
+  desk: SessionDesk,
+  { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
+  { code, message }: Rejection,
+): Promise<void> {
+  const slot = slotOfId(sessionId);
+  if (slot === null) return;
+  const next = await desk.store.change(slot, ({ record }) => {
+    const room = release(record, { sessionId, runId, code, message });
+    return { record: room.record, result: room.next };
+  });
+  await proceed(desk, next);
+}
+
+/**
+ * Writes the end of a run into its session and gives the next message its turn. It is done before the run's
+ * message leaves the queue, so at least once, and only the first time changes anything.
+ */
+export async function settleInSession(desk: SessionDesk, state: RunState): Promise<void> {
+  const { started, end, usage, messages, turns, updatedAt } = state;
+  const { session, runId } = started;
+  const slot = session === undefined ? null : slotOfId(session.sessionId);
+  if (session === undefined || slot === null || end === null) return;
+  const { sessionId } = session;
+  const ending = {
+    sessionId,
+    runId,
+    status: end.status,
+    at: updatedAt,
+    tokens: usage.inputTokens + usage.outputTokens,
+    messages: messages.length,
+    turns: turns.length,
+    preview: previewOf(state),
+  };
+  const outcome = await desk.store.change(slot, ({ record }) => {
+    const lines = isEnding(record, ending) ? linesOf(state, toldOf(record, runId)) : [];
+    const { next, isNews, record: after } = settle(record, ending, lines.length);
+    const owner = record.session?.owner ?? null;
+    return { record: after, result: { next, isNews, owner }, lines };
+  });
+  const { next, isNews, owner } = outcome;
+  await proceed(desk, next);
+  await flush(desk, { slot });
+  if (!isNews || owner === null) return;
+  const nowMs = desk.now();
+  await desk.index.touch({ slot, owner }, { usedMs: nowMs, lookMs: nowMs + RECHECK_MS });
+}
+
+function keptCommand(
+  { runId, agent, requester, payload, digest }: RunCommand,
+  message: MessageFacts,
+): SessionCommand {
+  const { subject, caller, streamSequence, messageId, publishedAt } = message;
+  const facts = { subject, caller, streamSequence, messageId };
+  const from = { ...facts, publishedAt: publishedAt.toISOString() };
+  return { runId, agent, requester, payload, digest, message: from };
+}
+
+/** What the sender must know, in the words of a `run.rejected` event. */
+export function rejectionOf(
+  { limits }: Pick<SessionDesk, "limits">,
+  ref: string,
+  placement: Extract<Placement, { outcome: "unknown" | "too_many" | "busy" | "full" | "taken" }>,
+): Rejection {
+  switch (placement.outcome) {
+    case "unknown":
+      return said("unknown_session", `there is no session ${ref}; a key of your own begins one`);
+    case "too_many":
+      return said(
+        "too_many_sessions",
+        "you have too many sessions; delete one that you do not use",
+      );
+    case "busy": {
+      const { activeRun } = placement;
+      return said(
+        "session_busy",
+        `run ${activeRun} of session ${ref} is under way; try again later`,
+      );
+    }
+    case "full": {
+      const most = `${limits.maxQueued} messages wait in session ${ref}`;
+      return said("session_queue_full", `${most}, and no more may; try again later`);
+    }
+    case "taken":
+      return said("run_id_taken", `the run id belongs to another message of session ${ref}`);
+    default:
+      return placement satisfies never;
+  }
+}
+
+function said(code: string, message: string): Rejection {
+  return { code, message, problems: [] };
+}

@@ -1,0 +1,173 @@
+import { randomBytes } from "node:crypto";
+import type { CallContext, Service } from "@switchyard/bus/serve";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { sendToSession } from "@switchyard/contracts/sessions";
+import type { z } from "zod";
+import { answerOf, type Answered } from "./await-answer.ts";
+import { findSession } from "./find-session.ts";
+import { labelHolder } from "./list-sessions.ts";
+import { placeMessage, type Placement } from "./place-message.ts";
+import { rejectionOf } from "./run-place.ts";
+import { proceed, type SessionDesk } from "./session-desk.ts";
+import { unknown } from "./session-handlers.ts";
+import type { SessionCommand, SessionState } from "./session-record.ts";
+
+/** So many callers wait in one runner; whoever comes then is told at once that it was accepted. */
+const MAX_WAITING = 64;
+/** What is left of a caller's deadline for the reply itself. */
+const REPLY_MS = 500;
+
+type Request = z.output<typeof sendToSession.request>;
+type Context = CallContext<typeof sendToSession>;
+
+interface Sent {
+  readonly session: SessionState;
+  readonly runId: string;
+  readonly placed: "started" | "queued" | "steered";
+}
+
+/** Takes messages beside the queue, and waits for the answer when the caller wants it. */
+export function handleSessionMessages(service: Service, desk: SessionDesk): void {
+  let waiting = 0;
+  service.handle(sendToSession, async (request, context) => {
+    const sent = await send(desk, request, context);
+    const { sessionId, key: sessionKey } = sent.session;
+    const { runId, placed } = sent;
+    const facts = { sessionId, sessionKey, runId, placed };
+    const untilMs = Math.min(
+      desk.now() + request.timeoutSeconds * 1_000,
+      context.deadline - REPLY_MS,
+    );
+    if (request.timeoutSeconds === 0 || waiting >= MAX_WAITING)
+      return { status: "accepted" as const, ...facts };
+    waiting += 1;
+    try {
+      const { signal } = context;
+      return { ...replyOf(await answerOf(desk, { sessionId, runId, untilMs, signal })), ...facts };
+    } finally {
+      waiting -= 1;
+    }
+  });
+}
+
+async function send(desk: SessionDesk, request: Request, context: Context): Promise<Sent> {
+  const { caller, fail } = context;
+  const ref = await refOf(desk, request, context);
+  const found = await findSession(desk.store, { ref, caller, owner: request.owner });
+  const agent = request.agent ?? found?.session.agent;
+  const data = { session: ref };
+  if (agent === undefined) {
+    if (request.label !== undefined || (request.owner ?? caller) !== caller)
+      throw fail.unknown_session(unknown(ref), data);
+    throw fail.agent_required(`session ${ref} is new; name the agent that is to answer`, data);
+  }
+  // By its id, so that a session that is deleted meanwhile is not begun again.
+  const session = found?.session.sessionId ?? ref;
+  const command = commandOf(request, { agent, session, caller, nowMs: desk.now() });
+  const known = await ranBefore(desk, command, context);
+  if (known !== null && found !== null)
+    return { session: found.session, runId: command.runId, placed: "started" };
+  const { onBusy, owner } = request;
+  const placement = await placeMessage(desk, { ref: session, caller, owner, command, onBusy });
+  return sentOf(desk, { placement, command, ref }, context);
+}
+
+/** Labels are a session's other name, for its owner alone. */
+async function refOf(
+  desk: SessionDesk,
+  { session, label, owner }: Request,
+  { caller, fail }: Context,
+): Promise<string> {
+  if (session !== undefined) return session;
+  const wanted = label ?? "";
+  const named = await labelHolder(desk, owner ?? caller, wanted);
+  const ref = named?.sessionId ?? "";
+  if (named !== null && (await findSession(desk.store, { ref, caller })) !== null) return ref;
+  throw fail.unknown_session(`No session found with label: ${wanted}`, { session: wanted });
+}
+
+function commandOf(
+  { message, model, onBusy, runId }: Request,
+  by: { readonly agent: string; readonly session: string; caller: string; nowMs: number },
+): SessionCommand {
+  const { agent, session, caller, nowMs } = by;
+  const asked = {
+    input: message,
+    session,
+    ...(model === undefined ? {} : { model }),
+    ...(onBusy === undefined ? {} : { onBusy }),
+  };
+  const id = runId ?? `run-${randomBytes(13).toString("hex")}`;
+  return {
+    runId: id,
+    agent,
+    requester: caller,
+    payload: { ...asked, runId: id },
+    digest: canonicalDigest({ agent, requester: caller, asked }),
+    message: {
+      subject: `yard.rpc.${caller}.sessions.send`,
+      caller,
+      streamSequence: 0,
+      messageId: null,
+      publishedAt: new Date(nowMs).toISOString(),
+    },
+  };
+}
+
+/** The same message again, of which there was a run; another one under its id is refused. */
+async function ranBefore(
+  desk: SessionDesk,
+  { runId, digest }: SessionCommand,
+  { fail }: Context,
+): Promise<true | null> {
+  const known = await desk.runs.digest(runId);
+  if (known === null) return null;
+  if (known === digest) return true;
+  throw fail.run_id_taken(`run ${runId} is another one; choose another runId`, { runId });
+}
+
+async function sentOf(
+  desk: SessionDesk,
+  sent: { readonly placement: Placement; readonly command: SessionCommand; readonly ref: string },
+  { fail }: Context,
+): Promise<Sent> {
+  const { placement, command, ref } = sent;
+  const { runId } = command;
+  switch (placement.outcome) {
+    case "go": {
+      const { session } = placement;
+      await proceed(desk, { sessionId: session.sessionId, runId });
+      return { session, runId, placed: "started" };
+    }
+    case "queued":
+      return { session: placement.session, runId, placed: "queued" };
+    case "steered":
+      return { session: placement.session, runId: placement.into, placed: "steered" };
+    case "busy": {
+      const { activeRun } = placement;
+      const { message } = rejectionOf(desk, ref, placement);
+      throw fail.session_busy(message, { session: ref, activeRun });
+    }
+    case "full": {
+      const { maxQueued: limit } = desk.limits;
+      const { message } = rejectionOf(desk, ref, placement);
+      throw fail.session_queue_full(message, { session: ref, limit });
+    }
+    case "too_many": {
+      const { message } = rejectionOf(desk, ref, placement);
+      throw fail.too_many_sessions(message, { limit: desk.limits.maxPerOwner });
+    }
+    case "taken":
+      throw fail.run_id_taken(rejectionOf(desk, ref, placement).message, { runId });
+    case "unknown":
+      throw fail.unknown_session(unknown(ref), { session: ref });
+    default:
+      return placement satisfies never;
+  }
+}
+
+function replyOf(answered: Answered | null) {
+  if (answered === null) return { status: "timeout" as const };
+  if ("output" in answered) return { status: "ok" as const, reply: answered.output };
+  return { status: "error" as const, error: answered.failure };
+}

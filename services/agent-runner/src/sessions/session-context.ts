@@ -1,0 +1,20 @@
+import type { SessionMessage } from "@switchyard/contracts/sessions";
+import type { SaidBefore } from "../journal/started-entry.ts";
+
+/**
+ * What of a history a run is given: the latest of what people and agents said, within a number of bytes,
+ * from a user's message on. What tools answered then is not said again.
+ */
+export function contextOf(history: readonly SessionMessage[], maxBytes: number): SaidBefore[] {
+  const said: SaidBefore[] = [];
+  let bytes = 0;
+  for (const { role, text } of history.toReversed()) {
+    if (role === "tool") continue;
+    bytes += Buffer.byteLength(text);
+    if (bytes > maxBytes) break;
+    said.push({ role, text });
+  }
+  const inOrder = said.toReversed();
+  const first = inOrder.findIndex(({ role }) => role === "user");
+  return first < 0 ? [] : inOrder.slice(first);
+}

@@ -1,0 +1,94 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { publishCommand, publishEvent } from "@switchyard/bus/publish";
+import { proceedSession } from "@switchyard/contracts/sessions";
+import type { Log } from "@switchyard/service/log";
+import type { JournalEntry } from "../journal/journal-entry.ts";
+import { isOutage } from "../peers.ts";
+import type { RunControls } from "../run/run-controls.ts";
+import { OUTBOX_EVENTS } from "./session-facts.ts";
+import type { Place, SessionIndex } from "./session-index.ts";
+import type { SessionLimits } from "./session-record.ts";
+import type { SessionStore, StoredSession } from "./session-store.ts";
+import type { Handover } from "./transitions.ts";
+
+/** What sessions ask about runs; null when there is none under the id. */
+export interface KnownRuns {
+  load(runId: string): Promise<readonly JournalEntry[]>;
+  status(runId: string): Promise<string | null>;
+  /** Of the command that it was made from. */
+  digest(runId: string): Promise<string | null>;
+}
+
+/** What everything that is done about sessions needs. */
+export interface SessionDesk {
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly store: SessionStore;
+  readonly index: SessionIndex;
+  readonly controls: RunControls;
+  readonly runs: KnownRuns;
+  readonly limits: SessionLimits;
+  /** What of a history a run is given. */
+  readonly contextBytes: number;
+  readonly now: () => number;
+}
+
+/** How long an event or a run may be late when the runner that was to see to it has died. */
+export const RECHECK_MS = 60_000;
+
+/**
+ * Publishes what the record of a session has to tell, in order, and forgets it. What cannot be sent now is
+ * kept: the sweeper sends it.
+ */
+export async function flush(desk: SessionDesk, { slot }: Pick<Place, "slot">): Promise<void> {
+  const { bus, store, log } = desk;
+  const { outbox } = (await store.read(slot)).record;
+  if (outbox.length === 0) return;
+  try {
+    for (const { event, token, messageId, payload } of outbox) {
+      const contract = OUTBOX_EVENTS.get(event);
+      if (contract === undefined) throw new TypeError(`no event of a session is called ${event}`);
+      const tokens = event.startsWith("run.") ? { runId: token } : { sessionId: token };
+      await publishEvent<typeof contract>(
+        bus,
+        contract,
+        // Each of the contracts has one of the two tokens, and its own name says which.
+        tokens as { runId: string; sessionId: string },
+        payload as never, // it was made for this contract, and is checked against it here
+        { messageId, correlationId: token },
+      );
+    }
+  } catch (err) {
+    if (!isOutage(err)) throw err;
+    log.warn({ slot, err }, "session events not sent");
+    return;
+  }
+  const sent = new Set(outbox.map(({ messageId }) => messageId));
+  await store.change(slot, ({ record }) => {
+    const left = record.outbox.filter(({ messageId }) => !sent.has(messageId));
+    const isSame = left.length === record.outbox.length;
+    return { record: isSame ? record : { ...record, outbox: left }, result: undefined };
+  });
+}
+
+/** Tells the queue that a run has its turn. A message that is lost is sent again by the sweeper. */
+export async function proceed(
+  { bus, log }: Pick<SessionDesk, "bus" | "log">,
+  next: Handover["next"],
+  mark = "",
+): Promise<void> {
+  if (next === null) return;
+  const { sessionId, runId } = next;
+  try {
+    const messageId = `${sessionId}:${runId}${mark}`;
+    await publishCommand(bus, proceedSession, { sessionId }, {}, { messageId });
+  } catch (err) {
+    if (!isOutage(err)) throw err;
+    log.warn({ runId, err }, "turn of a session's run not told");
+  }
+}
+
+/** When a session ends unless somebody uses it, in milliseconds since the Unix epoch. */
+export function endsAtMs({ record }: StoredSession, { idleMs }: SessionLimits): number {
+  return Date.parse(record.session?.updatedAt ?? "") + idleMs;
+}

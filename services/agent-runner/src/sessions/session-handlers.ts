@@ -1,0 +1,103 @@
+import type { Service } from "@switchyard/bus/serve";
+import {
+  deleteSession,
+  getSession,
+  patchSession,
+  resetSession,
+  sessionHistory,
+} from "@switchyard/contracts/sessions";
+import { endSession } from "./end-session.ts";
+import { findSession } from "./find-session.ts";
+import { historyReply } from "./history-reply.ts";
+import { labelHolder } from "./list-sessions.ts";
+import { flush, RECHECK_MS, type SessionDesk } from "./session-desk.ts";
+import { shownSession } from "./shown-session.ts";
+import { patch } from "./transitions.ts";
+
+/** Answers what is asked about one session. Another owner's session is as unknown as one that is not there. */
+export function handleSessions(service: Service, desk: SessionDesk): void {
+  const { store, limits } = desk;
+  const find = (asked: { session: string; owner?: string | undefined }, caller: string) =>
+    findSession(store, { ref: asked.session, caller, owner: asked.owner });
+
+  service.handle(getSession, async (request, { caller, fail }) => {
+    const found = await find(request, caller);
+    if (found === null) throw fail.unknown_session(unknown(request.session), named(request));
+    return { session: shownSession(found.session, found.stored, limits) };
+  });
+
+  service.handle(sessionHistory, async (request, { caller, fail }) => {
+    const found = await find(request, caller);
+    if (found === null) throw fail.unknown_session(unknown(request.session), named(request));
+    const { session, stored, place } = found;
+    const lines = await store.history(place.slot);
+    const { limit, includeTools } = request;
+    const { dropped } = stored;
+    const { sessionId, key: sessionKey } = session;
+    return { sessionId, sessionKey, ...historyReply(lines, { limit, includeTools, dropped }) };
+  });
+
+  service.handle(deleteSession, async (request, { caller, fail }) => {
+    const found = await find(request, caller);
+    const sessionId = found?.session.sessionId ?? "";
+    const asked = { sessionId, reason: "deleted" as const, by: caller };
+    const ended = found === null ? null : await endSession(desk, found.place, asked);
+    if (ended === null) throw fail.unknown_session(unknown(request.session), named(request));
+    const { key: sessionKey } = ended.ended;
+    const { cancelledRun, droppedRuns } = ended;
+    return { sessionId, sessionKey, cancelledRun, droppedRuns };
+  });
+
+  service.handle(resetSession, async (request, { caller, fail }) => {
+    const found = await find(request, caller);
+    const endedSessionId = found?.session.sessionId ?? "";
+    const asked = { sessionId: endedSessionId, reason: "reset" as const, by: caller };
+    const ended = found === null ? null : await endSession(desk, found.place, asked);
+    if (found === null || ended === null || ended.next === null)
+      throw fail.unknown_session(unknown(request.session), named(request));
+    const session = shownSession(ended.next, EMPTY, limits);
+    const { cancelledRun, droppedRuns } = ended;
+    return { session, endedSessionId, cancelledRun, droppedRuns };
+  });
+
+  handlePatch(service, desk);
+}
+
+const EMPTY = { messages: 0, dropped: 0, bytes: 0 };
+
+function handlePatch(service: Service, desk: SessionDesk): void {
+  const { store, limits, index, now } = desk;
+  service.handle(patchSession, async (request, { caller, fail }) => {
+    const { session: ref, owner, ...changes } = request;
+    const found = await findSession(store, { ref, caller, owner });
+    if (found === null) throw fail.unknown_session(unknown(ref), named(request));
+    const { place } = found;
+    const { label = null } = changes;
+    const holder = label === null ? null : await labelHolder(desk, place.owner, label);
+    if (label !== null && holder !== null && holder.key !== found.session.key) {
+      const message = `session ${holder.key} has the label ${label}`;
+      throw fail.label_taken(message, { label, session: holder.key });
+    }
+    const at = new Date(now()).toISOString();
+    const { sessionId } = found.session;
+    const changed = await store.change(place.slot, ({ record, ...counts }) => {
+      const { session } = record;
+      if (session?.sessionId !== sessionId) return { record, result: null };
+      const next = patch(record, session, { changes, by: caller, at });
+      const shown = next.session === null ? null : shownSession(next.session, counts, limits);
+      return { record: next, result: shown };
+    });
+    if (changed === null) throw fail.unknown_session(unknown(ref), named(request));
+    await index.touch(place, { usedMs: now(), lookMs: now() + RECHECK_MS });
+    await flush(desk, place);
+    return { session: changed };
+  });
+}
+
+export function unknown(ref: string): string {
+  return `there is no session ${ref}; see yours with sessions.list`;
+}
+
+function named({ session }: { readonly session: string }): { session: string } {
+  return { session };
+}

@@ -1,0 +1,97 @@
+import type { Redis } from "@switchyard/service/redis";
+import { reach } from "../journal/redis-scripts.ts";
+
+/**
+ * The lists of sessions: of each owner and of all, by last use, and by the time of the next look. They lie
+ * in other hash slots than the sessions, so they are written before a session and tidied behind it.
+ */
+export interface SessionIndex {
+  /** A place for a new session, until the time of the next look; false when the owner has too many. */
+  reserve(place: Place, times: { usedMs: number; lookMs: number }): Promise<boolean>;
+  /** Notes that a session was used, and when to look at it next. */
+  touch(place: Place, times: { readonly usedMs: number; readonly lookMs: number }): Promise<void>;
+  /** Sets the time of the next look. */
+  lookAgain(place: Place, lookMs: number): Promise<void>;
+  forget(place: Place): Promise<void>;
+  /** Sessions by last use, the latest first; of one owner, or of all. */
+  page(owner: string | null, start: number, count: number): Promise<Place[]>;
+  /** Sessions to look at now. */
+  due(nowMs: number, count: number): Promise<Place[]>;
+  /** True for the one runner that sweeps for the next `holdMs`. */
+  takeSweep(runner: string, holdMs: number): Promise<boolean>;
+}
+
+export interface Place {
+  readonly slot: string;
+  readonly owner: string;
+}
+
+const ALL_KEY = "yard:sessions:all";
+const DUE_KEY = "yard:sessions:due";
+const SWEEPER_KEY = "yard:sessions:sweeper";
+
+export function openSessionIndex(redis: Redis, maxPerOwner: number): SessionIndex {
+  return {
+    async reserve(place, { usedMs, lookMs }) {
+      const { slot, owner } = place;
+      await reach(redis.zadd(DUE_KEY, lookMs, memberOf(place)));
+      const isNew = await reach(redis.zadd(ownerKey(owner), "NX", usedMs, slot));
+      await reach(redis.zadd(ALL_KEY, "NX", usedMs, memberOf(place)));
+      // Counted with this one, so two that come at once are never one too many.
+      if (isNew === 0 || (await reach(redis.zcard(ownerKey(owner)))) <= maxPerOwner) return true;
+      await this.forget(place);
+      return false;
+    },
+
+    async touch(place, { usedMs, lookMs }) {
+      const { slot, owner } = place;
+      await reach(redis.zadd(ownerKey(owner), usedMs, slot));
+      await reach(redis.zadd(ALL_KEY, usedMs, memberOf(place)));
+      await reach(redis.zadd(DUE_KEY, lookMs, memberOf(place)));
+    },
+
+    async lookAgain(place, lookMs) {
+      await reach(redis.zadd(DUE_KEY, lookMs, memberOf(place)));
+    },
+
+    async forget(place) {
+      const { slot, owner } = place;
+      await reach(redis.zrem(ownerKey(owner), slot));
+      await reach(redis.zrem(ALL_KEY, memberOf(place)));
+      await reach(redis.zrem(DUE_KEY, memberOf(place)));
+    },
+
+    async page(owner, start, count) {
+      const last = start + count - 1;
+      if (owner === null)
+        return (await reach(redis.zrevrange(ALL_KEY, start, last))).map(placeOfMember);
+      const slots = await reach(redis.zrevrange(ownerKey(owner), start, last));
+      return slots.map((slot) => ({ slot, owner }));
+    },
+
+    async due(nowMs, count) {
+      const members = await reach(
+        redis.zrangebyscore(DUE_KEY, "-inf", String(nowMs), "LIMIT", "0", String(count)),
+      );
+      return members.map(placeOfMember);
+    },
+
+    async takeSweep(runner, holdMs) {
+      return (await reach(redis.set(SWEEPER_KEY, runner, "PX", holdMs, "NX"))) === "OK";
+    },
+  };
+}
+
+function ownerKey(owner: string): string {
+  return `yard:sessions:of:${owner}`;
+}
+
+/** Neither part has a slash. */
+function memberOf({ slot, owner }: Place): string {
+  return `${owner}/${slot}`;
+}
+
+function placeOfMember(member: string): Place {
+  const [owner = "", slot = ""] = member.split("/");
+  return { owner, slot };
+}

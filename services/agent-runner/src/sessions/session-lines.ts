@@ -1,0 +1,89 @@
+import type { SessionMessage } from "@switchyard/contracts/sessions";
+import { redactText } from "@switchyard/service/redact";
+import type { RunState } from "../journal/run-state.ts";
+import { cutText } from "../tools/cut-text.ts";
+import type { Told } from "./transitions.ts";
+
+/** Of one line of the history; what follows is cut off. */
+const MAX_TEXT_BYTES = 32 * 1_024;
+const MAX_TOOL_BYTES = 1_024;
+/** Of one run; the answer counts more than how it came about. */
+const MAX_TOOL_LINES = 32;
+const CUT_MARK = "…(truncated)…";
+
+/**
+ * What the history of a session gets from a run that has ended: what it was asked, what it was told
+ * meanwhile, what its tools answered, and its answer or why there is none. It follows from the
+ * journal alone. Of a run that was retried only what came since is told.
+ */
+export function linesOf(state: RunState, told: Told | null): SessionMessage[] {
+  const { started, messages, turns } = state;
+  const { requester, input } = started;
+  const asked = line(state, { role: "user", text: textOf(input), by: requester });
+  const heard = messages
+    .slice(told?.messages ?? 0)
+    .filter(({ by }) => by !== "runner")
+    .map(({ by, text }) => line(state, { role: "user", text, by }));
+  const results = turns
+    .slice(told?.turns ?? 0)
+    .flatMap(({ calls }) => calls)
+    .flatMap(({ part: { tool }, result }) =>
+      result === null ? [] : [line(state, { role: "tool", tool, ...result })],
+    )
+    .slice(-MAX_TOOL_LINES);
+  return [
+    ...(told === null ? [{ ...asked, at: started.at }] : []),
+    ...heard,
+    ...results,
+    line(state, { role: roleOfEnd(state), text: endOf(state) }),
+  ];
+}
+
+/** The first part of how a run ended, without credentials. */
+export function previewOf(state: RunState): string {
+  return cutText(redactText(endOf(state)), 1_024);
+}
+
+function line(
+  { started, updatedAt }: RunState,
+  said: Pick<SessionMessage, "role" | "text" | "by" | "tool" | "isError">,
+): SessionMessage {
+  const limit = said.role === "tool" ? MAX_TOOL_BYTES : MAX_TEXT_BYTES;
+  // Before the cut, so that no half of a secret stays at the end.
+  const clean = redactText(said.text);
+  const cut = cutText(clean, limit);
+  const isCut = cut.length < clean.length;
+  return {
+    at: updatedAt,
+    ...said,
+    runId: started.runId,
+    text: isCut ? cut + CUT_MARK : clean,
+    ...(isCut ? { truncated: true } : {}),
+    ...(clean === said.text ? {} : { redacted: true }),
+  };
+}
+
+function roleOfEnd({ end }: RunState): "assistant" | "notice" {
+  return end?.status === "succeeded" ? "assistant" : "notice";
+}
+
+function endOf({ end, cancellation }: RunState): string {
+  switch (end?.status) {
+    case "succeeded":
+      return end.output;
+    case "failed":
+    case "dead":
+      return `there was no answer: the run ended with ${end.failure.code}: ${end.failure.message}`;
+    case "cancelled": {
+      const reason = cancellation?.reason ?? null;
+      const why = reason === null ? "" : `: ${reason}`;
+      return `there was no answer: the run was cancelled by ${cancellation?.by ?? "somebody"}${why}`;
+    }
+    default:
+      throw new TypeError("only a run that has ended has an end to tell");
+  }
+}
+
+function textOf(input: RunState["started"]["input"]): string {
+  return typeof input === "string" ? input : JSON.stringify(input);
+}

@@ -1,0 +1,78 @@
+import { call } from "@switchyard/bus/call";
+import { getSession, sendToSession, sessionHistory } from "@switchyard/contracts/sessions";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { waitUntil } from "../../test-fixtures/wait-for.ts";
+
+const lab = await startLab();
+const { peers } = lab;
+const SESSIONS = ["left", "right"];
+const MESSAGES = 4;
+
+/** Runs that are inside their tool call now, by session, and the most that ever were. */
+const inside = new Map<string, number>();
+const most = new Map<string, number>();
+peers.tools.set("solo", async ({ session }) => {
+  const name = String(session);
+  const now = (inside.get(name) ?? 0) + 1;
+  inside.set(name, now);
+  most.set(name, Math.max(most.get(name) ?? 0, now));
+  await new Promise((resolve) => setImmediate(resolve));
+  inside.set(name, now - 1);
+  return "out";
+});
+const given = { session: { $from: "/input/session" } };
+const steps = [1, 2, 3].map(() => ({ calls: [{ tool: labTool("solo"), with: given }] }));
+peers.agents.set("solo", agent("solo", { plan: { steps, answer: "{{/input/n}}" } }));
+
+await Promise.all([lab.runner(), lab.runner()]);
+
+test("two messages of one session are never worked on at once, however many runners there are", async () => {
+  await Promise.all(
+    SESSIONS.flatMap((session) =>
+      Array.from({ length: MESSAGES }, (_, n) => {
+        const input = { session, n: String(n) };
+        return lab.command("solo", { runId: `${session}-${n}`, session, input });
+      }),
+    ),
+  );
+  for (const session of SESSIONS) {
+    await waitUntil(async () => {
+      const known = await call(lab.bus, getSession, { session }).catch(() => null); // not begun yet
+      return known?.session.messages === MESSAGES * 5;
+    });
+    const { messages } = await call(lab.bus, sessionHistory, { session, limit: 1_000 });
+    const answered = messages.flatMap(({ role, text }) => (role === "assistant" ? [text] : []));
+    assert.deepEqual(
+      answered.toSorted(),
+      Array.from({ length: MESSAGES }, (_, n) => String(n)),
+    );
+    // Each answer stands right behind its own question.
+    assert.deepEqual(
+      messages.map(({ role }) => role),
+      answered.flatMap(() => ["user", "assistant"]),
+    );
+    assert.ok(messages.every(({ runId }, at) => at % 2 === 0 || messages[at - 1]?.runId === runId));
+    assert.equal(most.get(session), 1);
+  }
+  // The other session need not wait.
+  assert.deepEqual([...inside.values()], [0, 0]);
+});
+
+test("of many senders that begin one session at once, all are in the same one", async () => {
+  const sent = await Promise.all(
+    Array.from({ length: 6 }, (_, n) => {
+      const runId = `same-${n}`;
+      const asked = { session: "same", agent: "solo", message: `m${n}`, runId };
+      return call(lab.bus, sendToSession, asked, { timeoutMs: 30_000 });
+    }),
+  );
+  assert.equal(new Set(sent.map(({ sessionId }) => sessionId)).size, 1);
+  assert.equal(sent.filter(({ placed }) => placed === "started").length, 1);
+  await waitUntil(async () => {
+    const { session } = await call(lab.bus, getSession, { session: "same" });
+    return session.activeRun === null;
+  });
+});

@@ -1,0 +1,81 @@
+import { AgentName, CallerName, ModelName, RunId, Timestamp } from "@switchyard/contracts/ids";
+import { BusyPolicy, SessionId, SessionKey, SessionKind } from "@switchyard/contracts/session-key";
+import { startRun } from "@switchyard/contracts/runs";
+import { z } from "zod";
+
+/** A run that has its place in a session, and the digest of its command: one id is one message. */
+const Placed = z.object({ runId: RunId, digest: z.string(), requester: CallerName });
+
+const SessionState = z.object({
+  sessionId: SessionId,
+  key: SessionKey,
+  owner: CallerName,
+  kind: SessionKind,
+  label: z.string().nullable(),
+  agent: AgentName,
+  model: ModelName.nullable(),
+  onBusy: BusyPolicy,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  totalTokens: z.int().nonnegative(),
+  lastRun: z
+    .object({ runId: RunId, status: z.enum(["succeeded", "failed", "cancelled", "dead"]) })
+    .nullable(),
+  /** The one run that may be under way. `begun`: it exists, and only its end makes room for the next. */
+  active: Placed.extend({ begun: z.boolean() }).nullable(),
+  queue: z.array(Placed),
+  /** Messages that were given to a run, the latest ones: a repeat is no new message. */
+  steered: z.array(Placed.extend({ into: RunId, isTold: z.boolean() })),
+  /** Messages of which no run could be made, the latest ones, and why. */
+  refused: z.array(z.object({ runId: RunId, code: z.string(), message: z.string() })),
+  /** Runs that ended without success, the latest ones, and how much of each is in the history: a retry adds to it. */
+  untold: z.array(z.object({ runId: RunId, tokens: z.int(), messages: z.int(), turns: z.int() })),
+});
+export type SessionState = z.infer<typeof SessionState>;
+export type Placed = z.infer<typeof Placed>;
+
+/** An event that is to be published; it is kept until it is. */
+const PendingEvent = z.object({
+  /** The contract's name, the id in its subject, and what makes a repeat known. */
+  event: z.string(),
+  token: z.string(),
+  messageId: z.string(),
+  payload: z.record(z.string(), z.unknown()),
+});
+export type PendingEvent = z.infer<typeof PendingEvent>;
+
+/** All that is known of an owner's key beside the history. A session that has ended leaves its last events. */
+export const SessionRecord = z.object({
+  seq: z.int().nonnegative(),
+  outbox: z.array(PendingEvent),
+  session: SessionState.nullable(),
+});
+export type SessionRecord = z.infer<typeof SessionRecord>;
+
+export const NO_RECORD: SessionRecord = { seq: 0, outbox: [], session: null };
+
+/** The command of a run that waits for its turn or has it, so that any runner can begin it. */
+export const SessionCommand = z.object({
+  runId: RunId,
+  agent: AgentName,
+  requester: CallerName,
+  payload: startRun.payload,
+  digest: z.string(),
+  /** Where it came from; no sequence: by a request. */
+  message: z.object({
+    subject: z.string(),
+    caller: z.string(),
+    streamSequence: z.int().nonnegative(),
+    messageId: z.string().nullable(),
+    publishedAt: Timestamp,
+  }),
+});
+export type SessionCommand = z.infer<typeof SessionCommand>;
+
+/** What an owner's sessions may take. */
+export interface SessionLimits {
+  readonly maxQueued: number;
+  readonly maxPerOwner: number;
+  /** Time without use after which a session ends, in milliseconds. */
+  readonly idleMs: number;
+}

@@ -1,0 +1,179 @@
+import { randomUUID } from "node:crypto";
+import type { Redis } from "@switchyard/service/redis";
+import { SessionMessage } from "@switchyard/contracts/sessions";
+import { defineScripts, reach } from "../journal/redis-scripts.ts";
+import { NO_RECORD, SessionCommand, SessionRecord } from "./session-record.ts";
+
+/**
+ * The sessions in Redis. What is decided about a session is decided here, by the pure functions beside
+ * this file, and written only when nobody wrote in between; else it is decided again.
+ */
+export interface SessionStore {
+  read(slot: string): Promise<StoredSession>;
+  /**
+   * Lets `decide` make the next record of what is stored now, and writes it; what it decided is given
+   * back when the write has happened. Nothing is written when the record is the same object.
+   */
+  change<T>(slot: string, decide: Decide<T>): Promise<T>;
+  /** The last `count` lines of the history; without a count all of them. */
+  history(slot: string, count?: number): Promise<SessionMessage[]>;
+  /** The commands of these runs, without those that are gone. */
+  commands(slot: string, runIds: readonly string[]): Promise<SessionCommand[]>;
+}
+
+export interface StoredSession {
+  readonly record: SessionRecord;
+  /** Lines of the history, those that were dropped, and the size of what is kept. */
+  readonly messages: number;
+  readonly dropped: number;
+  readonly bytes: number;
+}
+
+export type Decide<T> = (stored: StoredSession) => Change<T> | Promise<Change<T>>;
+
+export interface Change<T> {
+  readonly record: SessionRecord;
+  readonly result: T;
+  /** Lines for the history, and whether what it has is forgotten first. */
+  readonly lines?: readonly SessionMessage[];
+  readonly forgets?: boolean;
+  /** A command to keep; those of runs that have no place any more are forgotten. */
+  readonly keep?: SessionCommand;
+}
+
+/** Nobody changes one session so often at once; it is an alarm and not a limit. */
+const MAX_ATTEMPTS = 200;
+
+export function openSessionStore(
+  redis: Redis,
+  limits: { readonly maxMessages: number; readonly maxBytes: number },
+): SessionStore {
+  const run = defineScripts(redis, { yardSessionRead: READ, yardSessionWrite: WRITE });
+
+  const load = async (slot: string) => {
+    const [rev = "", json = "", messages, dropped, bytes] = await run(
+      "yardSessionRead",
+      keysOf(slot),
+      [],
+    );
+    const record = json === "" ? NO_RECORD : SessionRecord.parse(JSON.parse(json));
+    const counts = { messages: Number(messages), dropped: Number(dropped), bytes: Number(bytes) };
+    return { rev, stored: { record, ...counts } };
+  };
+
+  const write = async (
+    slot: string,
+    rev: string,
+    change: Change<unknown> & { before: SessionRecord },
+  ) => {
+    const { record, before, lines = [], forgets = false, keep } = change;
+    const isOver = record.session === null && record.outbox.length === 0;
+    const placed = new Set(placedRuns(record));
+    const gone = placedRuns(before).filter((runId) => !placed.has(runId));
+    const [answer] = await run("yardSessionWrite", keysOf(slot), [
+      rev,
+      randomUUID(),
+      isOver ? "" : JSON.stringify(record),
+      forgets || record.session === null ? 1 : 0,
+      limits.maxMessages,
+      limits.maxBytes,
+      keep?.runId ?? "",
+      keep === undefined ? "" : JSON.stringify(keep),
+      gone.length,
+      ...gone,
+      ...lines.map((line) => JSON.stringify(line)),
+    ]);
+    return answer === "ok";
+  };
+
+  return {
+    read: async (slot) => (await load(slot)).stored,
+
+    async change(slot, decide) {
+      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+        const { rev, stored } = await load(slot);
+        const change = await decide(stored);
+        if (change.record === stored.record) return change.result;
+        if (await write(slot, rev, { ...change, before: stored.record })) return change.result;
+      }
+      throw new Error(`session ${slot} was changed by others ${MAX_ATTEMPTS} times in a row`);
+    },
+
+    async history(slot, count) {
+      const first = count === undefined ? 0 : -count;
+      if (count === 0) return [];
+      const stored = await reach(redis.lrange(keysOf(slot)[1], first, -1));
+      return stored.map((json) => SessionMessage.parse(JSON.parse(json)));
+    },
+
+    async commands(slot, runIds) {
+      if (runIds.length === 0) return [];
+      const stored = await reach(redis.hmget(keysOf(slot)[2], ...runIds));
+      return stored
+        .filter((json) => json !== null)
+        .map((json) => SessionCommand.parse(JSON.parse(json)));
+    },
+  };
+}
+
+function placedRuns({ session }: SessionRecord): string[] {
+  if (session === null) return [];
+  const { active, queue } = session;
+  return [...(active === null ? [] : [active.runId]), ...queue.map(({ runId }) => runId)];
+}
+
+/** State (hash), history (list) and commands (hash) of a session are in one hash slot. */
+function keysOf(slot: string): [string, string, string] {
+  return [
+    `yard:session:{${slot}}:state`,
+    `yard:session:{${slot}}:history`,
+    `yard:session:{${slot}}:commands`,
+  ];
+}
+
+/** KEYS state, history · gives the revision, the record, and the counts of the history. */
+const READ = `
+local state = redis.call('HMGET', KEYS[1], 'rev', 'record', 'dropped', 'bytes')
+return {state[1] or '', state[2] or '', tostring(redis.call('LLEN', KEYS[2])), state[3] or '0', state[4] or '0'}
+`;
+
+/**
+ * Writes a record when nobody has written since it was read. A revision is a name and not a number, so
+ * that of a session which was deleted is never that of a later one. The oldest lines of the history go
+ * when it is too long or too large; the newest one stays.
+ * KEYS state, history, commands · ARGV revision, new revision, record or '' (nothing is left), 1 to forget
+ * the history, most lines, most bytes, run of a command to keep or '', the command, number of runs
+ * whose commands go, those runs…, lines…
+ */
+const WRITE = `
+local state, history, commands = KEYS[1], KEYS[2], KEYS[3]
+if (redis.call('HGET', state, 'rev') or '') ~= ARGV[1] then return {'stale'} end
+if ARGV[3] == '' then
+  redis.call('DEL', state, history, commands)
+  return {'ok'}
+end
+if ARGV[4] == '1' then
+  redis.call('DEL', history)
+  redis.call('HDEL', state, 'dropped', 'bytes')
+end
+redis.call('HSET', state, 'rev', ARGV[2], 'record', ARGV[3])
+if ARGV[7] ~= '' then redis.call('HSET', commands, ARGV[7], ARGV[8]) end
+local last = 9 + tonumber(ARGV[9])
+for index = 10, last do redis.call('HDEL', commands, ARGV[index]) end
+if #ARGV == last then return {'ok'} end
+local bytes = tonumber(redis.call('HGET', state, 'bytes') or 0)
+local dropped = tonumber(redis.call('HGET', state, 'dropped') or 0)
+for index = last + 1, #ARGV do
+  redis.call('RPUSH', history, ARGV[index])
+  bytes = bytes + #ARGV[index]
+end
+local length = redis.call('LLEN', history)
+local first = 0
+while length - first > 1 and (length - first > tonumber(ARGV[5]) or bytes > tonumber(ARGV[6])) do
+  bytes = bytes - #redis.call('LINDEX', history, first)
+  first = first + 1
+end
+if first > 0 then redis.call('LTRIM', history, first, -1) end
+redis.call('HSET', state, 'bytes', bytes, 'dropped', dropped + first)
+return {'ok'}
+`;

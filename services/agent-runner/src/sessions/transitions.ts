@@ -1,0 +1,265 @@
+import type { BusyPolicy, SessionKind } from "@switchyard/contracts/session-key";
+import {
+  sessionCreated,
+  sessionEnded,
+  sessionMessageAdded,
+  sessionMessageSteered,
+  sessionPatched,
+  sessionReset,
+} from "@switchyard/contracts/session-events";
+import { runMerged } from "@switchyard/contracts/run-events";
+import { withFact, withRefusal, withRunFact } from "./session-facts.ts";
+import type { Placed, SessionCommand, SessionRecord, SessionState } from "./session-record.ts";
+import { bornAt, sessionIdOf } from "./session-slot.ts";
+
+/** So many runs that ended without success are remembered, for the case that they are retried. */
+const KNOWN_UNTOLD = 50;
+const KNOWN_REFUSED = 20;
+
+/** What becomes of the place of a run that is about to work. */
+export type Beginning =
+  /** It may: no other run of the session is under way, and none will be before its end. */
+  | "ok"
+  /** Another run has the session; this one must wait. */
+  | "busy"
+  /** The session that it belonged to has ended. */
+  | "gone";
+
+/** A run exists and wants to work. One that was retried takes the session again when it is free. */
+export function begin(
+  record: SessionRecord,
+  { sessionId, placed }: { readonly sessionId: string; readonly placed: Placed },
+): { readonly record: SessionRecord; readonly beginning: Beginning } {
+  const { session } = record;
+  if (session === null || session.sessionId !== sessionId) return { record, beginning: "gone" };
+  const { active } = session;
+  if (active !== null && active.runId !== placed.runId) return { record, beginning: "busy" };
+  if (active?.begun === true) return { record, beginning: "ok" };
+  const begun = { ...session, active: { ...(active ?? placed), begun: true } };
+  return { record: { ...record, session: begun }, beginning: "ok" };
+}
+
+/** The run that may begin now, if there is one, after the one before made room. */
+export interface Handover {
+  readonly record: SessionRecord;
+  readonly next: { readonly sessionId: string; readonly runId: string } | null;
+}
+
+/** Makes room again for a message whose run could not be made; nothing for a run that exists. */
+export function release(
+  record: SessionRecord,
+  refused: {
+    readonly sessionId: string;
+    readonly runId: string;
+    readonly code: string;
+    readonly message: string;
+  },
+): Handover {
+  const { sessionId, runId, code, message } = refused;
+  const { session } = record;
+  if (session?.sessionId !== sessionId) return { record, next: null };
+  const { active } = session;
+  if (active?.runId !== runId || active.begun) return { record, next: waitingFor(session) };
+  const known = [...session.refused, { runId, code, message }].slice(-KNOWN_REFUSED);
+  return handOver(record, { ...session, refused: known });
+}
+
+/** How a run of a session ended, and how much there is to tell of it. */
+export interface Ending {
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly status: "succeeded" | "failed" | "cancelled" | "dead";
+  readonly at: string;
+  /** Tokens that it used, messages that it was given and answers that its model gave, in all its lives. */
+  readonly tokens: number;
+  readonly messages: number;
+  readonly turns: number;
+  readonly preview: string;
+}
+
+/** What the history has of a run from an earlier life, that ended without success. */
+export interface Told {
+  readonly tokens: number;
+  readonly messages: number;
+  readonly turns: number;
+}
+
+/**
+ * The end of a run: its lines go into the history and the next message gets its turn, in one write.
+ * Only the run that has the session does that, and it has it no longer then, so it happens once.
+ */
+export function settle(
+  record: SessionRecord,
+  ending: Ending,
+  added: number,
+): Handover & { readonly isNews: boolean } {
+  const { session } = record;
+  if (session === null || session.sessionId !== ending.sessionId)
+    return { record, next: null, isNews: false };
+  if (!isEnding(record, ending)) return { record, next: waitingFor(session), isNews: false };
+  const { runId, status, at, tokens, messages, turns, preview } = ending;
+  const known = toldOf(record, runId);
+  const others = session.untold.filter((other) => other.runId !== runId);
+  const untold =
+    status === "succeeded"
+      ? others
+      : [...others, { runId, tokens, messages, turns }].slice(-KNOWN_UNTOLD);
+  const ended: SessionState = {
+    ...session,
+    updatedAt: at,
+    totalTokens: session.totalTokens + tokens - (known?.tokens ?? 0),
+    lastRun: { runId, status },
+    untold,
+  };
+  const fields = { runId, status, added, preview };
+  const told = withFact(record, ended, { contract: sessionMessageAdded, at, fields });
+  return { ...handOver(told, ended), isNews: true };
+}
+
+/** True when the end of this run is still to be written into its session. */
+export function isEnding(
+  { session }: SessionRecord,
+  { sessionId, runId }: Pick<Ending, "sessionId" | "runId">,
+): boolean {
+  return session?.sessionId === sessionId && session.active?.runId === runId;
+}
+
+/** How much of a run the history has already. */
+export function toldOf({ session }: SessionRecord, runId: string): Told | null {
+  return session?.untold.find((known) => known.runId === runId) ?? null;
+}
+
+/** A run has heard a message that was meant for it. */
+export function confirmSteer(
+  record: SessionRecord,
+  { runId, at }: { readonly runId: string; readonly at: string },
+): SessionRecord {
+  const { session } = record;
+  const given = session?.steered.find((message) => message.runId === runId);
+  if (session === null || given === undefined || given.isTold) return record;
+  const { into } = given;
+  const steered = session.steered.map((message) =>
+    message === given ? { ...given, isTold: true } : message,
+  );
+  const known = { ...session, steered };
+  const fields = { runId, into };
+  const told = withFact({ ...record, session: known }, known, {
+    contract: sessionMessageSteered,
+    at,
+    fields,
+  });
+  return withRunFact(told, known, { contract: runMerged, runId, at, fields: { into } });
+}
+
+/** The run that was to hear a message has ended without it: the message is to arrive anew. */
+export function undoSteer(record: SessionRecord, runId: string): SessionRecord {
+  const { session } = record;
+  if (session === null) return record;
+  const steered = session.steered.filter((message) => message.runId !== runId);
+  return { ...record, session: { ...session, steered } };
+}
+
+export interface SessionChanges {
+  readonly label?: string | null | undefined;
+  readonly kind?: SessionKind | undefined;
+  readonly onBusy?: BusyPolicy | undefined;
+  readonly agent?: string | undefined;
+  readonly model?: string | null | undefined;
+}
+
+/** Changes what a session is called and how it works. */
+export function patch(
+  record: SessionRecord,
+  session: SessionState,
+  {
+    changes,
+    by,
+    at,
+  }: { readonly changes: SessionChanges; readonly by: string; readonly at: string },
+): SessionRecord {
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+  const changed = { ...session, ...Object.fromEntries(given), updatedAt: at };
+  const fields = { by, fields: given.map(([name]) => name) };
+  return withFact({ ...record, session: changed }, changed, {
+    contract: sessionPatched,
+    at,
+    fields,
+  });
+}
+
+/** Ends a session. What waited in it is refused, each message by itself. */
+export function end(
+  record: SessionRecord,
+  session: SessionState,
+  ending: {
+    readonly reason: "idle" | "deleted" | "reset";
+    readonly at: string;
+    readonly waiting: readonly SessionCommand[];
+  },
+): SessionRecord {
+  const { reason, at, waiting } = ending;
+  const why = reason === "reset" ? "was reset" : "was deleted";
+  let next: SessionRecord = { ...record, session: null };
+  for (const command of waiting) next = withRefusal(next, session, { command, at, why });
+  return withFact(next, session, { contract: sessionEnded, at, fields: { reason } });
+}
+
+/** Begins a session anew under its name: what it is called and how it works stays. */
+export function reset(
+  record: SessionRecord,
+  session: SessionState,
+  asked: {
+    readonly slot: string;
+    readonly by: string;
+    readonly nowMs: number;
+    readonly waiting: readonly SessionCommand[];
+  },
+): { readonly record: SessionRecord; readonly session: SessionState } {
+  const { slot, by, nowMs, waiting } = asked;
+  const at = new Date(nowMs).toISOString();
+  const born = Math.max(nowMs, bornAt(session.sessionId) + 1);
+  const { key, owner, kind, label, agent, model, onBusy } = session;
+  const fresh: SessionState = {
+    key,
+    owner,
+    kind,
+    label,
+    agent,
+    model,
+    onBusy,
+    sessionId: sessionIdOf(slot, born),
+    createdAt: at,
+    updatedAt: at,
+    totalTokens: 0,
+    lastRun: null,
+    active: null,
+    queue: [],
+    steered: [],
+    refused: [],
+    untold: [],
+  };
+  const said = withFact(record, session, {
+    contract: sessionReset,
+    at,
+    fields: { by, next: fresh.sessionId },
+  });
+  const over = end(said, session, { reason: "reset", at, waiting });
+  const begun = withFact({ ...over, session: fresh }, fresh, {
+    contract: sessionCreated,
+    at,
+    fields: { kind, agent },
+  });
+  return { record: begun, session: fresh };
+}
+
+/** The run that has its turn and may not have been told; telling it twice changes nothing. */
+export function waitingFor({ sessionId, active }: SessionState): Handover["next"] {
+  return active === null || active.begun ? null : { sessionId, runId: active.runId };
+}
+
+function handOver(record: SessionRecord, session: SessionState): Handover {
+  const [first, ...queue] = session.queue;
+  const active = first === undefined ? null : { ...first, begun: false };
+  const next = first === undefined ? null : { sessionId: session.sessionId, runId: first.runId };
+  return { record: { ...record, session: { ...session, active, queue } }, next };
+}

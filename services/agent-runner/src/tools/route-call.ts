@@ -1,0 +1,113 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { forkOf } from "../children/fork-of.ts";
+import { answerRunTool } from "../context/run-tools.ts";
+import type { JournalEntry, WithoutTime } from "../journal/journal-entry.ts";
+import type { CallState } from "../journal/run-state.ts";
+import type { Peers } from "../peers.ts";
+import type { ActiveRun } from "../run/active-run.ts";
+import { deadlineOf } from "../run/next-action.ts";
+import { orSuspend } from "../run/or-suspend.ts";
+import type { RunControls } from "../run/run-controls.ts";
+import type { RunTokenKeeper } from "../run/run-token-keeper.ts";
+import { finishWait, isWantedAgain, stillWaiting } from "../waits/finish-wait.ts";
+import { callOwnTool, startChild } from "../waits/own-tools.ts";
+import { failure, type CallStep } from "./call-outcome.ts";
+import type { ToolCaller } from "./send-call.ts";
+import { callSkillTool } from "./skill-call.ts";
+import { callAgain, callServerTool } from "./tool-call.ts";
+import { routeOf, type ToolCatalogue } from "./tool-catalogue.ts";
+import { hasChanged } from "./tool-print.ts";
+
+export interface RouteOptions {
+  readonly run: ActiveRun;
+  readonly bus: Bus;
+  readonly peers: Peers;
+  readonly tokens: RunTokenKeeper;
+  readonly controls: RunControls;
+  readonly signal: AbortSignal;
+  readonly record: (entry: WithoutTime<JournalEntry>) => Promise<void>;
+  readonly now: () => number;
+}
+
+/** Brings a call to whoever carries it out: the run itself, the runner, a skill's text, a provider. */
+export async function routeCall(
+  call: CallState,
+  tools: ToolCatalogue,
+  options: RouteOptions,
+): Promise<CallStep> {
+  const { run, peers, bus, controls, signal, now } = options;
+  const { part, wait } = call;
+  const { callId, tool, input } = part;
+  const { state } = run;
+  const isRepeated = wait?.reason === "approval" || isWantedAgain(call);
+  if (wait !== null && !isRepeated) return finishWait(call, state.children);
+  const inside = answerRunTool(call, state, tools.hidden ?? []);
+  if (inside !== null) return inside;
+  const route = routeOf(tool, tools);
+  if (route.to === "nobody") {
+    const offered = tools.offered.map(({ name }) => name).join(", ") || "none";
+    return failure(callId, "unknown_tool", `there is no tool ${tool}; available are ${offered}`);
+  }
+  if (!isArguments(input)) {
+    return failure(callId, "invalid_arguments", `the arguments of ${tool} must be a JSON object`);
+  }
+  const own = { run, bus, controls, now };
+  if (route.to === "own") return orSuspend(signal, () => callOwnTool(call, own));
+  if (route.to === "skill") {
+    const fork = await orSuspend(signal, () => forkOf(call, state, peers));
+    if (fork !== null) return orSuspend(signal, () => startChild(fork, own));
+    const { catalogue, toolLayers } = state.started;
+    const { narrowings } = state;
+    const asked = { callId, args: input, catalogue, toolLayers, narrowings };
+    return callSkillTool(asked, callerOf(options));
+  }
+  if (isUnsent(call) && hasChanged(tool, tools, state.shownTools)) {
+    const said = `${tool} is not what you were shown any more; look at it again and repeat the call if it is still what you want`;
+    return failure(callId, "tool_changed", said);
+  }
+  return callProvider(call, { ...route, args: input }, options);
+}
+
+/** True for a call that cannot have had its effect yet. */
+function isUnsent({ dispatched, wait }: CallState): boolean {
+  return !dispatched || (wait?.reason === "approval" && wait.again !== true);
+}
+
+async function callProvider(
+  call: CallState,
+  to: {
+    readonly server: string | null;
+    readonly isListed: boolean;
+    readonly args: Record<string, unknown>;
+  },
+  options: RouteOptions,
+): Promise<CallStep> {
+  const { part, dispatched, wait } = call;
+  const { callId, tool } = part;
+  if (!dispatched) await options.record({ kind: "tool-dispatched", callId });
+  const { server, isListed, args } = to;
+  const { onUnknownOutcome = "fail" } = options.run.state.started;
+  const request = { callId, server, tool, args, isListed, onUnknownOutcome };
+  const isAgain = isWantedAgain(call) || (wait?.reason === "approval" && wait.again === true);
+  const caller = callerOf(options);
+  const step = await (isAgain ? callAgain(request, caller) : callServerTool(request, caller));
+  return stillWaiting(call, step, options.now());
+}
+
+function callerOf({ run, bus, peers, tokens, signal, now }: RouteOptions): ToolCaller {
+  const { state, hold } = run;
+  return {
+    bus,
+    peers,
+    tokens,
+    runId: state.started.runId,
+    epoch: Number(hold.epoch),
+    signal,
+    deadline: deadlineOf(state),
+    now,
+  };
+}
+
+function isArguments(input: unknown): input is Record<string, unknown> {
+  return typeof input === "object" && input !== null && !Array.isArray(input);
+}

@@ -1,0 +1,72 @@
+import { isError, ServiceError } from "@switchyard/contracts/errors";
+import { MAX_TOOL_LAYERS } from "@switchyard/contracts/run-token";
+import { renderSkill } from "@switchyard/contracts/skills";
+import type { SkillRef } from "../journal/answer-part.ts";
+import { answered, failed, failure, type CallOutcome } from "./call-outcome.ts";
+import type { ToolCaller } from "./send-call.ts";
+import { SkillToolInput } from "./skill-tool.ts";
+import { hasRoomFor, narrowingOf, type ToolNarrowing } from "./tool-narrowing.ts";
+
+/** Activates a skill: the importer renders it, and its text is the result of the call. */
+export async function callSkillTool(
+  call: {
+    readonly callId: string;
+    readonly args: unknown;
+    readonly catalogue: readonly SkillRef[];
+    /** The layers of tool patterns that the run began with, and what skills took away since then. */
+    readonly toolLayers: readonly (readonly string[])[];
+    readonly narrowings: readonly ToolNarrowing[];
+  },
+  caller: ToolCaller,
+): Promise<CallOutcome> {
+  const { callId, catalogue } = call;
+  const input = SkillToolInput.safeParse(call.args);
+  if (!input.success) {
+    const problems = input.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+    return failure(callId, "invalid_arguments", `skill: ${problems.join("; ")}`);
+  }
+  const pinned = catalogue.find((skill) => skill.name === input.data.name);
+  if (pinned === undefined) {
+    const known = catalogue.map((skill) => skill.name).join(", ") || "none";
+    return answered(callId, {
+      text: `there is no skill ${input.data.name}; available are ${known}`,
+      isError: true,
+    });
+  }
+  const startedAt = caller.now();
+  try {
+    const rendered = await caller.peers.renderSkill(
+      {
+        name: pinned.name,
+        digest: pinned.digest,
+        arguments: input.data.arguments,
+        sessionId: caller.runId,
+      },
+      { signal: caller.signal, correlationId: caller.runId },
+    );
+    const durationMs = Math.max(0, caller.now() - startedAt);
+    const { text, name, digest } = rendered;
+    const narrowing = narrowingOf(rendered);
+    if (narrowing !== null && !hasRoomFor(narrowing, call.toolLayers, call.narrowings)) {
+      const said = `skill ${name} leaves out other tools than all skills before it, and a run keeps ${MAX_TOOL_LAYERS} such lists at most; start a run with this skill`;
+      return failure(callId, "too_many_restrictions", said);
+    }
+    return answered(callId, {
+      text,
+      isError: false,
+      durationMs,
+      skill: { name, digest },
+      ...(narrowing === null ? {} : { narrowing }),
+    });
+  } catch (error) {
+    caller.signal.throwIfAborted();
+    if (isError(error, renderSkill, "unknown_skill")) {
+      return answered(callId, {
+        text: `skill ${pinned.name} is not there any more`,
+        isError: true,
+      });
+    }
+    if (error instanceof ServiceError) return failed(callId, error);
+    throw error;
+  }
+}

@@ -1,0 +1,122 @@
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startChatServer, textChunks } from "../../test-fixtures/chat-server.ts";
+import { agent, answering, labTool, skill } from "../../test-fixtures/peers.ts";
+import { startLab } from "../../test-fixtures/runner-lab.ts";
+
+const lab = await startLab();
+const { agents, skills, tools, grants, tokens } = lab.peers;
+const chat = await startChatServer();
+const modelsFile = join(await testDirectory(), "models.json");
+const local = { type: "openai-compatible", baseURL: chat.baseURL };
+await writeFile(modelsFile, JSON.stringify({ default: "local/m", providers: { local } }));
+await lab.runner({ YARD_RUNNER_SLOTS: "4", YARD_MODELS_FILE: modelsFile });
+tools.set("echo", () => "heard");
+
+test("the model gets the text of preloaded skills with its instructions, and that of the command's skill as the message; a missing one is passed over [B2, D18, D19, DR7]", async () => {
+  skills.set("house-rules", skill("house-rules", { text: "Write short sentences." }));
+  skills.set("greet", skill("greet", { text: "Greet the person." }));
+  const own = { model: "local/m", temperature: 0.25, systemPrompt: "You are a host." };
+  const tellsOfSkills = { ...own, skills: ["house-rules", "gone"], tools: [labTool("echo")] };
+  agents.set("host", agent("host", tellsOfSkills));
+  chat.answer({ chunks: textChunks("Hello Ada.") });
+  await lab.command("host", { runId: "hosted", input: "Ada", skill: "greet" });
+  await lab.eventsUntil("hosted", "finished");
+
+  const [request] = chat.requests;
+  assert.equal(request?.["temperature"], 0.25);
+  // The protocol of the chat server.
+  const [system, user] = (request?.["messages"] ?? []) as { role: string; content: string }[];
+  assert.match(system?.content ?? "", /^You are a host\.[^]*Write short sentences\./);
+  assert.match(user?.content ?? "", /^Greet the person\.\n\nARGUMENTS: Ada$/);
+  const offered = request?.["tools"] as { function: { name: string } }[];
+  const names = offered.map((tool) => tool.function.name);
+  assert.deepEqual(
+    names.filter((name) => name !== "skill"),
+    [labTool("echo")],
+  );
+});
+
+test("gives a run no tool that a preloaded skill leaves out [D51] [SEC-SKILL-04]", async () => {
+  skills.set("reader", skill("reader", { allowedTools: ["mcp__lab__read", "read_file"] }));
+  skills.set("careful", skill("careful", { disallowedTools: ["write_file"] }));
+  const own = { tools: ["mcp__lab__*"], skills: ["reader", "careful"] };
+  agents.set("loaded", answering("loaded", "done", own));
+  await lab.command("loaded", { runId: "loaded", input: "x" });
+  await lab.eventsUntil("loaded", "finished");
+  assert.deepEqual(grantsOf("loaded"), [
+    [["mcp__lab__*"], ["mcp__lab__read", "read_file"], ["*", "!write_file"]],
+  ]);
+});
+
+test("a skill that the model activates takes tools away from the calls beside it and from all later ones [D51] [X26]", async () => {
+  skills.set("narrow", skill("narrow", { allowedTools: ["mcp__lab__echo"] }));
+  const activation = { tool: "skill", with: { name: "narrow" } };
+  const echo = { tool: labTool("echo"), with: {} };
+  agents.set(
+    "wide",
+    agent("wide", {
+      tools: ["mcp__lab__*"],
+      plan: {
+        steps: [{ calls: [echo] }, { calls: [echo, activation] }, { calls: [echo] }],
+        answer: "done",
+      },
+    }),
+  );
+  await lab.command("wide", { runId: "wide", input: "x" });
+  await lab.eventsUntil("wide", "finished");
+
+  const [before, after, ...more] = grantsOf("wide");
+  assert.deepEqual(before, [["mcp__lab__*"]]);
+  assert.deepEqual(after, [["mcp__lab__*"], ["mcp__lab__echo"]]);
+  assert.deepEqual(more, []);
+  const wide = tokens.get("wide:1:0");
+  const narrow = tokens.get("wide:2:0");
+  assert.notEqual(narrow, wide);
+  assert.equal(tokens.get("wide:3:0"), narrow);
+});
+
+test("a child run gets no more than its parent has after a skill took tools away [D51]", async () => {
+  skills.set("strict", skill("strict", { allowedTools: ["agent", "mcp__lab__echo"] }));
+  agents.set("helper", answering("helper", "helped"));
+  agents.set(
+    "parent",
+    agent("parent", {
+      plan: {
+        steps: [
+          { calls: [{ tool: "skill", with: { name: "strict" } }] },
+          { calls: [{ tool: "agent", with: { agent: "helper", task: "help" } }] },
+        ],
+        answer: "done",
+      },
+    }),
+  );
+  await lab.command("parent", { runId: "parent", input: "x" });
+  await lab.eventsUntil("parent", "finished");
+  // The parent's token is asked for on the child's behalf, and the child's is made from it.
+  const child = grants.findIndex((grant) => grant.agent === "helper");
+  const parents = grants.slice(0, child).filter(({ runId }) => runId === "parent");
+  assert.deepEqual(parents.at(-1)?.tools, [["agent", "mcp__lab__echo"]]);
+  assert.ok(grants[child]?.parentToken !== undefined);
+});
+
+test("asks the policy for the agent's own least approval [D14]", async () => {
+  agents.set("asking", answering("asking", "done", { approval: "always" }));
+  agents.set("silent", answering("silent", "done"));
+  await Promise.all(
+    ["asking", "silent"].map(async (name) => {
+      await lab.command(name, { runId: name, input: "x" });
+      await lab.eventsUntil(name, "finished");
+    }),
+  );
+  const approvalOf = (runId: string) => grants.find((grant) => grant.runId === runId)?.approval;
+  assert.equal(approvalOf("asking"), "always");
+  assert.equal(approvalOf("silent"), undefined);
+});
+
+function grantsOf(runId: string): string[][][] {
+  return grants.filter((grant) => grant.runId === runId).map((grant) => grant.tools);
+}

@@ -1,0 +1,92 @@
+import { isError } from "@switchyard/contracts/errors";
+import { listTools } from "@switchyard/contracts/mcp";
+import type { JournalEntry, WithoutTime } from "../journal/journal-entry.ts";
+import type { RunState } from "../journal/run-state.ts";
+import type { StartedEntry } from "../journal/started-entry.ts";
+import type { Peers } from "../peers.ts";
+import { Suspended } from "../run/interruption.ts";
+import { orSuspend } from "../run/or-suspend.ts";
+import type { RunTokenKeeper } from "../run/run-token-keeper.ts";
+import { ownToolsOf } from "../waits/own-tools.ts";
+import { listProviderTools } from "./listed-tool.ts";
+import { selectTools, type ToolCatalogue } from "./tool-catalogue.ts";
+
+/** After so long the tools are asked for again at the next step: servers come and go. */
+const CATALOGUE_AGE_MS = 30_000;
+
+export interface ToolListerOptions {
+  readonly run: { readonly state: RunState };
+  readonly peers: Peers;
+  readonly tokens: RunTokenKeeper;
+  readonly signal: AbortSignal;
+  readonly record: (entry: WithoutTime<JournalEntry>) => Promise<void>;
+  readonly now: () => number;
+}
+
+interface Known {
+  readonly tools: ToolCatalogue;
+  readonly at: number;
+  readonly toolLayers: RunState["toolLayers"];
+}
+
+/** The tools that one run may use at the moment; what a model is not shown is in the journal. */
+export class ToolLister {
+  readonly #options: ToolListerOptions;
+  #known: Known | null = null;
+
+  constructor(options: ToolListerOptions) {
+    this.#options = options;
+  }
+
+  async tools(): Promise<ToolCatalogue> {
+    const { now, record, run } = this.#options;
+    if (this.#known !== null && this.#isGood(this.#known)) return this.#known.tools;
+    const before = this.#known?.tools.leftOut ?? [];
+    const { toolLayers } = run.state;
+    const tools = await this.#list();
+    this.#known = { tools, at: now(), toolLayers };
+    const { offered, leftOut } = tools;
+    if (leftOut.length > 0 && leftOut.join() !== before.join())
+      await record({ kind: "tools-left-out", offered: offered.length, leftOut: [...leftOut] });
+    return tools;
+  }
+
+  /** What was listed is out of date: the next step asks again. */
+  forget(): void {
+    this.#known = null;
+  }
+
+  #isGood({ at, toolLayers }: Known): boolean {
+    const { now, run } = this.#options;
+    // A skill that was activated since may have taken tools away.
+    return toolLayers === run.state.toolLayers && now() - at < CATALOGUE_AGE_MS;
+  }
+
+  async #list(): Promise<ToolCatalogue> {
+    const { peers, tokens, signal, run } = this.#options;
+    const { started, found, toolLayers } = run.state;
+    const { catalogue, runId } = started;
+    // An agent without tools needs no broker, and gets no skill either.
+    if (toolLayers.some((layer) => layer.length === 0)) {
+      return selectTools({ tools: [], layers: toolLayers, skills: [] });
+    }
+    const call = { signal, correlationId: runId };
+    const token = await orSuspend(signal, () => tokens.get());
+    try {
+      const tools = await orSuspend(signal, () => listProviderTools(peers, token, call));
+      const skills = catalogue.map(({ name }) => name);
+      const own = ownToolsOf(started);
+      const about = aboutOf(started);
+      return selectTools({ tools, layers: toolLayers, skills, own, about, found });
+    } catch (error) {
+      if (!isError(error, listTools, "invalid_token")) throw error;
+      tokens.refuse(token);
+      throw new Suspended("a tool provider refused the run token", { cause: error });
+    }
+  }
+}
+
+/** What decides which tools are shown when there are too many. */
+function aboutOf({ agent, roles = [], instructions, prompt }: StartedEntry): string {
+  return [agent, ...roles, prompt.slice(0, 2_000), instructions.slice(0, 1_000)].join("\n");
+}

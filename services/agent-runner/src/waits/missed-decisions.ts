@@ -1,0 +1,61 @@
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { approvalStates, MAX_APPROVAL_STATES } from "@switchyard/contracts/approvals";
+import { ServiceError } from "@switchyard/contracts/errors";
+import type { RunControls } from "../run/run-controls.ts";
+import { firstCallId } from "../tools/tool-call.ts";
+
+/** A call of a run that waits for a person. */
+export interface ParkedApproval {
+  readonly runId: string;
+  readonly callId: string;
+  readonly approvalId: string;
+}
+
+/**
+ * Wakes the runs of those calls that were decided about and whose decision no runner heard: it came
+ * before the run was let go, or when no runner was there. Like a decision that was heard, it is not
+ * believed from here; the call is made again and its provider asks the policy.
+ */
+export type FindMissedDecisions = (waiting: readonly ParkedApproval[]) => Promise<void>;
+
+export function createMissedDecisions(
+  bus: Bus,
+  options: { readonly controls: RunControls; readonly now: () => number },
+): FindMissedDecisions {
+  const { controls, now } = options;
+  const policy = client(bus, { approvalStates });
+  const pendingOf = async (ids: string[]): Promise<ReadonlySet<string>> => {
+    const { approvals } = await policy.approvalStates({ ids });
+    return new Set(approvals.filter(({ state }) => state === "pending").map(({ id }) => id));
+  };
+  return async (waiting) => {
+    for (let start = 0; start < waiting.length; start += MAX_APPROVAL_STATES) {
+      const asked = waiting.slice(start, start + MAX_APPROVAL_STATES);
+      const pending = await orNull(pendingOf(asked.map(({ approvalId }) => approvalId)));
+      if (pending === null) return; // the next look asks again
+      for (const { runId, callId, approvalId } of asked) {
+        if (pending.has(approvalId)) continue;
+        const parkedCall = firstCallId(callId);
+        const at = new Date(now()).toISOString();
+        await controls.tell({
+          runId,
+          entry: { kind: "wait-resolved", at, callId: parkedCall, resolution: { type: "look" } },
+          by: null,
+          expected: parkedCall,
+          command: null,
+        });
+      }
+    }
+  };
+}
+
+/** Null while the policy service is down. */
+async function orNull<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof ServiceError) return null;
+    throw error;
+  }
+}

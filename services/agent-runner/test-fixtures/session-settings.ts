@@ -1,0 +1,11 @@
+import type { SessionSettings } from "../src/sessions/session-settings.ts";
+
+/** What sessions may take in tests that do not come to a limit. */
+export const SESSION_SETTINGS: SessionSettings = {
+  idleMs: 3_600_000,
+  maxPerOwner: 100,
+  maxMessages: 1_000,
+  maxBytes: 1_048_576,
+  maxQueued: 20,
+  contextBytes: 65_536,
+};
