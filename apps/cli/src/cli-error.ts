@@ -69,6 +69,10 @@ const HINTS: Readonly<Record<string, string>> = {
     "this NATS user may not do that; its permissions come from the contracts: ./yard keys init",
   unknown_agent: "see the agents with: ./yard agents list",
   unknown_skill: "see the skills with: ./yard skills list",
+  replay_mismatch:
+    "the agent, its skills, its tools or the input have changed; record again with: ./yard run … --record FILE",
+  unknown_session: "see your sessions with: ./yard sessions list",
+  agent_required: "name it with --agent; see the agents with: ./yard agents list",
   unknown_run: "see the runs with: ./yard runs list",
   unknown_server: "see the servers with: ./yard mcp list",
   unknown_tool: "see the tools with: ./yard mcp tools",

@@ -7,6 +7,7 @@ import {
   runEvents,
   runFailed,
   runFinished,
+  runMerged,
   runRejected,
 } from "@switchyard/contracts/run-events";
 import { cancelText, payloadOf } from "./run-timeline.ts";
@@ -17,6 +18,12 @@ export type RunEnd =
   | { readonly end: "failed"; readonly code: string; readonly message: string }
   | { readonly end: "cancelled"; readonly code: "cancelled"; readonly message: string }
   | { readonly end: "rejected"; readonly code: string; readonly message: string };
+
+/** The message became part of another run of its session, whose end is this one's. */
+export interface RunMerge {
+  readonly end: "merged";
+  readonly into: string;
+}
 
 /**
  * Reads the events of one run from its first one, also when it began earlier, and calls `onEvent`
@@ -32,13 +39,13 @@ export async function followRun(
     signal?: AbortSignal;
     stopAtEnd?: boolean;
   },
-): Promise<RunEnd | null> {
+): Promise<RunEnd | RunMerge | null> {
   const { runId, onEvent, signal, stopAtEnd = false } = options;
   const filters = runEvents.map((contract) => filterOf(contract, { runId }));
   let lastSeq = 0;
   let lastStored = 0;
   /** The end that this event is, unless the run has gone on. */
-  const take = (event: StoredEvent): RunEnd | null => {
+  const take = (event: StoredEvent): RunEnd | RunMerge | null => {
     lastStored = event.sequence;
     const seq = seqOf(event);
     // A runner that took over repeats events whose publication it could not be sure of.
@@ -51,7 +58,7 @@ export async function followRun(
   };
   const signals = signal === undefined ? {} : { signal };
   try {
-    let end: RunEnd | null = null;
+    let end: RunEnd | RunMerge | null = null;
     for await (const event of readEvents(bus, {
       filters,
       from: "beginning",
@@ -76,7 +83,9 @@ export async function followRun(
 }
 
 /** What a terminal event says; null for any other event. */
-export function endOf(event: StoredEvent): RunEnd | null {
+export function endOf(event: StoredEvent): RunEnd | RunMerge | null {
+  const merged = payloadOf(event, runMerged);
+  if (merged !== null) return { end: "merged", into: merged.into };
   const finished = payloadOf(event, runFinished);
   if (finished !== null) return { end: "finished", output: finished.output };
   const failed = payloadOf(event, runFailed);

@@ -1,14 +1,20 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { chmodSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { redisUserNames } from "@switchyard/contracts/redis-acl";
 import { tempDirectory } from "../test-fixtures/temp-directory.ts";
 import { ensureKeys, keyedUsers, readSeed, seedFile } from "./key-directory.ts";
 
 test("makes a key for every user and the run-token key, readable by their owner alone", async () => {
   const directory = join(tempDirectory(), "keys");
   const { created } = await ensureKeys(directory);
-  assert.deepEqual(created, [...keyedUsers.map(({ name }) => name), "run-token"]);
+  assert.deepEqual(created, [
+    ...keyedUsers.map(({ name }) => name),
+    "run-token",
+    ...redisUserNames.map((user) => `${user}.redis`),
+  ]);
   assert.equal(statSync(directory).mode & 0o777, 0o700);
   for (const file of readdirSync(directory)) {
     assert.equal(statSync(join(directory, file)).mode & 0o777, 0o600, file);
@@ -40,6 +46,21 @@ test("the server's configuration has public keys only, and the anonymous user on
   }
   assert.ok(!text.includes("no_auth_user"));
   assert.ok(keys.authorization({ anonymous: true }).includes("no_auth_user: me"));
+});
+
+test("the access list of Redis has a hash of each password and no password", async () => {
+  const directory = tempDirectory();
+  const { redis } = await ensureKeys(directory);
+  for (const user of redisUserNames) {
+    const password = readFileSync(join(directory, `${user}.redis`), "utf8").trim();
+    assert.equal(redis.password(user), password);
+    assert.ok(password.length >= 43, user);
+    assert.ok(!redis.acl.includes(password), user);
+    const hash = createHash("sha256").update(password).digest("hex");
+    assert.ok(redis.acl.includes(`user ${user} on resetpass #${hash} `), user);
+  }
+  assert.match(redis.acl, /^user default off /m);
+  assert.equal((await ensureKeys(directory)).redis.acl, redis.acl);
 });
 
 test("a seed without its public key is an error, not a silently new identity", async () => {

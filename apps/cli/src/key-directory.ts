@@ -1,19 +1,28 @@
-import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createUserKey } from "@switchyard/bus/keys";
-import { adminUser, anonymousUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
+import {
+  adminUser,
+  anonymousUser,
+  auditorUser,
+  cliUser,
+  serviceUsers,
+} from "@switchyard/contracts/topology";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { CliError } from "./cli-error.ts";
+import { ensureRedisPasswords, type RedisPasswords } from "./redis-passwords.ts";
+import { readSecret, writeSecret } from "./secret-files.ts";
 
 /** Every NATS user that gets a key of its own. */
-export const keyedUsers = [...serviceUsers, cliUser, adminUser];
+export const keyedUsers = [...serviceUsers, cliUser, adminUser, auditorUser];
 
 export interface KeyDirectory {
   readonly path: string;
   /** Names of the keys that this call made; empty when all of them were there. */
   readonly created: readonly string[];
   readonly runTokenKeyFile: string;
+  readonly redis: RedisPasswords;
   /** The `authorization` block for nats-server, with the public keys. */
   authorization(options: { anonymous: boolean }): string;
 }
@@ -24,8 +33,8 @@ export function seedFile(directory: string, user: string): string {
 
 /**
  * Makes the keys that are missing: an NKey for each user (`broker.nk`, with the public half in
- * `broker.pub`) and the key that signs run tokens (`run-token.jwk`). Existing keys are never
- * replaced. The directory is for its owner alone.
+ * `broker.pub`), the key that signs run tokens (`run-token.jwk`) and a Redis password for each service
+ * (`broker.redis`). Existing ones are never replaced. The directory is for its owner alone.
  */
 export async function ensureKeys(directory: string): Promise<KeyDirectory> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -44,10 +53,12 @@ export async function ensureKeys(directory: string): Promise<KeyDirectory> {
     await writeSecret(runTokenKeyFile, privateJwk);
     created.push("run-token");
   }
+  const redis = await ensureRedisPasswords(directory);
   return {
     path: directory,
-    created,
+    created: [...created, ...redis.created],
     runTokenKeyFile,
+    redis,
     authorization: ({ anonymous }) =>
       natsAuthorization({
         users: keyedUsers.map((user) => ({ user, nkey: publicKeys.get(user.name) ?? "" })),
@@ -65,13 +76,6 @@ export async function readSeed(file: string): Promise<string> {
     });
   });
   return seed.trim();
-}
-
-/** Writes a file that only its owner may read, complete or not at all. */
-export async function writeSecret(file: string, content: string): Promise<void> {
-  const draft = `${file}.${process.pid}`;
-  await writeFile(draft, content.endsWith("\n") ? content : `${content}\n`, { mode: 0o600 });
-  await rename(draft, file);
 }
 
 async function createKeyFiles(directory: string, user: string): Promise<string> {
@@ -96,15 +100,4 @@ async function readUserKey(directory: string, user: string): Promise<string | nu
     );
   }
   return publicKey;
-}
-
-async function readSecret(file: string): Promise<string | null> {
-  try {
-    const content = await readFile(file, "utf8");
-    await chmod(file, 0o600);
-    return content.trim();
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  }
 }

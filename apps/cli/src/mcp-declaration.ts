@@ -1,4 +1,4 @@
-import type { ServerDeclaration } from "@switchyard/contracts/mcp";
+import type { ServerDeclaration } from "@switchyard/contracts/mcp-servers";
 import { CliError } from "./cli-error.ts";
 
 export interface AddOptions {

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import type { Perform } from "./program/command-options.ts";
 import { addApprovalCommands } from "./program/approval-commands.ts";
+import { addAuditCommands } from "./program/audit-commands.ts";
 import { addAgentCommands } from "./program/agent-commands.ts";
 import { addDefinitionCommands } from "./program/definition-commands.ts";
 import { addLocalCommands } from "./program/local-commands.ts";
@@ -8,6 +9,7 @@ import { addMcpCommands } from "./program/mcp-commands.ts";
 import { addToolCommands } from "./program/tool-commands.ts";
 import { addOperatorCommands } from "./program/operator-commands.ts";
 import { addPolicyCommands } from "./program/policy-commands.ts";
+import { addSessionCommands } from "./program/session-commands.ts";
 import { addRunCommands } from "./program/run-commands.ts";
 
 const EPILOGUE = `
@@ -27,10 +29,12 @@ export function buildProgram(version: string, perform: Perform): Command {
     .addHelpText("after", EPILOGUE);
   addLocalCommands(program, perform);
   addRunCommands(program, perform);
+  addSessionCommands(program, perform);
   addMcpCommands(program, perform);
   addToolCommands(program, perform);
   addPolicyCommands(program, perform);
   addApprovalCommands(program, perform);
+  addAuditCommands(program, perform);
   addAgentCommands(program, perform);
   addDefinitionCommands(program, perform);
   addOperatorCommands(program, perform);

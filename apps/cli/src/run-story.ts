@@ -44,17 +44,28 @@ export async function startAndFollow(
       { mark: "▸", label: "queued", text: `${runId}  ${subject} #${sequence}`, style: "dim" },
       new Date(),
     );
-    return await followRun(bus, {
-      runId,
-      signal,
-      onEvent: (event) => {
-        onEvent?.(event);
-        story.onEvent(event);
-      },
-    });
+    const tell = (event: StoredEvent): void => {
+      onEvent?.(event);
+      story.onEvent(event);
+    };
+    return await followToEnd(bus, { runId, signal, onEvent: tell });
   } finally {
     story.end();
   }
+}
+
+/** Follows a run, and where its message became part of another run, that one. */
+export async function followToEnd(
+  bus: Bus,
+  options: {
+    readonly runId: string;
+    readonly signal: AbortSignal;
+    readonly onEvent: (event: StoredEvent) => void;
+  },
+): Promise<RunEnd | null> {
+  let end = await followRun(bus, options);
+  while (end?.end === "merged") end = await followRun(bus, { ...options, runId: end.into });
+  return end;
 }
 
 interface Story {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoredEvent } from "@switchyard/bus/events";
 import type { Event } from "@switchyard/contracts/define";
-import { serverFailed } from "@switchyard/contracts/mcp";
+import { serverFailed } from "@switchyard/contracts/mcp-servers";
 import {
   modelResponded,
   runCancelled,
@@ -10,6 +10,7 @@ import {
   runFailed,
   runFinished,
   runRejected,
+  runLimitsChanged,
   runRetried,
   runStarted,
   runWaiting,
@@ -112,6 +113,23 @@ test("a cancel says by whom and why, a retry says what limits hold now", () => {
   assert.deepEqual(story(storedEvent(runRetried, { by: "cli", limits })), [
     `↻ retried: by cli: up to 9 steps, 4 tool calls, ${formatDuration(60_000)}`,
   ]);
+  const changed = { ...limits, maxTokens: 50, maxCostUsd: 0.5 };
+  assert.deepEqual(story(storedEvent(runLimitsChanged, { by: "cli", limits: changed })), [
+    `↻ limits: by cli: up to 9 steps, 4 tool calls, 50 tokens, $0.5, ${formatDuration(60_000)}`,
+  ]);
+});
+
+test("says at which limit a run waits, and whose it is", () => {
+  const wait = { reason: "limit", callId: "r1", tool: "", until: null };
+  const own = { ...wait, limit: { limit: "maxSteps", value: 2 } };
+  const text = "… waiting: for a higher limit than maxSteps 2; raise it with: ./yard runs resume";
+  assert.deepEqual(story(storedEvent(runWaiting, { waits: [own], until: null })), [text]);
+  const team = { name: "team-a", per: "day" };
+  const shared = { ...wait, limit: { limit: "tokens", value: 100, team } };
+  assert.match(
+    story(storedEvent(runWaiting, { waits: [shared], until: null })).join(),
+    /team-a has used up its tokens \(100\) of this day/,
+  );
 });
 
 test("the last step only says that it answers, because the answer goes to stdout", () => {

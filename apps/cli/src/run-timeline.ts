@@ -11,8 +11,11 @@ import {
   runDead,
   runFailed,
   runFinished,
+  runMerged,
+  runQueued,
   runRejected,
   runResumed,
+  runLimitsChanged,
   runRetried,
   runStarted,
   runSteered,
@@ -24,7 +27,7 @@ import {
   toolFailed,
   toolRequested,
 } from "@switchyard/contracts/run-events";
-import type { RunWait } from "@switchyard/contracts/run-waits";
+import type { ReachedLimit, RunWait } from "@switchyard/contracts/run-waits";
 import type { z } from "zod";
 import { modelLabel } from "./model-label.ts";
 import { printableLine } from "./printable.ts";
@@ -73,6 +76,12 @@ const TELLERS: readonly Teller[] = [
   teller(runRejected, (event) => [
     told("✗", "rejected", `${event.code}: ${event.message}`, "red"),
     ...event.problems.map((problem) => told(" ", "", problem, "red")),
+  ]),
+  teller(runQueued, ({ sessionKey, position }) => [
+    told("…", "waits", `number ${position} in session ${sessionKey}, behind its run`, "yellow"),
+  ]),
+  teller(runMerged, ({ sessionKey, into }) => [
+    told("↪", "merged", `into run ${into} of session ${sessionKey}`, "magenta"),
   ]),
   teller(runStarted, (event) => [
     told("▸", "started", `${event.agent} on ${modelLabel(event.model)}`, "cyan"),
@@ -140,14 +149,23 @@ const TELLERS: readonly Teller[] = [
   ]),
   teller(runCancelled, (event) => [told("■", "cancelled", cancelText(event), "yellow")]),
   teller(runRetried, ({ by, limits }) => [
-    told(
-      "↻",
-      "retried",
-      `by ${by}: up to ${count(limits.maxSteps, "step")}${limits.maxToolCalls === null ? "" : `, ${count(limits.maxToolCalls, "tool call")}`}, ${formatDuration(limits.timeoutMs)}`,
-      "yellow",
-    ),
+    told("↻", "retried", `by ${by}: ${limitsText(limits)}`, "yellow"),
+  ]),
+  teller(runLimitsChanged, ({ by, limits }) => [
+    told("↻", "limits", `by ${by}: ${limitsText(limits)}`, "cyan"),
   ]),
 ];
+
+function limitsText(limits: z.output<typeof runRetried.payload>["limits"]): string {
+  const { maxSteps, maxToolCalls, maxTokens, maxCostUsd, timeoutMs } = limits;
+  return [
+    `up to ${count(maxSteps, "step")}`,
+    ...(maxToolCalls === null ? [] : [count(maxToolCalls, "tool call")]),
+    ...(maxTokens === undefined ? [] : [count(maxTokens, "token")]),
+    ...(maxCostUsd === undefined ? [] : [`$${maxCostUsd}`]),
+    formatDuration(timeoutMs),
+  ].join(", ");
+}
 
 /** Who cancelled a run, and why. */
 export function cancelText({ by, reason }: { by: string; reason: string | null }): string {
@@ -164,7 +182,7 @@ function teller<E extends Event>(
   };
 }
 
-function waitText({ reason, tool, childRunId, approvalId }: RunWait): string {
+function waitText({ reason, tool, childRunId, approvalId, limit }: RunWait): string {
   switch (reason) {
     case "approval":
       return `an approval of ${tool}${approvalId === undefined ? "" : ` (${approvalId})`}`;
@@ -174,9 +192,17 @@ function waitText({ reason, tool, childRunId, approvalId }: RunWait): string {
       return "an answer";
     case "timer":
       return "its time";
+    case "limit":
+      return limit === undefined ? "a higher limit" : limitText(limit);
     default:
       return reason satisfies never;
   }
+}
+
+function limitText({ limit, value, team }: ReachedLimit): string {
+  return team === undefined
+    ? `a higher limit than ${limit} ${value}; raise it with: ./yard runs resume`
+    : `its team: ${team.name} has used up its ${limit} (${value}) of this ${team.per}`;
 }
 
 function untilText(until: string | null): string {

@@ -51,6 +51,10 @@ const FIELDS = {
   options: ["this", "that"],
   childRunId: "01ARYZ6S410000000000000001",
   status: "succeeded",
+  sessionId: `ses-${"0".repeat(26)}-1`,
+  sessionKey: "support",
+  position: 1,
+  into: "01ARYZ6S410000000000000002",
 };
 
 /** An event as the bus hands it over, with valid fields except for those given. */

@@ -14,6 +14,7 @@ import { readGitOrigin } from "@switchyard/service/git-origin";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { printableLine } from "../printable.ts";
+import { scanLines } from "../skills/scan-lines.ts";
 import { writeJsonLine, type Terminal } from "../terminal.ts";
 import { formatOf, readArchive, readStandardInput } from "./skills-import.ts";
 
@@ -37,35 +38,73 @@ interface LocalFile {
 const MAX_FILE_BYTES = 262_144;
 const BATCH = { files: 64, bytes: 300 * 1024 };
 
+/** How the agents are sent, and what is said of each. */
+interface Sending {
+  readonly dryRun: boolean;
+  readonly withReports: boolean;
+}
+
 /** Sends agents of this machine to the importer. Fails, when all are sent, if one was skipped. */
 export async function importAgents(
   terminal: Terminal,
   path: string,
   options: Options,
 ): Promise<void> {
-  const dryRun = options.dryRun === true;
-  const sent = await withBus(await findBus(process.env), (bus) => send(bus, path, dryRun));
+  const sending = { dryRun: options.dryRun === true, withReports: false };
+  const { counts } = await sendAndTell(terminal, path, { ...sending, json: options.json === true });
+  finish(path, counts, sending);
+}
+
+/** Judges what agents of this machine could do, without importing them. Fails when one is blocked. */
+export async function scanAgents(
+  terminal: Terminal,
+  path: string,
+  options: { json?: true },
+): Promise<void> {
+  const sending = { dryRun: true, withReports: true };
+  const sent = await sendAndTell(terminal, path, { ...sending, json: options.json === true });
+  finish(path, sent.counts, sending);
+  const blocked = sent.agents.filter(({ scan }) => scan?.verdict === "blocked").length;
+  if (blocked === 0) return;
+  throw new CliError("agents_blocked", `${blocked} of ${sent.counts.found} agents are blocked`, {
+    hint: "look at the findings above; after an import: yard skills trust <name> --agent",
+  });
+}
+
+async function sendAndTell(
+  terminal: Terminal,
+  path: string,
+  { json, ...sending }: Sending & { readonly json: boolean },
+): Promise<Sent> {
+  const sent = await withBus(await findBus(process.env), (bus) => send(bus, path, sending));
   for (const agent of sent.agents) {
     if (agent.outcome === "not_an_agent") continue;
-    if (options.json) writeJsonLine(terminal, { schemaVersion: 1, type: "agent", ...agent });
-    else for (const line of linesOf(agent)) terminal.out(printableLine(line));
+    const { name, file, scan } = agent;
+    const lines = scan === undefined ? linesOf(agent) : scanLines(name ?? file, scan);
+    if (json) writeJsonLine(terminal, { schemaVersion: 1, type: "agent", ...agent });
+    else for (const line of lines) terminal.out(printableLine(line));
   }
   for (const diagnostic of sent.diagnostics) terminal.note(diagnosticText(diagnostic));
   const { counts } = sent;
-  const text = countsText(counts, dryRun);
-  if (options.json) writeJsonLine(terminal, { schemaVersion: 1, type: "summary", counts });
-  else terminal.note(text);
+  if (json) writeJsonLine(terminal, { schemaVersion: 1, type: "summary", counts });
+  else terminal.note(countsText(counts, sending.dryRun));
+  return sent;
+}
+
+function finish(path: string, counts: AgentImportCounts, { dryRun }: Sending): void {
   if (counts.found === 0) {
     throw new CliError("no_agent_files", `${path} has no agent file`, {
       hint: "agent files are *.yaml, *.yml, and *.md with frontmatter, as a rule in a directory agents",
     });
   }
   if (counts.skipped > 0) {
-    throw new CliError("agents_invalid", text, { hint: "mend the files that are named above" });
+    throw new CliError("agents_invalid", countsText(counts, dryRun), {
+      hint: "mend the files that are named above",
+    });
   }
 }
 
-async function send(bus: Bus, path: string, dryRun: boolean): Promise<Sent> {
+async function send(bus: Bus, path: string, sending: Sending): Promise<Sent> {
   const top = path === "-" ? null : resolve(path);
   const facts = top === null ? null : await stat(top).catch(() => null);
   if (top !== null && facts === null) {
@@ -74,16 +113,16 @@ async function send(bus: Bus, path: string, dryRun: boolean): Promise<Sent> {
     });
   }
   if (top !== null && facts?.isDirectory() === true) {
-    return sendFiles(bus, await filesBelow(top), { label: top, directory: top, dryRun });
+    return sendFiles(bus, await filesBelow(top), { label: top, directory: top, ...sending });
   }
   if (top !== null && /\.(?:ya?ml|md)$/.test(top)) {
     const file = await readLocal(top, top.split(sep).slice(-2).join("/"));
-    return sendFiles(bus, [file], { label: top, directory: resolve(top, ".."), dryRun });
+    return sendFiles(bus, [file], { label: top, directory: resolve(top, ".."), ...sending });
   }
   const bytes = await (top === null ? readStandardInput() : readArchive(top));
   return client(bus, { unpackAgents }).unpackAgents({
     label: top === null ? "standard input" : basename(top),
-    dryRun,
+    ...sending,
     format: formatOf(bytes),
     base64: bytes.toString("base64"),
   });
@@ -93,19 +132,20 @@ async function send(bus: Bus, path: string, dryRun: boolean): Promise<Sent> {
 async function sendFiles(
   bus: Bus,
   files: readonly LocalFile[],
-  { label, directory, dryRun }: { label: string; directory: string; dryRun: boolean },
+  { label, directory, ...sending }: Sending & { label: string; directory: string },
 ): Promise<Sent> {
   const git = await readGitOrigin(directory, "/");
   const { uploadAgents: upload } = client(bus, { uploadAgents });
   const agents: ImportedAgent[] = [];
-  const counts: AgentImportCounts = { found: 0, loaded: 0, skipped: 0, reasons: {} };
+  const counts: AgentImportCounts = { found: 0, loaded: 0, skipped: 0, withheld: 0, reasons: {} };
   for (const batch of batches(files)) {
     // One after the other, so that of two files with one name it is always the later that counts.
-    const reply = await upload({ label: label.slice(0, 1_024), git, dryRun, files: batch });
+    const reply = await upload({ label: label.slice(0, 1_024), git, ...sending, files: batch });
     agents.push(...reply.agents);
     counts.found += reply.counts.found;
     counts.loaded += reply.counts.loaded;
     counts.skipped += reply.counts.skipped;
+    counts.withheld += reply.counts.withheld;
     for (const [code, many] of Object.entries(reply.counts.reasons)) {
       counts.reasons[code] = (counts.reasons[code] ?? 0) + many;
     }
@@ -152,18 +192,21 @@ async function readLocal(absolute: string, path: string): Promise<LocalFile> {
   return { path, base64: buffer.subarray(0, bytesRead).toString("base64") };
 }
 
-function linesOf({ outcome, change, name, file, diagnostics }: ImportedAgent): string[] {
+function linesOf({ outcome, change, withheld, name, file, diagnostics }: ImportedAgent): string[] {
   const worth = diagnostics.filter(({ severity }) => severity !== "info");
+  const state = withheld === null ? (change ?? outcome) : `withheld: ${withheld}`;
   return [
-    `${outcome === "skipped" ? "skipped" : (change ?? outcome)}  ${name ?? file}`,
+    `${outcome === "skipped" ? "skipped" : state}  ${name ?? file}`,
     ...worth.map((diagnostic) => `  ${diagnosticText(diagnostic)}`),
   ];
 }
 
-function countsText({ found, loaded, skipped, reasons }: AgentImportCounts, dry: boolean): string {
+function countsText(counts: AgentImportCounts, dry: boolean): string {
+  const { found, loaded, skipped, withheld, reasons } = counts;
   const why = Object.entries(reasons).map(([code, many]) => `${many} ${code}`);
   const text = `${found} found, ${loaded} ${dry ? "would load" : "loaded"}; ${skipped} skipped`;
-  return why.length === 0 ? text : `${text}: ${why.join(", ")}`;
+  const said = why.length === 0 ? text : `${text}: ${why.join(", ")}`;
+  return withheld === 0 ? said : `${said}; ${withheld} withheld, see: yard skills withheld`;
 }
 
 function diagnosticText({ severity, code, message, file, line }: Diagnostic): string {

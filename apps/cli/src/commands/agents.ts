@@ -1,6 +1,6 @@
 import { client } from "@switchyard/bus/call";
 import { getAgent, listAgents, type AgentLimits } from "@switchyard/contracts/agents";
-import type { SkillProvenance } from "@switchyard/contracts/skill-store";
+import type { Provenance } from "@switchyard/contracts/definition-store";
 import { findBus, withBus } from "../bus-session.ts";
 import { fieldLines } from "../field-lines.ts";
 import { modelLabel } from "../model-label.ts";
@@ -61,7 +61,7 @@ export async function show(
     ["roles", agent.roles.join(", ")],
     ["limits", limitsText(agent.limits)],
     ["unknown outcome", agent.onUnknownOutcome],
-    ["approval", agent.approval === null ? "" : `${agent.approval} (not in force)`],
+    ["approval", agent.approval === null ? "" : agent.approval],
     ["context window", agent.contextWindow === null ? "" : count(agent.contextWindow, "token")],
     ["digest", agent.digest],
     ["imported", provenance === undefined ? "" : originText(provenance)],
@@ -71,7 +71,7 @@ export async function show(
   if (agent.systemPrompt !== "") terminal.out(`\n${printable(agent.systemPrompt)}`);
 }
 
-function originText({ at, by, label, git }: SkillProvenance): string {
+function originText({ at, by, label, git }: Provenance): string {
   const from = git?.url ? `${git.url}@${git.commit ?? "?"}` : label;
   return `${at} by ${by} from ${from}`;
 }

@@ -1,4 +1,4 @@
-import type { Approval, Presentation } from "@switchyard/contracts/approvals";
+import type { Approval, Presentation } from "@switchyard/contracts/approval-record";
 import { fieldLines } from "../field-lines.ts";
 import { printable, printableLine } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";

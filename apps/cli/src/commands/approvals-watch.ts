@@ -1,13 +1,8 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
-import {
-  approvalRequested,
-  approveCall,
-  denyCall,
-  getApproval,
-  listApprovals,
-} from "@switchyard/contracts/approvals";
+import { approvalRequested } from "@switchyard/contracts/approval-events";
+import { approveCall, denyCall, getApproval, listApprovals } from "@switchyard/contracts/approvals";
 import { filterOf } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { emitKeypressEvents } from "node:readline";
@@ -41,6 +36,8 @@ export async function watch(terminal: Terminal, options: { json?: true }): Promi
         if (isOver) return;
       }
     } finally {
+      // Who leaves hears no more events, or the connection would not be let go.
+      stop();
       process.off("SIGINT", stop);
       process.off("SIGTERM", stop);
     }
@@ -97,13 +94,18 @@ async function decide(
   for (const line of approvalLines(approval, presentation, terminal.paintOut)) terminal.out(line);
   const mayBeSession = approval.tier === "session";
   const keys = `[a] approve once${mayBeSession ? "  [s] approve for the session" : ""}  [d] deny  [n] next  [q] quit`;
+  // Whoever sees the keys may press one at once.
+  let next = pressed(signal);
   terminal.out(terminal.paintOut("dim", `  ${keys}`));
   for (;;) {
-    const key = await pressed(signal);
+    const key = await next;
     if (key === null || key === "q") return true;
     if (key === "n") return false;
     const isSession = key === "s" && mayBeSession;
-    if (key !== "a" && key !== "d" && !isSession) continue;
+    if (key !== "a" && key !== "d" && !isSession) {
+      next = pressed(signal);
+      continue;
+    }
     await attempt(terminal, async () => {
       const reply =
         key === "d"

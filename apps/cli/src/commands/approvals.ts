@@ -1,11 +1,11 @@
 import { client } from "@switchyard/bus/call";
+import { type Approval } from "@switchyard/contracts/approval-record";
 import {
   approveCall,
   cancelApproval,
   denyCall,
   getApproval,
   listApprovals,
-  type Approval,
 } from "@switchyard/contracts/approvals";
 import { findBus, withBus } from "../bus-session.ts";
 import { tableLines } from "../table.ts";

@@ -33,7 +33,7 @@ async function ok(...args: string[]): Promise<{ stdout: string; stderr: string }
   return output;
 }
 
-test("lists and shows agents with what the seed asks for [D39, D40]", async () => {
+test("lists and shows agents with what the seed asks for [D39, D40, D65]", async () => {
   const list = await ok("agents", "list");
   assert.match(list.stdout, /^NAME +DESCRIPTION +MODEL +SCOPE\n/);
   assert.match(list.stdout, /\nplanner +.*\(config default\) +built-in\n/);
@@ -55,10 +55,9 @@ test("lists and shows agents with what the seed asks for [D39, D40]", async () =
   }
 });
 
-test("validates agent files of this machine, their models included [D52, D57, X30]", async () => {
+test("validates agent files of this machine, their models included [D52, D57, X30, SEC-SKILL-05]", async () => {
   const good = await ok("agents", "validate", join(project, "agents"));
   assert.match(good.stdout, /agents\/reviewer\.md +reviewer +\(config default\) +yes/);
-  assert.match(good.stderr, /warning: agents\/reviewer\.md: approval is kept/);
   const { code, stdout, stderr } = await yard(["agents", "validate", join(project, "else")], env);
   assert.equal(code, 1);
   assert.match(stdout, /else\/broken\.yaml +no/);
@@ -83,7 +82,7 @@ test("imports agents of this machine, shows where they came from, and removes th
     .split("\n")
     .map((line) => JSON.parse(line));
   assert.deepEqual([one.type, one.name, one.change], ["agent", "helper", "new"]);
-  assert.deepEqual(summary.counts, { found: 1, loaded: 1, skipped: 0, reasons: {} });
+  assert.deepEqual(summary.counts, { found: 1, loaded: 1, skipped: 0, withheld: 0, reasons: {} });
   assert.equal((await yard(["agents", "show", "helper"], env)).code, 3);
 
   const done = await ok("agents", "import", elsewhere);
@@ -93,7 +92,27 @@ test("imports agents of this machine, shows where they came from, and removes th
   const shown = (await ok("agents", "show", "helper")).stdout;
   assert.match(shown, /^tools +read_file, search_files$/m);
   assert.match(shown, /^imported +\S+ by \S+ from .*elsewhere$/m);
-  assert.match((await ok("agents", "versions", "helper")).stdout, /\nsha256:\w+ +current/);
+  assert.match((await ok("agents", "versions", "helper")).stdout, /\nsha256:\w+ +current +clean/);
+
+  const helper = join(elsewhere, "agents/helper.md");
+  writeFileSync(helper, "---\ntools: Read, Bash\n---\nYou help more.");
+  assert.match((await ok("agents", "import", helper)).stdout, /^changed {2}helper$/m);
+  const diff = (await ok("agents", "diff", "helper")).stdout;
+  assert.match(diff, /^\+ capability tool execute_command$/m);
+  assert.match(diff, /^- capability tool search_files$/m);
+  assert.match(diff, /^\+You help more\.$/m);
+  assert.match((await ok("agents", "rollback", "helper")).stdout, /^helper is sha256:\w+ again$/m);
+  assert.match((await ok("agents", "show", "helper")).stdout, /\nYou help\.\n/);
+
+  writeFileSync(
+    join(base, "odd.md"),
+    `---\nname: odd\n---\nHi${String.fromCodePoint(0xe0041, 0xe0042, 0xe0043)}`,
+  );
+  const scan = await yard(["agents", "scan", join(base, "odd.md")], env);
+  assert.equal(scan.code, 1);
+  assert.match(scan.stdout, /^blocked {2}odd\n {2}critical AST\d\d \w+ /m);
+  const clean = (await ok("agents", "scan", helper, "--json")).stdout.split("\n")[0] ?? "";
+  assert.equal(JSON.parse(clean).scan.verdict, "clean");
 
   const file = join(elsewhere, "agents/broken.yaml");
   writeFileSync(file, "temperature: 7\n");

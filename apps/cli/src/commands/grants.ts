@@ -1,5 +1,6 @@
 import { client } from "@switchyard/bus/call";
-import { listGrants, revokeGrant, type SessionGrant } from "@switchyard/contracts/approvals";
+import { type SessionGrant } from "@switchyard/contracts/approval-record";
+import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import { findBus, withBus } from "../bus-session.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";

@@ -2,12 +2,12 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createRunTokenKey, runTokenKeyId } from "@switchyard/service/run-token";
 import { CliError } from "../cli-error.ts";
-import { writeSecret } from "../key-directory.ts";
+import { writeSecret } from "../secret-files.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 /**
- * `yard keys rotate`: a new key signs run tokens, and tokens of the one before stay good until they
- * end. The keys never leave the machine; each policy service takes them at its next start.
+ * `yard keys rotate`: a new key signs run tokens as soon as every policy service knows it, and tokens of the one
+ * before stay good until they end. The keys never leave the machine; the services see that their file has changed.
  */
 export async function rotate(
   terminal: Terminal,
@@ -21,15 +21,15 @@ export async function rotate(
       hint: "yard keys init makes one",
     });
   const { privateJwk, publicJwk } = await createRunTokenKey();
-  const keys = [JSON.parse(privateJwk) as unknown, current]; // it is written as it was made
+  const keys = [JSON.parse(privateJwk) as unknown, current]; // as it was made
   await writeSecret(file, JSON.stringify({ keys }));
   await writeSecret(join(directory, "run-token.pub.jwk"), publicJwk);
   const signing = await runTokenKeyId(privateJwk);
   const accepted = await runTokenKeyId(JSON.stringify(current));
   if (options.json) return writeJson(terminal, { file, signing, accepted });
-  terminal.out(`key ${signing} signs run tokens, those of key ${accepted} stay good`);
+  terminal.out(`key ${signing} will sign run tokens, those of key ${accepted} stay good`);
   terminal.note(
-    "restart the policy services one after another; a day later rotate again or revoke",
+    "bring the file to every policy service; each takes it without a restart (yard policy keys)",
   );
 }
 

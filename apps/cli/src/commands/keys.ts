@@ -1,11 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { ensureKeys, writeSecret } from "../key-directory.ts";
+import { ensureKeys } from "../key-directory.ts";
+import { writeSecret } from "../secret-files.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 /**
- * `yard keys init`: the keys of every NATS user, the run-token key, and `auth.conf` for nats-server.
- * Existing keys stay; `auth.conf` follows the contracts.
+ * `yard keys init`: the keys of every NATS user, the run-token key and the passwords of Redis, with
+ * `auth.conf` for nats-server and `users.acl` for Redis. Existing keys stay; the two lists follow the
+ * contracts.
  */
 export async function init(
   terminal: Terminal,
@@ -14,14 +16,24 @@ export async function init(
   const directory = resolve(options.dir);
   const keys = await ensureKeys(directory);
   const authFile = join(directory, "auth.conf");
-  const wanted = keys.authorization({ anonymous: options.anonymous ?? false });
-  const current = await readFile(authFile, "utf8").catch(() => null);
-  const rewritten = current !== wanted;
-  if (rewritten) await writeSecret(authFile, wanted);
+  const anonymous = options.anonymous ?? false;
+  const rewritten = await writeIfChanged(authFile, keys.authorization({ anonymous }));
+  const aclFile = join(directory, "users.acl");
+  const aclRewritten = await writeIfChanged(aclFile, keys.redis.acl);
   if (options.json) {
-    return writeJson(terminal, { directory, created: keys.created, authFile, rewritten });
+    const { created } = keys;
+    return writeJson(terminal, { directory, created, authFile, rewritten, aclFile, aclRewritten });
   }
   for (const name of keys.created) terminal.out(`created the key of ${name}`);
   if (rewritten) terminal.out(`wrote ${authFile}`);
-  if (keys.created.length === 0 && !rewritten) terminal.note(`${directory} is complete`);
+  if (aclRewritten) terminal.out(`wrote ${aclFile}`);
+  if (keys.created.length === 0 && !rewritten && !aclRewritten)
+    terminal.note(`${directory} is complete`);
+}
+
+async function writeIfChanged(file: string, wanted: string): Promise<boolean> {
+  const current = await readFile(file, "utf8").catch(() => null);
+  if (current === wanted) return false;
+  await writeSecret(file, wanted);
+  return true;
 }

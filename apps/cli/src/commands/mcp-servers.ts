@@ -10,7 +10,7 @@ import {
   serverLogs,
   updateServer,
   type ServerInfo,
-} from "@switchyard/contracts/mcp";
+} from "@switchyard/contracts/mcp-servers";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";

@@ -4,7 +4,7 @@ import {
   MAX_POLICY_TEXT,
   policyTestsPath,
   type PolicyTextFile,
-} from "@switchyard/contracts/policy";
+} from "@switchyard/contracts/policy-texts";
 import { CliError } from "../cli-error.ts";
 
 /** A policy file with the tests beside it, or all files of a directory. */

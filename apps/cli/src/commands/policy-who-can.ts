@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import { writtenToolRef } from "@switchyard/contracts/policy";
+import { writtenToolRef } from "@switchyard/contracts/tool-names";
 import { whoCanCall, type ToolReach } from "@switchyard/contracts/policy-bundles";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
 import { testBus } from "@switchyard/bus/test-bus";
-import { explainPolicy, isPolicyTests, validatePolicy } from "@switchyard/contracts/policy";
+import { explainPolicy } from "@switchyard/contracts/policy-explain";
+import { isPolicyTests, validatePolicy } from "@switchyard/contracts/policy-texts";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
 

@@ -2,12 +2,11 @@ import { client } from "@switchyard/bus/call";
 import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
 import {
   explainPolicy,
-  policyTestsPath,
-  validatePolicy,
-  writtenToolRef,
   type ConsideredRule,
   type RuleMismatch,
-} from "@switchyard/contracts/policy";
+} from "@switchyard/contracts/policy-explain";
+import { policyTestsPath, validatePolicy } from "@switchyard/contracts/policy-texts";
+import { writtenToolRef } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";

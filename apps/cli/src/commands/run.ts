@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
 import { AgentName } from "@switchyard/contracts/ids";
 import type { RunInput } from "@switchyard/contracts/runs";
+import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError, hintOf, reportFailure } from "../cli-error.ts";
 import { EXIT, exitCodeOf, type ExitCode } from "../exit-codes.ts";
@@ -20,6 +21,11 @@ export interface RunOptions {
   readonly label: Readonly<Record<string, string>>;
   /** Seconds. */
   readonly timeout?: number;
+  /** Key or id of the session that it is said in, and what happens while a run of it is under way. */
+  readonly session?: string;
+  readonly onBusy?: BusyPolicy;
+  /** File for what the models answer. */
+  readonly record?: string;
 }
 
 /** A run that has not ended this long after its own limit is not followed any further. */
@@ -38,11 +44,18 @@ export async function run(
       hint: "see the agents with: ./yard agents list",
     });
   }
-  return withBus(await findBus(process.env), (bus) =>
-    options.wait
-      ? startAndWait(bus, terminal, { agent, command, json: options.json ?? false })
-      : startOnly(bus, terminal, { agent, command, json: options.json ?? false }),
-  );
+  const { record: file, json = false } = options;
+  if (file !== undefined && !options.wait)
+    throw new CliError("usage", "--record waits for the run's end and does not go with --no-wait");
+  return withBus(await findBus(process.env), async (bus) => {
+    if (!options.wait) return startOnly(bus, terminal, { agent, command, json });
+    const code = await startAndWait(bus, terminal, { agent, command, json });
+    if (file !== undefined) {
+      const { writeRecording } = await import("./run-recording.ts");
+      await writeRecording(bus, terminal, { runId: command.runId, file });
+    }
+    return code;
+  });
 }
 
 interface Start extends RunStart {
@@ -51,12 +64,16 @@ interface Start extends RunStart {
 
 /** Builds the command. Its schema is checked where it is published; what only a terminal can get wrong, here. */
 export function commandOf(input: string, options: Omit<RunOptions, "wait">): RunStart["command"] {
-  const { model, skill, label, timeout } = options;
+  const { model, skill, label, timeout, session, onBusy } = options;
+  if (onBusy !== undefined && session === undefined)
+    throw new CliError("usage", "--on-busy goes only with --session");
   return {
     input: options.inputJson === true ? parseObject(input) : input,
     runId: runIdOf(Date.now(), randomBytes(10)),
     ...(model === undefined ? {} : { model }),
     ...(skill === undefined ? {} : { skill }),
+    ...(session === undefined ? {} : { session }),
+    ...(onBusy === undefined ? {} : { onBusy }),
     ...(Object.keys(label).length === 0 ? {} : { labels: label }),
     ...(timeout === undefined ? {} : { limits: { timeoutMs: timeout * 1_000 } }),
   };
@@ -71,7 +88,8 @@ async function startOnly(bus: Bus, terminal: Terminal, start: Start): Promise<Ex
   return EXIT.ok;
 }
 
-async function startAndWait(bus: Bus, terminal: Terminal, start: Start): Promise<ExitCode> {
+/** Starts a run and tells its story until it ends, or the person stops following it. */
+export async function startAndWait(bus: Bus, terminal: Terminal, start: Start): Promise<ExitCode> {
   const { runId, limits } = start.command;
   const stop = new AbortController();
   const onSignal = (): void => stop.abort("interrupted");

@@ -1,9 +1,6 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
-import { readEvents } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
-import { filterOf } from "@switchyard/contracts/define";
-import { runRejected, runRetried } from "@switchyard/contracts/run-events";
+import { runRetried } from "@switchyard/contracts/run-events";
 import {
   RunStatus,
   getRun,
@@ -13,6 +10,7 @@ import {
   type RunDetail,
   type RunLimits,
 } from "@switchyard/contracts/runs";
+import { answerOfRun } from "../answer-of-run.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
@@ -21,7 +19,7 @@ import { followRun } from "../follow-run.ts";
 import { modelLabel } from "../model-label.ts";
 import { printable, printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";
-import { cancelText, payloadOf } from "../run-timeline.ts";
+import { cancelText } from "../run-timeline.ts";
 import { tellStory } from "../run-story.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
@@ -148,38 +146,14 @@ export async function retry(
     ...(maxTokens === undefined ? {} : { maxTokens }),
     ...(timeout === undefined ? {} : { timeoutMs: timeout * 1_000 }),
   };
-  const answer = await withBus(await findBus(process.env), async (bus) => {
+  await withBus(await findBus(process.env), async (bus) => {
     const { sequence } = await publishCommand(bus, retryRun, { runId }, { limits });
-    return answerTo(bus, runId, sequence);
+    await answerOfRun(bus, { runId, sequence, answer: runRetried });
   });
-  if (answer === null) {
-    throw new CliError("timeout", `no runner took the retry of run ${runId} yet; it stays queued`, {
-      hint: "look at the runners with: ./yard services",
-    });
-  }
-  if (answer !== "retried") throw new CliError(answer.code, answer.message);
-  if (options.json) writeJson(terminal, { runId, outcome: answer });
+  if (options.json) writeJson(terminal, { runId, outcome: "retried" });
   else terminal.out("the run goes on");
   terminal.note(`follow it with: ./yard runs events ${runId} --follow`);
   return EXIT.ok;
-}
-
-const RETRY_WAIT_MS = 30_000;
-
-/** The event that answers one retry, found by the command's place in its stream. */
-async function answerTo(
-  bus: Bus,
-  runId: string,
-  sequence: number,
-): Promise<"retried" | { code: string; message: string } | null> {
-  const filters = [runRetried, runRejected].map((contract) => filterOf(contract, { runId }));
-  const signal = AbortSignal.timeout(RETRY_WAIT_MS);
-  for await (const event of readEvents(bus, { filters, from: "beginning", signal })) {
-    if (payloadOf(event, runRetried)?.streamSequence === sequence) return "retried";
-    const rejected = payloadOf(event, runRejected);
-    if (rejected?.streamSequence === sequence) return rejected;
-  }
-  return null;
 }
 
 function describe(run: RunDetail): [string, string][] {

@@ -13,6 +13,7 @@ import { CliError } from "../cli-error.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { printableLine } from "../printable.ts";
 import { localSkills } from "../skills/local-skills.ts";
+import { scanLines } from "../skills/scan-lines.ts";
 import { sendSkills } from "../skills/send-skills.ts";
 import { writeJsonLine, type Terminal } from "../terminal.ts";
 
@@ -62,7 +63,8 @@ export async function scanSkills(
       json,
       show(skill) {
         if (skill.scan?.verdict === "blocked") blocked += 1;
-        return scanLines(skill);
+        const { name, file, scan } = skill;
+        return scan === undefined ? importLines(skill) : scanLines(name ?? file, scan);
       },
     },
   );
@@ -190,25 +192,6 @@ function importLines(skill: ImportedSkill): string[] {
     `${outcome === "skipped" ? "skipped" : state}  ${name ?? file}`,
     ...worth.map((diagnostic) => `  ${diagnosticText(diagnostic)}`),
     ...skill.dependencyWarnings.map((warning) => `  warning: ${warning}`),
-  ];
-}
-
-function scanLines(skill: ImportedSkill): string[] {
-  const { scan, name, file } = skill;
-  if (scan === undefined) return importLines(skill);
-  return [
-    `${scan.verdict}  ${name ?? file}`,
-    ...scan.findings.map(({ severity, owasp, code, line, message, ...finding }) => {
-      const place = line === null ? finding.file : `${finding.file}:${line}`;
-      return `  ${severity} ${owasp} ${code} ${place}: ${message}`;
-    }),
-    ...scan.suppressed.map(
-      ({ finding, reason }) => `  accepted ${finding.code} ${finding.file}: ${reason}`,
-    ),
-    ...scan.idleSuppressions.map(
-      ({ suppression, why }) => `  idle suppression of ${suppression.code}: ${why}`,
-    ),
-    ...scan.unscanned.map((part) => `  not scanned ${part.file}: ${part.message}`),
   ];
 }
 

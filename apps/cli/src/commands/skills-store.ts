@@ -9,7 +9,8 @@ import {
 } from "@switchyard/contracts/skill-store";
 import { CliError } from "../cli-error.ts";
 import { findBus, withBus } from "../bus-session.ts";
-import { printable, printableLine } from "../printable.ts";
+import { printableLine } from "../printable.ts";
+import { diffLines } from "../skills/diff-lines.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
@@ -113,17 +114,7 @@ export async function diff(
     client(bus, { diffSkill }).diffSkill({ name, from, to }),
   );
   if (json) return writeJson(terminal, reply);
-  terminal.out(`${reply.from} → ${reply.to}`);
-  for (const [title, changes] of [
-    ["file", reply.files],
-    ["capability", reply.capabilities],
-    ["finding", reply.findings],
-  ] as const) {
-    for (const item of changes.added) terminal.out(printableLine(`+ ${title} ${item}`));
-    for (const item of changes.removed) terminal.out(printableLine(`- ${title} ${item}`));
-  }
-  for (const path of reply.files.changed) terminal.out(printableLine(`~ file ${path}`));
-  if (reply.text !== "") terminal.out(`\n${printable(reply.text)}`);
+  for (const line of diffLines(reply)) terminal.out(line);
 }
 
 async function onlyVersion(

@@ -1,6 +1,7 @@
 import { startDockerServer } from "@switchyard/local-servers/docker-server";
 import { resolveServer, type ResolvedServer } from "@switchyard/local-servers/resolve";
 import { startNatsServer } from "@switchyard/local-servers/nats-server";
+import type { RedisAccess } from "@switchyard/local-servers/redis-access";
 import { startRedisServer } from "@switchyard/local-servers/redis-server";
 import { ServerStartError, type RunningServer } from "@switchyard/local-servers/server-process";
 import { CliError } from "../cli-error.ts";
@@ -23,6 +24,8 @@ export interface LocalServerOptions {
   readonly port: number;
   /** Configuration text for nats-server: its users and their permissions. */
   readonly natsConfig: string;
+  /** The users of Redis and their rights. */
+  readonly redisAccess: RedisAccess;
   readonly log: (line: string) => void;
 }
 
@@ -73,13 +76,14 @@ function start(
   { name, resolved, ...options }: LocalServerOptions,
   onExit: (code: number | null, signal: NodeJS.Signals | null) => void,
 ): Promise<RunningServer> {
-  const { dataDir, port, log, natsConfig: config } = options;
+  const { dataDir, port, log, natsConfig: config, redisAccess: access } = options;
   if (resolved.how === "docker") {
     const { engine, image } = resolved;
-    return startDockerServer({ kind: name, engine, image, dataDir, port, log, config, onExit });
+    const shared = { kind: name, engine, image, dataDir, port, log, onExit };
+    return startDockerServer({ ...shared, ...(name === "nats" ? { config } : { access }) });
   }
   const { binary } = resolved;
   return name === "nats"
     ? startNatsServer({ binary, dataDir, port, log, config, onExit })
-    : startRedisServer({ binary, dataDir, port, log, onExit });
+    : startRedisServer({ binary, dataDir, port, log, access, onExit });
 }

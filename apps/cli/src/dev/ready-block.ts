@@ -1,4 +1,4 @@
-import type { ServerInfo } from "@switchyard/contracts/mcp";
+import type { ServerInfo } from "@switchyard/contracts/mcp-servers";
 import { anonymousUser } from "@switchyard/contracts/topology";
 import { startRun } from "@switchyard/contracts/runs";
 import { subjectOf } from "@switchyard/contracts/define";

@@ -4,7 +4,11 @@ import { test } from "node:test";
 import { stateDirectory } from "../locations.ts";
 import { servicePlan } from "./service-plan.ts";
 
-function plan(env: NodeJS.ProcessEnv, runners = 1): ReturnType<typeof servicePlan> {
+function plan(
+  env: NodeJS.ProcessEnv,
+  runners = 1,
+  redisIsOurs = true,
+): ReturnType<typeof servicePlan> {
   return servicePlan({
     state: stateDirectory({ YARD_STATE_DIR: "/state" }),
     project: {
@@ -19,6 +23,7 @@ function plan(env: NodeJS.ProcessEnv, runners = 1): ReturnType<typeof servicePla
     runners,
     natsUrl: "nats://127.0.0.1:1",
     redisUrl: "redis://127.0.0.1:2",
+    redisIsOurs,
     runTokenKeyFile: "/state/keys/run-token.jwk",
     env,
   });
@@ -33,6 +38,21 @@ test("starts each service after those it needs, each with a key of its own", () 
       `/state/keys/${name}.nk`,
     ]),
   );
+});
+
+test("each service logs in to our Redis as itself, with a password from a file", () => {
+  for (const { env } of plan({ YARD_REDIS_PASSWORD_FILE: "/somebody/elses" })) {
+    const user = new URL(env["YARD_REDIS_URL"] ?? "").username;
+    assert.equal(env["YARD_NATS_NKEY_FILE"], `/state/keys/${user}.nk`);
+    assert.equal(env["YARD_REDIS_PASSWORD_FILE"], `/state/keys/${user}.redis`);
+  }
+});
+
+test("a configured Redis is used as its URL and the person's password file say", () => {
+  for (const { env } of plan({ YARD_REDIS_PASSWORD_FILE: "/mine" }, 1, false)) {
+    assert.equal(env["YARD_REDIS_URL"], "redis://127.0.0.1:2");
+    assert.equal(env["YARD_REDIS_PASSWORD_FILE"], "/mine");
+  }
 });
 
 test("every entry point exists", () => {

@@ -14,7 +14,18 @@ async function make(...paths: string[]): Promise<void> {
   for (const path of paths) await mkdir(join(top, path), { recursive: true });
 }
 
-async function roots(given: { cwd?: string; env?: NodeJS.ProcessEnv; trustFound?: boolean } = {}) {
+interface Given {
+  cwd?: string;
+  env?: NodeJS.ProcessEnv;
+  trustFound?: boolean;
+}
+
+/** Those that are there. */
+async function roots(given: Given = {}) {
+  return (await allRoots(given)).filter((root) => !root.includes("?="));
+}
+
+async function allRoots(given: Given = {}) {
   const { cwd = join(work, "src/deep"), env = {}, trustFound = false } = given;
   const list = await findSkillRoots({ project: named, cwd, home, env, trustFound });
   return list.split(":").map((root) => root.replace(top, "").replace(`=${top}`, "="));
@@ -35,7 +46,7 @@ test("takes the home directory for the person's own and never for a project [D3,
   ]);
 });
 
-test("finds the project upwards; a .git makes none [D43]", async () => {
+test("finds the project upwards; a .git makes none [D43, D31, D63]", async () => {
   await make("home/code/.git");
   assert.equal((await roots()).length, 3);
   await make("home/code/app/.switchyard/skills", "home/code/app/.switchyard/agents");
@@ -61,4 +72,29 @@ test("leaves out what lies in a root before it: a file has one place", async () 
     "user=/home/.clawft/skills",
     "workspace=/home/.clawft/workspace/skills",
   ]);
+});
+
+test("waits for what is not there yet, with the rank and the trust that it will have [D3, D53]", async () => {
+  const cwd = join(top, "fresh/deep");
+  await make("fresh/deep");
+  assert.deepEqual(await allRoots({ cwd }), [
+    "/named",
+    "found?=/fresh/deep/.switchyard/skills",
+    "found?=/fresh/deep/.switchyard/agents",
+    "found?=/fresh/deep/.clawft/skills",
+    "found?=/fresh/deep/.clawft/agents",
+    "user?=/home/.switchyard/skills",
+    "user?=/home/.switchyard/agents",
+    "user=/home/.clawft/skills",
+    "user?=/home/.clawft/agents",
+    "workspace?=/home/.switchyard/workspace/skills",
+    "workspace=/home/.clawft/workspace/skills",
+  ]);
+  await make("fresh/.switchyard");
+  assert.equal((await allRoots({ cwd }))[1], "found?=/fresh/.switchyard/skills");
+  assert.equal(
+    (await allRoots({ cwd, trustFound: true }))[1],
+    "project?=/fresh/.switchyard/skills",
+  );
+  assert.ok((await allRoots({ cwd: home })).every((root) => !root.startsWith("found")));
 });

@@ -17,8 +17,8 @@ const DIRECTORIES = [".switchyard", ".clawft"] as const;
 
 /**
  * The importer's roots, the highest precedence first: the named project; the project around the working
- * directory; the person's own; the person's workspace. Directories that do not exist are left out,
- * and so is whatever lies in a root before it.
+ * directory; the person's own; the person's workspace. What does not exist yet is marked with a `?`: the
+ * importer waits for it. What lies in a root before it is left out.
  */
 export async function findSkillRoots(options: SkillRootsOptions): Promise<string> {
   const { project, home } = options;
@@ -26,17 +26,24 @@ export async function findSkillRoots(options: SkillRootsOptions): Promise<string
   const candidates = [
     ["project", project] as const,
     ...(found === null ? [] : below(found.directory, found.kind)),
+    ...(found === null && options.cwd !== home
+      ? below(options.cwd, options.trustFound ? ("project" as const) : ("found" as const))
+      : []),
     ...below(home, "user"),
     ...DIRECTORIES.map((name) => ["workspace", join(home, name, "workspace", "skills")] as const),
   ];
   const taken: string[] = [];
   const roots: string[] = [];
   for (const [kind, path] of candidates) {
+    if (path.includes(delimiter)) continue;
     const real = await directoryAt(path);
-    if (real === null || path.includes(delimiter)) continue;
-    if (taken.some((other) => isWithin(other, real) || isWithin(real, other))) continue;
-    taken.push(real);
-    roots.push(kind === "project" ? path : `${kind}=${path}`);
+    const place = real ?? path;
+    if (taken.some((other) => isWithin(other, place) || isWithin(place, other))) continue;
+    taken.push(place);
+    // A named project that is not there is a mistake, and the importer says so.
+    const isAwaited = real === null && path !== project;
+    if (isAwaited) roots.push(`${kind}?=${path}`);
+    else roots.push(kind === "project" ? path : `${kind}=${path}`);
   }
   return roots.join(delimiter);
 }

@@ -4,6 +4,7 @@
 // T2  A server that comes back has the port it had, so nobody needs a new address.
 // T3  The instance file names all processes that answer, so that a later start can end left-overs.
 
+import { monitorRedisUser } from "@switchyard/contracts/redis-access";
 import { describeServer } from "@switchyard/local-servers/resolve";
 import { CliError } from "../cli-error.ts";
 import {
@@ -16,6 +17,7 @@ import {
 import { ensureKeys, type KeyDirectory } from "../key-directory.ts";
 import type { StateDirectory } from "../locations.ts";
 import { count, formatDuration } from "../quantities.ts";
+import { hasOwnRedis } from "../redis-login.ts";
 import { readChosenPorts, writeChosenPorts } from "./chosen-ports.ts";
 import { stopLeftOvers } from "./left-overs.ts";
 import {
@@ -80,7 +82,14 @@ export class Stack {
         report: this.#options.report,
       });
       const { runTokenKeyFile } = keys;
-      const specs = servicePlan({ ...this.#options, natsUrl, redisUrl, runTokenKeyFile });
+      const redisIsOurs = hasOwnRedis(this.record);
+      const specs = servicePlan({
+        ...this.#options,
+        natsUrl,
+        redisUrl,
+        redisIsOurs,
+        runTokenKeyFile,
+      });
       for (const spec of specs) await this.#startService(spec, signal);
       await this.#update({ phase: "ready" });
     } catch (error) {
@@ -156,6 +165,11 @@ export class Stack {
         port,
         dataDir: name === "nats" ? state.natsData : state.redisData,
         natsConfig: keys.authorization({ anonymous: true }),
+        redisAccess: {
+          acl: keys.redis.acl,
+          probeUser: monitorRedisUser.name,
+          probePassword: keys.redis.password(monitorRedisUser.name),
+        },
         log: report.step,
       });
     const first = await this.#launchFirst(name, launchOn);

@@ -2,7 +2,8 @@ import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { client } from "@switchyard/bus/call";
 import { discoverServices } from "@switchyard/bus/discovery";
 import { verifyStreams } from "@switchyard/bus/streams";
-import { listServers } from "@switchyard/contracts/mcp";
+import { listServers } from "@switchyard/contracts/mcp-servers";
+import { monitorRedisUser } from "@switchyard/contracts/redis-access";
 import { allConsumers } from "@switchyard/contracts/streams";
 import { adminUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
 import { createLog } from "@switchyard/service/log";
@@ -12,6 +13,8 @@ import { serverText } from "../dev/ready-block.ts";
 import { findRunningInstance, type InstanceRecord } from "../instance-record.ts";
 import { readSeed, seedFile } from "../key-directory.ts";
 import type { StateDirectory } from "../locations.ts";
+import { hasOwnRedis, redisLogin, type RedisLogin } from "../redis-login.ts";
+import { readSecret } from "../secret-files.ts";
 import { checked, failed, ok, skipped, warning, type Check } from "./check.ts";
 
 const START = "start it with ./yard dev";
@@ -27,7 +30,11 @@ export async function instanceChecks(state: StateDirectory): Promise<Check[]> {
   return [
     ok("instance", `process ${owner.pid} runs ${instance.project}`),
     await checked("nats", START, () => checkNats(natsMonitorUrl)),
-    await checked("redis", START, () => checkRedis(redisUrl)),
+    await checked("redis", START, () => {
+      const isOurs = hasOwnRedis(instance);
+      const user = monitorRedisUser.name;
+      return checkRedis(redisLogin({ url: redisUrl, isOurs, keys: state.keys, user }));
+    }),
     await checked("streams", "create them: ./yard streams ensure", () =>
       asUser(state, natsUrl, adminUser.name, async (bus) => {
         await verifyStreams(bus, allConsumers);
@@ -65,9 +72,16 @@ async function checkNats(monitorUrl: string | null): Promise<Check> {
 }
 
 /** Connecting already refuses versions below 7.0 and servers that evict keys. */
-async function checkRedis(url: string): Promise<Check> {
+async function checkRedis({ url, passwordFile }: RedisLogin): Promise<Check> {
   const log = createLog({ service: "doctor", level: "silent" });
-  const redis = await connectRedis({ url, name: "yard-doctor", log, connectTimeoutMs: 3_000 });
+  const password = passwordFile === null ? null : await readSecret(passwordFile);
+  const redis = await connectRedis({
+    url,
+    ...(password === null ? {} : { password }),
+    name: "yard-doctor",
+    log,
+    connectTimeoutMs: 3_000,
+  });
   try {
     const persistence = await redis.info("persistence");
     return /^aof_enabled:1/m.test(persistence)

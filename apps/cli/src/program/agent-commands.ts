@@ -32,6 +32,7 @@ export function addAgentCommands(program: Command, perform: Perform): void {
       ),
     );
   addStoreCommands(agents, perform);
+  addVersionCommands(agents, perform);
 }
 
 function addStoreCommands(agents: Command, perform: Perform): void {
@@ -48,12 +49,12 @@ function addStoreCommands(agents: Command, perform: Perform): void {
       ),
     );
   agents
-    .command("versions <name>")
-    .description("the stored versions of an imported agent, the newest first")
-    .option("--json", JSON_TEXT)
-    .action((name: string, options: { json?: true }) =>
+    .command("scan <source>")
+    .description("say what agents of this machine could do; nothing is imported")
+    .option("--json", "print one line of JSON for each agent, and one with the counts")
+    .action((source: string, options: { json?: true }) =>
       perform(options, async (terminal) =>
-        (await import("../commands/agents-store.ts")).versions(terminal, name, options),
+        (await import("../commands/agents-import.ts")).scanAgents(terminal, source, options),
       ),
     );
   agents
@@ -64,5 +65,34 @@ function addStoreCommands(agents: Command, perform: Perform): void {
       perform(options, async (terminal) =>
         (await import("../commands/agents-store.ts")).remove(terminal, name, options),
       ),
+    );
+}
+
+const loadStore = () => import("../commands/agents-store.ts");
+
+function addVersionCommands(agents: Command, perform: Perform): void {
+  agents
+    .command("versions <name>")
+    .description("the stored versions of an agent, the newest first")
+    .option("--json", JSON_TEXT)
+    .action((name: string, options: { json?: true }) =>
+      perform(options, async (terminal) => (await loadStore()).versions(terminal, name, options)),
+    );
+  agents
+    .command("rollback <name>")
+    .description("make an older version of an imported agent the current one")
+    .option("--version <digest>", "the version; the one before the current when it is missing")
+    .option("--json", JSON_TEXT)
+    .action((name: string, options: { version?: string; json?: true }) =>
+      perform(options, async (terminal) => (await loadStore()).rollback(terminal, name, options)),
+    );
+  agents
+    .command("diff <name>")
+    .description("compare two versions: what they say, capabilities and findings")
+    .option("--from <digest>", "the version before the other one when it is missing")
+    .option("--to <digest>", "the newest version when it is missing")
+    .option("--json", JSON_TEXT)
+    .action((name: string, options: { from?: string; to?: string; json?: true }) =>
+      perform(options, async (terminal) => (await loadStore()).diff(terminal, name, options)),
     );
 }

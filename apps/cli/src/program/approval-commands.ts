@@ -45,7 +45,7 @@ function addApprovals(program: Command, perform: Perform): void {
   approvals
     .command("approve <id>")
     .description("let the call happen, once or with others of its kind")
-    .option("--session", "also later calls of the same tool in the same run")
+    .option("--session", "also later calls of the same tool in the same run or conversation")
     .option("--ttl <seconds>", "how long the session approval lasts", seconds)
     .option("--uses <count>", "how many calls it covers", wholeNumber(1, 10_000))
     .option("--same <pointer...>", "JSON pointers of arguments that must stay the same")

@@ -1,4 +1,5 @@
-import { InvalidArgumentError } from "commander";
+import { BusyPolicy } from "@switchyard/contracts/session-key";
+import { InvalidArgumentError, Option } from "commander";
 import type { ExitCode } from "../exit-codes.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -28,4 +29,12 @@ export function label(text: string, labels: Record<string, string>): Record<stri
   const at = text.indexOf("=");
   if (at > 0) return { ...labels, [text.slice(0, at)]: text.slice(at + 1) };
   throw new InvalidArgumentError("It must look like key=value.");
+}
+
+/** What happens to a message while a run of its session is under way. */
+export function busyOption(): Option {
+  return new Option(
+    "--on-busy <policy>",
+    "while a run of the session is under way; left out: as the session says",
+  ).choices(BusyPolicy.options);
 }

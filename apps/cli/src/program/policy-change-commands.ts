@@ -1,5 +1,6 @@
 /* oxlint-disable unicorn/consistent-function-scoping -- each helper serves the one function that it stands in */
 import type { Command } from "commander";
+import { addReplayCommand } from "./audit-commands.ts";
 import { JSON_TEXT, type Perform } from "./command-options.ts";
 
 /** What of `yard policy` changes something, and what tells of the changes. */
@@ -39,6 +40,16 @@ export function addPolicyChangeCommands(policy: Command, perform: Perform): void
     .action((options) =>
       perform(options, async (terminal) => (await load()).versions(terminal, options)),
     );
+  policy
+    .command("keys")
+    .description("the keys of run tokens: which signs, which are accepted, which were revoked")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/policy-keys.ts")).keys(terminal, options),
+      ),
+    );
+  addReplayCommand(policy, perform);
   addStopCommands(policy, perform);
 }
 

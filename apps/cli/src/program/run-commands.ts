@@ -1,5 +1,13 @@
 import type { Command } from "commander";
-import { JSON_TEXT, label, seconds, wholeNumber, type Perform } from "./command-options.ts";
+import { addRunSteeringCommands } from "./run-control-commands.ts";
+import {
+  busyOption,
+  JSON_TEXT,
+  label,
+  seconds,
+  wholeNumber,
+  type Perform,
+} from "./command-options.ts";
 
 /** `yard run` and `yard runs`. */
 export function addRunCommands(program: Command, perform: Perform): void {
@@ -10,8 +18,11 @@ export function addRunCommands(program: Command, perform: Perform): void {
     .option("--no-wait", "print the run id and do not follow")
     .option("--model <provider/model>", "model in place of the agent's own")
     .option("--skill <name>", "skill to activate before the first step")
+    .option("--session <key>", "the conversation that it is said in; a new key begins one")
+    .addOption(busyOption())
     .option("--label <key=value>", "label of the run; can be repeated", label, {})
     .option("--timeout <seconds>", "limit of the run, and of waiting for it", seconds)
+    .option("--record <file>", "write what the models answer to a file, for runs replay")
     .option("--json", "print the events as lines of JSON")
     .action((agent, input, options) =>
       perform(options, async (terminal) =>
@@ -20,6 +31,7 @@ export function addRunCommands(program: Command, perform: Perform): void {
     );
   const runs = program.command("runs").description("look at runs, cancel and retry them");
   addRunControlCommands(runs, perform);
+  addRunSteeringCommands(runs, perform);
   runs
     .command("list")
     .description("newest first")
@@ -62,6 +74,15 @@ function addRunControlCommands(runs: Command, perform: Perform): void {
     .action((runId, options) =>
       perform(options, async (terminal) =>
         (await import("../commands/runs.ts")).cancel(terminal, runId, options),
+      ),
+    );
+  runs
+    .command("replay <run-or-file>")
+    .description("start a run again with the recorded answers of its models; tools are called")
+    .option("--json", "print the events as lines of JSON")
+    .action((source, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/run-recording.ts")).replay(terminal, source, options),
       ),
     );
   runs

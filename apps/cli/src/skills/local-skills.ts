@@ -2,7 +2,8 @@ import { isUtf8 } from "node:buffer";
 import type { Dirent } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { SentFile, SentSkill } from "@switchyard/contracts/skill-store";
+import type { SentSkill } from "@switchyard/contracts/skill-store";
+import type { SentFile } from "@switchyard/contracts/definition-store";
 
 /** A skill of this machine, ready to be sent. */
 export interface LocalSkill {

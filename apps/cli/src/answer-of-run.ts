@@ -1,0 +1,53 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { readEvents, type StoredEvent } from "@switchyard/bus/events";
+import { filterOf } from "@switchyard/contracts/define";
+import type {
+  runLimitsChanged,
+  runRetried,
+  runStarted,
+  runSteered,
+} from "@switchyard/contracts/run-events";
+import { runRejected } from "@switchyard/contracts/run-events";
+import { CliError } from "./cli-error.ts";
+import { payloadOf } from "./run-timeline.ts";
+
+type Answer = typeof runLimitsChanged | typeof runRetried | typeof runStarted | typeof runSteered;
+
+const WAIT_MS = 30_000;
+
+/**
+ * Waits for the event that answers a command to a run, found by the command's place in its stream. Rejects with
+ * what a runner said against it, or when no runner took it.
+ */
+export async function answerOfRun(
+  bus: Bus,
+  command: {
+    readonly runId: string;
+    readonly sequence: number;
+    readonly answer: Answer;
+    /** True when the event is the command's, besides by its sequence. */
+    readonly isAnswer?: (event: StoredEvent) => boolean;
+  },
+): Promise<void> {
+  const { runId, sequence, answer, isAnswer = () => false } = command;
+  const filters = [answer, runRejected].map((contract) => filterOf(contract, { runId }));
+  const signal = AbortSignal.timeout(WAIT_MS);
+  for await (const event of readEvents(bus, { filters, from: "beginning", signal })) {
+    const rejected = payloadOf(event, runRejected);
+    if (rejected?.streamSequence === sequence) throw new CliError(rejected.code, rejected.message);
+    if (rejected === null && (sequenceOf(event) === sequence || isAnswer(event))) return;
+  }
+  throw new CliError(
+    "timeout",
+    `no runner took the command for run ${runId} yet; it stays queued`,
+    {
+      hint: "look at the runners with: ./yard services",
+    },
+  );
+}
+
+function sequenceOf({ payload }: StoredEvent): unknown {
+  return typeof payload === "object" && payload !== null && "streamSequence" in payload
+    ? payload.streamSequence
+    : null;
+}

@@ -1,0 +1,99 @@
+import { auditBounds, readAudit, type StoredAudit } from "@switchyard/bus/audit-log";
+import type { Bus } from "@switchyard/bus/connect";
+import type { AuditFact } from "@switchyard/contracts/audit";
+import { recordsOf, type ChainedRecord } from "@switchyard/contracts/audit-chain";
+import { auditorUser } from "@switchyard/contracts/topology";
+import { readAuditBlock } from "@switchyard/service/audit/verify-audit";
+import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
+
+/** A part of the audit in time. */
+export interface TimeRange {
+  readonly since?: string;
+  readonly until?: string;
+}
+
+/** Works with the audit as the user that may read it. */
+export async function withAudit<T>(use: (bus: Bus) => Promise<T>): Promise<T> {
+  return withBus(await findBus(process.env, auditorUser.name), use);
+}
+
+/** The messages that are stored at this moment; a range looks at when they were stored. */
+export async function* storedMessages(
+  bus: Bus,
+  { since, until }: TimeRange,
+): AsyncGenerator<StoredAudit> {
+  const { first, last } = await auditBounds(bus);
+  const [begin, end] = [timeOf("--since", since), timeOf("--until", until)];
+  const from = begin === null ? { sequence: first } : { time: begin };
+  for await (const message of readAudit(bus, { from, upTo: last })) {
+    if (end !== null && message.time > end) return;
+    // The server reads times that are too far away as others.
+    if (begin === null || message.time >= begin) yield message;
+  }
+}
+
+/** The records of those messages; what is no block of records is left out, `yard audit verify` tells of it. */
+export async function* storedRecords(bus: Bus, range: TimeRange): AsyncGenerator<ChainedRecord> {
+  for await (const message of storedMessages(bus, range)) yield* recordsIn(message);
+}
+
+export function recordsIn({ subject, payload }: StoredAudit): ChainedRecord[] {
+  const block = readAuditBlock(subject, payload);
+  return typeof block === "string" ? [] : recordsOf(block);
+}
+
+const SPAN = /^(\d{1,6})(s|m|h|d)$/;
+const SPAN_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** A time like `2026-11-22T10:00:00Z`, or how long ago: `30m`, `12h`, `7d`. */
+export function timeOf(option: string, text: string | undefined, now = Date.now()): Date | null {
+  if (text === undefined) return null;
+  const [, count, unit] = SPAN.exec(text) ?? [];
+  // The pattern has only these units.
+  if (count !== undefined)
+    return new Date(now - Number(count) * SPAN_MS[unit as keyof typeof SPAN_MS]);
+  const at = /^\d{4}-/.test(text) ? new Date(text) : null;
+  if (at !== null && !Number.isNaN(at.getTime())) return at;
+  throw new CliError("usage", `${option} ${JSON.stringify(text)} is no time`, {
+    hint: "write a time like 2026-11-22T10:00:00Z, or how long ago: 30m, 12h, 7d",
+  });
+}
+
+/** One record in words, without its place. */
+export function recordText(fact: AuditFact): string {
+  switch (fact.kind) {
+    case "decision": {
+      const { decision, tool, principal, argsDigest } = fact;
+      return `${decision.effect} ${tool.name} for ${whoText(principal)}: ${decision.reason} (${argsDigest.slice(7, 19)})`;
+    }
+    case "refusal":
+      return `refused a run token of ${fact.caller}: ${fact.reason}`;
+    case "approval": {
+      const by = fact.by === undefined ? "" : ` by ${fact.by}`;
+      return `${fact.change} ${fact.grantId ?? fact.approvalId}${by}: ${fact.tool.name} for ${whoText(fact.principal)}`;
+    }
+    case "execution": {
+      const end = fact.outcome === undefined ? "" : ` → ${fact.outcome} in ${fact.durationMs} ms`;
+      return `calls ${fact.tool.name} for ${whoText(fact.principal)} by ${fact.decision ?? "no record"}${end}`;
+    }
+    case "outcome":
+      return `record ${fact.of} → ${fact.outcome} in ${fact.durationMs} ms`;
+    case "chain":
+      return `chain ${fact.change} by ${fact.instance}`;
+    default:
+      return fact satisfies never;
+  }
+}
+
+function whoText({
+  user,
+  agent,
+  runId,
+}: {
+  user: string;
+  agent: string | null;
+  runId: string | null;
+}) {
+  return agent === null ? user : `${user}/${agent}/${runId}`;
+}

@@ -1,0 +1,154 @@
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
+import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
+import type { ChainedRecord } from "@switchyard/contracts/audit-chain";
+import { AuditFact } from "@switchyard/contracts/audit";
+import type { AuditBreak } from "@switchyard/service/audit/check-chains";
+import { createAuditVerifier, type AuditReport } from "@switchyard/service/audit/verify-audit";
+import { CliError } from "../cli-error.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { printableLine } from "../printable.ts";
+import { count } from "../quantities.ts";
+import { writeJson, writeJsonLine, type Terminal } from "../terminal.ts";
+import {
+  recordsIn,
+  recordText,
+  storedMessages,
+  storedRecords,
+  withAudit,
+  type TimeRange,
+} from "./audit-read.ts";
+
+const LOOK_AGAIN_MS = 500;
+const SHOWN = 20;
+
+/** `yard audit tail`: the last records, then each one as it comes. */
+export async function tail(
+  terminal: Terminal,
+  options: { since?: string; once?: true; json?: true },
+): Promise<void> {
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort();
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  const print = (record: ChainedRecord): void => {
+    if (options.json) writeJsonLine(terminal, record);
+    else
+      terminal.out(
+        printableLine(`${record.at} ${record.writer}:${record.seq} ${recordText(record)}`),
+      );
+  };
+  try {
+    await withAudit(async (bus) => {
+      const { last } = await auditBounds(bus);
+      const range = { since: options.since ?? "10m" };
+      let seen = last;
+      for await (const message of storedMessages(bus, range)) {
+        seen = Math.max(seen, message.sequence);
+        for (const record of recordsIn(message)) print(record);
+      }
+      while (options.once !== true && !stopping.signal.aborted) {
+        const { last: upTo } = await auditBounds(bus);
+        for await (const message of readAudit(bus, { from: { sequence: seen + 1 }, upTo })) {
+          seen = message.sequence;
+          for (const record of recordsIn(message)) print(record);
+        }
+        await delay(LOOK_AGAIN_MS, undefined, stopping).catch(() => undefined);
+      }
+    });
+  } finally {
+    process.off("SIGINT", stop);
+    process.off("SIGTERM", stop);
+  }
+}
+
+/** `yard audit verify`: whether nothing was changed or taken out, and every call was allowed. */
+export async function verify(
+  terminal: Terminal,
+  options: { since?: string; file?: string; json?: true },
+): Promise<ExitCode> {
+  const { since, file } = options;
+  const report =
+    file === undefined
+      ? await verifyStream(since === undefined ? {} : { since })
+      : await verifyFile(file);
+  if (options.json) writeJson(terminal, report);
+  else tell(terminal, report);
+  return isGood(report) ? EXIT.ok : EXIT.failed;
+}
+
+/** `yard audit export`: one record a line, each with what it takes to check it. */
+export async function exportRecords(terminal: Terminal, range: TimeRange): Promise<void> {
+  await withAudit(async (bus) => {
+    for await (const record of storedRecords(bus, range)) writeJsonLine(terminal, record);
+  });
+}
+
+async function verifyStream(range: TimeRange): Promise<AuditReport> {
+  return withAudit(async (bus) => {
+    const extent = range.since === undefined ? await auditBounds(bus) : null;
+    const verifier = createAuditVerifier(extent, Date.now());
+    for await (const message of storedMessages(bus, range)) {
+      // What came after the look at the stream is for the next time.
+      if (extent === null || message.sequence <= extent.last) verifier.message(message);
+    }
+    return verifier.finish();
+  });
+}
+
+async function verifyFile(file: string): Promise<AuditReport> {
+  const verifier = createAuditVerifier(null, Date.now());
+  const lines = createInterface({ input: createReadStream(file), crlfDelay: Infinity });
+  let number = 0;
+  for await (const line of lines) {
+    number += 1;
+    if (line === "") continue;
+    verifier.record(recordOf(line, `${file}:${number}`));
+  }
+  return verifier.finish();
+}
+
+/** Its hash is looked at by the verifier; here only that it can be read. */
+function recordOf(line: string, where: string): ChainedRecord {
+  try {
+    const value = JSON.parse(line) as ChainedRecord;
+    AuditFact.parse(value);
+    return value;
+  } catch (cause) {
+    throw new CliError("usage", `${where} is no audit record`, {
+      hint: "give a file that yard audit export has written",
+      cause,
+    });
+  }
+}
+
+function isGood({ breaks, calls }: AuditReport): boolean {
+  return breaks.length === 0 && calls.findings.every(({ kind }) => kind !== "violation");
+}
+
+function tell(terminal: Terminal, report: AuditReport): void {
+  const { records, chains, breaks, calls, repeated } = report;
+  const [first] = breaks;
+  if (first === undefined)
+    terminal.out(`intact: ${count(records, "record")} in ${count(chains.length, "chain")}`);
+  else terminal.out(printableLine(`broken: ${breakText(first)}`));
+  for (const other of breaks.slice(1, SHOWN)) terminal.note(printableLine(breakText(other)));
+  if (breaks.length > SHOWN) terminal.note(`… and ${breaks.length - SHOWN} more`);
+  for (const { writer, to, hasEnded, lastAt } of chains)
+    if (!hasEnded)
+      terminal.note(`${writer}: no end after record ${to} of ${lastAt} (it runs, or was killed)`);
+  if (repeated > 0)
+    terminal.note(`${count(repeated, "record")} stored twice by its writer, which got no answer`);
+  terminal.out(
+    `${count(calls.executions, "call")}, ${calls.proven} with the decision that allowed it`,
+  );
+  for (const { kind, ref, tool, message } of calls.findings.slice(0, SHOWN))
+    terminal.note(printableLine(`${kind}: ${ref} ${tool} ${message}`));
+  if (calls.findings.length > SHOWN) terminal.note(`… and ${calls.findings.length - SHOWN} more`);
+}
+
+function breakText({ kind, sequence, writer, message }: AuditBreak): string {
+  const where = sequence === null ? "" : ` at message ${sequence}`;
+  return `${kind}${where}${writer === null ? "" : ` in ${writer}`}: ${message}`;
+}

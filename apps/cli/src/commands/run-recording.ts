@@ -1,0 +1,73 @@
+import { randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { RunId } from "@switchyard/contracts/ids";
+import { getRecording, RecordedRun } from "@switchyard/contracts/run-recordings";
+import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
+import type { ExitCode } from "../exit-codes.ts";
+import { count } from "../quantities.ts";
+import { runIdOf } from "../run-id.ts";
+import type { Terminal } from "../terminal.ts";
+import { startAndWait } from "./run.ts";
+
+/** Writes what the models of a run answered to a file, for `yard runs replay`. */
+export async function writeRecording(
+  bus: Bus,
+  terminal: Terminal,
+  { runId, file }: { readonly runId: string; readonly file: string },
+): Promise<void> {
+  const { run } = await client(bus, { getRecording }).getRecording({ runId });
+  await writeFile(file, `${JSON.stringify(run, null, 2)}\n`, { mode: 0o600 });
+  const answers = count(run.recording.answers.length, "answer");
+  terminal.note(`recorded ${answers} in ${file}; play it with: ./yard runs replay ${file}`);
+}
+
+/**
+ * `yard runs replay`: starts the agent again with the same input, and the models' answers from a
+ * recording. Tools are called for real; a question that is not the recorded one ends the run.
+ */
+export async function replay(
+  terminal: Terminal,
+  source: string,
+  options: { readonly json?: true },
+): Promise<ExitCode> {
+  const recorded = RunId.safeParse(source).success ? null : await readRecording(source);
+  return withBus(await findBus(process.env), async (bus) => {
+    const run =
+      recorded ?? (await client(bus, { getRecording }).getRecording({ runId: source })).run;
+    const { agent, input, skill, recording } = run;
+    const command = {
+      input,
+      runId: runIdOf(Date.now(), randomBytes(10)),
+      ...(skill === undefined ? {} : { skill }),
+      replay: recording,
+      labels: { "replay-of": run.runId },
+    };
+    terminal.note(
+      `the models' answers of run ${run.runId} (${run.model}); tools are called for real`,
+    );
+    return startAndWait(bus, terminal, { agent, command, json: options.json ?? false });
+  });
+}
+
+async function readRecording(file: string): Promise<RecordedRun> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (cause) {
+    throw new CliError("usage", `${file} is neither the id of a run nor a file that can be read`, {
+      hint: "record a run with: ./yard run AGENT INPUT --record FILE",
+      cause,
+    });
+  }
+  try {
+    return RecordedRun.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new CliError("usage", `${file} is no recording of a run`, {
+      hint: "record a run with: ./yard run AGENT INPUT --record FILE",
+      cause,
+    });
+  }
+}

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { consume, type Delivery } from "@switchyard/bus/consume";
+import { publishEvent } from "@switchyard/bus/publish";
+import { serve } from "@switchyard/bus/serve";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { testBus } from "@switchyard/bus/test-bus";
+import { forkRun, resumeRun, steerRun } from "@switchyard/contracts/run-commands";
+import * as runEvents from "@switchyard/contracts/run-events";
+import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
+import { listDeadRuns } from "@switchyard/contracts/runs";
+import { runCommands } from "@switchyard/contracts/streams";
+import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
+
+const directory = await testDirectory();
+const nats = await testNats();
+const env = { ...yardEnvironment(directory), YARD_NATS_URL: nats.url };
+await ensureStreams(await testBus(nats, "admin"));
+const bus = await testBus(nats, "runner");
+
+/** What reached the runner's queue, by the last words of its subject. */
+const taken: [string, unknown][] = [];
+const at = "2026-01-01T00:00:00.000Z";
+const digest = `sha256:${"a".repeat(64)}`;
+const failure = { code: "too_many_attempts", message: "2 runners died" };
+const known = { seq: 1, at };
+const limits = { maxSteps: 9, maxToolCalls: null, timeoutMs: 60_000 };
+
+const onFault = ({ error }: { error: unknown }): never => assert.fail(String(error));
+const service = serve(bus, {
+  name: "runner",
+  version: "0.0.0",
+  description: "Remembers what it was asked",
+  onFault,
+});
+service.handle(listDeadRuns, () => ({
+  runs: [
+    {
+      runId: "bombed",
+      agent: "demo",
+      requester: "cli",
+      model: "scripted/plan",
+      status: "dead" as const,
+      steps: 1,
+      toolCalls: 1,
+      createdAt: at,
+      updatedAt: at,
+      attempts: 3,
+      labels: {},
+      failure,
+    },
+  ],
+  letters: [
+    {
+      runId: "unborn",
+      subject: "yard.cmd.cli.run.start.demo",
+      caller: "cli",
+      streamSequence: 7,
+      sentAt: at,
+      failure,
+    },
+  ],
+}));
+service.handle(listQuestions, () => ({
+  questions: [
+    {
+      runId: "asking",
+      callId: "asking:1:0",
+      question: "Which one?",
+      options: ["this", "that"],
+      until: at,
+      requester: "cli",
+      agent: "demo",
+    },
+  ],
+}));
+service.handle(answerQuestion, ({ runId, callId, answer }, { fail }) => {
+  taken.push(["answer", answer]);
+  if (runId !== "asking") throw fail.no_question("asks nothing", { runId, callId });
+  return { outcome: "accepted" as const };
+});
+const consumption = consume(bus, {
+  consumer: runCommands,
+  commands: [steerRun, resumeRun, forkRun],
+  concurrency: 1,
+  onFault,
+  async handle(delivery) {
+    await answerCommand(delivery);
+    return { outcome: "done" };
+  },
+});
+after(() => consumption.stop());
+
+test("gives a run a message, and says when it was refused", async () => {
+  const said = await yard(["runs", "steer", "r1", "hurry"], env);
+  assert.deepEqual([said.code, said.stdout], [0, "the run has the message\n"], said.stderr);
+  assert.deepEqual(taken.at(-1), ["steer.r1", { message: "hurry" }]);
+  const refused = await yard(["runs", "steer", "gone", "hurry"], env);
+  assert.equal(refused.code, 3, refused.stderr);
+  assert.match(refused.stderr, /there is no run gone/);
+});
+
+test("lets a run go on with other limits, or with the same", async () => {
+  const raised = ["--max-steps", "9", "--max-cost", "0.5", "--timeout", "60"];
+  const resumed = await yard(["runs", "resume", "r1", ...raised, "--json"], env);
+  assert.equal(resumed.code, 0, resumed.stderr);
+  assert.deepEqual(JSON.parse(resumed.stdout).data, { runId: "r1", outcome: "resumed" });
+  const asked = { limits: { maxSteps: 9, maxCostUsd: 0.5, timeoutMs: 60_000 } };
+  assert.deepEqual(taken.at(-1), ["resume.r1", asked]);
+  assert.equal((await yard(["runs", "resume", "r1"], env)).code, 0);
+  assert.deepEqual(taken.at(-1), ["resume.r1", { limits: {} }]);
+});
+
+test("starts a run from a step of another one, under an id of its own", async () => {
+  const forked = await yard(["runs", "fork", "r1", "--step", "2", "--input", "other"], env);
+  assert.equal(forked.code, 0, forked.stderr);
+  const [subject, body] = taken.at(-1) ?? [];
+  assert.equal(subject, "fork.r1");
+  assert.deepEqual(body, { newRunId: forked.stdout.trim(), fromStep: 2, input: "other" });
+  assert.notEqual((await yard(["runs", "fork", "r1"], env)).code, 0, "a fork needs its step");
+});
+
+test("lists what was given up, runs and commands", async () => {
+  const listed = await yard(["runs", "dead"], env);
+  assert.equal(listed.code, 0, listed.stderr);
+  assert.match(listed.stdout, /bombed +run of demo .*too_many_attempts: 2 runners died/);
+  assert.match(listed.stdout, /unborn +yard\.cmd\.cli\.run\.start\.demo/);
+});
+
+test("shows what runs ask, and answers", async () => {
+  const asked = await yard(["runs", "questions"], env);
+  assert.match(asked.stdout, /asking:1:0 .*Which one\? \[this\] \[that\]/);
+  const answered = await yard(["runs", "answer", "asking:1:0", "this"], env);
+  assert.deepEqual([answered.code, answered.stdout], [0, "the run has the answer\n"]);
+  const json = ["runs", "answer", "asking:1:0", '{"n":1}', "--answer-json"];
+  assert.equal((await yard(json, env)).code, 0);
+  assert.deepEqual(taken.slice(-2), [
+    ["answer", "this"],
+    ["answer", { n: 1 }],
+  ]);
+  assert.equal((await yard(["runs", "answer", "other:1:0", "this"], env)).code, 3);
+});
+
+/** As a runner answers: with an event that names the command. */
+async function answerCommand(delivery: Delivery): Promise<void> {
+  const { subject, streamSequence, caller } = delivery;
+  const payload = delivery.kind === "command" ? delivery.payload : null;
+  const [verb = "", runId = ""] = subject.split(".").slice(-2);
+  taken.push([`${verb}.${runId}`, payload]);
+  const facts = { ...known, runId, by: caller, streamSequence };
+  if (runId === "gone") {
+    const code = "unknown_run";
+    const message = `there is no run ${runId}`;
+    const rejected = { runId, subject, caller, code, message, problems: [], messageId: null, at };
+    await publishEvent(bus, runEvents.runRejected, { runId }, { ...rejected, streamSequence });
+  } else if (verb === "steer") {
+    await publishEvent(bus, runEvents.runSteered, { runId }, { ...facts, preview: "hurry" });
+  } else if (verb === "resume") {
+    await publishEvent(bus, runEvents.runLimitsChanged, { runId }, { ...facts, limits });
+  } else {
+    const { newRunId } = forkRun.payload.parse(payload);
+    assert.ok(newRunId !== undefined);
+    const started = {
+      ...known,
+      runId: newRunId,
+      agent: "demo",
+      agentDigest: digest,
+      requester: caller,
+      model: "scripted/plan",
+      labels: {},
+    };
+    await publishEvent(bus, runEvents.runStarted, { runId: newRunId }, started);
+  }
+}

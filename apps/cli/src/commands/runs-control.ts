@@ -1,0 +1,203 @@
+import { randomBytes } from "node:crypto";
+import { client } from "@switchyard/bus/call";
+import { publishCommand } from "@switchyard/bus/publish";
+import { forkRun, resumeRun, steerRun } from "@switchyard/contracts/run-commands";
+import { runLimitsChanged, runStarted, runSteered } from "@switchyard/contracts/run-events";
+import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
+import { listDeadRuns, type RunLimits } from "@switchyard/contracts/runs";
+import { answerOfRun } from "../answer-of-run.ts";
+import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
+import { printableLine } from "../printable.ts";
+import { runIdOf } from "../run-id.ts";
+import { tableLines } from "../table.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+
+export interface LimitOptions {
+  readonly maxSteps?: number;
+  readonly maxToolCalls?: number;
+  readonly maxTokens?: number;
+  readonly maxCost?: number;
+  /** Seconds. */
+  readonly timeout?: number;
+}
+
+/** The limits that the options name. */
+export function limitsOf(options: LimitOptions): RunLimits {
+  const { maxSteps, maxToolCalls, maxTokens, maxCost, timeout } = options;
+  return {
+    ...(maxSteps === undefined ? {} : { maxSteps }),
+    ...(maxToolCalls === undefined ? {} : { maxToolCalls }),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...(maxCost === undefined ? {} : { maxCostUsd: maxCost }),
+    ...(timeout === undefined ? {} : { timeoutMs: timeout * 1_000 }),
+  };
+}
+
+/** Gives a run a message for its next step. */
+export async function steer(
+  terminal: Terminal,
+  runId: string,
+  { message, json }: { readonly message: string; readonly json?: true },
+): Promise<void> {
+  await withBus(await findBus(process.env), async (bus) => {
+    const { sequence } = await publishCommand(bus, steerRun, { runId }, { message });
+    await answerOfRun(bus, { runId, sequence, answer: runSteered });
+  });
+  said(terminal, { runId, outcome: "steered" }, { json, text: "the run has the message" });
+}
+
+/** Lets a run go on that waits at a limit. */
+export async function resume(
+  terminal: Terminal,
+  runId: string,
+  options: LimitOptions & { readonly json?: true },
+): Promise<void> {
+  await withBus(await findBus(process.env), async (bus) => {
+    const limits = limitsOf(options);
+    const { sequence } = await publishCommand(bus, resumeRun, { runId }, { limits });
+    await answerOfRun(bus, { runId, sequence, answer: runLimitsChanged });
+  });
+  const text = "the run goes on";
+  said(terminal, { runId, outcome: "resumed" }, { json: options.json, text });
+}
+
+/** Starts a run from a step of another one. */
+export async function fork(
+  terminal: Terminal,
+  runId: string,
+  options: LimitOptions & {
+    readonly step: number;
+    readonly input?: string;
+    readonly agent?: string;
+    readonly model?: string;
+    readonly json?: true;
+  },
+): Promise<void> {
+  const { step, input, agent, model } = options;
+  const newRunId = runIdOf(Date.now(), randomBytes(10));
+  const limits = limitsOf(options);
+  await withBus(await findBus(process.env), async (bus) => {
+    const command = {
+      newRunId,
+      fromStep: step,
+      ...(input === undefined ? {} : { input }),
+      ...(agent === undefined ? {} : { agent }),
+      ...(model === undefined ? {} : { model }),
+      ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    };
+    const { sequence } = await publishCommand(bus, forkRun, { runId }, command);
+    // Nobody else can have started a run with this id.
+    await answerOfRun(bus, {
+      runId: newRunId,
+      sequence,
+      answer: runStarted,
+      isAnswer: () => true,
+    });
+  });
+  said(terminal, { runId: newRunId, forkedFrom: runId }, { json: options.json, text: newRunId });
+}
+
+/** What was given up because runners died of it. */
+export async function dead(
+  terminal: Terminal,
+  { json, limit }: { readonly json?: true; readonly limit: number },
+): Promise<void> {
+  const { runs, letters = [] } = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { listDeadRuns }).listDeadRuns({ limit }),
+  );
+  if (json) return writeJson(terminal, { runs, letters });
+  if (runs.length + letters.length === 0) return terminal.note("nothing was given up");
+  const rows = [
+    ...runs.map(({ runId, agent, updatedAt, failure }) => {
+      return { runId, what: `run of ${agent}`, at: updatedAt, failure };
+    }),
+    ...letters.map(({ runId, subject, sentAt, failure }) => {
+      return { runId, what: subject, at: sentAt, failure };
+    }),
+  ];
+  const lines = tableLines(
+    [
+      { title: "RUN", value: (row) => row.runId },
+      { title: "WHAT", value: (row) => printableLine(row.what), maxWidth: 48 },
+      { title: "SINCE", value: (row) => row.at },
+      {
+        title: "REASON",
+        value: ({ failure }) => printableLine(`${failure.code}: ${failure.message}`),
+        maxWidth: 120,
+      },
+    ],
+    rows,
+  );
+  for (const line of lines) terminal.out(line);
+  if (runs.length > 0) terminal.note("a run goes on with: ./yard runs retry <run>");
+}
+
+/** What runs ask people. */
+export async function questions(
+  terminal: Terminal,
+  { json, limit }: { readonly json?: true; readonly limit: number },
+): Promise<void> {
+  const { questions: asked } = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { listQuestions }).listQuestions({ limit }),
+  );
+  if (json) return writeJson(terminal, { questions: asked });
+  if (asked.length === 0) return terminal.note("no run asks anything");
+  const lines = tableLines(
+    [
+      { title: "QUESTION", value: (row) => row.callId },
+      { title: "AGENT", value: (row) => row.agent },
+      { title: "UNTIL", value: (row) => row.until },
+      {
+        title: "ASKS",
+        value: ({ question, options }) =>
+          printableLine([question, ...options.map((option) => `[${option}]`)].join(" ")),
+        maxWidth: 120,
+      },
+    ],
+    asked,
+  );
+  for (const line of lines) terminal.out(line);
+  terminal.note("answer with: ./yard runs answer <question> <answer>");
+}
+
+/** Answers a question of a run; its name begins with the run's id. */
+export async function answer(
+  terminal: Terminal,
+  callId: string,
+  options: { readonly answer: string; readonly answerJson?: true; readonly json?: true },
+): Promise<void> {
+  const [runId = ""] = callId.split(":");
+  const value = options.answerJson === true ? parsed(options.answer) : options.answer;
+  const { outcome } = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { answerQuestion }).answerQuestion({ runId, callId, answer: value }),
+  );
+  const text =
+    outcome === "accepted"
+      ? "the run has the answer"
+      : "it had this answer already; nothing happens";
+  said(terminal, { runId, callId, outcome }, { json: options.json, text });
+}
+
+type Answer = Parameters<ReturnType<typeof answers>["answerQuestion"]>[0]["answer"];
+const answers = (bus: Parameters<typeof client>[0]) => client(bus, { answerQuestion });
+
+function parsed(text: string): Answer {
+  try {
+    return JSON.parse(text) as Answer; // whoever asked checks it against the question's schema
+  } catch (error) {
+    throw new CliError("usage", `--answer-json: the answer is no JSON: ${String(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function said(
+  terminal: Terminal,
+  facts: Record<string, unknown> & { readonly runId: string },
+  { json, text }: { readonly json: true | undefined; readonly text: string },
+): void {
+  if (json) return writeJson(terminal, facts);
+  terminal.out(text);
+  terminal.note(`follow it with: ./yard runs events ${facts.runId} --follow`);
+}

@@ -1,0 +1,96 @@
+import { createInterface } from "node:readline/promises";
+import { client } from "@switchyard/bus/call";
+import type { BusyPolicy, SessionKind } from "@switchyard/contracts/session-key";
+import { deleteSession, patchSession, resetSession } from "@switchyard/contracts/sessions";
+import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
+import { fieldLines } from "../field-lines.ts";
+import { count } from "../quantities.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+import { describe, ownerOf, type OwnerOption } from "./sessions.ts";
+
+/** Changes what a session is called and how it works. */
+export async function set(
+  terminal: Terminal,
+  session: string,
+  options: {
+    label?: string;
+    kind?: SessionKind;
+    onBusy?: BusyPolicy;
+    agent?: string;
+    model?: string;
+  } & OwnerOption,
+): Promise<void> {
+  const { label, kind, onBusy, agent, model, owner } = options;
+  const changes = {
+    ...(label === undefined ? {} : { label: label === "" ? null : label }),
+    ...(kind === undefined ? {} : { kind }),
+    ...(onBusy === undefined ? {} : { onBusy }),
+    ...(agent === undefined ? {} : { agent }),
+    ...(model === undefined ? {} : { model: model === "default" || model === "" ? null : model }),
+  };
+  if (Object.keys(changes).length === 0)
+    throw new CliError("usage", "name what is to change", {
+      hint: "see what can be changed with: ./yard sessions set --help",
+    });
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { patchSession }).patchSession({ session, ...ownerOf(owner), ...changes }),
+  );
+  if (options.json) return writeJson(terminal, reply);
+  for (const line of fieldLines(describe(reply.session))) terminal.out(line);
+}
+
+export async function reset(
+  terminal: Terminal,
+  session: string,
+  options: { yes?: true } & OwnerOption,
+): Promise<void> {
+  await confirm(`forget everything that was said in ${session}?`, options);
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { resetSession }).resetSession({ session, ...ownerOf(options.owner) }),
+  );
+  if (options.json) return writeJson(terminal, reply);
+  terminal.out(`${reply.session.key} begins anew as ${reply.session.sessionId}`);
+  tellStopped(terminal, reply);
+}
+
+export async function remove(
+  terminal: Terminal,
+  session: string,
+  options: { yes?: true } & OwnerOption,
+): Promise<void> {
+  await confirm(`delete ${session} and everything that was said in it?`, options);
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { deleteSession }).deleteSession({ session, ...ownerOf(options.owner) }),
+  );
+  if (options.json) return writeJson(terminal, reply);
+  terminal.out(`${reply.sessionKey} is deleted`);
+  tellStopped(terminal, reply);
+}
+
+function tellStopped(
+  terminal: Terminal,
+  { cancelledRun, droppedRuns }: { cancelledRun: string | null; droppedRuns: string[] },
+): void {
+  if (cancelledRun !== null) terminal.note(`run ${cancelledRun} is being cancelled`);
+  if (droppedRuns.length > 0)
+    terminal.note(
+      `${count(droppedRuns.length, "waiting message")} refused: ${droppedRuns.join(", ")}`,
+    );
+}
+
+/** Asks a person; where there is none, `--yes` must have been given, so that nothing hangs. */
+async function confirm(question: string, { yes, json }: { yes?: true; json?: true }) {
+  if (yes === true) return;
+  if (!process.stdin.isTTY || json === true)
+    throw new CliError("usage", "this cannot be taken back", {
+      hint: "add --yes to do it without being asked",
+    });
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await prompt.question(`${question} [y/N] `);
+    if (!/^y(?:es)?$/i.test(answer.trim())) throw new CliError("interrupted", "nothing was done");
+  } finally {
+    prompt.close();
+  }
+}

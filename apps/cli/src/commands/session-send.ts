@@ -1,0 +1,82 @@
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import type { StoredEvent } from "@switchyard/bus/events";
+import type { BusyPolicy } from "@switchyard/contracts/session-key";
+import { sendToSession } from "@switchyard/contracts/sessions";
+import type { z } from "zod";
+import { findBus, withBus } from "../bus-session.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { followToEnd, tellStory } from "../run-story.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+import { conclude } from "./run.ts";
+import { ownerOf, type OwnerOption } from "./sessions.ts";
+
+type Sent = z.output<typeof sendToSession.reply>;
+
+interface SendOptions extends OwnerOption {
+  readonly agent?: string;
+  readonly model?: string;
+  readonly onBusy?: BusyPolicy;
+  readonly wait: boolean;
+  /** Seconds. */
+  readonly timeout?: number;
+}
+
+/** `yard sessions send`: says something and tells the story of the run that answers. */
+export async function send(
+  terminal: Terminal,
+  session: string,
+  message: string,
+  options: SendOptions,
+): Promise<ExitCode> {
+  const { agent, model, onBusy, owner, wait, timeout } = options;
+  const json = options.json ?? false;
+  return withBus(await findBus(process.env), async (bus) => {
+    const sent = await client(bus, { sendToSession }).sendToSession({
+      session,
+      message,
+      ...ownerOf(owner),
+      ...(agent === undefined ? {} : { agent }),
+      ...(model === undefined ? {} : { model }),
+      ...(onBusy === undefined ? {} : { onBusy }),
+    });
+    const { runId, placed } = sent;
+    if (!wait) {
+      if (json) writeJson(terminal, sent);
+      else terminal.out(runId);
+      terminal.note(`${placed}; follow it with: ./yard runs events ${runId} --follow`);
+      return EXIT.ok;
+    }
+    return follow(bus, terminal, { sent, json, timeout });
+  });
+}
+
+async function follow(
+  bus: Bus,
+  terminal: Terminal,
+  { sent, json, timeout }: { sent: Sent; json: boolean; timeout: number | undefined },
+): Promise<ExitCode> {
+  const { runId, placed, sessionKey } = sent;
+  const stop = new AbortController();
+  const onSignal = (): void => stop.abort("interrupted");
+  process.once("SIGINT", onSignal);
+  process.once("SIGTERM", onSignal);
+  const timer =
+    timeout === undefined ? null : setTimeout(() => stop.abort("timeout"), timeout * 1_000);
+  const story = tellStory(terminal, { json, to: "stderr" });
+  try {
+    const text = `${runId}  session ${sessionKey}`;
+    story.tell({ mark: "▸", label: placed, text, style: "dim" }, new Date());
+    const { signal } = stop;
+    const onEvent = (event: StoredEvent): void => story.onEvent(event);
+    const end = await followToEnd(bus, { runId, signal, onEvent });
+    if (end !== null) return conclude(terminal, end, json);
+    terminal.note(`no longer following; the run goes on. See it with: ./yard runs show ${runId}`);
+    return signal.reason === "timeout" ? EXIT.timeout : EXIT.interrupted;
+  } finally {
+    story.end();
+    if (timer !== null) clearTimeout(timer);
+    process.off("SIGINT", onSignal);
+    process.off("SIGTERM", onSignal);
+  }
+}

@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { publishEvent } from "@switchyard/bus/publish";
+import { serve } from "@switchyard/bus/serve";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { testBus } from "@switchyard/bus/test-bus";
+import { runFinished, runMerged } from "@switchyard/contracts/run-events";
+import * as sessions from "@switchyard/contracts/sessions";
+import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
+
+const directory = await testDirectory();
+const nats = await testNats();
+const env = { ...yardEnvironment(directory), YARD_NATS_URL: nats.url };
+const AT = "2026-01-01T00:00:00.000Z";
+const session: sessions.Session = {
+  sessionId: `ses-${"a".repeat(26)}-1`,
+  key: "support",
+  owner: "cli",
+  kind: "other",
+  label: "Ada's",
+  agent: "demo",
+  model: null,
+  onBusy: "enqueue",
+  createdAt: AT,
+  updatedAt: AT,
+  endsAt: AT,
+  messages: 4,
+  droppedMessages: 0,
+  bytes: 400,
+  activeRun: "run-1",
+  queued: 2,
+  lastRun: null,
+  totalTokens: 42,
+};
+const { sessionId, key: sessionKey } = session;
+const asked: unknown[] = [];
+
+const bus = await testBus(nats, "runner");
+await ensureStreams(bus);
+const service = serve(bus, {
+  name: "runner",
+  version: "0.0.0",
+  description: "Sessions that remember what they were asked",
+  onFault: ({ error }) => assert.fail(String(error)),
+});
+service.handle(sessions.listSessions, (request) => {
+  asked.push(request);
+  return { count: 1, sessions: [session] };
+});
+service.handle(sessions.getSession, (request, { fail }) => {
+  if (request.session === "gone")
+    throw fail.unknown_session("there is no session gone", { session: "gone" });
+  return { session };
+});
+service.handle(sessions.sessionHistory, (request) => {
+  asked.push(request);
+  return {
+    sessionId,
+    sessionKey,
+    messages: [
+      { at: AT, role: "user" as const, text: "hello\nthere", runId: "r1", by: "cli" },
+      { at: AT, role: "assistant" as const, text: "hi \u001b[31mred", runId: "r1" },
+      { at: AT, role: "notice" as const, text: "there was no answer", runId: "r2" },
+    ],
+    truncated: true,
+    droppedMessages: 7,
+    contentTruncated: false,
+    contentRedacted: false,
+    bytes: 300,
+  };
+});
+service.handle(sessions.patchSession, (request) => {
+  asked.push(request);
+  return { session };
+});
+const stopped = { cancelledRun: "run-1", droppedRuns: ["run-2", "run-3"] };
+service.handle(sessions.resetSession, () => ({ session, endedSessionId: sessionId, ...stopped }));
+service.handle(sessions.deleteSession, () => ({ sessionId, sessionKey, ...stopped }));
+service.handle(sessions.sendToSession, async (request) => {
+  asked.push(request);
+  const [runId, into] = ["sent-1", "running-1"];
+  const usage = { inputTokens: 1, outputTokens: 1 };
+  const merged = { runId, at: AT, sessionId, sessionKey, into };
+  await publishEvent(bus, runMerged, { runId }, merged, {});
+  await publishEvent(
+    bus,
+    runFinished,
+    { runId: into },
+    {
+      runId: into,
+      seq: 1,
+      at: AT,
+      output: "the answer",
+      model: "scripted/plan",
+      steps: 1,
+      toolCalls: 0,
+      usage,
+      durationMs: 1,
+    },
+    {},
+  );
+  return { status: "accepted" as const, sessionId, sessionKey, runId, placed: "started" as const };
+});
+
+test("lists sessions, with filters, for people and as JSON [F6]", async () => {
+  const args = ["list", "--kind", "main", "cron", "--search", "sup", "--active", "5", "--all"];
+  const { code, stdout, stderr } = await yard(["sessions", ...args], env);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^SESSION +LABEL +KIND +AGENT +STATE +MESSAGES +TOKENS +USED +OWNER$/m);
+  assert.match(stdout, /^support +Ada's +other +demo +running, 2 waiting +4 +42 .* cli$/m);
+  assert.deepEqual(asked.pop(), {
+    kinds: ["main", "cron"],
+    search: "sup",
+    activeMinutes: 5,
+    limit: 50,
+    messageLimit: 0,
+    all: true,
+  });
+  const json = await yard(["sessions", "list", "--json", "--owner", "me"], env);
+  assert.deepEqual(JSON.parse(json.stdout).data.sessions, [session]);
+});
+
+test("shows a session and the end of its conversation, without control characters [F7, F10]", async () => {
+  const { code, stdout, stderr } = await yard(["sessions", "show", "support", "--tools"], env);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^session +support +ses-a+-1$/m);
+  assert.match(stdout, /^history +4 messages, 400 B, 42 tokens$/m);
+  assert.match(stdout, /^… 7 earlier messages not shown$/m);
+  assert.match(
+    stdout,
+    /^▸ cli .*r1\n {4}hello\n {4}there\n◆ agent .*\n {4}hi \\x1b\[31mred\n! runner/m,
+  );
+  const gone = await yard(["sessions", "show", "gone"], env);
+  assert.equal(gone.code, 3);
+  assert.match(gone.stderr, /yard sessions list/);
+});
+
+test("sends, and follows the run that the message became part of [F8]", async () => {
+  const args = ["send", "support", "hello", "--agent", "demo", "--on-busy", "steer"];
+  const { code, stdout, stderr } = await yard(["sessions", ...args], env);
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout, "the answer\n");
+  assert.match(stderr, /merged +into run running-1 of session support/);
+  assert.deepEqual(asked.pop(), {
+    session: "support",
+    message: "hello",
+    agent: "demo",
+    onBusy: "steer",
+    timeoutSeconds: 0,
+  });
+  const only = await yard(["sessions", "send", "support", "hello", "--no-wait"], env);
+  assert.equal(only.stdout, "sent-1\n");
+});
+
+test("changes settings, and takes nothing away without being told twice", async () => {
+  const args = ["set", "support", "--label", "", "--model", "default", "--on-busy", "reject"];
+  const { code, stderr } = await yard(["sessions", ...args], env);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(asked.pop(), {
+    session: "support",
+    label: null,
+    model: null,
+    onBusy: "reject",
+  });
+  assert.equal((await yard(["sessions", "set", "support"], env)).code, 2);
+  for (const verb of ["reset", "delete"]) {
+    const unasked = await yard(["sessions", verb, "support"], env);
+    assert.equal(unasked.code, 2);
+    assert.match(unasked.stderr, /--yes/);
+    const done = await yard(["sessions", verb, "support", "--yes"], env);
+    assert.equal(done.code, 0, done.stderr);
+    assert.match(
+      done.stderr,
+      /run run-1 is being cancelled\n2 waiting messages refused: run-2, run-3/,
+    );
+  }
+});
+
+test("a policy without a session, and one that does not exist, are usage errors", async () => {
+  const alone = await yard(["run", "demo", "hi", "--on-busy", "steer"], env);
+  assert.equal(alone.code, 2);
+  assert.match(alone.stderr, /--session/);
+  assert.equal((await yard(["run", "demo", "hi", "--on-busy", "wait"], env)).code, 2);
+});

@@ -1,0 +1,80 @@
+import type { Command } from "commander";
+import { JSON_TEXT, seconds, wholeNumber, type Perform } from "./command-options.ts";
+
+/** `yard runs steer|fork|resume|dead|questions|answer`. */
+export function addRunSteeringCommands(runs: Command, perform: Perform): void {
+  runs
+    .command("steer <run> <message>")
+    .description("give a run a message for its next step")
+    .option("--json", JSON_TEXT)
+    .action((runId, message, options) =>
+      perform(options, async (terminal) =>
+        (await control()).steer(terminal, runId, { ...options, message }),
+      ),
+    );
+  withLimits(
+    runs
+      .command("resume <run>")
+      .description("let a run go on that waits at a limit, with a higher one or the same"),
+  )
+    .option("--json", JSON_TEXT)
+    .action((runId, options) =>
+      perform(options, async (terminal) => (await control()).resume(terminal, runId, options)),
+    );
+  withLimits(
+    runs
+      .command("fork <run>")
+      .description("start a run from a step of another one; what came before is kept, not repeated")
+      .requiredOption("--step <n>", "first model call that is made anew", wholeNumber(1, 1_001)),
+  )
+    .option("--input <text>", "in place of the other run's")
+    .option("--agent <name>", "in place of the other run's")
+    .option("--model <provider/model>", "in place of the other run's")
+    .option("--json", JSON_TEXT)
+    .action((runId, options) =>
+      perform(options, async (terminal) => (await control()).fork(terminal, runId, options)),
+    );
+  addPeopleCommands(runs, perform);
+}
+
+function addPeopleCommands(runs: Command, perform: Perform): void {
+  runs
+    .command("dead")
+    .description("runs and commands that were given up because runners died of them")
+    .option("--limit <n>", "how many", wholeNumber(1, 200), 50)
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) => (await control()).dead(terminal, options)),
+    );
+  runs
+    .command("questions")
+    .description("what runs ask people")
+    .option("--limit <n>", "how many", wholeNumber(1, 200), 50)
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) => (await control()).questions(terminal, options)),
+    );
+  runs
+    .command("answer <question> <answer>")
+    .description("answer a question of a run, by the name that `runs questions` shows")
+    .option("--answer-json", "the answer is JSON, for a question with a schema")
+    .option("--json", JSON_TEXT)
+    .action((callId, answer, options) =>
+      perform(options, async (terminal) =>
+        (await control()).answer(terminal, callId, { ...options, answer }),
+      ),
+    );
+}
+
+function withLimits(command: Command): Command {
+  return command
+    .option("--max-steps <n>", "limit of model calls", wholeNumber(1, 1_000))
+    .option("--max-tool-calls <n>", "limit of tool calls", wholeNumber(0, 10_000))
+    .option("--max-tokens <n>", "limit of input and output tokens", wholeNumber(1, 1e9))
+    .option("--max-cost <usd>", "limit of cost in US dollars", Number)
+    .option("--timeout <seconds>", "limit of time from the run's start", seconds);
+}
+
+function control() {
+  return import("../commands/runs-control.ts");
+}

@@ -1,0 +1,19 @@
+import type { ScanReport } from "@switchyard/contracts/skill-scan";
+
+/** What the scanner says of one definition, as lines for a person. */
+export function scanLines(name: string, scan: ScanReport): string[] {
+  return [
+    `${scan.verdict}  ${name}`,
+    ...scan.findings.map(({ severity, owasp, code, line, message, ...finding }) => {
+      const place = line === null ? finding.file : `${finding.file}:${line}`;
+      return `  ${severity} ${owasp} ${code} ${place}: ${message}`;
+    }),
+    ...scan.suppressed.map(
+      ({ finding, reason }) => `  accepted ${finding.code} ${finding.file}: ${reason}`,
+    ),
+    ...scan.idleSuppressions.map(
+      ({ suppression, why }) => `  idle suppression of ${suppression.code}: ${why}`,
+    ),
+    ...scan.unscanned.map((part) => `  not scanned ${part.file}: ${part.message}`),
+  ];
+}
