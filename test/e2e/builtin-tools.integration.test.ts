@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
@@ -73,3 +75,28 @@ test("an agent reads a file with a built-in tool, and its denied command does no
   assert.match(text, /no rule/i);
   assert.equal(existsSync(join(root, "made-by-a-denied-call")), false);
 });
+
+test("a run is recorded by the command line, and played again from the file and by its id", async () => {
+  const file = join(directory, "recorded.json");
+  const first = await yard("run", "reader", "x", "--record", file);
+  assert.match(first.stdout, /MIT License/);
+  assert.match(first.stderr, new RegExp(`recorded 2 answers in ${file}`));
+  const replayed = await yard("runs", "replay", file);
+  assert.equal(replayed.stdout, first.stdout);
+  assert.match(replayed.stderr, /the models' answers of run .* \(scripted\/plan\)/);
+  const { runId } = JSON.parse(await readFile(file, "utf8")) as { runId: string };
+  assert.equal((await yard("runs", "replay", runId)).stdout, first.stdout);
+
+  await writeFile(file, "{}");
+  await assert.rejects(yard("runs", "replay", file), /is no recording of a run/);
+  await assert.rejects(
+    yard("runs", "replay", "no/such.json"),
+    /neither the id of a run nor a file/,
+  );
+});
+
+function yard(...args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
+  const main = join(root, "apps/cli/src/main.ts");
+  const env = { ...process.env, YARD_STATE_DIR: dev.stateDir };
+  return promisify(execFile)(process.execPath, [main, ...args], { cwd: root, env });
+}

@@ -9,7 +9,7 @@ import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { isError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
-import { bundleActivated } from "@switchyard/contracts/policy";
+import { bundleActivated } from "@switchyard/contracts/policy-bundles";
 import { anonymousUser } from "@switchyard/contracts/topology";
 import { startYardDev } from "../lib/yard-dev.ts";
 
@@ -78,7 +78,7 @@ async function decisionsFromCache(): Promise<number> {
   return Number(/^yard_mcp_decisions_total\{from="cache"[^}]*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
 }
 
-test("a rule change takes effect on the next call after the policy says that it is in force, kept decisions or not", async () => {
+test("a rule change takes effect on the next call after the policy says that it is in force, kept decisions or not [X40][X41]", async () => {
   const ending = new AbortController();
   const news = readEvents(bus, {
     filters: [bundleActivated.subject.replace("{bundle}", "*")],

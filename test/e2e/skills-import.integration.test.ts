@@ -32,7 +32,7 @@ async function yard(env: Readonly<Record<string, string>>, ...args: string[]) {
   return { code: Number(code), lines: documents.map((text): unknown => JSON.parse(text)) };
 }
 
-test("imports 2,000 skills of this machine, one line for each, and loses none silently", async () => {
+test("imports 2,000 skills of this machine, one line for each, and loses none silently [B32]", async () => {
   const world = await importerWorld();
   await world.start();
   const tree = await testDirectory();
@@ -69,7 +69,7 @@ test("imports 2,000 skills of this machine, one line for each, and loses none si
   assert.equal(data.skills.length, 100);
 });
 
-test("has versions, a difference, a way back, and exit codes", async () => {
+test("has versions, a difference, a way back, and exit codes [DR10]", async () => {
   const world = await importerWorld();
   await world.start();
   const tree = await testDirectory();

@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { redisWords } from "./redis-words.ts";
 
 /** The root of the repository. */
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -21,7 +23,10 @@ export interface DevInstance {
   readonly stateDir: string;
   /** Lines of the merged log so far, parsed; grows while the instance runs. */
   readonly log: readonly Record<string, unknown>[];
-  /** Stops everything as Ctrl-C does, and resolves with the exit code. */
+  /**
+   * Stops everything as Ctrl-C does, and resolves with the exit code. Rejects when a service asked
+   * Redis for something that its user may not have.
+   */
   stop(): Promise<number | null>;
 }
 
@@ -33,9 +38,11 @@ export async function startYardDev(options: {
   project: string;
   stateDir: string;
   runners?: number;
+  /** Default: the repository. */
+  workspace?: string;
   env?: Record<string, string>;
 }): Promise<DevInstance> {
-  const { project, stateDir, runners = 1, env = {} } = options;
+  const { project, stateDir, runners = 1, workspace = root, env = {} } = options;
   const child = spawn(
     process.execPath,
     [
@@ -46,6 +53,8 @@ export async function startYardDev(options: {
       join(root, project),
       "--runners",
       String(runners),
+      "--workspace",
+      workspace,
     ],
     {
       // However this process ends, the instance ends with it: its standard input closes.
@@ -86,10 +95,22 @@ export async function startYardDev(options: {
     stateDir,
     log,
     async stop() {
+      const refused = await refusedByRedis(String(facts["redisUrl"]), stateDir);
       child.kill("SIGTERM");
-      return exited;
+      const code = await exited;
+      if (refused !== NOTHING) throw new Error(`Redis refused a service:\n${refused}`);
+      return code;
     },
   };
+}
+
+/** How Redis answers when its log of refusals is empty. */
+const NOTHING = "*0\r\n";
+
+/** What Redis refused since its start, raw. */
+async function refusedByRedis(url: string, stateDir: string): Promise<string> {
+  const password = (await readFile(join(stateDir, "keys", "admin.redis"), "utf8")).trim();
+  return redisWords(url, { user: "admin", password }, [["ACL", "LOG"]]);
 }
 
 function parseLine(line: string): Record<string, unknown> {

@@ -1,0 +1,270 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, test } from "node:test";
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { connectionOf } from "@switchyard/bus/connection";
+import { consume, type Delivery } from "@switchyard/bus/consume";
+import { createUserKey } from "@switchyard/bus/keys";
+import { headersOf } from "@switchyard/bus/message-headers";
+import { publishCommand } from "@switchyard/bus/publish";
+import { until } from "@switchyard/bus/test-bus";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { filterOf, type Rpc } from "@switchyard/contracts/define";
+import { queueOf } from "@switchyard/contracts/nats-permissions";
+import { allContracts, isCommand, isEvent, isRpc } from "@switchyard/contracts/registry";
+import { cancelRun, startRun } from "@switchyard/contracts/runs";
+import { spawnRun } from "@switchyard/contracts/run-commands";
+import { allStreams, payloadStore, runCommands } from "@switchyard/contracts/streams";
+import {
+  adminUser,
+  auditorUser,
+  cliUser,
+  serviceUsers,
+  type BusUser,
+} from "@switchyard/contracts/topology";
+import { testNats } from "@switchyard/local-servers/test-servers";
+
+// A real nats-server with the generated file that is in deploy/nats, and keys of our own for its variables.
+const users: readonly BusUser[] = [...serviceUsers, cliUser, adminUser, auditorUser];
+const keys = new Map(users.map(({ name }) => [name, createUserKey()]));
+const file = await readFile(
+  new URL("../../deploy/nats/authorization.conf", import.meta.url),
+  "utf8",
+);
+const variables = [...keys].map(
+  ([name, { publicKey }]) => `YARD_NKEY_${name.toUpperCase().replaceAll("-", "_")}: ${publicKey}`,
+);
+const nats = await testNats({ authorization: `${variables.join("\n")}\n${file}` });
+const buses = new Map<string, Bus>();
+for (const { name } of users) {
+  const nkeySeed = (): string => keys.get(name)?.seed ?? "";
+  buses.set(name, await connectBus({ servers: nats.url, user: name, nkeySeed }));
+}
+after(() => Promise.all([...buses.values()].map((bus) => bus.close())));
+await ensureStreams(busOf("admin"));
+
+function busOf(name: string): Bus {
+  const bus = buses.get(name);
+  if (bus === undefined) throw new Error(`nobody is called ${name}`);
+  return bus;
+}
+
+/** Publishes to each subject and returns those that the server let through. */
+async function letThrough(user: string, subjects: readonly string[]): Promise<string[]> {
+  const { nc } = connectionOf(busOf(user));
+  const refused = new Set<string>();
+  const statuses = nc.status();
+  const reading = (async () => {
+    for await (const status of statuses) {
+      if (status.type !== "error") continue;
+      const subject = /Violation for Publish to "(.+?)"/.exec(String(status.error))?.[1];
+      if (subject !== undefined) refused.add(subject);
+      if (subject === LAST) return;
+    }
+  })();
+  for (const subject of [...subjects, LAST]) nc.publish(subject, "{}");
+  await reading;
+  return subjects.filter((subject) => !refused.has(subject));
+}
+
+/** Nobody may publish it; its refusal comes after all that was published before. */
+const LAST = "nobody.may.publish.this";
+
+/** Subscribes and returns how the subscription ended at once; null when the server let it be. */
+async function subscriptionEnding(user: string, subject: string, queue?: string): Promise<string> {
+  const { nc } = connectionOf(busOf(user));
+  const subscription = nc.subscribe(subject, queue === undefined ? {} : { queue });
+  const passed = nc.flush().then(() => "let through");
+  const ending = await Promise.race([
+    subscription.closed.then((error) => String(error)),
+    // The refusal comes before the answer to the flush, and is handled in the same turn.
+    passed.then(async (text) => {
+      await nc.flush();
+      return text;
+    }),
+  ]);
+  subscription.unsubscribe();
+  return ending;
+}
+
+/** How many commands the queue holds, whoever they are from. */
+async function storedCommands(): Promise<number> {
+  const { replies } = connectionOf(busOf("admin"));
+  const subject = `$JS.API.STREAM.INFO.${runCommands.stream}`;
+  const answer = await replies.request({ subject, body: "", timeoutMs: 30_000 });
+  return JSON.parse(answer.string()).state.messages;
+}
+
+const others = (user: BusUser): readonly BusUser[] =>
+  users.filter(({ name }) => name !== user.name);
+
+test("nobody sends a request or a command under another one's name [ER1]", async () => {
+  for (const user of users) {
+    const foreign = others(user).flatMap((other) =>
+      allContracts
+        .filter((contract) => isRpc(contract) || isCommand(contract))
+        .map((contract) => filterOf(contract, { caller: other.name }).replaceAll("*", "x")),
+    );
+    assert.deepEqual(await letThrough(user.name, foreign), [], user.name);
+  }
+});
+
+test("nobody asks the policy for a decision, a token or an admission but who is to", async () => {
+  const asking = ["policy.check", "policy.grant", "approvals.admit"];
+  for (const { name, calls } of users) {
+    const subjects = asking
+      .filter((contract) => !calls.some((called) => called.name === contract))
+      .map((contract) => `yard.rpc.${name}.${contract}`);
+    assert.deepEqual(await letThrough(name, subjects), [], name);
+  }
+  assert.ok(!cliUser.calls.some(({ name }) => asking.includes(name)));
+});
+
+test("nobody tells an event of another service, audit included", async () => {
+  for (const user of users) {
+    const foreign = allContracts
+      .filter(isEvent)
+      .filter((contract) => !user.publishes.some(({ name }) => name === contract.name))
+      .map((contract) => filterOf(contract).replaceAll("*", "x").replace(">", "x"));
+    const audit = others(user).map(({ name }) => `yard.evt.audit.${name}.decision`);
+    assert.deepEqual(await letThrough(user.name, [...foreign, ...audit]), [], user.name);
+  }
+});
+
+test("nobody serves another one's requests, in its queue group, in another or in none", async () => {
+  const rpcs = allContracts.filter(isRpc);
+  for (const user of users) {
+    const foreign = rpcs.filter(({ name }) => !user.serves.some((own) => own.name === name));
+    for (const contract of sample(foreign))
+      for (const queue of [queueOf(contract.name), "mine", undefined]) {
+        const ending = await subscriptionEnding(user.name, filterOf(contract), queue);
+        assert.match(ending, /Permissions Violation/, `${user.name}: ${contract.name} ${queue}`);
+      }
+    // Its own requests, but beside its queue group: it would hear what another replica answers.
+    for (const contract of sample(user.serves)) {
+      const ending = await subscriptionEnding(user.name, filterOf(contract));
+      assert.match(ending, /Permissions Violation/, `${user.name}: ${contract.name}`);
+    }
+  }
+});
+
+/** One contract of each group: the rights of a group are made by the same rule. */
+function sample(contracts: readonly Rpc[]): Rpc[] {
+  return [...new Map(contracts.map((contract) => [queueOf(contract.name), contract])).values()];
+}
+
+test("nobody reads another one's inbox, or everything", async () => {
+  for (const user of users) {
+    const inboxes = others(user).map(({ inboxPrefix }) => `${inboxPrefix}.>`);
+    for (const subject of [...inboxes, "_INBOX.>", ">", "yard.>", "yard.rpc.>", "yard.cmd.>"])
+      assert.match(
+        await subscriptionEnding(user.name, subject),
+        /Permissions Violation/,
+        `${user.name}: ${subject}`,
+      );
+  }
+});
+
+test("only the admin makes or changes streams and consumers, and nobody deletes from them", async () => {
+  const streams = [...allStreams.map(({ name }) => name), `OBJ_${payloadStore.bucket}`];
+  for (const { name, readsEvents } of users.filter((user) => !user.administersStreams)) {
+    const subjects = streams.flatMap((stream) => [
+      ...["CREATE", "UPDATE", "DELETE", "PURGE", "MSG.DELETE", "SNAPSHOT", "RESTORE"].map(
+        (verb) => `$JS.API.STREAM.${verb}.${stream}`,
+      ),
+      // Who reads events makes consumers of that stream, and of no other.
+      ...(readsEvents && stream === "YARD_EVENTS"
+        ? []
+        : [
+            `$JS.API.CONSUMER.CREATE.${stream}`,
+            `$JS.API.CONSUMER.CREATE.${stream}.mine`,
+            `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.mine`,
+            `$JS.API.CONSUMER.DELETE.${stream}.agent-runner`,
+          ]),
+      `$JS.API.CONSUMER.LEADER.STEPDOWN.${stream}.agent-runner`,
+    ]);
+    assert.deepEqual(await letThrough(name, [...subjects, "$JS.API.ACCOUNT.PURGE.x"]), [], name);
+  }
+  const deleting = streams.flatMap((stream) =>
+    ["DELETE", "PURGE", "MSG.DELETE"].map((verb) => `$JS.API.STREAM.${verb}.${stream}`),
+  );
+  assert.deepEqual(await letThrough("admin", deleting), []);
+});
+
+test("nobody takes work from a queue that is not its own", async () => {
+  for (const user of users) {
+    const foreign = serviceUsers
+      .filter(({ name }) => name !== user.name)
+      .flatMap(({ consumes }) => consumes)
+      .map(({ stream, name }) => `$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`);
+    const acks = foreign.map((next) => next.replace("$JS.API.CONSUMER.MSG.NEXT", "$JS.ACK"));
+    const subjects = [...foreign, ...acks.map((ack) => `${ack}.1.1.1.1.0`)];
+    assert.deepEqual(await letThrough(user.name, subjects), [], user.name);
+  }
+});
+
+/**
+ * Permissions look at what is published, and not at the subject that its answer is to go to. The
+ * server sends such an answer itself, past all of them.
+ */
+test("no stored bytes come back to a subject of the attacker's choice: nobody may have them sent as they are", async () => {
+  const streams = [...allStreams.map(({ name }) => name), `OBJ_${payloadStore.bucket}`];
+  for (const { name, readsAudit } of users) {
+    const readable = streams.filter((stream) => !(readsAudit && stream === "YARD_AUDIT"));
+    const subjects = readable.flatMap((stream) => [
+      `$JS.API.DIRECT.GET.${stream}`,
+      `$JS.API.DIRECT.GET.${stream}.$O.${payloadStore.bucket}.C.x.0`,
+    ]);
+    assert.deepEqual(await letThrough(name, subjects), [], name);
+  }
+});
+
+test("an answer of the server that somebody sends to a command of another one is refused, whatever it holds [ER1]", async () => {
+  const { nc } = connectionOf(busOf("cli"));
+  // Bytes that would make a command, as the attacker may store them for a large payload.
+  const chunk = `$O.${payloadStore.bucket}.C.attack.0`;
+  nc.publish(chunk, '{"input":"spawned by nobody"}');
+  const get = `$JS.API.STREAM.MSG.GET.OBJ_${payloadStore.bucket}`;
+  const body = JSON.stringify({ last_by_subj: chunk });
+  const targets = [
+    "yard.cmd.runner.run.spawn.demo",
+    "yard.cmd.team-b.run.start.demo",
+    "yard.cmd.team-b.run.cancel.r1",
+  ];
+  for (const reply of targets) {
+    nc.publish(get, body, { reply });
+    nc.publish("$JS.API.INFO", "", { reply });
+    nc.publish("yard.cmd.cli.run.cancel.own", "{}", { reply });
+  }
+  // What a direct get would deliver, were it permitted: the bytes, with the server's mark.
+  const marked = "yard.cmd.cli.run.start.marked";
+  const headers = headersOf({ "Nats-Stream": `OBJ_${payloadStore.bucket}` });
+  nc.publish(marked, '{"input":"spawned by nobody"}', { headers });
+  // The server answers when it comes to it.
+  await until(async () => (await storedCommands()) > 4 * targets.length);
+  // A genuine command behind all of them: when it is heard, they were heard.
+  await publishCommand(busOf("cli"), startRun, { agent: "last" }, { input: "genuine" });
+  const deliveries: Delivery[] = [];
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  const consumption = consume(busOf("runner"), {
+    consumer: runCommands,
+    commands: [startRun, cancelRun, spawnRun],
+    concurrency: 1,
+    handle: (delivery) => {
+      deliveries.push(delivery);
+      if (delivery.subject === "yard.cmd.cli.run.start.last") resolve();
+      return Promise.resolve({ outcome: "done" });
+    },
+    onFault: ({ error }) => assert.fail(String(error)),
+  });
+  await done;
+  await consumption.stop();
+  const accepted = deliveries.filter(({ kind }) => kind === "command");
+  assert.deepEqual(
+    new Set(accepted.map(({ subject }) => subject)),
+    new Set(["yard.cmd.cli.run.cancel.own", "yard.cmd.cli.run.start.last"]),
+  );
+  const refused = deliveries.filter(({ kind }) => kind === "rejected");
+  assert.deepEqual(new Set(refused.map(({ subject }) => subject)), new Set([...targets, marked]));
+  assert.equal(refused.length, 3 * targets.length + 1);
+});

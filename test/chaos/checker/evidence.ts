@@ -1,0 +1,97 @@
+import type { Approval } from "@switchyard/contracts/approval-record";
+
+/** What is left behind when a round is over, as plain data: nothing in here was computed by a runner. */
+export interface Evidence {
+  /** Runs whose command the queue has acknowledged. */
+  readonly accepted: readonly string[];
+  /** Every run that Redis knows, also those that runs have started. */
+  readonly runs: readonly RunEvidence[];
+  /** Lines of the book that the MCP server's calls write, in the order of the file. */
+  readonly effects: readonly Effect[];
+  readonly approvals: readonly Approval[];
+  /** What the policy let pass, from its audit. */
+  readonly permits: readonly Permit[];
+  /** Processes of the round that still run after everything was stopped. */
+  readonly leftOver: readonly { readonly pid: number; readonly name: string }[];
+  /** Services that ended although nobody had ended them. */
+  readonly crashes: readonly string[];
+}
+
+export interface RunEvidence {
+  readonly runId: string;
+  /** As the run's own hash in Redis says. */
+  readonly status: string;
+  readonly journal: readonly JournalFact[];
+  /** In the order of the stream. */
+  readonly events: readonly EventFact[];
+}
+
+/** One entry of a journal; only what the checker looks at. */
+export interface JournalFact {
+  readonly kind: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly callId?: string;
+  readonly step?: number;
+  /** `allow` when the provider said that the call was allowed. */
+  readonly effect?: string;
+  /** Of an answer: the calls that it asks for. */
+  readonly calls?: readonly AskedCall[];
+  /** Of the first entry: a second execution is allowed when the outcome of the first was unknown. */
+  readonly onUnknownOutcome?: string;
+}
+
+export interface AskedCall {
+  readonly callId: string;
+  readonly tool: string;
+  readonly input: unknown;
+}
+
+export interface EventFact {
+  /** The last token of the subject. */
+  readonly name: string;
+  readonly seq: number;
+  readonly callId: string | null;
+}
+
+export interface Effect {
+  readonly phase: "began" | "ended";
+  readonly tool: string;
+  /** What the call was given: run and place name exactly one call of one plan. */
+  readonly run: string;
+  readonly place: string;
+  readonly at: number;
+}
+
+/** An `allow` or `ask` of the policy. */
+export interface Permit {
+  readonly runId: string | null;
+  /** Canonical name. */
+  readonly tool: string;
+  readonly argsDigest: string;
+  readonly effect: "allow" | "ask";
+  /** The provider may answer other arguments of the same principal and tool with it. */
+  readonly isForAnyArguments: boolean;
+}
+
+/** A promise that was broken. `rule` is one of a closed list; `detail` is for people. */
+export interface Violation {
+  readonly rule: Rule;
+  readonly where: string;
+  readonly detail: string;
+}
+
+export type Rule =
+  | "run-lost"
+  | "one-end"
+  | "one-result"
+  | "invented-result"
+  | "executed-twice"
+  | "executed-after-result"
+  | "unasked-call"
+  | "unpermitted-call"
+  | "unapproved-call"
+  | "approval-used-twice"
+  | "events"
+  | "left-running"
+  | "crashed";

@@ -1,0 +1,33 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createUserKey } from "@switchyard/bus/keys";
+import { natsAuthorization } from "@switchyard/contracts/nats-config";
+import { adminUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
+import { createRunTokenKey } from "@switchyard/service/run-token";
+
+/** Keys as in production: each user has its own, and no permission beyond its contracts. */
+export interface WorldKeys {
+  readonly authorization: string;
+  readonly runTokenKeyFile: string;
+  seedFile(user: string): string;
+  seed(user: string): string;
+}
+
+export async function makeWorldKeys(directory: string): Promise<WorldKeys> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const users = [...serviceUsers, cliUser, adminUser];
+  const keys = new Map(users.map(({ name }) => [name, createUserKey()]));
+  const seedFile = (user: string): string => join(directory, `${user}.nk`);
+  for (const [name, { seed }] of keys) await writeFile(seedFile(name), seed, { mode: 0o600 });
+  const runTokenKeyFile = join(directory, "run-token.jwk");
+  const { privateJwk } = await createRunTokenKey();
+  await writeFile(runTokenKeyFile, privateJwk, { mode: 0o600 });
+  return {
+    authorization: natsAuthorization({
+      users: users.map((user) => ({ user, nkey: keys.get(user.name)?.publicKey ?? "" })),
+    }),
+    runTokenKeyFile,
+    seedFile,
+    seed: (user) => keys.get(user)?.seed ?? "",
+  };
+}

@@ -1,0 +1,177 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis, type Redis } from "@switchyard/service/redis";
+import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
+import { ServerProcess } from "./server-process.ts";
+import { ServiceProcess } from "./service-process.ts";
+import { makeWorldKeys, type WorldKeys } from "./world-keys.ts";
+
+/** Roots of the repository and of this suite. */
+const REPOSITORY = fileURLToPath(new URL("../../../", import.meta.url));
+const SUITE = fileURLToPath(new URL("../", import.meta.url));
+
+/** A service with its two connections. */
+export interface ServicePart {
+  readonly process: ServiceProcess;
+  readonly routes: { readonly nats: FaultProxy; readonly redis: FaultProxy };
+}
+
+const SERVICES = [
+  ["policy", "policy", "policy"],
+  ["importer", "importer", "skill-importer"],
+  ["broker-1", "broker", "mcp-broker"],
+  ["broker-2", "broker", "mcp-broker"],
+  ["runner-1", "runner", "agent-runner"],
+  ["runner-2", "runner", "agent-runner"],
+  ["runner-3", "runner", "agent-runner"],
+] as const;
+
+/** All of Switchyard with real servers, each service behind proxies of its own. */
+export class World {
+  readonly directory: string;
+  /** What the MCP server's calls write. */
+  readonly book: string;
+  readonly nats: ServerProcess;
+  readonly redis: ServerProcess;
+  readonly services = new Map<string, ServicePart>();
+  readonly #keys: WorldKeys;
+  #stopped: Promise<void> | null = null;
+
+  private constructor(options: {
+    directory: string;
+    keys: WorldKeys;
+    nats: ServerProcess;
+    redis: ServerProcess;
+  }) {
+    this.directory = options.directory;
+    this.book = join(options.directory, "book");
+    this.#keys = options.keys;
+    this.nats = options.nats;
+    this.redis = options.redis;
+  }
+
+  /** Resolves when every service is ready. */
+  static async start(): Promise<World> {
+    const directory = await mkdtemp(join(tmpdir(), "yard-chaos-"));
+    await mkdir(join(directory, "log"));
+    const keys = await makeWorldKeys(join(directory, "keys"));
+    const nats = await ServerProcess.nats(join(directory, "nats"), keys.authorization);
+    const redis = await ServerProcess.redis(join(directory, "redis"));
+    const world = new World({ directory, keys, nats, redis });
+    const admin = await world.connect("admin");
+    try {
+      await ensureStreams(admin);
+    } finally {
+      await admin.close();
+    }
+    for (const service of SERVICES) await world.#startService(service);
+    await world.allReady();
+    return world;
+  }
+
+  /** A bus of a user, straight to the server. */
+  connect(user: string): Promise<Bus> {
+    const nkeySeed = (): string => this.#keys.seed(user);
+    return connectBus({ servers: this.nats.url, user, nkeySeed });
+  }
+
+  /** A connection straight to the server. */
+  connectRedis(): Promise<Redis> {
+    const log = createLog({ service: "chaos", level: "silent" });
+    return connectRedis({ url: this.redis.url, name: "chaos", log });
+  }
+
+  service(name: string): ServicePart {
+    const part = this.services.get(name);
+    if (part === undefined) throw new RangeError(`the world has no ${name}`);
+    return part;
+  }
+
+  async allReady(): Promise<void> {
+    const parts = [...this.services.values()];
+    const end = performance.now() + READY_MS;
+    while (!parts.every(({ process }) => process.isReady)) {
+      if (performance.now() > end) {
+        const names = parts
+          .filter((part) => !part.process.isReady)
+          .map((part) => part.process.name);
+        throw new Error(
+          `not ready after ${READY_MS} ms: ${names.join(", ")}; see ${this.directory}`,
+        );
+      }
+      await delay(POLL_MS);
+    }
+  }
+
+  /** Stops the services; NATS and Redis stay. Safe to call again. */
+  stopServices(): Promise<void> {
+    this.#stopped ??= this.#stopServices();
+    return this.#stopped;
+  }
+
+  async #stopServices(): Promise<void> {
+    const parts = [...this.services.values()];
+    await Promise.all(parts.map(({ process }) => process.stop()));
+    await Promise.all(parts.flatMap(({ routes }) => [routes.nats.close(), routes.redis.close()]));
+  }
+
+  async stopServers(): Promise<void> {
+    await this.nats.stop();
+    await this.redis.stop();
+  }
+
+  /** Removes logs and data. */
+  remove(): Promise<void> {
+    return rm(this.directory, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  async #startService([name, user, folder]: (typeof SERVICES)[number]): Promise<void> {
+    const routes = {
+      nats: await startFaultProxy({ port: this.nats.port }),
+      redis: await startFaultProxy({ port: this.redis.port }),
+    };
+    const process = new ServiceProcess({
+      name,
+      entry: join(REPOSITORY, "services", folder, "src", "main.ts"),
+      logFile: join(this.directory, "log", `${name}.log`),
+      env: {
+        ...this.#environment(name),
+        YARD_NATS_URL: `nats://127.0.0.1:${routes.nats.port}`,
+        YARD_REDIS_URL: `redis://127.0.0.1:${routes.redis.port}`,
+        YARD_NATS_NKEY_FILE: this.#keys.seedFile(user),
+      },
+    });
+    this.services.set(name, { process, routes });
+  }
+
+  #environment(name: string): Record<string, string> {
+    return {
+      // `node` in an MCP server's command is the Node.js that we run on.
+      PATH: [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter),
+      HOME: this.directory,
+      YARD_LOG_LEVEL: "info",
+      YARD_INSTANCE: name,
+      YARD_HEALTH_PORT: "0",
+      YARD_EXIT_WITH_PARENT: "1",
+      YARD_DRAIN_MS: "10000",
+      YARD_POLICY_FILE: join(SUITE, "project/policies/chaos.yaml"),
+      YARD_RUN_TOKEN_KEY_FILE: this.#keys.runTokenKeyFile,
+      YARD_SKILL_ROOTS: join(SUITE, "project"),
+      YARD_MCP_SERVERS_FILE: join(SUITE, "project/mcp-servers.json"),
+      YARD_STATE_DIR: join(this.directory, name),
+      CHAOS_FIXTURES: join(SUITE, "fixtures"),
+      CHAOS_BOOK: this.book,
+      // The time to detect trouble is what is tested, not how often a run survives it.
+      YARD_RUN_MAX_ATTEMPTS: "50",
+    };
+  }
+}
+
+const READY_MS = 90_000;
+const POLL_MS = 50;

@@ -1,0 +1,265 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
+import { call } from "@switchyard/bus/call";
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { approveCall } from "@switchyard/contracts/approvals";
+import { recordsOf, type ChainedRecord } from "@switchyard/contracts/audit-chain";
+import { isError, ServiceError } from "@switchyard/contracts/errors";
+import { callTool } from "@switchyard/contracts/mcp";
+import { readAuditBlock } from "@switchyard/service/audit/verify-audit";
+import { startYardDev } from "../lib/yard-dev.ts";
+import { plainClient } from "./plain-client.ts";
+
+// The whole of Switchyard, and its audit through the command line.
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));
+const project = join(directory, "project");
+await cp(join(root, "test/e2e/project"), project, { recursive: true });
+
+/** None of these may be found in what is recorded, told or logged. */
+const canary = {
+  argument: "canary-argument-4711",
+  environment: "canary-environment-4712",
+  token: "canary-token-4713",
+};
+const server = {
+  command: "node",
+  args: ["${YARD_HOME}/test/e2e/fixtures/counting-server.ts"],
+  env: { CALLS_FILE: "${CALLS_FILE}", SECRET: "${AUDIT_CANARY}" },
+};
+await writeFile(
+  join(project, "mcp-servers.json"),
+  JSON.stringify({ mcpServers: { counting: server } }),
+);
+const RULES = `version: 1
+rules:
+  - { id: lines, effect: allow, what: { tools: ["counting.append"] } }
+  - { id: no-secrets, effect: deny, what: { tools: ["counting.append"] }, when: [{ arg: /line, op: prefix, value: secret }] }
+  - { id: asked, effect: allow, what: { tools: ["counting.big"] }, approval: always }
+`;
+await writeFile(join(project, "policies", "tests.yaml"), RULES);
+
+const stateDir = join(directory, "state");
+const dev = await startYardDev({
+  project: relative(root, project),
+  stateDir,
+  env: { CALLS_FILE: join(directory, "calls"), AUDIT_CANARY: canary.environment },
+});
+const client = await plainClient(dev.natsUrl);
+const bus = await connectBus({ servers: dev.natsUrl, user: "me", inboxPrefix: "_INBOX" });
+const [auditor, cli] = await Promise.all([connectAs("auditor"), connectAs("cli")]);
+after(async () => {
+  await client.close();
+  await Promise.all([bus.close(), auditor.close(), cli.close()]);
+  await dev.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+function connectAs(user: string): Promise<Bus> {
+  const nkeySeed = async () =>
+    (await readFile(join(stateDir, "keys", `${user}.nk`), "utf8")).trim();
+  return connectBus({ servers: dev.natsUrl, user, nkeySeed });
+}
+
+interface Result {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function yard(...args: string[]): Promise<Result> {
+  const main = join(root, "apps/cli/src/main.ts");
+  const env = { ...process.env, YARD_STATE_DIR: stateDir, NO_COLOR: "1" };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, ...args], { env, maxBuffer: 1e8 }, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr }),
+    );
+  });
+}
+
+const append = (line: string, more: object = {}) =>
+  call(
+    bus,
+    callTool,
+    { tool: "append", args: { line }, ...more },
+    { tokens: { server: "counting" } },
+  );
+
+/** What is stored now, read as the auditor. */
+async function exported(): Promise<ChainedRecord[]> {
+  const { first: sequence, last: upTo } = await auditBounds(auditor);
+  const records: ChainedRecord[] = [];
+  for await (const { subject, payload } of readAudit(auditor, { from: { sequence }, upTo })) {
+    const block = readAuditBlock(subject, payload);
+    assert.ok(typeof block !== "string");
+    records.push(...recordsOf(block));
+  }
+  return records;
+}
+
+async function recordsUntil(fits: (records: ChainedRecord[]) => boolean): Promise<ChainedRecord[]> {
+  for (;;) {
+    const records = await exported();
+    if (fits(records)) return records;
+    await delay(50);
+  }
+}
+
+const approvalId = (error: unknown): string => {
+  assert.ok(isError(error, callTool, "approval_required"), String(error));
+  return error.data.approvalId;
+};
+
+test("every decision, refusal, approval and call of a run and of clients is in the audit, and proven by it [A7] [F39]", async () => {
+  client.publish("yard.cmd.me.run.start.counter", { runId: "audited", input: { first: "one" } });
+  await client.waitForEvent("yard.evt.run.audited.finished", () => true);
+  await append(canary.argument);
+  await assert.rejects(append("secret"), (error) => isError(error, callTool, "denied"));
+  await assert.rejects(append("x", { token: canary.token }), (error) =>
+    isError(error, callTool, "invalid_token"),
+  );
+  const big = { tool: "big", args: { bytes: 3 } };
+  const to = { tokens: { server: "counting" } };
+  let id = "";
+  await assert.rejects(call(bus, callTool, big, to), (error) => {
+    id = approvalId(error);
+    return true;
+  });
+  await call(cli, approveCall, { id });
+  await call(bus, callTool, { ...big, approvalId: id }, to);
+
+  const records = await recordsUntil((all) =>
+    all.some((record) => record.kind === "approval" && record.change === "executed"),
+  );
+  const of = <K extends ChainedRecord["kind"]>(kind: K) =>
+    records.filter((record): record is Extract<ChainedRecord, { kind: K }> => record.kind === kind);
+  const decided = (effect: string) =>
+    of("decision").filter(
+      ({ decision, access }) => access === "tool" && decision.effect === effect,
+    );
+  assert.ok(decided("allow").length >= 6);
+  assert.equal(decided("deny").length, 1);
+  assert.equal(decided("ask").length, 2);
+  assert.equal(of("refusal").length, 1);
+  assert.equal(of("refusal")[0]?.tool?.name, "mcp__counting__append");
+  assert.deepEqual(
+    of("approval").map(({ change }) => change),
+    ["pending", "approved", "consumed", "executed"],
+  );
+  assert.equal(of("approval")[1]?.by, "cli");
+  const calls = of("execution");
+  assert.equal(calls.length, 7);
+  assert.ok(calls.some((made) => made.approvalId === id && made.effect === "ask"));
+  assert.ok(calls.filter(({ principal }) => principal.runId === "audited").length === 5);
+
+  const verified = await yard("audit", "verify");
+  assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+  assert.match(verified.stdout, /^intact: \d+ records in \d chains\n7 calls, 7 with the decision/);
+});
+
+test("secrets of arguments, environments and tokens are in no record, event or log [ER1]", async () => {
+  const stdout = JSON.stringify(await exported());
+  const events = await client.eventsOfRun("audited");
+  const told = { audit: stdout, log: JSON.stringify(dev.log), events: JSON.stringify(events) };
+  assert.ok(stdout.includes("mcp__counting__append"));
+  for (const [where, text] of Object.entries(told))
+    for (const [what, secret] of Object.entries(canary))
+      assert.equal(text.includes(secret), false, `${what} in ${where}`);
+});
+
+test("an export is checked without the stream, and a changed line in it is found", async () => {
+  const { stdout } = await yard("audit", "export");
+  const file = join(directory, "audit.ndjson");
+  await writeFile(file, stdout);
+  assert.equal((await yard("audit", "verify", "--file", file)).code, 0);
+  await writeFile(file, stdout.replace('"effect":"deny"', '"effect":"allow"'));
+  const forged = await yard("audit", "verify", "--file", file);
+  assert.equal(forged.code, 1);
+  assert.match(forged.stdout, /^broken: changed in policy-[0-9a-f]{16}: record \d+ is not what/);
+  const later = await yard("audit", "export", "--since", "2999-01-01T00:00:00Z");
+  assert.deepEqual([later.code, later.stdout], [0, ""]);
+});
+
+test("the audit is shown as it goes", async () => {
+  const tail = await yard("audit", "tail", "--once");
+  assert.equal(tail.code, 0, tail.stderr);
+  assert.match(
+    tail.stdout,
+    /policy-[0-9a-f]{16}:\d+ deny mcp__counting__append for me: rule no-secrets/,
+  );
+  assert.match(tail.stdout, /calls mcp__counting__append for me by policy-\S+ → result in/);
+});
+
+test("decisions of the past are replayed against other rules, and what cannot be is named", async () => {
+  const candidate = join(directory, "candidate.yaml");
+  const write = (rules: string) => writeFile(candidate, `version: 1\nrules:\n${rules}`);
+  await write('  - { id: never, effect: deny, what: { tools: ["counting.append"] } }\n');
+  const other = await yard("policy", "replay", "--bundle", candidate, "--json");
+  assert.equal(other.code, 1, other.stderr);
+  const { data } = JSON.parse(other.stdout) as {
+    data: {
+      decisions: number;
+      changes: { tool: string; before: string; after: string; count: number }[];
+    };
+  };
+  assert.deepEqual(
+    data.changes
+      .filter(({ tool }) => tool === "mcp__counting__append")
+      .map((change) => [change.before, change.after]),
+    [
+      ["allow", "deny"],
+      ["allow", "deny"],
+    ],
+  );
+  const same = await yard("policy", "replay", "--bundle", join(project, "policies"));
+  assert.equal(same.code, 0, same.stdout + same.stderr);
+  assert.match(
+    same.stderr,
+    /cannot be replayed: \d+ × mcp__counting__append: the audit has no arguments/,
+  );
+  assert.match(same.stdout, /^\d+ decisions: [1-9]\d* the same, 0 would be others/);
+});
+
+test("a policy that is killed leaves a chain that can be verified, and the next one goes on", async () => {
+  const policy = dev.processes.find(({ name }) => name === "policy");
+  assert.ok(policy !== undefined);
+  const hammering = Array.from({ length: 50 }, (_, index) =>
+    append(`line ${index}`).then(
+      () => "made",
+      (error: unknown) => (error instanceof ServiceError ? "refused" : "fault"),
+    ),
+  );
+  process.kill(policy.pid, "SIGKILL");
+  assert.equal((await Promise.all(hammering)).includes("fault"), false);
+  for (;;) {
+    const made = await append("afterwards").then(
+      () => true,
+      () => false,
+    );
+    if (made) break;
+    await delay(50);
+  }
+  const records = await recordsUntil(
+    (all) =>
+      all.filter(({ kind, service }) => kind === "chain" && service === "policy").length === 2,
+  );
+  const begin = records.findLast((record) => record.kind === "chain");
+  assert.ok(begin?.kind === "chain" && (begin.others?.length ?? 0) >= 1);
+  const verified = await yard("audit", "verify");
+  assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+  assert.match(verified.stdout, /^intact: /);
+  assert.match(verified.stderr, /policy-[0-9a-f]{16}: no end after record \d+/);
+  const lines = (await readFile(join(directory, "calls"), "utf8")).trim().split("\n").length;
+  // Each call that left a mark has a record.
+  const marks = records.filter(
+    (record) => record.kind === "execution" && record.tool.tool === "append",
+  ).length;
+  assert.ok(marks >= lines, `${marks} records of ${lines} calls`);
+});

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { call } from "@switchyard/bus/call";
+import { connectBus } from "@switchyard/bus/connect";
+import { isError, ServiceError } from "@switchyard/contracts/errors";
+import { callTool } from "@switchyard/contracts/mcp";
+import { cancelCall } from "@switchyard/contracts/mcp-calls";
+import { anonymousUser } from "@switchyard/contracts/topology";
+import { startYardDev } from "../lib/yard-dev.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));
+const project = join(directory, "project");
+await cp(join(root, "bench/project"), project, { recursive: true });
+// A place that nobody gives back is kept for a quarter of an hour: longer than any test waits.
+await writeFile(
+  join(project, "policies/demo.yaml"),
+  `version: 1
+budgets:
+  - { id: one-at-a-time, for: { users: [${anonymousUser.name}] }, per: user, concurrency: 1 }
+rules:
+  - { id: echo, effect: allow, what: { tools: ["echo.echo", "slow.hang"] } }
+`,
+);
+const slow = join(root, "services/mcp-broker/test-fixtures/fixture-server.ts");
+const echoServer = join(root, "bench/broker/echo-server.ts");
+await writeFile(
+  join(project, "mcp-servers.json"),
+  JSON.stringify({
+    mcpServers: {
+      echo: { command: process.execPath, args: [echoServer] },
+      slow: { command: process.execPath, args: [slow] },
+    },
+  }),
+);
+const dev = await startYardDev({
+  project: relative(root, project),
+  stateDir: join(directory, "state"),
+});
+const bus = await connectBus({
+  servers: dev.natsUrl,
+  user: anonymousUser.name,
+  inboxPrefix: anonymousUser.inboxPrefix,
+});
+after(async () => {
+  await bus.close();
+  await dev.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const DEADLINE_MS = 30_000;
+
+const echo = (args: Record<string, unknown>) =>
+  call(bus, callTool, { tool: "echo", args }, { tokens: { server: "echo" } });
+
+/** How the call ended: its text, or the code of its error. */
+async function endOf(args: Record<string, unknown>): Promise<string> {
+  try {
+    return (await echo(args)).text;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return error.code;
+  }
+}
+
+/** The place is given back a moment after the answer, and until then the next call is denied. */
+async function endWithPlace(args: Record<string, unknown>): Promise<string> {
+  const end = performance.now() + DEADLINE_MS;
+  for (;;) {
+    const answer = await endOf(args);
+    if (answer !== "denied" || performance.now() > end) return answer;
+  }
+}
+
+test("a call that was allowed and not made gives back its place in a limit of calls at a time", async () => {
+  for (let round = 0; round < 3; round += 1) {
+    // The policy lets it pass, and the broker sees that its arguments do not fit the tool.
+    assert.equal(await endWithPlace({ message: round }), "invalid_arguments");
+    assert.equal(await endWithPlace({ message: `made ${round}` }), `made ${round}`);
+  }
+});
+
+test("while a call is in work its place is taken, and it is free again when that call was given up", async () => {
+  const trace = join(directory, "trace");
+  const hanging = call(
+    bus,
+    callTool,
+    { tool: "hang", args: { file: trace }, callId: "hanging" },
+    { tokens: { server: "slow" } },
+  ).catch((error: unknown) => error);
+  const end = performance.now() + DEADLINE_MS;
+  while ((await readFile(trace, "utf8").catch(() => "")) === "" && performance.now() < end)
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
+  assert.equal(await endOf({ message: "meanwhile" }), "denied");
+  await call(bus, cancelCall, { callId: "hanging" }, { tokens: { server: "slow" } });
+  assert.ok(isError(await hanging, callTool, "cancelled"));
+  assert.equal(await endWithPlace({ message: "after it" }), "after it");
+});

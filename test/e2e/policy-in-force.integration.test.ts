@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { connectBus } from "@switchyard/bus/connect";
+import { readEvents } from "@switchyard/bus/events";
+import { publishCommand } from "@switchyard/bus/publish";
+import { startRun } from "@switchyard/contracts/runs";
+import { anonymousUser } from "@switchyard/contracts/topology";
+import { yard, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
+import { startYardDev } from "../lib/yard-dev.ts";
+
+const RULES = `version: 1
+starters:
+  - { id: of-all, agents: [looker, boss, waiter, sleeper] }
+  - { id: below, agents: [helper], parents: [boss] }
+  - { id: secret, agents: [vault], users: [security] }
+layers:
+  - { id: scripted-models, for: { providers: [scripted] }, deny: [counting.big] }
+  - { id: helpers, for: { subAgents: true }, deny: [counting.append] }
+rules:
+  - { id: all, effect: allow, approval: auto, what: { tools: [counting.append, counting.big, counting.hang, execute_command] } }
+`;
+const step = (tool: string, args: string): string =>
+  `    - calls: [{ tool: ${tool}, with: ${args} }]`;
+/** Steps of a plan, by agent. */
+const PLANS: Readonly<Record<string, readonly string[]>> = {
+  vault: [],
+  looker: [
+    step("mcp__counting__big", "{ bytes: 5 }"),
+    step("mcp__counting__append", "{ line: looked }"),
+    step("mcp__counting__secret", "{}"),
+    step("mcp__counting__nothing", "{}"),
+  ],
+  boss: [
+    step("agent", "{ agent: helper, task: go }"),
+    step("mcp__counting__append", "{ line: by the boss }"),
+    step("agent", "{ agent: vault, task: open }"),
+  ],
+  helper: [step("mcp__counting__append", "{ line: by the helper }")],
+  waiter: [step("mcp__counting__hang", "{}")],
+  sleeper: [step("execute_command", '{ command: "sleep 31415.9265", timeout: 600000 }')],
+};
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));
+const project = join(directory, "project");
+const callsFile = join(directory, "calls");
+const stateDir = join(directory, "state");
+for (const folder of ["agents", "policies", "skills"])
+  await mkdir(join(project, folder), { recursive: true });
+await writeFile(join(project, "policies/rules.yaml"), RULES);
+await writeFile(
+  join(project, "mcp-servers.json"),
+  JSON.stringify({
+    mcpServers: {
+      counting: {
+        command: process.execPath,
+        args: [join(root, "test/e2e/fixtures/counting-server.ts")],
+        env: { CALLS_FILE: callsFile },
+        callTimeoutMs: 600_000,
+      },
+    },
+  }),
+);
+for (const [name, steps] of Object.entries(PLANS)) {
+  const plan = steps.length === 0 ? "" : `  steps:\n${steps.join("\n")}\n`;
+  await writeFile(
+    join(project, `agents/${name}.yaml`),
+    `name: ${name}\ndescription: a test\nmodel: scripted/plan\nsystemPrompt: You are a test.\nplan:\n${plan}  answer: done\n`,
+  );
+}
+const dev = await startYardDev({ project: relative(root, project), stateDir });
+const env = yardEnvironment(stateDir);
+const bus = await connectBus({
+  servers: dev.natsUrl,
+  user: anonymousUser.name,
+  inboxPrefix: anonymousUser.inboxPrefix,
+});
+after(async () => {
+  await bus.close();
+  await dev.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const TERMINAL = new Set(["finished", "failed", "rejected", "dead", "cancelled"]);
+
+interface Told {
+  readonly name: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+/** What is told of a run, until the event that fits, which is at the end. */
+async function toldOf(runId: string, isLast = ({ name }: Told) => TERMINAL.has(name)) {
+  const told: Told[] = [];
+  const filters = [`yard.evt.run.${runId}.*`];
+  for await (const { subject, payload } of readEvents(bus, { filters, from: "beginning" })) {
+    const one = { name: subject.split(".").at(-1) ?? "", payload: payload as Told["payload"] }; // an event's payload is an object
+    told.push(one);
+    if (isLast(one)) return told;
+  }
+  return told;
+}
+
+async function start(agent: string, runId: string): Promise<void> {
+  await publishCommand(bus, startRun, { agent }, { runId, input: "x" });
+}
+
+async function calls(): Promise<string> {
+  return existsSync(callsFile) ? readFileSync(callsFile, "utf8") : "";
+}
+
+test("a run of an agent that its caller may not start is rejected, and the text says why", async () => {
+  await start("vault", "no-1");
+  const [rejected] = await toldOf("no-1");
+  assert.equal(rejected?.name, "rejected");
+  assert.equal(rejected.payload["code"], "may_not_start");
+  assert.match(String(rejected.payload["message"]), /user me may not start agent vault/);
+
+  const { code, stderr } = await yard(["run", "vault", "open"], env);
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /the command was refused: user cli may not start agent vault/);
+});
+
+test("the layer of the model's provider narrows a run, and a denied and an unknown tool look the same [F39][X16]", async () => {
+  await start("looker", "look-1");
+  const told = await toldOf("look-1");
+  const reasonOf = (tool: string): string => {
+    const denied = told.find(
+      ({ name, payload }) => name === "tool-denied" && payload["tool"] === tool,
+    );
+    const { reason } = (denied?.payload["decision"] ?? {}) as { reason?: string }; // as the contract says
+    return reason ?? `not denied: ${JSON.stringify(told)}`;
+  };
+  assert.match(reasonOf("mcp__counting__big"), /layer scripted-models denies it/);
+  assert.match(await calls(), /^looked$/m);
+  const unknown = reasonOf("mcp__counting__nothing");
+  assert.match(unknown, /^no rule allows mcp__counting__nothing for agent looker$/);
+  assert.equal(reasonOf("mcp__counting__secret"), unknown.replace("nothing", "secret"));
+});
+
+test("a sub-agent is kept to the layer of sub-agents, and starts only for whom starters names [D51][F39]", async () => {
+  await start("boss", "boss-1");
+  const told = await toldOf("boss-1");
+  assert.equal(told.at(-1)?.name, "finished", JSON.stringify(told));
+  const children = told.filter(({ name }) => name === "child-started");
+  assert.equal(children.length, 2);
+  const [helper, vault] = children.map(({ payload }) => String(payload["childRunId"]));
+  const ofHelper = await toldOf(helper ?? "");
+  assert.match(JSON.stringify(ofHelper), /layer helpers denies it/);
+  const ofVault = await toldOf(vault ?? "");
+  assert.match(JSON.stringify(ofVault), /may not start agent vault through a run of agent boss/);
+  const lines = await calls();
+  assert.match(lines, /^by the boss$/m);
+  assert.doesNotMatch(lines, /by the helper/);
+});
+
+/** Until the call is in work at its provider. */
+const isDispatched = ({ name }: Told): boolean => name === "tool-requested";
+
+for (const [kind, nameOf] of [
+  ["run", (runId: string) => runId],
+  ["agent", () => "waiter"],
+  ["server", () => "counting"],
+] as const)
+  test(`yard revoke ${kind} cancels a call in flight at an MCP server, and --lift takes it back`, async () => {
+    const runId = `hang-${kind}`;
+    await start("waiter", runId);
+    await toldOf(runId, isDispatched);
+    await inWork();
+    const target = ["revoke", kind, nameOf(runId)];
+    const revoked = await yard([...target, "--reason", "it misbehaves"], env);
+    assert.equal(revoked.code, 0, revoked.stderr);
+    assert.match(revoked.stderr, /is revoked: its calls are denied, those in flight are cancelled/);
+    const told = await toldOf(runId, ({ name }) => name === "tool-failed" || TERMINAL.has(name));
+    const failed = told.at(-1);
+    assert.equal(failed?.name, "tool-failed", JSON.stringify(told));
+    assert.equal(failed.payload["code"], "stopped");
+    assert.match(String(failed.payload["message"]), /while this one was in work: it misbehaves/);
+    const lifted = await yard([...target, "--lift"], env);
+    assert.equal(lifted.code, 0, lifted.stderr);
+  });
+
+test("yard revoke run ends a command of the toolbox in flight, with its processes", async () => {
+  await start("sleeper", "sleep-1");
+  while (sleepers() === 0) await delay(50);
+  const { code, stderr } = await yard(["revoke", "run", "sleep-1"], env);
+  assert.equal(code, 0, stderr);
+  const told = await toldOf("sleep-1", ({ name }) => name === "tool-failed" || TERMINAL.has(name));
+  assert.equal(told.at(-1)?.payload["code"], "stopped", JSON.stringify(told.at(-1)));
+  while (sleepers() > 0) await delay(50);
+});
+
+test("yard policy keys names the key that signs, and yard revoke key cancels calls with its tokens", async () => {
+  await start("waiter", "hang-key");
+  await toldOf("hang-key", isDispatched);
+  await inWork();
+  const listed = await yard(["policy", "keys", "--json"], env);
+  const { data } = JSON.parse(listed.stdout) as { data: { keys: { kid: string; use: string }[] } }; // as the contract says
+  const [signing] = data.keys;
+  assert.equal(signing?.use, "signs");
+  assert.match((await yard(["policy", "keys"], env)).stdout, new RegExp(`${signing.kid} +signs`));
+
+  const revoked = await yard(["revoke", "key", signing.kid], env);
+  assert.equal(revoked.code, 0, revoked.stderr);
+  const told = await toldOf("hang-key", ({ name }) => name === "tool-failed" || TERMINAL.has(name));
+  assert.equal(told.at(-1)?.payload["code"], "stopped", JSON.stringify(told.at(-1)));
+  assert.match((await yard(["policy", "keys"], env)).stdout, new RegExp(`${signing.kid} +revoked`));
+
+  const rotated = await yard(["keys", "rotate", "--dir", join(stateDir, "keys")], env);
+  assert.equal(rotated.code, 0, rotated.stderr);
+  let newest = "";
+  while (newest === "" || newest === signing.kid) {
+    const { stdout } = await yard(["policy", "keys", "--json"], env);
+    newest = (JSON.parse(stdout) as { data: { keys: { kid: string }[] } }).data.keys[0]?.kid ?? "";
+  }
+  const ran = await yard(["run", "helper", "x"], env);
+  assert.match(ran.stderr, /may not start agent helper/, "a token is minted again, for others");
+  const works = await yard(["run", "looker", "x"], env);
+  assert.equal(works.code, 0, works.stderr);
+});
+
+/** Until a server works on a call. */
+async function inWork(): Promise<void> {
+  const broker = dev.processes.find(({ name }) => name.includes("broker"));
+  for (;;) {
+    const metrics = await (await fetch(new URL("/metrics", broker?.healthUrl ?? ""))).text();
+    if (/^yard_mcp_calls_in_flight\{[^}]*\} [1-9]/m.test(metrics)) return;
+    await delay(50);
+  }
+}
+
+/** How many processes of the command there are on this machine. */
+function sleepers(): number {
+  return readdirSync("/proc").filter((entry) => {
+    if (!/^\d+$/.test(entry)) return false;
+    try {
+      return readFileSync(`/proc/${entry}/cmdline`, "utf8").split("\0").includes("31415.9265");
+    } catch {
+      return false; // it has just ended
+    }
+  }).length;
+}

@@ -1,0 +1,31 @@
+import { connect } from "node:net";
+
+/** Who speaks to Redis; null is a client without credentials. */
+export interface RedisSpeaker {
+  readonly user: string;
+  readonly password: string;
+}
+
+/**
+ * Sends commands one after the other on one connection and returns the raw answers, without the one
+ * to the login. No client library: what is tested is what the server lets through.
+ */
+export async function redisWords(
+  url: string,
+  speaker: RedisSpeaker | null,
+  commands: readonly (readonly string[])[],
+): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname).setEncoding("utf8");
+  const login = speaker === null ? [] : [["AUTH", speaker.user, speaker.password]];
+  for (const command of [...login, ...commands, ["QUIT"]]) {
+    const words = command.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
+    socket.write(`*${command.length}\r\n${words.join("")}`);
+  }
+  let heard = "";
+  for await (const chunk of socket) heard += String(chunk);
+  if (speaker !== null && !heard.startsWith("+OK\r\n"))
+    throw new Error(`Redis refused ${speaker.user}: ${heard}`);
+  const answers = speaker === null ? heard : heard.slice("+OK\r\n".length);
+  return answers.slice(0, answers.lastIndexOf("+OK\r\n"));
+}
