@@ -4,7 +4,7 @@ import { Stage } from "./lib/stage.ts";
 
 // Measures one part of Switchyard beside a baseline of the same run.
 //
-//   npm run bench -- bus|broker|listing|broker-failover|broker-connections|gateways|policy|skills|discovery|render|runs [--quick]
+//   npm run bench -- bus|broker|listing|broker-failover|broker-connections|gateways|policy|audit|skills|discovery|render|runs|scaling|recovery|parked|long-run|restate [--quick]
 
 const benchmarks: Record<string, () => Promise<(bench: Bench) => Promise<Report>>> = {
   bus: async () => (await import("./bus/bus-bench.ts")).benchBus,
@@ -15,10 +15,16 @@ const benchmarks: Record<string, () => Promise<(bench: Bench) => Promise<Report>
   "broker-connections": async () =>
     (await import("./broker/connections-bench.ts")).benchConnections,
   policy: async () => (await import("./policy/policy-bench.ts")).benchPolicy,
+  audit: async () => (await import("./audit/audit-bench.ts")).benchAudit,
   skills: async () => (await import("./skills/skills-bench.ts")).benchSkills,
   discovery: async () => (await import("./skills/discovery-bench.ts")).benchDiscovery,
   render: async () => (await import("./skills/render-bench.ts")).benchRender,
   runs: async () => (await import("./runs/runs-bench.ts")).benchRuns,
+  scaling: async () => (await import("./runs/scaling-bench.ts")).benchScaling,
+  recovery: async () => (await import("./runs/recovery-bench.ts")).benchRecovery,
+  parked: async () => (await import("./runs/parked-bench.ts")).benchParked,
+  restate: async () => (await import("./restate/restate-bench.ts")).benchRestate,
+  "long-run": async () => (await import("./runs/long-run-bench.ts")).benchLongRun,
 };
 
 const [name = "", ...flags] = process.argv.slice(2);

@@ -4,15 +4,15 @@ import { startYardDev, type DevInstance } from "../../test/lib/yard-dev.ts";
 import type { Stage } from "./stage.ts";
 
 /**
- * Starts the whole of Switchyard on the benchmarks' project and connects to it as a client without
+ * Starts the whole of Switchyard on a project, the benchmarks' own when none is named, and connects to it as a client without
  * credentials. Ends with the stage.
  */
 export async function startSwitchyard(
   stage: Stage,
-  options: { runners: number; env?: Record<string, string> },
+  options: { runners: number; project?: string; env?: Record<string, string> },
 ): Promise<{ bus: Bus; instance: DevInstance }> {
   const instance = await startYardDev({
-    project: "bench/project",
+    project: options.project ?? "bench/project",
     stateDir: await stage.directory(),
     runners: options.runners,
     env: { YARD_RUNNER_SLOTS: "64", ...options.env },

@@ -7,25 +7,27 @@ import { checkPolicy } from "@switchyard/contracts/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "@switchyard/policy/bundle/compile-bundle";
 import { decide } from "@switchyard/policy/engine/evaluate";
-import { parseBundle } from "@switchyard/policy/bundle/parse-bundle";
+import { parseBundleFiles } from "@switchyard/policy/bundle/parse-bundle";
 import { request } from "../bus/echo-contract.ts";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
 import { measureLoad, measurePair } from "../lib/measure.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 import type { Bench } from "../lib/bench.ts";
+import { approvalFigures } from "./approval-figures.ts";
+import { tokenFigure } from "./token-figures.ts";
 
-/** The engine by itself at 1,000 rules, and `policy.check` over the bus against a bare request-reply. */
+/** The engine and the verification of tokens by themselves, `policy.check` over the bus against a bare request-reply, and many approvals. */
 export async function benchPolicy(bench: Bench): Promise<Report> {
   const engine = [10, 1_000, 10_000].map((rules) => engineFigure(rules, bench.windowMs));
-  return { name: "policy", figures: [...engine, ...(await roundTrip(bench))] };
+  const token = await tokenFigure(bench.windowMs);
+  return { name: "policy", figures: [...engine, token, ...(await roundTrip(bench))] };
 }
 
 const DECISIONS_A_SAMPLE = 200;
 
 /** The median time of a decision, in samples of many: one alone is too short for the clock. */
 function engineFigure(rules: number, windowMs: number): Figure {
-  const text = `version: 1\nrules:\n${Array.from({ length: rules }, (_, n) => rule(n)).join("")}`;
-  const bundle = compileBundle(parseBundle({ file: "bench.yaml", text }));
+  const bundle = compileBundle(parseBundleFiles(filesOf(rules)));
   const principal = { user: "team-a", agent: "researcher", runId: "r1" };
   const tool = mcpToolRef("server-7", "read_item");
   const args = { path: "docs/index.md", limit: 7 };
@@ -52,6 +54,17 @@ const ENGINE_GOALS = new Map([
   [10_000, 50],
 ]);
 
+/** A file has a megabyte at most. */
+function filesOf(rules: number) {
+  const texts = Array.from({ length: rules }, (_, n) => rule(n));
+  return Array.from({ length: Math.ceil(rules / RULES_A_FILE) }, (_, n) => {
+    const part = texts.slice(n * RULES_A_FILE, (n + 1) * RULES_A_FILE);
+    return { file: `bench-${n}.yaml`, text: `version: 1\nrules:\n${part.join("")}` };
+  });
+}
+
+const RULES_A_FILE = 1_000;
+
 /** Rules over a hundred servers, some with conditions, a tenth of them denials. */
 function rule(n: number): string {
   const effect = n % 10 === 9 ? "deny" : "allow";
@@ -69,11 +82,15 @@ async function roundTrip({ stage, windowMs, rounds }: Bench): Promise<Figure[]> 
   const raw = () => nc.request("raw.echo", JSON.stringify(request), { timeout: 5_000 });
 
   const { instance } = await startSwitchyard(stage, { runners: 1 });
+  const connectAs = async (user: string) => {
+    const seed = () =>
+      readFile(join(instance.stateDir, `keys/${user}.nk`), "utf8").then((text) => text.trim());
+    const connected = await connectBus({ servers: instance.natsUrl, user, nkeySeed: seed });
+    stage.onEnd(() => connected.close());
+    return connected;
+  };
   // Only a tool provider may ask for decisions.
-  const seed = () =>
-    readFile(join(instance.stateDir, "keys/broker.nk"), "utf8").then((text) => text.trim());
-  const bus = await connectBus({ servers: instance.natsUrl, user: "broker", nkeySeed: seed });
-  stage.onEnd(() => bus.close());
+  const bus = await connectAs("broker");
   const tool = mcpToolRef("echo", "echo");
   const check = () =>
     call(bus, checkPolicy, { onBehalfOf: "me", tool, args: { message: "hello" } });
@@ -103,5 +120,6 @@ async function roundTrip({ stage, windowMs, rounds }: Bench): Promise<Figure[]> 
       }),
     );
   }
-  return figures;
+  const users = { broker: bus, runner: await connectAs("runner"), cli: await connectAs("cli") };
+  return [...figures, ...(await approvalFigures(users))];
 }

@@ -1,14 +1,8 @@
-import { setMaxListeners } from "node:events";
-import { readEvents } from "@switchyard/bus/events";
-import { publishCommand } from "@switchyard/bus/publish";
-import { filterOf } from "@switchyard/contracts/define";
-import { runFailed, runFinished, runRejected } from "@switchyard/contracts/run-events";
-import { startRun } from "@switchyard/contracts/runs";
-import type { Bus } from "@switchyard/bus/connect";
 import type { Figure, Report } from "../lib/figure.ts";
 import { measureLoad } from "../lib/measure.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 import type { Bench } from "../lib/bench.ts";
+import { followRuns } from "./run-follower.ts";
 
 /** Model calls and tool calls of one run of the agent `three-calls`: each is a journaled step. */
 const JOURNALED_STEPS = 7;
@@ -19,7 +13,8 @@ const JOURNALED_STEPS = 7;
  */
 export async function benchRuns({ stage, windowMs }: Bench): Promise<Report> {
   const { bus } = await startSwitchyard(stage, { runners: 1 });
-  const { runOnce, stop } = followRuns(bus);
+  const { run, stop } = followRuns(bus);
+  const runOnce = (): Promise<void> => run("three-calls");
   stage.onEnd(stop);
   const figures: Figure[] = [];
   for (const inFlight of [1, 64]) {
@@ -40,35 +35,4 @@ export async function benchRuns({ stage, windowMs }: Bench): Promise<Report> {
     );
   }
   return { name: "runs", figures };
-}
-
-/** Starts runs and resolves each when its terminal event is in the stream. */
-function followRuns(bus: Bus): { runOnce: () => Promise<void>; stop: () => Promise<void> } {
-  const waiting = new Map<string, { resolve: () => void; reject: (error: Error) => void }>();
-  const ended = new AbortController();
-  setMaxListeners(0, ended.signal);
-  const following = (async () => {
-    const filters = [runFinished, runFailed, runRejected].map((contract) => filterOf(contract));
-    for await (const event of readEvents(bus, { filters, from: "now", signal: ended.signal })) {
-      const runId = event.subject.split(".")[3] ?? "";
-      const run = waiting.get(runId);
-      waiting.delete(runId);
-      if (event.contract?.name === runFinished.name) run?.resolve();
-      else run?.reject(new Error(`${event.subject}: ${JSON.stringify(event.payload)}`));
-    }
-  })();
-  let count = 0;
-  return {
-    async runOnce() {
-      count += 1;
-      const runId = `bench-${process.pid}-${count}`;
-      const done = new Promise<void>((resolve, reject) => waiting.set(runId, { resolve, reject }));
-      await publishCommand(bus, startRun, { agent: "three-calls" }, { input: "go", runId });
-      await done;
-    },
-    async stop() {
-      ended.abort();
-      await following;
-    },
-  };
 }

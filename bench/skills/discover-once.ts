@@ -8,7 +8,11 @@ import { scanDirectory } from "@switchyard/skill-importer/source/scan-directory"
 const [root = ""] = process.argv.slice(2);
 // As the importer does it: read here, parsed and judged in a thread that it starts with itself.
 const judges = new JudgePool({ size: 1, deadlineMs: 1_000 });
-await judges.agent({ bytes: new Uint8Array(), facts: agentFactsOf("agent.yaml", "warm") });
+await judges.agent({
+  bytes: new Uint8Array(),
+  facts: agentFactsOf("agent.yaml", "warm"),
+  scan: null,
+});
 const started = performance.now();
 const { skills, agents } = await readDefinitions(root, await scanDirectory(root, root), { judges });
 const durationMs = performance.now() - started;

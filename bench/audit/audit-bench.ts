@@ -1,0 +1,86 @@
+import { AUDIT_EVENT_OF, type AuditFact } from "@switchyard/contracts/audit";
+import { auditedArguments } from "@switchyard/service/audit/audited-arguments";
+import { createAuditWriter } from "@switchyard/service/audit/audit-writer";
+import type { Bench } from "../lib/bench.ts";
+import type { Figure, Report } from "../lib/figure.ts";
+
+const RECORDS_A_SAMPLE = 2_000;
+const DIGEST = `sha256:${"0".repeat(64)}`;
+const ARGS = { path: "docs/index.md", limit: 7 };
+
+/** What a record costs the process that writes it: digest of the arguments, hash, schema and JSON; everything but the way to NATS. */
+export async function benchAudit({ windowMs }: Bench): Promise<Report> {
+  return {
+    name: "audit",
+    figures: [
+      await costOf("processor time of a decision's record", decision, windowMs),
+      await costOf("processor time of a call's record", execution, windowMs),
+    ],
+  };
+}
+
+async function costOf(name: string, fact: () => AuditFact, windowMs: number): Promise<Figure> {
+  const writer = createAuditWriter({
+    service: "bench",
+    patienceMs: 60_000,
+    publish: (block, { kind }) => {
+      JSON.stringify(AUDIT_EVENT_OF[kind].payload.parse(block));
+      return Promise.resolve();
+    },
+    onTrouble: (error) => {
+      throw error;
+    },
+    onRecovered: () => undefined,
+  });
+  const samples: number[] = [];
+  for (const until = performance.now() + windowMs; performance.now() < until;) {
+    const before = process.cpuUsage();
+    let seq = 0;
+    for (let n = 0; n < RECORDS_A_SAMPLE; n += 1) seq = writer.append(fact).seq;
+    await writer.stored({ seq });
+    const { user, system } = process.cpuUsage(before);
+    samples.push((user + system) / RECORDS_A_SAMPLE);
+  }
+  await writer.close(10_000);
+  const value = samples.toSorted((one, other) => one - other)[Math.floor(samples.length / 2)];
+  return { name, value: value ?? Number.NaN, unit: "µs" };
+}
+
+const call = {
+  caller: "runner",
+  principal: { user: "team-a", agent: "researcher", runId: "run-1" },
+  tool: { name: "mcp__files__read_file", server: "files", tool: "read_file" },
+  correlationId: "run-1",
+} as const;
+
+function decision(): AuditFact {
+  return {
+    kind: "decision",
+    provider: "broker",
+    ...call,
+    access: "tool",
+    layers: [["mcp__files__*"]],
+    ...auditedArguments(ARGS),
+    decision: {
+      effect: "allow",
+      rule: "reads",
+      reason: "rule reads allows mcp__files__read_file",
+      policyDigest: DIGEST,
+      tier: "auto",
+    },
+  };
+}
+
+function execution(): AuditFact {
+  return {
+    kind: "execution",
+    ...call,
+    argsDigest: auditedArguments(ARGS).argsDigest,
+    effect: "allow",
+    rule: "reads",
+    policyDigest: DIGEST,
+    decision: "policy-0123456789abcdef:17",
+    outcome: "result",
+    durationMs: 1.2,
+  };
+}

@@ -1,0 +1,100 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
+import { installedGateway } from "../gateways/installed-gateway.ts";
+import { freePort } from "../gateways/start-gateway.ts";
+import type { Stage } from "../lib/stage.ts";
+
+const SERVER_VERSION = "1.7.12";
+const SDK_VERSION = "1.17.2";
+const START_MS = 60_000;
+
+/**
+ * Starts Restate on loopback with a service of ten journaled steps, and returns one invocation of it.
+ * The server (BUSL-1.1) and the SDK (MIT) are installed into the user's cache when they are missing.
+ */
+export async function startRestate(stage: Stage): Promise<() => Promise<void>> {
+  const program = await installedGateway({
+    name: `@restatedev/restate-server-${process.platform}-${process.arch}`,
+    version: SERVER_VERSION,
+    program: "bin/restate-server",
+  });
+  const sdk = await installedGateway({
+    name: "@restatedev/restate-sdk",
+    version: SDK_VERSION,
+    program: "dist/index.js",
+  });
+  const servicePort = await freePort();
+  await stage.process(new URL("ten-steps-service.ts", import.meta.url), {
+    RESTATE_SDK: sdk,
+    RESTATE_SERVICE_PORT: String(servicePort),
+    RESTATE_LOGGING: "ERROR",
+  });
+  const admin = `127.0.0.1:${await freePort()}`;
+  const ingress = `127.0.0.1:${await freePort()}`;
+  await startServer(stage, {
+    program,
+    env: {
+      RESTATE_ADMIN__BIND_ADDRESS: admin,
+      RESTATE_INGRESS__BIND_ADDRESS: ingress,
+      RESTATE_BIND_ADDRESS: `127.0.0.1:${await freePort()}`,
+    },
+  });
+  await untilDone(() =>
+    post(`http://${admin}/deployments`, { uri: `http://127.0.0.1:${servicePort}` }),
+  );
+  const invoke = () => post(`http://${ingress}/bench/tenSteps`);
+  await untilDone(invoke);
+  return invoke;
+}
+
+async function startServer(
+  stage: Stage,
+  { program, env }: { program: string; env: Record<string, string> },
+): Promise<void> {
+  const home = await stage.directory();
+  const args = ["--no-logo", "--listen-mode", "tcp", "--base-dir", home];
+  const child = spawn(program, args, {
+    cwd: home,
+    stdio: "ignore",
+    env: {
+      ...env,
+      PATH: process.env["PATH"],
+      HOME: home,
+      RESTATE_BIND_IP: "127.0.0.1",
+      RESTATE_DISABLE_TELEMETRY: "true",
+      DO_NOT_TRACK: "1",
+    },
+  });
+  const exited = once(child, "exit");
+  exited.catch(() => {}); // a program that cannot be run is told by `untilDone`
+  stage.onEnd(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await exited;
+  });
+}
+
+async function untilDone(attempt: () => Promise<void>): Promise<void> {
+  const end = performance.now() + START_MS;
+  for (;;) {
+    try {
+      await attempt();
+      return;
+    } catch (error) {
+      if (performance.now() > end) throw new Error("Restate does not answer", { cause: error });
+      await delay(100);
+    }
+  }
+}
+
+async function post(url: string, body?: unknown): Promise<void> {
+  const response = await fetch(url, {
+    method: "POST",
+    ...(body === undefined
+      ? {}
+      : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${text}`);
+}

@@ -1,0 +1,79 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { call } from "@switchyard/bus/call";
+import { publishCommand } from "@switchyard/bus/publish";
+import { startRun, listRuns } from "@switchyard/contracts/runs";
+import type { Bus } from "@switchyard/bus/connect";
+import type { Report } from "../lib/figure.ts";
+import { startSwitchyard } from "../lib/switchyard.ts";
+import type { Bench } from "../lib/bench.ts";
+import { readMetrics } from "./read-metrics.ts";
+
+const GOAL_BYTES = 4_096;
+/** What the runner's first runs take that later ones do not: compiled code, pools, caches. */
+const WARM_UP = 1_000;
+const AT_ONCE = 200;
+
+/** Runs that wait for a person: what each costs a runner in memory, and how many places it holds. */
+export async function benchParked({ stage, rounds }: Bench): Promise<Report> {
+  const count = rounds > 1 ? 10_000 : 1_000;
+  const { bus, instance } = await startSwitchyard(stage, { runners: 1 });
+  const healthUrl = instance.processes.find(({ name }) => name === "runner")?.healthUrl ?? "";
+  await park(bus, "warm-up", WARM_UP);
+  const before = await settledHeap(healthUrl);
+  const startedAt = performance.now();
+  await park(bus, "parked", count);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const after = await settledHeap(healthUrl);
+  const { yard_runs_active: held = Number.NaN } = await readMetrics(healthUrl);
+  const bytes = Math.max(0, after - before) / count;
+  return {
+    name: "parked",
+    figures: [
+      { name: "runs parked", value: count / seconds, unit: "runs/s" },
+      {
+        name: `places held by ${count} parked runs`,
+        value: held,
+        unit: "runs",
+        goal: "0",
+        met: held === 0,
+      },
+      {
+        name: `heap of the runner for each of ${count} parked runs`,
+        value: bytes,
+        unit: "bytes",
+        goal: "< 4 KB",
+        met: bytes < GOAL_BYTES,
+      },
+    ],
+  };
+}
+
+async function park(bus: Bus, name: string, count: number): Promise<void> {
+  for (let start = 0; start < count; start += AT_ONCE) {
+    const ids = Array.from({ length: Math.min(AT_ONCE, count - start) }, (_, n) => start + n);
+    await Promise.all(
+      ids.map((n) =>
+        publishCommand(bus, startRun, { agent: "asks" }, { input: "go", runId: `${name}-${n}` }),
+      ),
+    );
+  }
+  for (;;) {
+    const { runs } = await call(bus, listRuns, { limit: 1, status: "running" });
+    const last = await call(bus, listRuns, { limit: 1 });
+    if (runs.length === 0 && last.runs[0]?.runId === `${name}-${count - 1}`) return;
+    await delay(500);
+  }
+}
+
+const LOOKS = 60;
+
+/** The least of many looks at an idle runner: garbage that waits for its collection is no need. */
+async function settledHeap(healthUrl: string): Promise<number> {
+  const looks: number[] = [];
+  for (let look = 0; look < LOOKS; look += 1) {
+    await delay(500);
+    const { nodejs_heap_size_used_bytes: used = Number.NaN } = await readMetrics(healthUrl);
+    looks.push(used);
+  }
+  return Math.min(...looks);
+}
