@@ -5,6 +5,7 @@ import { nanos } from "@nats-io/transport-node";
 import {
   allConsumers,
   allStreams,
+  auditStream,
   commandStream,
   runCommands,
 } from "@switchyard/contracts/streams";
@@ -58,6 +59,17 @@ test("only what differs in a field of ours is updated", async () => {
   });
   const { config } = await manager.streams.info(commandStream.name);
   assert.equal(config.max_age, nanos(commandStream.maxAgeMs));
+});
+
+test("the audit is never made smaller, and nothing can be deleted from it", async () => {
+  const manager = await jetstreamManager(connectionOf(bus).nc);
+  const max_bytes = 2 * auditStream.maxBytes;
+  await manager.streams.update(auditStream.name, { max_bytes });
+  assert.deepEqual(await ensureStreams(bus), { created: [], updated: [] });
+  const { config } = await manager.streams.info(auditStream.name);
+  assert.deepEqual([config.max_bytes, config.discard], [max_bytes, "new"]);
+  await assert.rejects(manager.streams.purge(auditStream.name), /purge/);
+  await assert.rejects(manager.streams.deleteMessage(auditStream.name, 1), /delete/);
 });
 
 test("more replicas than servers is refused with the name of the stream", async () => {
