@@ -9,7 +9,7 @@ function find(document: unknown, pointer: string) {
   return locate(document, tokens);
 }
 
-test("follows the examples of RFC 6901", () => {
+test("finds a value by its path, as the examples of RFC 6901 [D31, D63]", () => {
   const document = { foo: ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "m~n": 8 };
   const expected: [string, unknown][] = [
     ["", document],
@@ -36,7 +36,7 @@ test("what is not a pointer is refused", () => {
   }
 });
 
-test("inherited members are missing", () => {
+test("says where a path leads nowhere; inherited members are missing [D31, D63]", () => {
   for (const name of ["constructor", "__proto__", "toString", "hasOwnProperty"]) {
     assert.deepEqual(find({}, `/${name}`), { kind: "missing", at: name }, name);
   }

@@ -52,7 +52,7 @@ test("lets only tool providers ask for decisions and only the runner ask for tok
     everyone
       .filter((user) => permissionsOf(user, everyone).publish.some((s) => s.endsWith(subjectEnd)))
       .map((user) => user.name);
-  assert.deepEqual(callers(".policy.check"), ["broker", "toolbox"]);
+  assert.deepEqual(callers(".policy.check"), ["broker", "runner", "toolbox"]);
   assert.deepEqual(callers(".policy.grant"), ["runner"]);
   assert.deepEqual(callers(".models.complete"), ["broker"]);
 });

@@ -19,6 +19,8 @@ import { SessionId, SessionKey } from "./session-key.ts";
 const RunEvent = z.object({ runId: RunId, seq: z.int().positive(), at: Timestamp });
 
 const Step = z.int().positive();
+/** Of all model calls, in US dollars; null when the price of a model is not known. */
+const CostSoFar = { costUsd: z.number().nonnegative().nullable().optional() };
 const CallId = z.string();
 
 export const runStarted = event({
@@ -163,13 +165,21 @@ export const runFinished = event({
 export const runFailed = event({
   subject: "yard.evt.run.{runId}.failed",
   summary: "A run ended without an answer.",
-  payload: RunEvent.extend({ failure: RunFailure, steps: z.int().nonnegative() }),
+  payload: RunEvent.extend({
+    failure: RunFailure,
+    steps: z.int().nonnegative(),
+    ...CostSoFar,
+  }),
 });
 
 export const runCancelled = event({
   subject: "yard.evt.run.{runId}.cancelled",
   summary: "A run ended because it was cancelled.",
-  payload: RunEvent.extend({ ...Cancellation.shape, steps: z.int().nonnegative() }),
+  payload: RunEvent.extend({
+    ...Cancellation.shape,
+    steps: z.int().nonnegative(),
+    ...CostSoFar,
+  }),
 });
 
 /** The limits that a run has from now on. */
@@ -266,7 +276,11 @@ export const runSteered = event({
 export const runDead = event({
   subject: "yard.evt.run.{runId}.dead",
   summary: "A run was given up because runners died of it; it can be retried.",
-  payload: RunEvent.extend({ failure: RunFailure, steps: z.int().nonnegative() }),
+  payload: RunEvent.extend({
+    failure: RunFailure,
+    steps: z.int().nonnegative(),
+    ...CostSoFar,
+  }),
 });
 
 /** A command that cannot become a run. It has no `seq`: there is no run. */

@@ -152,6 +152,11 @@ export const serviceUsers: readonly BusUser[] = [
     serves: contractsByOwner["agent-runner"].filter(isRpc),
     calls: [
       grantRun,
+      // It is the tool provider of `agent`.
+      policy.checkPolicy,
+      policyBudgets.releaseCall,
+      approvalAdmission.admitCall,
+      approvalAdmission.settleCall,
       approvals.approvalStates,
       mcp.listTools,
       mcp.callTool,

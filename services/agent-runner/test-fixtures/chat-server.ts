@@ -6,7 +6,12 @@ import { after } from "node:test";
 /** One answer of the server: a status, or the chunks of an OpenAI chat completion stream. */
 export type ChatAnswer =
   | { readonly status: number; readonly headers?: Record<string, string>; readonly error: string }
-  | { readonly chunks: readonly unknown[]; readonly end?: "done" | "cut" | "hang" };
+  | {
+      readonly chunks: readonly unknown[];
+      readonly end?: "done" | "cut" | "hang";
+      /** Nothing is answered before; it must not reject. */
+      readonly from?: Promise<void>;
+    };
 
 export interface ChatServer {
   readonly baseURL: string;
@@ -26,7 +31,9 @@ export async function startChatServer(): Promise<ChatServer> {
     void (async () => {
       requests.push(JSON.parse(await bodyOf(request)) as Record<string, unknown>);
       authorizations.push(request.headers.authorization);
-      respond(response, answers.shift() ?? { status: 500, error: "no answer is prepared" });
+      const answer = answers.shift() ?? { status: 500, error: "no answer is prepared" };
+      if ("from" in answer) await answer.from;
+      respond(response, answer);
     })();
   });
   server.listen(0, "127.0.0.1");

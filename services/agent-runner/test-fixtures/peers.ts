@@ -3,7 +3,8 @@ import { serve, type CallContext } from "@switchyard/bus/serve";
 import { AgentDefinition, getAgent } from "@switchyard/contracts/agents";
 import { callTool, listTools, type ToolInfo } from "@switchyard/contracts/mcp";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";
-import { type Decision } from "@switchyard/contracts/policy";
+import { admitCall, settleCall } from "@switchyard/contracts/approval-admission";
+import { checkPolicy, type Decision } from "@switchyard/contracts/policy";
 import { grantRun } from "@switchyard/contracts/policy-grants";
 import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import type { SkillRecord } from "@switchyard/contracts/skill-record";
@@ -32,7 +33,15 @@ export interface Peers {
   readonly cancelled: string[];
   readonly grants: z.output<typeof grantRun.request>[];
   /** What happens before an answer is given. */
-  readonly hooks: { getAgent?: (name: string) => Promise<void> };
+  readonly hooks: {
+    getAgent?: (name: string) => Promise<void>;
+    /** What the policy says of a call of the runner's own tool; left out: yes. */
+    check?: (args: Record<string, unknown>) => Decision;
+    /** What becomes of a call that a person is to approve. */
+    admit?: (callId: string | undefined) => z.input<typeof admitCall.reply>;
+  };
+  /** Approvals whose call was told to be over. */
+  readonly settled: string[];
   /** The skills that were rendered, with the version that was asked for. */
   readonly rendered: { readonly name: string; readonly digest: string | undefined }[];
   /** Takes one service away, as if its process had ended. */
@@ -169,12 +178,13 @@ export async function startPeers(servers: PeerServer): Promise<Peers> {
     epochs: new Map<string, (number | undefined)[]>(),
     tokens: new Map<string, string | undefined>(),
     cancelled: [] as string[],
+    settled: [] as string[],
     hooks: {} as Peers["hooks"],
     rendered: [] as { name: string; digest: string | undefined }[],
     grants: [] as z.output<typeof grantRun.request>[],
   };
   const starts: Record<PeerName, () => Promise<() => Promise<void>>> = {
-    policy: () => startPolicy(servers, state.grants),
+    policy: () => startPolicy(servers, state),
     importer: () => startImporter(servers, state),
     broker: () => startBroker(servers, state),
   };
@@ -220,8 +230,24 @@ async function startService(servers: PeerServer, user: string) {
   return { service, stop: () => bus.drain(2_000) };
 }
 
-async function startPolicy(servers: PeerServer, grants: Peers["grants"]) {
+async function startPolicy(
+  servers: PeerServer,
+  { grants, hooks, settled }: Pick<Peers, "grants" | "hooks" | "settled">,
+) {
   const { service, stop } = await startService(servers, "policy");
+  service.handle(checkPolicy, ({ args }) => ({
+    decision: hooks.check?.(args) ?? ALLOWED,
+    principal: { user: "cli", agent: "test", runId: "test" },
+  }));
+  service.handle(admitCall, ({ callId }) => {
+    const reply = hooks.admit?.(callId);
+    if (reply === undefined) throw new TypeError("no test says what becomes of the call");
+    return reply;
+  });
+  service.handle(settleCall, ({ approvalId }) => {
+    settled.push(approvalId);
+    return { settled: true };
+  });
   service.handle(grantRun, (request) => {
     grants.push(request);
     return {

@@ -3,7 +3,8 @@ import type { AgentLimits } from "@switchyard/contracts/agents";
 import { getRun, requestCancel } from "@switchyard/contracts/runs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent, answering, labTool, skill } from "../../test-fixtures/peers.ts";
+import { decideApproval } from "../../test-fixtures/decide-approval.ts";
+import { agent, ALLOWED, answering, DENIED, labTool, skill } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { waitUntil } from "../../test-fixtures/wait-for.ts";
 
@@ -57,6 +58,75 @@ test("tells the model when a child cannot be started, and how deep is too deep",
       ({ name, payload }) => name === "tool-failed" && payload["code"] === "unknown_tool",
     ),
   );
+});
+
+test("starts a child only when the policy allows it, and keeps what it said [ER1]", async () => {
+  peers.hooks.check = (args) => (args["agent"] === "helper" ? ALLOWED : DENIED);
+  peers.agents.set("asker", planned("asker", [task("helper", "a"), task("broken", "b")]));
+  await lab.command("asker", { runId: "asker", input: "x" });
+  const events = await lab.eventsUntil("asker", "finished");
+  const [denied, ...more] = events.filter(({ name }) => name === "tool-denied");
+  assert.deepEqual(denied?.payload["decision"], DENIED);
+  assert.deepEqual(more, []);
+  const started = events.filter(({ name }) => name === "child-started");
+  assert.deepEqual(
+    started.map(({ payload }) => payload["agent"]),
+    ["helper"],
+  );
+  const completed = events.find(({ name }) => name === "tool-completed");
+  assert.deepEqual(completed?.payload["decision"], ALLOWED);
+  assert.match(String(events.at(-1)?.payload["output"]), /helped, the policy denied this call/);
+  delete peers.hooks.check;
+});
+
+test("waits for a person where the policy asks, and then starts the child once [ER1]", async () => {
+  const approvalId = `apr-${"a".repeat(32)}`;
+  const expiresAt = "2999-01-01T00:00:00.000Z";
+  const replies = {
+    waiting: { outcome: "waiting", approvalId, expiresAt, tier: "always" },
+    passed: { outcome: "passed", approvalId, grantId: null, by: "sam" },
+    used: { outcome: "refused", approvalId, state: "consumed", reason: "it was used" },
+    denied: { outcome: "refused", approvalId, state: "denied", reason: "denied by sam: no" },
+  } as const;
+  peers.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
+  peers.agents.set("careful", planned("careful", [task("helper", "a")]));
+  for (const [runId, later] of [
+    ["approved", replies.passed],
+    // As it is when the runner that used the approval died before it started the child.
+    ["used", replies.used],
+    ["refused", replies.denied],
+  ] as const) {
+    peers.hooks.admit = () => replies.waiting;
+    await lab.command("careful", { runId, input: "x" });
+    const waiting = (await lab.eventsUntil(runId, "waiting")).at(-1)?.payload["waits"];
+    assert.match(JSON.stringify(waiting), new RegExp(`"approval".*${approvalId}`));
+    peers.hooks.admit = () => later;
+    await decideApproval(lab.bus, { approvalId, callId: `${runId}:1:0`, tool: "agent" });
+    const events = await lab.eventsUntil(runId, "finished");
+    const count = (wanted: string) => events.filter(({ name }) => name === wanted).length;
+    const isRefused = runId === "refused";
+    const seen = [count("child-started"), count("child-ended"), count("tool-denied")];
+    assert.deepEqual(seen, isRefused ? [0, 0, 1] : [1, 1, 0]);
+    const completed = events.find(({ name }) => name === "tool-completed")?.payload["decision"];
+    const effect = isRefused ? undefined : "allow";
+    assert.equal((completed as { effect?: string } | undefined)?.effect, effect); // a decision
+  }
+  assert.deepEqual(peers.settled, [approvalId]);
+  delete peers.hooks.check;
+  delete peers.hooks.admit;
+});
+
+test("an approval that somebody else used up starts nothing", async () => {
+  const approvalId = `apr-${"b".repeat(32)}`;
+  peers.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
+  const reason = "it was used";
+  peers.hooks.admit = () => ({ outcome: "refused", approvalId, state: "consumed", reason });
+  await lab.command("careful", { runId: "foreign", input: "x" });
+  const events = await lab.eventsUntil("foreign", "finished");
+  assert.equal(events.filter(({ name }) => name === "child-started").length, 0);
+  assert.equal(events.filter(({ name }) => name === "tool-denied").length, 1);
+  delete peers.hooks.check;
+  delete peers.hooks.admit;
 });
 
 test("goes on beside a child that it does not wait for, and hears of its end before it ends itself", async () => {

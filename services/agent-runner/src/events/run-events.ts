@@ -104,7 +104,7 @@ function factsOf(before: RunState, entry: JournalEntry): Fact[] {
     case "skill-dispatched":
       return waitFacts(before, entry);
     case "dead":
-      return [[runDead, { failure: entry.failure, steps: before.turns.length }]];
+      return [[runDead, { failure: entry.failure, ...workOf(before) }]];
     case "resumed":
       return [[runResumed, { attempt: entry.attempt, journalEntries: entry.journalEntries }]];
     case "model-responded":
@@ -120,9 +120,9 @@ function factsOf(before: RunState, entry: JournalEntry): Fact[] {
     case "finished":
       return [[runFinished, finishFacets(before, entry)]];
     case "failed":
-      return [[runFailed, { failure: entry.failure, steps: before.turns.length }]];
+      return [[runFailed, { failure: entry.failure, ...workOf(before) }]];
     case "cancelled":
-      return [[runCancelled, { ...before.cancellation, steps: before.turns.length }]];
+      return [[runCancelled, { ...before.cancellation, ...workOf(before) }]];
     case "retried": {
       const { by, streamSequence } = entry;
       return [[runRetried, { by, limits: applyEntry(before, entry).limits, streamSequence }]];
@@ -174,6 +174,10 @@ function finishFacets(before: RunState, entry: EntryOf<"finished">): Record<stri
     costUsd: before.costUsd,
     durationMs: Math.max(0, Date.parse(entry.at) - Date.parse(before.started.at)),
   };
+}
+
+function workOf({ turns, costUsd }: RunState): Record<string, unknown> {
+  return { steps: turns.length, costUsd };
 }
 
 function callFacets(before: RunState, callId: string): Record<string, unknown> {

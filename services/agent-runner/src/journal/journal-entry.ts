@@ -158,7 +158,15 @@ export const JournalEntry = z.discriminatedUnion("kind", [
   /** A runner has taken the run again. */
   z.object({ kind: z.literal("woken"), at, attempt: z.int().positive() }),
   /** A run that works for this one is about to be started. */
-  z.object({ kind: z.literal("child-started"), at, callId, childRunId: RunId, agent: AgentName }),
+  z.object({
+    kind: z.literal("child-started"),
+    at,
+    callId,
+    childRunId: RunId,
+    agent: AgentName,
+    /** The policy's, for a child of the tool `agent`; missing in older journals. */
+    decision: Decision.optional(),
+  }),
   /** A skill stands for a tool: this is the run's only step, and no model made it. */
   z.object({ kind: z.literal("skill-dispatched"), at, callId }),
   WaitResolvedEntry,

@@ -93,9 +93,11 @@ function changeOf(state: RunState, entry: JournalEntry): Partial<RunState> {
     case "wait-resolved":
       return resolved(state, entry);
     case "child-started": {
-      const { callId, childRunId, agent } = entry;
+      const { callId, childRunId, agent, decision } = entry;
       if (state.children.some((child) => child.childRunId === childRunId)) return {};
-      return { children: [...state.children, { callId, childRunId, agent, end: null }] };
+      const decided = decision === undefined ? {} : { decision };
+      const child = { callId, childRunId, agent, end: null, ...decided };
+      return { children: [...state.children, child] };
     }
     case "child-ended":
       return childEnded(state, entry);

@@ -1,3 +1,4 @@
+import type { Decision } from "@switchyard/contracts/policy";
 import type { Cancellation, RunFailure, Usage } from "@switchyard/contracts/runs";
 import type { AnswerPart, SkillRef, ToolCallPart } from "./answer-part.ts";
 import type { StartedEntry } from "./started-entry.ts";
@@ -34,6 +35,8 @@ export interface ChildState {
   readonly agent: string;
   /** Null while its end is not known here. */
   readonly end: { readonly status: ChildStatus; readonly text: string } | null;
+  /** What the policy said of starting it, where it was asked. */
+  readonly decision?: Decision;
 }
 
 export type ChildStatus = EntryOf<"child-ended">["status"];

@@ -4,8 +4,7 @@ import type { Log } from "@switchyard/service/log";
 import type { ActiveRuns } from "./active-runs.ts";
 import { applyControl, runIdOfMessage, type ControlResult } from "../commands/control-command.ts";
 import { finishEnd } from "./ended-run.ts";
-import { departureOf } from "./departure.ts";
-import { aborted, backoffMs } from "./interruption.ts";
+import { leaveRun } from "./leave-run.ts";
 import type { StartedEntry } from "../journal/started-entry.ts";
 import type { RunnerMetrics } from "../metrics.ts";
 import type { TeamLedger } from "../limits/team-ledger.ts";
@@ -54,7 +53,6 @@ export interface AttemptOptions extends RunDefaults {
 
 /** A command that could not be prepared this often is given up: its services never came back. */
 const MAX_UNSTARTED_DELIVERIES = 100;
-const RETRY_CAP_MS = 30_000;
 
 /** One delivery of one command, from the claim to what the queue is told. */
 export class RunAttempt {
@@ -93,7 +91,13 @@ export class RunAttempt {
       await this.#forgetDeaths();
       return outcome;
     } catch (error) {
-      return await this.#leave(error);
+      return await leaveRun(error, {
+        ...this.#options,
+        delivery: this.#delivery,
+        hold: this.#hold,
+        found: this.#found,
+        reject: (rejection, runId) => this.#reject(rejection, runId),
+      });
     } finally {
       metrics.active.dec();
     }
@@ -257,64 +261,5 @@ export class RunAttempt {
       "run command rejected",
     );
     return { outcome: "drop", reason: code };
-  }
-
-  /** What the queue is told when a run is left before its end; a fault is thrown on and counts as an attempt. */
-  async #leave(error: unknown): Promise<Outcome> {
-    const { metrics, log, stopping, random } = this.#options;
-    const { signal, deliveryCount } = this.#delivery;
-    const runId = this.#hold?.runId;
-    const departure = departureOf(error, {
-      isDeliveryAborted: signal.aborted,
-      isStopping: stopping.aborted,
-    });
-    metrics.runs.inc({ outcome: departure });
-    switch (departure) {
-      case "lost":
-        log.warn({ runId }, "run lost to another runner");
-        // Neither done nor retry would be right: the message is the other runner's.
-        await aborted(signal);
-        return { outcome: "retry", delayMs: 0 };
-      case "handed-over":
-        await this.#release();
-        return { outcome: "retry", delayMs: 0 };
-      case "suspended": {
-        const delayMs = backoffMs(deliveryCount, RETRY_CAP_MS) * (0.75 + random() / 2);
-        log.warn({ runId, err: error, delayMs }, "run suspended");
-        await this.#release();
-        return { outcome: "retry", delayMs };
-      }
-      case "corrupt":
-        log.error({ runId: runId ?? this.#found?.runId, err: error }, "journal is corrupt");
-        return this.#bury(String(error));
-      case "faulted":
-        throw error;
-      default:
-        return departure satisfies never;
-    }
-  }
-
-  /** A run that cannot be read is kept as it is, and listed with the dead ones. */
-  async #bury(reason: string): Promise<Outcome> {
-    const { store, index, now } = this.#options;
-    const hold = this.#hold ?? this.#found;
-    const code = "journal_corrupt";
-    const message = `the journal of the run cannot be read: ${reason}`;
-    if (hold !== null) {
-      const at = new Date(now()).toISOString();
-      await store.bury(hold, { code, message }, at);
-      await index.addDead(hold.runId, at);
-    }
-    return this.#reject({ code, message, problems: [] }, hold?.runId ?? null);
-  }
-
-  /** Without a release the next runner takes the run all the same; the attempt then counts against it. */
-  async #release(): Promise<void> {
-    if (this.#hold === null) return;
-    try {
-      await this.#options.store.release(this.#hold);
-    } catch (err) {
-      this.#options.log.warn({ runId: this.#hold.runId, err }, "run not released");
-    }
   }
 }

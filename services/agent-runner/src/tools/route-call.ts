@@ -1,4 +1,5 @@
 import type { Bus } from "@switchyard/bus/connect";
+import { createAgentGate } from "../children/agent-gate.ts";
 import { forkOf } from "../children/fork-of.ts";
 import { answerRunTool } from "../context/run-tools.ts";
 import type { JournalEntry, WithoutTime } from "../journal/journal-entry.ts";
@@ -52,7 +53,11 @@ export async function routeCall(
     return failure(callId, "invalid_arguments", `the arguments of ${tool} must be a JSON object`);
   }
   const own = { run, bus, controls, now };
-  if (route.to === "own") return orSuspend(signal, () => callOwnTool(call, own));
+  if (route.to === "own") {
+    const gate = createAgentGate({ ...options, runId: state.started.runId });
+    const step = await orSuspend(signal, () => callOwnTool(call, { ...own, gate }));
+    return stillWaiting(call, step, now());
+  }
   if (route.to === "skill") {
     const fork = await orSuspend(signal, () => forkOf(call, state, peers));
     if (fork !== null) return orSuspend(signal, () => startChild(fork, own));

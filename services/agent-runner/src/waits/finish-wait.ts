@@ -1,4 +1,5 @@
 import type { CallState, ChildState } from "../journal/run-state.ts";
+import type { EntryOf, WithoutTime } from "../journal/journal-entry.ts";
 import type { Resolution, Wait } from "../journal/wait.ts";
 import { cutWithNote } from "../tools/cut-text.ts";
 import { failure, KEPT_BYTES, type CallOutcome, type CallStep } from "../tools/call-outcome.ts";
@@ -15,7 +16,8 @@ export function finishWait(
       const child = children.find(({ childRunId }) => childRunId === wait.childRunId);
       const { status, text } = child?.end ?? { status: "failed", text: "its end is not known" };
       const said = status === "succeeded" ? text : `run ${wait.childRunId} has ${status}: ${text}`;
-      return told(callId, said, status !== "succeeded");
+      const decision = child?.decision ?? null;
+      return { ...told(callId, said, status !== "succeeded"), decision };
     }
     case "timer":
       return told(callId, `the time is over: it is ${wait.until}`, false);
@@ -55,7 +57,11 @@ export function stillWaiting({ wait, part }: CallState, step: CallStep, now: num
 }
 
 /** A result of the runner's own making: no policy decided, because nothing outside the run is touched. */
-export function told(callId: string, text: string, isError: boolean): CallOutcome {
+export function told(
+  callId: string,
+  text: string,
+  isError: boolean,
+): WithoutTime<EntryOf<"tool-completed">> {
   return {
     kind: "tool-completed",
     callId,

@@ -2,6 +2,8 @@ import type { Bus } from "@switchyard/bus/connect";
 import { publishCommand } from "@switchyard/bus/publish";
 import { spawnRun } from "@switchyard/contracts/run-commands";
 import type { RunInput } from "@switchyard/contracts/runs";
+import type { Decision } from "@switchyard/contracts/policy";
+import type { AgentGate } from "../children/agent-gate.ts";
 import { AgentToolInput, agentTool } from "../children/agent-tool.ts";
 import { childRunIdOf, MAX_CHILDREN } from "../children/child-run.ts";
 import { listOfChildren, SubagentsInput, subagentsTool } from "../children/subagents-tool.ts";
@@ -26,6 +28,7 @@ export interface OwnToolCaller {
   readonly run: ActiveRun;
   readonly bus: Bus;
   readonly controls: RunControls;
+  readonly gate: AgentGate;
   readonly now: () => number;
 }
 
@@ -37,18 +40,26 @@ export async function callOwnTool(call: CallState, caller: OwnToolCaller): Promi
       return parkedOr(callId, tool, readQuestion(input, caller.now()));
     case waitTool.name:
       return parkedOr(callId, tool, readTimer(input, caller.now()));
-    case agentTool.name: {
-      const read = AgentToolInput.safeParse(input);
-      if (!read.success) return badArguments(callId, tool, read.error);
-      const { started } = caller.run.state;
-      const { agent = started.agent, task, wait, model } = read.data;
-      return startChild({ callId, agent, input: task, wait, ...(model && { model }) }, caller);
-    }
+    case agentTool.name:
+      return giveTask(call, caller);
     case subagentsTool.name:
       return lookAfterChildren(callId, input, caller);
     default:
       return failure(callId, "unknown_tool", `the runner has no tool ${tool}`);
   }
+}
+
+/** The policy decides about the arguments as they will be used. A child that has been started was decided about. */
+async function giveTask(call: CallState, caller: OwnToolCaller): Promise<CallStep> {
+  const { callId, tool, input } = call.part;
+  const read = AgentToolInput.safeParse(input);
+  if (!read.success) return badArguments(callId, tool, read.error);
+  const { started, children } = caller.run.state;
+  const { agent = started.agent, task, wait, model } = read.data;
+  const request = { callId, agent, input: task, wait, ...(model && { model }) };
+  if (children.some((child) => child.callId === callId)) return startChild(request, caller);
+  const args = { ...read.data, agent };
+  return caller.gate.pass(call, args, (decision) => startChild({ ...request, decision }, caller));
 }
 
 /** A run that is to work for this one. */
@@ -60,6 +71,8 @@ export interface ChildRequest {
   readonly model?: string;
   /** A skill to begin with, as this run is pinned to it. */
   readonly skill?: SkillRef;
+  /** The policy's, where it was asked. */
+  readonly decision?: Decision;
 }
 
 /**
@@ -67,8 +80,8 @@ export interface ChildRequest {
  * command again, and the child's id makes that one run. The call waits only once the command is stored.
  */
 export async function startChild(
-  { callId, agent, input, wait, model, skill }: ChildRequest,
-  { run, bus, now }: OwnToolCaller,
+  { callId, agent, input, wait, model, skill, decision }: ChildRequest,
+  { run, bus, now }: Omit<OwnToolCaller, "gate">,
 ): Promise<CallStep> {
   const { started, children } = run.state;
   const childRunId = childRunIdOf(callId);
@@ -78,7 +91,8 @@ export async function startChild(
     if (children.length >= MAX_CHILDREN)
       return failure(callId, "too_many_children", `a run may start ${MAX_CHILDREN} runs at most`);
     const at = new Date(now()).toISOString();
-    await run.record({ kind: "child-started", at, callId, childRunId, agent });
+    const decided = decision === undefined ? {} : { decision };
+    await run.record({ kind: "child-started", at, callId, childRunId, agent, ...decided });
   }
   const payload = {
     runId: childRunId,
@@ -91,7 +105,11 @@ export async function startChild(
     messageId: `${childRunId}:spawn`,
     correlationId: started.runId,
   });
-  if (!wait) return told(callId, JSON.stringify({ run: childRunId, status: "running" }), false);
+  if (!wait) {
+    const text = JSON.stringify({ run: childRunId, status: "running" });
+    const known = run.state.children.find((child) => child.childRunId === childRunId);
+    return { ...told(callId, text, false), decision: known?.decision ?? null };
+  }
   return { kind: "tool-parked", callId, wait: { reason: "child", childRunId, until: null } };
 }
 

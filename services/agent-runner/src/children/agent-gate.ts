@@ -1,0 +1,148 @@
+import { randomUUID } from "node:crypto";
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { admitCall, settleCall } from "@switchyard/contracts/approval-admission";
+import { bindingDigest } from "@switchyard/contracts/approval-record";
+import { isError, ServiceError } from "@switchyard/contracts/errors";
+import { checkPolicy, type Decision } from "@switchyard/contracts/policy";
+import { releaseCall } from "@switchyard/contracts/policy-budgets";
+import { builtinToolRef } from "@switchyard/contracts/tool-names";
+import type { z } from "zod";
+import type { CallState } from "../journal/run-state.ts";
+import { Suspended } from "../run/interruption.ts";
+import type { RunTokenKeeper } from "../run/run-token-keeper.ts";
+import { failed, type CallStep } from "../tools/call-outcome.ts";
+import { agentTool } from "./agent-tool.ts";
+
+type Checked = z.output<typeof checkPolicy.reply>;
+
+/** Asks the policy about a call of the tool `agent`, as every tool provider asks about its calls. */
+export interface AgentGate {
+  /**
+   * Starts the child with the decision that allows it, else says what becomes of the call: denied, or
+   * parked until a person has decided. Rejects with Suspended when the policy cannot tell now.
+   */
+  pass(
+    call: CallState,
+    args: Record<string, unknown>,
+    start: (decision: Decision) => Promise<CallStep>,
+  ): Promise<CallStep>;
+}
+
+export interface AgentGateOptions {
+  readonly bus: Bus;
+  readonly runId: string;
+  readonly tokens: Pick<RunTokenKeeper, "get" | "refuse">;
+  readonly signal: AbortSignal;
+}
+
+export function createAgentGate(options: AgentGateOptions): AgentGate {
+  const { bus, runId, tokens, signal } = options;
+  const policy = client(bus, { checkPolicy, admitCall, settleCall, releaseCall });
+  const limits = { correlationId: runId, signal };
+  const tool = builtinToolRef(agentTool.name);
+
+  const decide = async (token: string, args: Record<string, unknown>): Promise<Checked> => {
+    const checked = await policy.checkPolicy({ onBehalfOf: bus.user, token, tool, args }, limits);
+    const { reservation } = checked;
+    // A place in a limit of calls at a time is for the call, and what it does is to start a run.
+    if (reservation !== undefined) release(reservation);
+    return checked;
+  };
+  const release = (reservation: string): void => {
+    policy.releaseCall({ reservation }, { correlationId: runId }).catch(() => undefined); // it lapses by itself
+  };
+  const admit = (asked: AskedCall) => {
+    const { call, token, args, checked, attempt } = asked;
+    const { decision, principal } = checked;
+    const about = { caller: bus.user, tool, pin: undefined, args, decision };
+    const binding = bindingDigest({ principal, ...about });
+    const { callId } = call.part;
+    const request = { onBehalfOf: bus.user, token, tool, args, callId, decision, binding, attempt };
+    return policy.admitCall(request, limits);
+  };
+  const settle = async (approvalId: string | null, attempt: string): Promise<void> => {
+    if (approvalId === null) return;
+    const end = { approvalId, attempt, outcome: "executed" as const };
+    // The record of the approval then says that nobody knows; the journal does.
+    await policy.settleCall(end, { correlationId: runId }).catch(() => undefined);
+  };
+
+  return {
+    async pass(call, args, start) {
+      const token = await tokens.get();
+      try {
+        const checked = await decide(token, args);
+        const { decision } = checked;
+        if (decision.effect === "deny") return deniedStep(call, decision);
+        if (decision.effect === "allow") return await start(decision);
+        const attempt = randomUUID();
+        const reply = await admit({ call, token, args, checked, attempt });
+        const verdict = verdictOf(call, decision, reply);
+        if ("step" in verdict) return verdict.step;
+        const step = await start(verdict.decision);
+        if (reply.outcome === "passed") await settle(reply.approvalId, attempt);
+        return step;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (isError(error, checkPolicy, "invalid_token")) tokens.refuse(token);
+        if (!(error instanceof ServiceError)) throw error;
+        if (PASSING.has(error.code))
+          throw new Suspended("the policy cannot decide now", { cause: error });
+        return failed(call.part.callId, error);
+      }
+    },
+  };
+}
+
+interface AskedCall {
+  readonly call: CallState;
+  readonly token: string;
+  readonly args: Record<string, unknown>;
+  readonly checked: Checked;
+  readonly attempt: string;
+}
+
+/** What another attempt, with a new token or after a pause, may come to another answer for. */
+const PASSING: ReadonlySet<string> = new Set([
+  "invalid_token",
+  "audit_unavailable",
+  "approvals_unavailable",
+  "policy_changed",
+  "timeout",
+  "no_responders",
+  "disconnected",
+  "overloaded",
+  "deadline_exceeded",
+  "internal",
+  "policy_unavailable",
+  "store_unavailable",
+]);
+
+function verdictOf(
+  { part: { callId }, wait }: CallState,
+  decision: Decision,
+  reply: z.output<typeof admitCall.reply>,
+): { readonly decision: Decision } | { readonly step: CallStep } {
+  if (reply.outcome === "waiting") {
+    const { approvalId, expiresAt: until } = reply;
+    return {
+      step: { kind: "tool-parked", callId, wait: { reason: "approval", approvalId, until } },
+    };
+  }
+  const asked = wait?.reason === "approval" ? wait.approvalId : null;
+  // A runner that died between the approval's use and the start used it for this very call, whose child has one id.
+  const isOwnUse =
+    reply.outcome === "refused" && reply.state === "consumed" && reply.approvalId === asked;
+  if (reply.outcome === "passed" || isOwnUse) {
+    const reason = `${decision.reason}; a person did`;
+    return { decision: { ...decision, effect: "allow", reason } };
+  }
+  const { rule, policyDigest } = decision;
+  const denied: Decision = { effect: "deny", rule, reason: reply.reason, policyDigest };
+  return { step: { kind: "tool-denied", callId, decision: denied } };
+}
+
+function deniedStep({ part: { callId } }: CallState, decision: Decision): CallStep {
+  return { kind: "tool-denied", callId, decision };
+}

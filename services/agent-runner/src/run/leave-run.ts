@@ -1,0 +1,86 @@
+import type { Delivery, Outcome } from "@switchyard/bus/consume";
+import type { Log } from "@switchyard/service/log";
+import type { Rejection } from "../commands/run-command.ts";
+import type { RunIndex } from "../journal/run-index.ts";
+import type { Hold, RunStore } from "../journal/run-store.ts";
+import type { RunnerMetrics } from "../metrics.ts";
+import { departureOf } from "./departure.ts";
+import { aborted, backoffMs } from "./interruption.ts";
+
+export interface Leaving {
+  readonly store: RunStore;
+  readonly index: RunIndex;
+  readonly metrics: RunnerMetrics;
+  readonly log: Log;
+  /** Aborts when this runner is to stop. */
+  readonly stopping: AbortSignal;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly delivery: Delivery;
+  /** Null when the run was not held when it was left. */
+  readonly hold: Hold | null;
+  /** A run that was found not to be in work. */
+  readonly found: Hold | null;
+  readonly reject: (rejection: Rejection, runId: string | null) => Promise<Outcome>;
+}
+
+const RETRY_CAP_MS = 30_000;
+
+/** What the queue is told when a run is left before its end; a fault is thrown on and counts as an attempt. */
+export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcome> {
+  const { metrics, log, stopping, random, hold, found } = leaving;
+  const { signal, deliveryCount } = leaving.delivery;
+  const runId = hold?.runId;
+  const departure = departureOf(error, {
+    isDeliveryAborted: signal.aborted,
+    isStopping: stopping.aborted,
+  });
+  metrics.runs.inc({ outcome: departure });
+  switch (departure) {
+    case "lost":
+      log.warn({ runId }, "run lost to another runner");
+      // Neither done nor retry would be right: the message is the other runner's.
+      await aborted(signal);
+      return { outcome: "retry", delayMs: 0 };
+    case "handed-over":
+      await release(leaving);
+      return { outcome: "retry", delayMs: 0 };
+    case "suspended": {
+      const delayMs = backoffMs(deliveryCount, RETRY_CAP_MS) * (0.75 + random() / 2);
+      log.warn({ runId, err: error, delayMs }, "run suspended");
+      await release(leaving);
+      return { outcome: "retry", delayMs };
+    }
+    case "corrupt":
+      log.error({ runId: runId ?? found?.runId, err: error }, "journal is corrupt");
+      return bury(String(error), leaving);
+    case "faulted":
+      throw error;
+    default:
+      return departure satisfies never;
+  }
+}
+
+/** A run that cannot be read is kept as it is, and listed with the dead ones. */
+async function bury(reason: string, leaving: Leaving): Promise<Outcome> {
+  const { store, index, now, reject } = leaving;
+  const hold = leaving.hold ?? leaving.found;
+  const code = "journal_corrupt";
+  const message = `the journal of the run cannot be read: ${reason}`;
+  if (hold !== null) {
+    const at = new Date(now()).toISOString();
+    await store.bury(hold, { code, message }, at);
+    await index.addDead(hold.runId, at);
+  }
+  return reject({ code, message, problems: [] }, hold?.runId ?? null);
+}
+
+/** Without a release the next runner takes the run all the same; the attempt then counts against it. */
+async function release({ store, log, hold }: Leaving): Promise<void> {
+  if (hold === null) return;
+  try {
+    await store.release(hold);
+  } catch (err) {
+    log.warn({ runId: hold.runId, err }, "run not released");
+  }
+}
