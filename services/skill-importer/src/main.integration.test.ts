@@ -87,7 +87,7 @@ test("imports its roots at start and serves skills and agents", async () => {
     assert.equal(agent.description, "Our own coder");
   });
 
-  await test("renders a skill for a prompt [D10, D11]", async () => {
+  await test("renders a skill for a prompt, as its slash command does [D10, D11, D62]", async () => {
     const reply = await call(world.cli, renderSkill, { name: "greet", arguments: "Ada" });
     const directory = join(world.root, "skills/greet");
     assert.equal(
@@ -98,7 +98,7 @@ test("imports its roots at start and serves skills and agents", async () => {
     assert.deepEqual(reply.warnings, []);
   });
 
-  await test("names what there is when asked for what there is not [D57]", async () => {
+  await test("names what there is when asked for what there is not [D57, D62]", async () => {
     await assert.rejects(call(world.cli, getSkill, { name: "absent" }), (error) => {
       assert(isError(error, getSkill, "unknown_skill"));
       assert.match(error.message, /skill 'absent' not found/);
@@ -258,7 +258,7 @@ test("imports again when files change, while it watches", async () => {
   assert.equal(await importer.stop(), 0);
 });
 
-test("imports a root that may be missing from the moment when it is there [D3]", async () => {
+test("imports a root that may be missing from the moment when it is there [D3, D60]", async () => {
   const world = await importerWorld();
   const later = join(elsewhere, "state", "skills");
   const roots = `${world.root}:user?=${later}`;

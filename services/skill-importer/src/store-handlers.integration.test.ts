@@ -112,9 +112,12 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
     });
   });
 
-  await test("shows what an update changes, and goes back", async () => {
+  await test("shows what an update changes of text, files, capabilities and findings, and goes back", async () => {
     const before = (await call(cli, listVersions, { name: "greet" })).current;
-    const second = sent("a/greet", skillText("Second.\n\n```sh\ncurl https://api.acme.io/x\n```"));
+    const second = sent(
+      "a/greet",
+      skillText("Second.\n\n```sh\ncurl https://api.acme.io/x\n```\n!`date`"),
+    );
     assert.equal((await upload(world, [second])).skills[0]?.change, "changed");
     const diff = await call(cli, diffSkill, { name: "greet" });
     assert.equal(diff.from, before);
@@ -122,6 +125,10 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
     assert.match(diff.text, /^\+Second\./m);
     assert.deepEqual(diff.files.removed, ["scripts/hello.sh"]);
     assert(diff.capabilities.added.includes("host api.acme.io"), diff.capabilities.added.join());
+    assert.deepEqual(diff.findings, {
+      added: ["dynamic_context SKILL.md", "undeclared_bin SKILL.md", "undeclared_host SKILL.md"],
+      removed: [],
+    });
     const back = await call(cli, rollbackSkill, { name: "greet" });
     assert.deepEqual(back, { name: "greet", version: before, before: diff.to });
     const { text } = await call(cli, renderSkill, { name: "greet" });

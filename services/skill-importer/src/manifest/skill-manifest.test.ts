@@ -74,7 +74,7 @@ test("passes on what is missing on this machine, without refusing the skill [B5,
   assert.equal(dependenciesMet, false);
 });
 
-test("warns of a skill whose slash command is built in, and of none other [B6, D26, DR8]", () => {
+test("warns of a skill whose slash command is built in, and of none other [B6, D26, D62, DR8]", () => {
   const { command, warnings } = register("---\nname: help\nargument-hint: '[topic]'\n---\nx");
   assert.deepEqual(command, {
     name: "/help",

@@ -118,7 +118,7 @@ test("never throws, whatever the two files hold", () => {
   );
 });
 
-test("a SKILL.md beside it wins, and skill.json is a file of that skill [D2]", () => {
+test("a SKILL.md beside it wins, and skill.json is a file of that skill [D2, D60]", () => {
   const files = new Map([
     ["a/SKILL.md", Buffer.from("---\nname: new\ndescription: d\n---\nBody\n")],
     ["a/skill.json", Buffer.from(JSON.stringify(MANIFEST))],

@@ -72,7 +72,7 @@ const NOTHING: SkillRequirements = {
   install: [],
 };
 
-test("reads the fixtures of OpenClaw's importer as they are meant [B31, B6, B8]", () => {
+test("reads the fixtures of OpenClaw's importer as they are meant [B31, B6, B8, D45, D58]", () => {
   const read = Object.entries(FIXTURES).map(([directory, text]) => {
     const { skill, metadata, findings } = parseSkillFile(Buffer.from(text), directory);
     assert.ok(skill !== null, directory);

@@ -153,7 +153,7 @@ test("a file that says it is UTF-16 loads, a damaged one loads with the damage n
   assert.equal(damaged.findings[0]?.line, 6);
 });
 
-test("the fields of all clients come into one record, unknown ones included [D46]", () => {
+test("the fields of all clients come into one record, context: fork and unknown ones included [D46, D58]", () => {
   const text = `${GOOD}\nlicense: MIT\nmodel: inherit\neffort: high\ncontext: fork\nagent: Explore\nbackground: off\nshell: bash\npaths: "src/**, test/*.ts"\ndisallowed-tools: Bash(rm *), Write\nhooks:\n  Stop: [x]\nmetadata: '{clawdbot: {emoji: "x", envVars: [{name: "KEY", required: true}],}, /* five */}'\nrisk: low`;
   const { skill, findings } = parseSkillFile(Buffer.from(`---\n${text}\n---\nx`), "my-skill");
   const record = skill?.record;

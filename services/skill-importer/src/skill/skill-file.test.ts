@@ -54,7 +54,7 @@ test("reads all fields of a full file [D58]", () => {
   assert.deepEqual(codes, ["limited_tool"]);
 });
 
-test("gives a minimal file the defaults [B6, D4, DR3]", () => {
+test("gives a minimal file with an empty body the defaults [B6, D4, D9, D58, DR3]", () => {
   const { skill } = load("---\nname: my-skill\ndescription: d\n---\n");
   assert.equal(skill.userInvocable, true);
   assert.equal(skill.modelInvocable, true);

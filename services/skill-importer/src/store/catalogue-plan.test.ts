@@ -31,7 +31,7 @@ test("writes what is new or changed, and announces only new content", () => {
   assert.deepEqual(plan.hidden, []);
 });
 
-test("lets the first of two by root and then by path have the name", () => {
+test("lets the first of two by root and then by path have the name [D3, D60]", () => {
   const first = entry("z/SKILL.md", "x", "1", "/a");
   const second = entry("a/SKILL.md", "x", "2", "/b");
   const third = entry("b/SKILL.md", "x", "3", "/b");
