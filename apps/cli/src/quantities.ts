@@ -20,6 +20,13 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
 }
 
+/** `$0`, `$12.30`, `$0.042`, `$0.000120`: an amount of US dollars, small ones with their digits. */
+export function formatUsd(usd: number): string {
+  if (usd === 0) return "$0";
+  if (usd >= 1) return `$${usd.toFixed(2)}`;
+  return `$${usd.toFixed(usd >= 0.01 ? 3 : 6)}`;
+}
+
 /** `1 tool`, `14 tools`; irregular plurals are given. */
 export function count(amount: number, noun: string, plural = `${noun}s`): string {
   return `${amount} ${amount === 1 ? noun : plural}`;

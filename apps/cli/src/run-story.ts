@@ -1,9 +1,11 @@
 import type { Bus } from "@switchyard/bus/connect";
-import type { StoredEvent } from "@switchyard/bus/events";
+import { subscribeLive, type StoredEvent } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
+import { runLive } from "@switchyard/contracts/run-events";
 import { startRun, type StartRun } from "@switchyard/contracts/runs";
 import { followRun, type RunEnd } from "./follow-run.ts";
+import { LiveText } from "./live-text.ts";
 import { timelineLines, timelineText, type TimelineLine } from "./run-timeline.ts";
 import { writeJsonLine, type Terminal } from "./terminal.ts";
 
@@ -32,11 +34,15 @@ export async function startAndFollow(
     json: boolean;
     signal: AbortSignal;
     onEvent?: (event: StoredEvent) => void;
+    /** Whether the text of the model is shown while it is being written. */
+    live?: boolean;
   },
 ): Promise<RunEnd | null> {
-  const { agent, command, signal, onEvent } = options;
+  const { agent, command, signal, onEvent, live = false } = options;
   const { runId } = command;
   const story = tellStory(options.terminal, { json: options.json, to: "stderr" });
+  // From before the run can begin, so that nothing of its text is missing.
+  const text = live && !options.json ? tellText(bus, runId, story) : null;
   try {
     const { sequence } = await publishRun(bus, options);
     const subject = subjectOf(startRun, { caller: bus.user, agent });
@@ -46,12 +52,30 @@ export async function startAndFollow(
     );
     const tell = (event: StoredEvent): void => {
       onEvent?.(event);
+      text?.before(event);
       story.onEvent(event);
     };
     return await followToEnd(bus, { runId, signal, onEvent: tell });
   } finally {
+    text?.stop();
     story.end();
   }
+}
+
+/** Tells the text of a run as it is written, and before each event what it leaves of that text. */
+function tellText(
+  bus: Bus,
+  runId: string,
+  story: Story,
+): { before(event: StoredEvent): void; stop(): void } {
+  const text = new LiveText();
+  const tell = (lines: readonly TimelineLine[], at: Date): void => {
+    for (const line of lines) story.tell(line, at);
+  };
+  const live = subscribeLive(bus, runLive, { runId }, (message) =>
+    tell(text.take(message), new Date()),
+  );
+  return { before: (event) => tell(text.after(event), event.time), stop: () => live.stop() };
 }
 
 /** Follows a run, and where its message became part of another run, that one. */

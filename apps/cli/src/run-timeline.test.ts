@@ -119,6 +119,20 @@ test("a cancel says by whom and why, a retry says what limits hold now", () => {
   ]);
 });
 
+test("the end of a run says what it cost, when that is known and not nothing", () => {
+  const model = "anthropic/m";
+  const end = (costUsd: number | null) => story(storedEvent(runFinished, { model, costUsd }));
+  assert.deepEqual(end(0.0421), ["■ finished: 1 step, 1 tool call, 1 ms, $0.042, anthropic/m"]);
+  for (const costUsd of [null, 0])
+    assert.deepEqual(end(costUsd), ["■ finished: 1 step, 1 tool call, 1 ms, anthropic/m"]);
+  assert.deepEqual(story(storedEvent(runFailed, { costUsd: 12.3 })), [
+    "✗ failed: internal: it broke, $12.30",
+  ]);
+  assert.deepEqual(story(storedEvent(runCancelled, { costUsd: 0.00012 })), [
+    "■ cancelled: by cli, $0.000120",
+  ]);
+});
+
 test("says at which limit a run waits, and whose it is", () => {
   const wait = { reason: "limit", callId: "r1", tool: "", until: null };
   const own = { ...wait, limit: { limit: "maxSteps", value: 2 } };

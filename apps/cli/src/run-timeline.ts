@@ -31,7 +31,7 @@ import type { ReachedLimit, RunWait } from "@switchyard/contracts/run-waits";
 import type { z } from "zod";
 import { modelLabel } from "./model-label.ts";
 import { printableLine } from "./printable.ts";
-import { count, formatBytes, formatDuration } from "./quantities.ts";
+import { count, formatBytes, formatDuration, formatUsd } from "./quantities.ts";
 import type { Style } from "./terminal.ts";
 
 /** One line of a run's story. */
@@ -133,21 +133,28 @@ const TELLERS: readonly Teller[] = [
   teller(runSteered, ({ by, preview }) => [
     told("↪", "steered", `by ${by}: ${printableLine(preview, PREVIEW)}`, "magenta"),
   ]),
-  teller(runDead, ({ failure }) => [
-    told("✗", "dead", `${failure.code}: ${failure.message}`, "red"),
+  teller(runDead, ({ failure, costUsd }) => [
+    told("✗", "dead", `${failure.code}: ${failure.message}${costText(costUsd)}`, "red"),
   ]),
   teller(runFinished, (event) => [
     told(
       "■",
       "finished",
-      `${count(event.steps, "step")}, ${count(event.toolCalls, "tool call")}, ${formatDuration(event.durationMs)}, ${modelLabel(event.model)}`,
+      `${count(event.steps, "step")}, ${count(event.toolCalls, "tool call")}, ${formatDuration(event.durationMs)}${costText(event.costUsd)}, ${modelLabel(event.model)}`,
       "green",
     ),
   ]),
   teller(runFailed, (event) => [
-    told("✗", "failed", `${event.failure.code}: ${event.failure.message}`, "red"),
+    told(
+      "✗",
+      "failed",
+      `${event.failure.code}: ${event.failure.message}${costText(event.costUsd)}`,
+      "red",
+    ),
   ]),
-  teller(runCancelled, (event) => [told("■", "cancelled", cancelText(event), "yellow")]),
+  teller(runCancelled, (event) => [
+    told("■", "cancelled", `${cancelText(event)}${costText(event.costUsd)}`, "yellow"),
+  ]),
   teller(runRetried, ({ by, limits }) => [
     told("↻", "retried", `by ${by}: ${limitsText(limits)}`, "yellow"),
   ]),
@@ -167,6 +174,13 @@ function limitsText(limits: z.output<typeof runRetried.payload>["limits"]): stri
   ].join(", ");
 }
 
+/** Nothing where the price is not known, and where nothing is paid. */
+function costText(costUsd: number | null | undefined): string {
+  return costUsd === undefined || costUsd === null || costUsd === 0
+    ? ""
+    : `, ${formatUsd(costUsd)}`;
+}
+
 /** Who cancelled a run, and why. */
 export function cancelText({ by, reason }: { by: string; reason: string | null }): string {
   return reason === null ? `by ${by}` : `by ${by}: ${reason}`;
@@ -182,7 +196,8 @@ function teller<E extends Event>(
   };
 }
 
-function waitText({ reason, tool, childRunId, approvalId, limit }: RunWait): string {
+/** What a run waits for, as a person says it. */
+export function waitText({ reason, tool, childRunId, approvalId, limit }: RunWait): string {
   switch (reason) {
     case "approval":
       return `an approval of ${tool}${approvalId === undefined ? "" : ` (${approvalId})`}`;

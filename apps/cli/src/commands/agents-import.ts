@@ -52,7 +52,7 @@ export async function importAgents(
 ): Promise<void> {
   const sending = { dryRun: options.dryRun === true, withReports: false };
   const { counts } = await sendAndTell(terminal, path, { ...sending, json: options.json === true });
-  finish(path, counts, sending);
+  finish(path, counts);
 }
 
 /** Judges what agents of this machine could do, without importing them. Fails when one is blocked. */
@@ -63,7 +63,7 @@ export async function scanAgents(
 ): Promise<void> {
   const sending = { dryRun: true, withReports: true };
   const sent = await sendAndTell(terminal, path, { ...sending, json: options.json === true });
-  finish(path, sent.counts, sending);
+  finish(path, sent.counts);
   const blocked = sent.agents.filter(({ scan }) => scan?.verdict === "blocked").length;
   if (blocked === 0) return;
   throw new CliError("agents_blocked", `${blocked} of ${sent.counts.found} agents are blocked`, {
@@ -91,14 +91,15 @@ async function sendAndTell(
   return sent;
 }
 
-function finish(path: string, counts: AgentImportCounts, { dryRun }: Sending): void {
+function finish(path: string, counts: AgentImportCounts): void {
   if (counts.found === 0) {
     throw new CliError("no_agent_files", `${path} has no agent file`, {
       hint: "agent files are *.yaml, *.yml, and *.md with frontmatter, as a rule in a directory agents",
     });
   }
   if (counts.skipped > 0) {
-    throw new CliError("agents_invalid", countsText(counts, dryRun), {
+    const { skipped, found } = counts;
+    throw new CliError("agents_invalid", `${skipped} of ${found} agents were skipped`, {
       hint: "mend the files that are named above",
     });
   }

@@ -13,7 +13,15 @@ const files: Readonly<Record<string, string>> = {
   "agents/reviewer.md":
     "---\ndescription: Reviews.\nskills: [pdf]\nroles: [reviewer]\nlimits: { tokens: 500, depth: 2 }\napproval: always\ntemperature: 0.5\n---\nYou review.",
   "skills/pdf/SKILL.md":
-    "---\nname: pdf\ndescription: Extracts tables from PDF files.\nargument-hint: '[file]'\nplan: { answer: 'Read {{/input}}.' }\n---\nRead $ARGUMENTS.",
+    "---\nname: pdf\ndescription: Extracts tables from PDF files.\nargument-hint: '[file]'\ncontext: fork\nagent: reviewer\nplan: { answer: 'Read {{/input}}.' }\n---\nRead $ARGUMENTS.",
+  "skills/old/skill.json": JSON.stringify({
+    name: "old",
+    description: "Renames files.",
+    version: "1.2.3",
+    variables: ["from"],
+    "disable-model-invocation": true,
+  }),
+  "skills/old/prompt.md": "Rename $from: $ARGUMENTS",
   "skills/help/SKILL.md": "---\nname: help\ndescription: Helps.\n---\nHelp.",
   "else/broken.yaml": "temperature: 7\n",
   "else/foreign.yaml": "model: nobody/model-1\n",
@@ -38,6 +46,8 @@ test("lists and shows agents with what the seed asks for [D39, D40, D65]", async
   assert.match(list.stdout, /^NAME +DESCRIPTION +MODEL +SCOPE\n/);
   assert.match(list.stdout, /\nplanner +.*\(config default\) +built-in\n/);
   assert.match(list.stdout, /\nreviewer +Reviews\. +\(config default\) +project\n/);
+  const json = (await ok("agents", "list", "--format", "json")).stdout;
+  assert.equal(json, (await ok("agents", "list", "--json")).stdout);
   const { stdout } = await ok("agents", "show", "reviewer");
   for (const line of [
     /^agent +reviewer$/m,
@@ -53,6 +63,39 @@ test("lists and shows agents with what the seed asks for [D39, D40, D65]", async
   ]) {
     assert.match(stdout, line);
   }
+});
+
+test("lists and shows skills with what the seed asks for [D35, D36, D65]", async () => {
+  const list = (await ok("skills", "list")).stdout;
+  assert.match(list, /^NAME +DESCRIPTION +SCOPE +FORMAT\n/);
+  assert.match(list, /\nold +Renames files\. +project +legacy\n/);
+  assert.match(list, /\npdf +Extracts tables from PDF files\. +project +SKILL\.md\n/);
+  assert.equal((await ok("skills", "list", "--scope", "project")).stdout, list);
+  const none = await ok("skills", "list", "--scope", "user");
+  assert.deepEqual([none.stdout, none.stderr.trim()], ["", "no skill has scope user"]);
+  const json = await ok("skills", "list", "--scope", "all", "--format", "json");
+  assert.equal(json.stdout, (await ok("skills", "list", "--json")).stdout);
+  assert.equal(JSON.parse(json.stdout).data.skills.length, 3);
+  assert.equal((await yard(["skills", "list", "--scope", "nobody"], env)).code, 2);
+  const { stdout } = await ok("skills", "show", "old");
+  for (const line of [
+    /^skill +old$/m,
+    /^description +Renames files\.$/m,
+    /^version +1\.2\.3$/m,
+    /^format +legacy$/m,
+    /^scope +project \(skills\/old\)$/m,
+    /^variables +from, ARGUMENTS$/m,
+    /^argument hint +none$/m,
+    /^user invocable +yes$/m,
+    /^model invocable +no$/m,
+    /^context +inline$/m,
+    /^allowed tools +no restriction$/m,
+  ]) {
+    assert.match(stdout, line);
+  }
+  const pdf = (await ok("skills", "show", "pdf")).stdout;
+  assert.match(pdf, /^context +fork, as the agent reviewer$/m);
+  assert.match(pdf, /^argument hint +\[file\]$/m);
 });
 
 test("validates agent files of this machine, their models included [D52, D57, X30, SEC-SKILL-05]", async () => {
@@ -129,7 +172,7 @@ test("imports agents of this machine, shows where they came from, and removes th
 
 test("finds the skill for a text, and tells what the list of skills costs [D10]", async () => {
   assert.match((await ok("skills", "match", "tables", "in a PDF")).stdout, /pdf +pdf tables/);
-  assert.match((await ok("skills", "match", "weather")).stderr, /none of 2 skills fits/);
+  assert.match((await ok("skills", "match", "weather")).stderr, /none of 3 skills fits/);
   const budget = await ok("skills", "list", "--budget", "--window", "8000");
   assert.match(budget.stdout, /^SKILL +TOKENS +DESCRIPTION\n/);
   assert.match(budget.stderr, /about \d+ of 80 tokens/);
@@ -152,4 +195,19 @@ test("runs a skill through an agent, once [D37]", async () => {
   assert.match(stderr, /pdf is active/);
   assert.match((await ok("skills", "run", "pdf", ...model)).stdout, /^Read/);
   assert.equal((await yard(["skills", "run", "absent"], env)).code, 3);
+});
+
+test("reads skills and agents again when their files change", async () => {
+  // Written one after the other: the import that skips the last one has read those before it.
+  for (const [path, text] of [
+    ["skills/fresh/SKILL.md", "---\nname: fresh\ndescription: Came later.\n---\nText."],
+    ["agents/fresh.md", "---\ndescription: Came later.\n---\nYou came later."],
+    ["skills/half-written/SKILL.md", "---\nname: half-written\n"],
+  ] as const) {
+    mkdirSync(dirname(join(project, path)), { recursive: true });
+    writeFileSync(join(project, path), text);
+  }
+  await dev.printed("file=skills/half-written/SKILL.md");
+  assert.match((await ok("skills", "show", "fresh")).stdout, /\nText\.\n/);
+  assert.match((await ok("agents", "show", "fresh")).stdout, /\nYou came later\.\n/);
 });

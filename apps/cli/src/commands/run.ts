@@ -101,7 +101,12 @@ export async function startAndWait(bus: Bus, terminal: Terminal, start: Start): 
       ? null
       : setTimeout(() => stop.abort("timeout"), timeoutMs + GRACE_MS).unref();
   try {
-    const end = await startAndFollow(bus, { ...start, terminal, signal: stop.signal });
+    const end = await startAndFollow(bus, {
+      ...start,
+      terminal,
+      signal: stop.signal,
+      live: true,
+    });
     if (end !== null) return conclude(terminal, end, start.json);
     terminal.note(`no longer following; the run goes on. See it with: ./yard runs show ${runId}`);
     return stop.signal.reason === "timeout" ? EXIT.timeout : EXIT.interrupted;

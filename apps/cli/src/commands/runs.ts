@@ -1,5 +1,6 @@
 import { client } from "@switchyard/bus/call";
 import { publishCommand } from "@switchyard/bus/publish";
+import type { StoredEvent } from "@switchyard/bus/events";
 import { runRetried } from "@switchyard/contracts/run-events";
 import {
   RunStatus,
@@ -18,8 +19,9 @@ import { fieldLines } from "../field-lines.ts";
 import { followRun } from "../follow-run.ts";
 import { modelLabel } from "../model-label.ts";
 import { printable, printableLine } from "../printable.ts";
-import { count } from "../quantities.ts";
+import { count, formatUsd } from "../quantities.ts";
 import { cancelText } from "../run-timeline.ts";
+import { runSpans, spanLines } from "../run-spans.ts";
 import { tellStory } from "../run-story.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
@@ -63,11 +65,16 @@ export async function show(
   runId: string,
   options: { json?: true },
 ): Promise<void> {
-  const { run } = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { getRun }).getRun({ runId }),
-  );
-  if (options.json) return writeJson(terminal, { run });
+  const seen: StoredEvent[] = [];
+  const { run } = await withBus(await findBus(process.env), async (bus) => {
+    const found = await client(bus, { getRun }).getRun({ runId });
+    await followRun(bus, { runId, stopAtEnd: true, onEvent: (event) => seen.push(event) });
+    return found;
+  });
+  const timeline = runSpans(seen);
+  if (options.json) return writeJson(terminal, { run, timeline });
   for (const line of fieldLines(describe(run))) terminal.out(line);
+  if (timeline.length > 0) for (const line of ["", ...spanLines(timeline)]) terminal.out(line);
   if (run.output !== null) terminal.out(`\n${printable(run.output)}`);
 }
 
@@ -175,6 +182,7 @@ function describe(run: RunDetail): [string, string][] {
       `${count(run.steps, "step")}, ${count(run.toolCalls, "tool call")}, ${count(run.attempts, "attempt")}`,
     ],
     ["tokens", `${usage.inputTokens} in, ${usage.outputTokens} out`],
+    ["cost", typeof run.costUsd === "number" ? formatUsd(run.costUsd) : "not known"],
     ["skills", run.skills.map((skill) => skill.name).join(", ")],
     ["skills cut short", run.skillsCut?.shortened.join(", ") ?? ""],
     ["skills not listed", run.skillsCut?.dropped.join(", ") ?? ""],

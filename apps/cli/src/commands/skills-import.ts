@@ -160,15 +160,17 @@ function finish(
   counts: ImportCounts,
   { json, dryRun }: { json: boolean; dryRun: boolean },
 ): void {
-  const text = countsText(counts, dryRun);
-  if (!json) terminal.note(text);
+  if (!json) terminal.note(countsText(counts, dryRun));
   if (counts.found === 0) {
     throw new CliError("no_skill_found", "there is no skill in it", {
       hint: "a skill is a directory with a SKILL.md",
     });
   }
   if (counts.skipped > 0) {
-    throw new CliError("skills_skipped", text, { hint: "mend the files that are named above" });
+    const { skipped, found } = counts;
+    throw new CliError("skills_skipped", `${skipped} of ${found} skills were skipped`, {
+      hint: "mend the files that are named above",
+    });
   }
 }
 

@@ -2,86 +2,17 @@ import { resolve } from "node:path";
 import { client } from "@switchyard/bus/call";
 import {
   checkSkills,
-  getSkill,
-  listSkills,
   renderSkill,
   SkillTarget,
   type CheckedSkill,
   type Conformance,
   type Diagnostic,
-  type SkillDependencies,
 } from "@switchyard/contracts/skills";
 import { CliError } from "../cli-error.ts";
 import { findBus, withBus } from "../bus-session.ts";
-import { fieldLines } from "../field-lines.ts";
 import { printable, printableLine } from "../printable.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
-
-const DESCRIPTION_WIDTH = 70;
-
-export async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
-  const { skills } = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { listSkills }).listSkills({}),
-  );
-  if (options.json) return writeJson(terminal, { skills });
-  if (skills.length === 0) return terminal.note("no skill is imported");
-  const lines = tableLines(
-    [
-      { title: "SKILL", value: (skill) => skill.name },
-      { title: "PATH", value: (skill) => printableLine(skill.path), maxWidth: 40 },
-      { title: "SCOPE", value: (skill) => skill.scope ?? "" },
-      { title: "FORMAT", value: ({ format }) => format ?? "SKILL.md" },
-      { title: "MODEL", value: (skill) => (skill.modelInvocable ? "yes" : "no") },
-      { title: "USER", value: (skill) => (skill.userInvocable ? "yes" : "no") },
-      {
-        title: "DESCRIPTION",
-        value: (skill) => printableLine(skill.description),
-        maxWidth: DESCRIPTION_WIDTH,
-      },
-    ],
-    skills,
-  );
-  for (const line of lines) terminal.out(line);
-}
-
-export async function show(
-  terminal: Terminal,
-  name: string,
-  options: { json?: true },
-): Promise<void> {
-  const found = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { getSkill }).getSkill({ name }),
-  );
-  if (options.json) return writeJson(terminal, found);
-  const { skill, conformance, dependencies } = found;
-  const fields = fieldLines([
-    ["skill", skill.name],
-    ["description", skill.description],
-    ["path", skill.path],
-    ["digest", skill.digest],
-    [
-      "invoked by",
-      [
-        ...(skill.modelInvocable ? ["models"] : []),
-        ...(skill.userInvocable ? ["people"] : []),
-      ].join(", "),
-    ],
-    ["arguments", skill.arguments.join(", ")],
-    ["argument hint", skill.argumentHint ?? ""],
-    [
-      "allowed tools",
-      skill.allowedTools === null ? "no restriction" : skill.allowedTools.join(", "),
-    ],
-    ["repaired", skill.needsReview ? "yes, needs a review" : skill.repaired ? "yes" : ""],
-    ["conforms to", (conformance ?? []).filter(conforms).map(targetOf).join(", ")],
-    ["needs", dependencies ? needsText(dependencies) : ""],
-  ]);
-  for (const line of fields) terminal.out(line);
-  for (const warning of dependencies?.warnings ?? []) terminal.note(printableLine(warning));
-  for (const diagnostic of skill.diagnostics) terminal.note(diagnosticText(diagnostic));
-  terminal.out(`\n${printable(skill.body)}`);
-}
 
 /** Judges the skill files below a directory without importing them; fails when one does not load. */
 export async function check(
@@ -187,20 +118,6 @@ function targetNamed(name: string): SkillTarget {
   });
 }
 
-function conforms(verdict: Conformance): boolean {
-  return verdict.conforms;
-}
-
-function targetOf(verdict: Conformance): string {
-  return verdict.target;
-}
-
-function needsText({ checks }: SkillDependencies): string {
-  return checks
-    .map(({ kind, name, status }) => `${kind} ${printableLine(name)} (${status.replace("_", " ")})`)
-    .join(", ");
-}
-
 /** The text that an agent gets when the skill is activated with these arguments. */
 export async function render(
   terminal: Terminal,
@@ -222,7 +139,8 @@ export function quoted(word: string): string {
   return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-function diagnosticText({ severity, message, file, line }: Diagnostic): string {
+/** A finding as one line, with its place. */
+export function diagnosticText({ severity, message, file, line }: Diagnostic): string {
   const place = line === null ? file : `${file}:${line}`;
   return printableLine(`${severity}: ${place}: ${message}`);
 }

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { JSON_TEXT, type Perform } from "./command-options.ts";
+import { formatOption, inFormat, JSON_TEXT, type Perform } from "./command-options.ts";
 
 /** `yard agents`. */
 export function addAgentCommands(program: Command, perform: Perform): void {
@@ -7,12 +7,14 @@ export function addAgentCommands(program: Command, perform: Perform): void {
   agents
     .command("list")
     .description("all agents, built-in ones included")
+    .addOption(formatOption())
     .option("--json", JSON_TEXT)
-    .action((options) =>
-      perform(options, async (terminal) =>
+    .action((given) => {
+      const options = inFormat(given);
+      return perform(options, async (terminal) =>
         (await import("../commands/agents.ts")).list(terminal, options),
-      ),
-    );
+      );
+    });
   agents
     .command("show <name>")
     .description("one agent with its prompt")

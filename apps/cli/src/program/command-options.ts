@@ -38,3 +38,16 @@ export function busyOption(): Option {
     "while a run of the session is under way; left out: as the session says",
   ).choices(BusyPolicy.options);
 }
+
+/** `--format json` for those who are used to it; `inFormat` makes it `--json`. */
+export function formatOption(): Option {
+  return new Option("--format <format>", "json is the same as --json")
+    .choices(["table", "json"])
+    .default("table");
+}
+
+export function inFormat<Options extends { json?: true }>(
+  options: Options & { format: "table" | "json" },
+): Options {
+  return options.format === "json" ? { ...options, json: true } : options;
+}

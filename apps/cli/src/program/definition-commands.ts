@@ -1,5 +1,6 @@
-import type { Command } from "commander";
-import { JSON_TEXT, wholeNumber, type Perform } from "./command-options.ts";
+import { SkillScope } from "@switchyard/contracts/skills";
+import { Option, type Command } from "commander";
+import { formatOption, inFormat, JSON_TEXT, wholeNumber, type Perform } from "./command-options.ts";
 import { addSkillStoreCommands } from "./skill-store-commands.ts";
 import { addSkillViewCommands } from "./skill-view-commands.ts";
 
@@ -11,23 +12,30 @@ export function addDefinitionCommands(program: Command, perform: Perform): void 
   skills
     .command("list")
     .description("the imported skills")
+    .addOption(
+      new Option("--scope <scope>", "only those from there")
+        .choices([...SkillScope.options, "all"])
+        .default("all"),
+    )
+    .addOption(formatOption())
     .option("--budget", "instead, what each costs a model, and what of the list is cut")
     .option("--window <tokens>", "with --budget: for a model with so large a window", WINDOW)
     .option("--json", JSON_TEXT)
-    .action((options) =>
-      perform(options, async (terminal) =>
+    .action((given) => {
+      const options = inFormat(given);
+      return perform(options, async (terminal) =>
         options.budget
           ? (await import("../commands/skill-views.ts")).budget(terminal, options)
-          : (await import("../commands/skills.ts")).list(terminal, options),
-      ),
-    );
+          : (await import("../commands/skill-listing.ts")).list(terminal, options),
+      );
+    });
   skills
     .command("show <name>")
     .description("one skill with its text")
     .option("--json", JSON_TEXT)
     .action((name, options) =>
       perform(options, async (terminal) =>
-        (await import("../commands/skills.ts")).show(terminal, name, options),
+        (await import("../commands/skill-listing.ts")).show(terminal, name, options),
       ),
     );
   skills

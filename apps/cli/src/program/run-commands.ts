@@ -13,7 +13,7 @@ import {
 export function addRunCommands(program: Command, perform: Perform): void {
   program
     .command("run <agent> <input>")
-    .description("start a run and follow it: timeline on stderr, answer on stdout")
+    .description("start a run and follow it: timeline and live text on stderr, answer on stdout")
     .option("--input-json", "the input is a JSON object")
     .option("--no-wait", "print the run id and do not follow")
     .option("--model <provider/model>", "model in place of the agent's own")
@@ -46,7 +46,7 @@ export function addRunCommands(program: Command, perform: Perform): void {
     );
   runs
     .command("show <run>")
-    .description("one run with its input, answer and cost")
+    .description("one run with its input, answer, cost and how long each part took")
     .option("--json", JSON_TEXT)
     .action((runId, options) =>
       perform(options, async (terminal) =>

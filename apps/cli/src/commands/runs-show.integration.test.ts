@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { consume } from "@switchyard/bus/consume";
+import { publishEvent, publishLive } from "@switchyard/bus/publish";
+import { serve } from "@switchyard/bus/serve";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { testBus } from "@switchyard/bus/test-bus";
+import * as runEvents from "@switchyard/contracts/run-events";
+import { getRun, startRun } from "@switchyard/contracts/runs";
+import { runCommands } from "@switchyard/contracts/streams";
+import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
+
+const directory = await testDirectory();
+const nats = await testNats();
+const env = { ...yardEnvironment(directory), YARD_NATS_URL: nats.url };
+await ensureStreams(await testBus(nats, "admin"));
+const bus = await testBus(nats, "runner");
+
+const digest = `sha256:${"a".repeat(64)}`;
+const usage = { inputTokens: 10, outputTokens: 5 };
+const model = "anthropic/m";
+const begun = Date.parse("2026-01-01T00:00:00.000Z");
+const at = (ms: number): string => new Date(begun + ms).toISOString();
+const onFault = ({ error }: { error: unknown }): never => assert.fail(String(error));
+
+/** A run as a runner tells it whose model breaks off once and then answers. */
+const consumption = consume(bus, {
+  consumer: runCommands,
+  commands: [startRun],
+  concurrency: 1,
+  onFault,
+  async handle(delivery) {
+    assert.equal(delivery.kind, "command");
+    const { runId = "" } = startRun.payload.parse(delivery.payload);
+    await tellRun(runId);
+    return { outcome: "done" };
+  },
+});
+after(() => consumption.stop());
+
+const service = serve(bus, { name: "runner", version: "0.0.0", description: "Has runs", onFault });
+service.handle(getRun, ({ runId }) => ({
+  run: {
+    runId,
+    agent: "demo",
+    requester: "cli",
+    model,
+    status: "succeeded" as const,
+    steps: 2,
+    toolCalls: 1,
+    createdAt: at(0),
+    updatedAt: at(1_500),
+    attempts: 1,
+    labels: {},
+    input: "x",
+    output: "the answer",
+    failure: null,
+    cancellation: null,
+    usage,
+    costUsd: 0.25,
+    agentDigest: digest,
+    skills: [],
+  },
+}));
+
+test("shows text as it is written, says what of it is void, and what the run cost", async () => {
+  const ran = await yard(["run", "demo", "x"], env);
+  assert.equal(ran.code, 0, ran.stderr);
+  assert.equal(ran.stdout, "the answer\n", "stdout has the answer alone");
+  const shown = ran.stderr.split("\n").map((line) => line.replace(/^ *[\d.]+s +/, "").trim());
+  const broken = shown.findIndex((line) => line.endsWith("a first attempt"));
+  const isVoid = shown.findIndex((line) =>
+    line.includes("the text of step 1 so far does not count"),
+  );
+  const whole = shown.findIndex((line) => line.endsWith("looking"));
+  assert.ok(broken >= 0 && broken < isVoid && isVoid < whole, ran.stderr);
+  assert.match(ran.stderr, /finished +2 steps, 1 tool call, 1\.5 s, \$0\.250, anthropic\/m/);
+  const json = await yard(["run", "demo", "x", "--json"], env);
+  assert.equal(json.code, 0, json.stderr);
+  for (const line of json.stdout.trim().split("\n"))
+    assert.equal(typeof JSON.parse(line).sequence, "number", "only events are told");
+});
+
+test("shows a run with how long its steps, calls and waits took", async () => {
+  await tellRun("shown");
+  const { stdout, stderr, code } = await yard(["runs", "show", "shown"], env);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^cost +\$0\.250$/m);
+  assert.match(stdout, /\+0 ms +500 ms +step 1 +anthropic\/m asks for 1 tool call, \$0\.200$/m);
+  assert.match(stdout, /\+500 ms +700 ms +call 1 +ask_user$/m);
+  assert.match(stdout, /\+600 ms +500 ms +wait +for an answer$/m);
+  assert.match(stdout, /step 2 +anthropic\/m answers, \$0\.050$/m);
+  const json = await yard(["runs", "show", "shown", "--json"], env);
+  const { run, timeline } = JSON.parse(json.stdout).data;
+  assert.equal(run.runId, "shown");
+  assert.deepEqual(
+    timeline.map(({ kind, durationMs }: { kind: string; durationMs: number }) => [
+      kind,
+      durationMs,
+    ]),
+    [
+      ["step", 500],
+      ["call", 700],
+      ["wait", 500],
+      ["step", 300],
+    ],
+  );
+});
+
+test("shows a run whose events are not kept any more", async () => {
+  const { stdout, code } = await yard(["runs", "show", "old"], env);
+  assert.equal(code, 0);
+  assert.match(stdout, /^status +succeeded$/m);
+  assert.doesNotMatch(stdout, /TOOK/);
+});
+
+async function tellRun(runId: string): Promise<void> {
+  const live = (delta: string) =>
+    publishLive(bus, runEvents.runLive, { runId }, { runId, step: 1, delta });
+  let seq = 0;
+  const known = (ms: number) => ({ runId, seq: (seq += 1), at: at(ms) });
+  const call = { callId: `${runId}:1:0`, tool: "ask_user", step: 1 };
+  const wait = { reason: "question" as const, callId: call.callId, tool: call.tool, until: null };
+  const answered = { model, usage };
+  await publishEvent(
+    bus,
+    runEvents.runStarted,
+    { runId },
+    {
+      ...known(0),
+      agent: "demo",
+      agentDigest: digest,
+      requester: "cli",
+      model,
+      labels: {},
+    },
+  );
+  live("a first attempt\nthat br");
+  const reset = { runId, step: 1, delta: "", kind: "reset-step" as const };
+  publishLive(bus, runEvents.runLive, { runId }, reset);
+  live("look");
+  live("ing");
+  const first = { step: 1, text: "looking", toolCalls: 1, durationMs: 500, costUsd: 0.2 };
+  await publishEvent(
+    bus,
+    runEvents.modelResponded,
+    { runId },
+    {
+      ...known(500),
+      ...answered,
+      ...first,
+    },
+  );
+  const asked = { argsPreview: "{}", argsDigest: digest };
+  await publishEvent(bus, runEvents.toolRequested, { runId }, { ...known(500), ...call, ...asked });
+  await publishEvent(
+    bus,
+    runEvents.runWaiting,
+    { runId },
+    {
+      ...known(600),
+      waits: [wait],
+      until: null,
+    },
+  );
+  await publishEvent(bus, runEvents.runWoken, { runId }, { ...known(1_100), attempt: 2 });
+  const result = { isError: false, decision: null, preview: "yes", textBytes: 3, replayed: false };
+  await publishEvent(
+    bus,
+    runEvents.toolCompleted,
+    { runId },
+    {
+      ...known(1_200),
+      ...call,
+      ...result,
+      durationMs: 0,
+    },
+  );
+  const last = { step: 2, text: "the answer", toolCalls: 0, durationMs: 300, costUsd: 0.05 };
+  await publishEvent(
+    bus,
+    runEvents.modelResponded,
+    { runId },
+    {
+      ...known(1_500),
+      ...answered,
+      ...last,
+    },
+  );
+  const ended = { output: "the answer", steps: 2, toolCalls: 1, durationMs: 1_500, costUsd: 0.25 };
+  await publishEvent(
+    bus,
+    runEvents.runFinished,
+    { runId },
+    {
+      ...known(1_500),
+      ...answered,
+      ...ended,
+    },
+  );
+}

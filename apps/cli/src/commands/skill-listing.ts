@@ -1,0 +1,115 @@
+import { client } from "@switchyard/bus/call";
+import {
+  getSkill,
+  listSkills,
+  type Conformance,
+  type Skill,
+  type SkillDependencies,
+  type SkillScope,
+} from "@switchyard/contracts/skills";
+import { findBus, withBus } from "../bus-session.ts";
+import { fieldLines } from "../field-lines.ts";
+import { printable, printableLine } from "../printable.ts";
+import { tableLines } from "../table.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+import { diagnosticText } from "./skills.ts";
+
+const DESCRIPTION_WIDTH = 70;
+
+/** The listed skills, of one scope or of all. */
+export async function list(
+  terminal: Terminal,
+  options: { json?: true; scope: SkillScope | "all" },
+): Promise<void> {
+  const { scope } = options;
+  const { skills: all } = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { listSkills }).listSkills({}),
+  );
+  const skills = scope === "all" ? all : all.filter((skill) => skill.scope === scope);
+  if (options.json) return writeJson(terminal, { skills });
+  if (skills.length === 0) {
+    return terminal.note(scope === "all" ? "no skill is imported" : `no skill has scope ${scope}`);
+  }
+  const lines = tableLines(
+    [
+      { title: "NAME", value: ({ name }) => name },
+      {
+        title: "DESCRIPTION",
+        value: ({ description }) => printableLine(description),
+        maxWidth: DESCRIPTION_WIDTH,
+      },
+      { title: "SCOPE", value: (skill) => skill.scope ?? "" },
+      { title: "FORMAT", value: formatOf },
+    ],
+    skills,
+  );
+  for (const line of lines) terminal.out(line);
+}
+
+/** One skill with its text. */
+export async function show(
+  terminal: Terminal,
+  name: string,
+  options: { json?: true },
+): Promise<void> {
+  const found = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { getSkill }).getSkill({ name }),
+  );
+  if (options.json) return writeJson(terminal, found);
+  const { skill, variables = [], conformance = [], dependencies } = found;
+  const fields = fieldLines([
+    ["skill", skill.name],
+    ["description", skill.description],
+    ["version", skill.record?.version ?? "(none given)"],
+    ["format", formatOf(skill)],
+    ["scope", skill.scope === undefined ? skill.path : `${skill.scope} (${skill.path})`],
+    ["variables", [...new Set([...skill.arguments, ...variables])].join(", ") || "none"],
+    ["argument hint", skill.argumentHint ?? "none"],
+    ["user invocable", yesOrNo(skill.userInvocable)],
+    ["model invocable", yesOrNo(skill.modelInvocable)],
+    ["context", contextText(skill)],
+    ["allowed tools", allowedText(skill.allowedTools)],
+    ["disallowed tools", skill.record?.disallowedTools.join(", ") ?? ""],
+    ["stored as", skill.version ?? ""],
+    ["digest", skill.digest],
+    ["repaired", skill.needsReview ? "yes, needs a review" : skill.repaired ? "yes" : ""],
+    ["conforms to", conformance.filter(conforms).map(targetOf).join(", ")],
+    ["needs", dependencies ? needsText(dependencies) : ""],
+  ]);
+  for (const line of fields) terminal.out(line);
+  for (const warning of dependencies?.warnings ?? []) terminal.note(printableLine(warning));
+  for (const diagnostic of skill.diagnostics) terminal.note(diagnosticText(diagnostic));
+  terminal.out(`\n${printable(skill.body)}`);
+}
+
+function formatOf({ format }: Pick<Skill, "format">): string {
+  return format ?? "SKILL.md";
+}
+
+function contextText({ record }: Skill): string {
+  if (record?.context !== "fork") return "inline";
+  return record.agent === null ? "fork" : `fork, as the agent ${record.agent}`;
+}
+
+function allowedText(tools: readonly string[] | null): string {
+  if (tools === null) return "no restriction";
+  return tools.join(", ") || "none";
+}
+
+function yesOrNo(flag: boolean): string {
+  return flag ? "yes" : "no";
+}
+
+function conforms(verdict: Conformance): boolean {
+  return verdict.conforms;
+}
+
+function targetOf(verdict: Conformance): string {
+  return verdict.target;
+}
+
+function needsText({ checks }: SkillDependencies): string {
+  return checks
+    .map(({ kind, name, status }) => `${kind} ${printableLine(name)} (${status.replace("_", " ")})`)
+    .join(", ");
+}

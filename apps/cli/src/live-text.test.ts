@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { modelResponded, runResumed, runStarted } from "@switchyard/contracts/run-events";
+import fc from "fast-check";
+import { storedEvent } from "../test-fixtures/stored-event.ts";
+import { LiveText } from "./live-text.ts";
+import type { TimelineLine } from "./run-timeline.ts";
+
+const delta = (step: number, text: string) => ({ runId: "r", step, delta: text });
+const reset = (step: number) => ({ runId: "r", step, delta: "", kind: "reset-step" as const });
+const said = (lines: readonly TimelineLine[]): string[] =>
+  lines.map(({ mark, text }) => `${mark} ${text}`);
+
+test("shows text line by line, and the rest when the step is whole", () => {
+  const live = new LiveText();
+  assert.deepEqual(said(live.take(delta(1, "one\ntw"))), ["┆ one"]);
+  assert.deepEqual(said(live.take(delta(1, "o"))), []);
+  assert.deepEqual(said(live.after(storedEvent(runStarted))), []);
+  assert.deepEqual(said(live.after(storedEvent(modelResponded, { step: 1 }))), ["┆ two"]);
+  assert.deepEqual(said(live.take(delta(1, "late\n"))), [], "the step is over");
+  assert.deepEqual(said(live.take(delta(2, "three\n"))), ["┆ three"]);
+});
+
+test("says that text which was shown is void when the step is begun anew", () => {
+  const live = new LiveText();
+  live.take(delta(1, "shown\nrest"));
+  assert.deepEqual(said(live.take(reset(1))), [
+    "↺ the model is asked again: the text of step 1 so far does not count",
+  ]);
+  assert.deepEqual(said(live.take(reset(1))), [], "once");
+  live.take(delta(1, "again"));
+  assert.deepEqual(said(live.after(storedEvent(modelResponded, { step: 1 }))), ["┆ again"]);
+});
+
+test("text that nobody has seen is dropped without a word", () => {
+  const live = new LiveText();
+  live.take(delta(1, "hidden"));
+  assert.deepEqual(said(live.take(reset(1))), []);
+  assert.deepEqual(said(live.after(storedEvent(modelResponded, { step: 1 }))), []);
+});
+
+test("a runner that takes over makes the text of the one before void", () => {
+  const live = new LiveText();
+  live.take(delta(2, "shown\n"));
+  const lines = said(live.after(storedEvent(runResumed)));
+  assert.deepEqual(lines, ["↺ the model is asked again: the text of step 2 so far does not count"]);
+});
+
+test("a model's control characters stay visible text", () => {
+  const [line] = new LiveText().take(delta(1, "\u001B[2Jx\n"));
+  assert.equal(line?.text, "\\x1b[2Jx");
+});
+
+test("whatever the pieces, all words of a step are shown once and in order", () => {
+  const words = fc.array(fc.stringMatching(/^[a-z]{1,150}$/), { maxLength: 40 });
+  const ends = fc.array(fc.constantFrom(" ", "\n"), { minLength: 40, maxLength: 40 });
+  fc.assert(
+    fc.property(words, ends, fc.integer({ min: 1, max: 30 }), (texts, gaps, size) => {
+      const whole = texts.map((word, index) => `${word}${gaps[index] ?? " "}`).join("");
+      const live = new LiveText();
+      const lines: TimelineLine[] = [];
+      for (let at = 0; at < whole.length; at += size)
+        lines.push(...live.take(delta(1, whole.slice(at, at + size))));
+      lines.push(...live.after(storedEvent(modelResponded, { step: 1 })));
+      const shown = lines.map(({ text }) => text).join("");
+      assert.equal(shown.replaceAll(" ", ""), whole.replaceAll(/\s/g, ""));
+    }),
+  );
+});

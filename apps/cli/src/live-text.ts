@@ -1,0 +1,83 @@
+import type { StoredEvent } from "@switchyard/bus/events";
+import { modelResponded, runResumed, type runLive } from "@switchyard/contracts/run-events";
+import type { z } from "zod";
+import { payloadOf, type TimelineLine } from "./run-timeline.ts";
+import { printableLine } from "./printable.ts";
+
+type LiveMessage = z.output<typeof runLive.payload>;
+
+/** Text without a line end is shown from this many characters on, up to its last space. */
+const LINE = 100;
+
+/**
+ * The text of a run as its model writes it, in whole lines. Text is shown before anybody knows whether it
+ * stays: when its step is begun anew, a line says that it is void.
+ */
+export class LiveText {
+  #step = 0;
+  #rest = "";
+  #isShown = false;
+  /** The last step whose whole text is known: what still comes of it is late. */
+  #done = 0;
+
+  take({ step, delta, kind }: LiveMessage): TimelineLine[] {
+    if (step <= this.#done) return [];
+    if (kind === "reset-step") return step === this.#step ? this.#void() : [];
+    const dropped = step === this.#step ? [] : this.#void();
+    this.#step = step;
+    this.#rest += delta;
+    return [...dropped, ...this.#wholeLines()];
+  }
+
+  /** What an event of the run means to the text before it. */
+  after(event: StoredEvent): TimelineLine[] {
+    const responded = payloadOf(event, modelResponded);
+    if (responded !== null) return this.#end(responded.step);
+    // The runner that wrote it did not finish the step, so another one asks the model again.
+    return payloadOf(event, runResumed) === null ? [] : this.#void();
+  }
+
+  #end(step: number): TimelineLine[] {
+    this.#done = Math.max(this.#done, step);
+    if (step !== this.#step) return this.#void();
+    const last = this.#rest;
+    this.#forget();
+    return textLines([last]);
+  }
+
+  #void(): TimelineLine[] {
+    const step = this.#step;
+    const isShown = this.#isShown;
+    this.#forget();
+    if (!isShown) return [];
+    const text = `the model is asked again: the text of step ${step} so far does not count`;
+    return [{ mark: "↺", label: "void", text, style: "yellow" }];
+  }
+
+  #forget(): void {
+    this.#step = 0;
+    this.#rest = "";
+    this.#isShown = false;
+  }
+
+  #wholeLines(): TimelineLine[] {
+    const lines = this.#rest.split("\n");
+    let rest = lines.pop() ?? "";
+    while (rest.length > LINE) {
+      const space = rest.lastIndexOf(" ", LINE);
+      const end = space > 0 ? space + 1 : LINE;
+      lines.push(rest.slice(0, end));
+      rest = rest.slice(end);
+    }
+    this.#rest = rest;
+    const shown = textLines(lines);
+    this.#isShown ||= shown.length > 0;
+    return shown;
+  }
+}
+
+function textLines(lines: readonly string[]): TimelineLine[] {
+  return lines
+    .filter((line) => line.trim() !== "")
+    .map((line) => ({ mark: "┆", label: "", text: printableLine(line.trimEnd()), style: "dim" }));
+}
