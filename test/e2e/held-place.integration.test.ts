@@ -3,11 +3,13 @@ import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
+import { listServers } from "@switchyard/contracts/mcp-servers";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";
 import { anonymousUser } from "@switchyard/contracts/topology";
 import { startYardDev } from "../lib/yard-dev.ts";
@@ -86,6 +88,9 @@ test("a call that was allowed and not made gives back its place in a limit of ca
 
 test("while a call is in work its place is taken, and it is free again when that call was given up", async () => {
   const trace = join(directory, "trace");
+  const slowly = async () =>
+    (await call(bus, listServers, {})).servers.find(({ id }) => id === "slow");
+  while ((await slowly())?.status !== "connected") await delay(20);
   const hanging = call(
     bus,
     callTool,
@@ -94,9 +99,7 @@ test("while a call is in work its place is taken, and it is free again when that
   ).catch((error: unknown) => error);
   const end = performance.now() + DEADLINE_MS;
   while ((await readFile(trace, "utf8").catch(() => "")) === "" && performance.now() < end)
-    await new Promise((resolve) => {
-      setTimeout(resolve, 20);
-    });
+    await delay(20);
   assert.equal(await endOf({ message: "meanwhile" }), "denied");
   await call(bus, cancelCall, { callId: "hanging" }, { tokens: { server: "slow" } });
   assert.ok(isError(await hanging, callTool, "cancelled"));

@@ -23,7 +23,7 @@ layers:
   - { id: scripted-models, for: { providers: [scripted] }, deny: [counting.big] }
   - { id: helpers, for: { subAgents: true }, deny: [counting.append] }
 rules:
-  - { id: all, effect: allow, approval: auto, what: { tools: [counting.append, counting.big, counting.hang, execute_command] } }
+  - { id: all, effect: allow, approval: auto, what: { tools: [agent, counting.append, counting.big, counting.hang, execute_command] } }
 `;
 const step = (tool: string, args: string): string =>
   `    - calls: [{ tool: ${tool}, with: ${args} }]`;

@@ -59,6 +59,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   may_not_start: EXIT.denied,
   origin_refused: EXIT.denied,
   no_key: EXIT.dependencyDown,
+  stops_unknown: EXIT.dependencyDown,
   forbidden: EXIT.denied,
   forbidden_admin: EXIT.denied,
   login_failed: EXIT.denied,

@@ -14,7 +14,7 @@ import type { DecisionLeases } from "./engine/decision-leases.ts";
 import { mayEverAllow } from "./engine/evaluate.ts";
 import { mayEverAllowFeature } from "./engine/evaluate-feature.ts";
 import { createExplain } from "./engine/explain-handler.ts";
-import { judgeCall } from "./engine/judge-call.ts";
+import { judgeCall, STOPS_UNKNOWN } from "./engine/judge-call.ts";
 import { whoCan } from "./engine/who-can.ts";
 import { createServerFactsMemory, type ServerFactsMemory } from "./layers/server-facts-memory.ts";
 import type { BudgetStore } from "./budgets/budget-store.ts";
@@ -78,6 +78,8 @@ export function createHandlers(parts: {
       const who = await identify({ onBehalfOf, token }, asker);
       const { principal, layers } = who;
       facts.learn(tool, server);
+      const isKnown = parts.stops.isCurrent();
+      if (isKnown !== true && !(await isKnown)) throw fail.stops_unknown(STOPS_UNKNOWN, null);
       const startedAt = performance.now();
       const bundle = parts.bundle();
       const call = { principal, layers, tool, args, server };
