@@ -35,7 +35,7 @@ function relay(near: Socket): void {
   far.on("error", () => near.destroy());
 }
 
-test("what is sent in one turn of the event loop leaves in one piece and in order", async () => {
+test("of what is sent in one turn of the event loop the first leaves at once, the rest in one piece, in order", async () => {
   const outbox = new Outbox(nc);
   writes.length = 0;
   received.length = 0;
@@ -45,35 +45,36 @@ test("what is sent in one turn of the event loop leaves in one piece and in orde
   outbox.send({ subject: "said.second", body: new TextEncoder().encode("2") });
   await Promise.resolve();
   outbox.send({ subject: "said.third", body: "3", reply: "said.answer" });
-  assert.equal(writes.length, 0);
   await new Promise((resolve) => setImmediate(resolve));
   await nc.flush();
   assert.deepEqual(received, ["said.first 1", "said.second 2", "said.third 3"]);
   const pieces = writes.filter((piece) => piece.includes("PUB"));
-  assert.equal(pieces.length, 1);
-  assert.match(pieces[0] ?? "", /said\.first[^]*said\.second[^]*said\.third said\.answer/);
+  assert.match(pieces.at(-1) ?? "", /said\.second[^]*said\.third said\.answer/);
 });
 
 test("a flush sends at once, and only once", async () => {
   const outbox = new Outbox(nc);
   received.length = 0;
+  outbox.send({ subject: "said.before", body: "w" });
   outbox.send({ subject: "said.now", body: "x" });
   outbox.flush();
   outbox.flush();
   await nc.flush();
   await new Promise((resolve) => setImmediate(resolve));
   await nc.flush();
-  assert.deepEqual(received, ["said.now x"]);
+  assert.deepEqual(received, ["said.before w", "said.now x"]);
 });
 
 test("a message that the client library does not take is told to its sender, and the others go", async () => {
   const outbox = new Outbox(nc);
   received.length = 0;
   const errors: unknown[] = [];
-  outbox.send({ subject: "", body: "x", onError: (error) => errors.push(error) });
+  const onError = (error: unknown): void => void errors.push(error);
+  outbox.send({ subject: "", body: "at once", onError });
+  outbox.send({ subject: "", body: "later", onError });
   outbox.send({ subject: "said.after", body: "y" });
   outbox.flush();
   await nc.flush();
-  assert.equal(errors.length, 1);
+  assert.equal(errors.length, 2);
   assert.deepEqual(received, ["said.after y"]);
 });

@@ -10,12 +10,14 @@ export interface OutgoingMessage {
 }
 
 /**
- * Sends what one turn of the event loop has to say in one write: the client library writes for
- * each message, and under load those system calls cost more than anything else that we do for one.
+ * Sends the first message of a turn of the event loop at once, and all others of that turn in one write:
+ * the client library writes for each message, and under load those system calls cost more than
+ * anything else that we do for one.
  */
 export class Outbox {
   readonly #nc: NatsConnection;
   #waiting: OutgoingMessage[] = [];
+  #isGathering = false;
 
   constructor(nc: NatsConnection) {
     this.#nc = nc;
@@ -23,7 +25,16 @@ export class Outbox {
 
   /** Keeps the order of what is sent. Never throws. */
   send(message: OutgoingMessage): void {
-    if (this.#waiting.push(message) === 1) setImmediate(() => this.flush());
+    if (this.#isGathering) {
+      this.#waiting.push(message);
+      return;
+    }
+    this.#isGathering = true;
+    setImmediate(() => {
+      this.#isGathering = false;
+      this.flush();
+    });
+    this.#publish(message);
   }
 
   /** Hands everything to the client library now, such as before a flush or the end. */
