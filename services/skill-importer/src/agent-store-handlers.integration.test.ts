@@ -267,8 +267,11 @@ test("keeps versions of agents, wherever they came from, and goes back to one of
       [["agent", "trap", "blocked"]],
     );
     const trusted = { kind: "agent" as const, name: "trap", version: digest };
-    await assert.rejects(call(cli, trustSkill, trusted), (error) =>
-      isError(error, trustSkill, "reason_missing"),
+    await assert.rejects(
+      call(cli, trustSkill, trusted),
+      (error) =>
+        isError(error, trustSkill, "reason_missing") &&
+        error.message.endsWith('yard skills trust trap --agent --reason "…"'),
     );
     await call(cli, trustSkill, { ...trusted, reason: "a test of ours" });
     assert.match(await promptOf(world, "trap"), /^Helps\./);

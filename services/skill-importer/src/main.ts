@@ -13,7 +13,7 @@ import { Importer } from "./importer.ts";
 import { JudgePool } from "./judge/judge-pool.ts";
 import { judgesWith, scannerOf } from "./judge/suppressing-judges.ts";
 import { readSuppressions } from "./scan/read-suppressions.ts";
-import { logImport } from "./log-import.ts";
+import { importLog } from "./import-log.ts";
 import { serveSkillStore } from "./store-handlers.ts";
 import { tellingStoreOutages } from "./store/store-outage.ts";
 import { VersionStore } from "./store/version-store.ts";
@@ -60,12 +60,13 @@ await runService({
       announce,
     });
 
-    const watch = config.YARD_IMPORT_WATCH ? watchImports({ importer, log }) : null;
+    const tell = importLog(log);
+    const watch = config.YARD_IMPORT_WATCH ? watchImports({ importer, log, tell }) : null;
     if (watch !== null) kit.onStop("file watch", () => watch.close());
     // Watched before they are read, so that no change falls between the two.
     watch?.begin(await importer.places());
     const first = await importer.importAll();
-    logImport(log, first);
+    tell(first);
     watch?.update(first);
 
     const service = serve(bus, {

@@ -172,8 +172,11 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
     await assert.rejects(call(cli, renderSkill, { name: "sly", digest: version }), (error) =>
       isError(error, renderSkill, "unknown_skill"),
     );
-    await assert.rejects(call(cli, trustSkill, { name: "sly", version }), (error) =>
-      isError(error, trustSkill, "reason_missing"),
+    await assert.rejects(
+      call(cli, trustSkill, { name: "sly", version }),
+      (error) =>
+        isError(error, trustSkill, "reason_missing") &&
+        error.message.endsWith('yard skills trust sly --reason "…"'),
     );
     const reason = "we wrote it ourselves";
     assert.equal((await call(cli, trustSkill, { name: "sly", version, reason })).was, "blocked");

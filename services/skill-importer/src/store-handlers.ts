@@ -120,15 +120,15 @@ function serveChanges(
       case "unknown":
         throw fail.unknown_skill(say.unknown(name), { name, known: await someNames(change) });
       case "unknown-version":
-        throw fail.unknown_version(
-          `${name} has no ${version === undefined ? "other usable version" : `version ${version}`}; see: yard skills versions ${name}`,
-          { name, version: version ?? "" },
-        );
+        throw fail.unknown_version(say.noVersion(name, version ?? ""), {
+          name,
+          version: version ?? "",
+        });
       case "blocked":
-        throw fail.version_blocked(
-          `the scanner blocks version ${result.version} of ${name}; import it again and see: yard skills trust ${name}`,
-          { name, version: result.version },
-        );
+        throw fail.version_blocked(say.blocked(name, result.version), {
+          name,
+          version: result.version,
+        });
       default:
         return result satisfies never;
     }
@@ -148,10 +148,10 @@ function serveChanges(
           { name, version },
         );
       case "reason-missing":
-        throw fail.reason_missing(
-          `the scanner blocks version ${version} of ${name}; say why it may be used all the same`,
-          { name, version },
-        );
+        throw fail.reason_missing(refusals(request.kind).needsReason(name, version), {
+          name,
+          version,
+        });
       default:
         return result satisfies never;
     }

@@ -1,17 +1,25 @@
 import type { Log } from "@switchyard/service/log";
 import type { Importer } from "./importer.ts";
-import { logImport } from "./log-import.ts";
+import type { ImportReport } from "./import-report.ts";
 import { watchDirectories, type DirectoryWatch } from "./source/watch-directories.ts";
 
 /** Imports every root again when something in one of the watched directories changes. */
-export function watchImports({ importer, log }: { importer: Importer; log: Log }): DirectoryWatch {
+export function watchImports({
+  importer,
+  log,
+  tell,
+}: {
+  importer: Importer;
+  log: Log;
+  tell: (report: ImportReport) => void;
+}): DirectoryWatch {
   const watch = watchDirectories({
     debounceMs: 200,
     retryMs: 2_000,
     onError: (err) => log.warn({ err }, "changed files not imported yet"),
     async onChange() {
       const report = await importer.importAll();
-      logImport(log, report);
+      tell(report);
       watch.update(report);
     },
   });

@@ -1,3 +1,4 @@
+import { MEMORY_ROOM } from "@switchyard/contracts/agent-memory";
 import { UnknownOutcome } from "@switchyard/contracts/agents";
 import { ApprovalTier } from "@switchyard/contracts/approval-tier";
 import { AgentName, ModelName, SkillName } from "@switchyard/contracts/ids";
@@ -42,6 +43,7 @@ const AgentFields = z.object({
   max_tool_iterations: whole(1, 1_000).optional(),
   temperature: between({ least: 0, most: 2 }).nullish(),
   context_window: whole(1_024, 100_000_000).nullish(),
+  memory_bytes: whole(MEMORY_ROOM.least, MEMORY_ROOM.most).nullish(),
   roles: z.array(RoleName, { error: "must be a list of names" }).max(MAX_ROLES).nullish(),
   limits: AgentLimitFields.nullish(),
   on_unknown_outcome: oneOf(UnknownOutcome).optional(),

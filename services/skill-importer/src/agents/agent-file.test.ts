@@ -59,6 +59,7 @@ test("reads all fields of a YAML file [D13, D14, D61]", () => {
     onUnknownOutcome: "fail",
     approval: null,
     contextWindow: null,
+    memoryBytes: null,
   });
 });
 
@@ -67,6 +68,7 @@ test("reads roles, limits, the window and what to do about an unknown outcome [D
     [
       "roles: [reviewer]",
       "contextWindow: 200000",
+      "memory_bytes: 4096",
       "on-unknown-outcome: retry",
       "max_tool_iterations: 9",
       "limits: { steps: 5, toolCalls: 0, tokens: 50000, wall_time: 10m }",
@@ -74,6 +76,7 @@ test("reads roles, limits, the window and what to do about an unknown outcome [D
   );
   assert.deepEqual(agent.roles, ["reviewer"]);
   assert.equal(agent.contextWindow, 200_000);
+  assert.equal(agent.memoryBytes, 4_096);
   assert.equal(agent.onUnknownOutcome, "retry");
   assert.equal(agent.maxSteps, 5);
   assert.deepEqual(agent.limits, {
@@ -111,6 +114,7 @@ for (const [text, message, line] of [
   ["limits:\n  depth: 17", "limits.depth: must be a whole number from 0 to 16", 2],
   ["temperature: 2.1", "temperature: must be a number from 0 to 2", 1],
   ["context_window: 12", "context_window: must be a whole number from 1024 to 100000000", 1],
+  ["memory_bytes: 99999", "memory_bytes: must be a whole number from 256 to 32768", 1],
   ["approval: maybe", "approval: must be one of auto, session, always", 1],
   ["on_unknown_outcome: guess", "on_unknown_outcome: must be one of retry, fail, ask", 1],
   ["roles: [Admin!]", "roles.0: must be 1-64 characters of A-Z a-z 0-9 _ -", 1],
@@ -209,7 +213,7 @@ test("points at every mistake of a file at once [D57]", () => {
     {
       code: "unknown_key",
       message:
-        'unknown key "colour" is passed over: the keys are name, description, model, system_prompt, tools, skills, max_tool_iterations, temperature, context_window, roles, limits, on_unknown_outcome, approval, plan',
+        'unknown key "colour" is passed over: the keys are name, description, model, system_prompt, tools, skills, max_tool_iterations, temperature, context_window, memory_bytes, roles, limits, on_unknown_outcome, approval, plan',
       line: 6,
       column: 9,
     },

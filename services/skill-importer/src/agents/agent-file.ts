@@ -111,6 +111,7 @@ function define(yaml: ParsedYaml, source: Source): ParsedAgent {
     onUnknownOutcome: file.on_unknown_outcome ?? "fail",
     approval: file.approval ?? null,
     contextWindow: file.context_window ?? null,
+    memoryBytes: file.memory_bytes ?? null,
   };
   return { kind: "agent", agent, findings: read.warnings };
 }

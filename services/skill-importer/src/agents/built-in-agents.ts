@@ -14,6 +14,7 @@ const DEFAULTS = {
   onUnknownOutcome: "fail",
   approval: null,
   contextWindow: null,
+  memoryBytes: null,
 } as const;
 
 type Written = Pick<AgentDefinition, "name" | "description" | "systemPrompt"> &

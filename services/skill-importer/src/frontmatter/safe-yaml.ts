@@ -1,17 +1,8 @@
-import {
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  parseDocument,
-  type Document,
-  type Node,
-  type Pair,
-  type YAMLMap,
-} from "yaml";
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from "yaml";
 import { errorFinding, warningFinding, type Finding, type Place } from "../finding.ts";
+import { placeOfSimpleValue } from "./simple-yaml-place.ts";
 import { parseSimpleYaml } from "./simple-yaml.ts";
+import { mappingOf, Refusal, startOf, type DuplicateReport } from "./yaml-tree.ts";
 
 /**
  * YAML from files that nobody vouches for. No aliases, anchors, tags or merge keys, bounded depth and
@@ -37,19 +28,20 @@ export type ParsedYaml =
       readonly mistakes: number;
     };
 
-const MAX_DEPTH = 32;
-const MAX_KEYS = 128;
-/** Beyond {@link MAX_DEPTH} it is refused anyway, and the library's time grows fast with brackets in brackets. */
+/** Beyond 32 levels it is refused anyway, and the library's time grows fast with brackets in brackets. */
 const MAX_OPEN_BRACKETS = 48;
 /** Public skills have at most 400. The library's time goes with these, and 16 KB of brackets took it 0.2 s. */
 const MAX_MARKS = 2_048;
-const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 
 export function parseYaml(text: string, options: YamlOptions): ParsedYaml {
   const simple = options.schema === "failsafe" ? parseSimpleYaml(text) : null;
-  return simple === null
-    ? parseYamlByLibrary(text, options)
-    : { values: simple, locate: (path) => placeByLibrary(text, options, path) };
+  if (simple === null) return parseYamlByLibrary(text, options);
+  return {
+    values: simple,
+    locate: (path) =>
+      placeOfSimpleValue(text, path, options.linesBefore ?? 0) ??
+      placeByLibrary(text, options, path),
+  };
 }
 
 export interface YamlOptions {
@@ -59,7 +51,7 @@ export interface YamlOptions {
   readonly onDuplicate?: (finding: Finding) => void;
 }
 
-/** Places are asked for only when there is something to say about them. */
+/** What the library makes of a text that the simple reader took. */
 function placeByLibrary(text: string, options: YamlOptions, path: readonly PropertyKey[]): Place {
   const parsed = parseYamlByLibrary(text, options);
   if ("problem" in parsed)
@@ -106,7 +98,7 @@ export function parseYamlByLibrary(text: string, options: YamlOptions): ParsedYa
   }
   try {
     return {
-      values: rootOf(document.contents, reportDuplicate),
+      values: mappingOf(document.contents, reportDuplicate),
       locate: (path) => placeAt(offsetOf(document, path)),
     };
   } catch (refusal) {
@@ -161,128 +153,6 @@ function tooComplex(place: Place): Finding {
   );
 }
 
-/** Carries a refusal out of the recursion below; never leaves this file. */
-class Refusal extends Error {
-  readonly code: string;
-  readonly offset: number;
-
-  constructor(code: string, message: string, offset: number) {
-    super(message);
-    this.code = code;
-    this.offset = offset;
-  }
-}
-
-/** Null: two equal keys are refused. */
-type DuplicateReport = ((key: string, offset: number) => void) | null;
-
-function duplicateKey(key: string, place: Place): Finding {
-  const message = `the key "${key}" stands here again; the last one counts`;
-  return warningFinding("repaired_duplicate_key", message, place);
-}
-
-function rootOf(contents: Node | null, report: DuplicateReport): YamlMapping {
-  if (contents === null) return emptyMapping();
-  const value = plainValue(contents, 1, report);
-  // An empty document is one empty scalar: null in the core schema, "" in the failsafe one.
-  if (value === null || value === "") return emptyMapping();
-  if (isMap(contents) && typeof value === "object" && !Array.isArray(value)) return value;
-  throw new Refusal(
-    "not_a_mapping",
-    "there must be lines of the form `key: value`",
-    startOf(contents),
-  );
-}
-
-function plainValue(node: unknown, depth: number, report: DuplicateReport): YamlValue {
-  if (isAlias(node)) {
-    throw new Refusal(
-      "yaml_alias",
-      `*${node.source} is a YAML alias, which is not supported; put text that starts with * into quotes`,
-      startOf(node),
-    );
-  }
-  // An omitted value has no node of its own.
-  if (node === null || node === undefined) return null;
-  if (isScalar(node)) {
-    refuseProperties(node);
-    return scalarValue(node.value);
-  }
-  if (!isMap(node) && !isSeq(node))
-    throw new TypeError("a YAML document holds an unknown kind of node");
-  refuseProperties(node);
-  if (depth > MAX_DEPTH) {
-    throw new Refusal("yaml_too_deep", `nested deeper than ${MAX_DEPTH} levels`, startOf(node));
-  }
-  if (isSeq(node)) return node.items.map((item) => plainValue(item, depth + 1, report));
-  return mappingOf(node, depth, report);
-}
-
-function mappingOf(node: YAMLMap, depth: number, report: DuplicateReport): YamlMapping {
-  const pairs: readonly Pair[] = node.items;
-  const start = startOf(node);
-  if (pairs.length > MAX_KEYS) {
-    throw new Refusal(
-      "yaml_too_wide",
-      `${pairs.length} keys in one mapping, the limit is ${MAX_KEYS}`,
-      start,
-    );
-  }
-  const mapping = emptyMapping();
-  for (const pair of pairs) {
-    const key = keyOf(pair.key, start);
-    if (Object.hasOwn(mapping, key)) {
-      const offset = startOf(pair.key, start);
-      if (report === null) {
-        throw new Refusal("duplicate_key", `the key "${key}" stands here twice`, offset);
-      }
-      report(key, offset);
-    }
-    mapping[key] = plainValue(pair.value, depth + 1, report);
-  }
-  return mapping;
-}
-
-function keyOf(node: unknown, start: number): string {
-  if (!isScalar(node)) {
-    throw new Refusal("invalid_key", "a key must be plain text", startOf(node, start));
-  }
-  refuseProperties(node);
-  const key = typeof node.value === "string" ? node.value : (node.source ?? "");
-  if (FORBIDDEN_KEYS.has(key)) {
-    throw new Refusal("forbidden_key", `the key "${key}" is not allowed`, startOf(node));
-  }
-  return key;
-}
-
-function scalarValue(value: unknown): YamlValue {
-  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
-  if (typeof value === "number") return value;
-  throw new TypeError(`a YAML scalar became a ${typeof value}`);
-}
-
-function refuseProperties(node: Node): void {
-  if ("anchor" in node && node.anchor !== undefined) {
-    throw new Refusal(
-      "yaml_anchor",
-      "YAML anchors are not supported; put text that starts with & into quotes",
-      startOf(node),
-    );
-  }
-  if (node.tag !== undefined) {
-    throw new Refusal(
-      "yaml_tag",
-      "YAML tags are not supported; put text that starts with ! into quotes",
-      startOf(node),
-    );
-  }
-}
-
-function startOf(node: unknown, otherwise = 0): number {
-  const range = isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.range : null;
-  return range?.[0] ?? otherwise;
-}
-
 function offsetOf(document: Document, path: readonly PropertyKey[]): number {
   for (let length = path.length; length > 0; length -= 1) {
     const node = document.getIn(path.slice(0, length), true);
@@ -291,8 +161,9 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number {
   return startOf(document.contents);
 }
 
-function emptyMapping(): YamlMapping {
-  return Object.create(null) as YamlMapping; // nothing inherited, so no key can mean more than it says
+function duplicateKey(key: string, place: Place): Finding {
+  const message = `the key "${key}" stands here again; the last one counts`;
+  return warningFinding("repaired_duplicate_key", message, place);
 }
 
 /** The commonest mistakes of real files, in words that say what to do. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parseYamlByLibrary } from "./safe-yaml.ts";
+import { placeOfSimpleValue } from "./simple-yaml-place.ts";
 import { parseSimpleYaml } from "./simple-yaml.ts";
 
 /** What the library makes of a text; undefined when it refuses it. */
@@ -19,6 +20,7 @@ const readHere = [
   "metadata:\n  author: me\n  nested:\n    deep: 1.0\n  last: x\nend: y\n",
   "description: >\n  folded text\n  goes on: here\nname: x\n",
   "description: |-\n  literal # text\n  - goes on\n",
+  "a: no-break space\u00a0\nb: wide one\u3000\n",
   "wallet: 0x7962\nversion: 1.0\ndate: 2024-01-01\nflag: yes\nnothing: null\n",
 ];
 
@@ -45,6 +47,8 @@ const leftToTheLibrary = [
   "a:\n",
   "a: >\n  x\n\n  y\n",
   "a:\tx\n",
+  "a: \u00a0x\n",
+  "a:\n  - \u3000x\n",
   "- a\n",
   "--- \na: x\n",
   "a: [b] c\n",
@@ -59,7 +63,7 @@ for (const text of leftToTheLibrary) {
 }
 
 const piece = fc.constantFrom(
-  ...'name:|description:|a: |  b: |    c:| - |- |  - |x|yes|1.0|\n|\n|\n|\n  |\n    |"|\'|: |#| #|, |,|{|}|[|]|"k":|"k": |>|>-|\\||\\|-| |  |:|-|---|...|?|? |&a|*a|!t|%|@|`|é|\t|\\|<<: |key: v\n|key: v|list:\n|- i\n|  - i\n|# c\n'.split(
+  ...'name:|description:|a: |  b: |    c:| - |- |  - |x|yes|1.0|\n|\n|\n|\n  |\n    |"|\'|: |#| #|, |,|{|}|[|]|"k":|"k": |>|>-|\\||\\|-| |  |:|-|---|...|?|? |&a|*a|!t|%|@|`|é|\t|\\|<<: |key: v\n|key: v|list:\n|- i\n|  - i\n|# c\n|\u00a0|\u3000'.split(
     "|",
   ),
   "|",
@@ -75,6 +79,40 @@ test("never reads a text in another way than the library, whatever it is made of
     }),
     { numRuns: 20_000 },
   );
+});
+
+test("never finds a value at another place than the library", () => {
+  const key = fc.constantFrom("name", "tools", "a", "na", "list");
+  const written = fc.constantFrom(
+    "x",
+    "  x y",
+    "[a, b]",
+    '"q: r"',
+    "|\n  name: x",
+    ">-\n  tools: y",
+    "\n  - name",
+    "\n  name: y",
+    '{"a": "b"}',
+  );
+  const line = fc.oneof(
+    fc.tuple(key, written).map(([name, value]) => `${name}: ${value}\n`),
+    fc.constantFrom("\n", "# name: x\n"),
+  );
+  let found = 0;
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 6 }), key, (lines, name) => {
+      const text = lines.join("");
+      if (parseSimpleYaml(text) === null) return;
+      const place = placeOfSimpleValue(text, [name], 1);
+      if (place === null) return;
+      found += 1;
+      const parsed = parseYamlByLibrary(text, { schema: "failsafe", linesBefore: 1 });
+      assert("locate" in parsed);
+      assert.deepEqual(place, parsed.locate([name]), text);
+    }),
+    { numRuns: 5_000 },
+  );
+  assert(found > 100);
 });
 
 test("never reads values in another way than the library", () => {

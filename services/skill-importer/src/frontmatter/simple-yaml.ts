@@ -49,7 +49,7 @@ class LineReader {
       if (pair === null || key === undefined || count > MAX_KEYS) return null;
       if (key in values || key === "constructor" || key === "prototype") return null;
       this.#next += 1;
-      const value = this.#value((pair[2] ?? "").trim(), indent, depth);
+      const value = this.#value(withoutSpaces(pair[2] ?? ""), indent, depth);
       if (value === null) return null;
       values[key] = value;
       this.#skipBlank();
@@ -80,11 +80,7 @@ class LineReader {
   #sequence(indent: number): YamlValue[] | null {
     const items: YamlValue[] = [];
     while (this.#indent() === indent && this.#line().startsWith("- ", indent)) {
-      const item = inlineValue(
-        this.#line()
-          .slice(indent + 2)
-          .trim(),
-      );
+      const item = inlineValue(withoutSpaces(this.#line().slice(indent + 2)));
       if (item === null) return null;
       items.push(item);
       this.#next += 1;
@@ -122,6 +118,15 @@ class LineReader {
   #skipBlank(): void {
     while (!this.isAtEnd && BLANK_OR_COMMENT.test(this.#line())) this.#next += 1;
   }
+}
+
+/** Of all that `trim` takes away YAML knows only this: a no-break space belongs to the text. */
+function withoutSpaces(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (text[start] === " ") start += 1;
+  while (end > start && text[end - 1] === " ") end -= 1;
+  return text.slice(start, end);
 }
 
 function inlineValue(written: string): YamlValue {

@@ -50,8 +50,15 @@ export function unreadable({ kind }: Job, code: string, message: string): Verdic
       };
 }
 
-/** A job to send away, and the memory that goes with it: a view may be a small part of a large archive. */
-export function packed(job: Job): { message: Job; memory: ArrayBuffer[]; sizeBytes: number } {
+/** A job to send away, and the memory that goes with it. */
+export interface Packed {
+  readonly message: Job;
+  readonly memory: readonly ArrayBuffer[];
+  readonly sizeBytes: number;
+}
+
+/** Copies what is sent: a view may be a small part of a large archive. */
+export function packed(job: Job): Packed {
   if (job.kind === "agent") {
     const bytes = new Uint8Array(job.job.bytes);
     const message = { ...job, job: { ...job.job, bytes } };

@@ -5,7 +5,7 @@ import { judgeSkill, type JudgeJob } from "./judge-skill.ts";
 
 const HANGING = new URL("../../test/hanging-judge.ts", import.meta.url);
 const pool = new JudgePool({ size: 2, deadlineMs: 10_000 });
-const strict = new JudgePool({ size: 1, deadlineMs: 400, worker: HANGING });
+const strict = new JudgePool({ size: 1, deadlineMs: 1_500, worker: HANGING });
 after(() => Promise.all([pool.close(), strict.close()]));
 
 function job(directoryName: string, body = "Do it."): JudgeJob {
@@ -39,13 +39,13 @@ test("a skill that hangs is skipped with the deadline named, and the next ones a
   ]);
   assert.equal(hanging.parsed.skill, null);
   assert.equal(hanging.parsed.findings[0]?.code, "deadline_exceeded");
-  assert.match(hanging.parsed.findings[0].message, /400 ms/);
+  assert.match(hanging.parsed.findings[0].message, /1500 ms/);
   assert.equal(next.parsed.skill?.name, "fine");
 });
 
 for (const how of ["dies", "throws", "eats"]) {
   test(`a thread that ${how} costs one skill, and no other`, async () => {
-    const patient = new JudgePool({ size: 1, deadlineMs: 60_000, worker: HANGING });
+    const patient = new JudgePool({ size: 1, deadlineMs: 600_000, worker: HANGING });
     try {
       const [bad, next] = await Promise.all([patient.skill(job(how)), patient.skill(job("fine"))]);
       assert.equal(bad.parsed.findings[0]?.code, "not_judged");

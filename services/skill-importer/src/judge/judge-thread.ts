@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
-import { packed, type Job, type Verdict } from "./judge-job.ts";
+import { packed, type Job, type Packed, type Verdict } from "./judge-job.ts";
+import { newProgress, type JudgeProgress } from "./judge-progress.ts";
 
 /** Why a thread is no more. */
 export type ThreadEnd = {
@@ -10,7 +11,7 @@ export type ThreadEnd = {
 export interface JudgeThreadOptions {
   readonly worker: URL;
   readonly deadlineMs: number;
-  /** Called once for each job, in the order in which they were given. */
+  /** Called once for each job, in the order in which they were given; those of one message come together. */
   readonly onVerdict: (verdict: Verdict) => void;
   /** Called once, when the thread ended by itself or had to be ended; no verdict follows. */
   readonly onEnd: (end: ThreadEnd) => void;
@@ -23,8 +24,9 @@ const MAX_HEAP_MB = 192;
 export class JudgeThread {
   readonly #options: JudgeThreadOptions;
   readonly #worker: Worker;
-  /** How many jobs the worker has done; it counts itself, before it answers. */
-  readonly #done = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  readonly #progress: JudgeProgress;
+  /** Jobs of this turn of the event loop: they go in one message, because each message costs as much as a job. */
+  #outgoing: Packed[] = [];
   #given = 0;
   #answered = 0;
   #isReady = false;
@@ -33,8 +35,10 @@ export class JudgeThread {
 
   constructor(options: JudgeThreadOptions) {
     this.#options = options;
+    const { memory, progress } = newProgress();
+    this.#progress = progress;
     this.#worker = new Worker(options.worker, {
-      workerData: this.#done.buffer,
+      workerData: memory,
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
     });
     this.#worker.once("message", () => this.#begin());
@@ -45,12 +49,12 @@ export class JudgeThread {
 
   /** Adds a job; returns its size in bytes. */
   give(job: Job): number {
-    const { message, memory, sizeBytes } = packed(job);
+    const one = packed(job);
+    if (this.#given === this.#answered) this.#worker.ref();
     this.#given += 1;
-    this.#worker.ref();
-    this.#worker.postMessage(message, memory);
-    if (this.#timer === null) this.#startClock();
-    return sizeBytes;
+    this.#outgoing.push(one);
+    if (this.#outgoing.length === 1) setImmediate(() => this.#send());
+    return one.sizeBytes;
   }
 
   /** Ends the thread without a word to `onEnd`. */
@@ -62,38 +66,53 @@ export class JudgeThread {
   /** All modules are loaded. The clock begins here: starting a thread takes longer than any file. */
   #begin(): void {
     this.#isReady = true;
-    this.#worker.on("message", (verdict: Verdict) => this.#answer(verdict));
+    this.#worker.on("message", (verdicts: readonly Verdict[]) => this.#answer(verdicts));
     this.#startClock();
   }
 
-  #answer(verdict: Verdict): void {
+  #send(): void {
     if (this.#isEnded) return;
-    this.#answered += 1;
+    const jobs = this.#outgoing;
+    this.#outgoing = [];
+    const memory = jobs.flatMap((job) => job.memory);
+    this.#worker.postMessage(
+      jobs.map(({ message }) => message),
+      memory,
+    );
     this.#startClock();
-    if (this.#answered === this.#given) this.#worker.unref();
-    this.#options.onVerdict(verdict);
+  }
+
+  #answer(verdicts: readonly Verdict[]): void {
+    if (this.#isEnded) return;
+    this.#answered += verdicts.length;
+    if (this.#answered === this.#given) {
+      this.#worker.unref();
+      this.#stopClock();
+    }
+    for (const verdict of verdicts) this.#options.onVerdict(verdict);
   }
 
   #startClock(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
-    if (!this.#isReady || this.#isEnded || this.#answered === this.#given) return;
-    this.#timer = setTimeout(() => this.#checkClock(), this.#options.deadlineMs);
+    const isIdle = !this.#isReady || this.#isEnded || this.#answered === this.#given;
+    if (isIdle || this.#timer !== null) return;
+    const leftMs = this.#options.deadlineMs - this.#progress.busyMs();
+    this.#timer = setTimeout(() => this.#checkClock(), Math.max(1, Math.ceil(leftMs)));
   }
 
   #checkClock(): void {
-    // Done, and the answers are on the way: this thread was the slow one.
-    if (Atomics.load(this.#done, 0) > this.#answered) return this.#startClock();
-    this.#finish({ kind: "late", answersLost: 0 });
+    this.#timer = null;
+    // A thread between two jobs is not late, however long ago it got them: it waits for a processor.
+    if (this.#progress.busyMs() < this.#options.deadlineMs) return this.#startClock();
+    this.#finish({ kind: "late", answersLost: this.#answersLost() });
   }
 
   #fail(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
-    this.#finish({
-      kind: "failed",
-      message,
-      answersLost: Atomics.load(this.#done, 0) - this.#answered,
-    });
+    this.#finish({ kind: "failed", message, answersLost: this.#answersLost() });
+  }
+
+  #answersLost(): number {
+    return this.#progress.done() - this.#answered;
   }
 
   #finish(end: ThreadEnd): void {
@@ -105,6 +124,10 @@ export class JudgeThread {
 
   #stop(): void {
     this.#isEnded = true;
+    this.#stopClock();
+  }
+
+  #stopClock(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
   }

@@ -1,22 +1,7 @@
 import type { SlashCommand } from "@switchyard/contracts/skill-catalogue";
+import { BUILT_IN_COMMANDS } from "@switchyard/service/typed-line";
 
-/** What a conversation at a terminal answers to itself; a skill of such a name is not reached by it. */
-const BUILT_IN_COMMANDS: ReadonlySet<string> = new Set([
-  "agent",
-  "agents",
-  "clear",
-  "config",
-  "exit",
-  "help",
-  "memory",
-  "model",
-  "quit",
-  "session",
-  "skill",
-  "skills",
-  "tools",
-  "workspace",
-]);
+const BUILT_IN: ReadonlySet<string> = new Set(BUILT_IN_COMMANDS);
 
 /** The command by which a person uses a skill; built-in commands come first. */
 export function slashCommandOf(skill: {
@@ -24,7 +9,7 @@ export function slashCommandOf(skill: {
   readonly userInvocable: boolean;
   readonly argumentHint: string | null;
 }): SlashCommand {
-  const isShadowed = BUILT_IN_COMMANDS.has(skill.name.toLowerCase());
+  const isShadowed = BUILT_IN.has(skill.name.toLowerCase());
   return {
     name: `/${skill.name}`,
     argumentHint: skill.argumentHint,

@@ -43,23 +43,28 @@ export function limitedTools(words: readonly string[]): string[] {
 }
 
 /** What `allowed-tools` says that gives nothing here: its author believes that the skill may use it. */
-export function toolRemarks(words: readonly string[], at: Place): Finding[] {
-  const limited = limitedTools(words).map((word) => {
-    const message = `allowed-tools: ${word} is not allowed: a limit on arguments cannot be kept here, and the tool without it would be more; limit its arguments by a rule of the policy`;
-    return warningFinding("limited_tool", message, at);
-  });
-  const unknown = allowedPatterns(words)
-    .filter((name) => isUnknown(name))
-    .map((name) => {
+export function toolRemarks(words: readonly string[], place: () => Place): Finding[] {
+  const limited = limitedTools(words);
+  const unknown = allowedPatterns(words).filter((name) => isUnknown(name));
+  // To find the place costs more than all the rest, and most files have nothing to be said.
+  if (limited.length + unknown.length === 0) return [];
+  const at = place();
+  return [
+    ...limited.map((word) => {
+      const message = `allowed-tools: ${word} is not allowed: a limit on arguments cannot be kept here, and the tool without it would be more; limit its arguments by a rule of the policy`;
+      return warningFinding("limited_tool", message, at);
+    }),
+    ...unknown.map((name) => {
       const message = `allowed-tools: no tool here is called ${JSON.stringify(name.slice(0, 80))}, so it allows nothing; MCP tools are written mcp__server__tool`;
       return infoFinding("unknown_tool", message, at);
-    });
-  return [...limited, ...unknown];
+    }),
+  ];
 }
 
 function isUnknown(name: string): boolean {
-  if (/[*?]/.test(name) || OTHER_OWN.test(name)) return false;
-  return parseToolPattern(name).kind === "bare" && builtinNamed(name) === null;
+  // Nearly always it is one of these, and patterns are read by many rules.
+  if (builtinNamed(name) !== null || /[*?]/.test(name) || OTHER_OWN.test(name)) return false;
+  return parseToolPattern(name).kind === "bare";
 }
 
 function isLimited(word: string): boolean {

@@ -43,14 +43,16 @@ function problemsOf(
   for (const rule of rules) {
     let found = known.get(rule);
     if (found === undefined) {
-      found = rule(skill, values).filter((problem) => problem !== null);
+      const said = rule(skill, values);
+      found = said.length === 0 ? NONE : said.filter((problem) => problem !== null);
       known.set(rule, found);
     }
-    problems.push(...found);
+    for (const problem of found) problems.push(problem);
   }
   return problems;
 }
 
+const NONE: readonly Problem[] = [];
 const SIX = new Set([
   "name",
   "description",
@@ -239,7 +241,10 @@ const TARGETS: readonly {
 function at(skill: WrittenSkill, key: string, code: string, message: string): Problem {
   const index = skill.yaml.startsWith(`${key}:`) ? 0 : skill.yaml.indexOf(`\n${key}:`) + 1;
   if (index === 0 && !skill.yaml.startsWith(`${key}:`)) return whole(code, message);
-  const line = skill.yaml.slice(0, index).split("\n").length + skill.linesBefore;
+  let line = 1 + skill.linesBefore;
+  for (let end = skill.yaml.indexOf("\n"); end >= 0 && end < index; line += 1) {
+    end = skill.yaml.indexOf("\n", end + 1);
+  }
   return { code, message, line };
 }
 

@@ -111,7 +111,7 @@ export function readSkillFields(
   findings.push(...aliasConflicts(fields.metadata, () => locate(["metadata"])));
   const toolsKey = keys.get("allowed-tools");
   if (toolsKey !== undefined && fields.allowedTools !== null)
-    findings.push(...toolRemarks(fields.allowedTools, locate([toolsKey])));
+    findings.push(...toolRemarks(fields.allowedTools, () => locate([toolsKey])));
   return { fields, findings };
 }
 
@@ -207,6 +207,7 @@ function depthOf(value: YamlValue): number {
 
 /** Splits at commas and spaces, but not inside brackets: `Read, Bash(git add:*)` is two words. */
 function wordsOf(text: string): string[] {
+  if (!text.includes("(")) return text.split(/[\s,]/);
   const words: string[] = [];
   let word = "";
   let depth = 0;

@@ -150,8 +150,10 @@ function planOf(frontmatter: { yaml: string; linesBefore: number }) {
 const MAX_EXCERPT = 120;
 
 function withExcerpts(findings: readonly Finding[], text: string): readonly Finding[] {
-  if (findings.every(({ line }) => line === null)) return findings;
-  const lines = text.split("\n");
+  const last = findings.reduce((highest, { line }) => Math.max(highest, line ?? 0), 0);
+  if (last === 0) return findings;
+  // Findings are about the first lines of a text that has many more.
+  const lines = text.split("\n", last);
   return findings.map((finding) => {
     const excerpt = finding.line === null ? "" : (lines[finding.line - 1] ?? "").trim();
     return excerpt === "" ? finding : { ...finding, excerpt: excerpt.slice(0, MAX_EXCERPT) };

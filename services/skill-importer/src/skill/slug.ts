@@ -1,4 +1,6 @@
 const MAX_LENGTH = 64;
+/** What nearly every name is: its own slug. */
+const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const INVISIBLE = /[\p{Cc}\p{Cf}]/gu;
 
 /**
@@ -6,6 +8,7 @@ const INVISIBLE = /[\p{Cc}\p{Cf}]/gu;
  * characters of `a-z 0-9 -`. Null when nothing is left, or when the text is a path rather than a name.
  */
 export function slugOf(name: string): string | null {
+  if (name.length <= MAX_LENGTH && SLUG.test(name)) return name;
   if (/[/\\\0]|\.\./.test(name)) return null;
   const slug = name
     .normalize("NFKC")

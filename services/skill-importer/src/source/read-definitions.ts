@@ -1,4 +1,4 @@
-import { lstat, open, readFile } from "node:fs/promises";
+import { lstat, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AgentSummary } from "@switchyard/contracts/agents";
 import type { ScanReport } from "@switchyard/contracts/skill-scan";
@@ -11,6 +11,7 @@ import { errorFinding, type Finding } from "../finding.ts";
 import type { AgentJudgement } from "../judge/judge-agent.ts";
 import { judgesHere, type Judges } from "../judge/judge-job.ts";
 import { directoryNameOf, type Candidate, type Scan } from "./scan-directory.ts";
+import { readFileIf } from "./read-file-if.ts";
 import { readPackage, type FoundSkill, type ReadPackage } from "./read-package.ts";
 import { readSupportingFiles } from "./supporting-files.ts";
 
@@ -53,12 +54,15 @@ export async function readDefinitions(
     skipped: { skills: 0, agents: 0 },
     diagnostics: [...scan.diagnostics],
   };
-  for (let at = 0; at < scan.candidates.length; at += AT_ONCE) {
+  const running: Promise<Add>[] = [];
+  for (const candidate of scan.candidates) {
     // A few at a time: what is in memory are the files of these, however many there are.
-    const some = scan.candidates.slice(at, at + AT_ONCE);
-    const read = await Promise.all(some.map((candidate) => readOne({ root, candidate, options })));
-    for (const add of read) add(definitions);
+    if (running.length === AT_ONCE) await running.shift()?.then((add) => add(definitions));
+    const one = readOne({ root, candidate, options });
+    one.catch(() => {}); // it is awaited below, in its turn
+    running.push(one);
   }
+  for (const one of running) (await one)(definitions);
   return definitions;
 }
 
@@ -85,7 +89,11 @@ async function readSkill(item: Item, content: Uint8Array | Finding): Promise<Add
   const skillFile = basename(candidate.file);
   const directory = dirname(candidate.path);
   const isRoot = directory === root;
-  const beside = await readSupportingFiles(directory, { isRoot, skillFile });
+  const beside = await readSupportingFiles(directory, {
+    isRoot,
+    skillFile,
+    entries: candidate.beside,
+  });
   const pkg = {
     directory: dirname(candidate.file),
     skillFile,
@@ -165,9 +173,12 @@ function addAgent(
 export async function readCandidate(candidate: Candidate): Promise<Uint8Array | Finding> {
   if (candidate.problem !== null) return candidate.problem;
   try {
-    await using file = await open(candidate.path);
-    const { size } = await file.stat();
-    return size > MAX_FILE_BYTES ? fileTooLarge(size) : await file.readFile();
+    let sizeBytes = 0;
+    const bytes = await readFileIf(candidate.path, (size) => {
+      sizeBytes = size;
+      return size <= MAX_FILE_BYTES;
+    });
+    return bytes ?? fileTooLarge(sizeBytes);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
     return errorFinding("unreadable_file", `the file cannot be read: ${code}`);

@@ -15,6 +15,8 @@ export interface Candidate {
   readonly path: string;
   /** Why it must not be read, or null. */
   readonly problem: Finding | null;
+  /** What lies in its directory, by name; missing when it was reached by a link, and lies elsewhere. */
+  readonly beside?: readonly Dirent[];
 }
 
 export interface Scan {
@@ -27,6 +29,8 @@ export interface Scan {
 
 const MAX_LEVELS = 6;
 const MAX_DIRECTORIES = 10_000;
+/** Listed at a time: the disk answers many as fast as one. */
+const AT_ONCE = 16;
 const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard"]);
 const AGENT_FILES = new Set(["agent.yaml", "agent.yml", "AGENT.md"]);
 
@@ -75,9 +79,13 @@ class Walk {
     let places = await this.#read(start, await list(directory));
     while (places.length > 0) {
       const below: Place[] = [];
-      for (const place of places) {
-        // One directory at a time keeps the order, and with it the limit, the same on every run.
-        below.push(...(await this.#enter(place)));
+      for (let at = 0; at < places.length; at += AT_ONCE) {
+        const some = places.slice(at, at + AT_ONCE);
+        const lists = await Promise.all(some.map(({ path }) => listOrProblem(path)));
+        for (const [index, place] of some.entries()) {
+          // Entered one by one: the order, and with it the limit, is the same on every run.
+          below.push(...(await this.#enter(place, lists[index] ?? [])));
+        }
       }
       places = below;
     }
@@ -91,22 +99,16 @@ class Walk {
     };
   }
 
-  async #enter(place: Place): Promise<Place[]> {
+  async #enter(place: Place, listed: readonly Dirent[] | string): Promise<Place[]> {
     if (this.#seen.has(place.path)) return [];
     if (place.level > MAX_LEVELS || this.#seen.size >= MAX_DIRECTORIES) {
       this.#reportLimit(place);
       return [];
     }
     this.#seen.add(place.path);
-    try {
-      return await this.#read(place, await list(place.path));
-    } catch (error) {
-      this.#report(
-        place.path,
-        warningFinding("unreadable_directory", `the directory cannot be read: ${codeOf(error)}`),
-      );
-      return [];
-    }
+    if (typeof listed !== "string") return this.#read(place, listed);
+    this.#report(place.path, warningFinding("unreadable_directory", listed));
+    return [];
   }
 
   async #read(place: Place, entries: readonly Dirent[]): Promise<Place[]> {
@@ -118,28 +120,31 @@ class Walk {
     const below: Place[] = [];
     for (const entry of entries) {
       const kind = kindOf(entry.name, { directory: place.path, skillFile, isInSkill });
-      const target = await this.#resolve(join(place.path, entry.name), entry, kind);
+      const isLink = entry.isSymbolicLink();
+      if (!isLink && !entry.isDirectory() && (kind === null || !entry.isFile())) continue;
+      const path = join(place.path, entry.name);
+      const target = isLink
+        ? await this.#follow(path, kind)
+        : { path, isDirectory: entry.isDirectory(), problem: null };
       if (target === null) continue;
       if (target.isDirectory) {
         if (NEVER_ENTERED.has(entry.name)) continue;
         below.push({ path: target.path, level: place.level + 1, isInSkill });
       } else if (kind !== null) {
-        const file = this.#shown(join(place.path, entry.name));
-        this.#candidates.push({ kind, file, path: target.path, problem: target.problem });
+        const beside = isLink || kind !== "skill" ? {} : { beside: entries };
+        const { problem } = target;
+        const file = this.#shown(path);
+        this.#candidates.push({ kind, file, path: target.path, problem, ...beside });
       }
     }
     return below;
   }
 
-  /** What an entry leads to; null when it is neither a directory nor a file of interest. */
-  async #resolve(
+  /** What a link leads to; null when it is neither a directory nor a file of interest. */
+  async #follow(
     path: string,
-    entry: Dirent,
     kind: Candidate["kind"] | null,
   ): Promise<{ path: string; isDirectory: boolean; problem: Finding | null } | null> {
-    if (entry.isDirectory()) return { path, isDirectory: true, problem: null };
-    if (entry.isFile()) return kind === null ? null : { path, isDirectory: false, problem: null };
-    if (!entry.isSymbolicLink()) return null;
     const target = await targetOf(path);
     if (target === null) return null;
     if (isWithin(this.#root, target.path)) {
@@ -183,6 +188,15 @@ function kindOf(
 async function list(directory: string): Promise<Dirent[]> {
   const entries = await readdir(directory, { withFileTypes: true });
   return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Never rejects: says what is wrong in words. */
+async function listOrProblem(directory: string): Promise<readonly Dirent[] | string> {
+  try {
+    return await list(directory);
+  } catch (error) {
+    return `the directory cannot be read: ${codeOf(error)}`;
+  }
 }
 
 async function targetOf(link: string): Promise<{ path: string; isDirectory: boolean } | null> {

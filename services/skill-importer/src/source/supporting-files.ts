@@ -1,8 +1,9 @@
 import type { Dirent } from "node:fs";
-import { open, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
 import type { Finding } from "../finding.ts";
+import { readFileIf } from "./read-file-if.ts";
 import { fileNotKept, isSkillFile, limitOf, PACKAGE_LIMITS } from "./skill-package.ts";
 
 export interface SupportingFiles {
@@ -19,14 +20,16 @@ const MAX_FINDINGS = 20;
 
 /**
  * Reads the files that lie with a skill: everything below its directory except hidden files, installed
- * packages, links and other skills. `directory` is a real path. What cannot be read is left out with a finding.
+ * packages, links and other skills. `directory` is a real path, `entries` what lies in it by name, where that is
+ * known. What cannot be read is left out with a finding.
  */
 export async function readSupportingFiles(
   directory: string,
-  { isRoot, skillFile }: { isRoot: boolean; skillFile: string },
+  given: { isRoot: boolean; skillFile: string; entries?: readonly Dirent[] | undefined },
 ): Promise<SupportingFiles> {
+  const { isRoot, skillFile } = given;
   const collector = new Collector(directory);
-  for (const entry of await list(directory)) {
+  for (const entry of given.entries ?? (await list(directory))) {
     if (entry.name === skillFile || isSkillFile(entry.name)) continue;
     const isPart = skillFile === LEGACY_FILE && entry.name === LEGACY_PROMPT;
     if (isRoot && !isPart && !STANDARD_DIRECTORIES.has(entry.name)) continue;
@@ -63,11 +66,12 @@ class Collector {
       return this.#leaveOut(path, `a skill has at most ${PACKAGE_LIMITS.files} files`);
     }
     try {
-      await using file = await open(join(this.#directory, path));
-      const { size } = await file.stat();
-      const why = limitOf({ bytes: size, total: this.#bytes, files: this.files.size });
-      if (why !== null) return this.#leaveOut(path, why);
-      const bytes = await file.readFile();
+      let why: string | null = null;
+      const bytes = await readFileIf(join(this.#directory, path), (sizeBytes) => {
+        why = limitOf({ bytes: sizeBytes, total: this.#bytes, files: this.files.size });
+        return why === null;
+      });
+      if (bytes === null) return this.#leaveOut(path, why ?? "it is too large");
       this.#bytes += bytes.length;
       this.files.set(path, bytes);
     } catch (error) {

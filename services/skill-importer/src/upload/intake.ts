@@ -75,6 +75,8 @@ export function knownNames(entries: readonly { summary: { name: string } }[]): s
 /** The messages of what cannot be found or changed; `kind` is what people call it. */
 export function refusals(kind: "skill" | "agent") {
   const yard = `yard ${kind}s`;
+  const trust = (name: string) =>
+    `yard skills trust ${name}${kind === "agent" ? " --agent" : ""} --reason "…"`;
   return {
     unknown: (name: string) =>
       `${kind} '${name}' not found; see the available ones with: ${yard} list`,
@@ -85,7 +87,9 @@ export function refusals(kind: "skill" | "agent") {
     managedByFiles: (name: string, file: string) =>
       `${name} is what ${file} on the importer's roots says; change or delete that file`,
     blocked: (name: string, version: string) =>
-      `the scanner blocks version ${version} of ${name}; import it again and see: yard skills trust ${name}${kind === "agent" ? " --agent" : ""}`,
+      `the scanner blocks version ${version} of ${name}; import it again and see: ${trust(name)}`,
+    needsReason: (name: string, version: string) =>
+      `the scanner blocks version ${version} of ${name}; say why it may be used all the same: ${trust(name)}`,
   } as const;
 }
 

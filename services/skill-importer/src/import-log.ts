@@ -1,8 +1,22 @@
 import type { Log } from "@switchyard/service/log";
 import type { ImportReport } from "./import-report.ts";
 
+/**
+ * Tells of imports in the log. One that says what the one before said is not told again: in a watched project a file may
+ * change all the time, and it may even be this log.
+ */
+export function importLog(log: Log): (report: ImportReport) => void {
+  let told = "";
+  return (report) => {
+    const story = JSON.stringify([report.skills, report.agents, report.diagnostics]);
+    if (!report.hasChanged && story === told) return;
+    told = story;
+    logImport(log, report);
+  };
+}
+
 /** One line for an import, and one for each file that was skipped. */
-export function logImport(log: Log, report: ImportReport): void {
+function logImport(log: Log, report: ImportReport): void {
   for (const { severity, code, message, file, line, column } of report.diagnostics) {
     const facts = { code, file, line, column, reason: message };
     if (severity === "error") log.warn(facts, "file skipped");

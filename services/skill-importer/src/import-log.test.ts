@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLog } from "@switchyard/service/log";
+import { importLog } from "./import-log.ts";
+import type { ImportReport } from "./import-report.ts";
+
+const REPORT: ImportReport = {
+  skills: { found: 2, loaded: 1, skipped: 1, repaired: 0 },
+  agents: { found: 0, loaded: 0, skipped: 0 },
+  diagnostics: [
+    {
+      severity: "error",
+      code: "invalid_yaml",
+      message: "no",
+      file: "a/SKILL.md",
+      line: 1,
+      column: 1,
+    },
+  ],
+  directories: [],
+  missing: [],
+  withheld: [],
+  hasChanged: true,
+};
+
+test("tells of an import once, and again when something else is to be told", () => {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(String(JSON.parse(line).msg)) };
+  const tell = importLog(createLog({ service: "test", level: "info", destination }));
+  const same = { ...REPORT, hasChanged: false };
+  const both = ["file skipped", "catalogue imported"];
+  tell(REPORT);
+  assert.deepEqual(lines, both);
+  tell(same);
+  tell(same);
+  assert.deepEqual(lines, both);
+  tell({ ...same, diagnostics: [] });
+  assert.deepEqual(lines, [...both, "catalogue imported"]);
+  tell(same);
+  tell(REPORT);
+  assert.deepEqual(lines, [...both, "catalogue imported", ...both, ...both]);
+});

@@ -1,0 +1,35 @@
+/** What a thread says of itself while it cannot answer; memory that it shares with the one which started it. */
+export interface JudgeProgress {
+  begin(): void;
+  end(): void;
+  /** How many jobs have come to their end, answered or not. */
+  done(): number;
+  /** For how long it has been at the present job; 0 between two. */
+  busyMs(): number;
+}
+
+const NOT_BUSY = 0n;
+
+export function newProgress(): { memory: SharedArrayBuffer; progress: JudgeProgress } {
+  const memory = new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT);
+  return { memory, progress: progressIn(memory) };
+}
+
+export function progressIn(memory: SharedArrayBuffer): JudgeProgress {
+  const [DONE, BEGUN] = [0, 1];
+  const numbers = new BigInt64Array(memory);
+  return {
+    begin: () => void Atomics.store(numbers, BEGUN, process.hrtime.bigint()),
+    end: () => {
+      // In this order, or the next job would seem to have begun with this one.
+      Atomics.store(numbers, BEGUN, NOT_BUSY);
+      Atomics.add(numbers, DONE, 1n);
+    },
+    done: () => Number(Atomics.load(numbers, DONE)),
+    busyMs: () => {
+      const begun = Atomics.load(numbers, BEGUN);
+      // All threads of a process have this clock in common.
+      return begun === NOT_BUSY ? 0 : Number(process.hrtime.bigint() - begun) / 1e6;
+    },
+  };
+}
