@@ -1,4 +1,5 @@
 import { nuid, type NatsConnection, type Subscription } from "@nats-io/transport-node";
+import { isInbox } from "@switchyard/contracts/inboxes";
 
 export interface EndpointStats {
   readonly name: string;
@@ -7,7 +8,7 @@ export interface EndpointStats {
   readonly description: string;
   readonly requests: number;
   readonly errors: number;
-  /** Messages that are no calls: without a reply subject, or stored under another subject. */
+  /** Messages that are no calls: nobody waits for an answer in an inbox of the caller, or stored under another subject. */
   readonly ignored: number;
   /** Time in work up to the reply, over all requests, in milliseconds. */
   readonly busyMs: number;
@@ -56,7 +57,7 @@ export function answerDiscovery(
       subscriptions.push(
         nc.subscribe(subject, {
           callback: (error, message) => {
-            if (error === null && message.reply !== "" && !nc.isClosed())
+            if (error === null && isInbox(message.reply ?? "") && !nc.isClosed())
               message.respond(JSON.stringify(answer()));
           },
         }),

@@ -9,7 +9,7 @@ import {
   TimeoutError,
 } from "@nats-io/transport-node";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { infrastructureError, jetStreamError } from "./infrastructure-errors.ts";
+import { infrastructureError, isStreamFull, jetStreamError } from "./infrastructure-errors.ts";
 import { numericCode } from "./service-error-code.ts";
 
 const SUBJECT = "yard.rpc.cli.policy.check";
@@ -50,6 +50,9 @@ test("a full stream may be tried again, a message that is too large may not", ()
     description: "message size exceeds maximum allowed",
   });
   assert.deepEqual([large.code, large.retryable], ["payload_too_large", false]);
+  const electing = jetStreamError("x", { code: 503, err_code: 10_008, description: "temporarily" });
+  assert.equal(electing.code, "overloaded");
+  assert.deepEqual([full, large, electing, null].map(isStreamFull), [true, false, false, false]);
 });
 
 test("error codes have numbers for NATS tools", () => {

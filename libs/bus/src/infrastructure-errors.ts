@@ -89,10 +89,21 @@ export function jetStreamError(subject: string, error: ApiError): ServiceError {
       return new ServiceError("payload_too_large", text);
     case INSUFFICIENT_RESOURCES:
     case STORE_FAILED:
-      return new ServiceError("overloaded", text);
+      return new ServiceError("overloaded", text, { data: { errCode: error.err_code } });
     default:
       return new ServiceError(error.code === 503 ? "overloaded" : "internal", text);
   }
+}
+
+/**
+ * True when JetStream answered that it has no room for the message, in its stream or on its disk: it
+ * is not stored, and will not be before somebody makes room.
+ */
+export function isStreamFull(error: unknown): boolean {
+  if (!(error instanceof ServiceError) || error.code !== "overloaded") return false;
+  const { data } = error;
+  if (typeof data !== "object" || data === null || !("errCode" in data)) return false;
+  return data.errCode === STORE_FAILED || data.errCode === INSUFFICIENT_RESOURCES;
 }
 
 /**

@@ -52,6 +52,25 @@ test("of what is sent in one turn of the event loop the first leaves at once, th
   assert.match(pieces.at(-1) ?? "", /said\.second[^]*said\.third said\.answer/);
 });
 
+test("after a turn with several messages all of the next leave in one piece, in order", async () => {
+  const outbox = new Outbox(nc);
+  const turn = async (...subjects: string[]): Promise<void> => {
+    for (const subject of subjects) {
+      outbox.send({ subject, body: "" });
+      await Promise.resolve();
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  received.length = 0;
+  await turn("said.a", "said.b");
+  await nc.flush();
+  writes.length = 0;
+  await turn("said.c", "said.d");
+  await nc.flush();
+  assert.ok(writes.some((piece) => /said\.c[^]*said\.d/.test(piece)));
+  assert.deepEqual(received, ["said.a ", "said.b ", "said.c ", "said.d "]);
+});
+
 test("a flush sends at once, and only once", async () => {
   const outbox = new Outbox(nc);
   received.length = 0;

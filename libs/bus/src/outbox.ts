@@ -10,14 +10,18 @@ export interface OutgoingMessage {
 }
 
 /**
- * Sends the first message of a turn of the event loop at once, and all others of that turn in one write:
- * the client library writes for each message, and under load those system calls cost more than
- * anything else that we do for one.
+ * Sends what comes alone at once, and what comes together in one write for each turn of the event
+ * loop: the client library writes for each message, and under load those system calls cost more than
+ * anything else that we do for one. A turn is taken for a busy one when the turn before it had more
+ * than one message; the first message of any other turn does not wait.
  */
 export class Outbox {
   readonly #nc: NatsConnection;
   #waiting: OutgoingMessage[] = [];
   #isGathering = false;
+  #isBusy = false;
+  /** Messages of this turn. */
+  #count = 0;
 
   constructor(nc: NatsConnection) {
     this.#nc = nc;
@@ -25,16 +29,15 @@ export class Outbox {
 
   /** Keeps the order of what is sent. Never throws. */
   send(message: OutgoingMessage): void {
+    this.#count += 1;
     if (this.#isGathering) {
       this.#waiting.push(message);
       return;
     }
     this.#isGathering = true;
-    setImmediate(() => {
-      this.#isGathering = false;
-      this.flush();
-    });
-    this.#publish(message);
+    setImmediate(() => this.#endTurn());
+    if (this.#isBusy) this.#waiting.push(message);
+    else this.#publish(message);
   }
 
   /** Hands everything to the client library now, such as before a flush or the end. */
@@ -43,6 +46,13 @@ export class Outbox {
     if (messages.length === 0) return;
     this.#waiting = [];
     for (const message of messages) this.#publish(message);
+  }
+
+  #endTurn(): void {
+    this.#isBusy = this.#count > 1;
+    this.#isGathering = false;
+    this.#count = 0;
+    this.flush();
   }
 
   #publish({ subject, body, reply, headers, onError }: OutgoingMessage): void {

@@ -3,6 +3,7 @@ import { filterOf, tokensOf, type DeclaredErrors, type Rpc } from "@switchyard/c
 import { failuresOf, ServiceError, type Fail } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { queueOf } from "@switchyard/contracts/nats-permissions";
+import { isInboxOf } from "@switchyard/contracts/inboxes";
 import type { EndpointStats } from "./answer-discovery.ts";
 import { ActiveCall, type CallTokens } from "./active-call.ts";
 import { ClaimError } from "./claim-check.ts";
@@ -263,14 +264,15 @@ export class RpcEndpoint implements Endpoint {
 }
 
 /**
- * Null for what is no call. A call has somebody who waits for the answer, and a subject of its
+ * Null for what is no call. A call has its caller waiting for the answer, and a subject of its
  * contract. The second is no matter of course: JetStream delivers a stored message, under the
  * subject it was stored with, to any subject that the maker of a push consumer names, and then no
  * permission vouches for a caller.
  */
 function tokensOfCall(message: Msg, contract: Rpc): CallTokens | null {
-  if (message.reply === undefined || message.reply === "") return null;
-  return tokensOf<string>(contract, message.subject);
+  const tokens: CallTokens | null = tokensOf<string>(contract, message.subject);
+  if (tokens === null || !isInboxOf(tokens["caller"], message.reply ?? "")) return null;
+  return tokens;
 }
 
 function invalidRequest(contract: Rpc, problems: string[]): Outcome {

@@ -68,6 +68,11 @@ test("the audit is never made smaller, and nothing can be deleted from it", asyn
   assert.deepEqual(await ensureStreams(bus), { created: [], updated: [] });
   const { config } = await manager.streams.info(auditStream.name);
   assert.deepEqual([config.max_bytes, config.discard], [max_bytes, "new"]);
+  const auditBytes = 3 * auditStream.maxBytes;
+  const grown = { created: [], updated: [auditStream.name] };
+  assert.deepEqual(await ensureStreams(bus, { auditBytes }), grown);
+  assert.deepEqual(await ensureStreams(bus, { auditBytes: 1 }), { created: [], updated: [] });
+  assert.equal((await manager.streams.info(auditStream.name)).config.max_bytes, auditBytes);
   await assert.rejects(manager.streams.purge(auditStream.name), /purge/);
   await assert.rejects(manager.streams.deleteMessage(auditStream.name, 1), /delete/);
 });

@@ -17,6 +17,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import {
   allConsumers,
   allStreams,
+  auditStream,
   payloadStore,
   type ConsumerDefinition,
   type ObjectStoreDefinition,
@@ -38,19 +39,20 @@ const CONSUMER_NOT_FOUND = 10_014;
 
 /**
  * Creates the streams, consumers and the payload bucket of the contracts, and updates what
- * differs in a field that the contracts set. Safe to repeat. `replicas` (default 1) is for all of them.
+ * differs in a field that the contracts set. Safe to repeat. `replicas` (default 1) is for all of them;
+ * `auditBytes` gives the audit more room than the contracts, and is never taken back.
  * Needs the admin user; rejects with a ServiceError naming what could not be made.
  */
 export async function ensureStreams(
   bus: Bus,
-  options: { replicas?: number } = {},
+  options: { replicas?: number; auditBytes?: number } = {},
 ): Promise<EnsuredStreams> {
   const { nc, user } = connectionOf(bus);
   const replicas = options.replicas ?? 1;
   const manager = await jetstreamManager(nc, { checkAPI: false });
   const result: EnsuredStreams = { created: [], updated: [] };
   const wanted = [
-    ...allStreams.map((stream) => streamConfig(stream, replicas)),
+    ...allStreams.map((stream) => streamConfig(roomy(stream, options.auditBytes), replicas)),
     bucketConfig(payloadStore, replicas),
   ];
   for (const config of wanted) {
@@ -115,6 +117,11 @@ async function ensureStream(
 function wantedOf<C extends Partial<StreamConfig>>(config: C, found: StreamConfig): C {
   if (config.deny_delete !== true) return config;
   return { ...config, max_bytes: Math.max(config.max_bytes ?? 0, found.max_bytes) };
+}
+
+function roomy(stream: StreamDefinition, auditBytes = 0): StreamDefinition {
+  if (stream.name !== auditStream.name) return stream;
+  return { ...stream, maxBytes: Math.max(stream.maxBytes, auditBytes) };
 }
 
 async function ensureConsumer(

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { AuditFact, auditEvents } from "./audit.ts";
-import { canonicalDigest } from "./canonical-json.ts";
+import { canonicalJson, digestOf } from "./canonical-json.ts";
 
 /** A message of the audit: records that follow one another in the chain of one writer. */
 export type AuditBlock = z.infer<(typeof auditEvents)[number]["payload"]>;
@@ -19,12 +19,42 @@ export type ChainedRecord = {
 export type Unsealed = Omit<ChainedRecord, "hash"> & AuditFact;
 
 /**
- * The hash that a record has to have: SHA-256 of the canonical JSON (RFC 8785) of the whole record
- * without `hash`, in which `prev` is the hash of the record before it and null for the first.
+ * The hash that a record has to have: SHA-256 of the canonical JSON (RFC 8785) of `{prev, record, service, v, writer}`,
+ * in which `record` is the record as its block has it without `hash`, and `prev` the hash of the record before it, null
+ * for the first.
  */
-export function auditHash(record: Unsealed): string {
-  const { hash: _, ...content } = record as Unsealed & { hash?: string }; // a record that has one is checked by it
-  return canonicalDigest(content);
+export function auditHash(record: Unsealed & { readonly hash?: string }): string {
+  const { hash: _, ...unsealed } = record;
+  return hashIn(unsealed, ownJson(unsealed));
+}
+
+/** Hash of a new record and its JSON as a block has it, both of one canonical text. */
+export function sealRecord(record: Unsealed): { readonly hash: string; readonly json: string } {
+  const own = ownJson(record);
+  const hash = hashIn(record, own);
+  return { hash, json: `${own.slice(0, -1)},"hash":"${hash}"}` };
+}
+
+/** Without what a block says once for all its records. */
+function ownJson(record: Unsealed): string {
+  const { v: _v, service: _service, writer: _writer, prev: _prev, ...own } = record;
+  return canonicalJson(own);
+}
+
+function hashIn({ v, service, writer, prev }: Unsealed, own: string): string {
+  const before = prev === null ? "null" : `"${prev}"`;
+  return digestOf(
+    `{"prev":${before},"record":${own},"service":"${service}","v":${v},"writer":"${writer}"}`,
+  );
+}
+
+/** JSON of a block of sealed records. */
+export function blockJson(
+  { service, writer, prev }: Pick<AuditBlock, "service" | "writer" | "prev">,
+  records: readonly string[],
+): string {
+  const head = JSON.stringify({ v: 1, service, writer, prev });
+  return `${head.slice(0, -1)},"records":[${records.join(",")}]}`;
 }
 
 /** The records of a block, each by itself. */

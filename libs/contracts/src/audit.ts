@@ -93,9 +93,17 @@ const Outcome = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
 
 const ending = { outcome: Outcome, durationMs: z.number().nonnegative() };
 
-/** A call that a provider is about to make. */
+/** What a provider is about to do: a call of a tool, or a request for something else of a server. */
 export const ExecutionRecord = z.object({
   kind: z.literal("execution"),
+  /** Left out: a call of a tool. For what is none, `tool` names the resource or the prompt as its decision does. */
+  access: AccessKind.optional(),
+  /** The MCP request, such as `resources/read`; left out for a call of a tool. */
+  method: z
+    .string()
+    .regex(/^[a-z]+\/[A-Za-z]+$/)
+    .max(64)
+    .optional(),
   caller: CallerName,
   principal: Principal,
   tool: ToolRef,
@@ -185,7 +193,7 @@ export const auditApproval = event({
 
 export const auditExecution = event({
   subject: "yard.evt.audit.{service}.execution",
-  summary: "Which calls a tool provider made, by which decisions, and how they ended.",
+  summary: "What a tool provider did, by which decisions, and how it ended.",
   payload: blockOf(
     z.discriminatedUnion("kind", [ExecutionRecord.extend(place), OutcomeRecord.extend(place)]),
   ),

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import type { AuditFact } from "@switchyard/contracts/audit";
+import { AUDIT_EVENT_OF, type AuditFact } from "@switchyard/contracts/audit";
 import type { AuditBlock } from "@switchyard/contracts/audit-chain";
 import { AuditUnavailableError, createAuditWriter } from "./audit-writer.ts";
 
 const fact: AuditFact = { kind: "refusal", provider: "broker", caller: "cli", reason: "expired" };
 
 /** A writer whose stream does what the test says. */
-function lab(options: { patienceMs?: number } = {}) {
+function lab(options: { patienceMs?: number; refusal?: string } = {}) {
   const blocks: AuditBlock[] = [];
   const ids: string[] = [];
   const told: string[] = [];
@@ -16,11 +16,12 @@ function lab(options: { patienceMs?: number } = {}) {
   const writer = createAuditWriter({
     service: "policy",
     patienceMs: options.patienceMs ?? 60_000,
-    async publish(block, { messageId }) {
+    async publish(json, { kind, messageId }) {
       ids.push(messageId);
       if (!stream.isUp) throw new Error("no stream");
-      blocks.push(block);
+      blocks.push(AUDIT_EVENT_OF[kind].payload.parse(JSON.parse(json)));
     },
+    refusalOf: () => options.refusal ?? null,
     onTrouble: (error) => told.push(String(error)),
     onRecovered: () => told.push("recovered"),
   });
@@ -85,6 +86,20 @@ test("a stream that refuses for too long refuses what would have to be recorded,
   await until(() => writer.state.refusal === null);
   assert.doesNotThrow(() => writer.admit());
   assert.ok(ids.length >= 2);
+});
+
+test("a failure that waiting does not help against refuses at once, until a record is stored", async () => {
+  const { writer, stream, told } = lab({ refusal: "the stream is full" });
+  stream.isUp = false;
+  const entry = writer.append(() => fact);
+  await assert.rejects(writer.stored(entry), /^AuditUnavailableError: the stream is full$/);
+  assert.throws(() => writer.admit(), AuditUnavailableError);
+  stream.isUp = true;
+  await until(() => writer.state.waiting === 0);
+  assert.doesNotThrow(() => writer.admit());
+  stream.isUp = false;
+  assert.doesNotThrow(() => writer.admit(), "it is full only when it says so again");
+  assert.deepEqual(told, ["Error: no stream", "recovered"]);
 });
 
 test("a full buffer refuses, however patient it is", async () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { AUDIT_EVENT_OF, MAX_BLOCK_RECORDS, type AuditFact } from "@switchyard/contracts/audit";
-import { auditHash, type AuditBlock, type Unsealed } from "@switchyard/contracts/audit-chain";
+import { blockJson, sealRecord, type Unsealed } from "@switchyard/contracts/audit-chain";
 
 /** A fact that got its number, and whose record may not have been made yet. */
 export interface AuditEntry {
@@ -48,10 +48,12 @@ export class AuditUnavailableError extends Error {
 export interface AuditWriterOptions {
   /** NATS user of the process. */
   readonly service: string;
-  /** Stores one block; a repeat with the same `messageId` must be dropped by the receiver. */
-  readonly publish: (block: AuditBlock, to: BlockTarget) => Promise<void>;
+  /** Stores the JSON of one block; a repeat with the same `messageId` must be dropped by the receiver. */
+  readonly publish: (block: string, to: BlockTarget) => Promise<void>;
   /** For how long the stream may refuse until calls are refused, in milliseconds. */
   readonly patienceMs: number;
+  /** Why waiting does not help against a failure, so that nothing is to happen from then on; null when it may help. */
+  readonly refusalOf?: (error: unknown) => string | null;
   /** Hears of the first failure in a row, and of the first success after it. */
   readonly onTrouble: (error: unknown) => void;
   readonly onRecovered: () => void;
@@ -81,9 +83,8 @@ interface Numbered {
 }
 
 interface Sealed {
-  readonly block: AuditBlock;
+  readonly block: string;
   readonly target: BlockTarget;
-  readonly chars: number;
   readonly last: { readonly seq: number; readonly hash: string };
 }
 
@@ -107,6 +108,8 @@ class ChainWriter implements AuditWriter {
   #hash: string | null = null;
   /** When the first failure in a row began, on a clock that does not go back. */
   #failingSince: number | null = null;
+  /** What the last failure said that waiting does not help against. */
+  #refused: string | null = null;
   #pumping: Promise<void> | null = null;
   /** Ends a pause in which facts gather; `#hurry` ends any. */
   #wake: (() => void) | null = null;
@@ -169,6 +172,7 @@ class ChainWriter implements AuditWriter {
     if (this.#seq - this.#storedSeq >= MAX_WAITING || this.#chars >= MAX_WAITING_CHARS)
       return `${this.#seq - this.#storedSeq} audit records wait to be stored`;
     if (this.#failingSince === null) return null;
+    if (this.#refused !== null) return this.#refused;
     const forMs = performance.now() - this.#failingSince;
     if (forMs < this.#options.patienceMs) return null;
     return `audit records could not be stored for ${Math.round(forMs / 1_000)} s`;
@@ -195,12 +199,13 @@ class ChainWriter implements AuditWriter {
         this.#failingSince = startedAt;
         this.#options.onTrouble(error);
       }
+      this.#refused = this.#options.refusalOf?.(error) ?? null;
       const refusal = this.#refusal();
       if (refusal !== null) this.#rejectWaiters(refusal);
       return this.#pause(RETRY_MS);
     }
     this.#sealed.shift();
-    this.#chars -= next.chars;
+    this.#chars -= next.block.length;
     this.#storedSeq = next.last.seq;
     if (this.#failingSince !== null) this.#options.onRecovered();
     this.#failingSince = null;
@@ -218,35 +223,31 @@ class ChainWriter implements AuditWriter {
       const { seq, at, fact } = entry;
       entry.isSealed = true;
       const content = fact();
-      const about = { v: 1, service, writer: this.id, prev: this.#hash } as const;
-      const unsealed: Unsealed = { ...about, seq, at, ...content };
-      const hash = auditHash(unsealed);
-      const chars = JSON.stringify(content).length + 200;
+      const prev = this.#hash;
+      const unsealed: Unsealed = { v: 1, service, writer: this.id, prev, seq, at, ...content };
+      const { hash, json } = sealRecord(unsealed);
       const fits =
         open !== null &&
         subjectOf(open.kind) === subjectOf(content.kind) &&
         open.records.length < MAX_BLOCK_RECORDS &&
-        open.chars + chars <= MAX_BLOCK_CHARS;
+        open.chars + json.length <= MAX_BLOCK_CHARS;
       if (open === null || !fits) {
         if (open !== null) this.#push(open);
-        open = { prev: this.#hash, kind: content.kind, records: [], chars: 0 };
+        open = { prev, kind: content.kind, records: [], chars: 0, first: seq, last: { seq, hash } };
       }
-      open.records.push({ seq, at, hash, ...content });
-      open.chars += chars;
+      open.records.push(json);
+      open.chars += json.length;
+      open.last = { seq, hash };
       this.#hash = hash;
     }
     if (open !== null) this.#push(open);
   }
 
-  #push({ prev, kind, records, chars }: OpenBlock): void {
-    const [first, last] = [records[0], records.at(-1)];
-    if (first === undefined || last === undefined) return;
-    const { service } = this.#options;
-    // All records of it are of one event, which its type does not know.
-    const block = { v: 1, service, writer: this.id, prev, records } as AuditBlock;
-    const target = { kind, messageId: `${this.id}:${first.seq}` };
-    this.#sealed.push({ block, target, chars, last });
-    this.#chars += chars;
+  #push({ prev, kind, records, first, last }: OpenBlock): void {
+    const block = blockJson({ service: this.#options.service, writer: this.id, prev }, records);
+    const target = { kind, messageId: `${this.id}:${first}` };
+    this.#sealed.push({ block, target, last });
+    this.#chars += block.length;
   }
 
   #resolveWaiters(): void {
@@ -278,6 +279,10 @@ class ChainWriter implements AuditWriter {
 interface OpenBlock {
   readonly prev: string | null;
   readonly kind: AuditFact["kind"];
-  readonly records: ({ seq: number; at: string; hash: string } & AuditFact)[];
+  /** The JSON of each. */
+  readonly records: string[];
   chars: number;
+  /** Number of the first record. */
+  readonly first: number;
+  last: Sealed["last"];
 }

@@ -1,4 +1,5 @@
 import { auditRef, type ChainedRecord } from "@switchyard/contracts/audit-chain";
+import type { AccessKind } from "@switchyard/contracts/policy";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 
 /** Of a record only what is compared: there may be millions. */
@@ -125,8 +126,7 @@ function decisionOf(record: Extract<ChainedRecord, { kind: "decision" }>): Decis
   return {
     caller,
     principal: principalText(record),
-    // What is no call of a tool can be nobody's decision here.
-    tool: access === "tool" ? toolText(tool) : "",
+    tool: toolText(tool, access),
     argsDigest,
     effect: record.decision.effect,
     isKept: record.keptForMs !== undefined,
@@ -144,7 +144,7 @@ function executionOf(record: Extract<ChainedRecord, { kind: "execution" }>): Exe
     ...(grantId === undefined ? {} : { grantId }),
     ref: auditRef(record),
     principal: principalText(record),
-    tool: toolText(tool),
+    tool: toolText(tool, record.access ?? "tool"),
   };
 }
 
@@ -152,9 +152,9 @@ function principalText({ principal }: Extract<ChainedRecord, { kind: "decision" 
   return `${principal.user} ${principal.agent} ${principal.runId}`;
 }
 
-/** Neither the name nor the server has a space. */
-function toolText({ name, server, tool }: ToolRef): string {
-  return `${name} ${server ?? ""} ${tool}`;
+/** Neither the name, nor the server, nor the kind has a space. */
+function toolText({ name, server, tool }: ToolRef, access: AccessKind): string {
+  return `${name} ${access} ${server ?? ""} ${tool}`;
 }
 
 function toolName(text: string): string {

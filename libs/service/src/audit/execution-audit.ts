@@ -2,7 +2,7 @@ import type { AuditFact } from "@switchyard/contracts/audit";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
-import type { Decision, Principal } from "@switchyard/contracts/policy";
+import type { AccessKind, Decision, Principal } from "@switchyard/contracts/policy";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { NotSentError } from "../tool-provider/call-once.ts";
 import type { CallOutcome } from "../tool-provider/call-store.ts";
@@ -27,6 +27,13 @@ export interface ExecutedCall {
   readonly correlationId: string;
 }
 
+/** A request for something that is no tool: a resource, a prompt, the server's log. */
+export interface ExecutedRequest extends Omit<ExecutedCall, "pin" | "callId" | "passed"> {
+  readonly access: Exclude<AccessKind, "tool">;
+  /** The MCP request. */
+  readonly method: string;
+}
+
 /**
  * Records each call that a tool provider makes: who, what, by which decision, how it ended. The
  * record is begun before the call. When it cannot be, the call is not made: NotSentError with
@@ -34,6 +41,14 @@ export interface ExecutedCall {
  */
 export interface ExecutionAudit {
   during(call: ExecutedCall, work: () => Promise<CallOutcome>): Promise<CallOutcome>;
+  /** The same for a request; it has ended well when `work` resolves. */
+  duringRequest<T>(request: ExecutedRequest, work: () => Promise<T>): Promise<T>;
+  /**
+   * The same for the start of a run, which has happened when `work` resolves, and of which nobody here knows when
+   * it rejects. It always waits until the record is stored, whatever the setting: what is started goes on when this
+   * process is killed, and would then be without its record.
+   */
+  duringStart<T>(call: ExecutedCall, work: () => Promise<T>): Promise<T>;
 }
 
 type Execution = Extract<AuditFact, { kind: "execution" }>;
@@ -42,51 +57,89 @@ const fail = failuresOf(callTool.errors);
 
 /** Null records nothing. */
 export function createExecutionAudit(audit: Audit | null): ExecutionAudit {
-  if (audit === null) return { during: (_call, work) => work() };
-  const { writer, isStrict } = audit;
+  if (audit === null)
+    return {
+      during: (_call, work) => work(),
+      duringRequest: (_request, work) => work(),
+      duringStart: (_call, work) => work(),
+    };
+  const stored = { ...audit, isStrict: true };
   return {
-    async during(call, work) {
-      orNotSent(() => writer.admit());
-      const execution = executionOf(call);
-      let end: { outcome: string; durationMs: number } | null = null;
-      const entry = writer.append(() => (end === null ? execution : { ...execution, ...end }));
-      const startedAt = performance.now();
-      let outcome = "fault";
-      try {
-        if (isStrict) await writer.stored(entry).catch(notSent);
-        const result = await work();
-        outcome = outcomeOf(result);
-        return result;
-      } catch (error) {
-        outcome = failureOf(error);
-        throw error;
-      } finally {
-        const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-        end = { outcome, durationMs };
-        const told = end;
-        if (entry.isSealed) writer.append(() => ({ kind: "outcome", of: entry.seq, ...told }));
-      }
-    },
+    during: (call, work) => recorded(audit, () => executionOf(call), { work, outcomeOf }),
+    duringRequest: (request, work) =>
+      recorded(audit, () => requestOf(request), { work, outcomeOf: () => "result" }),
+    duringStart: (call, work) =>
+      recorded(stored, () => executionOf(call), {
+        work,
+        outcomeOf: () => "started",
+        failureOf: (error) => (error instanceof NotSentError ? "not_sent" : "unknown"),
+      }),
   };
 }
 
+/** What is recorded, and how its end is told. */
+interface Recorded<T> {
+  readonly work: () => Promise<T>;
+  readonly outcomeOf: (result: T) => string;
+  readonly failureOf?: (error: unknown) => string;
+}
+
+async function recorded<T>(
+  { writer, isStrict }: Audit,
+  executionNow: () => Execution,
+  { work, outcomeOf: told, failureOf: toldFailure = failureOf }: Recorded<T>,
+): Promise<T> {
+  orNotSent(() => writer.admit());
+  const execution = executionNow();
+  let end: { outcome: string; durationMs: number } | null = null;
+  const entry = writer.append(() => (end === null ? execution : { ...execution, ...end }));
+  const startedAt = performance.now();
+  let outcome = "fault";
+  try {
+    if (isStrict) await writer.stored(entry).catch(notSent);
+    const result = await work();
+    outcome = told(result);
+    return result;
+  } catch (error) {
+    outcome = toldFailure(error);
+    throw error;
+  } finally {
+    const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
+    const ended = { outcome, durationMs };
+    end = ended;
+    if (entry.isSealed) writer.append(() => ({ kind: "outcome", of: entry.seq, ...ended }));
+  }
+}
+
 function executionOf(call: ExecutedCall): Execution {
-  const { caller, principal, ref, pin, callId, args, decision, passed, correlationId } = call;
+  const { pin, callId, passed } = call;
+  return {
+    ...commonOf(call),
+    ...(pin === undefined ? {} : { pin }),
+    ...(callId === undefined ? {} : { callId }),
+    ...(typeof passed?.approvalId === "string" ? { approvalId: passed.approvalId } : {}),
+    ...(typeof passed?.grantId === "string" ? { grantId: passed.grantId } : {}),
+  };
+}
+
+function requestOf(request: ExecutedRequest): Execution {
+  const { access, method } = request;
+  return { ...commonOf(request), access, method };
+}
+
+function commonOf(made: Omit<ExecutedCall, "pin" | "callId" | "passed">): Execution {
+  const { caller, principal, ref, args, decision, decisionRef, correlationId } = made;
   const { effect, rule, policyDigest } = decision;
   return {
     kind: "execution",
     caller,
     principal,
     tool: ref,
-    ...(pin === undefined ? {} : { pin }),
-    ...(callId === undefined ? {} : { callId }),
     argsDigest: canonicalDigest(args),
     effect,
     rule,
     policyDigest,
-    decision: call.decisionRef ?? null,
-    ...(typeof passed?.approvalId === "string" ? { approvalId: passed.approvalId } : {}),
-    ...(typeof passed?.grantId === "string" ? { grantId: passed.grantId } : {}),
+    decision: decisionRef ?? null,
     correlationId: auditedId(correlationId),
   };
 }

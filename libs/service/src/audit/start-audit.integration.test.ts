@@ -140,9 +140,10 @@ test("while NATS is away records wait, then calls are refused, and all is stored
   assert.deepEqual(chains.find((chain) => chain.writer === writer.id)?.to, 102);
 });
 
-test("a message that is nobody's record is told as a break", async () => {
+test("a message that is a bad record is told as a break", async () => {
   const { last } = await auditBounds(auditor);
-  const foreign = { subject: "yard.evt.audit.broker.decision", payload: {}, sequence: last + 1 };
+  const payload = { v: 2, writer: "broker-1", records: [] };
+  const foreign = { subject: "yard.evt.audit.broker.decision", payload, sequence: last + 1 };
   const extent = { ...(await auditBounds(auditor)), last: last + 1 };
   const verifier = createAuditVerifier(extent, Date.now());
   for await (const message of readAudit(auditor, { from: { sequence: extent.first }, upTo: last }))

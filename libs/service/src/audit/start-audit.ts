@@ -1,6 +1,8 @@
 import type { Bus } from "@switchyard/bus/connect";
-import { publishEvent } from "@switchyard/bus/publish";
+import { isStreamFull } from "@switchyard/bus/infrastructure-errors";
+import { publishEventJson } from "@switchyard/bus/publish";
 import { AUDIT_EVENT_OF } from "@switchyard/contracts/audit";
+import { auditStream } from "@switchyard/contracts/streams";
 import { Gauge, type Registry } from "prom-client";
 import { z } from "zod";
 import { envInteger } from "../env.ts";
@@ -44,6 +46,7 @@ export interface AuditOptions {
 }
 
 const STOP_MS = 5_000;
+const FULL = `the stream ${auditStream.name} is full; an administrator gives it more room with \`yard streams ensure --audit-gib <n>\` (or NATS more disk), and all goes on by itself`;
 
 /**
  * Begins the chain of this process; null when the setting says that nothing is recorded. Rejects with
@@ -59,8 +62,9 @@ export async function startAudit(options: AuditOptions): Promise<Audit | null> {
     service,
     patienceMs: config.YARD_AUDIT_PATIENCE_MS,
     async publish(block, { kind, messageId }) {
-      await publishEvent(bus, AUDIT_EVENT_OF[kind], { service }, block, { messageId });
+      await publishEventJson(bus, AUDIT_EVENT_OF[kind], { service }, block, { messageId });
     },
+    refusalOf: (error) => (isStreamFull(error) ? FULL : null),
     onTrouble: (err) => log.error({ err }, "audit records cannot be stored"),
     onRecovered: () => log.info({ waited: writer.state.waiting }, "audit records are stored again"),
     onStored: (head) => heads.keep(head),

@@ -60,9 +60,11 @@ async function written(
   const writer = createAuditWriter({
     service,
     patienceMs: 60_000,
-    async publish(block, { kind }) {
-      const subject = AUDIT_EVENT_OF[kind].subject.replace("{service}", service);
-      messages.push({ subject, payload: structuredClone(block), sequence: messages.length + 1 });
+    async publish(json, { kind }) {
+      const event = AUDIT_EVENT_OF[kind];
+      const subject = event.subject.replace("{service}", service);
+      const payload = event.payload.parse(JSON.parse(json));
+      messages.push({ subject, payload, sequence: messages.length + 1 });
     },
     onTrouble: (error) => assert.fail(String(error)),
     onRecovered: () => undefined,
@@ -115,6 +117,32 @@ test("an audit as it was written is intact, and shows the decision of each call"
     ],
   );
   assert.deepEqual([calls.executions, calls.proven, calls.findings], [3, 3, []]);
+});
+
+test("answers of NATS and of services that somebody had sent here are told, and break nothing", () => {
+  const subject = "yard.evt.audit.policy.decision";
+  const answers = [
+    { type: "io.nats.jetstream.api.v1.stream_msg_get_response", message: { data: "e30=" } },
+    { stream: "YARD_COMMANDS", seq: 1 },
+    { ok: true, value: { kind: "decision" } },
+    null,
+  ].map((payload) => ({ subject, payload, sequence: 0 }));
+  const { breaks, strays, records, calls } = verified(streamOf(policyChain, answers, brokerChain));
+  assert.deepEqual(breaks, []);
+  assert.deepEqual(strays, { count: 4, first: policyChain.length + 1 });
+  assert.deepEqual([records, calls.proven], [11, 3]);
+  const posing = {
+    v: 1,
+    service: "policy",
+    writer: policyId,
+    prev: null,
+    records: [{ kind: "x" }],
+  };
+  const forged = verified(streamOf(policyChain, [{ subject, payload: posing, sequence: 0 }]));
+  assert.deepEqual(
+    [forged.strays.count, forged.breaks.map(({ kind }) => kind)],
+    [0, ["unreadable"]],
+  );
 });
 
 /** Where a leaf of a JSON value is. */
@@ -285,6 +313,23 @@ for (const [how, facts, call, kind] of cases) {
     );
   });
 }
+
+test("a request for a resource is proven by a decision about that resource alone, and by none about a tool", async () => {
+  const read = { access: "resource", method: "resources/read" } as const;
+  for (const [access, kind] of [
+    ["resource", "proven"],
+    ["prompt", "violation"],
+    ["tool", "violation"],
+  ] as const) {
+    const asked = { ...decision("allow"), access };
+    const decisions = await written("policy", () => [[started], [asked]]);
+    const id = recordsOf(decisions[0]?.payload as AuditBlock)[0]?.writer ?? "";
+    const made = await written("broker", () => [[started], [{ ...execution(`${id}:2`), ...read }]]);
+    const { calls, breaks } = verified(streamOf(decisions, made));
+    assert.deepEqual(breaks, []);
+    assert.equal(calls.findings[0]?.kind ?? "proven", kind, access);
+  }
+});
 
 test("an approval lets one call pass for each time that it was used, and a decision that is not kept as well", async () => {
   const approvalId = `apr-${"a".repeat(32)}`;

@@ -24,6 +24,11 @@ export interface AuditReport {
   readonly records: number;
   /** Messages that a writer sent twice because it got no answer. */
   readonly repeated: number;
+  /**
+   * Messages that are no records: answers of NATS, or of a service, that somebody had sent here instead
+   * of to themselves. They can hide nothing, because no record is missing.
+   */
+  readonly strays: { readonly count: number; readonly first: number | null };
   /** In the order in which they were found. */
   readonly breaks: readonly AuditBreak[];
   readonly chains: readonly ChainSummary[];
@@ -49,6 +54,7 @@ export function createAuditVerifier(extent: AuditExtent | null, now: number): Au
   const isWhole = extent !== null && extent.first <= 1;
   let messages = 0;
   let records = 0;
+  const strays: { count: number; first: number | null } = { count: 0, first: null };
   let next = extent === null ? null : extent.first;
   if (extent !== null) breaks.push(...beginOf(extent, now));
 
@@ -67,6 +73,11 @@ export function createAuditVerifier(extent: AuditExtent | null, now: number): Au
         broken("missing", sequence, `messages ${next} to ${sequence - 1} of the stream are gone`);
       if (next !== null) next = sequence + 1;
       const block = readAuditBlock(subject, payload);
+      if (block === "stray") {
+        strays.count += 1;
+        strays.first ??= sequence;
+        return;
+      }
       if (typeof block === "string") return broken(block, sequence, REASONS[block]);
       for (const record of recordsOf(block)) take(record, sequence);
     },
@@ -80,6 +91,7 @@ export function createAuditVerifier(extent: AuditExtent | null, now: number): Au
         messages,
         records,
         repeated: chains.repeated,
+        strays,
         breaks: [...breaks, ...chains.breaks].toSorted(byPlace),
         chains: summaries,
         calls: executions.finish((writer) => lasts.get(writer) ?? null),
@@ -92,17 +104,24 @@ export function createAuditVerifier(extent: AuditExtent | null, now: number): Au
 export function readAuditBlock(
   subject: string,
   payload: unknown,
-): AuditBlock | "foreign" | "unreadable" {
+): AuditBlock | "foreign" | "unreadable" | "stray" {
   const event = auditEvents.find((candidate) => tokensOf(candidate, subject) !== null);
   if (event === undefined) return "foreign";
   const block = event.payload.safeParse(payload);
-  if (!block.success) return "unreadable";
+  if (!block.success) return resemblesBlock(payload) ? "unreadable" : "stray";
   const { service, writer } = block.data;
   const isOwn = tokensOf(event, subject)?.service === service;
   if (!isOwn || !writer.startsWith(`${service}-`)) return "foreign";
   // As it is stored: what the schema does not know counts in the hash, too.
   const raw = payload as AuditBlock;
   return Object.keys(raw).length === Object.keys(block.data).length ? raw : "unreadable";
+}
+
+/** Nothing that is sent here by mistake or malice does; see `decisions/018-answers-of-the-server.md`. */
+function resemblesBlock(payload: unknown): boolean {
+  return (
+    typeof payload === "object" && payload !== null && ("records" in payload || "writer" in payload)
+  );
 }
 
 const REASONS = {
