@@ -2,6 +2,7 @@ import { z } from "zod";
 import { event, live, rpc } from "./define.ts";
 import { ServerId, Timestamp } from "./ids.ts";
 import { ServerStatus } from "./mcp-servers.ts";
+import { StopScope } from "./policy-budgets.ts";
 import { Decision } from "./policy.ts";
 import { RunToken } from "./run-token.ts";
 
@@ -57,6 +58,8 @@ export const featureErrors = {
   denied: { data: Decision },
   invalid_token: { data: z.object({ reason: z.string() }) },
   policy_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
+  /** An administrator stopped such requests while it was in work: it may have had its effect. */
+  stopped: { data: z.object({ scope: StopScope }) },
   server_down: {
     data: z.object({ server: z.string(), status: ServerStatus, lastError: z.string().nullable() }),
     retryable: true,

@@ -97,7 +97,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     origins,
     questionMs: options.questionMs,
     admins,
-    parts: () => ({ gate: calls.gate, pool }),
+    parts: () => ({ ...calls, pool }),
   });
   const pinning = startPinning({
     ...kit,

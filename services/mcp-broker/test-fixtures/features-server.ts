@@ -1,6 +1,7 @@
 // An MCP server over stdio whose resources, prompts and log messages do what tests of the features need; with the
 // argument `modern` it speaks 2026-07-28 alone.
 
+import { once } from "node:events";
 import { Server } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 
@@ -23,9 +24,10 @@ const makeServer = (): Server => {
   );
   const subscribed = new Set<string>();
   server.setRequestHandler("resources/list", () => ({ resources: [] }));
-  server.setRequestHandler("resources/read", ({ params: { uri } }) => ({
-    contents: [{ uri, text: "x".repeat(1_000_000) }],
-  }));
+  server.setRequestHandler("resources/read", async ({ params: { uri } }, { mcpReq }) => {
+    if (uri === "test://endless") await once(mcpReq.signal, "abort");
+    return { contents: [{ uri, text: "x".repeat(1_000_000) }] };
+  });
   server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => {
     subscribed.add(uri);
     return {};

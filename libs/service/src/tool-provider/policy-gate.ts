@@ -255,6 +255,11 @@ async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (isError(error, checkPolicy, "invalid_token"))
       throw fail.invalid_token(error.message, error.data);
+    // It says what to do about it.
+    if (isError(error, checkPolicy, "audit_unavailable"))
+      throw fail.policy_unavailable(`${error.message} The call was not made.`, {
+        cause: error.code,
+      });
     const cause = error instanceof ServiceError ? error.code : "fault";
     throw fail.policy_unavailable(
       `The policy service gave no answer (${cause}), so the call was not made; try again when it is up.`,

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
 import type { Bus } from "@switchyard/bus/connect";
 import type { Log } from "@switchyard/service/log";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
@@ -13,6 +14,7 @@ import type { ServerOwner } from "../ownership/server-owner.ts";
 import type { startPinning } from "../pins/start-pinning.ts";
 import type { ChildRecords } from "../process/child-records.ts";
 import { createSessionOpener } from "./open-session.ts";
+import { paceStarts } from "./pace-starts.ts";
 import type { PoolOptions } from "./server-pool.ts";
 import { createVerdictStore } from "./verdict-store.ts";
 
@@ -32,28 +34,32 @@ export interface PoolParts {
   readonly pinning: ReturnType<typeof startPinning>;
 }
 
+/** Starting a process keeps a processor busy for a good part of a second; what hangs is not waited for. */
+const START_PACE = { atOnce: 4 * availableParallelism(), holdMs: 2_000 };
+
 /** Connects the pool with the other parts: who may connect, what is listed, who is told. */
 export function poolOptions(parts: PoolParts): PoolOptions {
   const { bus, redis, log, env, version, tokenKeys } = parts;
   const { records, guard, logins, owner, features, pinning } = parts;
   const discovery = createDiscoveryReporter({ bus, log, now: Date.now });
-  return {
-    open: createSessionOpener({
-      env,
-      records,
-      version,
-      guard,
-      hooks: features.hooksOf,
-      inspect: pinning.inspect,
-      verdicts: createVerdictStore({
-        redis,
-        now: Date.now,
-        // Without a key that outlives the process, its verdicts count for this broker alone.
-        digest: tokenKeys?.digest ?? createKeyedDigest(randomBytes(32)),
-        onTrouble: (err) => log.debug({ err }, "protocol verdict not kept"),
-      }),
-      loginOf: createUpstreamLogins({ store: logins, guard, now: Date.now }),
+  const open = createSessionOpener({
+    env,
+    records,
+    version,
+    guard,
+    hooks: features.hooksOf,
+    inspect: pinning.inspect,
+    verdicts: createVerdictStore({
+      redis,
+      now: Date.now,
+      // Without a key that outlives the process, its verdicts count for this broker alone.
+      digest: tokenKeys?.digest ?? createKeyedDigest(randomBytes(32)),
+      onTrouble: (err) => log.debug({ err }, "protocol verdict not kept"),
     }),
+    loginOf: createUpstreamLogins({ store: logins, guard, now: Date.now }),
+  });
+  return {
+    open: paceStarts(open, START_PACE),
     now: Date.now,
     random: Math.random,
     schedule: (delayMs, callback) => {

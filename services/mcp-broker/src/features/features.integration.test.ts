@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
+import { publishEvent } from "@switchyard/bus/publish";
 import type { Rpc } from "@switchyard/contracts/define";
-import { ServiceError } from "@switchyard/contracts/errors";
+import { isError, ServiceError } from "@switchyard/contracts/errors";
 import {
   completeArgument,
   getPrompt,
@@ -17,6 +18,7 @@ import {
   subscribeResource,
   unsubscribeResource,
 } from "@switchyard/contracts/mcp-features";
+import { callsStopped } from "@switchyard/contracts/policy-budgets";
 import type { z } from "zod";
 import { fixtureServer, packageFile, testWorld, until } from "../../test-fixtures/test-broker.ts";
 
@@ -86,6 +88,32 @@ test("prompts are listed and got with their arguments, and arguments are complet
     args: { department: "Sales" },
   });
   assert.deepEqual(second.values, ["David", "Eve", "Frank"]);
+});
+
+test("a stop ends a read that is in work, and the server is told", async () => {
+  const uri = "test://endless";
+  let error: unknown = null;
+  const reading = ask(readResource, { uri }, "features").then(
+    () => assert.fail("it has no end"),
+    (reason: unknown) => void (error = reason),
+  );
+  const scope = { kind: "server", name: "features" } as const;
+  const stop = { scope, reason: "a test", by: "cli", at: new Date().toISOString() };
+  // The broker hears of a stop at any time; only one that comes while it reads ends the reading.
+  await until(
+    async () => {
+      await publishEvent(world.cli, callsStopped, { scope: "server" }, stop);
+      return error;
+    },
+    (found) => found !== null,
+  );
+  await reading;
+  assert.ok(isError(error, readResource, "stopped"), String(error));
+  assert.match(error.message, /server features .*: a test/);
+  assert.equal(
+    await codeOf(ask(readResource, { uri: "test://x" }, "features")),
+    "result_too_large",
+  );
 });
 
 test("what the policy denies is neither listed, read, got, completed, subscribed to nor set", async () => {

@@ -19,13 +19,16 @@ export function createLogLevels(onTrouble: (server: string, error: unknown) => v
   return {
     async set(target, level, asked) {
       const server = target.connection.entry.id;
-      await target.gate.allow({ kind: "logging", server, name: "logging", args: { level } }, asked);
-      await target.connection.start();
-      const session = supportingSession(target.connection, "logging");
-      const params = { level };
-      if (!session.wantLogs(level))
-        await sendRequest(target, { method: "logging/setLevel", params, needs: "logging", asked });
-      levels.set(server, level);
+      const feature = { kind: "logging", server, name: "logging", args: { level } } as const;
+      const method = "logging/setLevel";
+      await target.gate.perform(feature, { method, asked }, async (_principal, stoppable) => {
+        await target.connection.start();
+        const session = supportingSession(target.connection, "logging");
+        const params = { level };
+        if (!session.wantLogs(level))
+          await sendRequest(target, { method, params, needs: "logging", asked: stoppable });
+        levels.set(server, level);
+      });
     },
     async restore(server, session) {
       const level = levels.get(server);

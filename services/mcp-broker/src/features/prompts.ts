@@ -47,21 +47,23 @@ export async function getPrompt(
   asked: AskedFor,
 ): Promise<z.input<typeof getContract.reply>> {
   const server = target.connection.entry.id;
-  const { decision, principal } = await target.gate.allow(
+  const method = "prompts/get";
+  const { decision, result } = await target.gate.perform(
     { kind: "prompt", server, name, args },
-    asked,
+    { method, asked },
+    async (principal, stoppable) => {
+      const request = {
+        method,
+        params: { name, arguments: args },
+        needs: "prompts",
+        asked: stoppable,
+      } as const;
+      const got = GotPrompt.safeParse(await sendRequest(await routed(target, principal), request));
+      if (got.success) return got.data;
+      throw noResult(server, "prompt");
+    },
   );
-  const params = { name, arguments: args };
-  const result = GotPrompt.safeParse(
-    await sendRequest(await routed(target, principal), {
-      method: "prompts/get",
-      params,
-      needs: "prompts",
-      asked,
-    }),
-  );
-  if (!result.success) throw noResult(server, "prompt");
-  const { description = null, messages } = result.data;
+  const { description = null, messages } = result;
   return { description, messages, decision };
 }
 
@@ -88,22 +90,25 @@ export async function completeArgument(
     ref.type === "prompt"
       ? { kind: "prompt", server, name: ref.name, args }
       : { kind: "resource", server, name: ref.uri, args: { uri: ref.uri } };
-  const { principal } = await target.gate.allow(feature, asked);
   const params = {
     ref: { ...ref, type: `ref/${ref.type}` },
     argument,
     ...(Object.keys(args).length === 0 ? {} : { context: { arguments: args } }),
   };
-  const result = Completed.safeParse(
-    await sendRequest(await routed(target, principal), {
-      method: "completion/complete",
-      params,
-      needs: "completions",
-      asked,
-    }),
+  const method = "completion/complete";
+  const { result } = await target.gate.perform(
+    feature,
+    { method, asked },
+    async (principal, stoppable) => {
+      const sent = { method, params, needs: "completions", asked: stoppable } as const;
+      const completed = Completed.safeParse(
+        await sendRequest(await routed(target, principal), sent),
+      );
+      if (completed.success) return completed.data.completion;
+      throw noResult(server, "completion");
+    },
   );
-  if (!result.success) throw noResult(server, "completion");
-  const { values, total = null, hasMore = false } = result.data.completion;
+  const { values, total = null, hasMore = false } = result;
   const more = hasMore || values.length > MAX_VALUES;
   return { values: values.slice(0, MAX_VALUES), total, more };
 }

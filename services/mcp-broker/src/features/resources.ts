@@ -64,15 +64,23 @@ export async function readResource(
 ): Promise<z.input<typeof readContract.reply>> {
   const server = target.connection.entry.id;
   const feature = { kind: "resource", server, name: uri, args: { uri } } as const;
-  const { decision, principal } = await target.gate.allow(feature, asked);
-  const result = await sendRequest(await routed(target, principal), {
-    method: "resources/read",
-    params: { uri },
-    needs: "resources",
-    asked,
-  });
-  const contents = ResourceContent.array().safeParse(result["contents"]);
-  if (contents.success) return { contents: contents.data, decision };
-  const reason = "it answered with something that is no resource";
-  throw fail.server_failed(`MCP server ${server} failed: ${reason}`, { server, reason });
+  const method = "resources/read";
+  const { decision, result } = await target.gate.perform(
+    feature,
+    { method, asked },
+    async (principal, stoppable) => {
+      const request = {
+        method,
+        params: { uri },
+        needs: "resources",
+        asked: stoppable,
+      } as const;
+      const answer = await sendRequest(await routed(target, principal), request);
+      const contents = ResourceContent.array().safeParse(answer["contents"]);
+      if (contents.success) return contents.data;
+      const reason = "it answered with something that is no resource";
+      throw fail.server_failed(`MCP server ${server} failed: ${reason}`, { server, reason });
+    },
+  );
+  return { contents: result, decision };
 }

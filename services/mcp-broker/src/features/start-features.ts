@@ -8,16 +8,18 @@ import {
   questionRequested,
   type Question,
 } from "@switchyard/contracts/mcp-questions";
+import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
 import type { PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { StopWatch } from "@switchyard/service/tool-provider/stop-watch";
 import type { ConnectionChange, ServerConnection } from "../connection/server-connection.ts";
 import type { PoolMember, ServerPool } from "../connection/server-pool.ts";
 import type { SessionHooksOf } from "../connection/session-hooks.ts";
 import { resolveServer, UnsetVariableError } from "../registry/env-references.ts";
 import type { ServerConfig } from "../registry/server-config.ts";
 import { openFeatureEndpoints } from "./feature-endpoints.ts";
-import { createFeatureGate } from "./feature-gate.ts";
+import { createFeatureGate, type FeatureGate } from "./feature-gate.ts";
 import { featureHooks, type FeatureHookDeps, type ServerMemory } from "./feature-hooks.ts";
 import { createFeatureNotifications } from "./feature-notifications.ts";
 import { createLogLevels } from "./logging.ts";
@@ -44,6 +46,8 @@ export interface FeatureOptions {
   /** What is made after the features, because its connections need them. */
   readonly parts: () => {
     readonly gate: PolicyGate;
+    readonly executions: ExecutionAudit;
+    readonly stops: StopWatch;
     readonly pool: Pick<ServerPool, "find" | "instances">;
   };
 }
@@ -72,12 +76,7 @@ export function startFeatures(options: FeatureOptions): Features {
   const now = Date.now;
   const onTrouble = (server: string, err: unknown): void =>
     log.warn({ server, err }, "mcp feature trouble");
-  const gate = createFeatureGate({
-    check: (question, asked) => options.parts().gate.check(question, asked),
-    filter: (refs, asked, kind) => options.parts().gate.filter(refs, asked, kind),
-    identify: (asked) => options.parts().gate.identify(asked),
-    release: (reservation) => options.parts().gate.release(reservation),
-  });
+  const gate = openGate(options.parts);
   const find = (server: string): PoolMember | null => options.parts().pool.find(server);
   const subscriptions = createSubscriptions({
     store: createSubscriptionStore(redis),
@@ -145,6 +144,24 @@ export function startFeatures(options: FeatureOptions): Features {
       questions.stop();
     },
   };
+}
+
+/** What it needs is made after the features. */
+function openGate(parts: FeatureOptions["parts"]): FeatureGate {
+  const gate: PolicyGate = {
+    check: (question, asked) => parts().gate.check(question, asked),
+    filter: (refs, asked, kind) => parts().gate.filter(refs, asked, kind),
+    identify: (asked) => parts().gate.identify(asked),
+    release: (reservation) => parts().gate.release(reservation),
+  };
+  return createFeatureGate(gate, {
+    executions: {
+      duringRequest: (made, work) => parts().executions.duringRequest(made, work),
+    },
+    stops: {
+      during: (request, signal, work) => parts().stops.during(request, signal, work),
+    },
+  });
 }
 
 function createQuestionTeller(bus: Bus, onTrouble: (server: string, error: unknown) => void) {

@@ -48,31 +48,42 @@ export function createSubscriptions(options: {
     watched.set(server, uris);
   };
 
+  const watch = async (
+    { connection }: RequestTarget,
+    wanted: { caller: string; uri: string; expiresAt: number },
+  ): Promise<void> => {
+    const { caller, uri } = wanted;
+    const server = connection.entry.id;
+    if (connection.entry.config?.scope !== "shared") throw notShared(server);
+    await connection.start();
+    const session = supportingSession(connection, "subscriptions");
+    await orUnavailable(async () => {
+      const kept = await store.load(server, now());
+      const uris = new Set(kept.map((each) => each.uri));
+      if (!uris.has(uri) && uris.size >= MAX_WATCHED) throw tooMany(server);
+      await store.put(server, wanted);
+      try {
+        await follow(server, session);
+      } catch (error) {
+        await store.remove(server, caller, uri);
+        if (error instanceof SubscriptionStoreError) throw error;
+        const reason = session.redact(errorText(error));
+        throw fail.server_failed(`MCP server ${server} refused: ${reason}`, { server, reason });
+      }
+    });
+  };
+
   return {
     async subscribe(target, { uri, ttlSeconds }, asked) {
-      const { connection, gate } = target;
-      const server = connection.entry.id;
-      await gate.allow({ kind: "resource", server, name: uri, args: { uri } }, asked);
-      if (connection.entry.config?.scope !== "shared") throw notShared(server);
-      await connection.start();
-      const session = supportingSession(connection, "subscriptions");
-      const expiresAt = now() + ttlSeconds * 1_000;
-      const caller = asked.onBehalfOf;
-      return orUnavailable(async () => {
-        const kept = await store.load(server, now());
-        const uris = new Set(kept.map((each) => each.uri));
-        if (!uris.has(uri) && uris.size >= MAX_WATCHED) throw tooMany(server);
-        await store.put(server, { caller, uri, expiresAt });
-        try {
-          await follow(server, session);
-        } catch (error) {
-          await store.remove(server, caller, uri);
-          if (error instanceof SubscriptionStoreError) throw error;
-          const reason = session.redact(errorText(error));
-          throw fail.server_failed(`MCP server ${server} refused: ${reason}`, { server, reason });
-        }
+      const server = target.connection.entry.id;
+      const feature = { kind: "resource", server, name: uri, args: { uri } } as const;
+      const request = { method: "resources/subscribe", asked };
+      const { result } = await target.gate.perform(feature, request, async () => {
+        const expiresAt = now() + ttlSeconds * 1_000;
+        await watch(target, { caller: asked.onBehalfOf, uri, expiresAt });
         return { expiresAt: new Date(expiresAt).toISOString() };
       });
+      return result;
     },
     async unsubscribe({ connection }, uri, caller) {
       const server = connection.entry.id;
