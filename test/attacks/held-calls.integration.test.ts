@@ -11,11 +11,16 @@ import { readEvents } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
 import { until } from "@switchyard/bus/test-bus";
 import { listApprovals } from "@switchyard/contracts/approvals";
-import { ServiceError } from "@switchyard/contracts/errors";
+import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
 import { startRun } from "@switchyard/contracts/runs";
 import { callBuiltin } from "@switchyard/contracts/toolbox";
 import { anonymousUser } from "@switchyard/contracts/topology";
+import {
+  startChatServer,
+  textChunks,
+  toolCallChunks,
+} from "../../services/agent-runner/test-fixtures/chat-server.ts";
 import { startYardDev, type DevProcess } from "../lib/yard-dev.ts";
 import { yardCommand } from "../lib/yard-command.ts";
 
@@ -49,6 +54,9 @@ await writeFile(
 rules:
   - { id: ask-first, effect: allow, who: { agents: [asker, patient] }, what: { tools: [counting.append] }, approval: always }
   - { id: look, effect: allow, who: { agents: [lister] }, what: { tools: [list_files] } }
+  - { id: talk, effect: allow, who: { agents: [talker] }, what: { tools: [counting.append] }, approval: always }
+  - { id: talk-big, effect: allow, who: { agents: [talker] }, what: { tools: [counting.big] }, approval: auto }
+  - { id: shell, effect: allow, who: { users: [me] }, what: { tools: [execute_command] } }
   - { id: direct, effect: allow, who: { users: [me, cli] }, what: { tools: [counting.hang, counting.big, write_file] }, approval: auto }
 `,
 );
@@ -73,10 +81,22 @@ plan:
   answer: "{{/results/list/text}}"
 `,
 );
+await writeFile(
+  join(project, "agents/talker.yaml"),
+  "name: talker\ndescription: does what its model says\nmodel: local/chat\ntools: [counting.*]\nprompt: Help.\n",
+);
+const chat = await startChatServer();
+const local = { type: "openai-compatible", baseURL: chat.baseURL };
+await writeFile(join(project, "models.json"), JSON.stringify({ providers: { local } }));
 await writeFile(join(project, "agents/asker.yaml"), agent("asker", 0));
 await writeFile(join(project, "agents/patient.yaml"), agent("patient", 500_000));
 
-const dev = await startYardDev({ project: relative(root, project), stateDir, workspace });
+const dev = await startYardDev({
+  project: relative(root, project),
+  stateDir,
+  workspace,
+  env: { YARD_SANDBOX: "off" }, // a command runs here whatever the machine has
+});
 const bus = await connectBus({
   servers: dev.natsUrl,
   user: anonymousUser.name,
@@ -115,6 +135,15 @@ async function approvalOf(runId: string): Promise<string> {
   const [approval] = approvals;
   assert.ok(approval, `nothing is asked for ${runId}`);
   return approval.id;
+}
+
+/** Of the process that runs now, which may be another one than at the start. */
+async function currentPid(name: string): Promise<number> {
+  const text = await readFile(join(stateDir, "dev.json"), "utf8");
+  const { processes } = JSON.parse(text) as { processes: DevProcess[] }; // as `yard dev` writes it
+  const found = processes.find((process) => process.name === name);
+  if (found === undefined) throw new Error(`there is no ${name}`);
+  return found.pid;
 }
 
 function processOf(name: string): DevProcess {
@@ -161,6 +190,102 @@ test("a person denies a call at the command line: it does not happen, and its re
   assert.equal(answer.split(reason).length, 2, answer);
 });
 
+/** How often a text stands in the conversation that the model got with a request. */
+function timesTold(request: number, text: string): number {
+  return JSON.stringify(chat.requests[request]?.["messages"] ?? "").split(text).length - 1;
+}
+
+test("the reason of a denial stands once in the model's conversation, also after its runner was killed", async () => {
+  const runId = "talked";
+  const reason = "ask me again on Monday";
+  const calls = (tool: string, args: object) =>
+    toolCallChunks({
+      id: `call-${tool}`,
+      name: `mcp__counting__${tool}`,
+      args: JSON.stringify(args),
+    });
+  chat.answer(
+    { chunks: calls("append", { line: "talked" }) },
+    { chunks: calls("big", { bytes: 3 }) },
+    { chunks: [], end: "hang" },
+    { chunks: textChunks("I see.") },
+  );
+  await publishCommand(bus, startRun, { agent: "talker" }, { runId, input: "append a line" });
+  const id = await approvalOf(runId);
+  await yardCommand(stateDir, "approvals", "deny", id, "--reason", reason);
+  await until(async () => chat.requests.length === 3);
+  const killed = await currentPid("runner");
+  process.kill(killed, "SIGKILL");
+  const events = await eventsUntil(runId, "finished");
+  assert.equal(events.at(-1)?.payload["output"], "I see.");
+  assert.deepEqual(
+    chat.requests.map((_, request) => timesTold(request, reason)),
+    [0, 1, 1, 1],
+  );
+  assert.deepEqual(chat.requests[3]?.["messages"], chat.requests[2]?.["messages"]);
+  assert.equal(events.filter(({ name }) => name === "tool-denied").length, 1);
+  assert.equal(await callsOf("talked"), 0);
+  const { approvals } = await call(bus, listApprovals, { runId, pendingOnly: false });
+  assert.equal(approvals.length, 1, "a person was asked once");
+  await until(async () => (await currentPid("runner")) !== killed);
+});
+
+test("a command of the toolbox waits for a person, is shown as it would run, and runs once, as it was approved and not otherwise [X14][E17]", async () => {
+  const marks = async (): Promise<string> =>
+    readFile(join(workspace, "marks"), "utf8").catch(() => "");
+  const command = { command: "echo ran >> marks", shell: true };
+  const run = (args: object, more: object = {}) =>
+    call(bus, callBuiltin, {
+      tool: "execute_command",
+      args: { ...args },
+      callId: "shell-1",
+      ...more,
+    });
+  const waiting = async (made: Promise<unknown>): Promise<string> => {
+    const error = await made.then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    assert.ok(isError(error, callBuiltin, "approval_required"), String(error));
+    assert.equal(error.data.tier, "always");
+    return error.data.approvalId;
+  };
+  const id = await waiting(run(command));
+  assert.equal(await waiting(run(command)), id, "it is the same question");
+  const shown = JSON.stringify(await yardCommand(stateDir, "approvals", "show", id));
+  assert.match(shown, /"execute_command"/);
+  assert.match(shown, /echo ran >> marks/);
+  assert.equal(await marks(), "");
+
+  await yardCommand(stateDir, "approvals", "approve", id);
+  const others = [
+    { command: "echo other >> marks", shell: true },
+    { ...command, timeout: 1_000 },
+    { command: "echo ran >> marks" },
+  ];
+  for (const args of others) {
+    const named = await failureOf(run(args, { approvalId: id }));
+    assert.notEqual(named, null, JSON.stringify(args));
+    assert.notEqual(await failureOf(run(args, { callId: "shell-2", approvalId: id })), null);
+  }
+  assert.equal(await marks(), "");
+
+  const attempts = Array.from({ length: 20 }, () => failureOf(run(command)));
+  await Promise.all(attempts);
+  assert.equal((await run(command)).replayed, true);
+  assert.equal(await marks(), "ran\n");
+  await waiting(run(command, { callId: "shell-3" }));
+  assert.equal(await marks(), "ran\n");
+});
+
+/** The code of the error that a call ended with; null when it was made. */
+function failureOf(made: Promise<unknown>): Promise<string | null> {
+  return made.then(
+    () => null,
+    (error: unknown) => (error instanceof ServiceError ? error.code : assert.fail(String(error))),
+  );
+}
+
 test("a broker killed between the approval and the answer does not repeat the call, and says that its outcome is unknown [E18]", async () => {
   const { pid } = processOf("broker");
   await publishCommand(
@@ -175,7 +300,7 @@ test("a broker killed between the approval and the answer does not repeat the ca
   await until(async () => (await callsOf("killed")) === 1);
   process.kill(pid, "SIGKILL");
   // The next runner asks for the result at once, where this one would wait for the lost answer.
-  process.kill(processOf("runner").pid, "SIGKILL");
+  process.kill(await currentPid("runner"), "SIGKILL");
   const events = await eventsUntil("killed", "finished");
   assert.equal(await callsOf("killed"), 1);
   const failed = events.find(({ name }) => name === "tool-failed");

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
+import { auditBounds, readAudit, type StoredAudit } from "@switchyard/bus/audit-log";
 import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { connectionOf } from "@switchyard/bus/connection";
 import { consume, type Delivery } from "@switchyard/bus/consume";
@@ -9,6 +10,7 @@ import { headersOf } from "@switchyard/bus/message-headers";
 import { publishCommand } from "@switchyard/bus/publish";
 import { until } from "@switchyard/bus/test-bus";
 import { ensureStreams } from "@switchyard/bus/streams";
+import { auditHash } from "@switchyard/contracts/audit-chain";
 import { filterOf, type Rpc } from "@switchyard/contracts/define";
 import { queueOf } from "@switchyard/contracts/nats-permissions";
 import { allContracts, isCommand, isEvent, isRpc } from "@switchyard/contracts/registry";
@@ -23,6 +25,7 @@ import {
   type BusUser,
 } from "@switchyard/contracts/topology";
 import { testNats } from "@switchyard/local-servers/test-servers";
+import { createAuditVerifier } from "@switchyard/service/audit/verify-audit";
 
 // A real nats-server with the generated file that is in deploy/nats, and keys of our own for its variables.
 const users: readonly BusUser[] = [...serviceUsers, cliUser, adminUser, auditorUser];
@@ -219,6 +222,79 @@ test("no stored bytes come back to a subject of the attacker's choice: nobody ma
   }
 });
 
+/** The messages of the audit's stream, as the auditor reads them. */
+async function storedAudit(): Promise<StoredAudit[]> {
+  const { first: sequence, last: upTo } = await auditBounds(busOf("auditor"));
+  const messages: StoredAudit[] = [];
+  for await (const message of readAudit(busOf("auditor"), { from: { sequence }, upTo }))
+    messages.push(message);
+  return messages;
+}
+
+/** Counts what comes on a subject. */
+function followed(nc: NatsConnection, subject: string) {
+  let count = 0;
+  nc.subscribe(subject, { callback: () => void (count += 1) });
+  return { until: (least: number) => until(() => Promise.resolve(count >= least)) };
+}
+
+type NatsConnection = ReturnType<typeof connectionOf>["nc"];
+
+/** A block that would be taken for the policy's own, were it stored under its subject. */
+function forgedBlock(writer: string): object {
+  const fact = { kind: "refusal", provider: "broker", caller: "cli", reason: "forged" } as const;
+  const about = { v: 1, service: "policy", writer } as const;
+  const place = { seq: 1, at: new Date().toISOString() };
+  const hash = auditHash({ ...about, prev: null, ...place, ...fact });
+  return { ...about, prev: null, records: [{ ...fact, ...place, hash }] };
+}
+
+test("stored bytes do not get into the audit, nor out of it, by what the server does for a client: no push consumer, mirror, source or republishing [ER1]", async () => {
+  const writer = `policy-${"f".repeat(16)}`;
+  const bytes = JSON.stringify(forgedBlock(writer));
+  const subject = "yard.evt.audit.policy.decision";
+  const before = (await storedAudit()).length;
+  const commands = await storedCommands();
+  // The bytes are where an attacker may put them: in an event of a service that was taken over, and in the payloads.
+  const event = "yard.evt.run.forged.finished";
+  connectionOf(busOf("runner")).nc.publish(event, bytes);
+  connectionOf(busOf("cli")).nc.publish(`$O.${payloadStore.bucket}.C.forged.0`, bytes);
+  await busOf("runner").flush();
+  const targets = [subject, "yard.cmd.runner.run.spawn.demo", "_INBOX_cli.control"];
+  const delivered = followed(connectionOf(busOf("cli")).nc, "_INBOX_cli.control");
+  for (const [index, deliver_subject] of targets.entries()) {
+    const name = `pusher-${index}`;
+    const config = { name, deliver_subject, deliver_policy: "all", ack_policy: "none" };
+    const request = JSON.stringify({ stream_name: "YARD_EVENTS", config });
+    const { replies } = connectionOf(busOf("cli"));
+    const create = `$JS.API.CONSUMER.CREATE.YARD_EVENTS.${name}`;
+    await replies.request({ subject: create, body: request, timeoutMs: 30_000 });
+  }
+  // The last of them delivers to its maker, twice; by then the others would have.
+  await delivered.until(1);
+  connectionOf(busOf("runner")).nc.publish(event, bytes);
+  await delivered.until(2);
+  const admits = (name: string) =>
+    users.some((user) => user.name === name && user.administersStreams);
+  for (const { name } of users.filter((user) => !admits(user.name))) {
+    const made = ["MINE", "YARD_AUDIT", "YARD_EVENTS"].flatMap((stream) =>
+      ["CREATE", "UPDATE", "RESTORE"].map((verb) => `$JS.API.STREAM.${verb}.${stream}`),
+    );
+    const consumers = ["YARD_AUDIT", `OBJ_${payloadStore.bucket}`].flatMap((stream) => [
+      `$JS.API.CONSUMER.CREATE.${stream}`,
+      `$JS.API.CONSUMER.CREATE.${stream}.mine`,
+      `$JS.API.CONSUMER.CREATE.${stream}.mine.${subject}`,
+      `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.mine`,
+      `$JS.API.CONSUMER.MSG.NEXT.${stream}.mine`,
+    ]);
+    assert.deepEqual(await letThrough(name, [...made, ...consumers]), [], name);
+  }
+  // The admin shapes our streams, and makes none beside them.
+  assert.deepEqual(await letThrough("admin", ["$JS.API.STREAM.CREATE.MINE"]), []);
+  assert.equal(await storedCommands(), commands);
+  assert.equal((await storedAudit()).length, before);
+});
+
 test("an answer of the server that somebody sends to a command of another one is refused, whatever it holds [ER1]", async () => {
   const { nc } = connectionOf(busOf("cli"));
   // Bytes that would make a command, as the attacker may store them for a large payload.
@@ -267,4 +343,22 @@ test("an answer of the server that somebody sends to a command of another one is
   const refused = deliveries.filter(({ kind }) => kind === "rejected");
   assert.deepEqual(new Set(refused.map(({ subject }) => subject)), new Set([...targets, marked]));
   assert.equal(refused.length, 3 * targets.length + 1);
+});
+
+test("an answer that somebody sends to the audit is no record there, whatever it holds, and is told by its verifier", async () => {
+  const { nc } = connectionOf(busOf("cli"));
+  const chunk = `$O.${payloadStore.bucket}.C.audit.0`;
+  nc.publish(chunk, JSON.stringify(forgedBlock(`policy-${"e".repeat(16)}`)));
+  const before = (await storedAudit()).length;
+  const reply = "yard.evt.audit.policy.decision";
+  const body = JSON.stringify({ last_by_subj: chunk });
+  nc.publish(`$JS.API.STREAM.MSG.GET.OBJ_${payloadStore.bucket}`, body, { reply });
+  nc.publish("$JS.API.INFO", "", { reply });
+  nc.publish("yard.cmd.cli.run.cancel.own", "{}", { reply });
+  await until(async () => (await storedAudit()).length >= before + 3);
+  const verifier = createAuditVerifier(await auditBounds(busOf("auditor")), Date.now());
+  const stored = await storedAudit();
+  for (const message of stored) verifier.message(message);
+  const { breaks, records, strays } = verifier.finish();
+  assert.deepEqual([breaks, records, strays.count], [[], 0, before + 3]);
 });

@@ -9,10 +9,19 @@ import { fileURLToPath } from "node:url";
 import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
 import { call } from "@switchyard/bus/call";
 import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { connectionOf } from "@switchyard/bus/connection";
 import { approveCall } from "@switchyard/contracts/approvals";
 import { recordsOf, type ChainedRecord } from "@switchyard/contracts/audit-chain";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
+import {
+  completeArgument,
+  getPrompt,
+  readResource,
+  setLogLevel,
+  subscribeResource,
+} from "@switchyard/contracts/mcp-features";
+import { auditStream } from "@switchyard/contracts/streams";
 import { readAuditBlock } from "@switchyard/service/audit/verify-audit";
 import { startYardDev } from "../lib/yard-dev.ts";
 import { plainClient } from "./plain-client.ts";
@@ -34,15 +43,24 @@ const server = {
   args: ["${YARD_HOME}/test/e2e/fixtures/counting-server.ts"],
   env: { CALLS_FILE: "${CALLS_FILE}", SECRET: "${AUDIT_CANARY}" },
 };
+const everything = {
+  command: "node",
+  args: [
+    "${YARD_HOME}/node_modules/@modelcontextprotocol/server-everything/dist/index.js",
+    "stdio",
+  ],
+};
 await writeFile(
   join(project, "mcp-servers.json"),
-  JSON.stringify({ mcpServers: { counting: server } }),
+  JSON.stringify({ mcpServers: { counting: server, everything } }),
 );
 const RULES = `version: 1
 rules:
   - { id: lines, effect: allow, what: { tools: ["counting.append"] } }
   - { id: no-secrets, effect: deny, what: { tools: ["counting.append"] }, when: [{ arg: /line, op: prefix, value: secret }] }
   - { id: asked, effect: allow, what: { tools: ["counting.big"] }, approval: always }
+  - { id: looks, effect: allow, what: { resources: ["everything.*"], prompts: ["everything.*"], logging: [everything] } }
+  - { id: not-that, effect: deny, what: { prompts: ["everything.simple-prompt"] } }
 `;
 await writeFile(join(project, "policies", "tests.yaml"), RULES);
 
@@ -110,6 +128,36 @@ async function recordsUntil(fits: (records: ChainedRecord[]) => boolean): Promis
     if (fits(records)) return records;
     await delay(50);
   }
+}
+
+/** The error of a call; null when it was made. */
+function failureOf(made: Promise<unknown>): Promise<ServiceError | null> {
+  return made.then(
+    () => null,
+    (error: unknown) => (error instanceof ServiceError ? error : assert.fail(String(error))),
+  );
+}
+
+/** Takes all the room that is left in the audit's stream. */
+async function fillAudit(): Promise<void> {
+  const admin = await connectAs("admin");
+  const ask = async (verb: string, body: unknown) => {
+    const subject = `$JS.API.STREAM.${verb}.${auditStream.name}`;
+    const request = { subject, body: JSON.stringify(body), timeoutMs: 30_000 };
+    const answer = await connectionOf(admin).replies.request(request);
+    return JSON.parse(answer.string()) as StreamAnswer;
+  };
+  const { config, state } = await ask("INFO", {});
+  const { error } = await ask("UPDATE", { ...config, max_bytes: state.bytes });
+  assert.equal(error, undefined);
+  await admin.close();
+}
+
+/** As nats-server documents it. */
+interface StreamAnswer {
+  readonly config: object;
+  readonly state: { readonly bytes: number };
+  readonly error?: unknown;
 }
 
 const approvalId = (error: unknown): string => {
@@ -227,6 +275,96 @@ test("decisions of the past are replayed against other rules, and what cannot be
     /cannot be replayed: \d+ × mcp__counting__append: the audit has no arguments/,
   );
   assert.match(same.stdout, /^\d+ decisions: [1-9]\d* the same, 0 would be others/);
+});
+
+test("what is read, got, completed, watched and set beside tools is in the audit as calls are, by the decision that allowed it", async () => {
+  const to = { tokens: { server: "everything" } };
+  const uri = "demo://resource/static/document/features.md";
+  const name = "args-prompt";
+  const ref = { type: "prompt", name: "completable-prompt" } as const;
+  await call(bus, readResource, { uri }, to);
+  await call(bus, getPrompt, { name, args: { city: "Graz" } }, to);
+  await call(bus, completeArgument, { ref, argument: { name: "department", value: "S" } }, to);
+  await call(bus, subscribeResource, { uri }, to);
+  await call(bus, setLogLevel, { level: "error" }, to);
+  const missing = await failureOf(call(bus, readResource, { uri: "demo://nothing" }, to));
+  const denied = await failureOf(call(bus, getPrompt, { name: "simple-prompt" }, to));
+  assert.deepEqual([missing?.code, denied?.code], ["server_failed", "denied"]);
+
+  const made = (all: readonly ChainedRecord[]) =>
+    all
+      .filter((record) => record.kind === "execution")
+      .filter(({ access }) => access !== undefined);
+  const records = await recordsUntil((all) => made(all).length >= 6);
+  assert.deepEqual(
+    made(records).map(({ access, method, tool, rule, caller }) =>
+      [access, method, tool.tool, rule, caller].join(" "),
+    ),
+    [
+      `resource resources/read ${uri} looks me`,
+      `prompt prompts/get ${name} looks me`,
+      `prompt completion/complete completable-prompt looks me`,
+      `resource resources/subscribe ${uri} looks me`,
+      `logging logging/setLevel logging looks me`,
+      `resource resources/read demo://nothing looks me`,
+    ],
+  );
+  const endOf = ({ writer, seq, outcome }: ReturnType<typeof made>[number]) =>
+    outcome ??
+    records.find(
+      (record) => record.kind === "outcome" && record.writer === writer && record.of === seq,
+    );
+  assert.ok(
+    made(records)
+      .slice(0, 5)
+      .every((record) => JSON.stringify(endOf(record)).includes("result")),
+  );
+  const verified = await yard("audit", "verify", "--json");
+  assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+  const { data } = JSON.parse(verified.stdout) as { data: { calls: Record<string, unknown> } };
+  const { executions, proven, findings } = data.calls;
+  assert.deepEqual([proven, findings], [executions, []]);
+  const tail = await yard("audit", "tail", "--once");
+  assert.match(
+    tail.stdout,
+    /resources\/read resource demo:\/\/resource\S+ of everything for me by policy-/,
+  );
+});
+
+test("while the audit is full nothing is decided, approved or called, which says what to do, and room is all it takes", async () => {
+  const big = { tool: "big", args: { bytes: 4 } };
+  const to = { tokens: { server: "counting" } };
+  const id = await call(bus, callTool, big, to).then(() => assert.fail(), approvalId);
+  const marks = async () => (await readFile(join(directory, "calls"), "utf8")).split("\n").length;
+  await fillAudit();
+  // Until its first record is refused, nobody knows.
+  while ((await failureOf(append("fills"))) === null) await delay(20);
+  const made = await marks();
+  client.publish("yard.cmd.me.run.start.counter", { runId: "held-up", input: { first: "one" } });
+  for (const refused of [
+    () => append("x"),
+    () => append("y"),
+    () => call(bus, callTool, big, to),
+    () => call(bus, readResource, { uri: "demo://x" }, { tokens: { server: "everything" } }),
+  ]) {
+    const failure = await failureOf(refused());
+    assert.equal(failure?.code, "policy_unavailable");
+    assert.match(failure?.message ?? "", /the stream YARD_AUDIT is full; .*--audit-gib <n>/);
+  }
+  const refused = await failureOf(call(cli, approveCall, { id }));
+  assert.equal(refused?.code, "approvals_unavailable");
+  assert.match(refused?.message ?? "", /the stream YARD_AUDIT is full; .*--audit-gib <n>/);
+  assert.equal(await marks(), made, "none of them was made");
+
+  const room = await yard("streams", "ensure", "--audit-gib", "5");
+  assert.equal(room.code, 0, room.stderr);
+  assert.equal(room.stdout, "updated YARD_AUDIT\n");
+  while ((await failureOf(call(cli, approveCall, { id }))) !== null) await delay(50);
+  while ((await failureOf(call(bus, callTool, { ...big, approvalId: id }, to))) !== null)
+    await delay(50);
+  await client.waitForEvent("yard.evt.run.held-up.finished", () => true);
+  const verified = await yard("audit", "verify");
+  assert.equal(verified.code, 0, verified.stdout + verified.stderr);
 });
 
 test("a policy that is killed leaves a chain that can be verified, and the next one goes on", async () => {

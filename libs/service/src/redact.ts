@@ -29,7 +29,7 @@ const MAX_ENTRIES = 100;
 const MAX_STRING = 8_192;
 
 const SECRET_KEY =
-  /(?:authorization|cookie|password|passwd|passphrase|secret|apikey|privatekey|privatejwk|credential|seed)s?$|token$/;
+  /(?:authorization|cookie|password|passwd|passphrase|secret|apikey|secretkey|accesskey|privatekey|privatejwk|credential|seed)s?$|token$/;
 
 /** Each is linear in the text, also in text made to be slow: repetitions are bounded or cannot start inside themselves. */
 const SECRET_SHAPES: readonly (readonly [RegExp, string])[] = [
@@ -39,7 +39,22 @@ const SECRET_SHAPES: readonly (readonly [RegExp, string])[] = [
   [/(?<![\w-])eyJ[\w-]{4,}\.[\w-]+\.[\w-]*/g, REDACTED],
   [/\bS[UANOC][A-Z2-7]{56}\b/g, REDACTED], // NKey seed
   [/\b(?:sk|pk|rk|sw)[-_][\w-]{12,}/g, REDACTED], // API keys of model providers and our own
-  [/\bgh[pousr]_\w{20,}|\bgithub_pat_\w{20,}|\bxox[abeprs]-[\w-]{10,}/g, REDACTED],
+  [/\b(?:gsk|hf)_[A-Za-z0-9]{30,}/g, REDACTED], // of other model providers
+  [/\bgh[pousr]_\w{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{20,}/g, REDACTED],
+  [/\bnpm_[A-Za-z0-9]{30,}/g, REDACTED],
+  [/\bxox[a-z](?:\.xox[a-z])?-[\w-]{10,}|\bxapp-\d-[\w-]{10,}/g, REDACTED], // Slack
+  [/\b(hooks\.slack\.com\/[a-z]{1,20}\/)[\w/+-]{10,}/g, `$1${REDACTED}`],
+  // AWS: the id of a key has a shape, the key itself only a name in front of it.
+  [/\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b/g, REDACTED],
+  [/\b(aws_(?:secret_access_key|session_token)\s{0,4}[=:]\s{0,4})[\w/+=-]{16,}/gi, `$1${REDACTED}`],
+  // Google: API keys, access tokens, refresh tokens, secrets of OAuth clients.
+  [/\bAIza[\w-]{30,}|\bya29\.[\w.-]{20,}|\b1\/\/0[\w-]{20,}|\bGOCSPX-[\w-]{20,}/g, REDACTED],
+  // PEM and PGP, also one that was cut. Nothing but long lines of it is taken, so that no text can be
+  // hidden from a person who decides about it. A line break may be escaped, as in JSON text.
+  [
+    /-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:(?:\s|\\[nrt]){1,4}(?:Proc-Type: 4,ENCRYPTED|DEK-Info: [A-Z0-9-]{1,20},[0-9A-F]{1,64}|Version: [\w .()-]{1,40}))*(?:(?:\s|\\[nrt]){1,4}[A-Za-z0-9+/=]{32,})+(?:(?:\s|\\[nrt]){1,4}-----END [A-Z0-9 ]{0,50}-----)?/g,
+    REDACTED,
+  ],
   // User information in a URL. A quote or backslash inside it is escaped in JSON text.
   [/\b([a-z][a-z0-9+.-]{0,20}:\/\/)(?:\\.|[^\s/@"\\]){1,1024}@/gi, `$1${REDACTED}@`],
 ];

@@ -38,6 +38,7 @@ labels:
 origins: { users: [cli] }
 rules:
   - { id: all, effect: allow, approval: auto }
+  - { id: documents, effect: allow, what: { resources: ["*.*"] }, approval: auto }
 `;
 const LIMITS = `version: 1
 budgets:
@@ -205,6 +206,23 @@ test("a run that has read untrusted content and seen secrets needs an approval t
   assert.equal(ofChild.effect, "ask", "a family of runs shares what it has touched");
   const other = await tokenOf("demo", "run-7");
   assert.equal((await check(other, mcpToolRef("mail", "send"))).decision.effect, "allow");
+});
+
+test("a resource counts for the flow as the tools of its server do, and none is read past it", async () => {
+  const server = (...labels: string[]) => ({ labels });
+  const token = await tokenOf("demo", "run-9");
+  const read = (uri: string, labels: string[]) =>
+    broker.checkPolicy({
+      ...{ onBehalfOf: "runner", token, kind: "resource", tool: mcpToolRef("docs", uri), args: {} },
+      server: server(...labels),
+    });
+  const send = () => check(token, mcpToolRef("mail", "send"));
+  assert.equal((await read("issue:1", ["untrusted-in"])).decision.effect, "allow");
+  assert.equal((await send()).decision.effect, "allow");
+  assert.equal((await read("salary:1", ["sensitive"])).decision.effect, "allow");
+  assert.equal((await send()).decision.effect, "ask");
+  const { decision } = await read("https://example.com/?q=salary", ["egress"]);
+  assert.deepEqual([decision.effect, decision.tier], ["ask", "always"]);
 });
 
 test("a stop denies everything that it is about on every replica once it is answered, until it ends", async () => {

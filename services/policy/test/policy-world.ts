@@ -6,7 +6,13 @@ import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
-import { adminUser, client as team, cliUser, serviceUsers } from "@switchyard/contracts/topology";
+import {
+  adminUser,
+  auditorUser,
+  client as team,
+  cliUser,
+  serviceUsers,
+} from "@switchyard/contracts/topology";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import type { RunningServer } from "@switchyard/local-servers/server-process";
 import { createRunTokenKey } from "@switchyard/service/run-token";
@@ -39,7 +45,7 @@ export async function startPolicyWorld(options: {
   await writeFile(keyFile, privateJwk, { mode: 0o600 });
 
   const teams = options.teams.map((name) => team(name, "A team"));
-  const users = [...serviceUsers, cliUser, adminUser, ...teams].map((user) => ({
+  const users = [...serviceUsers, cliUser, adminUser, auditorUser, ...teams].map((user) => ({
     user,
     key: createUserKey(),
   }));

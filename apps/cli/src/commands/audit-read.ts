@@ -2,6 +2,8 @@ import { auditBounds, readAudit, type StoredAudit } from "@switchyard/bus/audit-
 import type { Bus } from "@switchyard/bus/connect";
 import type { AuditFact } from "@switchyard/contracts/audit";
 import { recordsOf, type ChainedRecord } from "@switchyard/contracts/audit-chain";
+import type { AccessKind } from "@switchyard/contracts/policy";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { auditorUser } from "@switchyard/contracts/topology";
 import { readAuditBlock } from "@switchyard/service/audit/verify-audit";
 import { findBus, withBus } from "../bus-session.ts";
@@ -64,18 +66,22 @@ export function timeOf(option: string, text: string | undefined, now = Date.now(
 export function recordText(fact: AuditFact): string {
   switch (fact.kind) {
     case "decision": {
-      const { decision, tool, principal, argsDigest } = fact;
-      return `${decision.effect} ${tool.name} for ${whoText(principal)}: ${decision.reason} (${argsDigest.slice(7, 19)})`;
+      const { decision, access, principal, argsDigest } = fact;
+      return `${decision.effect} ${whatText(fact, access)} for ${whoText(principal)}: ${decision.reason} (${argsDigest.slice(7, 19)})${valuesText(fact.args)}`;
     }
-    case "refusal":
-      return `refused a run token of ${fact.caller}: ${fact.reason}`;
+    case "refusal": {
+      const about = fact.tool === undefined ? "" : ` for ${fact.tool.name}`;
+      return `refused a run token of ${fact.caller}${about}: ${fact.reason}`;
+    }
     case "approval": {
       const by = fact.by === undefined ? "" : ` by ${fact.by}`;
-      return `${fact.change} ${fact.grantId ?? fact.approvalId}${by}: ${fact.tool.name} for ${whoText(fact.principal)}`;
+      const why = fact.reason === undefined ? "" : `: ${fact.reason}`;
+      return `${fact.change} ${fact.grantId ?? fact.approvalId}${by}: ${fact.tool.name} for ${whoText(fact.principal)}${why}`;
     }
     case "execution": {
       const end = fact.outcome === undefined ? "" : ` → ${fact.outcome} in ${fact.durationMs} ms`;
-      return `calls ${fact.tool.name} for ${whoText(fact.principal)} by ${fact.decision ?? "no record"}${end}`;
+      const what = whatText(fact, fact.access ?? "tool");
+      return `${fact.method ?? "calls"} ${what} for ${whoText(fact.principal)} by ${fact.decision ?? "no record"}${end}`;
     }
     case "outcome":
       return `record ${fact.of} → ${fact.outcome} in ${fact.durationMs} ms`;
@@ -84,6 +90,20 @@ export function recordText(fact: AuditFact): string {
     default:
       return fact satisfies never;
   }
+}
+
+/** Arguments, where the policy records them. */
+function valuesText(args: Readonly<Record<string, unknown>> | undefined): string {
+  if (args === undefined) return "";
+  const text = JSON.stringify(args);
+  return text.length <= SHOWN_VALUES ? ` ${text}` : ` ${text.slice(0, SHOWN_VALUES)}…`;
+}
+
+const SHOWN_VALUES = 200;
+
+/** A resource or a prompt by its own name: the one that it has as a tool is shortened and says little. */
+function whatText({ tool }: { readonly tool: ToolRef }, access: AccessKind): string {
+  return access === "tool" ? tool.name : `${access} ${tool.tool} of ${tool.server}`;
 }
 
 function whoText({

@@ -128,7 +128,7 @@ function isGood({ breaks, calls }: AuditReport): boolean {
 }
 
 function tell(terminal: Terminal, report: AuditReport): void {
-  const { records, chains, breaks, calls, repeated } = report;
+  const { records, chains, breaks, calls, repeated, strays } = report;
   const [first] = breaks;
   if (first === undefined)
     terminal.out(`intact: ${count(records, "record")} in ${count(chains.length, "chain")}`);
@@ -140,6 +140,10 @@ function tell(terminal: Terminal, report: AuditReport): void {
       terminal.note(`${writer}: no end after record ${to} of ${lastAt} (it runs, or was killed)`);
   if (repeated > 0)
     terminal.note(`${count(repeated, "record")} stored twice by its writer, which got no answer`);
+  if (strays.first !== null)
+    terminal.note(
+      `${count(strays.count, "message")} of the stream, the first at ${strays.first}, ${strays.count === 1 ? "is no record" : "are no records"}: answers that a client had sent there; nothing is missing for them`,
+    );
   terminal.out(
     `${count(calls.executions, "call")}, ${calls.proven} with the decision that allowed it`,
   );

@@ -18,6 +18,7 @@ export function addOperatorCommands(program: Command, perform: Perform): void {
     .command("ensure")
     .description("create or update them; needs the admin key")
     .option("--replicas <n>", "copies of each stream in a cluster", wholeNumber(1, 5))
+    .option("--audit-gib <n>", "room of the audit; never made smaller", wholeNumber(1, 65_536))
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) =>

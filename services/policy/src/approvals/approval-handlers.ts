@@ -12,8 +12,7 @@ import {
 import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import { failuresOf } from "@switchyard/contracts/errors";
 import type { DecisionAudit } from "../audit/decision-audit.ts";
-import { stopReason, type StopList } from "../budgets/stop-list.ts";
-import { STOPS_UNKNOWN } from "../engine/judge-call.ts";
+import { STOPS_UNKNOWN, stopReason, type StopList } from "../budgets/stop-list.ts";
 import type { Identify } from "../tokens/identify.ts";
 import { admitCall, askedCall, follow, refusal, type AdmitDeps } from "./admit-call.ts";
 import { atTime, type StoredApproval } from "./approval-store.ts";

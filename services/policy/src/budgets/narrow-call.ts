@@ -49,14 +49,45 @@ export async function narrowCall(
     const isHeld = counts.some(({ concurrency }) => concurrency !== null);
     const reservation = isHeld ? place.reservation : null;
     if (!isFlow) return { decision, reservation };
-    const touches = await store.touch(familyOf(call), touchesOf(labels));
-    return { decision: narrowByFlow(decision, labels, touches), reservation };
+    return { decision: await touched(store, labels, { call, decision }), reservation };
   } catch (error) {
-    if (!(error instanceof BudgetStoreError)) throw error;
-    return deny(
-      `${error.message}, and a call of ${nameOf(call.principal)} has to be counted; try again`,
-    );
+    return deny(uncounted(error, call));
   }
+}
+
+/**
+ * Narrows what the rules let pass beside tools by what the run has touched: reading a resource tells it as much as
+ * a tool does. Budgets are about tool calls alone.
+ */
+export async function narrowFeature(
+  store: Pick<BudgetStore, "touch">,
+  bundle: CompiledBundle,
+  asked: { readonly call: Call; readonly decision: Decision },
+): Promise<Decision> {
+  const { call, decision } = asked;
+  const labels = labelsOf(bundle.labels, call.tool, call.server?.labels);
+  if (decision.effect === "deny" || call.principal.runId === null || !hasFlowLabel(labels))
+    return decision;
+  try {
+    return await touched(store, labels, asked);
+  } catch (error) {
+    const { policyDigest } = decision;
+    return { effect: "deny", rule: null, reason: uncounted(error, call), policyDigest };
+  }
+}
+
+/** The run keeps what it touches with the call, and is judged by all that it has touched. */
+async function touched(
+  store: Pick<BudgetStore, "touch">,
+  labels: ReadonlySet<string>,
+  { call, decision }: { readonly call: Call; readonly decision: Decision },
+): Promise<Decision> {
+  return narrowByFlow(decision, labels, await store.touch(familyOf(call), touchesOf(labels)));
+}
+
+function uncounted(error: unknown, { principal }: Call): string {
+  if (!(error instanceof BudgetStoreError)) throw error;
+  return `${error.message}, and a call of ${nameOf(principal)} has to be counted; try again`;
 }
 
 /** What budgets and flow labels say of a call, without counting it. */

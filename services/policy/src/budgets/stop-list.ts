@@ -31,6 +31,10 @@ export interface StopList {
   remove(scope: StopScope): Promise<boolean>;
 }
 
+/** Why nothing passes while it cannot be known what is stopped. */
+export const STOPS_UNKNOWN =
+  "it cannot be seen what is stopped, because Redis does not answer; try again";
+
 const KEY = "yard:policy:{stops}";
 /** Longer than the time between two looks, and much shorter than a second. */
 export const KNOWN_FOR_MS = 300;

@@ -3,7 +3,7 @@ import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import type { FeatureKind } from "../bundle/feature-patterns.ts";
 import type { BudgetStore } from "../budgets/budget-store.ts";
-import { considerCall, narrowCall } from "../budgets/narrow-call.ts";
+import { considerCall, narrowCall, narrowFeature } from "../budgets/narrow-call.ts";
 import { stopReason, type StopList } from "../budgets/stop-list.ts";
 import { decideFeature } from "./evaluate-feature.ts";
 import { decide, type Call } from "./evaluate.ts";
@@ -13,13 +13,9 @@ import { isKeepable } from "./keepable.ts";
 /** What a decision looks at beside the call: the rules in force, what is stopped, and what was called before. */
 export interface Circumstances {
   readonly bundle: CompiledBundle;
-  readonly stops: Pick<StopList, "find" | "isCurrent">;
+  readonly stops: Pick<StopList, "find">;
   readonly budgets: BudgetStore;
 }
-
-/** Why nothing passes while it cannot be known what is stopped. */
-export const STOPS_UNKNOWN =
-  "it cannot be seen what is stopped, because Redis does not answer; try again";
 
 export interface Judged {
   readonly decision: Decision;
@@ -30,21 +26,21 @@ export interface Judged {
   readonly byRules: Decision["effect"] | null;
 }
 
-/** The whole decision about a call: stops, then the rules and what narrows them, then flow labels and budgets. */
+/**
+ * The whole decision about a call: stops, then the rules and what narrows them, then flow labels and budgets.
+ * Only for who has just seen that the list of stops is current.
+ */
 export async function judgeCall(
   { bundle, stops, budgets }: Circumstances,
   { kind, call }: { readonly kind: "tool" | FeatureKind; readonly call: Call },
 ): Promise<Judged> {
-  const isKnown = stops.isCurrent();
-  const stopped =
-    isKnown === true || (await isKnown)
-      ? stoppedDecision({ bundle, stops }, call)
-      : denied(bundle, STOPS_UNKNOWN);
+  const stopped = stoppedDecision({ bundle, stops }, call);
   if (stopped !== null)
     return { decision: stopped, reservation: null, isKeepable: false, byRules: null };
   if (kind !== "tool") {
-    const decision = decideFeature(bundle, { ...call, kind });
-    return { decision, reservation: null, isKeepable: false, byRules: decision.effect };
+    const byRules = decideFeature(bundle, { ...call, kind });
+    const decision = await narrowFeature(budgets, bundle, { call, decision: byRules });
+    return { decision, reservation: null, isKeepable: false, byRules: byRules.effect };
   }
   const byRules = decide(bundle, call);
   const counted = await narrowCall(budgets, bundle, { call, decision: byRules });

@@ -8,9 +8,8 @@ import {
 } from "@switchyard/contracts/run-token";
 import { RunTokenError } from "@switchyard/service/run-token";
 import type { z } from "zod";
-import { stopReason, type StopList } from "../budgets/stop-list.ts";
+import { STOPS_UNKNOWN, stopReason, type StopList } from "../budgets/stop-list.ts";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
-import { STOPS_UNKNOWN } from "../engine/judge-call.ts";
 import { inherit } from "../layers/inherit.ts";
 import { mayStart, unbelieved } from "../starters/may-start.ts";
 

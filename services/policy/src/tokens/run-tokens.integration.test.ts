@@ -3,19 +3,28 @@ import { randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
 import { client } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
 import { admitCall } from "@switchyard/contracts/approval-admission";
 import { bindingDigest } from "@switchyard/contracts/approval-record";
 import { approveCall, getApproval, listApprovals } from "@switchyard/contracts/approvals";
 import { isError } from "@switchyard/contracts/errors";
+import { recordsOf } from "@switchyard/contracts/audit-chain";
 import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy";
 import { resumeCalls, stopCalls } from "@switchyard/contracts/policy-budgets";
 import { grantRun, listTokenKeys } from "@switchyard/contracts/policy-grants";
 import { tokensRefused } from "@switchyard/contracts/refused-tokens";
+import type { RunTokenClaims } from "@switchyard/contracts/run-token";
 import { listGrants } from "@switchyard/contracts/session-grants";
 import { builtinToolRef, mcpToolRef } from "@switchyard/contracts/tool-names";
-import { createRunTokenKey, keyIdOf, runTokenKeyId } from "@switchyard/service/run-token";
+import { readAuditBlock } from "@switchyard/service/audit/verify-audit";
+import {
+  createRunTokenKey,
+  createRunTokenSigner,
+  keyIdOf,
+  runTokenKeyId,
+} from "@switchyard/service/run-token";
 import { startPolicyWorld } from "../../test/policy-world.ts";
 
 const RULES = `version: 1
@@ -46,6 +55,7 @@ const cli = client(cliBus, {
   listApprovals,
   listGrants,
 });
+const auditor = await world.connectAs("auditor");
 const runner = client(await world.connectAs("runner"), { grantRun });
 const broker = client(await world.connectAs("broker"), { checkPolicy, filterPolicy, admitCall });
 
@@ -150,6 +160,59 @@ test("a token is good only in the hands that it was given to, and what others tr
     if (fact.caller === "team-b" && fact.reason === "holder") counted += fact.count;
     if (counted === 2) break;
   }
+});
+
+/** The refusals in the audit that are about one tool, once there are so many. */
+async function auditedRefusals(tool: string, least: number): Promise<string[]> {
+  for (;;) {
+    const { first: sequence, last: upTo } = await auditBounds(auditor);
+    const reasons: string[] = [];
+    for await (const { subject, payload } of readAudit(auditor, { from: { sequence }, upTo })) {
+      const block = readAuditBlock(subject, payload);
+      assert.ok(typeof block !== "string");
+      for (const record of recordsOf(block))
+        if (record.kind === "refusal" && record.tool?.tool === tool) reasons.push(record.reason);
+    }
+    if (reasons.length >= least) return reasons;
+    await delay(20);
+  }
+}
+
+test("forged, expired, changed and borrowed tokens decide nothing, and each is in the audit with its reason [X43]", async () => {
+  const good = await tokenOf("run-f");
+  const [header = "", payload = "", signature = ""] = good.split(".");
+  // Our own token.
+  const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as RunTokenClaims;
+  const changed = (more: object): string => {
+    const text = JSON.stringify({ ...claims, ...more });
+    return [header, Buffer.from(text).toString("base64url"), signature].join(".");
+  };
+  const own = await createRunTokenSigner(world.firstKey);
+  const foreign = await createRunTokenSigner((await createRunTokenKey()).privateJwk);
+  const bad: [reason: string, token: string, onBehalfOf: string][] = [
+    ["expired", await own({ ...claims, exp: claims.iat - 1, iat: claims.iat - 60 }), "runner"],
+    ["signature", await foreign(claims), "runner"],
+    ["signature", changed({ run: "run-other" }), "runner"],
+    ["signature", changed({ sub: "worker" }), "runner"],
+    ["signature", changed({ requester: "cli" }), "runner"],
+    ["malformed", "forged", "runner"],
+    ["holder", good, "team-b"],
+  ];
+  const tool = mcpToolRef("files", "read_forged");
+  for (const [reason, token, onBehalfOf] of bad)
+    await assert.rejects(
+      check(token, { tool, onBehalfOf }),
+      (error) => isError(error, checkPolicy, "invalid_token") && error.data.reason === reason,
+      reason,
+    );
+  const reasons = await auditedRefusals("read_forged", bad.length);
+  assert.deepEqual(
+    reasons,
+    bad.map(([reason]) => reason),
+  );
+  // Of another run or agent a token says nothing: whoever holds it acts as the one that it names.
+  const { principal } = await check(good, { tool });
+  assert.deepEqual([principal.agent, principal.runId], ["reporter", "run-f"]);
 });
 
 test("a stop ends what waits for people and what they granted, and no token is minted for it", async () => {

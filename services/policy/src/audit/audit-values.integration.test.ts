@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
+import { call } from "@switchyard/bus/call";
+import { auditRef, recordsOf, type AuditBlock } from "@switchyard/contracts/audit-chain";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { checkPolicy } from "@switchyard/contracts/policy";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { startPolicyWorld } from "../../test/policy-world.ts";
+
+// The setting, from the process that records to what `yard` prints of the stream.
+const world = await startPolicyWorld({
+  rules: 'version: 1\nrules:\n  - { id: any, effect: allow, what: { tools: ["files.*"] } }\n',
+  teams: [],
+});
+const [broker, auditor] = [await world.connectAs("broker"), await world.connectAs("auditor")];
+const env = {
+  ...process.env,
+  YARD_NATS_URL: world.natsUrl,
+  YARD_USER: "auditor",
+  YARD_NATS_NKEY_FILE: await world.keyFileOf("auditor"),
+  NO_COLOR: "1",
+};
+
+async function yardAudit(...args: string[]): Promise<string> {
+  const main = fileURLToPath(new URL("../../../../apps/cli/src/main.ts", import.meta.url));
+  const run = promisify(execFile);
+  return (await run(process.execPath, [main, "audit", ...args], { env })).stdout;
+}
+
+/** What a provider asks before it calls. */
+function check(tool: string, args: Record<string, unknown>) {
+  const request = { onBehalfOf: "cli", tool: mcpToolRef("files", tool), args };
+  return call(broker, checkPolicy, request, { timeoutMs: 30_000 });
+}
+
+/** Resolves when the record of a decision is stored, a moment after it was made. */
+async function stored(ref: string | undefined): Promise<void> {
+  for (;;) {
+    const { first: sequence, last: upTo } = await auditBounds(auditor);
+    for await (const { payload } of readAudit(auditor, { from: { sequence }, upTo }))
+      if (recordsOf(payload as AuditBlock).some((record) => auditRef(record) === ref)) return; // of nobody else
+    await delay(20);
+  }
+}
+
+/** A record in what `yard audit export` printed. */
+function recordIn(printed: string, ref: string | undefined): Record<string, unknown> {
+  const records = printed
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const found = records.find(({ writer, seq }) => `${String(writer)}:${String(seq)}` === ref);
+  assert.ok(found, `${ref} is not in the export`);
+  return found;
+}
+
+/** Not the id of a key, and in pieces, so that nobody who looks for keys finds one. */
+const key = ["AK", "IA", "Q3".repeat(8)].join("");
+const args = { path: "canary-path-4711", apiKey: "canary-secret-4712", note: `with ${key}` };
+
+test("argument values are recorded by names and digest alone where nothing says otherwise [ER1]", async () => {
+  const policy = await world.startReplica();
+  const { audit } = await check("read", args);
+  await stored(audit);
+  const exported = await yardAudit("export");
+  const record = recordIn(exported, audit);
+  assert.equal(record["argsDigest"], canonicalDigest(args));
+  assert.deepEqual(record["argKeys"], ["path", "apiKey", "note"]);
+  assert.equal("args" in record, false);
+  for (const printed of [exported, await yardAudit("tail", "--once")]) {
+    assert.ok(printed.includes("mcp__files__read"));
+    assert.doesNotMatch(printed, /canary|AKIA/);
+  }
+  policy.stop();
+  assert.equal(await policy.exited, 0);
+});
+
+test("with YARD_AUDIT_VALUES argument values are in the export and the tail, without secrets, and still belong to the chain", async () => {
+  const policy = await world.startReplica({ YARD_AUDIT_VALUES: "1" });
+  const plain = { path: "canary-path-4713" };
+  const [secretive, open] = [await check("write", args), await check("write", plain)];
+  await stored(open.audit);
+  const exported = await yardAudit("export");
+  const changed = recordIn(exported, secretive.audit);
+  assert.deepEqual(changed["args"], {
+    path: "canary-path-4711",
+    apiKey: "[redacted]",
+    note: "with [redacted]",
+  });
+  assert.equal(changed["isArgsChanged"], true);
+  assert.equal(changed["argsDigest"], canonicalDigest(args), "of what was decided about");
+  const same = recordIn(exported, open.audit);
+  assert.deepEqual([same["args"], same["isArgsChanged"]], [plain, undefined]);
+  const tail = await yardAudit("tail", "--once");
+  assert.match(tail, /allow mcp__files__write for cli: .* \{"path":"canary-path-4713"\}/);
+  for (const printed of [exported, tail]) {
+    assert.match(printed, /canary-path-4711/);
+    assert.doesNotMatch(printed, /canary-secret|AKIA/);
+  }
+  assert.match(await yardAudit("verify"), /^intact: /);
+  policy.stop();
+  assert.equal(await policy.exited, 0);
+  assert.doesNotMatch(JSON.stringify(policy.records), /canary/, "nothing of it is logged");
+});
