@@ -29,27 +29,48 @@ export async function publishRun(bus: Bus, start: RunStart): Promise<{ sequence:
 /** Starts a run and tells its story until it ends; null when the signal aborted before. */
 export async function startAndFollow(
   bus: Bus,
-  options: RunStart & {
-    terminal: Terminal;
-    json: boolean;
-    signal: AbortSignal;
-    onEvent?: (event: StoredEvent) => void;
-    /** Whether the text of the model is shown while it is being written. */
-    live?: boolean;
-  },
+  options: RunStart & FollowedStory,
 ): Promise<RunEnd | null> {
-  const { agent, command, signal, onEvent, live = false } = options;
+  const { agent, command } = options;
   const { runId } = command;
-  const story = tellStory(options.terminal, { json: options.json, to: "stderr" });
-  // From before the run can begin, so that nothing of its text is missing.
-  const text = live && !options.json ? tellText(bus, runId, story) : null;
-  try {
+  return tellAndFollow(bus, { ...options, runId }, async (story) => {
     const { sequence } = await publishRun(bus, options);
     const subject = subjectOf(startRun, { caller: bus.user, agent });
     story.tell(
       { mark: "▸", label: "queued", text: `${runId}  ${subject} #${sequence}`, style: "dim" },
       new Date(),
     );
+  });
+}
+
+interface FollowedStory {
+  readonly terminal: Terminal;
+  readonly json: boolean;
+  readonly signal: AbortSignal;
+  readonly onEvent?: (event: StoredEvent) => void;
+  /** Whether the text of the model is shown while it is being written. */
+  readonly live?: boolean;
+}
+
+/** Tells the story of a run that somebody started, from its first event to its end; null when the signal aborted before. */
+export function tailRun(
+  bus: Bus,
+  options: FollowedStory & { readonly runId: string },
+): Promise<RunEnd | null> {
+  return tellAndFollow(bus, options, () => Promise.resolve());
+}
+
+async function tellAndFollow(
+  bus: Bus,
+  options: FollowedStory & { readonly runId: string },
+  begin: (story: Story) => Promise<void>,
+): Promise<RunEnd | null> {
+  const { runId, signal, onEvent, live = false } = options;
+  const story = tellStory(options.terminal, { json: options.json, to: "stderr" });
+  // From before the run can begin, so that nothing of its text is missing.
+  const text = live && !options.json ? tellText(bus, runId, story) : null;
+  try {
+    await begin(story);
     const tell = (event: StoredEvent): void => {
       onEvent?.(event);
       text?.before(event);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { command, rpc } from "./define.ts";
-import { AgentName, CallerName, ModelName, RunId, Timestamp } from "./ids.ts";
+import { AgentName, CallerName, ModelName, RunId, SkillName, Timestamp } from "./ids.ts";
 import { SteerMessage } from "./run-commands.ts";
 import { RunFailure } from "./runs.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionKind, SessionRef } from "./session-key.ts";
@@ -135,6 +135,11 @@ export const sendToSession = rpc({
       /** Left out: the session's. */
       agent: AgentName.optional(),
       model: ModelName.optional(),
+      /**
+       * A skill to activate, with the message as its argument line; blanks are none. It is a run of its own: where a
+       * message would be given to the run that is under way, this one waits.
+       */
+      skill: SkillName.optional(),
       onBusy: BusyPolicy.optional(),
       timeoutSeconds: z.int().min(0).max(300).default(0),
       /** The run's; the same id again is the same message. */

@@ -6,10 +6,9 @@ import {
   rollbackAgent,
 } from "@switchyard/contracts/agent-store";
 import { findBus, withBus } from "../bus-session.ts";
-import { printableLine } from "../printable.ts";
 import { diffLines } from "../skills/diff-lines.ts";
-import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
+import { versionLines } from "./version-lines.ts";
 
 interface Options {
   readonly json?: true;
@@ -34,29 +33,13 @@ export async function versions(terminal: Terminal, name: string, options: Option
   if (reply.versions.length === 0) {
     return terminal.note(`${name} is built in and has no versions`);
   }
-  const lines = tableLines(
-    [
-      { title: "DIGEST", value: ({ digest }) => digest },
-      {
-        title: "STATE",
-        value: ({ digest, supersededAt }) => {
-          if (digest === reply.current) return "current";
-          if (digest === reply.withheld?.digest) return `withheld: ${reply.withheld.reason}`;
-          return supersededAt === null ? "stored" : "superseded";
-        },
-      },
-      { title: "VERDICT", value: ({ verdict }) => verdict?.verdict ?? "not scanned" },
-      { title: "IMPORTED", value: ({ provenance }) => provenance.at },
-      { title: "BY", value: ({ provenance }) => provenance.by },
-      {
-        title: "FROM",
-        value: ({ provenance: { git, label } }) =>
-          printableLine(git?.url ? `${git.url}@${git.commit ?? "?"}` : label),
-        maxWidth: 60,
-      },
-    ],
-    reply.versions,
-  );
+  const { current, withheld } = reply;
+  const lines = versionLines(reply.versions, {
+    id: "DIGEST",
+    idOf: ({ digest }) => digest,
+    current,
+    withheld: withheld === null ? null : { id: withheld.digest, reason: withheld.reason },
+  });
   for (const line of lines) terminal.out(line);
 }
 

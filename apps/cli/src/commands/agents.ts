@@ -8,6 +8,7 @@ import { printable, printableLine } from "../printable.ts";
 import { count, formatDuration } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
+import { sourceText } from "./version-lines.ts";
 
 const DESCRIPTION_WIDTH = 70;
 
@@ -63,6 +64,7 @@ export async function show(
     ["unknown outcome", agent.onUnknownOutcome],
     ["approval", agent.approval === null ? "" : agent.approval],
     ["context window", agent.contextWindow === null ? "" : count(agent.contextWindow, "token")],
+    ["memory in prompt", agent.memoryBytes === null ? "" : count(agent.memoryBytes, "byte")],
     ["digest", agent.digest],
     ["imported", provenance === undefined ? "" : originText(provenance)],
     ["plan", agent.plan === null ? "" : count(agent.plan.steps.length, "step")],
@@ -71,9 +73,8 @@ export async function show(
   if (agent.systemPrompt !== "") terminal.out(`\n${printable(agent.systemPrompt)}`);
 }
 
-function originText({ at, by, label, git }: Provenance): string {
-  const from = git?.url ? `${git.url}@${git.commit ?? "?"}` : label;
-  return `${at} by ${by} from ${from}`;
+function originText(provenance: Provenance): string {
+  return `${provenance.at} by ${provenance.by} from ${sourceText(provenance)}`;
 }
 
 function limitsText(limits: AgentLimits): string {

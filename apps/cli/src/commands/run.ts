@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
-import { AgentName } from "@switchyard/contracts/ids";
+import { AgentName, RunId } from "@switchyard/contracts/ids";
 import type { RunInput } from "@switchyard/contracts/runs";
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import { findBus, withBus } from "../bus-session.ts";
@@ -9,7 +9,7 @@ import { EXIT, exitCodeOf, type ExitCode } from "../exit-codes.ts";
 import type { RunEnd } from "../follow-run.ts";
 import { printable } from "../printable.ts";
 import { runIdOf } from "../run-id.ts";
-import { publishRun, startAndFollow, type RunStart } from "../run-story.ts";
+import { publishRun, startAndFollow, tailRun, type RunStart } from "../run-story.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 export interface RunOptions {
@@ -84,30 +84,55 @@ async function startOnly(bus: Bus, terminal: Terminal, start: Start): Promise<Ex
   const { runId } = start.command;
   if (start.json) writeJson(terminal, { runId, sequence: stored.sequence });
   else terminal.out(runId);
-  terminal.note(`queued; follow it with: ./yard runs events ${runId} --follow`);
+  terminal.note(`queued; follow it with: ./yard runs tail ${runId}`);
   return EXIT.ok;
 }
 
 /** Starts a run and tells its story until it ends, or the person stops following it. */
-export async function startAndWait(bus: Bus, terminal: Terminal, start: Start): Promise<ExitCode> {
+export function startAndWait(bus: Bus, terminal: Terminal, start: Start): Promise<ExitCode> {
   const { runId, limits } = start.command;
+  const { json } = start;
+  return untilStopped({ terminal, runId, json, timeoutMs: limits?.timeoutMs }, (signal) =>
+    startAndFollow(bus, { ...start, terminal, signal, live: true }),
+  );
+}
+
+/** `yard runs tail`: tells the story of a run that somebody else started, as `yard run` does. */
+export async function tail(
+  terminal: Terminal,
+  runId: string,
+  options: { json?: true },
+): Promise<ExitCode> {
+  if (!RunId.safeParse(runId).success) {
+    throw new CliError("usage", `${JSON.stringify(runId)} is no run id`, {
+      hint: "see the runs with: ./yard runs list",
+    });
+  }
+  const json = options.json === true;
+  return withBus(await findBus(process.env), (bus) =>
+    untilStopped({ terminal, runId, json, timeoutMs: undefined }, (signal) =>
+      tailRun(bus, { runId, terminal, json, signal, live: true }),
+    ),
+  );
+}
+
+/** Follows a run to its end and shows it, unless the person stops following or the time is over. */
+async function untilStopped(
+  about: { terminal: Terminal; runId: string; json: boolean; timeoutMs: number | undefined },
+  follow: (signal: AbortSignal) => Promise<RunEnd | null>,
+): Promise<ExitCode> {
+  const { terminal, runId, json, timeoutMs } = about;
   const stop = new AbortController();
   const onSignal = (): void => stop.abort("interrupted");
   process.once("SIGINT", onSignal);
   process.once("SIGTERM", onSignal);
-  const timeoutMs = limits?.timeoutMs;
   const timer =
     timeoutMs === undefined
       ? null
       : setTimeout(() => stop.abort("timeout"), timeoutMs + GRACE_MS).unref();
   try {
-    const end = await startAndFollow(bus, {
-      ...start,
-      terminal,
-      signal: stop.signal,
-      live: true,
-    });
-    if (end !== null) return conclude(terminal, end, start.json);
+    const end = await follow(stop.signal);
+    if (end !== null) return conclude(terminal, end, json);
     terminal.note(`no longer following; the run goes on. See it with: ./yard runs show ${runId}`);
     return stop.signal.reason === "timeout" ? EXIT.timeout : EXIT.interrupted;
   } finally {

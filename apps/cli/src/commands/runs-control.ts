@@ -199,5 +199,5 @@ function said(
 ): void {
   if (json) return writeJson(terminal, facts);
   terminal.out(text);
-  terminal.note(`follow it with: ./yard runs events ${facts.runId} --follow`);
+  terminal.note(`follow it with: ./yard runs tail ${facts.runId}`);
 }

@@ -61,6 +61,7 @@ service.handle(getRun, ({ runId }) => ({
     costUsd: 0.25,
     agentDigest: digest,
     skills: [],
+    memory: { kept: 7, given: 2, named: 3 },
   },
 }));
 
@@ -82,11 +83,28 @@ test("shows text as it is written, says what of it is void, and what the run cos
     assert.equal(typeof JSON.parse(line).sequence, "number", "only events are told");
 });
 
+test("tails a run that somebody else started, and ends as it does", async () => {
+  await tellRun("tailed");
+  const done = await yard(["runs", "tail", "tailed"], env);
+  assert.equal(done.code, 0, done.stderr);
+  assert.equal(done.stdout, "the answer\n", "stdout has the answer alone");
+  assert.match(done.stderr, /finished +2 steps/);
+  const about = { runId: "refused", subject: "yard.cmd.me.run.start.x", caller: "me", at: at(0) };
+  const why = { code: "unknown_agent", message: "there is no agent x", problems: [] };
+  const rejected = { ...about, ...why, streamSequence: 1, messageId: null };
+  await publishEvent(bus, runEvents.runRejected, { runId: "refused" }, rejected);
+  const failed = await yard(["runs", "tail", "refused"], env);
+  assert.notEqual(failed.code, 0);
+  assert.match(failed.stderr, /there is no agent x/);
+  assert.equal((await yard(["runs", "tail", "no run"], env)).code, 2);
+});
+
 test("shows a run with how long its steps, calls and waits took", async () => {
   await tellRun("shown");
   const { stdout, stderr, code } = await yard(["runs", "show", "shown"], env);
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^cost +\$0\.250$/m);
+  assert.match(stdout, /^memory +7 kept, 2 in the prompt, 3 there by name alone$/m);
   assert.match(stdout, /\+0 ms +500 ms +step 1 +anthropic\/m asks for 1 tool call, \$0\.200$/m);
   assert.match(stdout, /\+500 ms +700 ms +call 1 +ask_user$/m);
   assert.match(stdout, /\+600 ms +500 ms +wait +for an answer$/m);

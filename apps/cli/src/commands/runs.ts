@@ -124,8 +124,7 @@ export async function cancel(
   );
   if (json) return writeJson(terminal, { runId, outcome });
   terminal.out(CANCEL_SAID[outcome]);
-  if (outcome === "requested")
-    terminal.note(`follow it with: ./yard runs events ${runId} --follow`);
+  if (outcome === "requested") terminal.note(`follow it with: ./yard runs tail ${runId}`);
 }
 
 const CANCEL_SAID = {
@@ -159,7 +158,7 @@ export async function retry(
   });
   if (options.json) writeJson(terminal, { runId, outcome: "retried" });
   else terminal.out("the run goes on");
-  terminal.note(`follow it with: ./yard runs events ${runId} --follow`);
+  terminal.note(`follow it with: ./yard runs tail ${runId}`);
   return EXIT.ok;
 }
 
@@ -185,6 +184,7 @@ function describe(run: RunDetail): [string, string][] {
     ["cost", typeof run.costUsd === "number" ? formatUsd(run.costUsd) : "not known"],
     ["skills", run.skills.map((skill) => skill.name).join(", ")],
     ["skills cut short", run.skillsCut?.shortened.join(", ") ?? ""],
+    ["memory", memoryText(run.memory)],
     ["skills not listed", run.skillsCut?.dropped.join(", ") ?? ""],
     [
       "labels",
@@ -194,4 +194,11 @@ function describe(run: RunDetail): [string, string][] {
     ],
     ["input", typeof run.input === "string" ? run.input : JSON.stringify(run.input)],
   ];
+}
+
+function memoryText(memory: RunDetail["memory"]): string {
+  if (memory === undefined) return "";
+  const { kept, given, named, refused } = memory;
+  if (refused !== undefined) return `not in the prompt: ${refused}`;
+  return `${kept} kept, ${given} in the prompt, ${named} there by name alone`;
 }

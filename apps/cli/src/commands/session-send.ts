@@ -9,6 +9,7 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { followToEnd, tellStory } from "../run-story.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { conclude } from "./run.ts";
+import { answerLine } from "./session-line.ts";
 import { ownerOf, type OwnerOption } from "./sessions.ts";
 
 type Sent = z.output<typeof sendToSession.reply>;
@@ -22,19 +23,21 @@ interface SendOptions extends OwnerOption {
   readonly timeout?: number;
 }
 
-/** `yard sessions send`: says something and tells the story of the run that answers. */
+/** `yard sessions send`: says something and tells the story of the run that answers; a command is answered here. */
 export async function send(
   terminal: Terminal,
   session: string,
-  message: string,
+  line: string,
   options: SendOptions,
 ): Promise<ExitCode> {
   const { agent, model, onBusy, owner, wait, timeout } = options;
   const json = options.json ?? false;
+  const said = await answerLine(terminal, { session, line }, options);
+  if (said === null) return EXIT.ok;
   return withBus(await findBus(process.env), async (bus) => {
     const sent = await client(bus, { sendToSession }).sendToSession({
       session,
-      message,
+      ...said,
       ...ownerOf(owner),
       ...(agent === undefined ? {} : { agent }),
       ...(model === undefined ? {} : { model }),
@@ -44,7 +47,7 @@ export async function send(
     if (!wait) {
       if (json) writeJson(terminal, sent);
       else terminal.out(runId);
-      terminal.note(`${placed}; follow it with: ./yard runs events ${runId} --follow`);
+      terminal.note(`${placed}; follow it with: ./yard runs tail ${runId}`);
       return EXIT.ok;
     }
     return follow(bus, terminal, { sent, json, timeout });

@@ -5,6 +5,8 @@ import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { testBus } from "@switchyard/bus/test-bus";
 import { runFinished, runMerged } from "@switchyard/contracts/run-events";
+import { listAgents } from "@switchyard/contracts/agents";
+import { listSkills } from "@switchyard/contracts/skills";
 import * as sessions from "@switchyard/contracts/sessions";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
@@ -103,6 +105,34 @@ service.handle(sessions.sendToSession, async (request) => {
   return { status: "accepted" as const, sessionId, sessionKey, runId, placed: "started" as const };
 });
 
+const digest = `sha256:${"a".repeat(64)}`;
+service.handle(listAgents, () => ({
+  agents: [
+    {
+      name: "demo",
+      description: "Reads files",
+      source: "project" as const,
+      digest,
+      model: "scripted/plan",
+    },
+  ],
+}));
+service.handle(listSkills, () => ({
+  skills: [
+    {
+      name: "greet",
+      description: "Says hello",
+      digest,
+      path: "skills/greet",
+      userInvocable: true,
+      modelInvocable: true,
+      allowedTools: null,
+      argumentHint: null,
+      diagnostics: [],
+    },
+  ],
+}));
+
 test("lists sessions, with filters, for people and as JSON [F6]", async () => {
   const args = ["list", "--kind", "main", "cron", "--search", "sup", "--active", "5", "--all"];
   const { code, stdout, stderr } = await yard(["sessions", ...args], env);
@@ -151,6 +181,33 @@ test("sends, and follows the run that the message became part of [F8]", async ()
   });
   const only = await yard(["sessions", "send", "support", "hello", "--no-wait"], env);
   assert.equal(only.stdout, "sent-1\n");
+});
+
+test("a line with a slash is a command, a skill or an escaped text [D62]", async () => {
+  const say = (line: string) => yard(["sessions", "send", "support", line, "--no-wait"], env);
+  const before = asked.length;
+  const help = await say("/help");
+  assert.equal(help.code, 0, help.stderr);
+  assert.match(help.stdout, /^\/agent <name> +who answers from now on/m);
+  assert.match((await say("/skills")).stdout, /^greet +Says hello/m);
+  const unknown = await say("/gret Ada");
+  assert.equal(unknown.code, 2);
+  assert.match(unknown.stderr, /Unknown command: \/gret\..* Did you mean \/greet\?/);
+  const model = await say("/model x/y");
+  assert.equal(model.code, 2);
+  assert.match(model.stderr, /yard sessions set support --model/);
+  assert.equal(asked.length, before, "nothing of this is said in the session");
+
+  const switched = await say("/agent demo");
+  assert.equal(switched.stdout, "Switched to agent: demo (scripted/plan — rule-based, no AI)\n");
+  assert.deepEqual(asked.pop(), { session: "support", agent: "demo" });
+
+  const base = { session: "support", timeoutSeconds: 0 };
+  const skill = await say('/greet  Ada "B  C"');
+  assert.match(skill.stderr, /\[Invoking skill: greet\]/);
+  assert.deepEqual(asked.pop(), { ...base, message: ' Ada "B  C"', skill: "greet" });
+  await say("//greet");
+  assert.deepEqual(asked.pop(), { ...base, message: "/greet" });
 });
 
 test("changes settings, and takes nothing away without being told twice", async () => {

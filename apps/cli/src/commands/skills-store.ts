@@ -13,6 +13,7 @@ import { printableLine } from "../printable.ts";
 import { diffLines } from "../skills/diff-lines.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
+import { versionLines } from "./version-lines.ts";
 
 interface Options {
   readonly json?: true;
@@ -23,28 +24,14 @@ export async function versions(terminal: Terminal, name: string, options: Option
     client(bus, { listVersions }).listVersions({ name }),
   );
   if (options.json) return writeJson(terminal, reply);
-  const stateOf = (version: string, supersededAt: string | null) => {
-    if (version === reply.current) return "current";
-    if (version === reply.withheld?.version) return `withheld: ${reply.withheld.reason}`;
-    return supersededAt === null ? "stored" : "superseded";
-  };
-  const lines = tableLines(
-    [
-      { title: "VERSION", value: ({ version }) => version },
-      { title: "STATE", value: ({ version, supersededAt }) => stateOf(version, supersededAt) },
-      { title: "VERDICT", value: ({ verdict }) => verdict?.verdict ?? "not scanned" },
-      { title: "IMPORTED", value: ({ provenance }) => provenance.at },
-      { title: "BY", value: ({ provenance }) => provenance.by },
-      { title: "FILES", value: ({ files }) => String(files.length) },
-      {
-        title: "FROM",
-        value: ({ provenance: { git, label } }) =>
-          printableLine(git?.url ? `${git.url}@${git.commit ?? "?"}` : label),
-        maxWidth: 60,
-      },
-    ],
-    reply.versions,
-  );
+  const { current, withheld: waiting } = reply;
+  const lines = versionLines(reply.versions, {
+    id: "VERSION",
+    idOf: ({ version }) => version,
+    current,
+    withheld: waiting === null ? null : { id: waiting.version, reason: waiting.reason },
+    filesOf: ({ files }) => files.length,
+  });
   for (const line of lines) terminal.out(line);
 }
 

@@ -37,7 +37,7 @@ export function addRunCommands(program: Command, perform: Perform): void {
     .description("newest first")
     .option("--limit <n>", "how many", wholeNumber(1, 200), 20)
     .option("--agent <name>", "only of this agent")
-    .option("--status <status>", "only running, succeeded, failed or cancelled")
+    .option("--status <status>", "only running, waiting, succeeded, failed, cancelled or dead")
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) =>
@@ -61,6 +61,15 @@ export function addRunCommands(program: Command, perform: Perform): void {
     .action((runId, options) =>
       perform(options, async (terminal) =>
         (await import("../commands/runs.ts")).events(terminal, runId, options),
+      ),
+    );
+  runs
+    .command("tail <run>")
+    .description("follow a run to its end: timeline and live text on stderr, answer on stdout")
+    .option("--json", "print the events as lines of JSON")
+    .action((runId, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/run.ts")).tail(terminal, runId, options),
       ),
     );
 }

@@ -13,7 +13,9 @@ export function addSessionCommands(program: Command, perform: Perform): void {
   addChanging(sessions, perform);
   sessions
     .command("send <session> <message>")
-    .description("say something and follow the run: timeline on stderr, answer on stdout")
+    .description(
+      "say something and follow the run: timeline on stderr, answer on stdout; /help lists what a message can ask for",
+    )
     .option("--agent <name>", "who answers; a new session needs one")
     .option("--model <provider/model>", "model in place of the agent's own")
     .addOption(busyOption())

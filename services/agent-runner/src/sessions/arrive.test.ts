@@ -60,6 +60,14 @@ test("begins a session with the first message, and tells of it once", () => {
   assert.equal(arriving(record, message("a", undefined, "other")).placing.outcome, "taken");
 });
 
+test("what no run can be told waits where it was to be told", () => {
+  const { record } = busySession();
+  const skill = { ...message("b", "steer"), isOwnRun: true };
+  const { record: next, placing } = arriving(record, skill);
+  assert.equal(placing.outcome, "queued");
+  assert.equal(arriving(next, skill).placing.outcome, "queued");
+});
+
 test("does with a message for a busy session what it says, else what the session says", () => {
   const { record, session } = busySession();
   const outcome = (onBusy?: BusyPolicy, policy: BusyPolicy = "enqueue") =>

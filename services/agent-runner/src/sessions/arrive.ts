@@ -13,6 +13,8 @@ export interface Arrival extends Placed {
   readonly agent: string;
   /** Undefined: as the session says. */
   readonly onBusy: BusyPolicy | undefined;
+  /** True when it cannot be given to the run that is under way: it waits where that was wanted. */
+  readonly isOwnRun?: boolean;
 }
 
 /** What becomes of a message. */
@@ -56,7 +58,8 @@ export function arrive(
     const going = { ...session, active: { ...placed, begun: false } };
     return { record: { ...record, session: going }, placing: { outcome: "go", session: going } };
   }
-  const onBusy = arrival.onBusy ?? session.onBusy;
+  const wanted = arrival.onBusy ?? session.onBusy;
+  const onBusy = wanted === "steer" && arrival.isOwnRun === true ? "enqueue" : wanted;
   switch (onBusy) {
     case "reject": {
       const { runId: activeRun } = session.active;

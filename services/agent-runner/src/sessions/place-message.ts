@@ -91,7 +91,9 @@ function decide(desk: SessionDesk, decision: Decision): Promise<Placing | null> 
   const { slot, owner } = place;
   return desk.store.change<Placing | null>(slot, ({ record }) => {
     if (!isKey && record.session?.sessionId !== ref) return { record, result: null };
-    const arrival = { slot, owner, key, agent, runId, digest, requester, onBusy };
+    // A skill is more than the words that a run could hear.
+    const isOwnRun = command.payload.skill !== undefined;
+    const arrival = { slot, owner, key, agent, runId, digest, requester, onBusy, isOwnRun };
     const now = { nowMs: desk.now(), limits: desk.limits };
     const next = arrive(record, arrival, now);
     const isKept = next.record !== record && next.placing.outcome !== "steer";

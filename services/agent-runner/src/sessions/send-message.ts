@@ -87,7 +87,7 @@ async function refOf(
 }
 
 function commandOf(
-  { message, model, onBusy, runId }: Request,
+  { message, model, skill, onBusy, runId }: Request,
   by: { readonly agent: string; readonly session: string; caller: string; nowMs: number },
 ): SessionCommand {
   const { agent, session, caller, nowMs } = by;
@@ -95,6 +95,7 @@ function commandOf(
     input: message,
     session,
     ...(model === undefined ? {} : { model }),
+    ...(skill === undefined ? {} : { skill }),
     ...(onBusy === undefined ? {} : { onBusy }),
   };
   const id = runId ?? `run-${randomBytes(13).toString("hex")}`;

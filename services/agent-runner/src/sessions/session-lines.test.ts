@@ -35,6 +35,15 @@ test("tells a run's question, what it was told meanwhile and its answer, without
   assert.ok(lines[2]?.text.endsWith("…(truncated)…"));
 });
 
+test("tells of a skill that was asked for as it is typed", () => {
+  const asked = (input: string) =>
+    linesOf(
+      replay([startedEntry({ input, invoked: "greet" }), { kind: "finished", at, output: "hi" }]),
+      null,
+    )[0]?.text;
+  assert.deepEqual([asked("Ada  B"), asked(" ")], ["/greet Ada  B", "/greet"]);
+});
+
 test("tells of a retried run only what is new, and why there was no answer", () => {
   const failure = { code: "model_error", message: "it broke" };
   const first: JournalEntry[] = [startedEntry(), { kind: "failed", at, failure }];

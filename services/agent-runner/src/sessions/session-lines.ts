@@ -18,8 +18,8 @@ const CUT_MARK = "…(truncated)…";
  */
 export function linesOf(state: RunState, told: Told | null): SessionMessage[] {
   const { started, messages, turns } = state;
-  const { requester, input } = started;
-  const asked = line(state, { role: "user", text: textOf(input), by: requester });
+  const { requester } = started;
+  const asked = line(state, { role: "user", text: askedOf(started), by: requester });
   const heard = messages
     .slice(told?.messages ?? 0)
     .filter(({ by }) => by !== "runner")
@@ -84,6 +84,8 @@ function endOf({ end, cancellation }: RunState): string {
   }
 }
 
-function textOf(input: RunState["started"]["input"]): string {
-  return typeof input === "string" ? input : JSON.stringify(input);
+/** A skill that was asked for is told as it is typed. */
+function askedOf({ input, invoked }: RunState["started"]): string {
+  const text = typeof input === "string" ? input : JSON.stringify(input);
+  return invoked === undefined ? text : `/${invoked} ${text}`.trimEnd();
 }

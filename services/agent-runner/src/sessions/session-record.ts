@@ -1,26 +1,26 @@
-import { AgentName, CallerName, ModelName, RunId, Timestamp } from "@switchyard/contracts/ids";
-import { BusyPolicy, SessionId, SessionKey, SessionKind } from "@switchyard/contracts/session-key";
+import { AgentName, CallerName, RunId, Timestamp } from "@switchyard/contracts/ids";
 import { startRun } from "@switchyard/contracts/runs";
+import { Session } from "@switchyard/contracts/sessions";
 import { z } from "zod";
 
 /** A run that has its place in a session, and the digest of its command: one id is one message. */
 const Placed = z.object({ runId: RunId, digest: z.string(), requester: CallerName });
 
-const SessionState = z.object({
-  sessionId: SessionId,
-  key: SessionKey,
-  owner: CallerName,
-  kind: SessionKind,
-  label: z.string().nullable(),
-  agent: AgentName,
-  model: ModelName.nullable(),
-  onBusy: BusyPolicy,
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-  totalTokens: z.int().nonnegative(),
-  lastRun: z
-    .object({ runId: RunId, status: z.enum(["succeeded", "failed", "cancelled", "dead"]) })
-    .nullable(),
+/** What is shown of a session and kept as it is; the rest of what is shown is computed. */
+const SessionState = Session.pick({
+  sessionId: true,
+  key: true,
+  owner: true,
+  kind: true,
+  label: true,
+  agent: true,
+  model: true,
+  onBusy: true,
+  createdAt: true,
+  updatedAt: true,
+  totalTokens: true,
+  lastRun: true,
+}).extend({
   /** The one run that may be under way. `begun`: it exists, and only its end makes room for the next. */
   active: Placed.extend({ begun: z.boolean() }).nullable(),
   queue: z.array(Placed),

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { startLeasedRounds, type RoundsOptions } from "../leased-rounds.ts";
 import { lookAtSession } from "./look-at-session.ts";
 import type { SessionDesk } from "./session-desk.ts";
 
@@ -24,35 +24,11 @@ export async function sweepSessions(
   }
 }
 
-/** Sweeps every `everyMs`, in one runner at a time; a runner that dies is followed by the next. */
+/** Sweeps every `everyMs`, in one runner at a time. */
 export function startSessionSweeper(
   desk: SessionDesk,
-  options: { readonly everyMs: number; readonly onFault: (fault: { error: unknown }) => void },
-): { stop(): Promise<void> } {
-  const { everyMs, onFault } = options;
-  const name = randomUUID();
-  let running: Promise<void> = Promise.resolve();
-  let isRunning = false;
-  const round = async (): Promise<void> => {
-    try {
-      // A little less than the interval, so that the lease is free when its holder comes again.
-      if (await desk.index.takeSweep(name, Math.floor(everyMs * 0.9)))
-        await sweepSessions(desk, onFault);
-    } catch (error) {
-      onFault({ error });
-    } finally {
-      isRunning = false;
-    }
-  };
-  const timer = setInterval(() => {
-    if (isRunning) return;
-    isRunning = true;
-    running = round();
-  }, everyMs);
-  return {
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
-  };
+  options: Pick<RoundsOptions, "everyMs" | "onFault">,
+): ReturnType<typeof startLeasedRounds> {
+  const round = () => sweepSessions(desk, options.onFault);
+  return startLeasedRounds({ ...options, lease: desk.index, round });
 }

@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { z } from "zod";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
-import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool, skill } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 import { waitUntil } from "../../test-fixtures/wait-for.ts";
 
@@ -235,6 +235,25 @@ test("rejects, interrupts and steers as the message says, and refuses what is to
       "assistant: you said later",
     ],
   );
+});
+
+test("a skill is rendered for the run, told as it is typed, and given to no other run [D62]", async () => {
+  peers.skills.set("greet", skill("greet"));
+  model.answer({ text: ["Hello."] });
+  const asked = { agent: "chatter", skill: "greet" };
+  const said = await say("greeted", "Ada", { ...asked, timeoutSeconds: 30 });
+  assert.deepEqual([said.status, said.reply], ["ok", "Hello."]);
+  const heard = heardBy(model.requests.at(-1)?.body);
+  assert.match(String(heard.at(-1)?.content), /Do greet\.[^]*ARGUMENTS: Ada/);
+  const { messages } = await call(team, sessionHistory, { session: "greeted" });
+  assert.deepEqual(texts(messages), ["/greet Ada", "Hello."]);
+  const gate = newGate();
+  await start("gated", { runId: "greet-gate", input: "x", session: "greeted" });
+  await gate.reached;
+  const waits = await say("greeted", " ", { agent: "echo", skill: "greet", onBusy: "steer" });
+  assert.equal(waits.placed, "queued");
+  gate.open();
+  await settled("greeted");
 });
 
 test("waits for the answer as long as the sender wants, by key or by label [F8]", async () => {

@@ -1,0 +1,51 @@
+import type { Provenance, WithheldReason } from "@switchyard/contracts/definition-store";
+import { printableLine } from "../printable.ts";
+import { tableLines } from "../table.ts";
+
+/** What a version of a skill and one of an agent have in common. */
+interface Version {
+  readonly provenance: Provenance;
+  readonly verdict: { readonly verdict: string } | null;
+  readonly supersededAt: string | null;
+}
+
+/** The table of a definition's versions. `idOf` is what they are asked for by, under that title. */
+export function versionLines<V extends Version>(
+  versions: readonly V[],
+  about: {
+    readonly id: string;
+    readonly idOf: (version: V) => string;
+    readonly current: string | null;
+    readonly withheld: { readonly id: string; readonly reason: WithheldReason } | null;
+    /** Shown when it is given. */
+    readonly filesOf?: (version: V) => number;
+  },
+): string[] {
+  const { id, idOf, current, withheld, filesOf } = about;
+  const stateOf = (version: V): string => {
+    if (idOf(version) === current) return "current";
+    if (idOf(version) === withheld?.id) return `withheld: ${withheld.reason}`;
+    return version.supersededAt === null ? "stored" : "superseded";
+  };
+  const files =
+    filesOf === undefined
+      ? []
+      : [{ title: "FILES", value: (version: V) => String(filesOf(version)) }];
+  return tableLines<V>(
+    [
+      { title: id, value: idOf },
+      { title: "STATE", value: stateOf },
+      { title: "VERDICT", value: ({ verdict }) => verdict?.verdict ?? "not scanned" },
+      { title: "IMPORTED", value: ({ provenance }) => provenance.at },
+      { title: "BY", value: ({ provenance }) => provenance.by },
+      ...files,
+      { title: "FROM", value: ({ provenance }) => sourceText(provenance), maxWidth: 60 },
+    ],
+    versions,
+  );
+}
+
+/** The place that a version came from. */
+export function sourceText({ git, label }: Provenance): string {
+  return printableLine(git?.url ? `${git.url}@${git.commit ?? "?"}` : label);
+}

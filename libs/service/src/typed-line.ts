@@ -1,0 +1,154 @@
+import { nearestName } from "./nearest-name.ts";
+
+/** What a conversation at a terminal answers to itself; a skill of such a name is not reached by it. */
+export const BUILT_IN_COMMANDS = [
+  "agent",
+  "agents",
+  "clear",
+  "config",
+  "exit",
+  "help",
+  "memory",
+  "model",
+  "quit",
+  "session",
+  "skill",
+  "skills",
+  "tools",
+  "workspace",
+] as const;
+type BuiltInCommand = (typeof BUILT_IN_COMMANDS)[number];
+
+/** What there is to be named in a line. */
+export interface KnownNames {
+  readonly skills: readonly { readonly name: string; readonly userInvocable: boolean }[];
+  readonly agents: readonly { readonly name: string }[];
+}
+
+/** What a person means by a line. */
+export type TypedLine =
+  /** For the agent. */
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "help"; readonly topic: string | null }
+  /** To be listed, or one of them to be shown. */
+  | { readonly kind: "skills"; readonly skill: string | null }
+  | { readonly kind: "agents" }
+  /** To be used with these arguments, which are what was typed, byte by byte. */
+  | { readonly kind: "skill"; readonly skill: string; readonly arguments: string }
+  /** To be the one who answers from now on. */
+  | { readonly kind: "agent"; readonly agent: string }
+  /** A command whose meaning depends on where the line was typed. */
+  | { readonly kind: "other"; readonly command: BuiltInCommand; readonly arguments: string }
+  | {
+      readonly kind: "unknown";
+      readonly what: "command" | "skill" | "agent";
+      readonly name: string;
+      /** What was probably meant, as it is to be typed. */
+      readonly nearest: string | null;
+      /** For the person. */
+      readonly message: string;
+    };
+
+// A path such as /etc/hosts is no command: a name ends where a space does or the line.
+const COMMAND = /^\/([\p{L}\p{N}][\p{L}\p{N}_-]*)(?:\s([^]*))?$/u;
+
+/**
+ * Reads a line that a person typed. A built-in command goes before a skill of its name, which `/skill name` reaches.
+ * `//` at the start is one slash of a text. Nothing is looked up or done here.
+ */
+export function readTypedLine(line: string, known: KnownNames): TypedLine {
+  if (line.startsWith("//")) return { kind: "text", text: line.slice(1) };
+  const [, typed, rest = ""] = COMMAND.exec(line) ?? [];
+  if (typed === undefined) return { kind: "text", text: line };
+  const command = BUILT_IN_COMMANDS.find((name) => name === typed.toLowerCase());
+  if (command !== undefined) return builtIn(command, rest, known);
+  const skill = named(forPeople(known), typed);
+  if (skill !== null) return { kind: "skill", skill, arguments: rest };
+  const names = [...BUILT_IN_COMMANDS, ...forPeople(known)];
+  return unknown({ what: "command", name: typed, names, known });
+}
+
+function builtIn(command: BuiltInCommand, rest: string, known: KnownNames): TypedLine {
+  const word = rest.trim();
+  switch (command) {
+    case "help":
+      return { kind: "help", topic: word === "" ? null : word };
+    case "skills":
+      return word === "" ? { kind: "skills", skill: null } : shown(word, known);
+    case "skill":
+      return word === "" ? { kind: "skills", skill: null } : used(rest.trimStart(), known);
+    case "agents":
+      return { kind: "agents" };
+    case "agent":
+      return word === "" ? { kind: "agents" } : switched(word, known);
+    default:
+      return { kind: "other", command, arguments: rest };
+  }
+}
+
+function shown(name: string, known: KnownNames): TypedLine {
+  const names = known.skills.map((skill) => skill.name);
+  const skill = named(names, name);
+  return skill === null
+    ? unknown({ what: "skill", name, names, known })
+    : { kind: "skills", skill };
+}
+
+function used(line: string, known: KnownNames): TypedLine {
+  const [, name = "", rest = ""] = /^(\S+)(?:\s([^]*))?$/.exec(line) ?? [];
+  const names = forPeople(known);
+  const skill = named(names, name);
+  return skill === null
+    ? unknown({ what: "skill", name, names, known })
+    : { kind: "skill", skill, arguments: rest };
+}
+
+function switched(name: string, known: KnownNames): TypedLine {
+  const names = known.agents.map((agent) => agent.name);
+  const agent = named(names, name);
+  return agent === null ? unknown({ what: "agent", name, names, known }) : { kind: "agent", agent };
+}
+
+function forPeople({ skills }: KnownNames): string[] {
+  return skills.filter(({ userInvocable }) => userInvocable).map(({ name }) => name);
+}
+
+function named(names: readonly string[], typed: string): string | null {
+  return (
+    names.find((name) => name === typed) ??
+    names.find((name) => name === typed.toLowerCase()) ??
+    null
+  );
+}
+
+function unknown(asked: {
+  what: "command" | "skill" | "agent";
+  name: string;
+  names: readonly string[];
+  known: KnownNames;
+}): TypedLine {
+  const { what, name } = asked;
+  const near = nearestName(name, asked.names);
+  const nearest = near === null ? null : `${PREFIX[what]}${near}`;
+  const meant = nearest === null ? "" : ` Did you mean ${nearest}?`;
+  return { kind: "unknown", what, name, nearest, message: `${reasonOf(asked)}${meant}` };
+}
+
+const PREFIX = { command: "/", skill: "/skill ", agent: "/agent " } as const;
+
+function reasonOf({
+  what,
+  name,
+  known,
+}: {
+  what: keyof typeof PREFIX;
+  name: string;
+  known: KnownNames;
+}): string {
+  if (what === "agent") return `Agent '${name}' not found. Run /agents to see available agents.`;
+  const isForModels = known.skills.some((skill) => !skill.userInvocable && skill.name === name);
+  if (isForModels) return `Skill '${name}' is for agents alone: its author wants it so.`;
+  return what === "skill"
+    ? `Skill '${name}' not found. Run /skills to see available skills.`
+    : `Unknown command: /${name}. Type /help for available commands, or // for a text that begins with a slash.`;
+}
