@@ -7,10 +7,11 @@ import { join, relative } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
-import { startRun } from "@switchyard/contracts/runs";
+import { getRun, listRuns, startRun } from "@switchyard/contracts/runs";
 import { anonymousUser } from "@switchyard/contracts/topology";
 import { startYardDev } from "../lib/yard-dev.ts";
 
@@ -28,8 +29,19 @@ rules:
     effect: allow
     who: { agents: [reader] }
     what: { tools: [read_file] }
+  - id: keep
+    effect: allow
+    approval: auto
+    who: { agents: [keeper] }
+    what: { tools: ["memory_*"] }
 `,
 );
+for (const name of ["keeper", "locked"]) {
+  const write = { tool: "memory_write", with: { name: "likes", content: "tea" } };
+  const plan = { steps: [{ calls: [write] }], answer: "done" };
+  const agent = { name, description: "remembers", memory_bytes: 1_024, plan };
+  await writeFile(join(project, `agents/${name}.yaml`), JSON.stringify(agent));
+}
 await writeFile(
   join(project, "agents/reader.yaml"),
   `name: reader
@@ -74,6 +86,23 @@ test("an agent reads a file with a built-in tool, and its denied command does no
   assert.match(text, /execute_command/);
   assert.match(text, /no rule/i);
   assert.equal(existsSync(join(root, "made-by-a-denied-call")), false);
+});
+
+test("what an agent kept is in the prompt of its next run, where a rule lets it read memory [E8] [ER1]", async () => {
+  for (const agent of ["keeper", "keeper", "locked"])
+    await yard("run", agent, "x", "--timeout", "60");
+  const { runs } = await call(bus, listRuns, { limit: 3 });
+  const memories = [];
+  for (const { runId, agent } of runs.toReversed()) {
+    const { run } = await call(bus, getRun, { runId });
+    memories.push([agent, run.memory]);
+  }
+  const nothing = { kept: 0, given: 0, named: 0 };
+  assert.deepEqual(memories, [
+    ["keeper", nothing],
+    ["keeper", { kept: 1, given: 1, named: 0 }],
+    ["locked", { ...nothing, refused: "no rule allows memory_read for agent locked" }],
+  ]);
 });
 
 test("a run is recorded by the command line, and played again from the file and by its id", async () => {

@@ -1,3 +1,4 @@
+import { recallMemory as recallContract } from "@switchyard/contracts/agent-memory";
 import type { CallContext, Service } from "@switchyard/bus/serve";
 import {
   callBuiltin,
@@ -13,9 +14,12 @@ import {
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import { callTool, type CallToolDeps } from "./calls/call-tool.ts";
 import { listTools } from "./calls/list-tools.ts";
+import { recallMemory, type RecallDeps } from "./calls/recall-memory.ts";
 import type { ToolboxMetrics } from "./toolbox-metrics.ts";
 
-export type HandlerDeps = CallToolDeps & CancelDeps & { readonly metrics: ToolboxMetrics };
+export type HandlerDeps = CallToolDeps &
+  CancelDeps &
+  RecallDeps & { readonly metrics: ToolboxMetrics };
 
 /** The NATS user of every toolbox. */
 const TOOLBOX = "toolbox";
@@ -23,6 +27,9 @@ const TOOLBOX = "toolbox";
 /** Answers the toolbox's contracts. */
 export function handle(service: Service, deps: HandlerDeps): void {
   service.handle(listBuiltins, ({ token }, context) => listTools(deps, askedFor(context, token)));
+  service.handle(recallContract, ({ token, maxBytes }, context) =>
+    recallMemory(deps, { maxBytes }, askedFor(context, token)),
+  );
   service.handle(callBuiltin, (request, context) =>
     deps.metrics.measureCall(request.tool, () =>
       callTool(deps, request, askedFor(context, request.token)),

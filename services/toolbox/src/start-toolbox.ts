@@ -74,9 +74,10 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
     onFault: ({ error, contract, correlationId }) =>
       log.error({ err: error, contract, correlationId }, "handler fault"),
   });
+  const memory = createMemoryStore(redis);
   handle(service, {
     tools: createBuiltins({
-      memory: createMemoryStore(redis),
+      memory,
       guard: createEgressGuard({
         permitted: config.YARD_WEB_ALLOW_PRIVATE_HOSTS,
         setting: WEB_HOSTS_SETTING,
@@ -84,6 +85,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
       command: { cage, path: config.YARD_COMMAND_PATH },
     }),
     workspaces,
+    memory,
     ...policy,
     executions: createExecutionAudit(options.audit),
     store,

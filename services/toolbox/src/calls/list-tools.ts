@@ -1,24 +1,44 @@
-import type { z } from "zod";
-import { toJSONSchema } from "zod";
+import { prepareReply, type PreparedReply } from "@switchyard/bus/prepared-reply";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import {
   BUILTIN_TIERS,
   BuiltinInfo,
   type BuiltinName,
-  type listBuiltins as contract,
+  listBuiltins,
 } from "@switchyard/contracts/toolbox";
 import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import { toJSONSchema } from "zod";
 import type { Tool } from "../tool.ts";
 
 /** The built-in tools that the principal may call with at least some arguments. */
 export async function listTools(
   deps: { readonly tools: ReadonlyMap<BuiltinName, Tool>; readonly gate: PolicyGate },
   asked: AskedFor,
-): Promise<z.input<typeof contract.reply>> {
+): Promise<PreparedReply<typeof listBuiltins>> {
   const tools = [...deps.tools.values()];
   const refs = tools.map(({ name }) => builtinToolRef(name));
   const allowed = await deps.gate.filter(refs, asked);
-  return { tools: tools.filter(({ name }) => allowed.has(name)).map(infoOf) };
+  return replyWith(
+    deps.tools,
+    tools.filter(({ name }) => allowed.has(name)),
+  );
+}
+
+type ListReply = PreparedReply<typeof listBuiltins>;
+
+/**
+ * Every run asks, and a toolbox has only so many answers: one for each set of its tools that some
+ * principal may use.
+ */
+const replies = new WeakMap<ReadonlyMap<BuiltinName, Tool>, Map<string, ListReply>>();
+
+function replyWith(all: ReadonlyMap<BuiltinName, Tool>, allowed: readonly Tool[]): ListReply {
+  const known = replies.get(all) ?? new Map<string, ListReply>();
+  replies.set(all, known);
+  const names = allowed.map(({ name }) => name).join();
+  const reply = known.get(names) ?? prepareReply(listBuiltins, { tools: allowed.map(infoOf) });
+  known.set(names, reply);
+  return reply;
 }
 
 function infoOf({ name, description, input }: Tool): BuiltinInfo {

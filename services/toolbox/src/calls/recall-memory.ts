@@ -1,0 +1,101 @@
+import { MAX_RECALLED, recallMemory as contract } from "@switchyard/contracts/agent-memory";
+import { failuresOf } from "@switchyard/contracts/errors";
+import { builtinToolRef } from "@switchyard/contracts/tool-names";
+import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
+import { withRefusals } from "@switchyard/service/tool-provider/call-refusals";
+import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
+import { withHeldPlaces } from "@switchyard/service/tool-provider/held-places";
+import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { z } from "zod";
+import { fitMemories, type ReadMemory } from "../memory/fit-memories.ts";
+import type { MemoryStore } from "../memory/memory-store.ts";
+
+export interface RecallDeps {
+  readonly memory: Pick<MemoryStore, "names" | "read">;
+  readonly gate: PolicyGate;
+  readonly executions: ExecutionAudit;
+}
+
+type Reply = z.input<typeof contract.reply>;
+
+const fail = failuresOf(contract.errors);
+const READ = builtinToolRef("memory_read");
+
+/**
+ * Reads an agent's memory for the prompt of its run: the names, then the texts, each as a call of `memory_read`
+ * that the policy decides about. What it denies, or wants a person to decide, is not read.
+ */
+export function recallMemory(
+  deps: RecallDeps,
+  { maxBytes }: { readonly maxBytes: number },
+  asked: AskedFor,
+): Promise<Reply> {
+  return withRefusals(() =>
+    withHeldPlaces(deps.gate, asked, async (holding) => {
+      const list = await readAs(deps, {}, holding, (agent) => deps.memory.names(agent));
+      if ("refused" in list) return { memories: [], kept: 0, refused: list.refused };
+      const names = list.value.slice(0, MAX_RECALLED);
+      const read = await Promise.all(names.map((name) => readOne(deps, name, holding)));
+      const there = read.filter((memory) => memory !== null);
+      return { memories: fitMemories(there, maxBytes), kept: list.value.length, refused: null };
+    }),
+  );
+}
+
+/** Null when it was forgotten since its name was read. */
+async function readOne(
+  deps: RecallDeps,
+  name: string,
+  asked: AskedFor,
+): Promise<ReadMemory | null> {
+  const read = await readAs(deps, { name }, asked, (agent) => deps.memory.read(agent, name));
+  if ("refused" in read) return { name, text: null };
+  return read.value === null ? null : { name, text: read.value };
+}
+
+/** One call of `memory_read` with these arguments, when the policy plainly allows it. */
+async function readAs<T>(
+  { gate, executions }: RecallDeps,
+  args: Record<string, unknown>,
+  asked: AskedFor,
+  read: (agent: string) => Promise<T>,
+): Promise<{ readonly value: T } | { readonly refused: string }> {
+  const decided = await gate.check({ ref: READ, args }, asked);
+  const { decision, principal } = decided;
+  if (decision.effect !== "allow") return { refused: decision.reason };
+  const { agent } = principal;
+  if (agent === null) return { refused: "memory belongs to an agent, and the token is of none" };
+  // The record takes what a tool gives; the text itself is none of its business.
+  const done = {
+    kind: "result" as const,
+    result: { content: [], isError: false, text: "", durationMs: 0 },
+  };
+  let value: { readonly value: T } | undefined;
+  await executions.during(executedRead(decided, args, asked), async () => {
+    value = { value: await orUnavailable(() => read(agent)) };
+    return done;
+  });
+  if (value === undefined) throw new TypeError("a read ended without its value");
+  return value;
+}
+
+function executedRead(
+  { decision, principal, audit: decisionRef }: Decided,
+  args: Record<string, unknown>,
+  { onBehalfOf: caller, correlationId }: AskedFor,
+) {
+  const about = { caller, principal, ref: READ, pin: undefined, callId: undefined, args };
+  return { ...about, decision, decisionRef, passed: null, correlationId };
+}
+
+async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    const cause = String(error);
+    throw fail.store_unavailable(
+      `The agents' memory cannot be read now: ${cause}; try again when Redis is up.`,
+      { cause },
+    );
+  }
+}
