@@ -4,6 +4,7 @@ import { publishCommand } from "@switchyard/bus/publish";
 import { startRun, listRuns } from "@switchyard/contracts/runs";
 import type { Bus } from "@switchyard/bus/connect";
 import type { Report } from "../lib/figure.ts";
+import { INSPECTED, watchHeap, type HeapWatch } from "../lib/collected-heap.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 import type { Bench } from "../lib/bench.ts";
 import { readMetrics } from "./read-metrics.ts";
@@ -16,14 +17,16 @@ const AT_ONCE = 200;
 /** Runs that wait for a person: what each costs a runner in memory, and how many places it holds. */
 export async function benchParked({ stage, rounds }: Bench): Promise<Report> {
   const count = rounds > 1 ? 10_000 : 1_000;
-  const { bus, instance } = await startSwitchyard(stage, { runners: 1 });
+  const { bus, instance } = await startSwitchyard(stage, { runners: 1, env: INSPECTED });
+  const heap = await watchHeap(instance, "runner");
+  stage.onEnd(async () => heap.close());
   const healthUrl = instance.processes.find(({ name }) => name === "runner")?.healthUrl ?? "";
   await park(bus, "warm-up", WARM_UP);
-  const before = await settledHeap(healthUrl);
+  const before = await settledHeap(heap);
   const startedAt = performance.now();
   await park(bus, "parked", count);
   const seconds = (performance.now() - startedAt) / 1_000;
-  const after = await settledHeap(healthUrl);
+  const after = await settledHeap(heap);
   const { yard_runs_active: held = Number.NaN } = await readMetrics(healthUrl);
   const bytes = Math.max(0, after - before) / count;
   return {
@@ -65,15 +68,10 @@ async function park(bus: Bus, name: string, count: number): Promise<void> {
   }
 }
 
-const LOOKS = 60;
+/** What a run leaves behind for a while, such as the timers of its last requests, is gone by then. */
+const SETTLED_MS = 10_000;
 
-/** The least of many looks at an idle runner: garbage that waits for its collection is no need. */
-async function settledHeap(healthUrl: string): Promise<number> {
-  const looks: number[] = [];
-  for (let look = 0; look < LOOKS; look += 1) {
-    await delay(500);
-    const { nodejs_heap_size_used_bytes: used = Number.NaN } = await readMetrics(healthUrl);
-    looks.push(used);
-  }
-  return Math.min(...looks);
+async function settledHeap(heap: HeapWatch): Promise<number> {
+  await delay(SETTLED_MS);
+  return heap.liveBytes();
 }

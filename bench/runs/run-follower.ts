@@ -15,6 +15,7 @@ export interface RunFollower {
       readonly runId?: string;
       readonly input?: z.input<typeof startRun.payload>["input"];
       readonly limits?: z.input<typeof startRun.payload>["limits"];
+      readonly output?: z.input<typeof startRun.payload>["output"];
       readonly mayFail?: boolean;
     },
   ) => Promise<void>;
@@ -50,12 +51,17 @@ export function followRuns(bus: Bus): RunFollower {
       const runId = options.runId ?? `bench-${process.pid}-${count}`;
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       waiting.set(runId, { resolve, reject, mayFail: options.mayFail === true });
-      const { input = "go", limits } = options;
+      const { input = "go", limits, output } = options;
       const published = publishCommand(
         bus,
         startRun,
         { agent },
-        { input, runId, ...(limits === undefined ? {} : { limits }) },
+        {
+          input,
+          runId,
+          ...(limits === undefined ? {} : { limits }),
+          ...(output === undefined ? {} : { output }),
+        },
       );
       await Promise.all([published, promise]);
     },
