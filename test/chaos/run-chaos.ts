@@ -136,6 +136,7 @@ async function collectEvidence(
   { accepted, approvals }: Pick<Evidence, "accepted" | "approvals">,
 ): Promise<Evidence> {
   await world.stopServices();
+  const refusals = await world.refusals();
   await world.nats.reopen();
   const { events, permits } = await readStreams(world.nats.url);
   const redis = await world.connectRedis();
@@ -157,6 +158,7 @@ async function collectEvidence(
       ...pids.map((pid) => ({ pid, name: "marking server" })),
     ]),
     crashes: processes.flatMap(({ crashes }) => crashes),
+    refusals,
   };
 }
 

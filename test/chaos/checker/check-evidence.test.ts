@@ -67,6 +67,7 @@ const sound: Evidence = {
   ],
   leftOver: [],
   crashes: [],
+  refusals: [],
 };
 
 test("finds nothing in a round that was as it should be", () => {
@@ -226,6 +227,7 @@ const planted: readonly (readonly [string, Rule, Evidence])[] = [
     "left-running",
     { ...sound, leftOver: [{ pid: 4711, name: "marking server" }] },
   ],
+  ["a key that Redis refused", "refused", { ...sound, refusals: ["broker-1: NOPERM"] }],
   ["a service that ended by itself", "crashed", { ...sound, crashes: ["runner-1 with 1"] }],
 ];
 

@@ -28,6 +28,7 @@ export function checkEvidence(evidence: Evidence): Violation[] {
     ...evidence.leftOver.map(({ pid, name }) =>
       broken("left-running", name, `process ${pid} still runs`),
     ),
+    ...evidence.refusals.map((what) => broken("refused", what, "it asked for what it may not")),
     ...evidence.crashes.map((what) => broken("crashed", what, "it ended by itself")),
   ];
 }

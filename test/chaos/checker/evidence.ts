@@ -15,6 +15,8 @@ export interface Evidence {
   readonly leftOver: readonly { readonly pid: number; readonly name: string }[];
   /** Services that ended although nobody had ended them. */
   readonly crashes: readonly string[];
+  /** What a service asked of Redis or NATS and may not. */
+  readonly refusals: readonly string[];
 }
 
 export interface RunEvidence {
@@ -94,4 +96,5 @@ export type Rule =
   | "approval-used-twice"
   | "events"
   | "left-running"
-  | "crashed";
+  | "crashed"
+  | "refused";

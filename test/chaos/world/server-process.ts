@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { startNatsServer } from "@switchyard/local-servers/nats-server";
+import type { RedisAccess } from "@switchyard/local-servers/redis-access";
 import { startRedisServer } from "@switchyard/local-servers/redis-server";
 import { resolveServer } from "@switchyard/local-servers/resolve";
 import type { RunningServer } from "@switchyard/local-servers/server-process";
@@ -31,11 +32,11 @@ export class ServerProcess {
     return new ServerProcess("nats", await start(0, false), start);
   }
 
-  /** redis-server with `appendfsync always`. */
-  static async redis(dataDir: string): Promise<ServerProcess> {
+  /** redis-server with `appendfsync always`, and nobody but the users of the list. */
+  static async redis(dataDir: string, access: RedisAccess): Promise<ServerProcess> {
     const binary = await binaryOf("redis");
     const start = (port: number) =>
-      startRedisServer({ binary, dataDir, port, appendfsync: "always" });
+      startRedisServer({ binary, dataDir, port, access, appendfsync: "always" });
     return new ServerProcess("redis", await start(0), start);
   }
 

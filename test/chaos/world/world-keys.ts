@@ -2,15 +2,21 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createUserKey } from "@switchyard/bus/keys";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
+import { monitorRedisUser } from "@switchyard/contracts/redis-access";
 import { adminUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
+import type { RedisAccess } from "@switchyard/local-servers/redis-access";
 import { createRunTokenKey } from "@switchyard/service/run-token";
+import { ensureRedisPasswords, redisPasswordFile } from "../../../apps/cli/src/redis-passwords.ts";
 
-/** Keys as in production: each user has its own, and no permission beyond its contracts. */
+/** Keys as in production: each user of NATS and of Redis has its own, and no permission beyond its contracts. */
 export interface WorldKeys {
   readonly authorization: string;
+  readonly redisAccess: RedisAccess;
   readonly runTokenKeyFile: string;
   seedFile(user: string): string;
   seed(user: string): string;
+  redisPassword(user: string): string;
+  redisPasswordFile(user: string): string;
 }
 
 export async function makeWorldKeys(directory: string): Promise<WorldKeys> {
@@ -22,7 +28,15 @@ export async function makeWorldKeys(directory: string): Promise<WorldKeys> {
   const runTokenKeyFile = join(directory, "run-token.jwk");
   const { privateJwk } = await createRunTokenKey();
   await writeFile(runTokenKeyFile, privateJwk, { mode: 0o600 });
+  const redis = await ensureRedisPasswords(directory);
   return {
+    redisAccess: {
+      acl: redis.acl,
+      probeUser: monitorRedisUser.name,
+      probePassword: redis.password(monitorRedisUser.name),
+    },
+    redisPassword: (user) => redis.password(user),
+    redisPasswordFile: (user) => redisPasswordFile(directory, user),
     authorization: natsAuthorization({
       users: users.map((user) => ({ user, nkey: keys.get(user.name)?.publicKey ?? "" })),
     }),

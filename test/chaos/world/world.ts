@@ -1,10 +1,11 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { ensureStreams } from "@switchyard/bus/streams";
+import { adminRedisUserName } from "@switchyard/contracts/redis-access";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
@@ -62,7 +63,7 @@ export class World {
     await mkdir(join(directory, "log"));
     const keys = await makeWorldKeys(join(directory, "keys"));
     const nats = await ServerProcess.nats(join(directory, "nats"), keys.authorization);
-    const redis = await ServerProcess.redis(join(directory, "redis"));
+    const redis = await ServerProcess.redis(join(directory, "redis"), keys.redisAccess);
     const world = new World({ directory, keys, nats, redis });
     const admin = await world.connect("admin");
     try {
@@ -81,10 +82,38 @@ export class World {
     return connectBus({ servers: this.nats.url, user, nkeySeed });
   }
 
-  /** A connection straight to the server. */
+  /** A connection straight to the server, as the one user that may see everything. */
   connectRedis(): Promise<Redis> {
     const log = createLog({ service: "chaos", level: "silent" });
-    return connectRedis({ url: this.redis.url, name: "chaos", log });
+    const { host } = new URL(this.redis.url);
+    const password = this.#keys.redisPassword(adminRedisUserName);
+    return connectRedis({
+      url: `redis://${adminRedisUserName}@${host}`,
+      password,
+      name: "chaos",
+      log,
+    });
+  }
+
+  /** What NATS or Redis refused a service, as the services tell it and as Redis remembers it since its last start. */
+  async refusals(): Promise<string[]> {
+    const logs = [...this.services.keys()].map(async (name) => {
+      const text = await readFile(this.#logFile(name), "utf8");
+      const lines = text.split("\n").filter((line) => REFUSED.test(line));
+      return lines.map((line) => `${name}: ${line.slice(0, 500)}`);
+    });
+    const redis = await this.connectRedis();
+    try {
+      const remembered = (await redis.acl("LOG")) as unknown[]; // one list for each refusal
+      const entries = remembered.map((entry) => `redis: ${JSON.stringify(entry)}`);
+      return [...(await Promise.all(logs)).flat(), ...entries];
+    } finally {
+      redis.disconnect();
+    }
+  }
+
+  #logFile(name: string): string {
+    return join(this.directory, "log", `${name}.log`);
   }
 
   service(name: string): ServicePart {
@@ -139,11 +168,12 @@ export class World {
     const process = new ServiceProcess({
       name,
       entry: join(REPOSITORY, "services", folder, "src", "main.ts"),
-      logFile: join(this.directory, "log", `${name}.log`),
+      logFile: this.#logFile(name),
       env: {
         ...this.#environment(name),
         YARD_NATS_URL: `nats://127.0.0.1:${routes.nats.port}`,
-        YARD_REDIS_URL: `redis://127.0.0.1:${routes.redis.port}`,
+        YARD_REDIS_URL: `redis://${user}@127.0.0.1:${routes.redis.port}`,
+        YARD_REDIS_PASSWORD_FILE: this.#keys.redisPasswordFile(user),
         YARD_NATS_NKEY_FILE: this.#keys.seedFile(user),
       },
     });
@@ -173,5 +203,7 @@ export class World {
   }
 }
 
+/** What Redis answers to a key or command that is not the user's, and NATS to a subject. */
+const REFUSED = /NOPERM|Permissions Violation|permission denied/i;
 const READY_MS = 90_000;
 const POLL_MS = 50;
