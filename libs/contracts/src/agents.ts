@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MEMORY_ROOM } from "./agent-memory.ts";
 import { ApprovalTier } from "./approval-tier.ts";
 import { event, rpc } from "./define.ts";
 import { Provenance, storeUnavailable, unknownName } from "./definition-store.ts";
@@ -55,6 +56,8 @@ export const AgentDefinition = z.object({
   approval: ApprovalTier.nullable().default(null),
   /** Tokens that the model's window holds; null when the file does not say. */
   contextWindow: z.int().min(1_024).max(100_000_000).nullable().default(null),
+  /** Bytes of what the agent kept that stand in the system prompt of its runs; null is nothing. */
+  memoryBytes: z.int().min(MEMORY_ROOM.least).max(MEMORY_ROOM.most).nullable().default(null),
 });
 export type AgentDefinition = z.infer<typeof AgentDefinition>;
 

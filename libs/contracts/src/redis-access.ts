@@ -105,6 +105,7 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:session:{*}:state",
       "yard:session:{*}:history",
       "yard:session:{*}:commands",
+      auditHeads("runner"),
     ],
     commands: [...strings, ...hashes, ...lists, ...sortedSets],
   }),

@@ -1,3 +1,4 @@
+import * as agentMemory from "./agent-memory.ts";
 import * as agentStore from "./agent-store.ts";
 import * as agents from "./agents.ts";
 import * as approvalAdmission from "./approval-admission.ts";
@@ -80,7 +81,7 @@ export const contractsByOwner = {
     ...contractsOf(sessions),
     ...contractsOf(sessionEvents),
   ],
-  toolbox: contractsOf(toolbox),
+  toolbox: [...contractsOf(toolbox), ...contractsOf(agentMemory)],
   /** Of every service that decides about calls or makes them. */
   "audit writers": contractsOf(audit),
 } as const satisfies Record<string, readonly Contract[]>;

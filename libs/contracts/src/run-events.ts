@@ -106,7 +106,7 @@ export const toolRequested = event({
     step: Step,
     callId: CallId,
     tool: z.string(),
-    /** JSON of the arguments, cut to 1 KiB. */
+    /** JSON of the arguments without what looks like a secret, cut to 1 KiB. */
     argsPreview: z.string(),
     argsDigest: Digest,
   }),

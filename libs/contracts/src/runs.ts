@@ -137,6 +137,18 @@ export const RunChild = z.object({
 });
 export type RunChild = z.infer<typeof RunChild>;
 
+export const MemoryInPrompt = z.object({
+  /** Memories of the agent, with those that are not in the prompt. */
+  kept: z.int().nonnegative(),
+  /** In the prompt with their text. */
+  given: z.int().nonnegative(),
+  /** In the prompt by name alone. */
+  named: z.int().nonnegative(),
+  /** Why the run may not read them; missing when it may. */
+  refused: z.string().optional(),
+});
+export type MemoryInPrompt = z.infer<typeof MemoryInPrompt>;
+
 export const RunDetail = RunSummary.extend({
   input: RunInput,
   output: z.string().nullable(),
@@ -152,6 +164,8 @@ export const RunDetail = RunSummary.extend({
   skills: z.array(z.object({ name: SkillName, digest: Digest })),
   /** What of the list of skills the model was not given, for want of room; missing when nothing. */
   skillsCut: z.object({ shortened: z.array(SkillName), dropped: z.array(SkillName) }).optional(),
+  /** How much of what its agent kept stands in its system prompt; missing when the agent asks for none. */
+  memory: MemoryInPrompt.optional(),
   /** What it waits for; missing when it does not wait. */
   waits: z.array(RunWait).optional(),
   /** The run that it works for, and the call of that run. */

@@ -1,3 +1,4 @@
+import { recallMemory } from "./agent-memory.ts";
 import * as agents from "./agents.ts";
 import * as approvalAdmission from "./approval-admission.ts";
 import * as approvalEvents from "./approval-events.ts";
@@ -163,6 +164,7 @@ export const serviceUsers: readonly BusUser[] = [
       mcpOwnership.ensureServer,
       cancelCall,
       toolbox.listBuiltins,
+      recallMemory,
       toolbox.callBuiltin,
       toolbox.cancelBuiltin,
       skills.listSkills,
@@ -177,6 +179,9 @@ export const serviceUsers: readonly BusUser[] = [
       spawnRun,
       resumeRun,
       proceedSession,
+      // What it starts, it records as a tool provider does.
+      auditExecution,
+      auditChain,
     ],
     schedules: [resumeRun],
     follows: [approvalEvents.approvalDecided, approvalEvents.approvalExpired],

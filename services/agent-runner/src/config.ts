@@ -1,12 +1,15 @@
 import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { auditEnv } from "@switchyard/service/audit/start-audit";
 import { OnLimit } from "@switchyard/contracts/runs";
 import { z } from "zod";
+import { MAX_TOOLS } from "./tools/tool-catalogue.ts";
 
 /** The environment of the agent runner; the README explains each variable. */
 export const RunnerEnv = z.object({
   ...processEnv,
   ...natsEnv,
   ...redisEnv,
+  ...auditEnv,
   YARD_RUNNER_SLOTS: envInteger(1, 1_000).default(16),
   YARD_RUN_MAX_ATTEMPTS: envInteger(1, 1_000).default(5),
   YARD_RUN_TIMEOUT_MS: envInteger(1_000, 86_400_000).default(3_600_000),
@@ -20,6 +23,7 @@ export const RunnerEnv = z.object({
   YARD_SESSION_MAX_BYTES: envInteger(1_024, 67_108_864).default(1_048_576),
   YARD_SESSION_MAX_QUEUED: envInteger(1, 1_000).default(20),
   YARD_SESSION_CONTEXT_BYTES: envInteger(0, 1_048_576).default(65_536),
+  YARD_MAX_TOOLS_PER_AGENT: envInteger(10, 1_000).default(MAX_TOOLS),
   YARD_MODELS_FILE: z.string().min(1).optional(),
   YARD_MODEL_IDLE_TIMEOUT_MS: envInteger(1_000, 3_600_000).default(120_000),
 });

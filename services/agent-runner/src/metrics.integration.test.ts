@@ -1,3 +1,5 @@
+import { call } from "@switchyard/bus/call";
+import { getRun } from "@switchyard/contracts/runs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, answering, labTool } from "../test-fixtures/peers.ts";
@@ -29,22 +31,36 @@ test("counts lag, work, steps, tokens, cost, tool calls, parked runs, retries an
   const limits = JSON.stringify({ limits: { maxSteps: 5 } });
   await lab.publish("yard.cmd.cli.run.retry.three", limits);
   await lab.eventsUntil("three", "finished");
+  // Its window is so small that its model summarises on the way.
+  tools.set("tell", () => "x".repeat(300));
+  const telling = { tool: labTool("tell"), with: {} };
+  const repeat = { while: { at: "/last/isError", equals: false }, times: 12 };
+  const steps = [{ calls: [telling], repeat }];
+  const few = { contextWindow: 1_500, tools: [labTool("tell")], maxSteps: 20 };
+  agents.set("forgetful", agent("forgetful", { ...few, plan: { steps, answer: "done" } }));
+  await lab.command("forgetful", { runId: "five", input: "x" });
+  await lab.eventsUntil("five", "finished");
   await lab.command("nobody", { runId: "four", input: "x" });
   await lab.eventsUntil("four", "rejected");
 
   // The last run is counted a moment after its last event.
   const metrics = await waitFor(async () => {
     const found = await readMetrics();
-    return (found.get('yard_runs_total{outcome="succeeded"}') ?? 0) >= 3 ? found : null;
+    return (found.get('yard_runs_total{outcome="succeeded"}') ?? 0) >= 4 ? found : null;
   });
   const at = (name: string): number => metrics.get(name) ?? 0;
   assert.equal(at('yard_runs_total{outcome="failed"}'), 1);
   assert.ok(at('yard_runs_total{outcome="parked"}') >= 1);
   assert.equal(at("yard_run_retries_total"), 1);
-  assert.equal(at("yard_run_steps_total"), 6);
-  assert.ok(at('yard_model_tokens_total{direction="input"}') > 0);
-  assert.ok(at('yard_model_tokens_total{direction="output"}') > 0);
-  assert.equal(at('yard_run_tool_calls_total{outcome="completed"}'), 3);
+  assert.equal(at("yard_run_steps_total"), 6 + 13);
+  const runs = await Promise.all(
+    ["one", "two", "three", "five"].map((runId) => call(lab.bus, getRun, { runId })),
+  );
+  const used = (direction: "inputTokens" | "outputTokens") =>
+    runs.reduce((sum, { run }) => sum + run.usage[direction], 0);
+  assert.equal(at('yard_model_tokens_total{direction="input"}'), used("inputTokens"));
+  assert.equal(at('yard_model_tokens_total{direction="output"}'), used("outputTokens"));
+  assert.equal(at('yard_run_tool_calls_total{outcome="completed"}'), 3 + 12);
   assert.equal(at('yard_run_commands_rejected_total{code="unknown_agent"}'), 1);
   assert.ok(at("yard_run_command_lag_seconds_count") >= 5);
   for (const name of ["yard_runs_active", "yard_model_cost_usd_total"])

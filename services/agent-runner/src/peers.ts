@@ -1,5 +1,6 @@
 import { client, type Client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
+import { recallMemory } from "@switchyard/contracts/agent-memory";
 import { getAgent } from "@switchyard/contracts/agents";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
@@ -22,6 +23,7 @@ const contracts = {
   listBuiltins,
   callBuiltin,
   cancelBuiltin,
+  recallMemory,
 };
 
 /** The services that a runner asks. */

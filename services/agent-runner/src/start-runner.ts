@@ -1,6 +1,8 @@
 import { consume } from "@switchyard/bus/consume";
 import { serve } from "@switchyard/bus/serve";
 import { runCommands } from "@switchyard/contracts/streams";
+import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
+import { startAudit } from "@switchyard/service/audit/start-audit";
 import type { ServiceKit } from "@switchyard/service/run-service";
 import { ActiveRuns } from "./run/active-runs.ts";
 import type { RunnerConfig } from "./config.ts";
@@ -48,20 +50,21 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   const { YARD_MODELS_FILE: file } = config;
   const modelsConfig = file === undefined ? SCRIPTED_ONLY : await readModelsFile(file);
   const models = createModelRegistry(modelsConfig, process.env);
-  const store = openRunStore(redis, {
-    holdMs: runCommands.ackWaitMs,
-    keepSeconds: config.YARD_RUN_KEEP_DAYS * DAY_SECONDS,
-  });
+  const keepSeconds = config.YARD_RUN_KEEP_DAYS * DAY_SECONDS;
+  const store = openRunStore(redis, { holdMs: runCommands.ackWaitMs, keepSeconds });
   const limiter = openProviderLimiter(redis);
   const wake = createRunWaker(bus, log);
   const controls = openRunControls(redis, wake);
   const parked = openParkedRuns(redis);
   const active = new ActiveRuns();
-  const index = openRunIndex(redis, store);
+  const index = openRunIndex(redis, store, { keepSeconds });
   const settings = sessionSettings(config);
   const sessions = openSessions(kit, { controls, runs: store, settings, now: Date.now });
   const letters = openDeadLetters(redis);
   const stopping = new AbortController();
+  const audit = await startAudit({ ...kit, service: "runner", version: VERSION });
+  // Steps are done in reverse order: after the runs.
+  if (audit !== null) kit.onStop("audit", () => audit.stop());
   const worker = createRunWorker({
     bus,
     store,
@@ -76,11 +79,13 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     limiter,
     ledger: openTeamLedger(redis, { book: await openBook(kit), now: Date.now }),
     sessions,
+    executions: createExecutionAudit(audit),
     metrics: createRunnerMetrics(kit.metrics),
     maxAttempts: config.YARD_RUN_MAX_ATTEMPTS,
     defaultTimeoutMs: config.YARD_RUN_TIMEOUT_MS,
     onLimit: config.YARD_RUN_ON_LIMIT,
     modelIdleTimeoutMs: config.YARD_MODEL_IDLE_TIMEOUT_MS,
+    maxToolsPerAgent: config.YARD_MAX_TOOLS_PER_AGENT,
     stopping: stopping.signal,
     now: Date.now,
     random: Math.random,

@@ -28,6 +28,8 @@ export interface ModelServer {
   readonly requests: { readonly protocol: Protocol; readonly body: Record<string, unknown> }[];
   /** Gives the answers of the next requests, in turn. */
   answer(...answers: (ScriptedAnswer | ScriptedRefusal)[]): void;
+  /** Answers what no answer was prepared for from the request itself. */
+  answerBy(think: (body: Record<string, unknown>) => ScriptedAnswer | ScriptedRefusal): void;
 }
 
 /**
@@ -37,13 +39,16 @@ export interface ModelServer {
 export async function startModelServer(): Promise<ModelServer> {
   const answers: (ScriptedAnswer | ScriptedRefusal)[] = [];
   const requests: ModelServer["requests"] = [];
+  let thinking: Parameters<ModelServer["answerBy"]>[0] = () => {
+    return { status: 500, message: "no answer is prepared" };
+  };
   const server = createServer((request, response) => {
     void (async () => {
       const protocol = protocolOf(request.url ?? "");
       const body = JSON.parse(await bodyOf(request)) as Record<string, unknown>;
       if (protocol === null) return refuse(response, { status: 404, message: "no such path" });
       requests.push({ protocol, body });
-      const answer = answers.shift() ?? { status: 500, message: "no answer is prepared" };
+      const answer = answers.shift() ?? thinking(body);
       if ("status" in answer) return refuse(response, answer);
       respond(response, protocol, answer);
     })();
@@ -62,6 +67,9 @@ export async function startModelServer(): Promise<ModelServer> {
     requests,
     answer: (...more) => {
       answers.push(...more);
+    },
+    answerBy: (think) => {
+      thinking = think;
     },
   };
 }

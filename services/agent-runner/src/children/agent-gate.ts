@@ -7,12 +7,16 @@ import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { checkPolicy, type Decision } from "@switchyard/contracts/policy";
 import { releaseCall } from "@switchyard/contracts/policy-budgets";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
+import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
+import { asAllowed } from "@switchyard/service/tool-provider/approval-gate";
+import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import type { z } from "zod";
 import type { CallState } from "../journal/run-state.ts";
 import { Suspended } from "../run/interruption.ts";
 import type { RunTokenKeeper } from "../run/run-token-keeper.ts";
 import { failed, type CallStep } from "../tools/call-outcome.ts";
 import { agentTool } from "./agent-tool.ts";
+import { allowedStart, type AllowedStart, type Verdict } from "./allowed-start.ts";
 
 type Checked = z.output<typeof checkPolicy.reply>;
 
@@ -20,12 +24,13 @@ type Checked = z.output<typeof checkPolicy.reply>;
 export interface AgentGate {
   /**
    * Starts the child with the decision that allows it, else says what becomes of the call: denied, or
-   * parked until a person has decided. Rejects with Suspended when the policy cannot tell now.
+   * parked until a person has decided. Rejects with Suspended when the policy cannot tell now, or when the
+   * start cannot be recorded.
    */
   pass(
     call: CallState,
     args: Record<string, unknown>,
-    start: (decision: Decision) => Promise<CallStep>,
+    start: (allowed: AllowedStart) => Promise<CallStep>,
   ): Promise<CallStep>;
 }
 
@@ -33,11 +38,12 @@ export interface AgentGateOptions {
   readonly bus: Bus;
   readonly runId: string;
   readonly tokens: Pick<RunTokenKeeper, "get" | "refuse">;
+  readonly executions: Pick<ExecutionAudit, "duringStart">;
   readonly signal: AbortSignal;
 }
 
 export function createAgentGate(options: AgentGateOptions): AgentGate {
-  const { bus, runId, tokens, signal } = options;
+  const { bus, runId, tokens, executions, signal } = options;
   const policy = client(bus, { checkPolicy, admitCall, settleCall, releaseCall });
   const limits = { correlationId: runId, signal };
   const tool = builtinToolRef(agentTool.name);
@@ -61,11 +67,22 @@ export function createAgentGate(options: AgentGateOptions): AgentGate {
     const request = { onBehalfOf: bus.user, token, tool, args, callId, decision, binding, attempt };
     return policy.admitCall(request, limits);
   };
-  const settle = async (approvalId: string | null, attempt: string): Promise<void> => {
+  const settle = async (used: UsedApproval, outcome: "executed" | "not_sent"): Promise<void> => {
+    const { approvalId, attempt } = used;
     if (approvalId === null) return;
-    const end = { approvalId, attempt, outcome: "executed" as const };
     // The record of the approval then says that nobody knows; the journal does.
+    const end = { approvalId, attempt, outcome };
     await policy.settleCall(end, { correlationId: runId }).catch(() => undefined);
+  };
+  const startOnce = async (used: UsedApproval, start: () => Promise<CallStep>) => {
+    try {
+      const step = await start();
+      await settle(used, step.kind === "tool-failed" ? "not_sent" : "executed");
+      return step;
+    } catch (error) {
+      if (error instanceof NotSentError) await settle(used, "not_sent");
+      throw error;
+    }
   };
 
   return {
@@ -75,16 +92,19 @@ export function createAgentGate(options: AgentGateOptions): AgentGate {
         const checked = await decide(token, args);
         const { decision } = checked;
         if (decision.effect === "deny") return deniedStep(call, decision);
-        if (decision.effect === "allow") return await start(decision);
+        const made = { caller: bus.user, runId, callId: call.part.callId, args, checked };
+        const begin = (by: Verdict) => start(allowedStart(made, by, executions));
+        if (decision.effect === "allow") return await begin({ decision, passed: null });
         const attempt = randomUUID();
         const reply = await admit({ call, token, args, checked, attempt });
         const verdict = verdictOf(call, decision, reply);
         if ("step" in verdict) return verdict.step;
-        const step = await start(verdict.decision);
-        if (reply.outcome === "passed") await settle(reply.approvalId, attempt);
-        return step;
+        if (reply.outcome !== "passed") return await begin(verdict);
+        return await startOnce({ approvalId: reply.approvalId, attempt }, () => begin(verdict));
       } catch (error) {
         signal.throwIfAborted();
+        if (error instanceof NotSentError)
+          throw new Suspended("the start of a child cannot be recorded now", { cause: error });
         if (isError(error, checkPolicy, "invalid_token")) tokens.refuse(token);
         if (!(error instanceof ServiceError)) throw error;
         if (PASSING.has(error.code))
@@ -93,6 +113,12 @@ export function createAgentGate(options: AgentGateOptions): AgentGate {
       }
     },
   };
+}
+
+interface UsedApproval {
+  /** Null: a grant let it pass. */
+  readonly approvalId: string | null;
+  readonly attempt: string;
 }
 
 interface AskedCall {
@@ -107,6 +133,7 @@ interface AskedCall {
 const PASSING: ReadonlySet<string> = new Set([
   "invalid_token",
   "audit_unavailable",
+  "stops_unknown",
   "approvals_unavailable",
   "policy_changed",
   "timeout",
@@ -123,7 +150,7 @@ function verdictOf(
   { part: { callId }, wait }: CallState,
   decision: Decision,
   reply: z.output<typeof admitCall.reply>,
-): { readonly decision: Decision } | { readonly step: CallStep } {
+): Verdict | { readonly step: CallStep } {
   if (reply.outcome === "waiting") {
     const { approvalId, expiresAt: until } = reply;
     return {
@@ -135,8 +162,9 @@ function verdictOf(
   const isOwnUse =
     reply.outcome === "refused" && reply.state === "consumed" && reply.approvalId === asked;
   if (reply.outcome === "passed" || isOwnUse) {
-    const reason = `${decision.reason}; a person did`;
-    return { decision: { ...decision, effect: "allow", reason } };
+    const { approvalId } = reply;
+    const grantId = reply.outcome === "passed" ? reply.grantId : null;
+    return { decision: asAllowed(decision), passed: { approvalId, grantId } };
   }
   const { rule, policyDigest } = decision;
   const denied: Decision = { effect: "deny", rule, reason: reply.reason, policyDigest };

@@ -189,6 +189,45 @@ test("runs a skill with context: fork as a run of its own [D28]", async () => {
   assert.deepEqual([run.agent, run.skills.map(({ name }) => name)], ["helper", ["deep-work"]]);
 });
 
+test("a skill with context: fork starts its run only when the policy allows it, and says once why not [D28] [ER1]", async () => {
+  const asked: Record<string, unknown>[] = [];
+  peers.hooks.check = (args) => {
+    asked.push(args);
+    return DENIED;
+  };
+  await lab.command("user", { runId: "fork-denied", input: "x" });
+  const events = await lab.eventsUntil("fork-denied", "finished");
+  assert.deepEqual(asked, [{ agent: "helper", task: "now", wait: true, skill: "deep-work" }]);
+  const names = events.map(({ name }) => name);
+  assert.equal(names.includes("child-started"), false);
+  const [denied, ...more] = events.filter(({ name }) => name === "tool-denied");
+  assert.deepEqual([denied?.payload["decision"], more], [DENIED, []]);
+  const output = String(events.at(-1)?.payload["output"]);
+  assert.equal(output.split(DENIED.reason).length, 2);
+  delete peers.hooks.check;
+});
+
+test("a skill with context: fork waits for the person that the policy asks, and then starts one run [D28] [ER1]", async () => {
+  const approvalId = `apr-${"c".repeat(32)}`;
+  const expiresAt = "2999-01-01T00:00:00.000Z";
+  peers.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
+  peers.hooks.admit = () => ({ outcome: "waiting", approvalId, expiresAt, tier: "always" });
+  await lab.command("user", { runId: "fork-asked", input: "x" });
+  const waiting = (await lab.eventsUntil("fork-asked", "waiting")).at(-1)?.payload["waits"];
+  assert.match(JSON.stringify(waiting), new RegExp(`"approval".*${approvalId}`));
+  peers.hooks.admit = () => ({ outcome: "passed", approvalId, grantId: null, by: "sam" });
+  await decideApproval(lab.bus, { approvalId, callId: "fork-asked:1:0", tool: "agent" });
+  const events = await lab.eventsUntil("fork-asked", "finished");
+  assert.equal(events.at(-1)?.payload["output"], "helped");
+  assert.equal(events.filter(({ name }) => name === "child-started").length, 1);
+  const completed = events.find(({ name }) => name === "tool-completed")?.payload["decision"];
+  // A decision of the policy.
+  assert.equal((completed as { effect?: string } | undefined)?.effect, "allow");
+  assert.ok(peers.settled.includes(approvalId));
+  delete peers.hooks.check;
+  delete peers.hooks.admit;
+});
+
 test("makes the call of a skill that stands for a tool, and asks no model", async () => {
   peers.tools.set("say", ({ command }) => `said ${String(command)}`);
   peers.skills.set("say", skill("say", { dispatch: labTool("say") }));

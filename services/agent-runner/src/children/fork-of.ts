@@ -4,7 +4,7 @@ import { getSkill } from "@switchyard/contracts/skills";
 import type { CallState, RunState } from "../journal/run-state.ts";
 import type { Peers } from "../peers.ts";
 import { SkillToolInput } from "../tools/skill-tool.ts";
-import type { ChildRequest } from "../waits/own-tools.ts";
+import type { ChildRequest } from "./start-child.ts";
 
 /**
  * The child run that a call of the tool `skill` stands for, when the skill's author wants it to run in a

@@ -111,7 +111,7 @@ function isWhole({ calls }: Turn): boolean {
 
 function copyOf({ content, finishReason, calls }: Turn): CopiedTurn {
   const results = calls.flatMap(({ part: { callId }, result }) =>
-    result === null ? [] : [{ callId, text: result.text, isError: result.isError }],
+    result === null ? [] : [{ callId, ...result }],
   );
   return { content: [...content], finishReason, results };
 }

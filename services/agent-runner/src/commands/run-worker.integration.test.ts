@@ -1,5 +1,6 @@
 import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
+import { Plan } from "@switchyard/contracts/plan";
 import { listRuns } from "@switchyard/contracts/runs";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
@@ -7,7 +8,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { startedEntry } from "../../test-fixtures/journals.ts";
-import { agent, answering } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { waitFor, waitUntil } from "../../test-fixtures/wait-for.ts";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
@@ -71,6 +72,32 @@ test("takes a repeated command as the same run, and another command under its id
   await waitUntil(async () => (await lab.pendingCommands()) === 0);
 });
 
+test("goes on with a run that exists, as it was pinned, whatever its agent has become", async () => {
+  const pinned = (runId: string, tool: string) => {
+    const plan = { steps: [{ calls: [{ tool: labTool(tool), with: {} }] }], answer: "done" };
+    const at = new Date().toISOString(); // its time limit counts from here
+    const of = { runId, at, agent: "plain", toolLayers: [[labTool(tool)]] };
+    return { ...startedEntry(of), plan: Plan.parse(plan) };
+  };
+  lab.peers.tools.set("pinned", () => "used");
+  lab.peers.agents.set("plain", answering("plain", "not this one"));
+  await withStore(async (store) => {
+    for (const runId of ["edited", "removed"])
+      await store.claim({ ...requestOf(runId), started: pinned(runId, "pinned") });
+  });
+  await lab.command("plain", { runId: "edited", input: "x" });
+  const edited = await lab.eventsUntil("edited", "finished");
+  assert.equal(edited.at(-1)?.payload["output"], "done");
+  const used = lab.peers.tokens.get("edited:1:0");
+  const granted = lab.peers.grants.findIndex((_, index) => used === `token-edited-${index + 1}`);
+  assert.deepEqual(lab.peers.grants[granted]?.tools, [[labTool("pinned")]]);
+
+  lab.peers.agents.delete("plain");
+  await lab.command("plain", { runId: "removed", input: "x" });
+  const removed = await lab.eventsUntil("removed", "finished");
+  assert.equal(removed.at(-1)?.payload["output"], "done");
+});
+
 test("makes a run id when the command names none", async () => {
   lab.peers.agents.set("nameless", answering("nameless", "{{/input}}"));
   await lab.command("nameless", { input: "who am I?" });
@@ -104,7 +131,7 @@ test("publishes the events of a run whose runner died right after the last entry
     const claimed = await store.claim({ ...requestOf("unpublished"), started });
     assert.ok(claimed.outcome === "claimed");
     const end = { kind: "finished" as const, at: started.at, output: "kept" };
-    await store.append(claimed.hold, end, applyEntry(startOf(started), end), 0);
+    await store.append(claimed.hold, [end], applyEntry(startOf(started), end), 0);
   });
   await lab.command("plain", { runId: "unpublished", input: "x" });
   const events = await lab.eventsUntil("unpublished", "finished");

@@ -1,9 +1,9 @@
-import { cutText } from "../tools/cut-text.ts";
+import { cutText, cutWithNote } from "../tools/cut-text.ts";
 
 /** The most of one result that a model is shown at a time. */
 export const OBSERVATION_BYTES = 64 * 1_024;
 
-/** Tools of the runner whose results nobody outside can have written. */
+/** Tools of the runner whose results nobody outside can have written, unless a child run answered. */
 const TRUSTED: ReadonlySet<string> = new Set(["skill", "ask_user", "wait", "final_answer"]);
 
 /**
@@ -14,10 +14,18 @@ export function observationOf(call: {
   readonly callId: string;
   readonly tool: string;
   readonly text: string;
+  /** The answer of a child run. */
+  readonly isOfChild?: boolean;
 }): string {
   const shown = cutText(call.text, OBSERVATION_BYTES);
   const note = shown === call.text ? "" : `\n${restNote(call.callId, call.text, shown.length)}`;
-  return TRUSTED.has(call.tool) ? shown + note : marked(call.tool, shown) + note;
+  const isTrusted = TRUSTED.has(call.tool) && call.isOfChild !== true;
+  return isTrusted ? shown + note : marked(call.tool, shown) + note;
+}
+
+/** What a run that nobody waited for answered: it may repeat whatever that run has read. */
+export function childAnswer(text: string): string {
+  return marked("agent", cutWithNote(text, OBSERVATION_BYTES));
 }
 
 /** A part of a result, for `read_result`. */

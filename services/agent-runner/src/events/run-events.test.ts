@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import fc from "fast-check";
 import { journals, startedEntry } from "../../test-fixtures/journals.ts";
 import type { JournalEntry } from "../journal/journal-entry.ts";
@@ -53,6 +54,48 @@ test("makes payloads that fit their contracts, and one terminal event at the end
       );
     }),
   );
+});
+
+test("previews of arguments and results show no secrets", () => {
+  const key = ["AK", "IA", "Q3".repeat(8)].join("");
+  const input = { note: `use ${key}`, clientSecret: "opensesame", path: "a.txt" };
+  const call = { type: "tool-call", callId: "r1:1:0", toolCallId: "c", tool: "t", input } as const;
+  const at = "2026-01-01T00:00:01.000Z";
+  const answer: JournalEntry = {
+    kind: "model-responded",
+    at,
+    step: 1,
+    content: [call],
+    usage: { inputTokens: 1, outputTokens: 1 },
+    finishReason: "tool-calls",
+    servedModel: "m",
+    durationMs: 0,
+  };
+  const decision = {
+    effect: "allow",
+    rule: "r",
+    reason: "r",
+    policyDigest: `sha256:${"0".repeat(64)}`,
+  } as const;
+  const completed: JournalEntry = {
+    kind: "tool-completed",
+    at,
+    callId: "r1:1:0",
+    isError: false,
+    decision,
+    text: `${"x".repeat(1_000)} ${key}`,
+    textBytes: 1_021,
+    durationMs: 0,
+    replayed: false,
+    skill: null,
+  };
+  const [requested, told] = eventsOf([startedEntry(), answer, completed]).slice(-2);
+  assert.equal(
+    requested?.payload["argsPreview"],
+    '{"clientSecret":"[redacted]","note":"use [redacted]","path":"a.txt"}',
+  );
+  assert.equal(requested?.payload["argsDigest"], canonicalDigest(input), "of what was asked for");
+  assert.equal(told?.payload["preview"], `${"x".repeat(1_000)} [redacted]`);
 });
 
 test("cuts previews to 1 KiB and keeps the digest of the whole arguments", () => {

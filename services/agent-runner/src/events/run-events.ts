@@ -14,8 +14,7 @@ import {
   toolDenied,
   toolFailed,
 } from "@switchyard/contracts/run-events";
-import { cutText } from "../tools/cut-text.ts";
-import { requestFact, waitFacts, type Fact } from "./wait-events.ts";
+import { previewOf, requestFact, waitFacts, type Fact } from "./wait-events.ts";
 import type { EntryOf, JournalEntry } from "../journal/journal-entry.ts";
 import type { SkillRef } from "../journal/answer-part.ts";
 import type { StartedEntry } from "../journal/started-entry.ts";
@@ -29,8 +28,6 @@ export interface RunEvent {
   readonly seq: number;
   readonly payload: Readonly<Record<string, unknown>>;
 }
-
-const PREVIEW_BYTES = 1_024;
 
 /**
  * The events of a whole journal. They depend on nothing else, so a runner that takes a run over
@@ -155,7 +152,7 @@ function completionFacts(before: RunState, entry: EntryOf<"tool-completed">): Fa
       ...callFacets(before, entry.callId),
       isError: entry.isError,
       decision: entry.decision,
-      preview: cutText(entry.text, PREVIEW_BYTES),
+      preview: previewOf(entry.text),
       textBytes: entry.textBytes,
       durationMs: entry.durationMs,
       replayed: entry.replayed,

@@ -10,6 +10,7 @@ import {
   runWoken,
   toolRequested,
 } from "@switchyard/contracts/run-events";
+import { redactFields, redactText } from "@switchyard/service/redact";
 import type { EntryOf } from "../journal/journal-entry.ts";
 import type { ToolCallPart } from "../journal/answer-part.ts";
 import type { RunState } from "../journal/run-state.ts";
@@ -57,7 +58,7 @@ export function waitFacts(before: RunState, entry: WaitEntry): Fact[] {
     }
     case "steered": {
       const { by, message, streamSequence } = entry;
-      const said = { by, preview: cutText(message, PREVIEW_BYTES) };
+      const said = { by, preview: previewOf(message) };
       return [[runSteered, streamSequence === undefined ? said : { ...said, streamSequence }]];
     }
     case "skill-dispatched": {
@@ -69,12 +70,18 @@ export function waitFacts(before: RunState, entry: WaitEntry): Fact[] {
   }
 }
 
+/** The beginning of a text, without what looks like a secret: events are for more eyes than the journal. */
+export function previewOf(text: string): string {
+  // Redacted before the cut, so that no half of a secret stays at the end.
+  return cutText(redactText(text.slice(0, 4 * PREVIEW_BYTES)), PREVIEW_BYTES);
+}
+
 /** That a call is asked for. */
 export function requestFact(
   { callId, tool, input }: Pick<ToolCallPart, "callId" | "tool" | "input">,
   step: number,
 ): Fact {
-  const argsPreview = cutText(canonicalJson(input), PREVIEW_BYTES);
+  const argsPreview = previewOf(canonicalJson(redactFields(input)));
   return [toolRequested, { step, callId, tool, argsPreview, argsDigest: canonicalDigest(input) }];
 }
 

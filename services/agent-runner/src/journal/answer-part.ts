@@ -48,7 +48,15 @@ export type FinishReason = z.infer<typeof FinishReason>;
 export const CopiedTurn = z.object({
   content: z.array(AnswerPart),
   finishReason: FinishReason,
-  results: z.array(z.object({ callId: CallId, text: z.string(), isError: z.boolean() })),
+  results: z.array(
+    z.object({
+      callId: CallId,
+      text: z.string(),
+      isError: z.boolean(),
+      /** Missing: false. */
+      isOfChild: z.boolean().optional(),
+    }),
+  ),
 });
 
 export type CopiedTurn = z.infer<typeof CopiedTurn>;

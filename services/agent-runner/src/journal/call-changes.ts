@@ -19,7 +19,7 @@ export function newCall(
 
 export function copiedTurn({ content, finishReason, results }: CopiedTurn, index: number): Turn {
   const step = index + 1;
-  const found = new Map(results.map(({ callId, text, isError }) => [callId, { text, isError }]));
+  const found = new Map(results.map(({ callId, ...result }) => [callId, result]));
   const calls = content
     .filter((part) => part.type === "tool-call")
     .map((part) => newCall(part, step, found.get(part.callId)));
@@ -67,6 +67,14 @@ export function withCall(
   if (last === undefined) return state.turns;
   const calls = last.calls.map((other) => (other === call ? { ...call, ...change } : other));
   return [...state.turns.slice(0, -1), { ...last, calls }];
+}
+
+/** The answer of a child run that a call has waited for is kept as one. */
+export function resultOf(
+  { wait }: CallState,
+  { text, isError }: EntryOf<"tool-completed">,
+): NonNullable<CallState["result"]> {
+  return { text, isError, ...(wait?.reason === "child" ? { isOfChild: true } : {}) };
 }
 
 export function denial(entry: EntryOf<"tool-denied">): { text: string; isError: true } {

@@ -1,3 +1,4 @@
+import { childAnswer } from "../context/observation.ts";
 import { withCall } from "./call-changes.ts";
 import type { EntryOf } from "./journal-entry.ts";
 import { callOf, openCalls, type ChildState, type RunMessage, type RunState } from "./run-state.ts";
@@ -32,6 +33,6 @@ export function earlyEnd(state: RunState, callId: string): Partial<RunState> {
 }
 
 function messageOf({ childRunId, agent, end }: ChildState): RunMessage {
-  const said = `run ${childRunId} of agent ${agent} has ${end?.status}: ${end?.text}`;
+  const said = `run ${childRunId} of agent ${agent} has ${end?.status}:\n${childAnswer(end?.text ?? "")}`;
   return { by: "runner", text: said };
 }

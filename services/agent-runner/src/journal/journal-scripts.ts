@@ -88,25 +88,28 @@ return {'claimed', tostring(epoch), tostring(attempts), tostring(stalled), run[6
 `;
 
 /**
- * Adds one entry at the position where the writer believes the end to be. Writing the same entry
- * again is no error, so a writer that lost the reply may repeat itself. What others put there first
+ * Adds entries, all or none, at the position where the writer believes the end to be. Writing the same
+ * entries again is no error, so a writer that lost the reply may repeat itself. What others put there first
  * is given back, and nothing is written. The keys of a run that ends get their time to live.
- * KEYS state, journal, blobs · ARGV epoch, position, entry, progress, keepSeconds or 0, number of
- * columns, columns…, digest and content of blobs…
+ * KEYS state, journal, blobs · ARGV epoch, position, number of entries, progress, keepSeconds or 0, number of
+ * columns, entries…, columns…, digest and content of blobs…
  */
 export const APPEND = `${FENCE}
 local state, journal = KEYS[1], KEYS[2]
-local position, entry = tonumber(ARGV[2]), ARGV[3]
-local length = redis.call('LLEN', journal)
-if length ~= position then
-  if redis.call('LINDEX', journal, position) == entry then return {'ok'} end
+local position, count = tonumber(ARGV[2]), tonumber(ARGV[3])
+if redis.call('LLEN', journal) ~= position then
+  local there = redis.call('LRANGE', journal, position, position + count - 1)
+  local isWritten = #there == count
+  for i = 1, count do isWritten = isWritten and there[i] == ARGV[6 + i] end
+  if isWritten then return {'ok'} end
   return {'behind', unpack(redis.call('LRANGE', journal, position, position + 9))}
 end
-local last = 6 + tonumber(ARGV[6])
-if #ARGV > last then redis.call('HSET', KEYS[3], unpack(ARGV, last + 1)) end
-redis.call('RPUSH', journal, entry)
+local columns = 7 + count
+local blobs = columns + tonumber(ARGV[6])
+if #ARGV >= blobs then redis.call('HSET', KEYS[3], unpack(ARGV, blobs)) end
+redis.call('RPUSH', journal, unpack(ARGV, 7, columns - 1))
 if ARGV[4] == '1' then redis.call('HSET', state, 'stalled', 0) end
-if last > 6 then redis.call('HSET', state, unpack(ARGV, 7, last)) end
+if blobs > columns then redis.call('HSET', state, unpack(ARGV, columns, blobs - 1)) end
 local keepSeconds = tonumber(ARGV[5])
 if keepSeconds > 0 then
   for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, keepSeconds) end

@@ -8,6 +8,7 @@ import {
   resolved,
   skillDispatched,
   withCall,
+  resultOf,
 } from "./call-changes.ts";
 import { childEnded, earlyEnd } from "./child-changes.ts";
 import { eventCountOf } from "./event-count.ts";
@@ -16,7 +17,7 @@ import type { EntryOf, JournalEntry } from "./journal-entry.ts";
 import type { SkillRef } from "./answer-part.ts";
 import { narrowedLayers } from "../tools/tool-narrowing.ts";
 import type { StartedEntry } from "./started-entry.ts";
-import { JournalCorrupt, openCalls, type RunState, type Turn } from "./run-state.ts";
+import { callOf, JournalCorrupt, openCalls, type RunState, type Turn } from "./run-state.ts";
 
 /** The state after all entries of a journal; the first must be `started`. */
 export function replay(entries: readonly JournalEntry[]): RunState {
@@ -116,7 +117,7 @@ function changeOf(state: RunState, entry: JournalEntry): Partial<RunState> {
     case "tool-dispatched":
       return { turns: withCall(state, entry.callId, { dispatched: true }) };
     case "tool-completed": {
-      const result = { text: entry.text, isError: entry.isError };
+      const result = resultOf(callOf(state, entry.callId), entry);
       const skills = entry.skill === null ? state.skills : withSkill(state.skills, entry.skill);
       const turns = withCall(state, entry.callId, { result });
       const found = [...new Set([...state.found, ...(entry.found ?? [])])];

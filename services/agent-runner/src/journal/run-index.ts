@@ -2,7 +2,7 @@ import type { DeadRun, RunDetail, RunStatus, RunSummary } from "@switchyard/cont
 import type { Redis } from "@switchyard/service/redis";
 import { replay } from "./replay.ts";
 import { reach } from "./redis-scripts.ts";
-import { stateKey, type RunStore } from "./run-store.ts";
+import { KEEP_SECONDS, stateKey, type RunStore } from "./run-store.ts";
 import { detailOf, readDead, readSummary } from "./run-summary.ts";
 
 /**
@@ -17,7 +17,7 @@ export interface RunIndex {
     agent?: string | undefined;
     status?: RunStatus | undefined;
   }): Promise<RunSummary[]>;
-  /** Takes runs off the list that are kept no longer; looks at the ten oldest. */
+  /** Takes runs off the list that are kept no longer; looks at the ten oldest that may be. */
   trim(): Promise<void>;
   /** Notes that a run was given up. */
   addDead(runId: string, at: string): Promise<void>;
@@ -36,7 +36,12 @@ const INDEX_KEY = "yard:runs";
 const DEAD_KEY = "yard:runs:dead";
 const MAX_DEAD_SCANNED = 1_000;
 
-export function openRunIndex(redis: Redis, store: RunStore): RunIndex {
+/** `keepSeconds` is how long a run is kept after its end. */
+export function openRunIndex(
+  redis: Redis,
+  store: RunStore,
+  { keepSeconds = KEEP_SECONDS, now = Date.now }: { keepSeconds?: number; now?: () => number } = {},
+): RunIndex {
   const add = async (runId: string, createdAt: string): Promise<void> => {
     await reach(redis.zadd(INDEX_KEY, "NX", Date.parse(createdAt), runId));
   };
@@ -44,7 +49,11 @@ export function openRunIndex(redis: Redis, store: RunStore): RunIndex {
     add,
 
     async trim() {
-      const oldest = await reach(redis.zrange(INDEX_KEY, "0", String(TRIMMED_AT_ONCE - 1)));
+      const madeBefore = now() - keepSeconds * 1_000;
+      const oldest = await reach(
+        redis.zrangebyscore(INDEX_KEY, "-inf", madeBefore, "LIMIT", 0, TRIMMED_AT_ONCE),
+      );
+      if (oldest.length === 0) return;
       const kept = await Promise.all(oldest.map((runId) => reach(redis.exists(stateKey(runId)))));
       const gone = oldest.filter((_, index) => kept[index] === 0);
       if (gone.length > 0) await reach(redis.zrem(INDEX_KEY, ...gone));

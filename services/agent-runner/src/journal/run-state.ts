@@ -7,6 +7,13 @@ import type { ToolNarrowing } from "../tools/tool-narrowing.ts";
 import type { Resolution, Wait } from "./wait.ts";
 
 /** A tool call that a model asked for, and how far it got. */
+export interface CallResult {
+  readonly text: string;
+  readonly isError: boolean;
+  /** The answer of a child run, whichever tool was called: it may repeat what that run has read. */
+  readonly isOfChild?: boolean | undefined;
+}
+
 export interface CallState {
   readonly part: ToolCallPart;
   readonly step: number;
@@ -15,7 +22,7 @@ export interface CallState {
   readonly wait: Wait | null;
   readonly resolution: Resolution | null;
   /** What the model observes; null while there is no result. */
-  readonly result: { readonly text: string; readonly isError: boolean } | null;
+  readonly result: CallResult | null;
 }
 
 /** One answer of the model with the calls it asked for. */

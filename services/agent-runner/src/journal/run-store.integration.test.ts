@@ -37,7 +37,10 @@ test("refuses an old epoch at every function that writes", async () => {
   const state = startOf(started("fenced"));
   await claim("fenced", "1");
 
-  await assert.rejects(store.append(old, resumed(2), applyEntry(state, resumed(2)), 0), FenceLost);
+  await assert.rejects(
+    store.append(old, [resumed(2)], applyEntry(state, resumed(2)), 0),
+    FenceLost,
+  );
   await assert.rejects(store.markPublished(old, 1), FenceLost);
   assert.equal(await store.renew(old), "lost");
   assert.equal(await store.release(old), false);
@@ -48,7 +51,7 @@ test("lets the newest holder write, renew, mark and release", async () => {
   await claim("newest", "1", started("newest"));
   const newest = hold(await claim("newest", "1"));
   const state = startOf(started("newest"));
-  await store.append(newest, resumed(2), applyEntry(state, resumed(2)), 0);
+  await store.append(newest, [resumed(2)], applyEntry(state, resumed(2)), 0);
   await store.markPublished(newest, 2);
   assert.equal(await store.renew(newest), "held");
   assert.equal(await store.release(newest), true);
@@ -62,9 +65,9 @@ test("takes the same entry twice as one, and refuses another one in its place", 
   const held = hold(await claim("repeat", "1", started("repeat")));
   const state = startOf(started("repeat"));
   const after1 = applyEntry(state, finished("one"));
-  await store.append(held, finished("one"), after1, 0);
-  await store.append(held, finished("one"), after1, 0);
-  await assert.rejects(store.append(held, finished("two"), after1, 0), FenceLost);
+  await store.append(held, [finished("one")], after1, 0);
+  await store.append(held, [finished("one")], after1, 0);
+  await assert.rejects(store.append(held, [finished("two")], after1, 0), FenceLost);
   assert.deepEqual(replay(await store.load("repeat")).end, { status: "succeeded", output: "one" });
 });
 
@@ -105,11 +108,11 @@ test("counts picks without progress, starts again at progress, and forgives a re
 
   let state: RunState = startOf(started("stalled"));
   state = applyEntry(state, resumed(4));
-  await store.append(fourth.held, resumed(4), state, 0);
+  await store.append(fourth.held, [resumed(4)], state, 0);
   assert.equal((await stalledAt()).stalled, 4, "a takeover is no progress");
   const sixth = await stalledAt();
   state = applyEntry(state, answer);
-  await store.append(sixth.held, answer, state, 0);
+  await store.append(sixth.held, [answer], state, 0);
   assert.equal((await stalledAt()).stalled, 1);
 });
 
@@ -118,7 +121,7 @@ test("tells absent, taken and ended runs apart", async () => {
   const held = hold(await claim("told", "1", started("told")));
   const taken = await store.claim({ runId: "told", commandDigest: "other", delivery: "1" });
   assert.equal(taken.outcome, "taken");
-  await store.append(held, finished("x"), applyEntry(startOf(started("told")), finished("x")), 1);
+  await store.append(held, [finished("x")], applyEntry(startOf(started("told")), finished("x")), 1);
   const ended = await claim("told", "1");
   assert.deepEqual(ended, { outcome: "ended", hold: held, published: 1 });
 });
@@ -130,7 +133,7 @@ test("keeps long texts beside the journal and gives them back", async () => {
     await store.claim({ runId: "blobs", commandDigest: "d", delivery: "1", started: first }),
   );
   const end = finished(`${prompt} end`);
-  await store.append(held, end, applyEntry(startOf(first), end), 0);
+  await store.append(held, [end], applyEntry(startOf(first), end), 0);
   assert.deepEqual(await store.load("blobs"), [first, end]);
   assert.equal(await redis.hlen("yard:run:{blobs}:blobs"), 2);
 });
@@ -185,7 +188,7 @@ test("lets a run expire after its end, and not before", async () => {
   );
   const keys = ["state", "journal", "blobs"].map((part) => `yard:run:{expiring}:${part}`);
   for (const key of keys) assert.equal(await redis.ttl(key), -1, key);
-  await brief.append(held, finished("x"), applyEntry(startOf(first), finished("x")), 0);
+  await brief.append(held, [finished("x")], applyEntry(startOf(first), finished("x")), 0);
   for (const key of keys) assert.ok((await redis.ttl(key)) > 400, key);
 });
 
@@ -198,10 +201,41 @@ test("gives a holder the request to cancel that came before its entry, and write
   assert.equal(await controls.cancel(asked), "requested");
   assert.equal(await controls.cancel(asked), "requested");
   assert.equal(await store.renew(held), "cancelled");
-  const requests = await store.append(held, answer, applyEntry(startOf(first), answer), 0);
+  const requests = await store.append(held, [answer], applyEntry(startOf(first), answer), 0);
   assert.deepEqual(requests, [{ kind: "cancel-requested", at: AT, by: "cli", reason: "why" }]);
   assert.deepEqual(await store.requestsAfter(held, 1), requests);
   assert.deepEqual(await store.load("asked"), [first, ...requests]);
+});
+
+test("writes several entries all or none, and the same ones again without harm", async () => {
+  const controls = openRunControls(redis);
+  const first = started("together");
+  const held = hold(await claim("together", "1", first));
+  const text = "long ".repeat(BLOB_BYTES);
+  const entries = [resumed(2), { ...answer, servedModel: text }, finished(`${text}!`)];
+  const whole = entries.reduce(applyEntry, startOf(first));
+  const steered: JournalEntry = { kind: "steered", at: AT, by: "cli", message: "and more" };
+  const news = { runId: "together", by: "cli", expected: null, command: null };
+  assert.equal(await controls.tell({ ...news, entry: steered }), "taken");
+  assert.deepEqual(await store.append(held, entries, whole, 0), [steered]);
+  assert.deepEqual(await store.load("together"), [first, steered]);
+
+  const known = applyEntry(startOf(first), steered);
+  const written = entries.slice(0, 2);
+  const state = written.reduce(applyEntry, known);
+  assert.deepEqual(await store.append(held, written, state, 0), []);
+  assert.deepEqual(await store.append(held, written, state, 0), []);
+  assert.deepEqual(await store.load("together"), [first, steered, ...written]);
+  const other = [resumed(2), resumed(3)];
+  await assert.rejects(store.append(held, other, other.reduce(applyEntry, known), 0), FenceLost);
+  const longer = [...written, resumed(3)];
+  await assert.rejects(store.append(held, longer, longer.reduce(applyEntry, known), 0), FenceLost);
+  assert.deepEqual(await store.load("together"), [first, steered, ...written]);
+  const { stalled } = await claim("together", "1").then((result) => {
+    assert.ok(result.outcome === "claimed");
+    return result;
+  });
+  assert.equal(stalled, 1, "one of the entries was progress");
 });
 
 test("applies a command once, also when it comes again after a retry", async () => {
@@ -221,7 +255,7 @@ test("applies a command once, also when it comes again after a retry", async () 
   const requests = await controls.cancel(cancel).then(() => store.requestsAfter(held, 1));
   const asked = requests.reduce(applyEntry, startOf(first));
   const end: JournalEntry = { kind: "cancelled", at: AT };
-  await store.append(held, end, applyEntry(asked, end), 0);
+  await store.append(held, [end], applyEntry(asked, end), 0);
   assert.equal(await controls.retry(retry), "ok");
   assert.equal(await controls.retry(retry), "ok");
   assert.equal(await controls.cancel(cancel), "ended");

@@ -60,13 +60,13 @@ export interface RunStore {
   /** What others wrote behind the first `length` entries. Rejects with FenceLost when there is anything else. */
   requestsAfter(hold: Hold, length: number): Promise<JournalEntry[]>;
   /**
-   * Adds an entry after the `state.length` entries that the holder knows; `after` is the state with
-   * it. Resolves with what others wrote first: then nothing was written. Rejects with FenceLost when
+   * Adds entries, all or none, after those that the holder knows; `after` is the state with them.
+   * Resolves with what others wrote first: then nothing was written. Rejects with FenceLost when
    * the hold is over.
    */
   append(
     hold: Hold,
-    entry: JournalEntry,
+    entries: readonly JournalEntry[],
     after: RunState,
     published: number,
   ): Promise<JournalEntry[]>;
@@ -79,7 +79,8 @@ export interface RunStore {
   release(hold: Hold): Promise<boolean>;
 }
 
-const KEEP_SECONDS = 30 * 24 * 3_600;
+/** How long a run is kept after its end when nothing else is said. */
+export const KEEP_SECONDS = 30 * 24 * 3_600;
 
 /** `keepSeconds` is how long a run is kept after its end. */
 export function openRunStore(
@@ -130,23 +131,17 @@ export function openRunStore(
       return readForeign(hold, await reach(redis.lrange(journalKey(hold.runId), length, -1)));
     },
 
-    async append(hold, entry, after, published) {
-      const encoded = encodeEntry(entry);
-      const columns = ["published", published, ...movingColumns(after), ...columnsOf(entry)];
-      const isProgress = after.progress === after.length;
+    async append(hold, entries, after, published) {
+      const position = after.length - entries.length;
+      const keep = after.end === null ? 0 : keepSeconds;
       const [answer, ...found] = await run("yardRunAppend", keysOf(hold.runId), [
         hold.epoch,
-        after.length - 1,
-        encoded.json,
-        isProgress ? 1 : 0,
-        after.end === null ? 0 : keepSeconds,
-        columns.length,
-        ...columns,
-        ...[...encoded.blobs].flat(),
+        position,
+        ...appendArguments(entries, after, { published, keep }),
       ]);
       if (answer === "ok") return [];
       if (answer === "behind" && found.length > 0) return readForeign(hold, found);
-      throw lostAt(hold, answer, after.length - 1);
+      throw lostAt(hold, answer, position);
     },
 
     async bury(hold, failure, at) {
@@ -213,6 +208,27 @@ const SCRIPTS = {
   yardRunMarkPublished: MARK_PUBLISHED,
   yardRunRelease: RELEASE,
 } as const;
+
+/** As APPEND wants them, from the number of entries on. */
+function appendArguments(
+  entries: readonly JournalEntry[],
+  after: RunState,
+  { published, keep }: { readonly published: number; readonly keep: number },
+): (string | number)[] {
+  const encoded = entries.map(encodeEntry);
+  const moving = ["published", published, ...movingColumns(after)];
+  const columns = [...moving, ...entries.flatMap(columnsOf)];
+  const isProgress = after.progress > after.length - entries.length;
+  return [
+    entries.length,
+    isProgress ? 1 : 0,
+    keep,
+    columns.length,
+    ...encoded.map(({ json }) => json),
+    ...columns,
+    ...encoded.flatMap(({ blobs }) => [...blobs].flat()),
+  ];
+}
 
 /** What an entry changes beside the summary: a run that waits is let go, and news of calls and children is expected. */
 function columnsOf(entry: JournalEntry): (string | number)[] {

@@ -80,6 +80,7 @@ export function detailOf(state: RunState, attempts: number): RunDetail {
     policyDigest: started.policyDigest,
     skills: [...state.skills],
     ...(started.catalogueCut === undefined ? {} : { skillsCut: started.catalogueCut }),
+    ...(started.memory === undefined ? {} : { memory: started.memory }),
     ...(state.end !== null || waitsOf(state).length === 0 ? {} : { waits: waitsOf(state) }),
     ...kinOf(state),
     ...(started.session === undefined ? {} : { session: started.session }),

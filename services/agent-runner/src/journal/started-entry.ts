@@ -13,7 +13,7 @@ import { Plan } from "@switchyard/contracts/plan";
 import { SaidOrigin } from "@switchyard/contracts/run-context";
 import { Recording } from "@switchyard/contracts/recording";
 import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
-import { OnLimit, RunInput } from "@switchyard/contracts/runs";
+import { MemoryInPrompt, OnLimit, RunInput } from "@switchyard/contracts/runs";
 import { z } from "zod";
 import { ToolNarrowing } from "../tools/tool-narrowing.ts";
 import { SessionId, SessionKey } from "@switchyard/contracts/session-key";
@@ -35,7 +35,7 @@ export const StartedEntry = z.object({
   labels: z.record(z.string(), z.string()),
   model: ModelName,
   temperature: z.number().nullable(),
-  /** The system prompt, with preloaded skills and the skill catalogue. */
+  /** The system prompt, with preloaded skills, the skill catalogue and what the agent kept. */
   instructions: z.string(),
   /** The first user message. */
   prompt: z.string(),
@@ -71,6 +71,8 @@ export const StartedEntry = z.object({
   catalogue: z.array(SkillRef),
   /** What the list of skills had no room for; missing when all of it fitted. */
   catalogueCut: z.object({ shortened: z.array(SkillName), dropped: z.array(SkillName) }).optional(),
+  /** What of the agent's memory is in the system prompt; missing when the agent asks for none. */
+  memory: MemoryInPrompt.optional(),
   plan: Plan.nullable(),
   policyDigest: Digest,
   /** How much deeper child runs may nest; missing in older journals: not at all. */

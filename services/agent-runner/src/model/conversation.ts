@@ -75,7 +75,12 @@ function makeMessages(turn: Turn): ModelMessage[] {
         toolName: sayableName(part.tool),
         output: {
           type: result?.isError === true ? ("error-text" as const) : ("text" as const),
-          value: observationOf({ callId: part.callId, tool: part.tool, text: result?.text ?? "" }),
+          value: observationOf({
+            callId: part.callId,
+            tool: part.tool,
+            text: result?.text ?? "",
+            isOfChild: result?.isOfChild ?? false,
+          }),
         },
       })),
     });

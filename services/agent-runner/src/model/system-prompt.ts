@@ -1,4 +1,4 @@
-/** The system prompt: the agent's own, then its preloaded skills, then the list of the others. */
+/** The system prompt: the agent's own, then its preloaded skills, the list of the others and what it kept. */
 export function systemPrompt(parts: readonly string[]): string {
   return parts
     .map((part) => part.trim())

@@ -11,9 +11,26 @@ import { FenceLost, type Hold, type RunStore } from "../journal/run-store.ts";
 const APPEND_ATTEMPTS = 5;
 const RETRY_CAP_MS = 1_000;
 
+/** Entries that are to be written together, and who waits for them. */
+interface Recording {
+  readonly entries: readonly JournalEntry[];
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** An entry between the states before and after it. */
+interface Step {
+  readonly entry: JournalEntry;
+  readonly before: RunState;
+  readonly after: RunState;
+}
+
+/** As many recordings are written in one piece. */
+const MAX_TOGETHER = 50;
+
 /**
- * A run in this runner's hands: its state, and the one way to change it. Entries are written one
- * after the other in the order of the calls, and their events follow. Once the hold is lost the
+ * A run in this runner's hands: its state, and the one way to change it. Entries are written in the
+ * order of the calls, those that wait for their turn in one piece, and their events follow. Once the hold is lost the
  * run's signal aborts, so that nothing more is sent on its behalf.
  */
 export class ActiveRun {
@@ -26,7 +43,9 @@ export class ActiveRun {
   readonly #store: RunStore;
   readonly #publisher: EventPublisher;
   readonly #lose: (reason: FenceLost) => void;
+  readonly #waiting: Recording[] = [];
   #state: RunState;
+  /** Never rejects. */
   #tail: Promise<void> = Promise.resolve();
 
   constructor(options: {
@@ -51,14 +70,16 @@ export class ActiveRun {
   }
 
   /**
-   * Writes an entry. Resolves when Redis has it, or when others wrote something in the meantime that
+   * Writes entries, all or none. Resolves when Redis has them, or when others wrote something in the meantime that
    * may change the decision to end or to wait: `state` tells. Rejects with FenceLost or the signal's reason, and
-   * with CancelRequested when a request to cancel came first and the entry may not follow it.
+   * with CancelRequested when a request to cancel came first and an entry may not follow it.
    */
-  record(entry: JournalEntry): Promise<void> {
-    const written = this.#tail.then(() => this.#write(entry));
-    this.#tail = written.catch(() => {}); // whoever recorded the entry gets the error
-    return written;
+  record(...entries: JournalEntry[]): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    promise.catch(() => {}); // for whoever recorded them
+    this.#waiting.push({ entries, resolve, reject });
+    if (this.#waiting.length === 1) this.#tail = this.#tail.then(() => this.#writeWaiting());
+    return promise;
   }
 
   /** Looks for what others have written into the journal. */
@@ -75,23 +96,53 @@ export class ActiveRun {
     await this.#store.markPublished(this.hold, this.#publisher.published);
   }
 
-  async #write(entry: JournalEntry): Promise<void> {
-    for (;;) {
-      this.signal.throwIfAborted();
-      const before = this.#state;
+  async #writeWaiting(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      let together: readonly Recording[] = this.#waiting.splice(0, MAX_TOGETHER);
+      while (together.length > 0) together = await this.#write(together);
+    }
+  }
+
+  /** Writes entries, all or none; gives back those that are to be tried again after what others wrote. Never rejects. */
+  async #write(recordings: readonly Recording[]): Promise<readonly Recording[]> {
+    const accepted: Recording[] = [];
+    const steps: Step[] = [];
+    for (const recording of recordings) {
+      try {
+        steps.push(...this.#stepsOf(recording, steps.at(-1)?.after ?? this.#state));
+        accepted.push(recording);
+      } catch (error) {
+        recording.reject(error);
+      }
+    }
+    const last = steps.at(-1);
+    if (last === undefined) return [];
+    try {
+      const entries = steps.map(({ entry }) => entry);
+      const requests = await this.#append(entries, last.after);
+      if (requests.length > 0) {
+        this.#adopt(requests);
+        return accepted.flatMap(stillWanted);
+      }
+      this.#state = last.after;
+      for (const { before, entry } of steps) this.#publisher.push(eventsOfEntry(before, entry));
+      for (const { resolve } of accepted) resolve();
+    } catch (error) {
+      for (const { reject } of accepted) reject(error);
+    }
+    return [];
+  }
+
+  #stepsOf({ entries }: Recording, from: RunState): Step[] {
+    this.signal.throwIfAborted();
+    let before = from;
+    return entries.map((entry) => {
       if (before.cancellation !== null && !mayFollowCancel(entry))
         throw new CancelRequested("the run is to be cancelled");
-      const after = applyEntry(before, entry);
-      const requests = await this.#append(entry, after);
-      if (requests.length === 0) {
-        this.#state = after;
-        this.#publisher.push(eventsOfEntry(before, entry));
-        return;
-      }
-      this.#adopt(requests);
-      // What was decided without this news is decided again.
-      if (isRevocable(entry)) return;
-    }
+      const step = { entry, before, after: applyEntry(before, entry) };
+      before = step.after;
+      return step;
+    });
   }
 
   async #look(): Promise<void> {
@@ -110,11 +161,11 @@ export class ActiveRun {
   }
 
   /** Repeating an append is harmless, so a short outage of Redis does not cost a model call. */
-  async #append(entry: JournalEntry, after: RunState): Promise<JournalEntry[]> {
+  async #append(entries: readonly JournalEntry[], after: RunState): Promise<JournalEntry[]> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const { published } = this.#publisher;
-        return await this.#fenced(this.#store.append(this.hold, entry, after, published));
+        return await this.#fenced(this.#store.append(this.hold, entries, after, published));
       } catch (error) {
         if (!(error instanceof StoreUnavailable) || attempt === APPEND_ATTEMPTS) throw error;
         await pause(backoffMs(attempt, RETRY_CAP_MS), this.signal);
@@ -130,4 +181,12 @@ export class ActiveRun {
       throw error;
     }
   }
+}
+
+/** What was decided without the news that has come is decided again. */
+function stillWanted({ entries, resolve, reject }: Recording): Recording[] {
+  const wanted = entries.filter((entry) => !isRevocable(entry));
+  if (wanted.length > 0) return [{ entries: wanted, resolve, reject }];
+  resolve();
+  return [];
 }

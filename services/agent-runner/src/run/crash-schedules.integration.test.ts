@@ -1,33 +1,21 @@
-import { connectBus } from "@switchyard/bus/connect";
-import type { Delivery } from "@switchyard/bus/consume";
 import { resumeRun } from "@switchyard/contracts/run-commands";
-import { startRun } from "@switchyard/contracts/runs";
-import { createLog } from "@switchyard/service/log";
-import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
-import { Registry } from "prom-client";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { checkJournal } from "../../test-fixtures/journal-checker.ts";
+import {
+  answerFirst,
+  Crash,
+  dyingAt,
+  hintDelivery,
+  mortalRunners,
+  startDelivery,
+} from "../../test-fixtures/mortal-runners.ts";
+import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
-import { ActiveRuns } from "./active-runs.ts";
-import { openSessions } from "../sessions/open-sessions.ts";
-import { SESSION_SETTINGS } from "../../test-fixtures/session-settings.ts";
-import { createRunnerMetrics } from "../metrics.ts";
-import { openProviderLimiter } from "../limits/provider-limiter.ts";
-import { openTeamLedger } from "../limits/team-ledger.ts";
-import { NO_TEAM_LIMITS } from "../limits/team-limits-file.ts";
-import { openDeadLetters } from "../commands/dead-letters.ts";
-import { createModelRegistry } from "../model/model-registry.ts";
-import { SCRIPTED_ONLY } from "../model/models-file.ts";
-import { createPeers } from "../peers.ts";
 import { replay } from "../journal/replay.ts";
-import { openRunControls, type CancelOutcome } from "./run-controls.ts";
-import { openRunIndex } from "../journal/run-index.ts";
 import { openRunStore } from "../journal/run-store.ts";
-import { openParkedRuns } from "../waits/parked-runs.ts";
-import { createRunWorker, type RunWorker } from "../commands/run-worker.ts";
+import type { CancelOutcome } from "./run-controls.ts";
 
 /**
  * Runs that die at drawn points: before or after any request to Redis or to a service. Whatever the
@@ -35,13 +23,8 @@ import { createRunWorker, type RunWorker } from "../commands/run-worker.ts";
  */
 
 const lab = await startLab();
-const log = createLog({ service: "test", level: "silent" });
-const redis = await connectRedis({ url: lab.redis.url, name: "test", log });
-const bus = await connectBus({ servers: lab.nats.url, user: "runner" });
-after(async () => {
-  await bus.close();
-  redis.disconnect();
-});
+const mortal = await mortalRunners(lab, { holdMs: 10_000 });
+const { redis, controls } = mortal;
 
 const CALLS = ["1:0", "2:0", "2:1", "3:0"];
 lab.peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
@@ -76,8 +59,6 @@ lab.peers.agents.set(
   }),
 );
 
-class Crash extends Error {}
-
 let runs = 0;
 
 test("comes to one end and repeats nothing, wherever its runners die", async () => {
@@ -87,7 +68,7 @@ test("comes to one end and repeats nothing, wherever its runners die", async () 
       const run = newRun();
       let crashes = 0;
       for (const [attempt, point] of [...schedule, null].entries()) {
-        const worker = newWorker(point);
+        const worker = mortal.worker(dyingAt(point));
         try {
           const { outcome } = await worker.handle(run.delivery(attempt + 1).delivery);
           assert.equal(outcome, "done");
@@ -108,10 +89,15 @@ test("comes to one end and repeats nothing when two runners have the run at once
       const run = newRun();
       const first = run.delivery(1);
       const reached = Promise.withResolvers<void>();
-      const early = newWorker(start, reached.resolve).handle(first.delivery);
+      let passed = 0;
+      const tell = async (): Promise<void> => {
+        passed += 1;
+        if (passed === start) reached.resolve();
+      };
+      const early = mortal.worker(tell).handle(first.delivery);
       await Promise.race([reached.promise, early]);
       const second = run.delivery(2);
-      const late = await newWorker(null).handle(second.delivery);
+      const late = await mortal.worker(dyingAt(null)).handle(second.delivery);
       assert.equal(late.outcome, "done");
       first.takeAway(); // as a refused renewal does
       await early;
@@ -134,10 +120,14 @@ test("ends once, and begins nothing after the cancel, wherever it is cancelled a
         if (boundary !== cancelPoint) return;
         const at = new Date().toISOString();
         const asked = { runId: run.runId, by: "cli", at, reason: null, command: "c:1" };
-        cancelled = await openRunControls(redis).cancel(asked);
+        cancelled = await controls.cancel(asked);
       };
       for (const [attempt, point] of [...schedule, null].entries()) {
-        const worker = newWorker(point, undefined, cancel);
+        const die = dyingAt(point);
+        const worker = mortal.worker(async () => {
+          await cancel();
+          await die();
+        });
         try {
           await worker.handle(run.delivery(attempt + 1).delivery);
         } catch (error) {
@@ -158,18 +148,18 @@ test("comes to one end when it waits, wherever its runners die and however its w
       const run = newRun("patient");
       const deaths = [...schedule];
       for (const [index, message] of [...order, ...schedule.map(() => "start")].entries()) {
-        if (message === "answer") await answer(run.runId);
+        if (message === "answer") await answerFirst(controls, run.runId);
         const { delivery } = run.delivery(index + 1);
         const hint = run.hint(index + 1);
-        const worker = newWorker(deaths.shift() ?? null);
+        const worker = mortal.worker(dyingAt(deaths.shift() ?? null));
         await worker.handle(message === "start" ? delivery : hint).catch((error: unknown) => {
           assert.ok(error instanceof Crash, String(error));
         });
       }
       // Whatever was lost comes once more: the queue and the sweeper see to it.
-      await newWorker(null).handle(run.delivery(98).delivery);
-      await answer(run.runId);
-      assert.equal((await newWorker(null).handle(run.hint(99))).outcome, "done");
+      await mortal.worker(dyingAt(null)).handle(run.delivery(98).delivery);
+      await answerFirst(controls, run.runId);
+      assert.equal((await mortal.worker(dyingAt(null)).handle(run.hint(99))).outcome, "done");
       const entries = await openRunStore(redis, { holdMs: 0 }).load(run.runId);
       checkJournal(entries);
       assert.deepEqual(replay(entries).end, { status: "succeeded", output: "yes, counted 1" });
@@ -184,119 +174,21 @@ test("comes to one end when it waits, wherever its runners die and however its w
   );
 });
 
-/** Answers the question of the run `patient`; nothing happens when there is none, or no longer. */
-async function answer(runId: string): Promise<void> {
-  const at = new Date().toISOString();
-  const callId = `${runId}:1:0`;
-  await openRunControls(redis).tell({
-    runId,
-    entry: {
-      kind: "wait-resolved",
-      at,
-      callId,
-      resolution: { type: "answer", answer: "yes", by: "cli" },
-    },
-    by: "cli",
-    expected: callId,
-    command: null,
-  });
-}
-
-/** A runner that dies at its n-th boundary, or with `onPoint` goes on and only tells; null lives on. */
-function newWorker(
-  point: number | null,
-  onPoint?: () => void,
-  atBoundary: () => Promise<void> = () => Promise.resolve(),
-): RunWorker {
-  let boundary = 0;
-  let isDead = false;
-  const pass = async (): Promise<void> => {
-    await atBoundary();
-    boundary += 1;
-    if (boundary === point) {
-      if (onPoint === undefined) isDead = true;
-      else onPoint();
-    }
-    if (isDead) throw new Crash("the runner died");
-  };
-  const store = dying(openRunStore(redis, { holdMs: 10_000 }), pass);
-  return createRunWorker({
-    bus,
-    store,
-    controls: openRunControls(redis),
-    parked: openParkedRuns(redis),
-    letters: openDeadLetters(redis),
-    active: new ActiveRuns(),
-    index: openRunIndex(redis, store),
-    sessions: openSessions(
-      { bus, log, redis },
-      { controls: openRunControls(redis), runs: store, settings: SESSION_SETTINGS, now: Date.now },
-    ),
-    peers: dying(createPeers(bus), pass),
-    models: createModelRegistry(SCRIPTED_ONLY, {}),
-    limiter: openProviderLimiter(redis),
-    ledger: openTeamLedger(redis, { book: NO_TEAM_LIMITS, now: Date.now }),
-    metrics: createRunnerMetrics(new Registry()),
-    log,
-    maxAttempts: 100,
-    defaultTimeoutMs: 60_000,
-    onLimit: "fail",
-    modelIdleTimeoutMs: 10_000,
-    stopping: new AbortController().signal,
-    now: Date.now,
-    random: () => 0.5,
-  });
-}
-
-/** The same functions with a boundary before and after each. */
-function dying<T extends object>(target: T, pass: () => Promise<void>): T {
-  const wrapped = Object.entries(target).map(
-    ([name, act]: [string, (...args: unknown[]) => unknown]) => [
-      name,
-      async (...args: unknown[]) => {
-        await pass();
-        const result = await act(...args);
-        await pass();
-        return result;
-      },
-    ],
-  );
-  return Object.fromEntries(wrapped) as T;
-}
-
 function newRun(agentName = "walker") {
   runs += 1;
   const runId = `schedule-${runs}`;
   const streamSequence = runs;
   return {
     runId,
-    delivery(deliveryCount: number): { delivery: Delivery; takeAway: () => void } {
+    delivery(deliveryCount: number) {
       const controller = new AbortController();
-      const delivery: Delivery = {
-        kind: "command",
-        contract: startRun,
-        tokens: { caller: "cli", agent: agentName },
-        payload: { runId, input: "x" },
-        caller: "cli",
-        subject: `yard.cmd.cli.run.start.${agentName}`,
-        streamSequence,
-        deliveryCount,
-        messageId: null,
-        publishedAt: new Date(),
-        correlationId: runId,
-        traceparent: "00-00000000000000000000000000000001-0000000000000001-01",
-        signal: controller.signal,
-      };
+      const place = { streamSequence, deliveryCount, signal: controller.signal };
+      const delivery = startDelivery(agentName, { runId, input: "x" }, place);
       return { delivery, takeAway: () => controller.abort() };
     },
     /** The same place in the queue, as if the hold of whoever died had run out. */
-    hint(deliveryCount: number): Delivery {
-      const { delivery } = this.delivery(deliveryCount);
-      const subject = `yard.cmd.runner.run.resume.${runId}`;
-      const tokens = { caller: "runner", runId };
-      const about = { contract: resumeRun, tokens, payload: {}, caller: "runner", subject };
-      return { ...delivery, kind: "command", ...about };
-    },
+    hint: (deliveryCount: number) =>
+      hintDelivery(resumeRun, { runId }, { streamSequence, deliveryCount }),
   };
 }
 

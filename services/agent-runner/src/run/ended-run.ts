@@ -31,7 +31,9 @@ export async function finishEnd(options: {
 }): Promise<void> {
   const { bus, store, hold, published, signal } = options;
   const entries = await store.load(hold.runId);
-  await spreadEnd(replay(entries), options);
+  const state = replay(entries);
+  await options.index.add(hold.runId, state.started.at);
+  await spreadEnd(state, options);
   const events = eventsOf(entries);
   if (published >= events.length) return;
   const publisher = new EventPublisher({ bus, runId: hold.runId, published, signal });

@@ -20,6 +20,7 @@ import {
   renderInvoked,
   renderPreloaded,
 } from "./rendered-skills.ts";
+import { recallForRun } from "./recall-for-run.ts";
 import { limitsOf, type RunDefaults } from "./run-limits.ts";
 import { rejectionOf } from "./start-rejection.ts";
 
@@ -94,6 +95,8 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     ),
   ]);
 
+  const { token } = grant;
+  const recalled = await recallForRun(agent, { ...options, token, runId: command.runId });
   const plan = firstPlan(agent.plan, invoked, preloaded);
   // Opened only to be sure: an unusable model is the sender's to learn now.
   await models.open(model, { plan, input: command.payload.input, replay });
@@ -114,6 +117,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
       ...preloaded.map(({ text }) => text),
       catalogue.text,
       toolLayers.some((layer) => layer.length === 0) ? "" : PROVENANCE_RULE,
+      recalled.text,
     ]),
     prompt: firstMessage(command.payload.input, invoked),
     limits: limitsOf(command, agent, options),
@@ -122,6 +126,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     ...(command.payload.skill === undefined ? {} : { invoked: command.payload.skill }),
     catalogue: catalogue.listed.map(({ name, digest }) => ({ name, digest })),
     ...cutOf(catalogue),
+    ...(recalled.memory === null ? {} : { memory: recalled.memory }),
     ...(agent.roles.length === 0 ? {} : { roles: agent.roles }),
     onUnknownOutcome: agent.onUnknownOutcome,
     ...(approval === undefined ? {} : { approval }),

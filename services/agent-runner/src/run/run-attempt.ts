@@ -1,5 +1,6 @@
 import type { Bus } from "@switchyard/bus/connect";
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
+import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { Log } from "@switchyard/service/log";
 import type { ActiveRuns } from "./active-runs.ts";
 import { applyControl, runIdOfMessage, type ControlResult } from "../commands/control-command.ts";
@@ -40,11 +41,15 @@ export interface AttemptOptions extends RunDefaults {
   readonly limiter: ProviderLimiter;
   readonly ledger: TeamLedger;
   readonly sessions: SessionDesk;
+  /** Records the starts of child runs. */
+  readonly executions: ExecutionAudit;
   readonly metrics: RunnerMetrics;
   readonly log: Log;
   /** Picks without progress after which a run has failed. */
   readonly maxAttempts: number;
   readonly modelIdleTimeoutMs: number;
+  /** How many tools a model is shown; it searches for the others. */
+  readonly maxToolsPerAgent: number;
   /** Aborts when this runner is to stop. */
   readonly stopping: AbortSignal;
   readonly now: () => number;
@@ -136,9 +141,17 @@ export class RunAttempt {
     const read = await readStart(delivery, this.#options.store);
     if ("rejection" in read) return this.#reject(read.rejection, read.runId);
     const { command } = read;
+    // What comes for the first time is nearly always a new run: the claim that makes it finds out if not.
+    const isLikelyNew = delivery.deliveryCount === 1 && command.payload.session === undefined;
+    return isLikelyNew
+      ? this.#create(command)
+      : this.#claimOr(command, () => this.#create(command));
+  }
+
+  /** Goes on with a run that exists. */
+  async #claimOr(command: RunCommand, isAbsent: () => Promise<Outcome>): Promise<Outcome> {
     const claimed = await this.#claim(command);
-    if (claimed.outcome !== "absent") return this.#begin(command.runId, claimed, null);
-    return this.#create(command);
+    return claimed.outcome === "absent" ? isAbsent() : this.#begin(command.runId, claimed, null);
   }
 
   async #control(control: ControlResult): Promise<Outcome> {
@@ -181,7 +194,9 @@ export class RunAttempt {
     }
     const { signal } = this.#delivery;
     const prepared = await prepareRun(command, { ...this.#options, signal });
-    if (prepared.outcome === "rejected") return this.#refuse(command, prepared.rejection);
+    // A run that exists goes on, whatever has become of its agent since.
+    if (prepared.outcome === "rejected")
+      return this.#claimOr(command, () => this.#refuse(command, prepared.rejection));
     const { started, token } = prepared;
     return this.#begin(command.runId, await this.#claim(command, started), { started, token });
   }

@@ -1,21 +1,24 @@
 import type { Bus } from "@switchyard/bus/connect";
-import { publishLive, scheduleCommand } from "@switchyard/bus/publish";
+import { scheduleCommand } from "@switchyard/bus/publish";
 import { resumeRun } from "@switchyard/contracts/run-commands";
-import { runLive } from "@switchyard/contracts/run-events";
+import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { ActiveRun } from "./active-run.ts";
+import { askerOptions } from "./asker-options.ts";
 import { boundedParallel } from "../tools/bounded-parallel.ts";
 import { CancelRequested, HandOver, TimeOver } from "./interruption.ts";
 import { runToolsOf } from "../context/run-tools.ts";
-import type { JournalEntry, WithoutTime } from "../journal/journal-entry.ts";
+import type { EntryOf, JournalEntry, WithoutTime } from "../journal/journal-entry.ts";
 import type { ReachedLimit } from "@switchyard/contracts/run-waits";
+import type { Usage } from "@switchyard/contracts/runs";
 import { StepBudget } from "../limits/step-budget.ts";
 import type { TeamLedger } from "../limits/team-ledger.ts";
-import type { OfferedTool } from "../tools/tool-catalogue.ts";
+import type { OfferedTool, ToolCatalogue } from "../tools/tool-catalogue.ts";
 import type { ProviderLimiter } from "../limits/provider-limiter.ts";
 import type { RunnerMetrics } from "../metrics.ts";
 import { ModelFailure } from "../model/model-failure.ts";
-import { ModelAsker, type ModelAskerOptions } from "../model/model-step.ts";
+import { ModelAsker } from "../model/model-step.ts";
 import { ModelUnusable, type ModelRegistry } from "../model/model-registry.ts";
+import { consequencesOf } from "./consequences.ts";
 import { deadlineOf, limitFailure, nextAction } from "./next-action.ts";
 import type { Peers } from "../peers.ts";
 import type { CallState } from "../journal/run-state.ts";
@@ -42,8 +45,11 @@ export interface DriverOptions {
   readonly tokens: RunTokenKeeper;
   readonly controls: RunControls;
   readonly parked: ParkedRuns;
+  /** Records the starts of child runs. */
+  readonly executions: ExecutionAudit;
   readonly metrics: RunnerMetrics;
   readonly modelIdleTimeoutMs: number;
+  readonly maxToolsPerAgent: number;
   /** Aborts when this runner wants to stop: the run is handed over at the next step boundary. */
   readonly stopping: AbortSignal;
   readonly now: () => number;
@@ -96,7 +102,9 @@ class Driver {
     this.#options = options;
     this.#run = options.run;
     this.#signal = signal;
-    this.#asker = new ModelAsker({ ...liveOf(options), ...askingOf(options, signal) });
+    this.#asker = new ModelAsker(
+      askerOptions({ ...options, signal, waiting: waitingOf(options, signal) }),
+    );
     const record = (entry: WithoutTime<JournalEntry>) => this.#record(entry);
     this.#tools = new ToolLister({ ...options, signal, record });
     this.#budget = new StepBudget({ ...options, waiting: waitingOf(options, signal) });
@@ -184,7 +192,7 @@ class Driver {
       if (reached !== null) return await this.#stopAt(reached);
       try {
         const shown = newPrints(this.#run.state.shownTools, offered, tools);
-        await this.#askModel({ step, offered, shown });
+        await this.#askModel({ step, offered, shown, tools });
       } finally {
         await this.#budget.settle();
       }
@@ -198,8 +206,9 @@ class Driver {
     readonly step: number;
     readonly offered: readonly OfferedTool[];
     readonly shown: ToolPrints;
+    readonly tools: ToolCatalogue;
   }): Promise<void> {
-    const { step, offered, shown } = asked;
+    const { step, offered, shown, tools } = asked;
     const { metrics, now } = this.#options;
     const startedAt = now();
     const heard = this.#run.state.messages.length;
@@ -207,6 +216,7 @@ class Driver {
     if (compaction !== null) {
       const summary = await this.#asker.summarise(this.#run.state, compaction);
       await this.#record({ kind: "compacted", upTo: compaction.upTo, ...summary });
+      this.#countUse(summary);
       return; // the step itself is next
     }
     const answer = await this.#asker.ask(this.#run.state, step, offered);
@@ -217,11 +227,31 @@ class Driver {
       ...(heard === 0 ? {} : { heard }),
       ...(Object.keys(shown).length === 0 ? {} : { shown }),
     };
-    await this.#record({ kind: "model-responded", step, ...answer, durationMs, ...known });
+    const at = new Date(now()).toISOString();
+    const entry = { kind: "model-responded" as const, at, step, ...answer, durationMs, ...known };
+    await this.#take(entry, tools);
     metrics.steps.inc();
-    metrics.tokens.inc({ direction: "input" }, answer.usage.inputTokens);
-    metrics.tokens.inc({ direction: "output" }, answer.usage.outputTokens);
-    metrics.costUsd.inc(answer.costUsd ?? 0);
+    this.#countUse(answer);
+  }
+
+  #countUse({ usage, costUsd }: { readonly usage: Usage; readonly costUsd: number | null }): void {
+    const { metrics } = this.#options;
+    metrics.tokens.inc({ direction: "input" }, usage.inputTokens);
+    metrics.tokens.inc({ direction: "output" }, usage.outputTokens);
+    metrics.costUsd.inc(costUsd ?? 0);
+  }
+
+  async #take(answer: EntryOf<"model-responded">, tools: ToolCatalogue): Promise<void> {
+    const now = this.#options.now();
+    const { results, end } = consequencesOf(this.#run.state, answer, { tools, now });
+    await this.#run.record(answer, ...results, ...(end === null ? [] : [end]));
+    for (const result of results) this.#noteOutcome(result);
+  }
+
+  #noteOutcome(step: CallOutcome): void {
+    // What was found is shown from the next step on.
+    if (step.kind === "tool-completed" && step.found !== undefined) this.#tools.forget();
+    this.#options.metrics.toolCalls.inc({ outcome: outcomeLabel(step) });
   }
 
   async #stopAt(reached: ReachedLimit & { readonly until: string | null }): Promise<void> {
@@ -241,10 +271,7 @@ class Driver {
       this.#signal.throwIfAborted();
       const step = await routeCall(call, tools, this.#routing);
       await this.#record(step);
-      // What was found is shown from the next step on.
-      if (step.kind === "tool-completed" && step.found !== undefined) this.#tools.forget();
-      if (step.kind !== "tool-parked")
-        this.#options.metrics.toolCalls.inc({ outcome: outcomeLabel(step) });
+      if (step.kind !== "tool-parked") this.#noteOutcome(step);
     });
   }
 
@@ -263,24 +290,6 @@ class Driver {
   #throwIfStopping(): void {
     if (this.#options.stopping.aborted) throw new HandOver("this runner is stopping");
   }
-}
-
-/** What is said while a model writes; everything in it is repeated by an event. */
-function liveOf({ bus, run }: DriverOptions): Pick<ModelAskerOptions, "onDelta" | "onReset"> {
-  const { runId } = run.hold;
-  return {
-    onDelta: (step, delta) => publishLive(bus, runLive, { runId }, { runId, step, delta }),
-    onReset: (step) =>
-      publishLive(bus, runLive, { runId }, { runId, step, delta: "", kind: "reset-step" }),
-  };
-}
-
-function askingOf(
-  { models, limiter, modelIdleTimeoutMs, stopping, random }: DriverOptions,
-  signal: AbortSignal,
-): Omit<ModelAskerOptions, "onDelta" | "onReset"> {
-  const waiting = waitingOf({ stopping }, signal);
-  return { models, limiter, idleTimeoutMs: modelIdleTimeoutMs, signal, waiting, random };
 }
 
 /** Ends pauses in which nothing is under way. */

@@ -52,12 +52,17 @@ export async function workOnRun(work: Work, options: AttemptOptions): Promise<Ou
     const { started } = run.state;
     if ((await beginInSession(options.sessions, started)) === "busy")
       throw new Suspended("another run of the session is under way");
+    // It lies elsewhere and nothing of the run depends on it, so the run goes on in the meantime.
+    const listed = index.add(started.runId, started.at);
+    listed.catch(() => {}); // told below, unless the run is left before
     const isTakeover = !isNew && entries.at(-1)?.kind !== "retried";
     const isWoken = isTakeover && hasWaitedLast(entries);
     await begun(run, { claimed, isTakeover, isWoken }, options);
-    const initial = created?.token ?? null;
+    // What was prepared for a run that exists is not what that run is pinned to.
+    const initial = isNew ? created.token : null;
     const tokens = new RunTokenKeeper({ peers, store, run, initial, now });
     await inSpan(agentSpan(started), () => driveRun({ ...options, run, tokens }));
+    await listed;
     if (run.state.waiting !== null) return await letGo(run, options);
     await spreadEnd(run.state, { ...options, hold: run.hold });
     await run.settle();
@@ -107,13 +112,12 @@ async function letGo(run: ActiveRun, { metrics, log }: AttemptOptions): Promise<
 async function begun(
   run: ActiveRun,
   how: { readonly claimed: Claimed; readonly isTakeover: boolean; readonly isWoken: boolean },
-  { index, maxAttempts, log, now }: AttemptOptions,
+  { maxAttempts, log, now }: AttemptOptions,
 ): Promise<void> {
   const { claimed, isTakeover, isWoken } = how;
   const { attempts, stalled } = claimed;
   const { started, length, cancellation } = run.state;
   const { runId, agent, requester, model } = started;
-  await index.add(runId, started.at);
   const facts = { runId, agent, requester, model, attempt: attempts };
   log[isWoken ? "debug" : "info"](facts, saidOf(how));
   if (cancellation !== null) return; // there is nothing to resume

@@ -1,5 +1,6 @@
 import type { ToolInfo } from "@switchyard/contracts/mcp";
 import { ServiceError } from "@switchyard/contracts/errors";
+import { parseToolPattern } from "@switchyard/contracts/tool-names";
 import type { Peers } from "../peers.ts";
 
 /** A tool of a provider: of an MCP server, or of the toolbox, and then without a server. */
@@ -10,15 +11,26 @@ export interface ListedTool extends Pick<
   readonly server: string | null;
 }
 
-/** What the policy lets a run call, of every tool provider: built-in tools, then those of MCP servers. */
+/** Who asks for tools, and which of them it may use at all. */
+export interface ListingRun {
+  readonly token: string;
+  readonly layers: readonly (readonly string[])[];
+}
+
+/**
+ * What the policy lets a run call, of every tool provider: built-in tools, then those of MCP servers. A
+ * provider none of whose tools the run's layers can name is not asked.
+ */
 export async function listProviderTools(
   peers: Pick<Peers, "listTools" | "listBuiltins">,
-  token: string,
+  { token, layers }: ListingRun,
   options: { readonly signal: AbortSignal; readonly correlationId: string },
 ): Promise<readonly ListedTool[]> {
   const [builtins, { tools }] = await Promise.all([
-    peers.listBuiltins({ token }, options).catch(noneWithoutToolbox),
-    peers.listTools({ token }, options),
+    canName("bare", layers)
+      ? peers.listBuiltins({ token }, options).catch(noneWithoutToolbox)
+      : NONE,
+    canName("server", layers) ? peers.listTools({ token }, options) : NONE,
   ]);
   return [
     ...builtins.tools.map(({ name, description, inputSchema }) => {
@@ -26,6 +38,16 @@ export async function listProviderTools(
     }),
     ...tools,
   ];
+}
+
+const NONE = { tools: [] };
+
+/** False when a layer has only patterns of the other kind; `bare` are those of tools without a server. */
+export function canName(kind: "bare" | "server", layers: readonly (readonly string[])[]): boolean {
+  const other = kind === "bare" ? "server" : "bare";
+  const isPossible = (pattern: string): boolean =>
+    !pattern.startsWith("!") && parseToolPattern(pattern).kind !== other;
+  return layers.every((layer) => layer.some(isPossible));
 }
 
 /** There need not be a toolbox. One that is there and does not answer is an outage. */

@@ -34,11 +34,23 @@ export function problemsOfAnswer(schema: Schema, answer: unknown): string[] {
     .map(({ instancePath, message = "does not fit" }) => `${instancePath || "/"}: ${message}`);
 }
 
-const cache = new WeakMap<Schema, ValidateFunction>();
+/** Compiling takes as long as a whole run of a quick model, and the runs of an agent mostly share one schema. */
+const MAX_KNOWN = 100;
+/** By their JSON, the one that was used longest ago first. */
+const known = new Map<string, ValidateFunction>();
 
 function compiled(schema: Schema): ValidateFunction {
-  const known = cache.get(schema);
-  if (known !== undefined) return known;
+  const json = JSON.stringify(schema);
+  const validate = known.get(json) ?? compile(schema);
+  known.delete(json);
+  known.set(json, validate);
+  const [oldest] = known.keys();
+  if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
+  return validate;
+}
+
+function compile(schema: Schema): ValidateFunction {
+  // One for each schema: what one of them calls itself is nothing to another.
   const ajv = new Ajv2020({
     strict: false,
     validateFormats: false,
@@ -47,9 +59,7 @@ function compiled(schema: Schema): ValidateFunction {
     allErrors: false,
     logger: false,
   });
-  const validate = ajv.compile(schema);
-  cache.set(schema, validate);
-  return validate;
+  return ajv.compile(schema);
 }
 
 /** Keywords in the place of a name (a property called `pattern`) are not told apart: rather refused. */

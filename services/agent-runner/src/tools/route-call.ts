@@ -1,6 +1,8 @@
 import type { Bus } from "@switchyard/bus/connect";
+import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import { createAgentGate } from "../children/agent-gate.ts";
 import { forkOf } from "../children/fork-of.ts";
+import { startAllowedChild } from "../children/start-child.ts";
 import { answerRunTool } from "../context/run-tools.ts";
 import type { JournalEntry, WithoutTime } from "../journal/journal-entry.ts";
 import type { CallState } from "../journal/run-state.ts";
@@ -11,7 +13,7 @@ import { orSuspend } from "../run/or-suspend.ts";
 import type { RunControls } from "../run/run-controls.ts";
 import type { RunTokenKeeper } from "../run/run-token-keeper.ts";
 import { finishWait, isWantedAgain, stillWaiting } from "../waits/finish-wait.ts";
-import { callOwnTool, startChild } from "../waits/own-tools.ts";
+import { callOwnTool, type OwnToolCaller } from "../waits/own-tools.ts";
 import { failure, type CallStep } from "./call-outcome.ts";
 import type { ToolCaller } from "./send-call.ts";
 import { callSkillTool } from "./skill-call.ts";
@@ -25,6 +27,7 @@ export interface RouteOptions {
   readonly peers: Peers;
   readonly tokens: RunTokenKeeper;
   readonly controls: RunControls;
+  readonly executions: ExecutionAudit;
   readonly signal: AbortSignal;
   readonly record: (entry: WithoutTime<JournalEntry>) => Promise<void>;
   readonly now: () => number;
@@ -36,7 +39,7 @@ export async function routeCall(
   tools: ToolCatalogue,
   options: RouteOptions,
 ): Promise<CallStep> {
-  const { run, peers, bus, controls, signal, now } = options;
+  const { run, peers, signal, now } = options;
   const { part, wait } = call;
   const { callId, tool, input } = part;
   const { state } = run;
@@ -52,15 +55,18 @@ export async function routeCall(
   if (!isArguments(input)) {
     return failure(callId, "invalid_arguments", `the arguments of ${tool} must be a JSON object`);
   }
-  const own = { run, bus, controls, now };
   if (route.to === "own") {
-    const gate = createAgentGate({ ...options, runId: state.started.runId });
-    const step = await orSuspend(signal, () => callOwnTool(call, { ...own, gate }));
+    const own = ownCallerOf(options);
+    const step = await orSuspend(signal, () => callOwnTool(call, own));
     return stillWaiting(call, step, now());
   }
   if (route.to === "skill") {
     const fork = await orSuspend(signal, () => forkOf(call, state, peers));
-    if (fork !== null) return orSuspend(signal, () => startChild(fork, own));
+    if (fork !== null) {
+      const own = ownCallerOf(options);
+      const step = await orSuspend(signal, () => startAllowedChild(call, fork, own));
+      return stillWaiting(call, step, now());
+    }
     const { catalogue, toolLayers } = state.started;
     const { narrowings } = state;
     const asked = { callId, args: input, catalogue, toolLayers, narrowings };
@@ -71,6 +77,12 @@ export async function routeCall(
     return failure(callId, "tool_changed", said);
   }
   return callProvider(call, { ...route, args: input }, options);
+}
+
+function ownCallerOf(options: RouteOptions): OwnToolCaller {
+  const { run, bus, controls, now } = options;
+  const gate = createAgentGate({ ...options, runId: run.state.started.runId });
+  return { run, bus, controls, now, gate };
 }
 
 /** True for a call that cannot have had its effect yet. */

@@ -28,6 +28,7 @@ export interface ToolCatalogue {
   readonly hidden?: readonly OfferedTool[];
 }
 
+/** How many tools a model is shown where nobody says otherwise. */
 export const MAX_TOOLS = 50;
 
 /** Places that the tools of the run itself may need: `final_answer`, `read_result`, `find_tools`. */
@@ -49,6 +50,8 @@ export function selectTools(request: {
   about?: string;
   /** Tools that the model searched for. */
   found?: readonly string[];
+  /** How many tools a model is shown. */
+  maxTools?: number;
 }): ToolCatalogue {
   const layers = request.layers.map((layer) => [...layer]);
   const allowed = request.tools.filter(({ name, server, tool }) =>
@@ -58,7 +61,7 @@ export function selectTools(request: {
     tokenAllowsTool({ tools: layers }, builtinToolRef(name)),
   );
   const builtIn = [...(request.skills.length === 0 ? [] : [skillTool(request.skills)]), ...own];
-  const room = Math.max(0, MAX_TOOLS - RESERVED - builtIn.length);
+  const room = Math.max(0, (request.maxTools ?? MAX_TOOLS) - RESERVED - builtIn.length);
   const isCut = allowed.length > room;
   const ordered = isCut ? byUse(allowed, request) : allowed;
   const hidden = ordered.slice(room);

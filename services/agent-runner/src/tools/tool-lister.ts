@@ -20,6 +20,8 @@ export interface ToolListerOptions {
   readonly tokens: RunTokenKeeper;
   readonly signal: AbortSignal;
   readonly record: (entry: WithoutTime<JournalEntry>) => Promise<void>;
+  /** How many tools a model is shown. */
+  readonly maxToolsPerAgent: number;
   readonly now: () => number;
 }
 
@@ -63,7 +65,7 @@ export class ToolLister {
   }
 
   async #list(): Promise<ToolCatalogue> {
-    const { peers, tokens, signal, run } = this.#options;
+    const { peers, tokens, signal, run, maxToolsPerAgent: maxTools } = this.#options;
     const { started, found, toolLayers } = run.state;
     const { catalogue, runId } = started;
     // An agent without tools needs no broker, and gets no skill either.
@@ -73,11 +75,12 @@ export class ToolLister {
     const call = { signal, correlationId: runId };
     const token = await orSuspend(signal, () => tokens.get());
     try {
-      const tools = await orSuspend(signal, () => listProviderTools(peers, token, call));
+      const asking = { token, layers: toolLayers };
+      const tools = await orSuspend(signal, () => listProviderTools(peers, asking, call));
       const skills = catalogue.map(({ name }) => name);
       const own = ownToolsOf(started);
       const about = aboutOf(started);
-      return selectTools({ tools, layers: toolLayers, skills, own, about, found });
+      return selectTools({ tools, layers: toolLayers, skills, own, about, found, maxTools });
     } catch (error) {
       if (!isError(error, listTools, "invalid_token")) throw error;
       tokens.refuse(token);

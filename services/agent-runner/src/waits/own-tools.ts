@@ -1,17 +1,9 @@
-import type { Bus } from "@switchyard/bus/connect";
-import { publishCommand } from "@switchyard/bus/publish";
-import { spawnRun } from "@switchyard/contracts/run-commands";
-import type { RunInput } from "@switchyard/contracts/runs";
-import type { Decision } from "@switchyard/contracts/policy";
-import type { AgentGate } from "../children/agent-gate.ts";
 import { AgentToolInput, agentTool } from "../children/agent-tool.ts";
-import { childRunIdOf, MAX_CHILDREN } from "../children/child-run.ts";
+import { startAllowedChild, type ChildStarter } from "../children/start-child.ts";
 import { listOfChildren, SubagentsInput, subagentsTool } from "../children/subagents-tool.ts";
-import type { SkillRef } from "../journal/answer-part.ts";
 import type { StartedEntry } from "../journal/started-entry.ts";
 import type { CallState } from "../journal/run-state.ts";
 import type { Wait } from "../journal/wait.ts";
-import type { ActiveRun } from "../run/active-run.ts";
 import type { RunControls } from "../run/run-controls.ts";
 import { failure, type CallOutcome, type CallStep } from "../tools/call-outcome.ts";
 import type { OfferedTool } from "../tools/tool-catalogue.ts";
@@ -24,12 +16,8 @@ export function ownToolsOf({ depthLeft = 0 }: StartedEntry): OfferedTool[] {
   return [askUserTool, waitTool, ...(depthLeft > 0 ? [agentTool, subagentsTool] : [])];
 }
 
-export interface OwnToolCaller {
-  readonly run: ActiveRun;
-  readonly bus: Bus;
+export interface OwnToolCaller extends ChildStarter {
   readonly controls: RunControls;
-  readonly gate: AgentGate;
-  readonly now: () => number;
 }
 
 /** Carries out a call of one of the runner's own tools. */
@@ -49,68 +37,13 @@ export async function callOwnTool(call: CallState, caller: OwnToolCaller): Promi
   }
 }
 
-/** The policy decides about the arguments as they will be used. A child that has been started was decided about. */
 async function giveTask(call: CallState, caller: OwnToolCaller): Promise<CallStep> {
   const { callId, tool, input } = call.part;
   const read = AgentToolInput.safeParse(input);
   if (!read.success) return badArguments(callId, tool, read.error);
-  const { started, children } = caller.run.state;
-  const { agent = started.agent, task, wait, model } = read.data;
+  const { agent = caller.run.state.started.agent, task, wait, model } = read.data;
   const request = { callId, agent, input: task, wait, ...(model && { model }) };
-  if (children.some((child) => child.callId === callId)) return startChild(request, caller);
-  const args = { ...read.data, agent };
-  return caller.gate.pass(call, args, (decision) => startChild({ ...request, decision }, caller));
-}
-
-/** A run that is to work for this one. */
-export interface ChildRequest {
-  readonly callId: string;
-  readonly agent: string;
-  readonly input: RunInput;
-  readonly wait: boolean;
-  readonly model?: string;
-  /** A skill to begin with, as this run is pinned to it. */
-  readonly skill?: SkillRef;
-  /** The policy's, where it was asked. */
-  readonly decision?: Decision;
-}
-
-/**
- * Starts a child run. That it is started is written down first, so whoever takes this run over sends the
- * command again, and the child's id makes that one run. The call waits only once the command is stored.
- */
-export async function startChild(
-  { callId, agent, input, wait, model, skill, decision }: ChildRequest,
-  { run, bus, now }: Omit<OwnToolCaller, "gate">,
-): Promise<CallStep> {
-  const { started, children } = run.state;
-  const childRunId = childRunIdOf(callId);
-  if (!children.some((child) => child.childRunId === childRunId)) {
-    if ((started.depthLeft ?? 0) < 1)
-      return failure(callId, "too_deep", "runs may nest no deeper; do the work yourself");
-    if (children.length >= MAX_CHILDREN)
-      return failure(callId, "too_many_children", `a run may start ${MAX_CHILDREN} runs at most`);
-    const at = new Date(now()).toISOString();
-    const decided = decision === undefined ? {} : { decision };
-    await run.record({ kind: "child-started", at, callId, childRunId, agent, ...decided });
-  }
-  const payload = {
-    runId: childRunId,
-    parent: { runId: started.runId, callId },
-    input,
-    ...(model === undefined ? {} : { model }),
-    ...(skill === undefined ? {} : { skill: skill.name, skillDigest: skill.digest }),
-  };
-  await publishCommand(bus, spawnRun, { agent }, payload, {
-    messageId: `${childRunId}:spawn`,
-    correlationId: started.runId,
-  });
-  if (!wait) {
-    const text = JSON.stringify({ run: childRunId, status: "running" });
-    const known = run.state.children.find((child) => child.childRunId === childRunId);
-    return { ...told(callId, text, false), decision: known?.decision ?? null };
-  }
-  return { kind: "tool-parked", callId, wait: { reason: "child", childRunId, until: null } };
+  return startAllowedChild(call, request, caller);
 }
 
 async function lookAfterChildren(
@@ -141,6 +74,8 @@ async function lookAfterChildren(
     expected: null,
     command: callId,
   });
+  if (outcome === "unknown")
+    return told(callId, "steer: the run has not begun yet; say it again in a moment", true);
   const isSaid = outcome === "taken" || outcome === "known";
   return told(callId, isSaid ? "steer: accepted" : `steer: the run is ${outcome}`, !isSaid);
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { startLeasedRounds, type RoundsOptions } from "../leased-rounds.ts";
 import { lookAt } from "./look-at.ts";
 import type { FindMissedDecisions, ParkedApproval } from "./missed-decisions.ts";
 import type { ParkedRuns } from "./parked-runs.ts";
@@ -40,39 +40,10 @@ export async function sweep(options: SweepOptions): Promise<{ readonly woken: nu
   }
 }
 
-/**
- * Sweeps every `everyMs`, in one runner at a time: whoever gets the lease does it, and a runner that
- * dies is followed by the next.
- */
+/** Sweeps every `everyMs`, in one runner at a time. */
 export function startSweeper(
-  options: SweepOptions & {
-    readonly everyMs: number;
-    readonly onFault: (fault: { error: unknown }) => void;
-  },
-): { stop(): Promise<void> } {
+  options: SweepOptions & Pick<RoundsOptions, "everyMs" | "onFault">,
+): ReturnType<typeof startLeasedRounds> {
   const { parked, everyMs, onFault } = options;
-  const name = randomUUID();
-  let running: Promise<void> = Promise.resolve();
-  let isRunning = false;
-  const round = async (): Promise<void> => {
-    try {
-      // A little less than the interval, so that the lease is free when its holder comes again.
-      if (await parked.takeSweep(name, Math.floor(everyMs * 0.9))) await sweep(options);
-    } catch (error) {
-      onFault({ error });
-    } finally {
-      isRunning = false;
-    }
-  };
-  const timer = setInterval(() => {
-    if (isRunning) return;
-    isRunning = true;
-    running = round();
-  }, everyMs);
-  return {
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
-  };
+  return startLeasedRounds({ everyMs, onFault, lease: parked, round: () => sweep(options) });
 }

@@ -1,0 +1,116 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { publishCommand } from "@switchyard/bus/publish";
+import { spawnRun } from "@switchyard/contracts/run-commands";
+import type { RunInput } from "@switchyard/contracts/runs";
+import type { SkillRef } from "../journal/answer-part.ts";
+import type { CallState } from "../journal/run-state.ts";
+import type { ActiveRun } from "../run/active-run.ts";
+import { failure, type CallOutcome, type CallStep } from "../tools/call-outcome.ts";
+import { told } from "../waits/finish-wait.ts";
+import type { AgentGate } from "./agent-gate.ts";
+import type { AllowedStart } from "./allowed-start.ts";
+import { childRunIdOf, MAX_CHILDREN } from "./child-run.ts";
+
+export interface ChildStarter {
+  readonly run: ActiveRun;
+  readonly bus: Bus;
+  readonly gate: AgentGate;
+  readonly now: () => number;
+}
+
+/** A run that is to work for this one. */
+export interface ChildRequest {
+  readonly callId: string;
+  readonly agent: string;
+  readonly input: RunInput;
+  readonly wait: boolean;
+  readonly model?: string;
+  /** A skill to begin with, as this run is pinned to it. */
+  readonly skill?: SkillRef;
+}
+
+/**
+ * Starts a child run when the policy allows it, whether the tool `agent` or a skill asks for it: the question is
+ * about `agent`, with the arguments as they will be used. A child that has been started was decided about.
+ */
+export async function startAllowedChild(
+  call: CallState,
+  request: ChildRequest,
+  caller: ChildStarter,
+): Promise<CallStep> {
+  const { callId, agent, input: task, wait, model, skill } = request;
+  const { children } = caller.run.state;
+  if (children.some((child) => child.callId === callId)) return sendChild(request, caller);
+  const args = { agent, task, wait, ...(model && { model }), ...(skill && { skill: skill.name }) };
+  return caller.gate.pass(call, args, async (allowed) => {
+    const refusal = await writeDown(request, allowed, caller);
+    return refusal ?? sendChild(request, caller);
+  });
+}
+
+/**
+ * The start itself, which the audit records: from here on whoever holds this run sends the command, and the child's
+ * id makes that one run. Gives back why the child cannot be started; null when it is.
+ */
+async function writeDown(
+  { callId, agent }: ChildRequest,
+  { decision, recorded }: AllowedStart,
+  { run, now }: Pick<ChildStarter, "run" | "now">,
+): Promise<CallOutcome | null> {
+  if ((run.state.started.depthLeft ?? 0) < 1)
+    return failure(callId, "too_deep", "runs may nest no deeper; do the work yourself");
+  if (childrenOf(run) >= MAX_CHILDREN)
+    return failure(callId, "too_many_children", `a run may start ${MAX_CHILDREN} runs at most`);
+  const childRunId = childRunIdOf(callId);
+  const beginning = beginningOf(run);
+  beginning.add(childRunId);
+  try {
+    await recorded(() => {
+      const at = new Date(now()).toISOString();
+      return run.record({ kind: "child-started", at, callId, childRunId, agent, decision });
+    });
+    return null;
+  } finally {
+    beginning.delete(childRunId);
+  }
+}
+
+/** Sends the command of a child that is written down, once more when this run was taken over. The call waits only once it is stored. */
+async function sendChild(
+  { callId, agent, input, wait, model, skill }: ChildRequest,
+  { run, bus }: Pick<ChildStarter, "run" | "bus">,
+): Promise<CallStep> {
+  const { started } = run.state;
+  const childRunId = childRunIdOf(callId);
+  const payload = {
+    runId: childRunId,
+    parent: { runId: started.runId, callId },
+    input,
+    ...(model === undefined ? {} : { model }),
+    ...(skill === undefined ? {} : { skill: skill.name, skillDigest: skill.digest }),
+  };
+  await publishCommand(bus, spawnRun, { agent }, payload, {
+    messageId: `${childRunId}:spawn`,
+    correlationId: started.runId,
+  });
+  if (!wait) {
+    const text = JSON.stringify({ run: childRunId, status: "running" });
+    const known = run.state.children.find((child) => child.childRunId === childRunId);
+    return { ...told(callId, text, false), decision: known?.decision ?? null };
+  }
+  return { kind: "tool-parked", callId, wait: { reason: "child", childRunId, until: null } };
+}
+
+/** Children that are being written down: the calls of one step are made side by side. */
+const BEGINNING = new WeakMap<ActiveRun, Set<string>>();
+
+function beginningOf(run: ActiveRun): Set<string> {
+  const known = BEGINNING.get(run) ?? new Set();
+  BEGINNING.set(run, known);
+  return known;
+}
+
+function childrenOf(run: ActiveRun): number {
+  const written = run.state.children.map(({ childRunId }) => childRunId);
+  return new Set([...written, ...beginningOf(run)]).size;
+}

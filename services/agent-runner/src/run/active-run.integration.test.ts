@@ -1,0 +1,154 @@
+import { connectBus } from "@switchyard/bus/connect";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import { testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import fc from "fast-check";
+import { startedEntry } from "../../test-fixtures/journals.ts";
+import { EventPublisher } from "../events/event-publisher.ts";
+import { isForeign } from "../journal/entry-traits.ts";
+import type { EntryOf, JournalEntry } from "../journal/journal-entry.ts";
+import { replay, startOf } from "../journal/replay.ts";
+import { JournalCorrupt } from "../journal/run-state.ts";
+import { openRunStore } from "../journal/run-store.ts";
+import { ActiveRun } from "./active-run.ts";
+import { CancelRequested } from "./interruption.ts";
+import { openRunControls } from "./run-controls.ts";
+
+const AT = "2026-01-01T00:00:01.000Z";
+// Before the servers are stopped: hooks run in this order.
+after(async () => {
+  await bus.close();
+  redis.disconnect();
+});
+const nats = await testNats();
+const server = await testRedis();
+const log = createLog({ service: "test", level: "silent" });
+const redis = await connectRedis({ url: server.url, name: "test", log });
+const bus = await connectBus({ servers: nats.url, user: "runner" });
+const store = openRunStore(redis, { holdMs: 60_000 });
+const controls = openRunControls(redis);
+
+test("what is recorded in one turn is one write, in the order of the calls", async () => {
+  const { run, writes } = await openRun();
+  await Promise.all([run.record(resumed(2)), run.record(resumed(3)), run.record(resumed(4))]);
+  assert.deepEqual(writes, [3]);
+  await run.record(answer, finished);
+  assert.deepEqual(writes, [3, 2]);
+  const journal = await store.load(run.hold.runId);
+  assert.deepEqual(journal.slice(1), [resumed(2), resumed(3), resumed(4), answer, finished]);
+  assert.deepEqual(run.state, replay(journal));
+});
+
+test("an end that was to be written with its answer is decided again when a message came first", async () => {
+  const { run, steer } = await openRun();
+  await steer();
+  await run.record(answer, finished);
+  const kinds = (await store.load(run.hold.runId)).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ["started", "steered", "model-responded"]);
+  assert.equal(run.state.end, null);
+});
+
+test("an answer and its end are not written behind a request to cancel", async () => {
+  const { run } = await openRun();
+  const { runId } = run.hold;
+  await controls.cancel({ runId, by: "cli", at: AT, reason: null, command: null });
+  await assert.rejects(run.record(answer, finished), CancelRequested);
+  assert.equal(run.cancelSignal.aborted, true);
+  const kinds = (await store.load(runId)).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ["started", "cancel-requested"]);
+});
+
+test("entries that are recorded together are written together or not at all", async () => {
+  const { run } = await openRun();
+  const { runId } = run.hold;
+  const second = run.record(answer, { ...answer, step: 7 });
+  const third = run.record(resumed(2));
+  await assert.rejects(second, JournalCorrupt);
+  await third;
+  assert.deepEqual((await store.load(runId)).slice(1), [resumed(2)]);
+});
+
+test("the state is what the journal says, whoever writes in between", async () => {
+  const step = fc.record({
+    together: fc.integer({ min: 1, max: 60 }),
+    isAwaited: fc.boolean(),
+    isSteered: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
+      const { run, steer } = await openRun();
+      const wanted: JournalEntry[] = [];
+      const recorded: Promise<unknown>[] = [];
+      for (const { together, isAwaited, isSteered } of steps) {
+        const telling = isSteered ? steer() : Promise.resolve();
+        for (let count = 0; count < together; count += 1) {
+          const entry = resumed(wanted.length + 2);
+          wanted.push(entry);
+          recorded.push(run.record(entry));
+        }
+        await telling;
+        if (isAwaited) await Promise.all(recorded);
+      }
+      await Promise.all(recorded);
+      await run.lookForNews();
+      const journal = await store.load(run.hold.runId);
+      assert.deepEqual(run.state, replay(journal));
+      assert.deepEqual(
+        journal.slice(1).filter((entry) => !isForeign(entry)),
+        wanted,
+      );
+      const steered = steps.filter(({ isSteered }) => isSteered);
+      assert.equal(run.state.messages.length, steered.length);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+let runs = 0;
+
+/** A run that this test holds; `writes` says how many entries each write had. */
+async function openRun() {
+  runs += 1;
+  const runId = `active-${runs}`;
+  const started = startedEntry({ runId });
+  const claimed = await store.claim({ runId, commandDigest: "d", delivery: "1", started });
+  assert.ok(claimed.outcome === "claimed");
+  const { hold } = claimed;
+  const { signal } = new AbortController();
+  const writes: number[] = [];
+  const counting: typeof store = {
+    ...store,
+    append(held, entries, ...rest) {
+      writes.push(entries.length);
+      return store.append(held, entries, ...rest);
+    },
+  };
+  // Every event counts as published: this is about the journal.
+  const publisher = new EventPublisher({ bus, runId, published: Number.MAX_SAFE_INTEGER, signal });
+  const state = startOf(started);
+  const run = new ActiveRun({ hold, state, store: counting, publisher, signal, lose: () => {} });
+  const steer = (): Promise<unknown> => {
+    const entry: JournalEntry = { kind: "steered", at: AT, by: "cli", message: "and more" };
+    return controls.tell({ runId, entry, by: "cli", expected: null, command: null });
+  };
+  return { run, writes, steer };
+}
+
+function resumed(attempt: number): JournalEntry {
+  return { kind: "resumed", at: AT, attempt, journalEntries: 1 };
+}
+
+const answer: EntryOf<"model-responded"> = {
+  kind: "model-responded",
+  at: AT,
+  step: 1,
+  content: [{ type: "text", text: "hello" }],
+  usage: { inputTokens: 1, outputTokens: 1 },
+  finishReason: "stop",
+  servedModel: "m",
+  durationMs: 0,
+};
+
+const finished: JournalEntry = { kind: "finished", at: AT, output: "hello" };

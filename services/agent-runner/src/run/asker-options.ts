@@ -1,0 +1,36 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { publishLive } from "@switchyard/bus/publish";
+import { runLive } from "@switchyard/contracts/run-events";
+import type { ModelAskerOptions } from "../model/model-step.ts";
+import type { ActiveRun } from "./active-run.ts";
+
+type Given = Pick<ModelAskerOptions, "models" | "limiter" | "signal" | "waiting" | "random"> & {
+  readonly bus: Bus;
+  readonly run: ActiveRun;
+  readonly modelIdleTimeoutMs: number;
+};
+
+/** How the models of a run are asked: what is said while one writes is told live, and everything in it is repeated by an event. */
+export function askerOptions({
+  bus,
+  run,
+  models,
+  limiter,
+  signal,
+  waiting,
+  random,
+  modelIdleTimeoutMs: idleTimeoutMs,
+}: Given): ModelAskerOptions {
+  const { runId } = run.hold;
+  return {
+    models,
+    limiter,
+    signal,
+    waiting,
+    random,
+    idleTimeoutMs,
+    onDelta: (step, delta) => publishLive(bus, runLive, { runId }, { runId, step, delta }),
+    onReset: (step) =>
+      publishLive(bus, runLive, { runId }, { runId, step, delta: "", kind: "reset-step" }),
+  };
+}

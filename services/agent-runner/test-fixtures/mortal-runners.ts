@@ -1,0 +1,192 @@
+// Runners in the test's process that die at drawn points: before or after any request to Redis or to a service.
+
+import { after } from "node:test";
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import type { Delivery } from "@switchyard/bus/consume";
+import { resumeRun } from "@switchyard/contracts/run-commands";
+import { startRun } from "@switchyard/contracts/runs";
+import type { proceedSession } from "@switchyard/contracts/sessions";
+import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
+import { createLog, type Log } from "@switchyard/service/log";
+import { connectRedis, type Redis } from "@switchyard/service/redis";
+import { Registry } from "prom-client";
+import { openDeadLetters } from "../src/commands/dead-letters.ts";
+import { createRunWorker, type RunWorker } from "../src/commands/run-worker.ts";
+import { openRunIndex } from "../src/journal/run-index.ts";
+import { openRunStore } from "../src/journal/run-store.ts";
+import { openProviderLimiter } from "../src/limits/provider-limiter.ts";
+import { openTeamLedger } from "../src/limits/team-ledger.ts";
+import { NO_TEAM_LIMITS } from "../src/limits/team-limits-file.ts";
+import { createRunnerMetrics } from "../src/metrics.ts";
+import { createModelRegistry, type ModelRegistry } from "../src/model/model-registry.ts";
+import { SCRIPTED_ONLY } from "../src/model/models-file.ts";
+import { createPeers } from "../src/peers.ts";
+import { ActiveRuns } from "../src/run/active-runs.ts";
+import { openRunControls, type RunControls } from "../src/run/run-controls.ts";
+import { openSessions } from "../src/sessions/open-sessions.ts";
+import type { SessionDesk } from "../src/sessions/session-desk.ts";
+import { openParkedRuns } from "../src/waits/parked-runs.ts";
+import type { Lab } from "./runner-lab.ts";
+import { SESSION_SETTINGS } from "./session-settings.ts";
+
+/** The runner died, as far as its run can tell. */
+export class Crash extends Error {}
+
+export interface MortalRunners {
+  readonly redis: Redis;
+  readonly log: Log;
+  /** Nobody's, so that it never dies. */
+  readonly controls: RunControls;
+  /** A runner that calls `pass` before and after each request; when that throws, it has died. */
+  worker(pass: () => Promise<void>): RunWorker;
+  /** What is known of sessions, by nobody who dies. */
+  desk(now?: () => number): SessionDesk;
+}
+
+export interface MortalOptions {
+  /** How long a runner that died keeps others from its run; 0: not at all. */
+  readonly holdMs: number;
+  readonly models?: ModelRegistry;
+}
+
+/** Opens what such runners need, for one test file. */
+export async function mortalRunners(lab: Lab, options: MortalOptions): Promise<MortalRunners> {
+  const log = createLog({ service: "test", level: "silent" });
+  const redis = await connectRedis({ url: lab.redis.url, name: "test", log });
+  const bus = await connectBus({ servers: lab.nats.url, user: "runner" });
+  after(async () => {
+    await bus.close();
+    redis.disconnect();
+  });
+  const kit = { bus, log, redis };
+  const controls = openRunControls(redis);
+  const desk = (now: () => number = Date.now): SessionDesk => {
+    const runs = openRunStore(redis, { holdMs: 0 });
+    return openSessions(kit, { controls, runs, settings: SESSION_SETTINGS, now });
+  };
+  return {
+    redis,
+    log,
+    controls,
+    desk,
+    worker: (pass) => newWorker({ ...kit, desk }, options, pass),
+  };
+}
+
+/** Dies at its n-th boundary, and at each one from then on; null lives on. */
+export function dyingAt(point: number | null): () => Promise<void> {
+  let passed = 0;
+  return async () => {
+    passed += 1;
+    if (point !== null && passed >= point) throw new Crash("the runner died");
+  };
+}
+
+function newWorker(
+  kit: { bus: Bus; log: Log; redis: Redis; desk: () => SessionDesk },
+  { holdMs, models = createModelRegistry(SCRIPTED_ONLY, {}) }: MortalOptions,
+  pass: () => Promise<void>,
+): RunWorker {
+  const { bus, log, redis } = kit;
+  const store = dying(openRunStore(redis, { holdMs }), pass);
+  const controls = dying(openRunControls(redis), pass);
+  const desk = kit.desk();
+  return createRunWorker({
+    bus,
+    log,
+    store,
+    controls,
+    models,
+    parked: dying(openParkedRuns(redis), pass),
+    letters: openDeadLetters(redis),
+    active: new ActiveRuns(),
+    index: openRunIndex(redis, store),
+    sessions: { ...desk, controls, store: dying(desk.store, pass), index: dying(desk.index, pass) },
+    peers: dying(createPeers(bus), pass),
+    limiter: dying(openProviderLimiter(redis), pass),
+    ledger: openTeamLedger(redis, { book: NO_TEAM_LIMITS, now: Date.now }),
+    executions: createExecutionAudit(null),
+    metrics: createRunnerMetrics(new Registry()),
+    maxAttempts: 100,
+    defaultTimeoutMs: 60_000,
+    onLimit: "fail",
+    modelIdleTimeoutMs: 10_000,
+    maxToolsPerAgent: 50,
+    stopping: new AbortController().signal,
+    now: Date.now,
+    random: () => 0.5,
+  });
+}
+
+/** The same functions with a boundary before and after each. */
+function dying<T extends object>(target: T, pass: () => Promise<void>): T {
+  const wrapped = Object.entries(target).map(
+    ([name, act]: [string, (...args: unknown[]) => unknown]) => [
+      name,
+      async (...args: unknown[]) => {
+        await pass();
+        const result = await act.apply(target, args);
+        await pass();
+        return result;
+      },
+    ],
+  );
+  return Object.fromEntries(wrapped) as T; // the same names with the same functions
+}
+
+/** Where a message stands in the queue, and how often it came. */
+interface Place {
+  readonly streamSequence: number;
+  readonly deliveryCount?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A command to start a run, as the queue delivers it. */
+export function startDelivery(
+  agent: string,
+  payload: Record<string, unknown>,
+  place: Place,
+): Delivery {
+  const tokens = { caller: "cli", agent };
+  const subject = `yard.cmd.cli.run.start.${agent}`;
+  return { ...delivered(place), contract: startRun, tokens, payload, caller: "cli", subject };
+}
+
+/** A message that says that there may be something to do. */
+export function hintDelivery(
+  contract: typeof resumeRun | typeof proceedSession,
+  about: Record<string, string>,
+  place: Place,
+): Delivery {
+  const verb = contract === resumeRun ? "resume" : "proceed";
+  const subject = `yard.cmd.runner.run.${verb}.${Object.values(about).join()}`;
+  const tokens = { caller: "runner", ...about };
+  return { ...delivered(place), contract, tokens, payload: {}, caller: "runner", subject };
+}
+
+function delivered({ streamSequence, deliveryCount = 1, signal }: Place) {
+  return {
+    kind: "command" as const,
+    streamSequence,
+    deliveryCount,
+    messageId: null,
+    publishedAt: new Date(),
+    correlationId: `c-${streamSequence}`,
+    traceparent: "00-00000000000000000000000000000001-0000000000000001-01",
+    signal: signal ?? new AbortController().signal,
+  };
+}
+
+/** Answers the first question of a run; gives what became of that. */
+export function answerFirst(controls: RunControls, runId: string) {
+  const at = new Date().toISOString();
+  const callId = `${runId}:1:0`;
+  const resolution = { type: "answer" as const, answer: "yes", by: "cli" };
+  return controls.tell({
+    runId,
+    entry: { kind: "wait-resolved", at, callId, resolution },
+    by: "cli",
+    expected: callId,
+    command: null,
+  });
+}
