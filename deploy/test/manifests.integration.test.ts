@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
 import { runCommands } from "@switchyard/contracts/streams";
 import {
   kustomizeCommand,
@@ -42,6 +43,69 @@ for (const folder of ["base", "overlays/dev"]) {
     assert.equal(metadata["consumer"], runCommands.name);
     assert.equal(metadata["account"], "$G");
   });
+}
+
+for (const folder of ["base", "overlays/dev"]) {
+  test(
+    `${folder}: each service is a user of its own in Redis, and has its own password alone`,
+    { skip },
+    () => {
+      const manifests = renderManifests(command ?? [], folder);
+      const deployments = ofKind(manifests, "Deployment");
+      const users = deployments.map((deployment) => redisUserOf(deployment));
+      assert.deepEqual(users.toSorted(), serviceRedisUsers.map(({ name }) => name).toSorted());
+      const endpoints = ofKind(manifests, "ConfigMap").find(({ metadata }) =>
+        metadata.name.startsWith("yard-endpoints"),
+      );
+      const text = `${String(dig(endpoints, "data.redisScheme"))}://${String(dig(endpoints, "data.redisAddress"))}`;
+      assert.match(text, /^rediss?:\/\/[a-z.]+:6379$/);
+    },
+  );
+}
+
+test(
+  "overlays/dev: Redis lets in the users of the list alone, and its probes are the one of them that sees no key",
+  { skip },
+  () => {
+    const redis = ofKind(renderManifests(command ?? [], "overlays/dev"), "StatefulSet").find(
+      ({ metadata }) => metadata.name === "redis",
+    );
+    const container = dig(redis, "spec.template.spec.containers.0");
+    const args = dig(container, "args");
+    assert.ok(Array.isArray(args));
+    assert.equal(args[args.indexOf("--aclfile") + 1], "/keys/users.acl");
+    assert.deepEqual(keysOf(redis), ["monitor.redis", "users.acl"]);
+    for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"])
+      assert.match(JSON.stringify(dig(container, `${probe}.exec.command`)), /--user monitor ping/);
+  },
+);
+
+/** The user that a service is in Redis, by everything that has to fit. */
+function redisUserOf(deployment: Manifest): string {
+  const container = dig(deployment, "spec.template.spec.containers.0");
+  const url = String(variable(container, "YARD_REDIS_URL"));
+  const user = /^\$\(REDIS_SCHEME\):\/\/([a-z]+)@\$\(REDIS_ADDRESS\)$/.exec(url)?.[1];
+  assert.ok(user, `${deployment.metadata.name} is nobody in Redis: ${url}`);
+  const env = dig(container, "env");
+  assert.ok(Array.isArray(env));
+  const names = env.map(({ name }: { name: string }) => name);
+  // Kubernetes puts in only what stands before.
+  for (const part of ["REDIS_SCHEME", "REDIS_ADDRESS"])
+    assert.ok(names.includes(part) && names.indexOf(part) < names.indexOf("YARD_REDIS_URL"), part);
+  assert.equal(variable(container, "YARD_REDIS_PASSWORD_FILE"), `/keys/${user}.redis`);
+  const passwords = keysOf(deployment).filter((key) => key.endsWith(".redis"));
+  assert.deepEqual(passwords, [`${user}.redis`]);
+  return user;
+}
+
+/** What a pod gets of the keys. */
+function keysOf(workload: unknown): string[] {
+  const volumes = dig(workload, "spec.template.spec.volumes");
+  assert.ok(Array.isArray(volumes));
+  const keys = volumes.find(({ name }: { name: string }) => name === "keys");
+  const items = dig(keys, "secret.items");
+  assert.ok(Array.isArray(items), "the whole secret is mounted");
+  return items.map(({ key }: { key: string }) => key).toSorted();
 }
 
 test("base: the broker reaches no private address before an overlay names one", { skip }, () => {
@@ -95,7 +159,7 @@ function assertWellKept(deployment: Manifest): void {
   );
   const secrets = JSON.stringify(dig(container, "env"));
   assert.ok(
-    !/SEED|PASSWORD|secretKeyRef/.test(secrets),
+    !/SEED|PASSWORD(?!_FILE")|secretKeyRef/.test(secrets),
     `${name} takes a secret from its environment`,
   );
 }

@@ -5,7 +5,7 @@ import type { ToolRef } from "@switchyard/contracts/tool-names";
 /** Of a record only what is compared: there may be millions. */
 type Execution = Pick<
   Extract<ChainedRecord, { kind: "execution" }>,
-  "caller" | "argsDigest" | "effect" | "decision" | "approvalId" | "grantId"
+  "caller" | "argsDigest" | "effect" | "decision" | "approvalId" | "grantId" | "outcome"
 > & { readonly ref: string; readonly principal: string; readonly tool: string };
 
 interface Decision {
