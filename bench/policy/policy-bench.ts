@@ -8,7 +8,6 @@ import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "@switchyard/policy/bundle/compile-bundle";
 import { decide } from "@switchyard/policy/engine/evaluate";
 import { parseBundleFiles } from "@switchyard/policy/bundle/parse-bundle";
-import { request } from "../bus/echo-contract.ts";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
 import { measureLoad, measurePair } from "../lib/measure.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
@@ -73,14 +72,6 @@ function rule(n: number): string {
 }
 
 async function roundTrip({ stage, windowMs, rounds }: Bench): Promise<Figure[]> {
-  const rawUrl = await stage.nats();
-  await stage.process(new URL("../bus/raw-responder.ts", import.meta.url), {
-    BENCH_NATS_URL: rawUrl,
-  });
-  const nc = await connect({ servers: rawUrl });
-  stage.onEnd(() => nc.close());
-  const raw = () => nc.request("raw.echo", JSON.stringify(request), { timeout: 5_000 });
-
   const { instance } = await startSwitchyard(stage, { runners: 1 });
   const connectAs = async (user: string) => {
     const seed = () =>
@@ -92,8 +83,20 @@ async function roundTrip({ stage, windowMs, rounds }: Bench): Promise<Figure[]> 
   // Only a tool provider may ask for decisions.
   const bus = await connectAs("broker");
   const tool = mcpToolRef("echo", "echo");
-  const check = () =>
-    call(bus, checkPolicy, { onBehalfOf: "me", tool, args: { message: "hello" } });
+  const question = { onBehalfOf: "me", tool, args: { message: "hello" } };
+  const check = () => call(bus, checkPolicy, question);
+
+  const rawUrl = await stage.nats();
+  await stage.process(new URL("raw-policy.ts", import.meta.url), {
+    BENCH_NATS_URL: rawUrl,
+    BENCH_REPLY: JSON.stringify(await check()),
+  });
+  const nc = await connect({ servers: rawUrl });
+  stage.onEnd(() => nc.close());
+  const raw = async () => {
+    const answer = await nc.request("raw.check", JSON.stringify(question), { timeout: 5_000 });
+    if (!answer.json<{ ok: boolean }>().ok) throw new Error("the raw responder failed");
+  };
 
   const figures: Figure[] = [];
   for (const inFlight of [1, 64]) {

@@ -10,7 +10,7 @@ import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
 import { call } from "@switchyard/bus/call";
 import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { connectionOf } from "@switchyard/bus/connection";
-import { approveCall } from "@switchyard/contracts/approvals";
+import { approveCall, listApprovals } from "@switchyard/contracts/approvals";
 import { recordsOf, type ChainedRecord } from "@switchyard/contracts/audit-chain";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
@@ -61,8 +61,19 @@ rules:
   - { id: asked, effect: allow, what: { tools: ["counting.big"] }, approval: always }
   - { id: looks, effect: allow, what: { resources: ["everything.*"], prompts: ["everything.*"], logging: [everything] } }
   - { id: not-that, effect: deny, what: { prompts: ["everything.simple-prompt"] } }
+  - { id: starts, effect: allow, who: { agents: [boss] }, what: { tools: ["agent"] } }
+  - { id: asked-starts, effect: allow, who: { agents: [careful] }, what: { tools: ["agent"] }, approval: always }
 `;
 await writeFile(join(project, "policies", "tests.yaml"), RULES);
+const agentOf = (name: string, plan: object) =>
+  writeFile(
+    join(project, "agents", `${name}.yaml`),
+    JSON.stringify({ name, description: `Agent ${name}.`, model: "scripted/plan", plan }),
+  );
+const delegated = { tool: "agent", with: { agent: "helper", task: "help" }, as: "it" };
+await agentOf("helper", { steps: [], answer: "helped" });
+for (const name of ["boss", "careful"])
+  await agentOf(name, { steps: [{ calls: [delegated] }], answer: "{{/results/it/text}}" });
 
 const stateDir = join(directory, "state");
 const dev = await startYardDev({
@@ -329,6 +340,47 @@ test("what is read, got, completed, watched and set beside tools is in the audit
     tail.stdout,
     /resources\/read resource demo:\/\/resource\S+ of everything for me by policy-/,
   );
+});
+
+test("a run that a run starts is in the audit by the runner, proven by its decision or by the person that the policy asked [ER1]", async () => {
+  const startsIn = (all: readonly ChainedRecord[]) =>
+    all
+      .filter((record) => record.kind === "execution")
+      .filter(({ service }) => service === "runner");
+  client.publish("yard.cmd.me.run.start.boss", { runId: "bossy", input: "x" });
+  client.publish("yard.cmd.me.run.start.careful", { runId: "caring", input: "x" });
+  await client.waitForEvent("yard.evt.run.bossy.finished", () => true);
+  await client.waitForEvent("yard.evt.run.caring.waiting", () => true);
+  const { approvals } = await call(cli, listApprovals, { runId: "caring" });
+  const id = approvals[0]?.id ?? "";
+  await call(cli, approveCall, { id });
+  await client.waitForEvent("yard.evt.run.caring.finished", () => true);
+
+  const decisionOf = (all: readonly ChainedRecord[], { decision }: { decision: string | null }) =>
+    all.find(({ writer, seq }) => `${writer}:${seq}` === decision);
+  // A decision may be stored a moment after the start that it allows.
+  const records = await recordsUntil(
+    (all) => startsIn(all).filter((made) => decisionOf(all, made) !== undefined).length === 2,
+  );
+  assert.deepEqual(
+    startsIn(records).map((made) => {
+      const { caller, principal, tool, callId, rule, effect } = made;
+      const { user, agent, runId } = principal;
+      const by = decisionOf(records, made);
+      const isAbout = by?.kind === "decision" && by.argsDigest === made.argsDigest;
+      const facts = [caller, user, agent, runId, tool.name, callId, rule, effect, made.approvalId];
+      return `${facts.join(" ")} ${isAbout}`;
+    }),
+    [
+      "runner me boss bossy agent bossy:1:0 starts allow  true",
+      `runner me careful caring agent caring:1:0 asked-starts ask ${id} true`,
+    ],
+  );
+  const verified = await yard("audit", "verify", "--json");
+  assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+  const { data } = JSON.parse(verified.stdout) as { data: { calls: Record<string, unknown> } };
+  const { executions, proven, findings } = data.calls;
+  assert.deepEqual([proven, findings], [executions, []]);
 });
 
 test("while the audit is full nothing is decided, approved or called, which says what to do, and room is all it takes", async () => {

@@ -32,3 +32,24 @@ test("writes a key named __proto__ and leaves out what is undefined", () => {
   assert.equal(canonicalJson({ b: undefined, a: 1 }), '{"a":1}');
   assert.ok(Digest.safeParse(canonicalDigest({})).success);
 });
+
+test("sorts every level by code units, also keys that look like numbers, and many", () => {
+  const value = {
+    b: [{ z: 1, a: { 10: 1, 9: 2, "!": 3 } }],
+    a: { é: 1, e: 2, "😀": 3, "\uFFFD": 4 },
+  };
+  const text = '{"a":{"e":2,"é":1,"😀":3,"\uFFFD":4},"b":[{"a":{"!":3,"10":1,"9":2},"z":1}]}';
+  assert.equal(canonicalJson(value), text);
+  const many = Array.from({ length: 100 }, (_, n) => [`k${n}`, n] as const);
+  const expected = many.toSorted(([one], [other]) => (one < other ? -1 : 1));
+  assert.equal(
+    canonicalJson(Object.fromEntries(many)),
+    `{${expected.map(([key, n]) => `"${key}":${n}`).join(",")}}`,
+  );
+});
+
+test("leaves the value as it is", () => {
+  const value = { b: 1, a: [{ d: 1, c: 2 }] };
+  canonicalJson(value);
+  assert.equal(JSON.stringify(value), '{"b":1,"a":[{"d":1,"c":2}]}');
+});

@@ -6,7 +6,10 @@ import type { Delivery } from "@switchyard/bus/consume";
 import { resumeRun } from "@switchyard/contracts/run-commands";
 import { startRun } from "@switchyard/contracts/runs";
 import type { proceedSession } from "@switchyard/contracts/sessions";
-import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
+import {
+  createExecutionAudit,
+  type ExecutionAudit,
+} from "@switchyard/service/audit/execution-audit";
 import { createLog, type Log } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { Registry } from "prom-client";
@@ -47,6 +50,8 @@ export interface MortalOptions {
   /** How long a runner that died keeps others from its run; 0: not at all. */
   readonly holdMs: number;
   readonly models?: ModelRegistry;
+  /** Left out: no start of a run is recorded. */
+  readonly executions?: ExecutionAudit;
 }
 
 /** Opens what such runners need, for one test file. */
@@ -84,9 +89,11 @@ export function dyingAt(point: number | null): () => Promise<void> {
 
 function newWorker(
   kit: { bus: Bus; log: Log; redis: Redis; desk: () => SessionDesk },
-  { holdMs, models = createModelRegistry(SCRIPTED_ONLY, {}) }: MortalOptions,
+  options: MortalOptions,
   pass: () => Promise<void>,
 ): RunWorker {
+  const { holdMs, models = createModelRegistry(SCRIPTED_ONLY, {}) } = options;
+  const { executions = createExecutionAudit(null) } = options;
   const { bus, log, redis } = kit;
   const store = dying(openRunStore(redis, { holdMs }), pass);
   const controls = dying(openRunControls(redis), pass);
@@ -105,7 +112,7 @@ function newWorker(
     peers: dying(createPeers(bus), pass),
     limiter: dying(openProviderLimiter(redis), pass),
     ledger: openTeamLedger(redis, { book: NO_TEAM_LIMITS, now: Date.now }),
-    executions: createExecutionAudit(null),
+    executions,
     metrics: createRunnerMetrics(new Registry()),
     maxAttempts: 100,
     defaultTimeoutMs: 60_000,

@@ -40,7 +40,7 @@ export interface Peers {
     /** What becomes of a call that a person is to approve. */
     admit?: (callId: string | undefined) => z.input<typeof admitCall.reply>;
   };
-  /** Approvals whose call was told to be over. */
+  /** Approvals whose call was told to be over; with what is said of it when it was not made. */
   readonly settled: string[];
   /** The skills that were rendered, with the version that was asked for. */
   readonly rendered: { readonly name: string; readonly digest: string | undefined }[];
@@ -244,8 +244,8 @@ async function startPolicy(
     if (reply === undefined) throw new TypeError("no test says what becomes of the call");
     return reply;
   });
-  service.handle(settleCall, ({ approvalId }) => {
-    settled.push(approvalId);
+  service.handle(settleCall, ({ approvalId, outcome }) => {
+    settled.push(outcome === "executed" ? approvalId : `${approvalId} ${outcome}`);
     return { settled: true };
   });
   service.handle(grantRun, (request) => {

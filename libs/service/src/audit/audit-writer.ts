@@ -77,7 +77,8 @@ const MAX_WAITING_CHARS = 64 * 1024 * 1024;
 
 interface Numbered {
   readonly seq: number;
-  readonly at: string;
+  /** In milliseconds since the epoch. */
+  readonly at: number;
   readonly fact: () => AuditFact;
   isSealed: boolean;
 }
@@ -135,7 +136,7 @@ class ChainWriter implements AuditWriter {
   append(fact: () => AuditFact): AuditEntry {
     this.#seq += 1;
     const seq = this.#seq;
-    const numbered: Numbered = { seq, at: new Date().toISOString(), fact, isSealed: false };
+    const numbered: Numbered = { seq, at: Date.now(), fact, isSealed: false };
     this.#numbered.push(numbered);
     this.#pumping ??= this.#pump();
     return {
@@ -219,8 +220,11 @@ class ChainWriter implements AuditWriter {
     this.#numbered = [];
     const { service } = this.#options;
     let open: OpenBlock | null = null;
+    let time = { ms: Number.NaN, text: "" };
     for (const entry of numbered) {
-      const { seq, at, fact } = entry;
+      const { seq, fact } = entry;
+      if (entry.at !== time.ms) time = { ms: entry.at, text: new Date(entry.at).toISOString() };
+      const at = time.text;
       entry.isSealed = true;
       const content = fact();
       const prev = this.#hash;

@@ -5,8 +5,14 @@ import type { ToolRef } from "@switchyard/contracts/tool-names";
 /** Of a record only what is compared: there may be millions. */
 type Execution = Pick<
   Extract<ChainedRecord, { kind: "execution" }>,
-  "caller" | "argsDigest" | "effect" | "decision" | "approvalId" | "grantId" | "outcome"
-> & { readonly ref: string; readonly principal: string; readonly tool: string };
+  "caller" | "argsDigest" | "effect" | "decision" | "approvalId" | "grantId"
+> & {
+  readonly ref: string;
+  readonly principal: string;
+  readonly tool: string;
+  /** Of the start of a run: the call that it is for, which starts one run however often it is tried. */
+  readonly startOf?: string;
+};
 
 interface Decision {
   readonly caller: string;
@@ -82,6 +88,9 @@ interface Known {
   readonly lastOf: (writer: string) => number | null;
 }
 
+/** The service whose executions are starts of runs. */
+const RUNNER = "runner";
+
 type Finding = Pick<ExecutionFinding, "kind" | "message">;
 
 function findingOf(execution: Execution, known: Known): Finding | null {
@@ -99,8 +108,14 @@ function findingOf(execution: Execution, known: Known): Finding | null {
   if (decision.effect === "allow") return null;
   const key = executionPassKey(execution);
   if (key === null) return violation("was made without an approval");
-  const isPassed = use(known, key) <= (known.passes.get(key) ?? 0);
+  const isPassed = usesOf(execution, key, known) <= (known.passes.get(key) ?? 0);
   return isPassed ? null : unproven("uses an approval of which there is no record");
+}
+
+/** A start that is tried again by the runner that took the run over uses the approval for the same one run. */
+function usesOf({ startOf }: Execution, key: string, known: Known): number {
+  const isRepeated = startOf !== undefined && use(known, `${key} ${startOf}`) > 1;
+  return isRepeated ? (known.uses.get(key) ?? 0) : use(known, key);
 }
 
 function undecided(ref: string, { lastOf }: Known): Finding {
@@ -134,7 +149,8 @@ function decisionOf(record: Extract<ChainedRecord, { kind: "decision" }>): Decis
 }
 
 function executionOf(record: Extract<ChainedRecord, { kind: "execution" }>): Execution {
-  const { caller, tool, argsDigest, effect, decision, approvalId, grantId } = record;
+  const { caller, tool, argsDigest, effect, decision, approvalId, grantId, callId } = record;
+  const isStart = record.service === RUNNER && callId !== undefined;
   return {
     caller,
     argsDigest,
@@ -142,6 +158,7 @@ function executionOf(record: Extract<ChainedRecord, { kind: "execution" }>): Exe
     decision,
     ...(approvalId === undefined ? {} : { approvalId }),
     ...(grantId === undefined ? {} : { grantId }),
+    ...(isStart ? { startOf: callId } : {}),
     ref: auditRef(record),
     principal: principalText(record),
     tool: toolText(tool, record.access ?? "tool"),

@@ -119,6 +119,39 @@ test("an audit as it was written is intact, and shows the decision of each call"
   assert.deepEqual([calls.executions, calls.proven, calls.findings], [3, 3, []]);
 });
 
+test("a start that a person approved is one, also when the runner that took the run over tried it again", async () => {
+  const approvalId = `apr-${"a".repeat(32)}`;
+  const approval: AuditFact = {
+    kind: "approval",
+    change: "consumed",
+    approvalId,
+    principal: PRINCIPAL,
+    tool: TOOL,
+    argsDigest: DIGEST,
+    rule: "r",
+    policyDigest: DIGEST,
+  };
+  const policy = await written("policy", () => [
+    [started],
+    [decision("ask"), decision("ask")],
+    [approval],
+  ]);
+  const id = recordsOf(policy[0]?.payload as AuditBlock)[0]?.writer ?? ""; // as it was just written
+  const by = { effect: "ask", approvalId, outcome: "started" } as const;
+  const tries = (first: string, second: string): AuditFact[][] => [
+    [started],
+    [
+      execution(`${id}:2`, { ...by, callId: first }),
+      execution(`${id}:3`, { ...by, callId: second }),
+    ],
+  ];
+  const findings = async (service: string, facts: AuditFact[][]) =>
+    verified(streamOf(policy, await written(service, () => facts))).calls.findings.length;
+  assert.equal(await findings("runner", tries("r1:1:0", "r1:1:0")), 0);
+  assert.equal(await findings("runner", tries("r1:1:0", "r1:2:0")), 1, "two starts");
+  assert.equal(await findings("broker", tries("r1:1:0", "r1:1:0")), 1, "two calls");
+});
+
 test("answers of NATS and of services that somebody had sent here are told, and break nothing", () => {
   const subject = "yard.evt.audit.policy.decision";
   const answers = [

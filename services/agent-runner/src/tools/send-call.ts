@@ -82,6 +82,7 @@ export function attemptsFor(error: ServiceError, call: ServerCall): number {
     case "no_responders":
       return call.isListed ? 6 : 1;
     case "policy_unavailable":
+    case "call_store_unavailable":
     case "overloaded":
     case "server_overloaded":
     case "circuit_open":
