@@ -119,22 +119,23 @@ test("an audit as it was written is intact, and shows the decision of each call"
   assert.deepEqual([calls.executions, calls.proven, calls.findings], [3, 3, []]);
 });
 
+const approvalId = `apr-${"a".repeat(32)}`;
+const consumed: AuditFact = {
+  kind: "approval",
+  change: "consumed",
+  approvalId,
+  principal: PRINCIPAL,
+  tool: TOOL,
+  argsDigest: DIGEST,
+  rule: "r",
+  policyDigest: DIGEST,
+};
+
 test("a start that a person approved is one, also when the runner that took the run over tried it again", async () => {
-  const approvalId = `apr-${"a".repeat(32)}`;
-  const approval: AuditFact = {
-    kind: "approval",
-    change: "consumed",
-    approvalId,
-    principal: PRINCIPAL,
-    tool: TOOL,
-    argsDigest: DIGEST,
-    rule: "r",
-    policyDigest: DIGEST,
-  };
   const policy = await written("policy", () => [
     [started],
     [decision("ask"), decision("ask")],
-    [approval],
+    [consumed],
   ]);
   const id = recordsOf(policy[0]?.payload as AuditBlock)[0]?.writer ?? ""; // as it was just written
   const by = { effect: "ask", approvalId, outcome: "started" } as const;
@@ -365,17 +366,6 @@ test("a request for a resource is proven by a decision about that resource alone
 });
 
 test("an approval lets one call pass for each time that it was used, and a decision that is not kept as well", async () => {
-  const approvalId = `apr-${"a".repeat(32)}`;
-  const consumed: AuditFact = {
-    kind: "approval",
-    change: "consumed",
-    approvalId,
-    principal: PRINCIPAL,
-    tool: TOOL,
-    argsDigest: DIGEST,
-    rule: "r",
-    policyDigest: DIGEST,
-  };
   const policy = await written("policy", () => [
     [started, decision("ask"), consumed, decision("ask"), decision("allow")],
   ]);

@@ -12,6 +12,7 @@ import { asAllowed } from "@switchyard/service/tool-provider/approval-gate";
 import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import type { z } from "zod";
 import type { CallState } from "../journal/run-state.ts";
+import { isOutage } from "../peers.ts";
 import { Suspended } from "../run/interruption.ts";
 import type { RunTokenKeeper } from "../run/run-token-keeper.ts";
 import { failed, type CallStep } from "../tools/call-outcome.ts";
@@ -107,7 +108,7 @@ export function createAgentGate(options: AgentGateOptions): AgentGate {
           throw new Suspended("the start of a child cannot be recorded now", { cause: error });
         if (isError(error, checkPolicy, "invalid_token")) tokens.refuse(token);
         if (!(error instanceof ServiceError)) throw error;
-        if (PASSING.has(error.code))
+        if (isOutage(error) || PASSING.has(error.code))
           throw new Suspended("the policy cannot decide now", { cause: error });
         return failed(call.part.callId, error);
       }
@@ -129,21 +130,13 @@ interface AskedCall {
   readonly attempt: string;
 }
 
-/** What another attempt, with a new token or after a pause, may come to another answer for. */
+/** What another attempt, with a new token or after a pause, may come to another answer for; besides outages. */
 const PASSING: ReadonlySet<string> = new Set([
   "invalid_token",
   "audit_unavailable",
   "stops_unknown",
   "approvals_unavailable",
   "policy_changed",
-  "timeout",
-  "no_responders",
-  "disconnected",
-  "overloaded",
-  "deadline_exceeded",
-  "internal",
-  "policy_unavailable",
-  "store_unavailable",
 ]);
 
 function verdictOf(
