@@ -39,7 +39,10 @@ const quick = flags.includes("--quick");
 const stage = new Stage();
 try {
   const bench = await load();
-  printReport(await bench({ stage, windowMs: quick ? 500 : 3_000, rounds: quick ? 1 : 5 }));
+  const length = quick
+    ? { warmUpMs: 500, windowMs: 500, rounds: 1 }
+    : { warmUpMs: 20_000, windowMs: 3_000, rounds: 5 };
+  printReport(await bench({ stage, ...length }));
 } finally {
   await stage.end();
 }

@@ -5,7 +5,7 @@ import { connect } from "@nats-io/transport-node";
 import type { Bench } from "../lib/bench.ts";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
 import { measureInTurn } from "../lib/in-turn.ts";
-import type { Load } from "../lib/measure.ts";
+import { warmUp, type Load } from "../lib/measure.ts";
 import { brokeredCall, checkEcho, echoArgs } from "./brokered-call.ts";
 
 const echoServer = fileURLToPath(new URL("echo-server.ts", import.meta.url));
@@ -22,6 +22,7 @@ export async function benchBroker(bench: Bench): Promise<Report> {
     floor: await floor(bench),
     direct: await direct(bench),
   };
+  await warmUp(operations, bench.warmUpMs);
   const figures: Figure[] = [];
   for (const inFlight of [1, 64])
     figures.push(...figuresOf(await measureInTurn(operations, { ...bench, inFlight }), inFlight));

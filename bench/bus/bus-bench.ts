@@ -2,12 +2,12 @@ import { connect } from "@nats-io/transport-node";
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
-import { measureLoad, measurePair } from "../lib/measure.ts";
+import { measureLoad, measurePair, warmUp } from "../lib/measure.ts";
 import type { Bench } from "../lib/bench.ts";
 import { echo, request } from "./echo-contract.ts";
 
 /** `call()` and `serve()` with validation on both sides, against raw nats.js request-reply with JSON. */
-export async function benchBus({ stage, windowMs, rounds }: Bench): Promise<Report> {
+export async function benchBus({ stage, warmUpMs, windowMs, rounds }: Bench): Promise<Report> {
   const url = await stage.nats();
   await stage.process(new URL("raw-responder.ts", import.meta.url), { BENCH_NATS_URL: url });
   await stage.process(new URL("serve-responder.ts", import.meta.url), { BENCH_NATS_URL: url });
@@ -22,6 +22,7 @@ export async function benchBus({ stage, windowMs, rounds }: Bench): Promise<Repo
   };
   const ours = () => call(bus, echo, request);
 
+  await warmUp({ ours, raw }, warmUpMs);
   const figures: Figure[] = [];
   for (const inFlight of [1, 64]) {
     const [mine, baseline] = await measurePair(

@@ -12,7 +12,7 @@ import { brokeredCall, checkEcho, echoArgs } from "../broker/brokered-call.ts";
 import type { Bench } from "../lib/bench.ts";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
 import { measureInTurn } from "../lib/in-turn.ts";
-import type { Load } from "../lib/measure.ts";
+import { warmUp, type Load } from "../lib/measure.ts";
 import { installedGateway } from "./installed-gateway.ts";
 import { freePort, startGateway } from "./start-gateway.ts";
 
@@ -30,6 +30,7 @@ export async function benchGateways(bench: Bench): Promise<Report> {
     "mcp-proxy": await mcpProxy(bench),
     "mcp-hub": await mcpHub(bench),
   };
+  await warmUp(operations, bench.warmUpMs);
   const figures: Figure[] = [];
   for (const inFlight of [1, 64]) {
     const { ours, ...theirs } = await measureInTurn(operations, { ...bench, inFlight });

@@ -9,7 +9,7 @@ import { compileBundle } from "@switchyard/policy/bundle/compile-bundle";
 import { decide } from "@switchyard/policy/engine/evaluate";
 import { parseBundleFiles } from "@switchyard/policy/bundle/parse-bundle";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
-import { measureLoad, measurePair } from "../lib/measure.ts";
+import { measureLoad, measurePair, warmUp } from "../lib/measure.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 import type { Bench } from "../lib/bench.ts";
 import { approvalFigures } from "./approval-figures.ts";
@@ -71,9 +71,7 @@ function rule(n: number): string {
   return `  - { id: rule-${n}, effect: ${effect}, who: { agents: [agent-${n % 50}, researcher] }, what: { tools: ["server-${n % 100}.${effect === "deny" ? "delete" : "read"}_*"] }${when} }\n`;
 }
 
-const WARM_UP_MS = 3_000;
-
-async function roundTrip({ stage, windowMs, rounds }: Bench): Promise<Figure[]> {
+async function roundTrip({ stage, warmUpMs, windowMs, rounds }: Bench): Promise<Figure[]> {
   const { instance } = await startSwitchyard(stage, { runners: 1 });
   const connectAs = async (user: string) => {
     const seed = () =>
@@ -100,9 +98,7 @@ async function roundTrip({ stage, windowMs, rounds }: Bench): Promise<Figure[]> 
     if (!answer.json<{ ok: boolean }>().ok) throw new Error("the raw responder failed");
   };
 
-  // Otherwise the first window measures how fast a service that has just started is compiled.
-  for (const operation of [check, raw])
-    await measureLoad({ operation, inFlight: 64, durationMs: WARM_UP_MS });
+  await warmUp({ check, raw }, warmUpMs);
   const figures: Figure[] = [];
   for (const inFlight of [1, 64]) {
     const [mine, baseline] = await measurePair(

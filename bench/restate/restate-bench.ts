@@ -1,5 +1,6 @@
 import { compared, type Report } from "../lib/figure.ts";
 import { measureInTurn } from "../lib/in-turn.ts";
+import { warmUp } from "../lib/measure.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 import type { Bench } from "../lib/bench.ts";
 import { followRuns } from "../runs/run-follower.ts";
@@ -14,13 +15,14 @@ const STEPS = 10;
  * Restate's are invoked over its HTTP ingress and journal ten `ctx.run`.
  */
 export async function benchRestate(bench: Bench): Promise<Report> {
-  const { stage, windowMs, rounds } = bench;
+  const { stage, warmUpMs, windowMs, rounds } = bench;
   const restate = await startRestate(stage);
   const { bus } = await startSwitchyard(stage, { runners: 1 });
   const { run, stop } = followRuns(bus);
   stage.onEnd(stop);
   const operations = { ours: () => run("ten-steps"), restate };
   await Promise.all([operations.ours(), operations.restate()]);
+  await warmUp(operations, warmUpMs);
   const alone = await measureInTurn(operations, { inFlight: 1, windowMs, rounds });
   const full = await measureInTurn(operations, { inFlight: 64, windowMs: windowMs * 2, rounds });
   return {

@@ -1,6 +1,6 @@
 import type { DevInstance } from "../../test/lib/yard-dev.ts";
 import type { Figure, Report } from "../lib/figure.ts";
-import { measureLoad, type Load } from "../lib/measure.ts";
+import { measureLoad, warmUp, type Load } from "../lib/measure.ts";
 import { processorTimes } from "../lib/processor-time.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 import type { Bench } from "../lib/bench.ts";
@@ -38,15 +38,14 @@ const KINDS: readonly Kind[] = [
  * calls, every event, with `appendfsync always` and `sync_interval: always`. Beside the runs a second,
  * what each process needs for one: that does not depend on what else the machine does.
  */
-export async function benchRuns({ stage, windowMs, rounds }: Bench): Promise<Report> {
+export async function benchRuns({ stage, warmUpMs, windowMs, rounds }: Bench): Promise<Report> {
   const { bus, instance } = await startSwitchyard(stage, { runners: 1 });
   const { run, stop } = followRuns(bus);
   stage.onEnd(stop);
   const figures: Figure[] = [];
   for (const kind of KINDS) {
     const runOnce = (): Promise<void> => kind.start(run);
-    // What is measured is a runner that has worked for a while.
-    await measureLoad({ operation: runOnce, inFlight: 64, durationMs: windowMs });
+    await warmUp({ runOnce }, warmUpMs);
     const alone = await measureLoad({ operation: runOnce, inFlight: 1, durationMs: windowMs });
     figures.push(...loadFigures(kind, 1, alone));
     const full: Measured[] = [];

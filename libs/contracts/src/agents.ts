@@ -2,7 +2,7 @@ import { z } from "zod";
 import { MEMORY_ROOM } from "./agent-memory.ts";
 import { ApprovalTier } from "./approval-tier.ts";
 import { event, rpc } from "./define.ts";
-import { Provenance, storeUnavailable, unknownName } from "./definition-store.ts";
+import { KeepForMs, Provenance, storeUnavailable, unknownName } from "./definition-store.ts";
 import { AgentName, Digest, ModelName, SkillName, Timestamp } from "./ids.ts";
 import { Plan } from "./plan.ts";
 import { MAX_ROLES, RoleName } from "./run-token.ts";
@@ -86,6 +86,7 @@ export const getAgent = rpc({
     agent: AgentDefinition,
     /** Of a version that a client sent: where it came from. */
     provenance: Provenance.optional(),
+    keepForMs: KeepForMs.optional(),
   }),
   errors: { unknown_agent: unknownName, store_unavailable: storeUnavailable },
 });

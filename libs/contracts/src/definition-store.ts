@@ -23,6 +23,12 @@ export const Provenance = z.object({
 });
 export type Provenance = z.infer<typeof Provenance>;
 
+/**
+ * For how many milliseconds an answer may be used again, counted from before it was asked for: the importer brings
+ * no change into force before they are over.
+ */
+export const KeepForMs = z.int().positive().max(60_000);
+
 /** Why a version is stored and not listed. */
 export const WithheldReason = z.enum(["untrusted", "changed", "blocked"]);
 export type WithheldReason = z.infer<typeof WithheldReason>;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { rpc } from "./define.ts";
-import { storeUnavailable, unknownName } from "./definition-store.ts";
+import { KeepForMs, storeUnavailable, unknownName } from "./definition-store.ts";
 import { Digest, SkillName } from "./ids.ts";
 
 /** One skill in the list that a model is given. */
@@ -28,6 +28,8 @@ export const SkillCatalogue = z.object({
   listed: z.array(ListedSkill),
   /** Names of the skills that were left out, by name. */
   dropped: z.array(SkillName),
+  /** Only of a list that is whole: it is the same whatever the work is about. */
+  keepForMs: KeepForMs.optional(),
 });
 export type SkillCatalogue = z.infer<typeof SkillCatalogue>;
 

@@ -24,6 +24,7 @@ import { openDeadLetters } from "./commands/dead-letters.ts";
 import { createModelRegistry } from "./model/model-registry.ts";
 import { readModelsFile, SCRIPTED_ONLY } from "./model/models-file.ts";
 import { createPeers } from "./peers.ts";
+import { keepingDefinitions } from "./run/kept-definitions.ts";
 import { openRunControls } from "./run/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
 import { openRunStore } from "./journal/run-store.ts";
@@ -74,7 +75,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     active,
     index,
     log,
-    peers: createPeers(bus),
+    peers: keepingDefinitions(createPeers(bus)),
     models,
     limiter,
     ledger: openTeamLedger(redis, { book: await openBook(kit), now: Date.now }),

@@ -21,6 +21,7 @@ export function serveCatalogueViews(
   const summaries = async () => (await store.listSkills()).map(({ summary }) => summary);
 
   service.handle(skillCatalogue, async ({ about, ...limits }) => {
+    const keepForMs = await store.promise();
     const skills = await summaries();
     const budgetTokens = budgetOf(limits);
     const relevance =
@@ -29,7 +30,10 @@ export function serveCatalogueViews(
         : indexOf(skills)
             .match(about)
             .map(({ skill }) => skill.name);
-    return catalogueOf({ skills, budgetTokens, relevance });
+    const catalogue = catalogueOf({ skills, budgetTokens, relevance });
+    // What was cut depends on what the work is about, and so is an answer for one run only.
+    const isCut = catalogue.dropped.length > 0 || catalogue.listed.some((skill) => skill.shortened);
+    return keepForMs === null || isCut ? catalogue : { ...catalogue, keepForMs };
   });
 
   service.handle(matchSkills, async ({ text, limit, modelInvocableOnly }) => {

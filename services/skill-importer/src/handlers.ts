@@ -119,11 +119,17 @@ function serveAgents(
   });
 
   service.handle(getAgent, async ({ name, digest }, { fail }) => {
+    // A version by its digest never changes, and needs no promise.
+    const keepForMs = digest === undefined ? await store.promise() : null;
     const agent = await store.readAgent(name, digest);
     if (agent !== null) {
       const record =
         agent.source === "imported" ? await agentVersions.record(name, agent.digest) : null;
-      return { agent, ...(record === null ? {} : { provenance: record.provenance }) };
+      return {
+        agent,
+        ...(record === null ? {} : { provenance: record.provenance }),
+        ...(keepForMs === null ? {} : { keepForMs }),
+      };
     }
     const known = namesOf(await store.listAgents());
     throw fail.unknown_agent(notFound("agent", { name, digest }), { name, known });

@@ -68,6 +68,16 @@ test("several runners share one NATS user and differ in name", () => {
   assert.equal(new Set(runners.map(({ env }) => env["YARD_NATS_NKEY_FILE"])).size, 1);
 });
 
+test("what is recorded in the audit is the person's choice, for every service alike", () => {
+  const chosen = { YARD_AUDIT: "strict", YARD_AUDIT_VALUES: "1", YARD_AUDITOR: "somebody" };
+  for (const { name, env } of plan(chosen)) {
+    assert.equal(env["YARD_AUDIT"], "strict", name);
+    assert.equal(env["YARD_AUDIT_VALUES"], "1", name);
+  }
+  const [policy] = plan(chosen);
+  assert.equal(policy?.env["YARD_AUDITOR"], undefined);
+});
+
 test("API keys reach the services that use them and no others", () => {
   const specs = plan({ OPENAI_API_KEY: "canary" });
   assert.deepEqual(

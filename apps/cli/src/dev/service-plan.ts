@@ -111,10 +111,10 @@ function service(
 /** What every process needs. Services that start nothing and ask no model get no more: our environment holds API keys. */
 function basics(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const system = ["PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "NODE_EXTRA_CA_CERTS"];
-  const tracing = Object.keys(env).filter((name) => name.startsWith("OTEL_"));
+  const forAll = Object.keys(env).filter((name) => /^(?:OTEL|YARD_AUDIT)(?:_|$)/.test(name));
   const level = isLogLevel(env["YARD_LOG_LEVEL"]) ? env["YARD_LOG_LEVEL"] : "info";
   return {
-    ...pick(env, [...system, ...tracing, "YARD_REDIS_PASSWORD_FILE"]),
+    ...pick(env, [...system, ...forAll, "YARD_REDIS_PASSWORD_FILE"]),
     // Never quieter than info: that a service is ready, and where, is such a line.
     YARD_LOG_LEVEL: isQuieter("info", level) ? level : "info",
   };

@@ -13,6 +13,7 @@ import { releaseCall } from "@switchyard/contracts/policy-budgets";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { decisionKey, type Decided, type DecisionCache } from "./decision-cache.ts";
 import type { Filtered } from "./kept-filters.ts";
+import { createQuestionsAhead } from "./questions-ahead.ts";
 import {
   mayUseServer,
   narrowByRoles,
@@ -82,6 +83,7 @@ const fail = failuresOf(listTools.errors);
 export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGate {
   const policy = client(bus, { checkPolicy, filterPolicy, releaseCall });
   const { cache, rolesOf, factsOf = () => null, onChecked } = options;
+  const ahead = createQuestionsAhead();
   const factsOfTool = ({ server }: ToolRef): KnownFacts | null =>
     server === null ? null : factsOf(server);
 
@@ -106,12 +108,22 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
     const isToolCall = question.kind === undefined || question.kind === "tool";
     if (cache === null || !isToolCall) return reserved(await ask(question, asked), asked);
     const key = keyOf(question, asked, factsOfTool(question.ref)?.text);
-    const found = cache.find(key);
+    const { name } = question.ref;
+    let found = cache.find(key);
+    // No await without need: calls that arrive together would all look before the first of them asks.
+    const first = found === null ? ahead.find(key, name) : null;
+    if (first !== null) {
+      await first;
+      found = cache.find(key);
+    }
     onChecked(found !== null);
     if (found !== null) return found;
-    const askedAt = performance.now();
-    const reply = await ask(question, asked);
-    cache.keep(key, reply, askedAt);
+    const reply = await ahead.ask(key, name, async () => {
+      const askedAt = performance.now();
+      const answer = await ask(question, asked);
+      cache.keep(key, answer, askedAt);
+      return answer;
+    });
     return reserved(reply, asked);
   };
   const filtered = createFilterQuestion(bus, { cache, factsOf });

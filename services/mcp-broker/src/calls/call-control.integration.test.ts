@@ -373,6 +373,25 @@ test("a decision is kept for as long as the policy said, and only for the same q
   await assert.rejects(echo(), failsWith("denied"));
 });
 
+test("calls that come together are one question when its answer may be kept, and else one each", async () => {
+  const together = (token: string) =>
+    Promise.all(
+      Array.from({ length: 5 }, () =>
+        main.call("main", { tool: "echo", args: { message: "x" }, token }),
+      ),
+    );
+  rules.cacheable = { revision: "r4", forMs: 60_000 };
+  await main.call("main", { tool: "echo", args: { message: "x" }, token: runToken("run-a") });
+  rules.checked.length = 0;
+  await together(runToken("run-b"));
+  assert.equal(rules.checked.length, 1);
+  rules.cacheable = undefined;
+  await main.call("main", { tool: "echo", args: { message: "x" }, token: runToken("run-c") });
+  rules.checked.length = 0;
+  await together(runToken("run-d"));
+  assert.equal(rules.checked.length, 5);
+});
+
 test("a filtered list is kept for as long as the policy said, and only for the same question", async () => {
   const names = async (token?: string) => {
     const { tools } = await main.tools({ server: "main", ...(token && { token }) });

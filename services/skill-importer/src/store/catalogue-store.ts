@@ -16,6 +16,7 @@ import {
   WITHHELD,
   type CatalogueChange,
 } from "./catalogue-commit.ts";
+import { KeepPromises } from "./keep-promises.ts";
 
 /**
  * The catalogue in Redis. What is listed (`current`) changes in one step, guarded by a revision, so
@@ -51,11 +52,13 @@ const SUPERSEDED_TTL_SECONDS = 45 * 24 * 3_600;
 
 export class CatalogueStore {
   readonly #redis: Redis;
+  readonly #promises: KeepPromises;
   readonly #onCorrupt: (key: string) => void;
 
   /** `onCorrupt` hears of every stored value that cannot be read; it counts as absent. */
   constructor(redis: Redis, onCorrupt: (key: string) => void) {
     this.#redis = redis;
+    this.#promises = new KeepPromises(redis);
     this.#onCorrupt = onCorrupt;
   }
 
@@ -134,14 +137,19 @@ export class CatalogueStore {
   async commit(revision: string, change: CatalogueChange): Promise<boolean> {
     const operations = commitOperations(change);
     if (operations.length === 0) return true;
-    const done = await this.#redis.eval(
-      COMMIT,
-      COMMIT_KEYS.length,
-      ...COMMIT_KEYS,
-      revision,
-      ...operations,
+    const keys = [COMMIT_KEYS.length, ...COMMIT_KEYS] as const;
+    const done = await this.#promises.change(() =>
+      this.#redis.eval(COMMIT, ...keys, revision, ...operations),
     );
     return done === 1;
+  }
+
+  /**
+   * For how many milliseconds what is read after this may be used, counted from before it was asked for; null when
+   * not at all.
+   */
+  promise(): Promise<number | null> {
+    return this.#promises.promise();
   }
 
   async listSkills(): Promise<SkillEntry[]> {

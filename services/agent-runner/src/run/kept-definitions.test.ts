@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { NO_AGENT_LIMITS } from "@switchyard/contracts/agents";
+import type { Peers } from "../peers.ts";
+import { keepingDefinitions } from "./kept-definitions.ts";
+
+const clock = { now: 0 };
+
+/** What the importer is asked, one line each. */
+function importer({ keepForMs }: { keepForMs?: number }) {
+  const asked: string[] = [];
+  const whole = { text: "", budgetTokens: 1, tokens: 0, wholeTokens: 0, listed: [], dropped: [] };
+  const peers: Pick<Peers, "getAgent" | "skillCatalogue"> = {
+    async getAgent({ name, digest }) {
+      asked.push(digest ?? name);
+      clock.now += 10; // the way there and back
+      if (name === "nobody") throw new Error("unknown");
+      return { agent: { ...agent, name }, ...(keepForMs === undefined ? {} : { keepForMs }) };
+    },
+    async skillCatalogue({ about = "", contextWindow = 0 }) {
+      asked.push(`${about} ${contextWindow}`);
+      return keepForMs === undefined ? whole : { ...whole, keepForMs };
+    },
+  };
+  // The others are not asked.
+  return { asked, kept: keepingDefinitions(peers as Peers, () => clock.now) };
+}
+
+const agent = {
+  name: "a",
+  description: "",
+  source: "project" as const,
+  digest: `sha256:${"0".repeat(64)}`,
+  model: null,
+  systemPrompt: "",
+  tools: null,
+  skills: [],
+  maxSteps: 1,
+  temperature: null,
+  plan: null,
+  roles: [],
+  limits: NO_AGENT_LIMITS,
+  onUnknownOutcome: "fail" as const,
+  approval: null,
+  contextWindow: null,
+  memoryBytes: null,
+};
+
+test("an agent is asked for again when the promise is over, counted from before it was asked for", async () => {
+  clock.now = 0;
+  const { asked, kept } = importer({ keepForMs: 500 });
+  for (const now of [0, 499, 500, 501]) {
+    clock.now = now;
+    const { agent: got } = await kept.getAgent({ name: "one" });
+    assert.equal(got.name, "one");
+  }
+  assert.deepEqual(asked, ["one", "one"]);
+});
+
+test("another agent, or a version of one, is another question", async () => {
+  const { asked, kept } = importer({ keepForMs: 500 });
+  const digest = `sha256:${"1".repeat(64)}`;
+  await kept.getAgent({ name: "one" });
+  await kept.getAgent({ name: "two" });
+  await kept.getAgent({ name: "one", digest });
+  assert.deepEqual(asked, ["one", "two", digest]);
+});
+
+test("without a promise every run asks", async () => {
+  const { asked, kept } = importer({});
+  await kept.getAgent({ name: "one" });
+  await kept.getAgent({ name: "one" });
+  await kept.skillCatalogue({ about: "x" });
+  await kept.skillCatalogue({ about: "x" });
+  assert.equal(asked.length, 4);
+});
+
+test("a failure is not kept", async () => {
+  const { asked, kept } = importer({ keepForMs: 500 });
+  await assert.rejects(kept.getAgent({ name: "nobody" }), /unknown/);
+  await assert.rejects(kept.getAgent({ name: "nobody" }), /unknown/);
+  assert.equal(asked.length, 2);
+});
+
+test("a list of skills that may be kept serves every run of the same window", async () => {
+  const { asked, kept } = importer({ keepForMs: 500 });
+  await kept.skillCatalogue({ about: "birds" });
+  await kept.skillCatalogue({ about: "fish" });
+  await kept.skillCatalogue({ about: "fish", contextWindow: 8_192 });
+  assert.deepEqual(asked, ["birds 0", "fish 8192"]);
+});
