@@ -78,12 +78,25 @@ const MAX_BLOCK_CHARS = 256 * 1024;
 /** Of all that wait. */
 const MAX_WAITING_CHARS = 64 * 1024 * 1024;
 
-interface Numbered {
+/** One for each decision and call. A class, because objects with a getter of their own are made slowly. */
+class NumberedFact implements AuditEntry {
   readonly seq: number;
   /** In milliseconds since the epoch. */
   readonly at: number;
   readonly fact: () => AuditFact;
-  isSealed: boolean;
+  isSealed = false;
+  readonly #writer: string;
+
+  constructor(writer: string, seq: number, fact: () => AuditFact) {
+    this.seq = seq;
+    this.at = Date.now();
+    this.fact = fact;
+    this.#writer = writer;
+  }
+
+  get ref(): string {
+    return `${this.#writer}:${this.seq}`;
+  }
 }
 
 interface Sealed {
@@ -104,7 +117,7 @@ function subjectOf(kind: AuditFact["kind"]): string {
 class ChainWriter implements AuditWriter {
   readonly id: string;
   readonly #options: AuditWriterOptions;
-  #numbered: Numbered[] = [];
+  #numbered: NumberedFact[] = [];
   readonly #sealed: Sealed[] = [];
   #chars = 0;
   #seq = 0;
@@ -138,17 +151,10 @@ class ChainWriter implements AuditWriter {
 
   append(fact: () => AuditFact): AuditEntry {
     this.#seq += 1;
-    const seq = this.#seq;
-    const numbered: Numbered = { seq, at: Date.now(), fact, isSealed: false };
+    const numbered = new NumberedFact(this.id, this.#seq, fact);
     this.#numbered.push(numbered);
     this.#pumping ??= this.#pump();
-    return {
-      ref: `${this.id}:${seq}`,
-      seq,
-      get isSealed() {
-        return numbered.isSealed;
-      },
-    };
+    return numbered;
   }
 
   stored({ seq }: Pick<AuditEntry, "seq">): Promise<void> {

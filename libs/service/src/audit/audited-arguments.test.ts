@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { auditedArguments, auditedId, auditedValues } from "./audited-arguments.ts";
+import { auditedArguments, auditedId, auditedValues, readLater } from "./audited-arguments.ts";
 
 const secret = `sk-${"a1".repeat(12)}`;
 
@@ -15,6 +15,17 @@ test("of arguments only names and a digest are recorded, and a name that is a se
       .length,
     50,
   );
+});
+
+test("read later, arguments are recorded as they are read at once", () => {
+  for (const args of [{}, { path: "a", limit: 1, all: null }, { filter: { name: ["a"] } }])
+    assert.deepEqual(readLater(args, auditedArguments)(), auditedArguments(args));
+});
+
+test("arguments that no digest can be made of fail before the call, not in the record", () => {
+  let nested: unknown = 1;
+  for (let depth = 0; depth < 200_000; depth += 1) nested = [nested];
+  assert.throws(() => readLater({ nested }, auditedArguments), RangeError);
 });
 
 test("values that somebody wants recorded are without secrets, and say when they are not all", () => {

@@ -24,6 +24,17 @@ export function auditedArguments(args: Args): AuditedArguments {
 }
 
 /**
+ * Reads arguments when the record is made, which is cheaper for who waits for the decision or the call. Nested ones
+ * are read now: what is nested too deep for a digest has to fail before the call is made.
+ */
+export function readLater<T>(args: Args, read: (args: Args) => T): () => T {
+  const isFlat = Object.values(args).every((value) => typeof value !== "object" || value === null);
+  if (isFlat) return () => read(args);
+  const now = read(args);
+  return () => now;
+}
+
+/**
  * The values without secrets, for who wants them recorded. `isArgsChanged` when something was taken
  * out: then the values do not belong to the digest, and nothing can be decided about them again.
  */

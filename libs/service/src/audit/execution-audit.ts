@@ -6,7 +6,7 @@ import type { AccessKind, Decision, Principal } from "@switchyard/contracts/poli
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { NotSentError } from "../tool-provider/call-once.ts";
 import type { CallOutcome } from "../tool-provider/call-store.ts";
-import { auditedId } from "./audited-arguments.ts";
+import { auditedId, readLater } from "./audited-arguments.ts";
 import { AuditUnavailableError } from "./audit-writer.ts";
 import type { Audit } from "./start-audit.ts";
 
@@ -65,11 +65,11 @@ export function createExecutionAudit(audit: Audit | null): ExecutionAudit {
     };
   const stored = { ...audit, isStrict: true };
   return {
-    during: (call, work) => recorded(audit, () => executionOf(call), { work, outcomeOf }),
+    during: (call, work) => recorded(audit, () => executionLater(call), { work, outcomeOf }),
     duringRequest: (request, work) =>
-      recorded(audit, () => requestOf(request), { work, outcomeOf: () => "result" }),
+      recorded(audit, () => requestLater(request), { work, outcomeOf: () => "result" }),
     duringStart: (call, work) =>
-      recorded(stored, () => executionOf(call), {
+      recorded(stored, () => executionLater(call), {
         work,
         outcomeOf: () => "started",
         failureOf: (error) => (error instanceof NotSentError ? "not_sent" : "unknown"),
@@ -86,13 +86,13 @@ interface Recorded<T> {
 
 async function recorded<T>(
   { writer, isStrict }: Audit,
-  executionNow: () => Execution,
+  begin: () => () => Execution,
   { work, outcomeOf: told, failureOf: toldFailure = failureOf }: Recorded<T>,
 ): Promise<T> {
   orNotSent(() => writer.admit());
-  const execution = executionNow();
+  const execution = begin();
   let end: { outcome: string; durationMs: number } | null = null;
-  const entry = writer.append(() => (end === null ? execution : { ...execution, ...end }));
+  const entry = writer.append(() => ({ ...execution(), ...end }));
   const startedAt = performance.now();
   let outcome = "fault";
   try {
@@ -111,31 +111,37 @@ async function recorded<T>(
   }
 }
 
-function executionOf(call: ExecutedCall): Execution {
-  const { pin, callId, passed } = call;
-  return {
-    ...commonOf(call),
+/** Made of the call when the record is: until then it costs the call nothing. */
+function executionLater(call: ExecutedCall): () => Execution {
+  const { pin, callId, passed, args } = call;
+  const digest = readLater(args, canonicalDigest);
+  return () => ({
+    ...commonOf(call, digest()),
     ...(pin === undefined ? {} : { pin }),
     ...(callId === undefined ? {} : { callId }),
     ...(typeof passed?.approvalId === "string" ? { approvalId: passed.approvalId } : {}),
     ...(typeof passed?.grantId === "string" ? { grantId: passed.grantId } : {}),
-  };
+  });
 }
 
-function requestOf(request: ExecutedRequest): Execution {
-  const { access, method } = request;
-  return { ...commonOf(request), access, method };
+function requestLater(request: ExecutedRequest): () => Execution {
+  const { access, method, args } = request;
+  const digest = readLater(args, canonicalDigest);
+  return () => ({ ...commonOf(request, digest()), access, method });
 }
 
-function commonOf(made: Omit<ExecutedCall, "pin" | "callId" | "passed">): Execution {
-  const { caller, principal, ref, args, decision, decisionRef, correlationId } = made;
+function commonOf(
+  made: Omit<ExecutedCall, "pin" | "callId" | "passed" | "args">,
+  argsDigest: string,
+): Execution {
+  const { caller, principal, ref, decision, decisionRef, correlationId } = made;
   const { effect, rule, policyDigest } = decision;
   return {
     kind: "execution",
     caller,
     principal,
     tool: ref,
-    argsDigest: canonicalDigest(args),
+    argsDigest,
     effect,
     rule,
     policyDigest,

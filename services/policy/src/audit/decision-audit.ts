@@ -5,6 +5,7 @@ import {
   auditedArguments,
   auditedId,
   auditedValues,
+  readLater,
 } from "@switchyard/service/audit/audited-arguments";
 import { AuditUnavailableError, type AuditEntry } from "@switchyard/service/audit/audit-writer";
 import type { Audit } from "@switchyard/service/audit/start-audit";
@@ -56,11 +57,9 @@ export function createDecisionAudit(
     },
     decided(made) {
       const { args } = made.request;
-      const known = {
-        ...auditedArguments(args),
-        ...(options.withValues ? auditedValues(args) : {}),
-      };
-      return writer.append(() => ({ ...factOf(made), ...known }));
+      const known = readLater(args, auditedArguments);
+      const values = options.withValues ? auditedValues(args) : {};
+      return writer.append(() => ({ ...factOf(made), ...known(), ...values }));
     },
     refused({ provider, caller, reason, about }) {
       const known =
