@@ -32,6 +32,8 @@ test("ends a run at once while a tool call hangs, and gives the call a result th
   const gate = newGate();
   await lab.command("gated", { runId: "hanging", input: "x" });
   await gate.reached;
+  // The call beside it has ended, and that is stored, when the run is cancelled.
+  await lab.eventsUntil("hanging", "tool-completed");
   await control("cli", "cancel", "hanging", { reason: "enough" });
   const events = await lab.eventsUntil("hanging", "cancelled");
   assertWhole(events);
