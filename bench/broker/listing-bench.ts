@@ -5,7 +5,7 @@ import { call } from "@switchyard/bus/call";
 import { listTools } from "@switchyard/contracts/mcp";
 import type { Bench } from "../lib/bench.ts";
 import { compared, type Report } from "../lib/figure.ts";
-import { measureLoad, measurePair } from "../lib/measure.ts";
+import { measureInTurn } from "../lib/in-turn.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 
 const server = "many";
@@ -16,7 +16,8 @@ const GOAL_MS = 20;
  * A list of a thousand tools from the broker's catalogue, filtered by the policy and checked on both
  * sides, against a raw request that is answered with the same bytes.
  */
-export async function benchListing({ stage, windowMs, rounds }: Bench): Promise<Report> {
+export async function benchListing(bench: Bench): Promise<Report> {
+  const { stage } = bench;
   const { bus } = await startSwitchyard(stage, { runners: 1 });
   const list = () => call(bus, listTools, { server });
   const reply = await list();
@@ -34,9 +35,10 @@ export async function benchListing({ stage, windowMs, rounds }: Bench): Promise<
   stage.onEnd(() => nc.close());
   const raw = async () => (await nc.request("raw.list", "{}", { timeout: 5_000 })).json();
 
-  const load = (operation: () => Promise<unknown>) => () =>
-    measureLoad({ operation, inFlight: 1, durationMs: windowMs });
-  const [ours, baseline] = await measurePair(rounds, load(list), load(raw));
+  const { list: ours, raw: baseline } = await measureInTurn(
+    { list, raw },
+    { ...bench, inFlight: 1 },
+  );
   const p50Ms = ours.p50Us / 1_000;
   const size = `${Math.round(Buffer.byteLength(text) / 1024)} KiB`;
   return {

@@ -2,12 +2,14 @@ import { connect } from "@nats-io/transport-node";
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
-import { measureLoad, measurePair, warmUp } from "../lib/measure.ts";
+import { measureInTurn } from "../lib/in-turn.ts";
+import { warmUp } from "../lib/measure.ts";
 import type { Bench } from "../lib/bench.ts";
 import { echo, request } from "./echo-contract.ts";
 
 /** `call()` and `serve()` with validation on both sides, against raw nats.js request-reply with JSON. */
-export async function benchBus({ stage, warmUpMs, windowMs, rounds }: Bench): Promise<Report> {
+export async function benchBus(bench: Bench): Promise<Report> {
+  const { stage, warmUpMs } = bench;
   const url = await stage.nats();
   await stage.process(new URL("raw-responder.ts", import.meta.url), { BENCH_NATS_URL: url });
   await stage.process(new URL("serve-responder.ts", import.meta.url), { BENCH_NATS_URL: url });
@@ -22,14 +24,11 @@ export async function benchBus({ stage, warmUpMs, windowMs, rounds }: Bench): Pr
   };
   const ours = () => call(bus, echo, request);
 
-  await warmUp({ ours, raw }, warmUpMs);
+  const operations = { ours, raw };
+  await warmUp(operations, warmUpMs);
   const figures: Figure[] = [];
   for (const inFlight of [1, 64]) {
-    const [mine, baseline] = await measurePair(
-      rounds,
-      () => measureLoad({ operation: ours, inFlight, durationMs: windowMs }),
-      () => measureLoad({ operation: raw, inFlight, durationMs: windowMs }),
-    );
+    const { ours: mine, raw: baseline } = await measureInTurn(operations, { ...bench, inFlight });
     figures.push(
       compared(
         {

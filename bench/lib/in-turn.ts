@@ -1,30 +1,35 @@
-import { measureLoad, type Load } from "./measure.ts";
+import { latenciesUs, loadOf, type Load } from "./measure.ts";
+
+/** Of one turn; of runs, which take longer, `sliceMs` of the options. */
+const SLICE_MS = 600;
 
 /**
- * Measures several things in turn, round by round, and returns of each the run with the median
- * throughput: a machine whose speed drifts slows all alike.
+ * Measures several things in short turns, A B C A B C …, and takes all turns of each together: the speed of a shared
+ * machine changes within seconds, and so it slows all alike.
  */
 export async function measureInTurn<K extends string>(
   operations: Readonly<Record<K, () => Promise<unknown>>>,
-  options: { readonly inFlight: number; readonly windowMs: number; readonly rounds: number },
+  options: {
+    readonly inFlight: number;
+    /** Of each thing, all rounds are `rounds * windowMs` together. */
+    readonly windowMs: number;
+    readonly rounds: number;
+    readonly sliceMs?: number;
+  },
 ): Promise<Record<K, Load>> {
-  const { inFlight, windowMs: durationMs, rounds } = options;
+  const { inFlight, windowMs, rounds, sliceMs = SLICE_MS } = options;
+  const durationMs = Math.min(sliceMs, windowMs);
+  const turns = Math.ceil((rounds * windowMs) / durationMs);
   // Object.keys forgets that the keys are K.
   const names = Object.keys(operations) as K[];
-  const loads = new Map<K, Load[]>(names.map((name) => [name, []]));
-  for (let round = 0; round < rounds; round += 1) {
+  const latencies = new Map<K, number[]>(names.map((name) => [name, []]));
+  for (let turn = 0; turn < turns; turn += 1) {
     for (const name of names) {
-      const load = await measureLoad({ operation: operations[name], inFlight, durationMs });
-      loads.get(name)?.push(load);
+      const all = latencies.get(name);
+      for (const one of await latenciesUs({ operation: operations[name], inFlight, durationMs }))
+        all?.push(one);
     }
   }
-  const medians = names.map((name) => [name, median(loads.get(name) ?? [])]);
-  return Object.fromEntries(medians) as Record<K, Load>;
-}
-
-function median(loads: readonly Load[]): Load {
-  const sorted = loads.toSorted((one, other) => one.perSecond - other.perSecond);
-  const middle = sorted[Math.floor(sorted.length / 2)];
-  if (middle === undefined) throw new RangeError("nothing was measured");
-  return middle;
+  const loads = names.map((name) => [name, loadOf(latencies.get(name) ?? [], turns * durationMs)]);
+  return Object.fromEntries(loads) as Record<K, Load>;
 }

@@ -6,38 +6,18 @@ export interface Load {
   readonly operations: number;
 }
 
+export interface LoadOptions {
+  readonly operation: () => Promise<unknown>;
+  readonly inFlight: number;
+  readonly durationMs: number;
+}
+
 /**
  * Keeps `inFlight` operations under way for `durationMs` after a warm-up of a quarter of that, and
  * counts those that end inside the window. An operation that fails ends the measurement.
  */
-export async function measureLoad(options: {
-  operation: () => Promise<unknown>;
-  inFlight: number;
-  durationMs: number;
-}): Promise<Load> {
-  const { operation, inFlight, durationMs } = options;
-  const from = performance.now() + durationMs / 4;
-  const until = from + durationMs;
-  const latencies: number[] = [];
-
-  const worker = async (): Promise<void> => {
-    for (let now = performance.now(); now < until;) {
-      const started = now;
-      await operation();
-      now = performance.now();
-      if (started >= from && now < until) latencies.push((now - started) * 1000);
-    }
-  };
-  await Promise.all(Array.from({ length: inFlight }, worker));
-
-  latencies.sort((one, other) => one - other);
-  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
-  return {
-    perSecond: latencies.length / (durationMs / 1000),
-    p50Us: at(0.5),
-    p99Us: at(0.99),
-    operations: latencies.length,
-  };
+export async function measureLoad(options: LoadOptions): Promise<Load> {
+  return loadOf(await latenciesUs(options), options.durationMs);
 }
 
 /**
@@ -52,27 +32,33 @@ export async function warmUp(
     await measureLoad({ operation, inFlight: 64, durationMs });
 }
 
-/**
- * Measures two things in turn, A B A B …, and returns for each the run with the median throughput.
- * Turn by turn, a machine whose speed drifts slows both alike.
- */
-export async function measurePair(
-  rounds: number,
-  measureA: () => Promise<Load>,
-  measureB: () => Promise<Load>,
-): Promise<[Load, Load]> {
-  const a: Load[] = [];
-  const b: Load[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    a.push(await measureA());
-    b.push(await measureB());
-  }
-  return [median(a), median(b)];
+/** The latency of each operation that ended inside the window. */
+export async function latenciesUs(options: LoadOptions): Promise<number[]> {
+  const { operation, inFlight, durationMs } = options;
+  const from = performance.now() + durationMs / 4;
+  const until = from + durationMs;
+  const latencies: number[] = [];
+
+  const worker = async (): Promise<void> => {
+    for (let now = performance.now(); now < until;) {
+      const started = now;
+      await operation();
+      now = performance.now();
+      if (now >= from && now < until) latencies.push((now - started) * 1000);
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, worker));
+  return latencies;
 }
 
-function median(loads: Load[]): Load {
-  const sorted = loads.toSorted((one, other) => one.perSecond - other.perSecond);
-  const middle = sorted[Math.floor(sorted.length / 2)];
-  if (middle === undefined) throw new RangeError("nothing was measured");
-  return middle;
+/** Sorts the latencies. */
+export function loadOf(latencies: number[], durationMs: number): Load {
+  latencies.sort((one, other) => one - other);
+  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
+  return {
+    perSecond: latencies.length / (durationMs / 1000),
+    p50Us: at(0.5),
+    p99Us: at(0.99),
+    operations: latencies.length,
+  };
 }

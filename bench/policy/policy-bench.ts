@@ -9,7 +9,8 @@ import { compileBundle } from "@switchyard/policy/bundle/compile-bundle";
 import { decide } from "@switchyard/policy/engine/evaluate";
 import { parseBundleFiles } from "@switchyard/policy/bundle/parse-bundle";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
-import { measureLoad, measurePair, warmUp } from "../lib/measure.ts";
+import { measureInTurn } from "../lib/in-turn.ts";
+import { warmUp } from "../lib/measure.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 import type { Bench } from "../lib/bench.ts";
 import { approvalFigures } from "./approval-figures.ts";
@@ -71,7 +72,8 @@ function rule(n: number): string {
   return `  - { id: rule-${n}, effect: ${effect}, who: { agents: [agent-${n % 50}, researcher] }, what: { tools: ["server-${n % 100}.${effect === "deny" ? "delete" : "read"}_*"] }${when} }\n`;
 }
 
-async function roundTrip({ stage, warmUpMs, windowMs, rounds }: Bench): Promise<Figure[]> {
+async function roundTrip(bench: Bench): Promise<Figure[]> {
+  const { stage, warmUpMs } = bench;
   const { instance } = await startSwitchyard(stage, { runners: 1 });
   const connectAs = async (user: string) => {
     const seed = () =>
@@ -98,14 +100,11 @@ async function roundTrip({ stage, warmUpMs, windowMs, rounds }: Bench): Promise<
     if (!answer.json<{ ok: boolean }>().ok) throw new Error("the raw responder failed");
   };
 
-  await warmUp({ check, raw }, warmUpMs);
+  const operations = { check, raw };
+  await warmUp(operations, warmUpMs);
   const figures: Figure[] = [];
   for (const inFlight of [1, 64]) {
-    const [mine, baseline] = await measurePair(
-      rounds,
-      () => measureLoad({ operation: check, inFlight, durationMs: windowMs }),
-      () => measureLoad({ operation: raw, inFlight, durationMs: windowMs }),
-    );
+    const { check: mine, raw: baseline } = await measureInTurn(operations, { ...bench, inFlight });
     figures.push(
       compared(
         {
