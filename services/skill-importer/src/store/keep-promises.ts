@@ -35,14 +35,8 @@ export class KeepPromises {
 
   /** Milliseconds; null while the catalogue is being changed. Ask before reading what is answered. */
   async promise(): Promise<number | null> {
-    const answers = await this.#redis
-      .multi()
-      .set(PROMISED, "1", "PX", PROMISED_MS)
-      .exists(CHANGING)
-      .exec();
-    const [, [error, isChanging] = []] = answers ?? [];
-    if (error instanceof Error) throw error;
-    return isChanging === 0 ? KEEP_MS : null;
+    const isChanging = await this.#mark({ key: PROMISED, forMs: PROMISED_MS }, CHANGING);
+    return isChanging ? null : KEEP_MS;
   }
 
   /** Makes the change when nothing that was promised is in use any more. */
@@ -50,16 +44,22 @@ export class KeepPromises {
     const { now, wait } = this.#time;
     for (;;) {
       const until = now() + CHANGING_MS - WAIT_MS;
-      const answers = await this.#redis
-        .multi()
-        .set(CHANGING, "1", "PX", CHANGING_MS)
-        .exists(PROMISED)
-        .exec();
-      const [, [error, isPromised] = []] = answers ?? [];
-      if (error instanceof Error) throw error;
-      if (isPromised !== 0) await wait(WAIT_MS);
+      const isPromised = await this.#mark({ key: CHANGING, forMs: CHANGING_MS }, PROMISED);
+      if (isPromised) await wait(WAIT_MS);
       // A pause of this process may have outlasted the mark.
       if (now() < until) return commit();
     }
+  }
+
+  /** Sets a mark and says, of the same moment, whether the other one is there. */
+  async #mark(own: { readonly key: string; readonly forMs: number }, other: string) {
+    const answers = await this.#redis
+      .multi()
+      .set(own.key, "1", "PX", own.forMs)
+      .exists(other)
+      .exec();
+    const [, [error, found] = []] = answers ?? [];
+    if (error instanceof Error) throw error;
+    return found !== 0;
   }
 }
