@@ -20,6 +20,7 @@ export interface ApiError {
 // Numbers of nats-server's errors.json.
 const MESSAGE_TOO_LARGE = 10_054;
 const INSUFFICIENT_RESOURCES = 10_023;
+const BATCHES_DISABLED = 10_205;
 const STORE_FAILED = 10_077; // also when a stream that discards `new` is full
 
 /** Nobody subscribes the subject of a request. */
@@ -65,6 +66,14 @@ export function answerLost(subject: string): ServiceError {
   );
 }
 
+/** The server lost a message, and so did not take those behind it. */
+export function lostOnTheWay(subject: string): ServiceError {
+  return new ServiceError(
+    "disconnected",
+    `the server does not have ${subject}, or what was sent before it; store it again`,
+  );
+}
+
 export function tooLarge(subject: string, limitBytes: number): ServiceError {
   return new ServiceError(
     "payload_too_large",
@@ -90,6 +99,11 @@ export function jetStreamError(subject: string, error: ApiError): ServiceError {
     case INSUFFICIENT_RESOURCES:
     case STORE_FAILED:
       return new ServiceError("overloaded", text, { data: { errCode: error.err_code } });
+    case BATCHES_DISABLED:
+      return new ServiceError(
+        "internal",
+        `${text}: its stream was made by an older version; bring it up to date with \`yard streams ensure\``,
+      );
     default:
       return new ServiceError(error.code === 503 ? "overloaded" : "internal", text);
   }

@@ -8,6 +8,7 @@ import {
 import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { dueSubject, timerSubject } from "@switchyard/contracts/timer-subjects";
+import type { MsgHdrs } from "@nats-io/transport-node";
 import type { z } from "zod";
 import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection } from "./connection.ts";
@@ -32,7 +33,8 @@ export interface Published {
   readonly duplicate: boolean;
 }
 
-const PUBLISH_TIMEOUT_MS = 5_000;
+/** For this package. */
+export const PUBLISH_TIMEOUT_MS = 5_000;
 /** How long a due message waits for the work queue to fetch it. */
 const DUE_TTL = "24h";
 
@@ -130,16 +132,25 @@ export function publishLive<L extends Live>(
   connection.outbox.send({ subject, body });
 }
 
+/** What is to be stored, with its payload as JSON. */
 interface Message {
   readonly subject: string;
+  readonly body: string;
   readonly options: PublishOptions | undefined;
   readonly extra?: Readonly<Record<string, string>>;
+}
+
+/** A message with its headers, ready to be sent. */
+export interface ReadyMessage {
+  readonly subject: string;
+  readonly body: string;
+  readonly headers: MsgHdrs;
 }
 
 async function checkedStore(
   connection: Connection,
   contract: Event | Command,
-  { payload, ...message }: Message & { readonly payload: unknown },
+  { payload, ...message }: Omit<Message, "body"> & { readonly payload: unknown },
 ): Promise<Published> {
   const body = bodyOf(contract, message.subject, payload);
   return store(connection, contract, { ...message, body });
@@ -148,24 +159,37 @@ async function checkedStore(
 async function store(
   connection: Connection,
   contract: Event | Command,
-  { subject, body, options = {}, extra }: Message & { readonly body: string },
+  message: Message,
 ): Promise<Published> {
-  if (!connection.isConnected()) throw disconnected(subject);
+  if (!connection.isConnected()) throw disconnected(message.subject);
+  return storeNow(connection, await readyMessage(connection, contract, message));
+}
+
+/** A message as it is sent; a body that is too large for one lies in the payload bucket by then. For this package. */
+export async function readyMessage(
+  { claims }: Connection,
+  contract: Event | Command,
+  { subject, body, options = {}, extra }: Message,
+): Promise<ReadyMessage> {
   const headers: Record<string, string> = {
     [HEADERS.contract]: contract.name,
     ...correlationHeaders(options),
     ...extra,
   };
   if (options.messageId !== undefined) headers[HEADERS.messageId] = options.messageId;
-  const isClaimed = connection.claims.isNeededFor(body);
-  if (isClaimed) headers[HEADERS.claim] = await connection.claims.put(body, subject);
+  const isClaimed = claims.isNeededFor(body);
+  if (isClaimed) headers[HEADERS.claim] = await claims.put(body, subject);
+  return { subject, body: isClaimed ? "" : body, headers: headersOf(headers) };
+}
+
+/** Sends one message and waits until its stream has it. For this package; errors as for {@link publishEvent}. */
+export async function storeNow(
+  { replies }: Connection,
+  { subject, body, headers }: ReadyMessage,
+): Promise<Published> {
   try {
-    const answer = await connection.replies.request({
-      subject,
-      body: isClaimed ? "" : body,
-      headers: headersOf(headers),
-      timeoutMs: PUBLISH_TIMEOUT_MS,
-    });
+    const timeoutMs = PUBLISH_TIMEOUT_MS;
+    const answer = await replies.request({ subject, body, headers, timeoutMs });
     return acknowledgement(subject, answer.string());
   } catch (error) {
     if (error instanceof ServiceError && error.code === "no_responders")
@@ -174,7 +198,12 @@ async function store(
   }
 }
 
-function bodyOf(contract: Event | Command | Live, subject: string, payload: unknown): string {
+/** The JSON of a payload. Throws `invalid_request` when it does not fit the contract. For this package. */
+export function bodyOf(
+  contract: Event | Command | Live,
+  subject: string,
+  payload: unknown,
+): string {
   const parsed = contract.payload.safeParse(payload);
   if (parsed.success) return encodeJson(parsed.data);
   const problems = problemsOf(parsed.error);

@@ -165,6 +165,7 @@ function streamConfig(
       ? { deny_delete: true, deny_purge: true, compression: StoreCompression.S2 }
       : {}),
     ...(stream.schedules === true ? { allow_msg_schedules: true, allow_msg_ttl: true } : {}),
+    ...(stream.takesBatches === true ? { allow_batched: true } : {}),
     ...(stream.source === undefined ? {} : { sources: [sourceOf(stream.source)] }),
   };
 }

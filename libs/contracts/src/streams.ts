@@ -19,6 +19,8 @@ export interface StreamDefinition {
   readonly discard: "new" | "old";
   /** True: a message with a `Nats-Schedule` header is kept until its time. */
   readonly schedules?: boolean;
+  /** True: many messages can be stored in one go and in their order, without an answer to each. */
+  readonly takesBatches?: boolean;
   /** True: nobody can delete from it, and it is compressed, because it is kept for long. */
   readonly isAppendOnly?: boolean;
   /** Takes over the messages of another stream below `from`, renamed to `to`. */
@@ -95,6 +97,7 @@ export const eventStream: StreamDefinition = {
   maxMessageBytes: 1 * MIB,
   duplicateWindowMs: 2 * MINUTE,
   discard: "old",
+  takesBatches: true,
 };
 
 /**

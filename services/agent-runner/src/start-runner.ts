@@ -1,6 +1,9 @@
+import type { Bus } from "@switchyard/bus/connect";
 import { consume } from "@switchyard/bus/consume";
+import { EventRelay } from "@switchyard/bus/event-relay";
 import { serve } from "@switchyard/bus/serve";
 import { runCommands } from "@switchyard/contracts/streams";
+import type { Log } from "@switchyard/service/log";
 import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import { startAudit } from "@switchyard/service/audit/start-audit";
 import type { ServiceKit } from "@switchyard/service/run-service";
@@ -15,6 +18,7 @@ import {
   handleRecordings,
   handleRunQueries,
 } from "./handlers.ts";
+import type { RunEventRelay } from "./events/event-publisher.ts";
 import { createRunnerMetrics } from "./metrics.ts";
 import { handleCompletions } from "./model/complete-once.ts";
 import { openProviderLimiter } from "./limits/provider-limiter.ts";
@@ -23,7 +27,7 @@ import { NO_TEAM_LIMITS, openTeamLimits, type TeamLimitBook } from "./limits/tea
 import { openDeadLetters } from "./commands/dead-letters.ts";
 import { createModelRegistry } from "./model/model-registry.ts";
 import { readModelsFile, SCRIPTED_ONLY } from "./model/models-file.ts";
-import { createPeers } from "./peers.ts";
+import { createPeers, isOutage } from "./peers.ts";
 import { keepingDefinitions } from "./run/kept-definitions.ts";
 import { openRunControls } from "./run/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
@@ -68,6 +72,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   if (audit !== null) kit.onStop("audit", () => audit.stop());
   const worker = createRunWorker({
     bus,
+    relay: createRelay(bus, log),
     store,
     controls,
     parked,
@@ -130,4 +135,12 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
 async function openBook({ config, log }: ServiceKit<RunnerConfig>): Promise<TeamLimitBook> {
   const { YARD_TEAM_LIMITS_FILE: file } = config;
   return file === undefined ? NO_TEAM_LIMITS : openTeamLimits(file, { log, now: Date.now });
+}
+
+function createRelay(bus: Bus, log: Log): RunEventRelay {
+  return new EventRelay(bus, {
+    isOutage,
+    onTrouble: (err) => log.warn({ err }, "events of runs cannot be stored"),
+    onRecovered: () => log.info("events of runs are stored again"),
+  });
 }

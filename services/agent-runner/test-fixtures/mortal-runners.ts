@@ -3,6 +3,7 @@
 import { after } from "node:test";
 import { connectBus, type Bus } from "@switchyard/bus/connect";
 import type { Delivery } from "@switchyard/bus/consume";
+import { EventRelay } from "@switchyard/bus/event-relay";
 import { resumeRun } from "@switchyard/contracts/run-commands";
 import { startRun } from "@switchyard/contracts/runs";
 import type { proceedSession } from "@switchyard/contracts/sessions";
@@ -23,7 +24,7 @@ import { NO_TEAM_LIMITS } from "../src/limits/team-limits-file.ts";
 import { createRunnerMetrics } from "../src/metrics.ts";
 import { createModelRegistry, type ModelRegistry } from "../src/model/model-registry.ts";
 import { SCRIPTED_ONLY } from "../src/model/models-file.ts";
-import { createPeers } from "../src/peers.ts";
+import { createPeers, isOutage } from "../src/peers.ts";
 import { ActiveRuns } from "../src/run/active-runs.ts";
 import { openRunControls, type RunControls } from "../src/run/run-controls.ts";
 import { openSessions } from "../src/sessions/open-sessions.ts";
@@ -100,6 +101,7 @@ function newWorker(
   const desk = kit.desk();
   return createRunWorker({
     bus,
+    relay: new EventRelay(bus, { isOutage, onTrouble: () => {}, onRecovered: () => {} }),
     log,
     store,
     controls,

@@ -1,30 +1,40 @@
-import type { Bus } from "@switchyard/bus/connect";
-import { publishEvent } from "@switchyard/bus/publish";
-import { isOutage } from "../peers.ts";
-import { backoffMs, pause } from "../run/interruption.ts";
+import type { EventRelay, EventSource, RelayedEvent } from "@switchyard/bus/event-relay";
 import type { RunEvent } from "./run-events.ts";
 
-const RETRY_CAP_MS = 1_000;
+/** An event of a run on its way into the stream. */
+export interface RelayedRunEvent extends RelayedEvent {
+  readonly seq: number;
+}
+
+/** What the runs of a process share to publish their events. */
+export type RunEventRelay = EventRelay<RelayedRunEvent>;
 
 /**
  * Publishes the events of one run in their order, behind the run's back: the journal already has
  * the facts, so a run need not wait. The message id is the event's number, so an event that two
  * runners publish is stored once.
  */
-export class EventPublisher {
-  readonly #bus: Bus;
+export class EventPublisher implements EventSource<RelayedRunEvent> {
+  readonly signal: AbortSignal;
+  readonly #relay: RunEventRelay;
   readonly #runId: string;
-  readonly #signal: AbortSignal;
+  #pushed: number;
   #published: number;
-  #tail: Promise<void> = Promise.resolve();
   #failure: { readonly error: unknown } | null = null;
+  #drained: PromiseWithResolvers<void> | null = null;
 
   /** `published` is the number of events that are surely in the stream; earlier ones are skipped. */
-  constructor(options: { bus: Bus; runId: string; published: number; signal: AbortSignal }) {
-    this.#bus = options.bus;
+  constructor(options: {
+    relay: RunEventRelay;
+    runId: string;
+    published: number;
+    signal: AbortSignal;
+  }) {
+    this.signal = options.signal;
+    this.#relay = options.relay;
     this.#runId = options.runId;
+    this.#pushed = options.published;
     this.#published = options.published;
-    this.#signal = options.signal;
   }
 
   /** Number of the last event that the stream has acknowledged. */
@@ -32,42 +42,43 @@ export class EventPublisher {
     return this.#published;
   }
 
+  get hasFailed(): boolean {
+    return this.#failure !== null;
+  }
+
   push(events: readonly RunEvent[]): void {
-    for (const event of events) {
-      if (event.seq <= this.#published) continue;
-      this.#tail = this.#tail.then(() => this.#publish(event));
-    }
+    const next = events.filter(({ seq }) => seq > this.#pushed);
+    this.#pushed = next.at(-1)?.seq ?? this.#pushed;
+    this.#relay.push(
+      this,
+      next.map((event) => this.#relayed(event)),
+    );
   }
 
   /** Resolves when everything pushed is in the stream; rejects when an event could not be published. */
   async drain(): Promise<void> {
-    await this.#tail;
     if (this.#failure !== null) throw this.#failure.error;
+    if (this.#published >= this.#pushed) return;
+    this.#drained ??= Promise.withResolvers<void>();
+    await this.#drained.promise;
   }
 
-  async #publish(event: RunEvent): Promise<void> {
-    if (this.#failure !== null) return;
-    try {
-      await this.#publishUntilStored(event);
-      this.#published = event.seq;
-    } catch (error) {
-      this.#failure = { error };
-    }
+  stored({ seq }: RelayedRunEvent): void {
+    this.#published = seq;
+    if (seq < this.#pushed) return;
+    this.#drained?.resolve();
+    this.#drained = null;
   }
 
-  async #publishUntilStored({ contract, seq, payload }: RunEvent): Promise<void> {
+  failed(error: unknown): void {
+    this.#failure ??= { error };
+    this.#drained?.reject(error);
+    this.#drained = null;
+  }
+
+  #relayed({ contract, seq, payload }: RunEvent): RelayedRunEvent {
     const runId = this.#runId;
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await publishEvent(this.#bus, contract, { runId }, payload, {
-          messageId: `${runId}:${seq}`,
-          correlationId: runId,
-        });
-        return;
-      } catch (error) {
-        if (!isOutage(error)) throw error;
-        await pause(backoffMs(attempt, RETRY_CAP_MS), this.#signal);
-      }
-    }
+    const options = { messageId: `${runId}:${seq}`, correlationId: runId };
+    return { contract, seq, payload, tokens: { runId }, options };
   }
 }

@@ -1,4 +1,5 @@
 import { connectBus } from "@switchyard/bus/connect";
+import { EventRelay } from "@switchyard/bus/event-relay";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { testNats, testRedis } from "@switchyard/local-servers/test-servers";
@@ -6,7 +7,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import fc from "fast-check";
 import { startedEntry } from "../../test-fixtures/journals.ts";
-import { EventPublisher } from "../events/event-publisher.ts";
+import { EventPublisher, type RelayedRunEvent } from "../events/event-publisher.ts";
 import { isForeign } from "../journal/entry-traits.ts";
 import type { EntryOf, JournalEntry } from "../journal/journal-entry.ts";
 import { replay, startOf } from "../journal/replay.ts";
@@ -27,6 +28,11 @@ const server = await testRedis();
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: server.url, name: "test", log });
 const bus = await connectBus({ servers: nats.url, user: "runner" });
+const relay = new EventRelay<RelayedRunEvent>(bus, {
+  isOutage: () => false,
+  onTrouble: () => {},
+  onRecovered: () => {},
+});
 const store = openRunStore(redis, { holdMs: 60_000 });
 const controls = openRunControls(redis);
 
@@ -126,7 +132,12 @@ async function openRun() {
     },
   };
   // Every event counts as published: this is about the journal.
-  const publisher = new EventPublisher({ bus, runId, published: Number.MAX_SAFE_INTEGER, signal });
+  const publisher = new EventPublisher({
+    relay,
+    runId,
+    published: Number.MAX_SAFE_INTEGER,
+    signal,
+  });
   const state = startOf(started);
   const run = new ActiveRun({ hold, state, store: counting, publisher, signal, lose: () => {} });
   const steer = (): Promise<unknown> => {

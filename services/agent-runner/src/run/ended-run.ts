@@ -1,7 +1,6 @@
-import type { Bus } from "@switchyard/bus/connect";
 import type { Log } from "@switchyard/service/log";
 import type { ActiveRun } from "./active-run.ts";
-import { EventPublisher } from "../events/event-publisher.ts";
+import { EventPublisher, type RunEventRelay } from "../events/event-publisher.ts";
 import type { TeamLedger } from "../limits/team-ledger.ts";
 import type { RunnerMetrics } from "../metrics.ts";
 import { eventsOf } from "../events/run-events.ts";
@@ -19,7 +18,7 @@ import type { RunControls } from "./run-controls.ts";
  * event was in the stream, or before others knew.
  */
 export async function finishEnd(options: {
-  bus: Bus;
+  relay: RunEventRelay;
   store: RunStore;
   controls: RunControls;
   index: RunIndex;
@@ -29,14 +28,14 @@ export async function finishEnd(options: {
   published: number;
   signal: AbortSignal;
 }): Promise<void> {
-  const { bus, store, hold, published, signal } = options;
+  const { relay, store, hold, published, signal } = options;
   const entries = await store.load(hold.runId);
   const state = replay(entries);
   await options.index.add(hold.runId, state.started.at);
   await spreadEnd(state, options);
   const events = eventsOf(entries);
   if (published >= events.length) return;
-  const publisher = new EventPublisher({ bus, runId: hold.runId, published, signal });
+  const publisher = new EventPublisher({ relay, runId: hold.runId, published, signal });
   publisher.push(events);
   await publisher.drain();
   await store.markPublished(hold, publisher.published).catch(ignoreLoss);

@@ -7,6 +7,7 @@ import { applyControl, runIdOfMessage, type ControlResult } from "../commands/co
 import { finishEnd } from "./ended-run.ts";
 import { leaveRun } from "./leave-run.ts";
 import type { StartedEntry } from "../journal/started-entry.ts";
+import type { RunEventRelay } from "../events/event-publisher.ts";
 import type { RunnerMetrics } from "../metrics.ts";
 import type { TeamLedger } from "../limits/team-ledger.ts";
 import type { ProviderLimiter } from "../limits/provider-limiter.ts";
@@ -30,6 +31,7 @@ import type { ClaimResult, Hold, RunStore } from "../journal/run-store.ts";
 
 export interface AttemptOptions extends RunDefaults {
   readonly bus: Bus;
+  readonly relay: RunEventRelay;
   readonly store: RunStore;
   readonly controls: RunControls;
   readonly parked: ParkedRuns;

@@ -86,12 +86,12 @@ function openRun(
     readonly signal: AbortSignal;
     readonly lose: (reason: FenceLost) => void;
   },
-  { bus, store }: AttemptOptions,
+  { relay, store }: AttemptOptions,
 ): ActiveRun {
   const { claimed, entries, signal, lose } = opened;
   const { hold, published } = claimed;
   const state = replay(entries);
-  const publisher = new EventPublisher({ bus, runId: hold.runId, published, signal });
+  const publisher = new EventPublisher({ relay, runId: hold.runId, published, signal });
   publisher.push(eventsOf(entries));
   return new ActiveRun({ hold, state, store, publisher, signal, lose });
 }

@@ -1,0 +1,140 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { subjectOf, type Event } from "@switchyard/contracts/define";
+import type { Bus } from "./connect.ts";
+import { connectionOf, type Connection } from "./connection.ts";
+import { FastIngest, type IngestListener } from "./fast-ingest.ts";
+import { bodyOf, readyMessage, type PublishOptions, type ReadyMessage } from "./publish.ts";
+
+/** An event behind others. */
+export interface RelayedEvent {
+  readonly contract: Event;
+  readonly tokens: Readonly<Record<string, string>>;
+  readonly payload: unknown;
+  readonly options: PublishOptions & { readonly messageId: string };
+}
+
+/** Whose events keep their order, and who hears what becomes of them. */
+export interface EventSource<E extends RelayedEvent> {
+  /** While the stream cannot be reached, aborting ends the attempts. */
+  readonly signal: AbortSignal;
+  /** True when nothing of it is to be stored any more. */
+  readonly hasFailed: boolean;
+  /** The stream has the event and all before it. */
+  stored(event: E): void;
+  /** The event before which it stopped cannot be stored. */
+  failed(error: unknown): void;
+}
+
+interface Relayed<E extends RelayedEvent> {
+  readonly event: E;
+  readonly source: EventSource<E>;
+}
+
+export interface EventRelayOptions {
+  /** True for an error that passes. */
+  readonly isOutage: (error: unknown) => boolean;
+  /** Hears of the first of several such errors in a row, and of the first event that is stored after them. */
+  readonly onTrouble: (error: unknown) => void;
+  readonly onRecovered: () => void;
+}
+
+/** On their way at once. */
+const MAX_SENT = 256;
+const RETRY_MS = { first: 250, most: 1_000 };
+
+/**
+ * Stores events of many sources in one stream, without waiting for one before the next is sent. The events of a
+ * source keep their order, and none is stored without those before it. What an outage stops is tried again until it is
+ * over or the source gives up; another error ends its source and no other.
+ */
+export class EventRelay<E extends RelayedEvent> implements IngestListener {
+  readonly #connection: Connection;
+  readonly #ingest: FastIngest;
+  readonly #options: EventRelayOptions;
+  #waiting: Relayed<E>[] = [];
+  #sent: Relayed<E>[] = [];
+  #isBusy = false;
+  #attempt = 0;
+  /** For so long nothing is sent, in milliseconds. */
+  #restMs = 0;
+
+  constructor(bus: Bus, options: EventRelayOptions) {
+    this.#connection = connectionOf(bus);
+    this.#ingest = new FastIngest(this.#connection, this);
+    this.#options = options;
+  }
+
+  push(source: EventSource<E>, events: readonly E[]): void {
+    for (const event of events) this.#waiting.push({ source, event });
+    void this.#pump();
+  }
+
+  stored(count: number): void {
+    if (this.#attempt > 0) this.#options.onRecovered();
+    this.#attempt = 0;
+    for (const { source, event } of this.#sent.splice(0, count)) source.stored(event);
+    void this.#pump();
+  }
+
+  ended({ index, error }: { readonly index: number; readonly error: unknown }): void {
+    const sent = this.#sent;
+    this.#sent = [];
+    this.#waiting = [...sent, ...this.#waiting];
+    this.#stopped(sent[index], error);
+  }
+
+  /** Sends what waits, in order. Never rejects. */
+  async #pump(): Promise<void> {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    for (;;) {
+      if (this.#restMs > 0) await this.#rest();
+      const [next] = this.#waiting;
+      if (next === undefined || this.#sent.length >= MAX_SENT) break;
+      if (next.source.hasFailed) this.#waiting.shift();
+      else await this.#send(next);
+    }
+    this.#isBusy = false;
+  }
+
+  /** The first that waits. */
+  async #send(next: Relayed<E>): Promise<void> {
+    const { contract, tokens, payload, options } = next.event;
+    let message: ReadyMessage;
+    try {
+      const subject = subjectOf<string>(contract, tokens);
+      const body = bodyOf(contract, subject, payload);
+      message = await readyMessage(this.#connection, contract, { subject, body, options });
+    } catch (error) {
+      this.#stopped(next, error);
+      return;
+    }
+    // Something that was on its way may have come back in the meantime, and goes first.
+    if (this.#waiting[0] !== next) return;
+    this.#waiting.shift();
+    this.#sent.push(next);
+    this.#ingest.send(message);
+  }
+
+  #stopped(event: Relayed<E> | undefined, error: unknown): void {
+    if (event === undefined || this.#options.isOutage(error)) {
+      if (this.#attempt === 0) this.#options.onTrouble(error);
+      this.#restMs = Math.min(RETRY_MS.first * 2 ** this.#attempt, RETRY_MS.most);
+      this.#attempt += 1;
+    } else {
+      event.source.failed(error);
+    }
+    void this.#pump();
+  }
+
+  /** Ends early for sources that give up, and without them. */
+  async #rest(): Promise<void> {
+    const ms = this.#restMs;
+    this.#restMs = 0;
+    const signal = AbortSignal.any(this.#waiting.map(({ source }) => source.signal));
+    await delay(ms, undefined, { signal }).catch(() => {}); // who gave up is looked for below
+    for (const { source } of this.#waiting)
+      if (source.signal.aborted) source.failed(source.signal.reason);
+    this.#waiting = this.#waiting.filter(({ source }) => !source.hasFailed);
+  }
+}
