@@ -76,11 +76,12 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
     void this.#pump();
   }
 
-  ended({ index, error }: { readonly index: number; readonly error: unknown }): void {
+  ended(failure: { readonly index: number; readonly error: unknown } | null): void {
     const sent = this.#sent;
     this.#sent = [];
     this.#waiting = [...sent, ...this.#waiting];
-    this.#stopped(sent[index], error);
+    if (failure === null) void this.#pump();
+    else this.#stopped(sent[failure.index], failure.error);
   }
 
   /** Sends what waits, in order. Never rejects. */

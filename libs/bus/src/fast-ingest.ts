@@ -20,10 +20,11 @@ export interface IngestListener {
   /** The stream has so many more of the first messages. */
   stored(count: number): void;
   /**
-   * Nothing that is still on its way will be acknowledged; the message at `index` of it is why. Those behind it are not
-   * stored. Those before it may be: sent again, the stream drops them as repeats when they have a message id.
+   * Nothing that is still on its way will be acknowledged; the message at `index` of it is why, if it is not the
+   * server's way to count. Those behind it are not stored. Those before it may be: sent again, the stream drops them as repeats
+   * when they have a message id.
    */
-  ended(failure: { readonly index: number; readonly error: unknown }): void;
+  ended(failure: { readonly index: number; readonly error: unknown } | null): void;
 }
 
 const TOKEN_DIGITS = 16;
@@ -166,10 +167,11 @@ export class FastIngest implements Expirable {
     else if (type === "gap" || error?.err_code === UNKNOWN_BATCH) this.#endAtFirst(lostOnTheWay);
     else if (error !== undefined) this.#end(batch, seq, jetStreamError(subject, error));
     else if (count !== undefined) {
-      // The server ends a batch by itself when its first message is a repeat, or something was refused.
+      // The server ends a batch by itself when its first message is a repeat, or something was lost.
       this.#advance(batch, count);
-      this.#endAtFirst(lostOnTheWay);
-      if (this.#batch === batch) this.#batch = null;
+      if (count === 0) return this.#endAtFirst(lostOnTheWay);
+      this.#batch = null;
+      if (batch.subjects.length > 0) this.#listener.ended(null);
     }
   }
 
