@@ -11,7 +11,7 @@ import { EventPublisher, type RelayedRunEvent } from "../events/event-publisher.
 import { isForeign } from "../journal/entry-traits.ts";
 import type { EntryOf, JournalEntry } from "../journal/journal-entry.ts";
 import { replay, startOf } from "../journal/replay.ts";
-import { JournalCorrupt } from "../journal/run-state.ts";
+import { JournalCorrupt, type RunState } from "../journal/run-state.ts";
 import { openRunStore } from "../journal/run-store.ts";
 import { ActiveRun } from "./active-run.ts";
 import { CancelRequested } from "./interruption.ts";
@@ -54,6 +54,24 @@ test("an end that was to be written with its answer is decided again when a mess
   const kinds = (await store.load(run.hold.runId)).map(({ kind }) => kind);
   assert.deepEqual(kinds, ["started", "steered", "model-responded"]);
   assert.equal(run.state.end, null);
+});
+
+test("what follows from entries is written with them, and decided by what came before", async () => {
+  const { run, writes } = await openRun();
+  const endOf = ({ turns, messages }: RunState): JournalEntry[] =>
+    turns.length > 0 && messages.length === 0 ? [finished] : [];
+  await Promise.all([run.recordWith([resumed(2)], endOf), run.recordWith([answer], endOf)]);
+  assert.deepEqual(writes, [3]);
+  const journal = await store.load(run.hold.runId);
+  assert.deepEqual(journal.slice(1), [resumed(2), answer, finished]);
+  assert.deepEqual(run.state, replay(journal));
+
+  const other = await openRun();
+  await other.steer();
+  await other.run.recordWith([answer], endOf);
+  const kinds = (await store.load(other.run.hold.runId)).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ["started", "steered", "model-responded"]);
+  assert.equal(other.run.state.end, null);
 });
 
 test("an answer and its end are not written behind a request to cancel", async () => {

@@ -14,9 +14,13 @@ const RETRY_CAP_MS = 1_000;
 /** Entries that are to be written together, and who waits for them. */
 interface Recording {
   readonly entries: readonly JournalEntry[];
+  readonly follow: Follow;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
+
+/** What is written with entries because of the state that they lead to. */
+type Follow = (after: RunState) => readonly JournalEntry[];
 
 /** An entry between the states before and after it. */
 interface Step {
@@ -75,9 +79,14 @@ export class ActiveRun {
    * with CancelRequested when a request to cancel came first and an entry may not follow it.
    */
   record(...entries: JournalEntry[]): Promise<void> {
+    return this.recordWith(entries, () => []);
+  }
+
+  /** As `record`; what follows is decided when it is their turn, by the state with them and with what came before. */
+  recordWith(entries: readonly JournalEntry[], follow: Follow): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     promise.catch(() => {}); // for whoever recorded them
-    this.#waiting.push({ entries, resolve, reject });
+    this.#waiting.push({ entries, follow, resolve, reject });
     if (this.#waiting.length === 1) this.#tail = this.#tail.then(() => this.#writeWaiting());
     return promise;
   }
@@ -133,16 +142,11 @@ export class ActiveRun {
     return [];
   }
 
-  #stepsOf({ entries }: Recording, from: RunState): Step[] {
+  #stepsOf({ entries, follow }: Recording, from: RunState): Step[] {
     this.signal.throwIfAborted();
-    let before = from;
-    return entries.map((entry) => {
-      if (before.cancellation !== null && !mayFollowCancel(entry))
-        throw new CancelRequested("the run is to be cancelled");
-      const step = { entry, before, after: applyEntry(before, entry) };
-      before = step.after;
-      return step;
-    });
+    const steps = stepsFrom(from, entries);
+    const after = steps.at(-1)?.after ?? from;
+    return [...steps, ...stepsFrom(after, follow(after))];
   }
 
   async #look(): Promise<void> {
@@ -183,10 +187,21 @@ export class ActiveRun {
   }
 }
 
+function stepsFrom(from: RunState, entries: readonly JournalEntry[]): Step[] {
+  let before = from;
+  return entries.map((entry) => {
+    if (before.cancellation !== null && !mayFollowCancel(entry))
+      throw new CancelRequested("the run is to be cancelled");
+    const step = { entry, before, after: applyEntry(before, entry) };
+    before = step.after;
+    return step;
+  });
+}
+
 /** What was decided without the news that has come is decided again. */
-function stillWanted({ entries, resolve, reject }: Recording): Recording[] {
-  const wanted = entries.filter((entry) => !isRevocable(entry));
-  if (wanted.length > 0) return [{ entries: wanted, resolve, reject }];
-  resolve();
+function stillWanted(recording: Recording): Recording[] {
+  const wanted = recording.entries.filter((entry) => !isRevocable(entry));
+  if (wanted.length > 0) return [{ ...recording, entries: wanted }];
+  recording.resolve();
   return [];
 }

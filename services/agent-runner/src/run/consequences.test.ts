@@ -4,17 +4,28 @@ import { startedEntry } from "../../test-fixtures/journals.ts";
 import type { AnswerPart } from "../journal/answer-part.ts";
 import type { EntryOf, JournalEntry } from "../journal/journal-entry.ts";
 import { replay } from "../journal/replay.ts";
-import { selectTools } from "../tools/tool-catalogue.ts";
+import type { ListedTool } from "../tools/listed-tool.ts";
+import { selectTools, type ToolCatalogue } from "../tools/tool-catalogue.ts";
+import { newPrints } from "../tools/tool-print.ts";
 import { consequencesOf } from "./consequences.ts";
 
 const AT = "2026-01-01T00:00:01.000Z";
 const now = Date.parse(AT);
-const tools = selectTools({ tools: [], layers: [], skills: ["summarise"] });
+const TOOLS = selectTools({ tools: [], layers: [], skills: ["summarise"] });
+const READ: ListedTool = {
+  name: "mcp__files__read_file",
+  tool: "read_file",
+  server: "files",
+  description: "Reads.",
+  inputSchema: { type: "object" },
+};
+const NOTHING = { results: [], dispatched: [], end: null };
 const asked = startedEntry({ output: { type: "string" } });
 
 test("an answer in text ends the run with it", () => {
   assert.deepEqual(after([{ type: "text", text: "hello" }]), {
     results: [],
+    dispatched: [],
     end: { kind: "finished", at: AT, output: "hello" },
   });
 });
@@ -48,26 +59,64 @@ test("an accepted answer ends the run, unless a call beside it is open", () => {
   assert.equal(refused.end, null);
 });
 
-test("nothing is answered beside a skill, which may take tools away", () => {
-  const { results, end } = after([
+test("calls of tool providers are dispatched with the answer, as many as are sent side by side", () => {
+  const calls = [
+    call(0, "mcp__files__read_file", {}),
+    call(1, "ask_user", { question: "?" }),
+    call(2, "read_file", { path: "a.txt" }),
+    call(3, "no such tool", {}),
+    call(4, "mcp__files__read_file", "no object"),
+    call(5, "mcp__files__read_file", {}),
+    call(6, "mcp__files__read_file", {}),
+  ];
+  const { dispatched, results, end } = after(calls, undefined, { atOnce: 6 });
+  assert.deepEqual(
+    dispatched,
+    ["r1:1:0", "r1:1:2", "r1:1:5"].map((callId) => ({ kind: "tool-dispatched", at: AT, callId })),
+  );
+  assert.deepEqual([results, end], [[], null]);
+  assert.deepEqual(after(calls, undefined, { atOnce: 0 }), NOTHING);
+});
+
+test("a call of a tool that is not what the model was shown is not dispatched", () => {
+  const listed = { ...READ, description: "Reads, and tells others." };
+  const changed = selectTools({ tools: [listed], layers: [], skills: [] });
+  const called = [call(0, READ.name, {})];
+  assert.deepEqual(after(called, undefined, { tools: changed, shown: READ }).dispatched, []);
+  assert.equal(after(called, undefined, { tools: changed, shown: listed }).dispatched.length, 1);
+});
+
+test("nothing is answered or dispatched beside a skill, which may take tools away", () => {
+  const consequences = after([
     call(0, "skill", { name: "summarise" }),
     call(1, "find_tools", { query: "files" }),
+    call(2, "mcp__files__read_file", {}),
   ]);
-  assert.deepEqual([results, end], [[], null]);
+  assert.deepEqual(consequences, NOTHING);
 });
 
 test("nothing follows a request to cancel, a limit or the end of the time", () => {
   const text: AnswerPart[] = [{ type: "text", text: "hello" }];
   const cancel: JournalEntry = { kind: "cancel-requested", at: AT, by: "cli", reason: null };
-  assert.deepEqual(after(text, [startedEntry(), cancel]), { results: [], end: null });
+  assert.deepEqual(after(text, [startedEntry(), cancel]), NOTHING);
   const limits = { maxSteps: 6, maxToolCalls: 0, timeoutMs: 3_600_000 };
   const look = call(0, "read_result", { result: "1:9" });
-  assert.deepEqual(after([look], [startedEntry({ limits })]), { results: [], end: null });
+  const read = call(0, "mcp__files__read_file", {});
+  assert.deepEqual(after([read], [startedEntry({ limits })]), NOTHING);
+  assert.deepEqual(after([look], [startedEntry({ limits })]), NOTHING);
   const brief = startedEntry({ limits: { ...limits, timeoutMs: 1 } });
-  assert.deepEqual(after(text, [brief]), { results: [], end: null });
+  assert.deepEqual(after(text, [brief]), NOTHING);
 });
 
-function after(content: AnswerPart[], before: JournalEntry[] = [startedEntry()]) {
+function after(
+  content: AnswerPart[],
+  before: JournalEntry[] = [startedEntry()],
+  {
+    atOnce = 8,
+    tools = TOOLS,
+    shown,
+  }: { atOnce?: number; tools?: ToolCatalogue; shown?: ListedTool } = {},
+) {
   const answer: EntryOf<"model-responded"> = {
     kind: "model-responded",
     at: AT,
@@ -77,11 +126,17 @@ function after(content: AnswerPart[], before: JournalEntry[] = [startedEntry()])
     finishReason: content.some(({ type }) => type === "tool-call") ? "tool-calls" : "stop",
     servedModel: "m",
     durationMs: 0,
+    ...(shown === undefined ? {} : { shown: printsOf(shown) }),
   };
-  return consequencesOf(replay(before), answer, { tools, now });
+  return consequencesOf(replay(before), answer, { tools, now, atOnce });
 }
 
-function call(index: number, tool: string, input: Record<string, unknown>): AnswerPart {
+function printsOf(tool: ListedTool) {
+  const catalogue = selectTools({ tools: [tool], layers: [], skills: [] });
+  return newPrints({}, catalogue.offered, catalogue);
+}
+
+function call(index: number, tool: string, input: unknown): AnswerPart {
   const callId = `r1:1:${index}`;
   return { type: "tool-call", callId, toolCallId: callId, tool, input };
 }

@@ -1,8 +1,9 @@
 import { answerRunTool } from "../context/run-tools.ts";
 import type { EntryOf } from "../journal/journal-entry.ts";
 import { applyEntry } from "../journal/replay.ts";
-import type { RunState } from "../journal/run-state.ts";
+import type { CallState, RunState } from "../journal/run-state.ts";
 import type { CallOutcome } from "../tools/call-outcome.ts";
+import { goesToProvider } from "../tools/route-call.ts";
 import { routeOf, type ToolCatalogue } from "../tools/tool-catalogue.ts";
 import { nextAction } from "./next-action.ts";
 
@@ -10,34 +11,52 @@ import { nextAction } from "./next-action.ts";
 export interface Consequences {
   /** Of calls of the tools that look into the run itself. */
   readonly results: readonly (CallOutcome & { readonly at: string })[];
+  /** Calls that are sent as soon as this is written. */
+  readonly dispatched: readonly EntryOf<"tool-dispatched">[];
   readonly end: EntryOf<"finished"> | null;
 }
 
 /**
  * What the journal alone says about an answer that came just now. It is written together with the answer, so that no
- * write is waited for in between. `now` is milliseconds since the Unix epoch.
+ * write is waited for in between. `now` is milliseconds since the Unix epoch, `atOnce` how many calls are sent side by side.
  */
 export function consequencesOf(
   state: RunState,
   answer: EntryOf<"model-responded">,
-  { tools, now }: { readonly tools: ToolCatalogue; readonly now: number },
+  {
+    tools,
+    now,
+    atOnce,
+  }: { readonly tools: ToolCatalogue; readonly now: number; readonly atOnce: number },
 ): Consequences {
-  if (state.cancellation !== null) return { results: [], end: null };
+  if (state.cancellation !== null) return { results: [], dispatched: [], end: null };
   const { at } = answer;
   const answered = applyEntry(state, answer);
   const results: (CallOutcome & { readonly at: string })[] = [];
   for (const outcome of resultsIn(answered, tools, now)) results.push({ ...outcome, at });
-  const next = nextAction(results.reduce(applyEntry, answered), now);
-  return {
-    results,
-    end: next.action === "finish" ? { kind: "finished", at, output: next.output } : null,
-  };
+  const after = results.reduce(applyEntry, answered);
+  const dispatched = callsNow(after, tools, now)
+    .slice(0, atOnce)
+    .filter((call) => goesToProvider(call, tools, after.shownTools))
+    .map(({ part }) => ({ kind: "tool-dispatched" as const, at, callId: part.callId }));
+  return { results, dispatched, end: endNow(after, now) };
+}
+
+/** The end of a run whose journal asks for nothing more; null when there is something to do. */
+export function endNow(state: RunState, now: number): EntryOf<"finished"> | null {
+  const next = nextAction(state, now);
+  if (next.action !== "finish") return null;
+  return { kind: "finished", at: new Date(now).toISOString(), output: next.output };
 }
 
 function resultsIn(state: RunState, tools: ToolCatalogue, now: number): CallOutcome[] {
+  const calls = callsNow(state, tools, now);
+  return calls.flatMap((call) => answerRunTool(call, state, tools.hidden ?? []) ?? []);
+}
+
+/** None beside a skill, which may take tools away from them. */
+function callsNow(state: RunState, tools: ToolCatalogue, now: number): readonly CallState[] {
   const next = nextAction(state, now);
   if (next.action !== "call-tools") return [];
-  // A skill may take tools away from the calls beside it.
-  if (next.calls.some(({ part }) => routeOf(part.tool, tools).to === "skill")) return [];
-  return next.calls.flatMap((call) => answerRunTool(call, state, tools.hidden ?? []) ?? []);
+  return next.calls.some(({ part }) => routeOf(part.tool, tools).to === "skill") ? [] : next.calls;
 }

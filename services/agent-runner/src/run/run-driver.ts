@@ -18,12 +18,12 @@ import type { RunnerMetrics } from "../metrics.ts";
 import { ModelFailure } from "../model/model-failure.ts";
 import { ModelAsker } from "../model/model-step.ts";
 import { ModelUnusable, type ModelRegistry } from "../model/model-registry.ts";
-import { consequencesOf } from "./consequences.ts";
+import { consequencesOf, endNow } from "./consequences.ts";
 import { deadlineOf, limitFailure, nextAction } from "./next-action.ts";
 import type { Peers } from "../peers.ts";
 import type { CallState } from "../journal/run-state.ts";
 import type { RunTokenKeeper } from "./run-token-keeper.ts";
-import { failure, type CallOutcome } from "../tools/call-outcome.ts";
+import { failure, type CallOutcome, type CallStep } from "../tools/call-outcome.ts";
 import { firstLook } from "../waits/look-at.ts";
 import type { ParkedRuns } from "../waits/parked-runs.ts";
 import { orSuspend } from "./or-suspend.ts";
@@ -243,8 +243,11 @@ class Driver {
 
   async #take(answer: EntryOf<"model-responded">, tools: ToolCatalogue): Promise<void> {
     const now = this.#options.now();
-    const { results, end } = consequencesOf(this.#run.state, answer, { tools, now });
-    await this.#run.record(answer, ...results, ...(end === null ? [] : [end]));
+    // What is sent later goes by what the tools are then.
+    const isSentNow = this.#tools.isCurrent(tools) && !this.#options.stopping.aborted;
+    const circumstances = { tools, now, atOnce: isSentNow ? PARALLEL_CALLS : 0 };
+    const { results, dispatched, end } = consequencesOf(this.#run.state, answer, circumstances);
+    await this.#run.record(answer, ...results, ...dispatched, ...(end === null ? [] : [end]));
     for (const result of results) this.#noteOutcome(result);
   }
 
@@ -270,8 +273,18 @@ class Driver {
       this.#throwIfStopping();
       this.#signal.throwIfAborted();
       const step = await routeCall(call, tools, this.#routing);
-      await this.#record(step);
+      await this.#recordStep(step);
       if (step.kind !== "tool-parked") this.#noteOutcome(step);
+    });
+  }
+
+  /** The last result that a run needs is written with its end. */
+  #recordStep(step: CallStep): Promise<void> {
+    const now = this.#options.now();
+    const entry = { ...step, at: new Date(now).toISOString() };
+    return this.#run.recordWith([entry], (after) => {
+      const end = endNow(after, now);
+      return end === null ? [] : [end];
     });
   }
 

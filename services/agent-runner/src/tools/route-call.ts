@@ -19,7 +19,7 @@ import type { ToolCaller } from "./send-call.ts";
 import { callSkillTool } from "./skill-call.ts";
 import { callAgain, callServerTool } from "./tool-call.ts";
 import { routeOf, type ToolCatalogue } from "./tool-catalogue.ts";
-import { hasChanged } from "./tool-print.ts";
+import { hasChanged, type ToolPrints } from "./tool-print.ts";
 
 export interface RouteOptions {
   readonly run: ActiveRun;
@@ -77,6 +77,16 @@ export async function routeCall(
     return failure(callId, "tool_changed", said);
   }
   return callProvider(call, { ...route, args: input }, options);
+}
+
+/** True for a call that nobody has been asked for yet and that a tool provider is asked for, as it is. */
+export function goesToProvider(
+  { part: { tool, input } }: CallState,
+  tools: ToolCatalogue,
+  shownTools: ToolPrints,
+): boolean {
+  const { to } = routeOf(tool, tools);
+  return to === "server" && isArguments(input) && !hasChanged(tool, tools, shownTools);
 }
 
 function ownCallerOf(options: RouteOptions): OwnToolCaller {

@@ -53,6 +53,11 @@ export class ToolLister {
     return tools;
   }
 
+  /** True when a call that is made now goes by these. */
+  isCurrent(tools: ToolCatalogue): boolean {
+    return this.#known?.tools === tools && this.#isGood(this.#known);
+  }
+
   /** What was listed is out of date: the next step asks again. */
   forget(): void {
     this.#known = null;
