@@ -27,6 +27,8 @@ import type { ParkedRuns } from "../waits/parked-runs.ts";
 import type { RunControls } from "./run-controls.ts";
 import { workOnRun, type Created } from "./work-on-run.ts";
 import type { RunIndex } from "../journal/run-index.ts";
+import { startOf } from "../journal/replay.ts";
+import { listProviderTools } from "../tools/listed-tool.ts";
 import type { ClaimResult, Hold, RunStore } from "../journal/run-store.ts";
 
 export interface AttemptOptions extends RunDefaults {
@@ -200,7 +202,19 @@ export class RunAttempt {
     if (prepared.outcome === "rejected")
       return this.#claimOr(command, () => this.#refuse(command, prepared.rejection));
     const { started, token } = prepared;
-    return this.#begin(command.runId, await this.#claim(command, started), { started, token });
+    const listing = this.#listTools(prepared);
+    const claimed = await this.#claim(command, started);
+    return this.#begin(command.runId, claimed, { started, token, listing });
+  }
+
+  /** Nothing of it depends on whether the run can be made, so neither waits for the other. */
+  #listTools({ started, token: { token } }: Omit<Created, "listing">): Created["listing"] {
+    const { signal } = this.#delivery;
+    const asking = { token, layers: startOf(started).toolLayers };
+    const call = { signal, correlationId: started.runId };
+    const listing = listProviderTools(this.#options.peers, asking, call);
+    listing.catch(() => {}); // for whoever needs it, if anybody does
+    return listing;
   }
 
   /** The command with what its session has for it; an outcome when it has no turn there now. */

@@ -30,6 +30,7 @@ import { orSuspend } from "./or-suspend.ts";
 import type { RunControls } from "./run-controls.ts";
 import { routeCall, type RouteOptions } from "../tools/route-call.ts";
 import { routeOf } from "../tools/tool-catalogue.ts";
+import type { ListedTool } from "../tools/listed-tool.ts";
 import { ToolLister } from "../tools/tool-lister.ts";
 import { newPrints, type ToolPrints } from "../tools/tool-print.ts";
 
@@ -43,6 +44,8 @@ export interface DriverOptions {
   readonly limiter: ProviderLimiter;
   readonly ledger: TeamLedger;
   readonly tokens: RunTokenKeeper;
+  /** The tools of a new run, when somebody has asked for them already. */
+  readonly listing?: Promise<readonly ListedTool[]> | undefined;
   readonly controls: RunControls;
   readonly parked: ParkedRuns;
   /** Records the starts of child runs. */

@@ -15,6 +15,7 @@ import type { AttemptOptions } from "./run-attempt.ts";
 import { driveRun } from "./run-driver.ts";
 import { beginInSession } from "../sessions/run-place.ts";
 import { Suspended } from "./interruption.ts";
+import type { ListedTool } from "../tools/listed-tool.ts";
 import { RunTokenKeeper } from "./run-token-keeper.ts";
 
 /** Share of the runs after whose end ten of the list are looked at: more than come. */
@@ -26,6 +27,7 @@ export type Claimed = Extract<ClaimResult, { outcome: "claimed" }>;
 export interface Created {
   readonly started: StartedEntry;
   readonly token: RunToken;
+  readonly listing: Promise<readonly ListedTool[]>;
 }
 
 interface Work {
@@ -61,7 +63,8 @@ export async function workOnRun(work: Work, options: AttemptOptions): Promise<Ou
     // What was prepared for a run that exists is not what that run is pinned to.
     const initial = isNew ? created.token : null;
     const tokens = new RunTokenKeeper({ peers, store, run, initial, now });
-    await inSpan(agentSpan(started), () => driveRun({ ...options, run, tokens }));
+    const listing = isNew ? created.listing : undefined;
+    await inSpan(agentSpan(started), () => driveRun({ ...options, run, tokens, listing }));
     await listed;
     if (run.state.waiting !== null) return await letGo(run, options);
     await spreadEnd(run.state, { ...options, hold: run.hold });

@@ -4,11 +4,11 @@ import type { JournalEntry, WithoutTime } from "../journal/journal-entry.ts";
 import type { RunState } from "../journal/run-state.ts";
 import type { StartedEntry } from "../journal/started-entry.ts";
 import type { Peers } from "../peers.ts";
-import { Suspended } from "../run/interruption.ts";
+import { aborted, Suspended } from "../run/interruption.ts";
 import { orSuspend } from "../run/or-suspend.ts";
 import type { RunTokenKeeper } from "../run/run-token-keeper.ts";
 import { ownToolsOf } from "../waits/own-tools.ts";
-import { listProviderTools } from "./listed-tool.ts";
+import { listProviderTools, type ListedTool } from "./listed-tool.ts";
 import { selectTools, type ToolCatalogue } from "./tool-catalogue.ts";
 
 /** After so long the tools are asked for again at the next step: servers come and go. */
@@ -18,6 +18,8 @@ export interface ToolListerOptions {
   readonly run: { readonly state: RunState };
   readonly peers: Peers;
   readonly tokens: RunTokenKeeper;
+  /** What was asked for a new run before it was made; the first list of tools is of it. */
+  readonly listing?: Promise<readonly ListedTool[]> | undefined;
   readonly signal: AbortSignal;
   readonly record: (entry: WithoutTime<JournalEntry>) => Promise<void>;
   /** How many tools a model is shown. */
@@ -35,9 +37,11 @@ interface Known {
 export class ToolLister {
   readonly #options: ToolListerOptions;
   #known: Known | null = null;
+  #ahead: Promise<readonly ListedTool[]> | undefined;
 
   constructor(options: ToolListerOptions) {
     this.#options = options;
+    this.#ahead = options.listing;
   }
 
   async tools(): Promise<ToolCatalogue> {
@@ -81,7 +85,13 @@ export class ToolLister {
     const token = await orSuspend(signal, () => tokens.get());
     try {
       const asking = { token, layers: toolLayers };
-      const tools = await orSuspend(signal, () => listProviderTools(peers, asking, call));
+      const tools = await orSuspend(signal, () => {
+        const ahead = this.#ahead;
+        this.#ahead = undefined;
+        return ahead === undefined
+          ? listProviderTools(peers, asking, call)
+          : Promise.race([ahead, abortOf(signal)]);
+      });
       const skills = catalogue.map(({ name }) => name);
       const own = ownToolsOf(started);
       const about = aboutOf(started);
@@ -92,6 +102,12 @@ export class ToolLister {
       throw new Suspended("a tool provider refused the run token", { cause: error });
     }
   }
+}
+
+/** Rejects when the signal aborts, with its reason. */
+async function abortOf(signal: AbortSignal): Promise<never> {
+  await aborted(signal);
+  throw signal.reason;
 }
 
 /** What decides which tools are shown when there are too many. */
