@@ -29,6 +29,7 @@ import { createModelRegistry } from "./model/model-registry.ts";
 import { readModelsFile, SCRIPTED_ONLY } from "./model/models-file.ts";
 import { createPeers, isOutage } from "./peers.ts";
 import { keepingDefinitions } from "./run/kept-definitions.ts";
+import { patientPeers } from "./run/patient-peers.ts";
 import { openRunControls } from "./run/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
 import { openRunStore } from "./journal/run-store.ts";
@@ -80,7 +81,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     active,
     index,
     log,
-    peers: keepingDefinitions(createPeers(bus)),
+    peers: keepingDefinitions(patientPeers(createPeers(bus), Math.random)),
     models,
     limiter,
     ledger: openTeamLedger(redis, { book: await openBook(kit), now: Date.now }),
