@@ -52,14 +52,11 @@ if not run[1] then
   if entry == '' then return {'absent'} end
   local last = 6 + tonumber(ARGV[6])
   redis.call('HSET', state, 'digest', digest, 'epoch', 1, 'delivery', delivery, 'heldUntil', heldUntil,
-    'attempts', 1, 'stalled', 1, 'published', 0, 'status', 'running')
-  if last > 6 then redis.call('HSET', state, unpack(ARGV, 7, last)) end
+    'attempts', 1, 'stalled', 1, 'published', 0, 'status', 'running', unpack(ARGV, 7, last))
   if #ARGV > last then redis.call('HSET', KEYS[3], unpack(ARGV, last + 1)) end
   redis.call('RPUSH', journal, entry)
-  local request = ''
-  for _, caller in ipairs({ARGV[5], 'cli', 'admin'}) do
-    if request == '' then request = redis.call('HGET', cancels, caller) or '' end
-  end
+  local by = redis.call('HMGET', cancels, ARGV[5], 'cli', 'admin')
+  local request = by[1] or by[2] or by[3] or ''
   redis.call('DEL', cancels)
   if request ~= '' then
     redis.call('RPUSH', journal, request)
@@ -91,7 +88,7 @@ return {'claimed', tostring(epoch), tostring(attempts), tostring(stalled), run[6
  * Adds entries, all or none, at the position where the writer believes the end to be. Writing the same
  * entries again is no error, so a writer that lost the reply may repeat itself. What others put there first
  * is given back, and nothing is written. The keys of a run that ends get their time to live.
- * KEYS state, journal, blobs · ARGV epoch, position, number of entries, progress, keepSeconds or 0, number of
+ * KEYS state, journal, blobs · ARGV epoch, position, number of entries, keepSeconds or 0, number of
  * columns, entries…, columns…, digest and content of blobs…
  */
 export const APPEND = `${FENCE}
@@ -100,17 +97,16 @@ local position, count = tonumber(ARGV[2]), tonumber(ARGV[3])
 if redis.call('LLEN', journal) ~= position then
   local there = redis.call('LRANGE', journal, position, position + count - 1)
   local isWritten = #there == count
-  for i = 1, count do isWritten = isWritten and there[i] == ARGV[6 + i] end
+  for i = 1, count do isWritten = isWritten and there[i] == ARGV[5 + i] end
   if isWritten then return {'ok'} end
   return {'behind', unpack(redis.call('LRANGE', journal, position, position + 9))}
 end
-local columns = 7 + count
-local blobs = columns + tonumber(ARGV[6])
+local columns = 6 + count
+local blobs = columns + tonumber(ARGV[5])
 if #ARGV >= blobs then redis.call('HSET', KEYS[3], unpack(ARGV, blobs)) end
-redis.call('RPUSH', journal, unpack(ARGV, 7, columns - 1))
-if ARGV[4] == '1' then redis.call('HSET', state, 'stalled', 0) end
+redis.call('RPUSH', journal, unpack(ARGV, 6, columns - 1))
 if blobs > columns then redis.call('HSET', state, unpack(ARGV, columns, blobs - 1)) end
-local keepSeconds = tonumber(ARGV[5])
+local keepSeconds = tonumber(ARGV[4])
 if keepSeconds > 0 then
   for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, keepSeconds) end
 end

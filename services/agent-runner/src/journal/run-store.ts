@@ -217,11 +217,11 @@ function appendArguments(
 ): (string | number)[] {
   const encoded = entries.map(encodeEntry);
   const moving = ["published", published, ...movingColumns(after)];
-  const columns = [...moving, ...entries.flatMap(columnsOf)];
   const isProgress = after.progress > after.length - entries.length;
+  const progress = isProgress ? ["stalled", 0] : [];
+  const columns = [...moving, ...progress, ...entries.flatMap(columnsOf)];
   return [
     entries.length,
-    isProgress ? 1 : 0,
     keep,
     columns.length,
     ...encoded.map(({ json }) => json),
