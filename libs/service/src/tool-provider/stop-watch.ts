@@ -1,6 +1,7 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { follow } from "@switchyard/bus/follow";
+import { Roster } from "@switchyard/bus/roster";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
 import type { Principal } from "@switchyard/contracts/policy";
@@ -46,11 +47,11 @@ const fail = failuresOf(callTool.errors);
 
 export function createStopWatch(bus: Bus): StopWatch {
   const policy = client(bus, { listStops });
-  const working = new Set<Working>();
+  const working = new Roster<Working>();
   let isLooking = false;
 
   const apply = (stop: Stop): void => {
-    for (const one of working) if (isAbout(stop.scope, one.call)) one.end(stop);
+    for (const one of working.values()) if (isAbout(stop.scope, one.call)) one.end(stop);
   };
   // With nothing in work there is nothing to end, and nobody is asked.
   const look = async (): Promise<void> => {
@@ -71,14 +72,14 @@ export function createStopWatch(bus: Bus): StopWatch {
   return {
     async during(call, signal, work) {
       const one = begin(call, signal);
-      working.add(one);
+      const seat = working.add(one);
       try {
         return await work(one.signal);
       } catch (error) {
         if (one.stoppedBy === null || error instanceof NotSentError) throw error;
         throw stopped(one.stoppedBy);
       } finally {
-        working.delete(one);
+        working.remove(seat);
         one.release();
       }
     },

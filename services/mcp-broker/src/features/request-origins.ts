@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { Roster } from "@switchyard/bus/roster";
 import type { ServerConfig } from "../registry/server-config.ts";
 import type { CallClock } from "../calls/call-clock.ts";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
@@ -32,25 +33,31 @@ export interface RequestOrigins {
 }
 
 export function createRequestOrigins(): RequestOrigins {
-  const active = new Map<ServerConfig, Set<RequestOrigin>>();
+  const active = new WeakMap<ServerConfig, Roster<RequestOrigin>>();
   const current = new AsyncLocalStorage<{ server: ServerConfig; origin: RequestOrigin }>();
+  const rosterOf = (server: ServerConfig): Roster<RequestOrigin> => {
+    const known = active.get(server);
+    if (known !== undefined) return known;
+    const roster = new Roster<RequestOrigin>();
+    active.set(server, roster);
+    return roster;
+  };
   return {
     async during(server, by, work) {
       const { origin, end } = beginOrigin(by);
-      const ofServer = active.get(server) ?? new Set();
-      active.set(server, ofServer.add(origin));
+      const ofServer = rosterOf(server);
+      const seat = ofServer.add(origin);
       try {
         return await current.run({ server, origin }, work);
       } finally {
-        ofServer.delete(origin);
-        if (ofServer.size === 0 && active.get(server) === ofServer) active.delete(server);
+        ofServer.remove(seat);
         end();
       }
     },
     of(server) {
       const own = current.getStore();
       if (own?.server === server && !own.origin.isOver) return [own.origin];
-      return [...(active.get(server) ?? [])];
+      return active.get(server)?.values() ?? [];
     },
   };
 }

@@ -1,0 +1,45 @@
+/** Where something stands in a {@link Roster}. */
+export interface Seat<T> {
+  readonly value: T;
+  /** How many came before it. */
+  readonly arrival: number;
+  /** Changes when others leave. */
+  at: number;
+}
+
+/**
+ * What is in work now, where thousands of things come and go each second. A Set would do the same, but V8 links
+ * each table that a Set has outgrown to the next one: when one of them has become old, all that follow, and
+ * whatever was in the Set while they were in use, stay until the next full collection. Copying all that took a
+ * tenth of the broker's processor time.
+ */
+export class Roster<T> {
+  readonly #seats: Seat<T>[] = [];
+  #arrivals = 0;
+
+  get size(): number {
+    return this.#seats.length;
+  }
+
+  add(value: T): Seat<T> {
+    const seat = { value, arrival: this.#arrivals, at: this.#seats.length };
+    this.#arrivals += 1;
+    this.#seats.push(seat);
+    return seat;
+  }
+
+  /** Once is enough; more often does nothing. */
+  remove(seat: Seat<T>): void {
+    const { at } = seat;
+    if (this.#seats[at] !== seat) return;
+    const last = this.#seats.pop();
+    if (last === undefined || last === seat) return;
+    this.#seats[at] = last;
+    last.at = at;
+  }
+
+  /** Those of this moment, in the order in which they came; who comes or goes meanwhile is no matter. */
+  values(): T[] {
+    return this.#seats.toSorted((a, b) => a.arrival - b.arrival).map(({ value }) => value);
+  }
+}
