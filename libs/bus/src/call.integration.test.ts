@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Msg } from "@nats-io/transport-node";
 import { rpc } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { testNats } from "@switchyard/local-servers/test-servers";
@@ -108,6 +109,27 @@ test("a second answer to the same request is ignored", async () => {
   assert.deepEqual(await call(bus, ping, {}), { pong: true });
   assert.deepEqual(await call(bus, ping, {}), { pong: true });
   subscription.unsubscribe();
+});
+
+test("an answer to a request that was given up is not taken for the answer to the next one", async () => {
+  const messages: Msg[] = [];
+  const subscription = target.subscribe("yard.rpc.*.target.ping", {
+    callback: (_error, message) => {
+      messages.push(message);
+      const [first] = messages;
+      if (first === undefined || first === message) return;
+      first.respond('{"ok":false,"code":"late","message":"m","data":{"byMs":1}}');
+      message.respond('{"ok":true,"value":{"pong":true}}');
+    },
+  });
+  await target.flush();
+  try {
+    await assert.rejects(call(bus, ping, {}, { timeoutMs: 30 }), { code: "timeout" });
+    assert.deepEqual(await call(bus, ping, {}), { pong: true });
+  } finally {
+    subscription.unsubscribe();
+    await target.flush();
+  }
 });
 
 test("a token that would change the subject is refused before anything is sent", async () => {

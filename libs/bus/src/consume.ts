@@ -94,9 +94,9 @@ class BusConsumption implements Consumption, Intake {
 
   #start(message: Msg): void {
     const active = new ActiveDelivery(this.#connection, message, this.#options);
-    this.#running.add(active);
+    const running = this.#running.begin(active);
     void active.run().finally(() => {
-      this.#running.delete(active);
+      this.#running.end(running);
       this.#pulls.slotFreed();
     });
   }

@@ -5,9 +5,9 @@ import { InFlight } from "./in-flight.ts";
 test("settling waits for the last piece of work", async () => {
   const inFlight = new InFlight();
   const work = [0, 1, 2].map(() => ({ abort: () => assert.fail("aborted") }));
-  for (const piece of work) inFlight.add(piece);
+  const begun = work.map((piece) => inFlight.begin(piece));
   const settled = inFlight.settle(60_000);
-  for (const piece of work) inFlight.delete(piece);
+  for (const piece of begun) inFlight.end(piece);
   assert.equal(await settled, true);
 });
 
@@ -15,9 +15,9 @@ test("waiting for idle has no deadline and ends with the last piece of work", as
   const inFlight = new InFlight();
   await inFlight.idle();
   const work = { abort: () => assert.fail("aborted") };
-  inFlight.add(work);
+  const begun = inFlight.begin(work);
   const idle = inFlight.idle();
-  inFlight.delete(work);
+  inFlight.end(begun);
   await idle;
 });
 
@@ -27,15 +27,14 @@ test("nothing to wait for is settled at once", async () => {
 
 test("work that outlives the deadline is aborted and may still come to its end", async () => {
   const inFlight = new InFlight();
-  const work = { abort: () => inFlight.delete(work) };
-  inFlight.add(work);
+  const begun = inFlight.begin({ abort: () => inFlight.end(begun) });
   assert.equal(await inFlight.settle(1), true);
 });
 
 test("work that ignores the abort is reported", async () => {
   const inFlight = new InFlight();
   let aborted = false;
-  inFlight.add({ abort: () => (aborted = true) });
+  inFlight.begin({ abort: () => (aborted = true) });
   assert.equal(await inFlight.settle(1), false);
   assert.ok(aborted);
 });

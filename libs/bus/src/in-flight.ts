@@ -1,3 +1,5 @@
+import { Roster, type Seat } from "./roster.ts";
+
 /** Work that has begun and has not ended. */
 export interface Work {
   /** Tells the work that nobody waits for it any longer. */
@@ -9,19 +11,20 @@ const ABORT_GRACE_MS = 500;
 
 /** The set of running work that a drain has to wait for. */
 export class InFlight {
-  readonly #work = new Set<Work>();
+  readonly #work = new Roster<Work>();
   #idle: (() => void)[] = [];
 
   get size(): number {
     return this.#work.size;
   }
 
-  add(work: Work): void {
-    this.#work.add(work);
+  /** What is returned is given to `end` when the work has come to its end. */
+  begin(work: Work): Seat<Work> {
+    return this.#work.add(work);
   }
 
-  delete(work: Work): void {
-    this.#work.delete(work);
+  end(seat: Seat<Work>): void {
+    this.#work.remove(seat);
     if (this.#work.size > 0 || this.#idle.length === 0) return;
     const waiting = this.#idle;
     this.#idle = [];
@@ -35,7 +38,7 @@ export class InFlight {
 
   /** Tells all running work that nobody waits for it any longer. */
   abort(): void {
-    for (const work of this.#work) work.abort();
+    for (const work of this.#work.values()) work.abort();
   }
 
   /**

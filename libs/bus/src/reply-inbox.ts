@@ -25,7 +25,8 @@ export interface OutgoingRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-const TOKEN_DIGITS = 16;
+/** Of a token. */
+const RANDOM_DIGITS = 16;
 
 /**
  * All replies to this connection arrive on one subscription. The token of each request is random:
@@ -36,7 +37,7 @@ export class ReplyInbox {
   readonly #user: string;
   readonly #base: string;
   readonly #deadlines: DeadlineWheel;
-  readonly #pending = new Map<string, PendingReply>();
+  readonly #pending = new PendingReplies();
 
   constructor(
     nc: NatsConnection,
@@ -62,21 +63,20 @@ export class ReplyInbox {
         reject(abortReason(signal));
         return;
       }
-      const token = randomHex(TOKEN_DIGITS);
       const pending = new PendingReply({
         subject,
         timeoutMs,
         resolve,
         reject,
-        release: () => this.#pending.delete(token),
+        release: () => this.#pending.delete(pending),
       });
-      this.#pending.set(token, pending);
+      this.#pending.add(pending);
       pending.slot = this.#deadlines.add(pending, timeoutMs);
       if (signal !== undefined) pending.abortOn(signal);
       this.#outbox.send({
         subject,
         body,
-        reply: this.#base + token,
+        reply: this.#base + pending.token,
         ...(headers === undefined ? {} : { headers }),
         onError: (error) => pending.fail(infrastructureError(error, this.#user, subject)),
       });
@@ -102,16 +102,51 @@ export class ReplyInbox {
   }
 
   #receive(message: Msg): void {
-    const pending = this.#pending.get(message.subject.slice(this.#base.length));
-    if (pending === undefined) return;
+    const pending = this.#pending.find(message.subject.slice(this.#base.length));
+    if (pending === null) return;
     if (message.data.length === 0 && message.headers?.code === 503)
       pending.fail(noResponders(pending.subject));
     else pending.succeed(message);
   }
 }
 
+/**
+ * The waits by the tokens of their requests. No Map, for what a {@link Roster} says of a Set: a token ends with the
+ * place where its wait stands.
+ */
+class PendingReplies {
+  readonly #places: (PendingReply | null)[] = [];
+  readonly #free: number[] = [];
+
+  add(pending: PendingReply): void {
+    const place = this.#free.pop() ?? this.#places.length;
+    this.#places[place] = pending;
+    pending.place = place;
+    pending.token = `${randomHex(RANDOM_DIGITS)}${place}`;
+  }
+
+  /** Once is enough; more often does nothing. */
+  delete(pending: PendingReply): void {
+    const { place } = pending;
+    if (this.#places[place] !== pending) return;
+    this.#places[place] = null;
+    this.#free.push(place);
+  }
+
+  find(token: string): PendingReply | null {
+    const pending = this.#places[Number(token.slice(RANDOM_DIGITS))];
+    return pending?.token === token ? pending : null;
+  }
+
+  values(): PendingReply[] {
+    return this.#places.filter((pending) => pending !== null);
+  }
+}
+
 class PendingReply implements Expirable {
   readonly subject: string;
+  token = "";
+  place = -1;
   slot: Slot | null = null;
   readonly #timeoutMs: number;
   readonly #resolve: (message: Msg) => void;

@@ -145,8 +145,8 @@ export class RpcEndpoint implements Endpoint {
       deadlines: this.#connection.deadlines,
       traceparent: span.traceparent,
     });
-    this.#options.running.add(call);
-    this.#own.add(call);
+    const running = this.#options.running.begin(call);
+    const own = this.#own.begin(call);
     try {
       const outcome = await this.#outcome(call, message);
       if (!outcome.ok) span.fail(outcome.failure.code);
@@ -154,8 +154,8 @@ export class RpcEndpoint implements Endpoint {
     } finally {
       call.finish();
       this.#busyMs += performance.now() - startedAt;
-      this.#options.running.delete(call);
-      this.#own.delete(call);
+      this.#options.running.end(running);
+      this.#own.end(own);
     }
   }
 
