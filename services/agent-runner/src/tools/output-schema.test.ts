@@ -21,6 +21,13 @@ test("schemas of one name are different schemas", () => {
   assert.equal(problemsOfAnswer(text, 1).length, 1);
 });
 
+test("an answer that cannot be compared does not fit", () => {
+  const schema = { enum: [{ a: 1 }] };
+  assert.deepEqual(problemsOfAnswer(schema, { a: 1 }), []);
+  assert.match(problemsOfAnswer(schema, { toString: null })[0] ?? "", /toString or valueOf/);
+  assert.match(problemsOfAnswer(schema, { valueOf: 1 })[0] ?? "", /toString or valueOf/);
+});
+
 test("a schema that cannot be used is refused each time", () => {
   for (const _ of [1, 2]) {
     assert.match(problemOfSchema({ type: "no such type" }) ?? "", /type/);

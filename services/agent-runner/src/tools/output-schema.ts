@@ -28,7 +28,14 @@ export function problemOfSchema(schema: Schema): string | null {
 /** Where an answer does not fit, one line each; empty when it fits. */
 export function problemsOfAnswer(schema: Schema, answer: unknown): string[] {
   const validate = compiled(schema);
-  if (validate(answer)) return [];
+  try {
+    if (validate(answer)) return [];
+  } catch (error) {
+    // The validator asks values how they compare, and an answer may have members of such names.
+    if (error instanceof TypeError)
+      return ["/: members named toString or valueOf are not supported"];
+    throw error;
+  }
   return (validate.errors ?? [])
     .slice(0, 10)
     .map(({ instancePath, message = "does not fit" }) => `${instancePath || "/"}: ${message}`);

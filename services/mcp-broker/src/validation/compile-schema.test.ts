@@ -64,10 +64,27 @@ test("agrees with the compiler alone on schemas that need no care", () => {
     fc.property(schema, value, (raw, candidate) => {
       // Made by the arbitrary above, so it is an object.
       const object = raw as Record<string, unknown>;
+      // The compiler alone calls what a value has under these names.
+      fc.pre(!/"(?:toString|valueOf|constructor)":/.test(JSON.stringify([object, candidate])));
       assert.equal(fits(object, candidate), reference.validate(object, candidate));
     }),
     { numRuns: 500 },
   );
+});
+
+test("compares objects and lists as JSON, whatever their members are called", () => {
+  const odd = { toString: null, valueOf: 1, constructor: {} };
+  const allowed = { enum: [{ a: [1, { b: 2 }] }, [1, 2], odd, "x"] };
+  for (const value of [{ a: [1, { b: 2 }] }, [1, 2], structuredClone(odd), "x"])
+    assert.equal(fits(allowed, value), true);
+  for (const value of [{}, { toString: null }, { valueOf: 1 }, [2, 1], { a: [1, { b: 3 }] }, "y"])
+    assert.equal(fits(allowed, value), false);
+  assert.equal(fits({ const: odd }, structuredClone(odd)), true);
+  assert.equal(fits({ const: { a: 1, b: 2 } }, { b: 2, a: 1 }), true);
+  const inside = { properties: { a: { const: { b: 1 } } } };
+  assert.deepEqual(compileSchema(inside)({ a: { toString: null } }), [
+    { pointer: "/a", expected: 'one of [{"b":1}]' },
+  ]);
 });
 
 test("reads draft-07 lists, dependencies and references as draft-07 does", () => {

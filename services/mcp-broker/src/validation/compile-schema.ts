@@ -1,3 +1,4 @@
+import type { DataValidateFunction } from "ajv/dist/types/index.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import type { ValueProblem } from "@switchyard/contracts/mcp";
@@ -74,6 +75,8 @@ function createAjv(): Ajv2020 {
     type: "array",
     compile: () => isUnique,
   });
+  ajv.addKeyword({ keyword: "yardEnum", schemaType: "array", errors: true, compile: oneOf });
+  ajv.addKeyword({ keyword: "yardConst", errors: true, compile: (value) => oneOf([value]) });
   ajv.addKeyword({
     keyword: "yardLength",
     schemaType: "object",
@@ -108,6 +111,19 @@ function isUnique(items: readonly unknown[]): boolean {
     seen.add(text);
   }
   return true;
+}
+
+/** Fits what is equal to one of the values as JSON. */
+function oneOf(values: readonly unknown[]): DataValidateFunction {
+  const texts = new Set(values.map(canonicalJson));
+  const check: DataValidateFunction = (value) => {
+    const text = canonicalJson(value);
+    spend(1 + text.length / 16);
+    if (texts.has(text)) return true;
+    check.errors = [{ keyword: "enum", params: { allowedValues: values } }];
+    return false;
+  };
+  return check;
 }
 
 /** Length in code points, counted only where the length in code units does not settle it. */

@@ -68,13 +68,20 @@ function readEnum(value: unknown): ReadAssertion {
   if (!Array.isArray(value) || value.length === 0) return wrong("is no list of values");
   const weight = nodesOf(value);
   if (weight > MAX_VALUE_NODES) return wrong(`has more than ${MAX_VALUE_NODES} values`);
-  return { keywords: { enum: value }, weight: Math.ceil(weight / 16) };
+  return { keywords: valueKeyword("enum", "yardEnum", value), weight: Math.ceil(weight / 16) };
 }
 
 function readConst(value: unknown): ReadAssertion {
   const weight = nodesOf(value);
   if (weight > MAX_VALUE_NODES) return wrong(`has more than ${MAX_VALUE_NODES} values`);
-  return { keywords: { const: value }, weight: Math.ceil(weight / 16) };
+  return { keywords: valueKeyword("const", "yardConst", value), weight: Math.ceil(weight / 16) };
+}
+
+/** The compiler asks values how they compare, and trips over those that have a member named `toString` or `valueOf`. */
+function valueKeyword(keyword: string, own: string, value: unknown): JsonRecord {
+  const values = keyword === "enum" && Array.isArray(value) ? value : [value];
+  const isPlain = values.every((item) => typeof item !== "object" || item === null);
+  return { [isPlain ? keyword : own]: value };
 }
 
 function readPattern(value: unknown): ReadAssertion {
