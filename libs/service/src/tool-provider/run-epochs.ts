@@ -13,10 +13,12 @@ export interface RunEpochs {
 /** As long as the journal of a run that has ended is kept. */
 const KEPT_SECONDS = 30 * 24 * 3_600;
 
+/** Writes once for an epoch and not for each of its calls: every write goes to disk before the call may go on. */
 const RAISE = `
-local seen = tonumber(redis.call('GET', KEYS[1]) or '0')
 local epoch = tonumber(ARGV[1])
+local seen = tonumber(redis.call('GET', KEYS[1]) or '-1')
 if epoch < seen then return 0 end
+if epoch == seen and redis.call('TTL', KEYS[1]) > ARGV[2] / 2 then return 1 end
 redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
 return 1`;
 
