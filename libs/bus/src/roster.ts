@@ -10,8 +10,8 @@ export interface Seat<T> {
 /**
  * What is in work now, where thousands of things come and go each second. A Set would do the same, but V8 links
  * each table that a Set has outgrown to the next one: when one of them has become old, all that follow, and
- * whatever was in the Set while they were in use, stay until the next full collection. Copying all that took a
- * tenth of the broker's processor time.
+ * whatever was in the Set while they were in use, stay until the next full collection. Copying all that took
+ * 6 to 14 % of the broker's processor time under load.
  */
 export class Roster<T> {
   readonly #seats: Seat<T>[] = [];

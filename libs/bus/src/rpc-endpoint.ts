@@ -38,6 +38,8 @@ interface RpcEndpointOptions {
   /** The calls in work of the whole service. */
   readonly running: InFlight;
   readonly concurrency: number;
+  /** Of the calls of this endpoint. */
+  readonly ownLimit: number;
   readonly onFault: (fault: Fault) => void;
   readonly onStop: () => void;
 }
@@ -108,17 +110,17 @@ export class RpcEndpoint implements Endpoint {
   }
 
   #take(message: Msg): void {
-    const { running, concurrency, contract } = this.#options;
+    const { running, concurrency, ownLimit, contract } = this.#options;
     const tokens = tokensOfCall(message, contract);
     if (tokens === null) {
       this.#ignored += 1;
       return;
     }
     this.#requests += 1;
-    if (running.size >= concurrency) {
+    if (running.size >= concurrency || this.#own.size >= ownLimit) {
       const failure = failureFor(
         "overloaded",
-        `${contract.name} is at its limit of ${concurrency} calls at a time; try again shortly`,
+        `${contract.name} is at its limit of ${Math.min(concurrency, ownLimit)} calls at a time; try again shortly`,
       );
       void this.#reply(message, { ok: false, failure });
       return;

@@ -40,6 +40,8 @@ export interface ServeOptions {
   readonly description: string;
   /** Calls in work at a time over all endpoints, default 256; above it a call is answered `overloaded`. */
   readonly concurrency?: number;
+  /** The same for single contracts, by their names: calls that take long leave room for the others then. */
+  readonly limits?: Readonly<Record<string, number>>;
   /** Hears every fault: a handler that threw something undeclared, a reply outside its schema. */
   readonly onFault: (fault: Fault) => void;
 }
@@ -94,6 +96,7 @@ class BusService implements Service, Intake {
       at,
       running: this.#running,
       concurrency: this.#options.concurrency ?? CONCURRENCY,
+      ownLimit: this.#options.limits?.[contract.name] ?? Number.POSITIVE_INFINITY,
       onFault: this.#options.onFault,
       onStop: () => this.#endpoints.delete(endpoint),
     });

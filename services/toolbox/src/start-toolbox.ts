@@ -4,6 +4,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { follow } from "@switchyard/bus/follow";
 import { serve } from "@switchyard/bus/serve";
 import { bundleActivated } from "@switchyard/contracts/policy-bundles";
+import { callBuiltin } from "@switchyard/contracts/toolbox";
 import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { Audit } from "@switchyard/service/audit/start-audit";
 import type { Log } from "@switchyard/service/log";
@@ -68,7 +69,8 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
   const service = serve(bus, {
     name: "toolbox",
     version,
-    concurrency: config.YARD_TOOLBOX_CONCURRENCY,
+    // Lists and cancels have to come through while all places are taken by commands.
+    limits: { [callBuiltin.name]: config.YARD_TOOLBOX_CONCURRENCY },
     description:
       "Built-in tools for files, commands, pages and memory, each call after the policy allowed it",
     onFault: ({ error, contract, correlationId }) =>
