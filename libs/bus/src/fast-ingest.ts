@@ -32,7 +32,7 @@ const TOKEN_DIGITS = 16;
 const MAX_IDLE_MS = 5_000;
 /** What the reply subject of a message tells the server beside the batch, how to answer, and the message's number. */
 const OPERATION = { start: 0, append: 1 };
-/** The server answers when it has stored so many: each, because nobody knows which is the last for now. */
+/** The server answers when it has stored so many: each, because another one may never come. */
 const FLOW = 1;
 /** Of nats-server's errors.json: the server has forgotten the batch. */
 const UNKNOWN_BATCH = 10_208;
