@@ -40,6 +40,8 @@ export const ServerInfo = z.object({
   owner: z.string().nullable().optional(),
   /** Whether calls reach it; an older broker does not say. */
   circuit: CircuitState.optional(),
+  /** Whether it is connected from the start; else its first call connects it. An older broker does not say. */
+  autoConnect: z.boolean().optional(),
 });
 export type ServerInfo = z.infer<typeof ServerInfo>;
 

@@ -7,7 +7,7 @@ import { readyBlock, serverText } from "../dev/ready-block.ts";
 import { stackOptions, type StackFlags } from "../dev/stack-options.ts";
 import { Stack, type StackOptions } from "../dev/stack.ts";
 import { onStopSignals } from "../dev/stop-signals.ts";
-import { waitForMcpServers } from "../dev/wait-for-mcp-servers.ts";
+import { waitForMcpServers, waitsForItsFirstCall } from "../dev/wait-for-mcp-servers.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { seedFile } from "../key-directory.ts";
 import { writeJsonLine, type Terminal } from "../terminal.ts";
@@ -70,7 +70,8 @@ async function announce(
   if (signal.aborted) return;
   const { defaultModel } = options.project;
   for (const server of servers) {
-    if (server.status !== "connected") options.report.warn(`MCP server ${serverText(server)}`);
+    const isUp = server.status === "connected" || waitsForItsFirstCall(server);
+    if (!isUp) options.report.warn(`MCP server ${serverText(server)}`);
   }
   if (!json) {
     for (const line of readyBlock({ record, servers, defaultModel })) terminal.out(line);

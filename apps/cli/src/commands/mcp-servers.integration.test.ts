@@ -5,6 +5,7 @@ import { testBus } from "@switchyard/bus/test-bus";
 import * as mcp from "@switchyard/contracts/mcp-servers";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
+import { waitForMcpServers } from "../dev/wait-for-mcp-servers.ts";
 
 const directory = await testDirectory();
 const nats = await testNats();
@@ -130,4 +131,16 @@ test("shows a declaration and the last lines of stderr, without control characte
   assert.equal(logs.code, 0, logs.stderr);
   assert.match(logs.stdout, /^two/);
   assert.ok(!logs.stdout.includes("\u001b"));
+});
+
+test("a start does not wait for a server that only its first call connects", async () => {
+  const lazy = info("lazy", { status: "disconnected", autoConnect: false });
+  servers.push(lazy);
+  const { signal } = new AbortController();
+  const settled = await waitForMcpServers(await testBus(nats, "cli"), {
+    timeoutMs: 600_000,
+    signal,
+  });
+  assert.deepEqual(settled.at(-1), lazy);
+  servers.pop();
 });

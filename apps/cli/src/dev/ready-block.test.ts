@@ -48,6 +48,12 @@ test("a server that is not connected says why", () => {
   assert.equal(serverText(down), "files error: command not found: x");
 });
 
+test("a server that only its first call connects is not called disconnected", () => {
+  const lazy = { ...server, status: "disconnected" as const, autoConnect: false };
+  assert.equal(serverText(lazy), "files connects at its first call");
+  assert.equal(serverText({ ...lazy, lastError: "it ended" }), "files disconnected: it ended");
+});
+
 test("the NATS command publishes under the anonymous user, as plain JSON", () => {
   assert.equal(
     natsCommand("nats://127.0.0.1:4222", "hi"),

@@ -6,6 +6,7 @@ import { fieldLines } from "../field-lines.ts";
 import type { InstanceRecord } from "../instance-record.ts";
 import { modelLabel } from "../model-label.ts";
 import { count } from "../quantities.ts";
+import { waitsForItsFirstCall } from "./wait-for-mcp-servers.ts";
 
 const QUESTION = "What is in this repository?";
 
@@ -51,7 +52,9 @@ export function natsCommand(natsUrl: string, question: string): string {
 }
 
 /** `files connected (14 tools)`, or why not. */
-export function serverText({ id, status, toolCount, lastError }: ServerInfo): string {
+export function serverText(server: ServerInfo): string {
+  const { id, status, toolCount, lastError } = server;
+  if (waitsForItsFirstCall(server)) return `${id} connects at its first call`;
   if (status === "connected") return `${id} connected (${count(toolCount, "tool")})`;
   return lastError === null ? `${id} ${status}` : `${id} ${status}: ${lastError}`;
 }

@@ -5,7 +5,7 @@ import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers"
 
 const POLL_MS = 50;
 
-/** Waits until every MCP server is connected or has said why not, and returns them as they are then. */
+/** Waits until every MCP server is connected, waits for its first call or has said why not, and returns them as they are then. */
 export async function waitForMcpServers(
   bus: Bus,
   options: { timeoutMs: number; signal: AbortSignal },
@@ -19,6 +19,13 @@ export async function waitForMcpServers(
   }
 }
 
-function isSettled({ status, lastError }: ServerInfo): boolean {
+/** A server that only its first call connects. */
+export function waitsForItsFirstCall({ status, lastError, autoConnect }: ServerInfo): boolean {
+  return autoConnect === false && status === "disconnected" && lastError === null;
+}
+
+function isSettled(server: ServerInfo): boolean {
+  if (waitsForItsFirstCall(server)) return true;
+  const { status, lastError } = server;
   return status !== "connecting" && (status !== "disconnected" || lastError !== null);
 }

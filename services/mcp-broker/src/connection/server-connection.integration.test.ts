@@ -271,6 +271,7 @@ test("a server without autoConnect is connected by the first call that needs it 
     servers: [fixtureServer("lazy", ["fixture-server.ts"], { autoConnect: false })],
   });
   assert.equal(broker.info("lazy").status, "disconnected");
+  assert.equal(broker.info("lazy").autoConnect, false);
   assert.equal(
     (await broker.call("lazy", { tool: "echo", args: { message: "awake" } })).text,
     "awake",
