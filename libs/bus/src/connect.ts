@@ -15,6 +15,7 @@ import { DeadlineWheel } from "./deadline-wheel.ts";
 import { flushConnection } from "./drain-subscription.ts";
 import { Outbox } from "./outbox.ts";
 import { ReplyInbox } from "./reply-inbox.ts";
+import { TurnPacer } from "./turn-pacer.ts";
 
 export type BusStatus = "connected" | "reconnecting" | "closed";
 
@@ -152,6 +153,7 @@ class NatsBus implements Bus {
       deadlines,
       outbox,
       replies,
+      pacer: new TurnPacer(),
       claims: new ClaimCheck(replies, () => this.#maxPayload),
       intakes: new Set(),
       listeners: new Set(),

@@ -73,7 +73,7 @@ export class RpcEndpoint implements Endpoint {
     this.#subscription = connection.nc.subscribe(this.#subject, {
       queue: this.#queue,
       callback: (error, message) => {
-        if (error === null) this.#take(message);
+        if (error === null) connection.pacer.begin(() => this.#take(message));
         else this.#fault(infrastructureError(error, connection.user, this.#subject), "");
       },
     });
@@ -107,6 +107,7 @@ export class RpcEndpoint implements Endpoint {
   async #unsubscribe(): Promise<void> {
     this.#options.onStop();
     await drainSubscription(this.#connection.nc, this.#subscription);
+    this.#connection.pacer.flush();
   }
 
   #take(message: Msg): void {
