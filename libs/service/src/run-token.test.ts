@@ -13,6 +13,7 @@ import {
   createRunTokenSigner,
   createRunTokenVerifier,
   keyIdOf,
+  KnownRunTokens,
   RunTokenError,
   runTokenKeyId,
   type RunTokenFault,
@@ -156,7 +157,8 @@ test("refuses a token that is dated further in the future than clocks differ", a
 });
 
 test("checks a signature once and forgets the token that was used least recently", async () => {
-  const remember = await createRunTokenVerifier(key.publicJwk, { now, cacheSize: 2 });
+  const known = new KnownRunTokens(2);
+  const remember = await createRunTokenVerifier(key.publicJwk, { now, known });
   const tokens = await Promise.all(["r1", "r2", "r3"].map((run) => sign({ ...CLAIMS, run })));
   const [first = "", second = "", third = ""] = tokens;
   const claims = await remember(first);
@@ -166,6 +168,21 @@ test("checks a signature once and forgets the token that was used least recently
   await remember(third); // pushes the first out
   assert.equal(await remember(second), secondClaims);
   assert.notEqual(await remember(first), claims);
+});
+
+test("a token that was signed here is known, says what its bytes say, and ends when its time is over", async () => {
+  let clock = NOW_MS;
+  const known = new KnownRunTokens();
+  const signKnown = await createRunTokenSigner(key.privateJwk, { known });
+  // It has another key, so it can tell nothing of signatures.
+  const verifyKnown = await createRunTokenVerifier(otherKey.publicJwk, { now: () => clock, known });
+  const own = await signKnown({ ...CLAIMS, run: "r1", roles: undefined });
+  assert.deepEqual(await verifyKnown(own), await verify(own));
+  assert.ok(Object.isFrozen(await verifyKnown(own)));
+  await assert.rejects(verifyKnown(token), { reason: "signature" });
+  await assert.rejects(verifyKnown(`${own.slice(0, -2)}AA`), { reason: "signature" });
+  clock += 600_000;
+  await assert.rejects(verifyKnown(own), { reason: "expired" });
 });
 
 test("signs nothing that a verifier would refuse", async () => {

@@ -52,12 +52,40 @@ export async function createRunTokenKey(): Promise<{ privateJwk: string; publicJ
   };
 }
 
+/** Tokens that are known to be good but for their times, by their SHA-256. */
+export class KnownRunTokens {
+  readonly #size: number;
+  /** In the order of last use. */
+  readonly #known = new Map<string, Claims>();
+
+  /** `size` is how many are kept, 10,000 when nobody says; the one whose last use is longest ago goes first. */
+  constructor(size = 10_000) {
+    this.#size = size;
+  }
+
+  /** Takes out what is known of a token; whoever uses it puts it back. */
+  take(digest: string): Claims | undefined {
+    const claims = this.#known.get(digest);
+    this.#known.delete(digest);
+    return claims;
+  }
+
+  put(digest: string, claims: Claims): void {
+    this.#known.set(digest, claims);
+    if (this.#known.size <= this.#size) return;
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
 /**
  * Makes the function that signs claims into a compact JWS. It rejects with a RunTokenError
- * (`claims`) when the claims break their schema or make a token longer than 8,192 characters.
+ * (`claims`) when the claims break their schema or make a token longer than 8,192 characters. A verifier with the
+ * same `known` need not check the signature of what was signed here.
  */
 export async function createRunTokenSigner(
   privateJwk: string,
+  { known }: { known?: KnownRunTokens } = {},
 ): Promise<(claims: Claims) => Promise<string>> {
   const { key, kid } = await importKey(PrivateJwk, privateJwk);
   return async (claims) => {
@@ -65,40 +93,38 @@ export async function createRunTokenSigner(
     const token = await new CompactSign(new TextEncoder().encode(payload))
       .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
       .sign(key);
-    if (token.length <= RUN_TOKEN_MAX_LENGTH) return token;
-    throw new RunTokenError(
-      "too_large",
-      `the run token has ${token.length} characters and ${RUN_TOKEN_MAX_LENGTH} are allowed: use fewer or shorter tool patterns`,
-    );
+    if (token.length > RUN_TOKEN_MAX_LENGTH)
+      throw new RunTokenError(
+        "too_large",
+        `the run token has ${token.length} characters and ${RUN_TOKEN_MAX_LENGTH} are allowed: use fewer or shorter tool patterns`,
+      );
+    // What its bytes say, as any other verifier reads them.
+    known?.put(digestOf(token), freeze(parseClaims(parseJson(payload))));
+    return token;
   };
 }
 
 /**
  * Makes the function that checks a token and returns its claims; they are frozen. It rejects with a
- * RunTokenError. A good token is remembered by its SHA-256, so the signature is checked once; its
+ * RunTokenError. A good token is remembered in `known`, so the signature is checked once; its
  * times are checked at every use. `now` is in milliseconds. Several keys are those of a rotation: a token
  * is checked with the key that its `kid` names, and one without a `kid` with each of them.
  */
 export async function createRunTokenVerifier(
   publicJwks: string | readonly string[],
-  options: { now?: () => number; cacheSize?: number } = {},
+  options: { now?: () => number; known?: KnownRunTokens } = {},
 ): Promise<(token: string) => Promise<Claims>> {
-  const { now = Date.now, cacheSize = 10_000 } = options;
+  const { now = Date.now, known = new KnownRunTokens() } = options;
   const texts = typeof publicJwks === "string" ? [publicJwks] : publicJwks;
   const keys = await Promise.all(texts.map((jwk) => importKey(PublicJwk, jwk)));
-  const known = new Map<string, Claims>(); // in the order of last use
 
   return async (token) => {
     if (token.length > RUN_TOKEN_MAX_LENGTH)
       throw malformed(`it has more than ${RUN_TOKEN_MAX_LENGTH} characters`);
-    const digest = hash("sha256", token, "base64");
-    const remembered = known.get(digest);
-    known.delete(digest);
-    const claims = remembered ?? (await verifyWithAny(token, keys));
+    const digest = digestOf(token);
+    const claims = known.take(digest) ?? (await verifyWithAny(token, keys));
     checkTimes(claims, now());
-    known.set(digest, claims);
-    const [oldest] = known.keys();
-    if (known.size > cacheSize && oldest !== undefined) known.delete(oldest);
+    known.put(digest, claims);
     return claims;
   };
 }
@@ -167,6 +193,10 @@ async function verify(token: string, key: Key): Promise<Claims> {
   }
   if (type !== TYPE) throw new RunTokenError("claims", `the token's typ is not ${TYPE}`);
   return freeze(parseClaims(parseJson(new TextDecoder().decode(payload))));
+}
+
+function digestOf(token: string): string {
+  return hash("sha256", token, "base64");
 }
 
 /** base64url of some lengths has spare bits: without this check one token would have many spellings. */

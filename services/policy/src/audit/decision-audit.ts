@@ -102,9 +102,16 @@ function factOf(made: MadeDecision): Omit<DecisionFact, "argsDigest" | "argKeys"
   };
 }
 
+/** Those of a token, which is used for many calls. */
+const auditedLayers = new WeakMap<ToolLayers, string[][] | null>();
+
 function layersOf(layers: ToolLayers): string[][] | null {
+  const known = auditedLayers.get(layers);
+  if (known !== undefined) return known;
   const texts = layers.map((layer) => [...layer.texts]);
-  return JSON.stringify(texts).length > MAX_LAYER_CHARS ? null : texts;
+  const audited = JSON.stringify(texts).length > MAX_LAYER_CHARS ? null : texts;
+  auditedLayers.set(layers, audited);
+  return audited;
 }
 
 function refused(error: unknown, refusal: Refusal): unknown {

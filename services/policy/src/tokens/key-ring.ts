@@ -6,6 +6,7 @@ import {
   createRunTokenSigner,
   createRunTokenVerifier,
   keyIdOf,
+  KnownRunTokens,
   RunTokenError,
   runTokenKeyId,
 } from "@switchyard/service/run-token";
@@ -64,6 +65,17 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   const timer = setInterval(() => void look(), LOOK_MS);
   timer.unref();
 
+  // Asked only of verified tokens, whose headers differ in nothing but the key's id.
+  const kids = new Map<string, string | null>();
+  const kidOf = (token: string): string | null => {
+    const header = token.slice(0, token.indexOf("."));
+    const known = kids.get(header);
+    if (known !== undefined) return known;
+    const kid = keyIdOf(token);
+    kids.set(header, kid);
+    return kid;
+  };
+
   const chosen = (): number | null =>
     chooseSigner(ring.kids, { isRevoked, isLeadOver: isLeadOver(ring, options) });
   return {
@@ -72,7 +84,7 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
       // Who cannot be told what is stopped decides nothing; here the latest news is enough.
       const isKnown = options.stops.isCurrent();
       if (isKnown !== true) await isKnown;
-      const kid = keyIdOf(token);
+      const kid = kidOf(token);
       if (kid !== null && isRevoked(kid)) throw revoked("the key that signed the run token was");
       return claims;
     },
@@ -108,12 +120,15 @@ async function readRing({ file, log, now }: KeyRingOptions): Promise<Ring> {
   const { keys, isExposed, changedAt } = await readRunTokenKeys(file);
   if (isExposed) log.warn({ keyFile: file }, "run token key is open to other users, use mode 0600");
   const publicJwks = keys.map(({ publicJwk }) => publicJwk);
+  const known = new KnownRunTokens();
   return {
     stamp,
     changedAt,
     kids: await Promise.all(publicJwks.map(runTokenKeyId)),
-    verify: await createRunTokenVerifier(publicJwks, { now }),
-    signers: await Promise.all(keys.map(({ privateJwk }) => createRunTokenSigner(privateJwk))),
+    verify: await createRunTokenVerifier(publicJwks, { now, known }),
+    signers: await Promise.all(
+      keys.map(({ privateJwk }) => createRunTokenSigner(privateJwk, { known })),
+    ),
   };
 }
 
