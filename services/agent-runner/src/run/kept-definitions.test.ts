@@ -7,18 +7,22 @@ import { keepingDefinitions } from "./kept-definitions.ts";
 const clock = { now: 0 };
 
 /** What the importer is asked, one line each. */
-function importer({ keepForMs }: { keepForMs?: number }) {
+function importer(promise: { keepForMs?: number; fails?: number }) {
   const asked: string[] = [];
   const whole = { text: "", budgetTokens: 1, tokens: 0, wholeTokens: 0, listed: [], dropped: [] };
   const peers: Pick<Peers, "getAgent" | "skillCatalogue"> = {
     async getAgent({ name, digest }) {
       asked.push(digest ?? name);
       clock.now += 10; // the way there and back
+      const { keepForMs, fails = 0 } = promise;
+      promise.fails = fails - 1;
+      if (fails > 0) throw new Error("not now");
       if (name === "nobody") throw new Error("unknown");
       return { agent: { ...agent, name }, ...(keepForMs === undefined ? {} : { keepForMs }) };
     },
     async skillCatalogue({ about = "", contextWindow = 0 }) {
       asked.push(`${about} ${contextWindow}`);
+      const { keepForMs } = promise;
       return keepForMs === undefined ? whole : { ...whole, keepForMs };
     },
   };
@@ -73,6 +77,37 @@ test("without a promise every run asks", async () => {
   await kept.skillCatalogue({ about: "x" });
   await kept.skillCatalogue({ about: "x" });
   assert.equal(asked.length, 4);
+});
+
+test("when a promise ends, of all who need it at that moment one asks", async () => {
+  clock.now = 0;
+  const { asked, kept } = importer({ keepForMs: 500 });
+  await kept.getAgent({ name: "one" });
+  clock.now = 600;
+  const replies = await Promise.all([1, 2, 3].map(() => kept.getAgent({ name: "one" })));
+  assert.equal(new Set(replies).size, 1);
+  assert.deepEqual(asked, ["one", "one"]);
+});
+
+test("an answer that may not be kept is only for who asked, and a failure fails nobody else", async () => {
+  clock.now = 0;
+  const promise: { keepForMs?: number; fails?: number } = { keepForMs: 500 };
+  const { asked, kept } = importer(promise);
+  await kept.getAgent({ name: "one" });
+  clock.now = 600;
+  delete promise.keepForMs;
+  await Promise.all([1, 2, 3].map(() => kept.getAgent({ name: "one" })));
+  assert.equal(asked.length, 4);
+
+  promise.keepForMs = 500;
+  await kept.getAgent({ name: "one" });
+  clock.now = 1_500;
+  promise.fails = 1;
+  const ends = await Promise.allSettled([1, 2].map(() => kept.getAgent({ name: "one" })));
+  assert.deepEqual(
+    ends.map(({ status }) => status),
+    ["rejected", "fulfilled"],
+  );
 });
 
 test("a failure is not kept", async () => {

@@ -35,9 +35,12 @@ export function keepingDefinitions(
 
 function createKept<T extends Keepable>(now: () => number) {
   const kept = new Map<string, Kept<T>>();
-  return async (key: string, ask: () => Promise<T>): Promise<T> => {
+  const underWay = new Map<string, Promise<unknown>>();
+  const find = (key: string): Kept<T> | undefined => {
     const found = kept.get(key);
-    if (found !== undefined && now() < found.until) return found.reply;
+    return found !== undefined && now() < found.until ? found : undefined;
+  };
+  const askAnew = async (key: string, ask: () => Promise<T>): Promise<T> => {
     const askedAt = now();
     const reply = await ask();
     kept.delete(key);
@@ -46,4 +49,21 @@ function createKept<T extends Keepable>(now: () => number) {
     kept.set(key, { reply, until: askedAt + reply.keepForMs });
     return reply;
   };
+  return async (key: string, ask: () => Promise<T>): Promise<T> => {
+    // Where the last answer could be kept, so can the next: of many that need it when a promise ends one asks.
+    const other = underWay.get(key);
+    if (other !== undefined && kept.has(key)) await other;
+    const found = find(key);
+    if (found !== undefined) return found.reply;
+    const asking = askAnew(key, ask);
+    const over = asking.then(noop, noop); // whoever asks hears of a failure
+    underWay.set(key, over);
+    try {
+      return await asking;
+    } finally {
+      if (underWay.get(key) === over) underWay.delete(key);
+    }
+  };
 }
+
+function noop(): void {}
