@@ -18,6 +18,20 @@ function watched(path: string, known: string): (string | null)[] {
   return texts;
 }
 
+/** Writes a file again and again. */
+function changingAllTheTime(path: string): { stop(): Promise<void> } {
+  let isOver = false;
+  const writing = (async () => {
+    for (let times = 0; !isOver; times += 1) await writeFile(path, String(times));
+  })();
+  return {
+    stop() {
+      isOver = true;
+      return writing;
+    },
+  };
+}
+
 const told = (texts: (string | null)[], count: number) =>
   until(
     () => texts,
@@ -53,6 +67,17 @@ test("follows a Kubernetes volume, where a directory link is exchanged", async (
   const texts = watched(join(directory, "file.json"), "one");
   await version("..2", "two");
   assert.deepEqual(await told(texts, 1), ["two"]);
+});
+
+test("is not put off by another file of the directory that changes all the time", async () => {
+  const directory = await testDirectory();
+  const path = join(directory, "file.json");
+  await writeFile(path, "zero");
+  const texts = watched(path, "zero");
+  const noise = changingAllTheTime(join(directory, "log"));
+  await writeFile(path, "one");
+  assert.deepEqual(await told(texts, 1), ["one"]);
+  await noise.stop();
 });
 
 test("tells what was written before the watch began", async () => {

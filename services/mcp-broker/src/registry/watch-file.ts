@@ -28,10 +28,11 @@ export function watchFile(options: {
 
   const readAgain = (): void => {
     if (isClosed) return;
-    if (timer !== null) clearTimeout(timer);
-    timer = setTimeout(() => void look(), SETTLED_MS);
+    // Not put off by what comes meanwhile: another file of the directory may change all the time.
+    timer ??= setTimeout(() => void look(), SETTLED_MS);
   };
   const look = async (): Promise<void> => {
+    timer = null;
     const text = await readFile(path, "utf8").catch(() => null);
     if (isClosed) return;
     if (text === known) {

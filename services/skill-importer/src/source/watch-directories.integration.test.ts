@@ -80,6 +80,17 @@ test("calls again after a failure, without another change", async () => {
   await watch.close();
 });
 
+test("tells of a change although changes do not end", async () => {
+  const directory = await testDirectory();
+  const { watch, next } = watching();
+  watch.begin({ directories: [directory], missing: [] });
+  let isOver = false;
+  const change = next().then(() => (isOver = true));
+  for (let times = 0; !isOver; times += 1) await writeFile(join(directory, "a"), String(times));
+  await change;
+  await watch.close();
+});
+
 test("is silent after it was closed", async () => {
   const directory = await testDirectory();
   const { watch, calls } = watching();

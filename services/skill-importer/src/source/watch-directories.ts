@@ -19,7 +19,7 @@ export interface DirectoryWatch {
 }
 
 export interface DirectoryWatchOptions {
-  /** A burst of changes within this time is one change. */
+  /** A burst of changes within this time is one change; one that does not end is told after ten times as long. */
   readonly debounceMs: number;
   /** When a handler failed: how long until it is called again. */
   readonly retryMs: number;
@@ -27,6 +27,8 @@ export interface DirectoryWatchOptions {
   readonly onChange: () => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
+
+const MOST_DEBOUNCES = 10;
 
 /**
  * Calls back when something in one of the directories changes. Each directory has a watch of its own:
@@ -37,12 +39,20 @@ export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch
   let timer: NodeJS.Timeout | null = null;
   let handling: Promise<void> | null = null;
   let isChangeWaiting = false;
+  /** When the first change came that nobody was told of. */
+  let changedAt: number | null = null;
   let isClosed = false;
 
   const awaited = awaitDirectories({
-    onCome: () => schedule(options.debounceMs),
+    onCome: changed,
     onError: options.onError,
   });
+
+  function changed(): void {
+    changedAt ??= performance.now();
+    const leftMs = changedAt + MOST_DEBOUNCES * options.debounceMs - performance.now();
+    schedule(Math.min(options.debounceMs, Math.max(0, leftMs)));
+  }
 
   function schedule(delayMs: number): void {
     if (isClosed) return;
@@ -59,6 +69,7 @@ export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch
 
   async function handle(): Promise<void> {
     isChangeWaiting = false;
+    changedAt = null;
     let hasFailed = false;
     try {
       await options.onChange();
@@ -68,7 +79,7 @@ export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch
     }
     handling = null;
     if (hasFailed) schedule(options.retryMs);
-    else if (isChangeWaiting) schedule(options.debounceMs);
+    else if (isChangeWaiting) changed();
   }
 
   function add(directory: string): boolean {
@@ -78,7 +89,7 @@ export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch
     if (watched.get(directory)?.identity === identity) return false;
     remove(directory);
     try {
-      const watcher = watch(directory, { persistent: false }, () => schedule(options.debounceMs));
+      const watcher = watch(directory, { persistent: false }, changed);
       watcher.on("error", options.onError);
       watched.set(directory, { identity, watcher });
       return true;
@@ -104,7 +115,7 @@ export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch
       const added = directories.map((directory) => add(directory));
       awaited.set(missing);
       // What changed between the look at the directory and the start of its watch was not seen by either.
-      if (added.includes(true)) schedule(options.debounceMs);
+      if (added.includes(true)) changed();
     },
     async close() {
       isClosed = true;
