@@ -20,13 +20,13 @@ function watched(path: string, known: string): (string | null)[] {
 
 /** Writes a file again and again. */
 function changingAllTheTime(path: string): { stop(): Promise<void> } {
-  let isOver = false;
+  const over = new AbortController();
   const writing = (async () => {
-    for (let times = 0; !isOver; times += 1) await writeFile(path, String(times));
+    for (let times = 0; !over.signal.aborted; times += 1) await writeFile(path, String(times));
   })();
   return {
     stop() {
-      isOver = true;
+      over.abort();
       return writing;
     },
   };

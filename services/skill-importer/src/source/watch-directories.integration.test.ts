@@ -84,9 +84,10 @@ test("tells of a change although changes do not end", async () => {
   const directory = await testDirectory();
   const { watch, next } = watching();
   watch.begin({ directories: [directory], missing: [] });
-  let isOver = false;
-  const change = next().then(() => (isOver = true));
-  for (let times = 0; !isOver; times += 1) await writeFile(join(directory, "a"), String(times));
+  const told = new AbortController();
+  const change = next().then(() => told.abort());
+  for (let times = 0; !told.signal.aborted; times += 1)
+    await writeFile(join(directory, "a"), String(times));
   await change;
   await watch.close();
 });

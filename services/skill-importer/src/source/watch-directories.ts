@@ -35,7 +35,7 @@ const MOST_DEBOUNCES = 10;
  * a recursive one would also follow everything that the importer never enters.
  */
 export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch {
-  const watched = new Map<string, { identity: string; watcher: FSWatcher }>();
+  const watched = watchedDirectories({ onChange: changed, onError: options.onError });
   let timer: NodeJS.Timeout | null = null;
   let handling: Promise<void> | null = null;
   let isChangeWaiting = false;
@@ -82,37 +82,16 @@ export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch
     else if (isChangeWaiting) changed();
   }
 
-  function add(directory: string): boolean {
-    const identity = identityOf(directory);
-    if (identity === null) return false;
-    // A directory that was deleted and made again has the old name, but the old watch is dead.
-    if (watched.get(directory)?.identity === identity) return false;
-    remove(directory);
-    try {
-      const watcher = watch(directory, { persistent: false }, changed);
-      watcher.on("error", options.onError);
-      watched.set(directory, { identity, watcher });
-      return true;
-    } catch (error) {
-      options.onError(error);
-      return false;
-    }
-  }
-
-  function remove(directory: string): void {
-    watched.get(directory)?.watcher.close();
-    watched.delete(directory);
-  }
-
   return {
     begin({ directories, missing }) {
-      for (const directory of directories) add(directory);
+      for (const directory of directories) watched.add(directory);
       awaited.set(missing);
     },
     update({ directories, missing }) {
       const wanted = new Set(directories);
-      for (const directory of watched.keys()) if (!wanted.has(directory)) remove(directory);
-      const added = directories.map((directory) => add(directory));
+      for (const directory of watched.names())
+        if (!wanted.has(directory)) watched.remove(directory);
+      const added = directories.map((directory) => watched.add(directory));
       awaited.set(missing);
       // What changed between the look at the directory and the start of its watch was not seen by either.
       if (added.includes(true)) changed();
@@ -120,9 +99,39 @@ export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch
     async close() {
       isClosed = true;
       if (timer !== null) clearTimeout(timer);
-      for (const directory of watched.keys()) remove(directory);
+      for (const directory of watched.names()) watched.remove(directory);
       awaited.set([]);
       await handling;
+    },
+  };
+}
+
+/** One watch for each directory. */
+function watchedDirectories(tell: { onChange: () => void; onError: (error: unknown) => void }) {
+  const watched = new Map<string, { identity: string; watcher: FSWatcher }>();
+  const remove = (directory: string): void => {
+    watched.get(directory)?.watcher.close();
+    watched.delete(directory);
+  };
+  return {
+    names: () => [...watched.keys()],
+    remove,
+    /** False when it is watched already or cannot be. */
+    add(directory: string): boolean {
+      const identity = identityOf(directory);
+      if (identity === null) return false;
+      // A directory that was deleted and made again has the old name, but the old watch is dead.
+      if (watched.get(directory)?.identity === identity) return false;
+      remove(directory);
+      try {
+        const watcher = watch(directory, { persistent: false }, tell.onChange);
+        watcher.on("error", tell.onError);
+        watched.set(directory, { identity, watcher });
+        return true;
+      } catch (error) {
+        tell.onError(error);
+        return false;
+      }
     },
   };
 }
