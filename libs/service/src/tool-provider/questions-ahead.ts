@@ -1,3 +1,5 @@
+import { createQuestionsUnderWay } from "../questions-under-way.ts";
+
 /**
  * Questions to the policy that are on their way. Calls of one step come together, and when the answer to the first
  * may be kept it answers the others, too.
@@ -17,26 +19,16 @@ export interface QuestionsAhead {
 const MAX_UNKEPT = 1_000;
 
 export function createQuestionsAhead(): QuestionsAhead {
-  const asking = new Map<string, Promise<void>>();
+  const asking = createQuestionsUnderWay();
   /** Tools of which the last answer could not be kept: each call of theirs is asked about at once. */
   const unkept = new Set<string>();
   return {
-    find: (key, tool) => (unkept.has(tool) ? null : (asking.get(key) ?? null)),
+    find: (key, tool) => (unkept.has(tool) ? null : asking.find(key)),
     async ask(key, tool, question) {
-      const answer = question();
-      const ended = answer.then(
-        () => undefined,
-        () => undefined,
-      );
-      asking.set(key, ended);
-      try {
-        const reply = await answer;
-        if (reply.cacheable !== undefined) unkept.delete(tool);
-        else if (unkept.size < MAX_UNKEPT) unkept.add(tool);
-        return reply;
-      } finally {
-        if (asking.get(key) === ended) asking.delete(key);
-      }
+      const reply = await asking.ask(key, question);
+      if (reply.cacheable !== undefined) unkept.delete(tool);
+      else if (unkept.size < MAX_UNKEPT) unkept.add(tool);
+      return reply;
     },
   };
 }

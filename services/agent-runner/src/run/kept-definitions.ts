@@ -1,3 +1,4 @@
+import { createQuestionsUnderWay } from "@switchyard/service/questions-under-way";
 import type { Peers } from "../peers.ts";
 
 interface Kept<T> {
@@ -35,7 +36,7 @@ export function keepingDefinitions(
 
 function createKept<T extends Keepable>(now: () => number) {
   const kept = new Map<string, Kept<T>>();
-  const underWay = new Map<string, Promise<unknown>>();
+  const underWay = createQuestionsUnderWay();
   const find = (key: string): Kept<T> | undefined => {
     const found = kept.get(key);
     return found !== undefined && now() < found.until ? found : undefined;
@@ -51,19 +52,8 @@ function createKept<T extends Keepable>(now: () => number) {
   };
   return async (key: string, ask: () => Promise<T>): Promise<T> => {
     // Where the last answer could be kept, so can the next: of many that need it when a promise ends one asks.
-    const other = underWay.get(key);
-    if (other !== undefined && kept.has(key)) await other;
-    const found = find(key);
-    if (found !== undefined) return found.reply;
-    const asking = askAnew(key, ask);
-    const over = asking.then(noop, noop); // whoever asks hears of a failure
-    underWay.set(key, over);
-    try {
-      return await asking;
-    } finally {
-      if (underWay.get(key) === over) underWay.delete(key);
-    }
+    const other = kept.has(key) ? underWay.find(key) : null;
+    if (other !== null) await other;
+    return find(key)?.reply ?? underWay.ask(key, () => askAnew(key, ask));
   };
 }
-
-function noop(): void {}
