@@ -1,63 +1,25 @@
-import type { Bus } from "@switchyard/bus/connect";
 import { scheduleCommand } from "@switchyard/bus/publish";
 import { resumeRun } from "@switchyard/contracts/run-commands";
-import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
-import type { ActiveRun } from "./active-run.ts";
-import { askerOptions } from "./asker-options.ts";
-import { boundedParallel } from "../tools/bounded-parallel.ts";
-import { CancelRequested, HandOver, TimeOver } from "./interruption.ts";
-import { runToolsOf } from "../context/run-tools.ts";
-import type { EntryOf, JournalEntry, WithoutTime } from "../journal/journal-entry.ts";
 import type { ReachedLimit } from "@switchyard/contracts/run-waits";
-import type { Usage } from "@switchyard/contracts/runs";
-import { StepBudget } from "../limits/step-budget.ts";
-import type { TeamLedger } from "../limits/team-ledger.ts";
-import type { OfferedTool, ToolCatalogue } from "../tools/tool-catalogue.ts";
-import type { ProviderLimiter } from "../limits/provider-limiter.ts";
-import type { RunnerMetrics } from "../metrics.ts";
+import { boundedParallel } from "../tools/bounded-parallel.ts";
+import type { ActiveRun } from "./active-run.ts";
+import { CancelRequested, HandOver, TimeOver } from "./interruption.ts";
+import type { JournalEntry, WithoutTime } from "../journal/journal-entry.ts";
 import { ModelFailure } from "../model/model-failure.ts";
-import { ModelAsker } from "../model/model-step.ts";
-import { ModelUnusable, type ModelRegistry } from "../model/model-registry.ts";
-import { consequencesOf, endNow } from "./consequences.ts";
+import { ModelUnusable } from "../model/model-registry.ts";
+import { endNow } from "./consequences.ts";
+import type { DriverOptions } from "./driver-options.ts";
+import { ModelTurn } from "./model-turn.ts";
 import { deadlineOf, limitFailure, nextAction } from "./next-action.ts";
-import type { Peers } from "../peers.ts";
 import type { CallState } from "../journal/run-state.ts";
-import type { RunTokenKeeper } from "./run-token-keeper.ts";
 import { failure, type CallOutcome, type CallStep } from "../tools/call-outcome.ts";
 import { firstLook } from "../waits/look-at.ts";
-import type { ParkedRuns } from "../waits/parked-runs.ts";
 import { orSuspend } from "./or-suspend.ts";
-import type { RunControls } from "./run-controls.ts";
 import { routeCall, type RouteOptions } from "../tools/route-call.ts";
 import { routeOf } from "../tools/tool-catalogue.ts";
-import type { ListedTool } from "../tools/listed-tool.ts";
 import { ToolLister } from "../tools/tool-lister.ts";
-import { newPrints, type ToolPrints } from "../tools/tool-print.ts";
 
 const PARALLEL_CALLS = 8;
-
-export interface DriverOptions {
-  readonly run: ActiveRun;
-  readonly bus: Bus;
-  readonly peers: Peers;
-  readonly models: ModelRegistry;
-  readonly limiter: ProviderLimiter;
-  readonly ledger: TeamLedger;
-  readonly tokens: RunTokenKeeper;
-  /** The tools of a new run, when somebody has asked for them already. */
-  readonly listing?: Promise<readonly ListedTool[]> | undefined;
-  readonly controls: RunControls;
-  readonly parked: ParkedRuns;
-  /** Records the starts of child runs. */
-  readonly executions: ExecutionAudit;
-  readonly metrics: RunnerMetrics;
-  readonly modelIdleTimeoutMs: number;
-  readonly maxToolsPerAgent: number;
-  /** Aborts when this runner wants to stop: the run is handed over at the next step boundary. */
-  readonly stopping: AbortSignal;
-  readonly now: () => number;
-  readonly random: () => number;
-}
 
 /**
  * Drives a run until it has ended or waits. Each turn of the loop asks the journal what is next, does it and
@@ -97,20 +59,22 @@ class Driver {
   readonly #run: ActiveRun;
   /** Aborts when the run loses its hold, is to be cancelled, or its time is over. */
   readonly #signal: AbortSignal;
-  readonly #asker: ModelAsker;
   readonly #tools: ToolLister;
-  readonly #budget: StepBudget;
+  readonly #model: ModelTurn;
 
   constructor(options: DriverOptions, signal: AbortSignal) {
     this.#options = options;
     this.#run = options.run;
     this.#signal = signal;
-    this.#asker = new ModelAsker(
-      askerOptions({ ...options, signal, waiting: waitingOf(options, signal) }),
-    );
     const record = (entry: WithoutTime<JournalEntry>) => this.#record(entry);
     this.#tools = new ToolLister({ ...options, signal, record });
-    this.#budget = new StepBudget({ ...options, waiting: waitingOf(options, signal) });
+    this.#model = new ModelTurn({
+      ...options,
+      signal,
+      tools: this.#tools,
+      atOnce: PARALLEL_CALLS,
+      noteOutcome: (outcome) => this.#noteOutcome(outcome),
+    });
   }
 
   /** Does the next thing; false when the run has ended. */
@@ -169,6 +133,16 @@ class Driver {
     await this.#record({ kind: "cancelled" });
   }
 
+  async #callModel(step: number): Promise<void> {
+    try {
+      const reached = await this.#model.take(step);
+      if (reached !== null) await this.#stopAt(reached);
+    } catch (error) {
+      if (!(error instanceof ModelFailure || error instanceof ModelUnusable)) throw error;
+      await this.#record({ kind: "failed", failure: { code: error.code, message: error.message } });
+    }
+  }
+
   /** The timer and the sweeper know of the wait before anybody may rely on them. */
   async #park(until: string | null): Promise<void> {
     const { parked, bus, now } = this.#options;
@@ -182,76 +156,6 @@ class Driver {
       );
     }
     await this.#record({ kind: "waiting", until });
-  }
-
-  async #callModel(step: number): Promise<void> {
-    try {
-      const tools = await this.#tools.tools();
-      const isCut = tools.leftOut.length > 0;
-      const offered = [...runToolsOf(this.#run.state, { isCut }), ...tools.offered];
-      const reached = await this.#budget.reserve(() =>
-        this.#asker.needOf(this.#run.state, offered),
-      );
-      if (reached !== null) return await this.#stopAt(reached);
-      try {
-        const shown = newPrints(this.#run.state.shownTools, offered, tools);
-        await this.#askModel({ step, offered, shown, tools });
-      } finally {
-        await this.#budget.settle();
-      }
-    } catch (error) {
-      if (!(error instanceof ModelFailure || error instanceof ModelUnusable)) throw error;
-      await this.#record({ kind: "failed", failure: { code: error.code, message: error.message } });
-    }
-  }
-
-  async #askModel(asked: {
-    readonly step: number;
-    readonly offered: readonly OfferedTool[];
-    readonly shown: ToolPrints;
-    readonly tools: ToolCatalogue;
-  }): Promise<void> {
-    const { step, offered, shown, tools } = asked;
-    const { metrics, now } = this.#options;
-    const startedAt = now();
-    const heard = this.#run.state.messages.length;
-    const compaction = this.#asker.compactionFor(this.#run.state, offered);
-    if (compaction !== null) {
-      const summary = await this.#asker.summarise(this.#run.state, compaction);
-      await this.#record({ kind: "compacted", upTo: compaction.upTo, ...summary });
-      this.#countUse(summary);
-      return; // the step itself is next
-    }
-    const answer = await this.#asker.ask(this.#run.state, step, offered);
-    const durationMs = Math.max(0, now() - startedAt);
-    const [provider = ""] = answer.model.split("/");
-    metrics.modelSeconds.observe({ provider }, durationMs / 1_000);
-    const known = {
-      ...(heard === 0 ? {} : { heard }),
-      ...(Object.keys(shown).length === 0 ? {} : { shown }),
-    };
-    const at = new Date(now()).toISOString();
-    const entry = { kind: "model-responded" as const, at, step, ...answer, durationMs, ...known };
-    await this.#take(entry, tools);
-    metrics.steps.inc();
-    this.#countUse(answer);
-  }
-
-  #countUse({ usage, costUsd }: { readonly usage: Usage; readonly costUsd: number | null }): void {
-    const { metrics } = this.#options;
-    metrics.tokens.inc({ direction: "input" }, usage.inputTokens);
-    metrics.tokens.inc({ direction: "output" }, usage.outputTokens);
-    metrics.costUsd.inc(costUsd ?? 0);
-  }
-
-  async #take(answer: EntryOf<"model-responded">, tools: ToolCatalogue): Promise<void> {
-    const now = this.#options.now();
-    // What is sent later goes by what the tools are then.
-    const isSentNow = this.#tools.isCurrent(tools) && !this.#options.stopping.aborted;
-    const circumstances = { tools, now, atOnce: isSentNow ? PARALLEL_CALLS : 0 };
-    const { results, dispatched, end } = consequencesOf(this.#run.state, answer, circumstances);
-    await this.#run.record(answer, ...results, ...dispatched, ...(end === null ? [] : [end]));
-    for (const result of results) this.#noteOutcome(result);
   }
 
   #noteOutcome(step: CallOutcome): void {
@@ -306,11 +210,6 @@ class Driver {
   #throwIfStopping(): void {
     if (this.#options.stopping.aborted) throw new HandOver("this runner is stopping");
   }
-}
-
-/** Ends pauses in which nothing is under way. */
-function waitingOf({ stopping }: Pick<DriverOptions, "stopping">, signal: AbortSignal) {
-  return AbortSignal.any([signal, stopping]);
 }
 
 function outcomeLabel(outcome: CallOutcome): string {

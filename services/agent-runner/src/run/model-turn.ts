@@ -1,0 +1,107 @@
+import type { ReachedLimit } from "@switchyard/contracts/run-waits";
+import type { Usage } from "@switchyard/contracts/runs";
+import { runToolsOf } from "../context/run-tools.ts";
+import type { EntryOf } from "../journal/journal-entry.ts";
+import { StepBudget } from "../limits/step-budget.ts";
+import { ModelAsker } from "../model/model-step.ts";
+import type { CallOutcome } from "../tools/call-outcome.ts";
+import type { OfferedTool, ToolCatalogue } from "../tools/tool-catalogue.ts";
+import type { ToolLister } from "../tools/tool-lister.ts";
+import { newPrints, type ToolPrints } from "../tools/tool-print.ts";
+import { askerOptions } from "./asker-options.ts";
+import { consequencesOf } from "./consequences.ts";
+import type { DriverOptions } from "./driver-options.ts";
+
+export interface ModelTurnOptions extends DriverOptions {
+  /** Aborts when the run loses its hold, is to be cancelled, or its time is over. */
+  readonly signal: AbortSignal;
+  readonly tools: ToolLister;
+  /** How many calls of one answer are begun together. */
+  readonly atOnce: number;
+  /** Hears of each call that has ended by the answer alone. */
+  readonly noteOutcome: (outcome: CallOutcome) => void;
+}
+
+/** The turns of a run in which its model is asked: within the limits, and with what follows from the answer at once. */
+export class ModelTurn {
+  readonly #options: ModelTurnOptions;
+  readonly #asker: ModelAsker;
+  readonly #budget: StepBudget;
+
+  constructor(options: ModelTurnOptions) {
+    const { signal, stopping } = options;
+    // Ends pauses in which nothing is under way.
+    const waiting = AbortSignal.any([signal, stopping]);
+    this.#options = options;
+    this.#asker = new ModelAsker(askerOptions({ ...options, waiting }));
+    this.#budget = new StepBudget({ ...options, waiting });
+  }
+
+  /** Asks, or compacts what the model is shown before it is asked; returns the limit that forbids it, else null. */
+  async take(step: number): Promise<(ReachedLimit & { readonly until: string | null }) | null> {
+    const { run, tools: lister } = this.#options;
+    const tools = await lister.tools();
+    const isCut = tools.leftOut.length > 0;
+    const offered = [...runToolsOf(run.state, { isCut }), ...tools.offered];
+    const reached = await this.#budget.reserve(() => this.#asker.needOf(run.state, offered));
+    if (reached !== null) return reached;
+    try {
+      const shown = newPrints(run.state.shownTools, offered, tools);
+      await this.#ask({ step, offered, shown, tools });
+    } finally {
+      await this.#budget.settle();
+    }
+    return null;
+  }
+
+  async #ask(asked: {
+    readonly step: number;
+    readonly offered: readonly OfferedTool[];
+    readonly shown: ToolPrints;
+    readonly tools: ToolCatalogue;
+  }): Promise<void> {
+    const { step, offered, shown, tools } = asked;
+    const { run, metrics, now } = this.#options;
+    const startedAt = now();
+    const heard = run.state.messages.length;
+    const compaction = this.#asker.compactionFor(run.state, offered);
+    if (compaction !== null) {
+      const summary = await this.#asker.summarise(run.state, compaction);
+      const at = new Date(now()).toISOString();
+      await run.record({ kind: "compacted", at, upTo: compaction.upTo, ...summary });
+      this.#countUse(summary);
+      return; // the step itself is next
+    }
+    const answer = await this.#asker.ask(run.state, step, offered);
+    const durationMs = Math.max(0, now() - startedAt);
+    const [provider = ""] = answer.model.split("/");
+    metrics.modelSeconds.observe({ provider }, durationMs / 1_000);
+    const known = {
+      ...(heard === 0 ? {} : { heard }),
+      ...(Object.keys(shown).length === 0 ? {} : { shown }),
+    };
+    const at = new Date(now()).toISOString();
+    const entry = { kind: "model-responded" as const, at, step, ...answer, durationMs, ...known };
+    await this.#follow(entry, tools);
+    metrics.steps.inc();
+    this.#countUse(answer);
+  }
+
+  /** Writes the answer down with everything that follows from it alone. */
+  async #follow(answer: EntryOf<"model-responded">, tools: ToolCatalogue): Promise<void> {
+    const { run, tools: lister, stopping, now, atOnce, noteOutcome } = this.#options;
+    // What is sent later goes by what the tools are then.
+    const isSentNow = lister.isCurrent(tools) && !stopping.aborted;
+    const circumstances = { tools, now: now(), atOnce: isSentNow ? atOnce : 0 };
+    const { results, dispatched, end } = consequencesOf(run.state, answer, circumstances);
+    await run.record(answer, ...results, ...dispatched, ...(end === null ? [] : [end]));
+    for (const result of results) noteOutcome(result);
+  }
+
+  #countUse({ usage, costUsd }: { readonly usage: Usage; readonly costUsd: number | null }): void {
+    const { metrics } = this.#options;
+    metrics.tokens.inc({ direction: "input" }, usage.inputTokens);
+    metrics.tokens.inc({ direction: "output" }, usage.outputTokens);
+    metrics.costUsd.inc(costUsd ?? 0);
+  }
+}
