@@ -1,5 +1,6 @@
 import type { Bench } from "./lib/bench.ts";
 import { printReport, type Report } from "./lib/figure.ts";
+import { watchProcessors } from "./lib/processor-shares.ts";
 import { Stage } from "./lib/stage.ts";
 
 // Measures one part of Switchyard beside a baseline of the same run.
@@ -42,7 +43,16 @@ try {
   const length = quick
     ? { warmUpMs: 500, windowMs: 500, rounds: 1 }
     : { warmUpMs: 20_000, windowMs: 3_000, rounds: 5 };
-  printReport(await bench({ stage, ...length }));
+  const sharesSince = await watchProcessors();
+  const report = await bench({ stage, ...length });
+  const shares = await sharesSince();
+  if (shares !== null)
+    console.log(`the host took ${percent(shares.stolen)} of the processors' time`);
+  printReport(report);
 } finally {
   await stage.end();
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
 }

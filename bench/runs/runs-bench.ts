@@ -1,6 +1,7 @@
 import type { DevInstance } from "../../test/lib/yard-dev.ts";
 import type { Figure, Report } from "../lib/figure.ts";
 import { measureLoad, warmUp, type Load } from "../lib/measure.ts";
+import { watchProcessors, type ProcessorShares } from "../lib/processor-shares.ts";
 import { processorTimes } from "../lib/processor-time.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 import type { Bench } from "../lib/bench.ts";
@@ -36,7 +37,7 @@ const KINDS: readonly Kind[] = [
 /**
  * Whole runs through the queue: command, scripted model calls, three brokered and policy-checked tool
  * calls, every event, with `appendfsync always` and `sync_interval: always`. Beside the runs a second,
- * what each process needs for one: that does not depend on what else the machine does.
+ * what each process needs for one, and what the host of a virtual machine took.
  */
 export async function benchRuns({ stage, warmUpMs, windowMs, rounds }: Bench): Promise<Report> {
   const { bus, instance } = await startSwitchyard(stage, { runners: 1 });
@@ -54,7 +55,11 @@ export async function benchRuns({ stage, warmUpMs, windowMs, rounds }: Bench): P
     full.sort((one, other) => one.load.perSecond - other.load.perSecond);
     const median = full[Math.floor(full.length / 2)];
     if (median !== undefined)
-      figures.push(...loadFigures(kind, 64, median.load), ...costFigures(kind, median));
+      figures.push(
+        ...loadFigures(kind, 64, median.load),
+        ...shareFigures(kind, median),
+        ...costFigures(kind, median),
+      );
   }
   return { name: "runs", figures };
 }
@@ -63,6 +68,7 @@ interface Measured {
   readonly load: Load;
   /** Milliseconds of processor time for one run, by process; null where they cannot be read. */
   readonly costMs: ReadonlyMap<string, number> | null;
+  readonly shares: ProcessorShares | null;
 }
 
 async function measureCost(
@@ -75,15 +81,17 @@ async function measureCost(
     await runOnce();
     runs += 1;
   };
+  const sharesSince = await watchProcessors();
   const before = await processorTimes(instance);
   const load = await measureLoad({ operation, inFlight: 64, durationMs });
   const after = await processorTimes(instance);
-  if (before === null || after === null) return { load, costMs: null };
+  const shares = await sharesSince();
+  if (before === null || after === null) return { load, costMs: null, shares };
   const cost = [...after].map(([name, ms]): [string, number] => [
     name,
     (ms - (before.get(name) ?? 0)) / runs,
   ]);
-  return { load, costMs: new Map(cost) };
+  return { load, costMs: new Map(cost), shares };
 }
 
 function loadFigures({ name, journaledSteps, goal }: Kind, inFlight: number, load: Load): Figure[] {
@@ -102,6 +110,24 @@ function loadFigures({ name, journaledSteps, goal }: Kind, inFlight: number, loa
     },
     { name: `  p50, ${inFlight} in flight`, value: load.p50Us / 1_000, unit: "ms" },
     { name: `  p99, ${inFlight} in flight`, value: load.p99Us / 1_000, unit: "ms" },
+  ];
+}
+
+/**
+ * A virtual machine of two processors has fewer when its host is busy. What the host took is told beside what was
+ * measured, and what the same work would come to with all of the time: it says nothing about time that stood idle.
+ */
+function shareFigures({ name }: Kind, { load, shares }: Measured): Figure[] {
+  if (shares === null) return [];
+  const { stolen, idle } = shares;
+  return [
+    { name: "  processor time taken by the host", value: stolen * 100, unit: "%" },
+    { name: "  processor time idle", value: idle * 100, unit: "%" },
+    {
+      name: `${name}, 64 in flight, had the host taken none`,
+      value: load.perSecond / (1 - stolen),
+      unit: "runs/s",
+    },
   ];
 }
 
