@@ -16,32 +16,33 @@ export type ChainedRecord = {
   readonly hash: string;
 } & AuditFact;
 
-export type Unsealed = Omit<ChainedRecord, "hash"> & AuditFact;
+/** Where a record stands: what a block says once for all its records. */
+type Place = Pick<ChainedRecord, "v" | "service" | "writer" | "prev">;
+
+/** A record as its block has it, without its hash. */
+type OwnRecord = Pick<ChainedRecord, "seq" | "at"> & AuditFact;
 
 /**
  * The hash that a record has to have: SHA-256 of the canonical JSON (RFC 8785) of `{prev, record, service, v, writer}`,
  * in which `record` is the record as its block has it without `hash`, and `prev` the hash of the record before it, null
  * for the first.
  */
-export function auditHash(record: Unsealed & { readonly hash?: string }): string {
-  const { hash: _, ...unsealed } = record;
-  return hashIn(unsealed, ownJson(unsealed));
+export function auditHash(record: Place & OwnRecord & { readonly hash?: string }): string {
+  const { hash: _, v, service, writer, prev, ...own } = record;
+  return hashIn({ v, service, writer, prev }, canonicalJson(own));
 }
 
 /** Hash of a new record and its JSON as a block has it, both of one canonical text. */
-export function sealRecord(record: Unsealed): { readonly hash: string; readonly json: string } {
-  const own = ownJson(record);
-  const hash = hashIn(record, own);
+export function sealRecord(
+  place: Place,
+  record: OwnRecord,
+): { readonly hash: string; readonly json: string } {
+  const own = canonicalJson(record);
+  const hash = hashIn(place, own);
   return { hash, json: `${own.slice(0, -1)},"hash":"${hash}"}` };
 }
 
-/** Without what a block says once for all its records. */
-function ownJson(record: Unsealed): string {
-  const { v: _v, service: _service, writer: _writer, prev: _prev, ...own } = record;
-  return canonicalJson(own);
-}
-
-function hashIn({ v, service, writer, prev }: Unsealed, own: string): string {
+function hashIn({ v, service, writer, prev }: Place, own: string): string {
   const before = prev === null ? "null" : `"${prev}"`;
   return digestOf(
     `{"prev":${before},"record":${own},"service":"${service}","v":${v},"writer":"${writer}"}`,

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { AUDIT_EVENT_OF, MAX_BLOCK_RECORDS, type AuditFact } from "@switchyard/contracts/audit";
-import { blockJson, sealRecord, type Unsealed } from "@switchyard/contracts/audit-chain";
+import { blockJson, sealRecord } from "@switchyard/contracts/audit-chain";
 
 /** A fact that got its number, and whose record may not have been made yet. */
 export interface AuditEntry {
@@ -237,8 +237,8 @@ class ChainWriter implements AuditWriter {
       entry.isSealed = true;
       const content = fact();
       const prev = this.#hash;
-      const unsealed: Unsealed = { v: 1, service, writer: this.id, prev, seq, at, ...content };
-      const { hash, json } = sealRecord(unsealed);
+      const place = { v: 1, service, writer: this.id, prev } as const;
+      const { hash, json } = sealRecord(place, { seq, at, ...content });
       const fits =
         open !== null &&
         subjectOf(open.kind) === subjectOf(content.kind) &&
