@@ -2,10 +2,17 @@ import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { payloadStore } from "@switchyard/contracts/streams";
-import { jetStreamError, streamMissing, tooLarge, type ApiError } from "./infrastructure-errors.ts";
+import {
+  isStreamFull,
+  jetStreamError,
+  streamMissing,
+  tooLarge,
+  type ApiError,
+} from "./infrastructure-errors.ts";
+import { readPublishAck } from "./publish-ack.ts";
 import { randomHex } from "./random-hex.ts";
 import type { ReplyInbox } from "./reply-inbox.ts";
-import { isLargerThan, parseJson } from "./wire.ts";
+import { isLargerThan, parseObject } from "./wire.ts";
 
 /** Where a payload lies that was too large for its message. */
 export interface ClaimReference {
@@ -95,16 +102,16 @@ export class ClaimCheck {
 
   async #putChunk(subject: string, chunk: Uint8Array): Promise<void> {
     const answer = await this.#request(subject, chunk);
-    const parsed = parseJson(answer.string());
-    // The answer is JetStream's publish acknowledgement: https://docs.nats.io/reference/reference-protocols/nats_api_reference.
-    const error = parsed.ok ? (parsed.value as { error?: ApiError }).error : undefined;
-    if (error === undefined) return;
-    const refusal = jetStreamError(subject, error);
-    if (refusal.code !== "overloaded") throw refusal;
-    throw new ServiceError(
-      "payload_too_large",
-      `the payload bucket ${payloadStore.bucket} has no room left: ${error.description}; payloads leave it after ${payloadStore.ttlMs / 3_600_000} h`,
-    );
+    try {
+      readPublishAck(subject, answer.string());
+    } catch (error) {
+      if (!isStreamFull(error)) throw error;
+      throw new ServiceError(
+        "payload_too_large",
+        `the payload bucket ${payloadStore.bucket} has no room left; payloads leave it after ${payloadStore.ttlMs / 3_600_000} h`,
+        { cause: error },
+      );
+    }
   }
 
   async #getChunk(subject: string, reference: ClaimReference): Promise<Uint8Array> {
@@ -147,24 +154,18 @@ export class ClaimError extends Error {
 }
 
 function parseReference(header: string): ClaimReference {
-  const parsed = parseJson(header);
-  if (parsed.ok && typeof parsed.value === "object" && parsed.value !== null) {
-    // Every field is checked here before it is believed.
-    const { bucket, name, size, digest } = parsed.value as Partial<
-      Record<keyof ClaimReference, unknown>
-    >;
-    const isValid =
-      bucket === payloadStore.bucket &&
-      typeof name === "string" &&
-      NAME.test(name) &&
-      typeof digest === "string" &&
-      DIGEST.test(digest) &&
-      typeof size === "number" &&
-      Number.isSafeInteger(size) &&
-      size > 0 &&
-      size <= MAX_PAYLOAD_BYTES;
-    if (isValid) return { bucket, name, size, digest };
-  }
+  const { bucket, name, size, digest } = parseObject(header) ?? {};
+  const isValid =
+    bucket === payloadStore.bucket &&
+    typeof name === "string" &&
+    NAME.test(name) &&
+    typeof digest === "string" &&
+    DIGEST.test(digest) &&
+    typeof size === "number" &&
+    Number.isSafeInteger(size) &&
+    size > 0 &&
+    size <= MAX_PAYLOAD_BYTES;
+  if (isValid) return { bucket, name, size, digest };
   throw new ClaimError(
     null,
     "the claim header is not a reference to a payload of at most 64 MiB in the payload bucket",
@@ -173,15 +174,10 @@ function parseReference(header: string): ClaimReference {
 
 /** `io.nats.jetstream.api.v1.stream_msg_get_response` of the API: the bytes in base64, or an error. */
 function storedMessage(text: string): { data: Uint8Array } | { error: ApiError } {
-  const parsed = parseJson(text);
-  // Both fields are checked here before they are believed.
-  const answer = (parsed.ok ? parsed.value : null) as {
-    message?: { data?: unknown };
-    error?: ApiError;
-  } | null;
-  const data = answer?.message?.data;
-  if (typeof data === "string") return { data: Buffer.from(data, "base64") };
-  return { error: answer?.error ?? { code: 500, description: "the answer holds no message" } };
+  const { message, error }: { message?: { data?: unknown }; error?: ApiError } =
+    parseObject(text) ?? {};
+  if (typeof message?.data === "string") return { data: Buffer.from(message.data, "base64") };
+  return { error: error ?? { code: 500, description: "the answer holds no message" } };
 }
 
 function chunkSubject(name: string, index: number): string {

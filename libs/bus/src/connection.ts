@@ -39,6 +39,7 @@ export interface Connection {
 
 const connections = new WeakMap<Bus, Connection>();
 
+/** So that no function of a bus has to show what it is made of. */
 export function registerConnection(bus: Bus, connection: Connection): void {
   connections.set(bus, connection);
 }

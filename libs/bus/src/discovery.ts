@@ -1,6 +1,7 @@
+import { z } from "zod";
 import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection } from "./connection.ts";
-import { parseJson } from "./wire.ts";
+import { parseObject } from "./wire.ts";
 
 export interface EndpointInfo {
   readonly name: string;
@@ -21,20 +22,27 @@ export interface ServiceInfo {
   readonly endpoints: readonly EndpointInfo[];
 }
 
-interface Answer {
-  readonly name: string;
-  readonly id: string;
-  readonly version: string;
-  readonly description?: string;
-  readonly endpoints?: readonly {
-    readonly name: string;
-    readonly subject: string;
-    readonly queue_group?: string;
-    readonly num_requests?: number;
-    readonly num_errors?: number;
-    readonly average_processing_time?: number;
-  }[];
-}
+/** Also of services that are not ours. */
+const Answer = z.object({
+  name: z.string(),
+  id: z.string(),
+  version: z.string(),
+  description: z.string().default(""),
+  endpoints: z
+    .array(
+      z.object({
+        name: z.string(),
+        subject: z.string(),
+        queue_group: z.string().default(""),
+        num_requests: z.number().default(0),
+        num_errors: z.number().default(0),
+        average_processing_time: z.number().default(0),
+      }),
+    )
+    .nullish()
+    .transform((endpoints) => endpoints ?? []),
+});
+type Answer = z.output<typeof Answer>;
 
 const TIMEOUT_MS = 1_000;
 const NANOS_PER_MS = 1_000_000;
@@ -67,8 +75,8 @@ async function ask(connection: Connection, subject: string, timeoutMs: number): 
       maxWait: timeoutMs,
     });
     for await (const message of replies) {
-      const answer = message.headers?.hasError === true ? null : answerOf(message.string());
-      if (answer !== null) answers.push(answer);
+      const answer = Answer.safeParse(parseObject(message.string()));
+      if (answer.success && message.headers?.hasError !== true) answers.push(answer.data);
     }
   } catch {
     return answers; // nobody is there, or nobody may be asked: what came so far is what can be known
@@ -76,32 +84,20 @@ async function ask(connection: Connection, subject: string, timeoutMs: number): 
   return answers;
 }
 
-function answerOf(text: string): Answer | null {
-  const parsed = parseJson(text);
-  if (!parsed.ok || typeof parsed.value !== "object" || parsed.value === null) return null;
-  const answer = parsed.value as Partial<Answer>; // the fields used are checked here or have defaults
-  const isService =
-    typeof answer.name === "string" &&
-    typeof answer.id === "string" &&
-    typeof answer.version === "string";
-  return isService && Array.isArray(answer.endpoints ?? []) ? (answer as Answer) : null;
-}
-
 function serviceInfo(info: Answer, stats: Answer | undefined): ServiceInfo {
-  const bySubject = new Map(
-    (stats?.endpoints ?? []).map((endpoint) => [endpoint.subject, endpoint]),
-  );
+  const bySubject = new Map(stats?.endpoints.map((endpoint) => [endpoint.subject, endpoint]));
+  const { name, id, version, description } = info;
   return {
-    name: info.name,
-    id: info.id,
-    version: info.version,
-    description: info.description ?? "",
-    endpoints: (info.endpoints ?? []).map((endpoint) => {
+    name,
+    id,
+    version,
+    description,
+    endpoints: info.endpoints.map((endpoint) => {
       const measured = bySubject.get(endpoint.subject);
       return {
         name: endpoint.name,
         subject: endpoint.subject,
-        queue: endpoint.queue_group ?? "",
+        queue: endpoint.queue_group,
         requests: measured?.num_requests ?? 0,
         errors: measured?.num_errors ?? 0,
         averageMs: (measured?.average_processing_time ?? 0) / NANOS_PER_MS,

@@ -190,11 +190,16 @@ test("a subject that a foreign subscriber answers is not taken for stored", asyn
     payload: z.object({}),
   });
   const { nc } = connectionOf(await testBus(nats, "stranger"));
+  const answers = ["thanks", "null", "7", "[]", "{}"];
   nc.subscribe("yard.evt.stranger.>", {
-    callback: (_error, message) => void message.respond("thanks"),
+    callback: (_error, message) =>
+      void message.respond(answers[Number(message.subject.split(".")[3])]),
   });
   await nc.flush();
-  await assert.rejects(publishEvent(bus, foreign, { id: "1" }, {}), { code: "invalid_reply" });
+  for (const id of answers.keys())
+    await assert.rejects(publishEvent(bus, foreign, { id: String(id) }, {}), {
+      code: "invalid_reply",
+    });
 });
 
 test("live messages reach those who listen, and what does not fit is dropped", async () => {

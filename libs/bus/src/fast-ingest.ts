@@ -13,7 +13,7 @@ import {
 } from "./infrastructure-errors.ts";
 import { PUBLISH_TIMEOUT_MS, type ReadyMessage } from "./publish.ts";
 import { randomHex } from "./random-hex.ts";
-import { parseJson } from "./wire.ts";
+import { parseObject } from "./wire.ts";
 
 /** Who sends messages by fast ingest. */
 export interface IngestListener {
@@ -160,10 +160,9 @@ export class FastIngest implements Expirable {
     const seq = Number(told);
     const subject = batch.subjects[seq - batch.stored - 1] ?? "";
     if (text === null) return this.#end(batch, seq, streamMissing(subject));
-    const parsed = parseJson(text);
-    const answer = (parsed.ok ? parsed.value : {}) as Answer; // what it is not leaves the batch to its deadline
-    const { type, count, error } = answer;
-    if (type === "ack") this.#advance(batch, answer.seq ?? 0);
+    // What the server did not say leaves the batch to its deadline.
+    const { type, seq: lastStored = 0, count, error }: Answer = parseObject(text) ?? {};
+    if (type === "ack") this.#advance(batch, lastStored);
     else if (type === "gap" || error?.err_code === UNKNOWN_BATCH) this.#endAtFirst(lostOnTheWay);
     else if (error !== undefined) this.#end(batch, seq, jetStreamError(subject, error));
     else if (count !== undefined) {

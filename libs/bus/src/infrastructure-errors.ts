@@ -43,6 +43,7 @@ export function forbidden(
   );
 }
 
+/** No answer came in time: nobody knows what became of the request, so it is not retryable by itself. */
 export function timedOut(subject: string, waitedMs: number): ServiceError {
   return new ServiceError(
     "timeout",
@@ -50,6 +51,7 @@ export function timedOut(subject: string, waitedMs: number): ServiceError {
   );
 }
 
+/** There is no connection now, so nothing was sent and trying again is safe. */
 export function disconnected(subject: string): ServiceError {
   return new ServiceError(
     "disconnected",
@@ -74,6 +76,7 @@ export function lostOnTheWay(subject: string): ServiceError {
   );
 }
 
+/** More than even the payload bucket takes; `limitBytes` goes into the error's data. */
 export function tooLarge(subject: string, limitBytes: number): ServiceError {
   return new ServiceError(
     "payload_too_large",

@@ -12,25 +12,14 @@ import type { MsgHdrs } from "@nats-io/transport-node";
 import type { z } from "zod";
 import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection } from "./connection.ts";
-import {
-  disconnected,
-  jetStreamError,
-  streamMissing,
-  type ApiError,
-} from "./infrastructure-errors.ts";
+import { disconnected, streamMissing } from "./infrastructure-errors.ts";
 import { correlationHeaders, headersOf, type Correlation } from "./message-headers.ts";
-import { encodeJson, parseJson, problemsOf } from "./wire.ts";
+import { readPublishAck, type Published } from "./publish-ack.ts";
+import { encodeJson, problemsOf } from "./wire.ts";
 
 export interface PublishOptions extends Correlation {
   /** A repeat with the same id is dropped while the stream's duplicate window lasts. */
   readonly messageId?: string | undefined;
-}
-
-export interface Published {
-  readonly stream: string;
-  readonly sequence: number;
-  /** True when the stream already had a message with this id. */
-  readonly duplicate: boolean;
 }
 
 /** For this package. */
@@ -190,7 +179,7 @@ export async function storeNow(
   try {
     const timeoutMs = PUBLISH_TIMEOUT_MS;
     const answer = await replies.request({ subject, body, headers, timeoutMs });
-    return acknowledgement(subject, answer.string());
+    return readPublishAck(subject, answer.string());
   } catch (error) {
     if (error instanceof ServiceError && error.code === "no_responders")
       throw streamMissing(subject);
@@ -213,26 +202,5 @@ export function bodyOf(
     {
       data: { problems },
     },
-  );
-}
-
-function acknowledgement(subject: string, text: string): Published {
-  const parsed = parseJson(text);
-  if (parsed.ok) {
-    // JetStream's publish acknowledgement: https://docs.nats.io/reference/reference-protocols/nats_api_reference.
-    const ack = parsed.value as {
-      stream?: string;
-      seq?: number;
-      duplicate?: boolean;
-      error?: ApiError;
-    };
-    if (ack.error !== undefined) throw jetStreamError(subject, ack.error);
-    if (ack.stream !== undefined && ack.seq !== undefined) {
-      return { stream: ack.stream, sequence: ack.seq, duplicate: ack.duplicate ?? false };
-    }
-  }
-  throw new ServiceError(
-    "invalid_reply",
-    `the answer to ${subject} is not an acknowledgement of a stream; a service may be subscribed to it`,
   );
 }

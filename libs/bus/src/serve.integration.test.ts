@@ -9,6 +9,7 @@ import { z } from "zod";
 import { call, client } from "./call.ts";
 import { connectionOf } from "./connection.ts";
 import type { Bus } from "./connect.ts";
+import { discoverServices } from "./discovery.ts";
 import { headersOf } from "./message-headers.ts";
 import { serve, type ServeOptions } from "./serve.ts";
 import { signalled, testBus, until } from "./test-bus.ts";
@@ -447,6 +448,32 @@ test("discovery is answered to all, by name and by id, in the shape that NATS to
     assert.deepEqual([stats["id"], stats["type"]], [ping["id"], "io.nats.micro.v1.stats_response"]);
     assert.ok(!Number.isNaN(Date.parse(String(stats["started"]))));
   }
+  await bus.drain();
+});
+
+test("a service whose answer is not that of a service is left out, and hides no other", async () => {
+  const { bus, service } = await oracle();
+  service.handle(ask, () => ({ answer: "yes" }), { topic: "weather" });
+  await bus.flush();
+  const identity = { name: "stranger", id: "S", version: "1.0.0" };
+  const strange = ["null", "[]", JSON.stringify({ ...identity, endpoints: [null] })];
+  const { nc } = connectionOf(caller);
+  const subscriptions = strange.map((answer) =>
+    nc.subscribe("$SRV.INFO", { callback: (_error, message) => void message.respond(answer) }),
+  );
+  subscriptions.push(
+    nc.subscribe("$SRV.*", {
+      callback: (_error, message) =>
+        void message.respond(JSON.stringify({ ...identity, name: "plain", endpoints: null })),
+    }),
+  );
+  // Answers of a busy machine may come after the question's time.
+  await until(async () => {
+    const found = await discoverServices(caller);
+    const told = found.map(({ name, endpoints }) => `${name} ${endpoints.length}`);
+    return told.join() === "oracle 1,plain 0";
+  });
+  for (const subscription of subscriptions) subscription.unsubscribe();
   await bus.drain();
 });
 

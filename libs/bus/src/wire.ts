@@ -1,6 +1,6 @@
 import type { z } from "zod";
 
-/** What a service answers: https://json.org in, one of two shapes out. */
+/** What stands in the body of a reply. */
 export type Reply =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly code: string; readonly message: string; readonly data: unknown };
@@ -25,11 +25,13 @@ export function encodeJson(value: unknown): string {
   return text ?? "null";
 }
 
+/** The body of a reply that succeeded. What has no JSON is left out, and read as `undefined`. */
 export function encodeValue(value: unknown): string {
   const text = JSON.stringify(value) as string | undefined;
   return text === undefined ? '{"ok":true}' : `{"ok":true,"value":${text}}`;
 }
 
+/** The body of a reply that failed; `data` is always there for clients in other languages, if need be as null. */
 export function encodeFailure(failure: Failure): string {
   return JSON.stringify({
     ok: false,
@@ -41,20 +43,19 @@ export function encodeFailure(failure: Failure): string {
 
 /** Reads a reply, or returns null when the text is not one. */
 export function decodeReply(text: string): Reply | null {
+  const reply = parseObject(text);
+  if (reply === null) return null;
+  const { ok, value, code, message, data } = reply;
+  if (ok === true) return { ok: true, value };
+  if (ok !== false || typeof code !== "string" || typeof message !== "string") return null;
+  return { ok: false, code, message, data: data ?? null };
+}
+
+/** Reads a JSON object, whose fields are still to be checked; null when the text is anything else. */
+export function parseObject(text: string): Readonly<Record<string, unknown>> | null {
   const parsed = parseJson(text);
-  if (!parsed.ok || typeof parsed.value !== "object" || parsed.value === null) return null;
-  // Every field is checked below before it is believed.
-  const reply = parsed.value as {
-    ok?: unknown;
-    value?: unknown;
-    code?: unknown;
-    message?: unknown;
-    data?: unknown;
-  };
-  if (reply.ok === true) return { ok: true, value: reply.value };
-  if (reply.ok !== false || typeof reply.code !== "string" || typeof reply.message !== "string")
-    return null;
-  return { ok: false, code: reply.code, message: reply.message, data: reply.data ?? null };
+  if (!parsed.ok || typeof parsed.value !== "object") return null;
+  return parsed.value as Readonly<Record<string, unknown>> | null; // what an object of JSON is
 }
 
 /** Parses JSON without throwing; `problem` names the place and never quotes the text. */
