@@ -7,6 +7,7 @@ import {
 } from "@modelcontextprotocol/client";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { HttpAuth } from "../connection/http-transport.ts";
+import { bodyBound, withBody } from "../network/bounded-body.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
 import type { HttpConfig } from "../registry/server-config.ts";
 import { LoginNeededError } from "./login-needed.ts";
@@ -75,13 +76,23 @@ export function createConnectionAuth(options: ConnectionAuthOptions): HttpAuth {
   };
 }
 
-/** Everything of a login goes through the guard; the server's own headers stay with the server. */
+/** Metadata and tokens are small; whoever sends more, or keeps an answer back, means something else. */
+const MAX_LOGIN_BYTES = 1024 * 1024;
+const LOGIN_ANSWER_MS = 20_000;
+
+/** Everything of a login goes through the guard, bounded; the server's own headers stay with the server. */
 export function guardedFetch(
   guard: EgressGuard,
   launch: Pick<HttpConfig, "url" | "headers">,
 ): { fetch: FetchLike; close: () => void } {
   const { origin } = new URL(launch.url);
-  return createGuardedFetch({ guard, own: { origin, headers: launch.headers } });
+  const guarded = createGuardedFetch({ guard, own: { origin, headers: launch.headers } });
+  const bounded = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
+    const tooLate = AbortSignal.timeout(LOGIN_ANSWER_MS);
+    const signal = init.signal ? AbortSignal.any([init.signal, tooLate]) : tooLate;
+    return withBody(await guarded.fetch(url, { ...init, signal }), bodyBound(MAX_LOGIN_BYTES));
+  };
+  return { fetch: bounded, close: () => guarded.close() };
 }
 
 interface KnownLogin {

@@ -142,7 +142,8 @@ function toOutcome(
   { durationMs, config }: { durationMs: number; config: ServerConfig },
 ): CallOutcome {
   const { content, structuredContent, isError = false } = result;
-  const bytes = Buffer.byteLength(JSON.stringify([content, structuredContent]));
+  const bytes = jsonBytes([content, structuredContent]);
+  if (bytes === null) return { kind: "failed", reason: TOO_DEEP };
   if (bytes > config.maxResultBytes)
     return { kind: "too_large", bytes, limitBytes: config.maxResultBytes };
   const whole = {
@@ -151,6 +152,18 @@ function toOutcome(
     ...(structuredContent === undefined ? {} : { structuredContent }),
   };
   return { kind: "result", result: { ...whole, text: resultText(whole), durationMs } };
+}
+
+const TOO_DEEP = "its result is nested too deeply to be passed on";
+
+/** Null for what is nested deeper than it can be written. */
+function jsonBytes(value: unknown): number | null {
+  try {
+    return Buffer.byteLength(JSON.stringify(value));
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }
 
 function failedOutcome(
@@ -178,10 +191,15 @@ function failedOutcome(
         timeoutMs,
       });
     case "lost":
-      throw unknown(connection.stoppedBecause ?? reason, call);
+      throw unknown(connection.stoppedBecause ?? endOfSession(connection, session) ?? reason, call);
     default:
       return failure.kind satisfies never;
   }
+}
+
+/** Why the connection of the call ended, as the transport saw it; null while it stands. */
+function endOfSession(connection: ServerConnection, session: McpSession): string | null {
+  return connection.session === session ? null : connection.info.lastError;
 }
 
 function notReached(connection: ServerConnection, reason: string): ServiceError {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
+import { setTimeout as wait } from "node:timers/promises";
 import { canonicalDigest, canonicalJson } from "@switchyard/contracts/canonical-json";
 import type { ToolInfo } from "@switchyard/contracts/mcp";
 import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
@@ -54,22 +54,33 @@ export interface InspectionContext {
 export function inspectAlone(
   config: ServerConfig,
   listing: ToolListing,
+  signal?: AbortSignal,
 ): Promise<InspectedListing> {
   const identity = serverIdentity(config);
-  return inspectTools(listing, { server: config.id, identity, neighbours: noNeighbours });
+  return inspectTools(listing, { server: config.id, identity, neighbours: noNeighbours }, signal);
 }
 
-/** After so many tools other work gets its turn: ten thousand take a second. */
-const SLICE = 50;
+/** After this time other work gets its turn: ten thousand tools take a second, a hostile one nearly as long alone. */
+const SLICE_MS = 10;
+/** What one tool took beyond a slice is made up for: its server's list gets one part in five. */
+const REST_PER_EXCESS = 4;
 
+/** Rejects when the signal aborts: nobody wants the list any more. */
 export async function inspectTools(
   listing: ToolListing,
   context: InspectionContext,
+  signal?: AbortSignal,
 ): Promise<InspectedListing> {
   const identity = canonicalJson(context.identity);
   const tools: InspectedTool[] = [];
-  for (const [index, tool] of listing.tools.entries()) {
-    if (index % SLICE === SLICE - 1) await setImmediate();
+  let sliceFrom = performance.now();
+  for (const tool of listing.tools) {
+    const spentMs = performance.now() - sliceFrom;
+    if (spentMs > SLICE_MS) {
+      await wait(REST_PER_EXCESS * Math.max(0, spentMs - 2 * SLICE_MS));
+      signal?.throwIfAborted();
+      sliceFrom = performance.now();
+    }
     tools.push(inspectTool(tool, { ...context, identity }));
   }
   return { tools, problems: listing.problems };

@@ -1,7 +1,6 @@
 import type { Client, Transport } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { isRecord } from "../json-record.ts";
-import type { ReadPage } from "./read-tool-list.ts";
 
 /** The protocol layer checks a page as a whole, and one malformed tool would cost all others. */
 const AnyPage = z.looseObject({});
@@ -11,7 +10,10 @@ const AnyPage = z.looseObject({});
  * is taken from the transport, and the protocol layer gets it without the tools. Call it once, after
  * the client has connected, and read one list at a time.
  */
-export function createToolPages(client: Client, transport: Transport, timeoutMs: number): ReadPage {
+export function createToolPages(
+  client: Client,
+  transport: Transport,
+): (cursor: string | undefined, timeoutMs: number) => Promise<unknown> {
   const state: { waiting: boolean; tools: unknown } = { waiting: false, tools: undefined };
   const forward = transport.onmessage;
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is no EventTarget
@@ -26,7 +28,7 @@ export function createToolPages(client: Client, transport: Transport, timeoutMs:
     }
     forward?.(message, extra);
   };
-  return async (cursor) => {
+  return async (cursor, timeoutMs) => {
     const params = cursor === undefined ? {} : { cursor };
     state.waiting = true;
     state.tools = undefined;

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import {
   SSEClientTransport,
   SseError,
@@ -8,7 +9,9 @@ import {
 } from "@modelcontextprotocol/client";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { noteRefusal } from "../auth/refused-token.ts";
+import { bodyBound, tooLong, withBody } from "../network/bounded-body.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
+import { createMessageBrake, type MessageBrake } from "./message-brake.ts";
 import { StreamableTransport } from "./streamable-transport.ts";
 
 const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
@@ -103,34 +106,30 @@ function sseLink(url: URL, options: SSEClientTransportOptions): HttpTransport {
 }
 
 function boundedFetch(fetch: FetchLike, maxBytes: number): FetchLike {
+  const brake = createMessageBrake();
   return async (url, init) => {
+    if (init?.method === "POST") for (let n = 0; n < EVENTS_OF_POST; n += 1) brake.expect();
     const response = await fetch(url, init);
-    const bounded = boundedResponse(response, maxBytes);
+    const bounded = boundedResponse(response, { maxBytes, brake });
     if (response.status === 401) noteRefusal(bounded, init?.headers);
     return bounded;
   };
 }
 
-function boundedResponse(response: Response, maxBytes: number): Response {
-  if (response.body === null) return response;
-  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
-  const body = response.body.pipeThrough(isStream ? eventBound(maxBytes) : bodyBound(maxBytes));
-  const { status, statusText, headers } = response;
-  const bounded = new Response(body, { status, statusText, headers });
-  // The transport reads the address to see a redirect; a new response has none of its own.
-  Object.defineProperty(bounded, "url", { value: response.url });
-  return bounded;
+interface Bounds {
+  readonly maxBytes: number;
+  /** Of the whole connection: many streams are not faster than one. */
+  readonly brake: MessageBrake;
 }
 
-function bodyBound(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
-  let total = 0;
-  return new TransformStream({
-    transform(chunk, controller) {
-      total += chunk.length;
-      if (total > maxBytes) controller.error(tooLong(maxBytes));
-      else controller.enqueue(chunk);
-    },
-  });
+/** An answer, and what stands before it: the event that opens a stream which can be resumed. */
+const EVENTS_OF_POST = 2;
+
+function boundedResponse(response: Response, bounds: Bounds): Response {
+  if (response.body === null) return response;
+  const type = response.headers.get("content-type")?.toLowerCase();
+  const isStream = type?.startsWith("text/event-stream") ?? false;
+  return withBody(response, isStream ? eventBound(bounds) : bodyBound(bounds.maxBytes));
 }
 
 /**
@@ -138,16 +137,17 @@ function bodyBound(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
  * event goes on by itself, because the protocol layer handles an answer at once and a notification
  * one turn later: progress that came in one piece with its result would be forgotten.
  */
-function eventBound(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
+function eventBound({ maxBytes, brake }: Bounds): TransformStream<Uint8Array, Uint8Array> {
   let eventBytes = 0;
   let lineBytes = 0;
   return new TransformStream({
-    transform(chunk, controller) {
+    async transform(chunk, controller) {
       let start = 0;
       for (const [index, byte] of chunk.entries()) {
         eventBytes += 1;
         if (byte === NEWLINE) {
           if (lineBytes === 0) {
+            brake.answer(eventBytes);
             eventBytes = 0;
             controller.enqueue(chunk.subarray(start, index + 1));
             start = index + 1;
@@ -157,10 +157,8 @@ function eventBound(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
       }
       if (eventBytes > maxBytes) controller.error(tooLong(maxBytes));
       else if (start < chunk.length) controller.enqueue(chunk.subarray(start));
+      const pauseMs = brake.pauseMs();
+      if (pauseMs > 0) await wait(pauseMs);
     },
   });
-}
-
-function tooLong(maxBytes: number): Error {
-  return new Error(`a message exceeds the limit of ${maxBytes} bytes`);
 }

@@ -189,7 +189,8 @@ class Attempt {
     if (this.#isOver) throw new Error("the attempt was given up");
     const { client, refresh, login } = parts;
     const onTrouble = (problem: string): void => this.#tell(problem);
-    const link = createTransport({
+    const over = new AbortController();
+    const transportLink = createTransport({
       server: config.id,
       resolved,
       path: options.env["PATH"] ?? "",
@@ -201,6 +202,13 @@ class Attempt {
         authProvider: login?.provider,
       },
     });
+    const link: SessionTransport = {
+      ...transportLink,
+      close() {
+        over.abort();
+        return transportLink.close();
+      },
+    };
     const inspect = options.inspect ?? inspectAlone;
     const changes = createChangeSubscription(client, { onGap: () => refresh.request(), onTrouble });
     this.#current = { link, stop: () => changes.stop() };
@@ -214,7 +222,11 @@ class Attempt {
       transport: link.transport,
       config,
       inspect: (own, listing) =>
-        inspect(own, isModernHttp(client, transport) ? withoutUnsendable(listing) : listing),
+        inspect(
+          own,
+          isModernHttp(client, transport) ? withoutUnsendable(listing) : listing,
+          over.signal,
+        ),
     });
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is no EventTarget
     client.onclose = () => {

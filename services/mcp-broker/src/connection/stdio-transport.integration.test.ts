@@ -189,3 +189,90 @@ test("leaves nothing that keeps the process alive", async () => {
   assert.equal(transport.endReason, "process exited with code 0");
   assert.deepEqual(seen.errors, []);
 });
+
+test("a child that closes its output, or its input, and lives on is at its end", async () => {
+  const quiet = transportOf(script("fs.closeSync(1); setInterval(() => {}, 1000)"));
+  const seen = observe(quiet);
+  await quiet.start();
+  await seen.closed;
+  assert.equal(quiet.endReason, "the server closed its output");
+  await quiet.close();
+
+  const says = `process.stdout.write('{"jsonrpc":"2.0","method":"ready"}\\n')`;
+  const deaf = transportOf(script(`fs.closeSync(0); ${says}; setInterval(() => {}, 1000)`));
+  const deafSeen = observe(deaf);
+  await deaf.start();
+  await until(
+    () => deafSeen.messages.length,
+    (count) => count > 0,
+  );
+  await assert.rejects(deaf.send({ jsonrpc: "2.0", method: "ping" }), /write to the server failed/);
+  await deafSeen.closed;
+  assert.equal(deaf.endReason, "the server closed its input");
+  await deaf.close();
+});
+
+test("a child that asks again and again and does not read the answers is ended, not kept in memory", async () => {
+  const transport = transportOf(script("setInterval(() => {}, 1000)"), { maxUnreadBytes: 100_000 });
+  const seen = observe(transport);
+  await transport.start();
+  const answer = { jsonrpc: "2.0" as const, id: 1, result: { text: "x".repeat(100_000) } };
+  const writes = Promise.allSettled([
+    transport.send(answer),
+    transport.send(answer),
+    transport.send(answer),
+    transport.send(answer),
+  ]);
+  await seen.closed;
+  assert.equal(transport.endReason, "the server does not read its input");
+  await transport.close();
+  assert.ok((await writes).some(({ status }) => status === "rejected"));
+});
+
+test("a child that floods is read at the rate of the brake, and the rest waits in its pipe", async () => {
+  const flood = `
+    const line = '{"jsonrpc":"2.0","method":"flood"}\\n'.repeat(1000);
+    const more = () => { while (process.stdout.write(line)); };
+    process.stdout.on("drain", more); more();`;
+  const transport = transportOf(script(flood));
+  const seen = observe(transport);
+  await transport.start();
+  // The burst is read at once; without the brake each second brings a hundred times as much.
+  await until(
+    () => seen.messages.length,
+    (count) => count > 2_000,
+  );
+  const begun = performance.now();
+  const before = seen.messages.length;
+  const seconds = await until(
+    () => (performance.now() - begun) / 1_000,
+    (passed) => passed > 1.5,
+  );
+  // A chunk of the pipe holds up to 1,900 of these lines, and the debt of one is at most a second.
+  assert.ok(seen.messages.length - before < 4_000 + 2_000 * seconds);
+  await transport.close();
+});
+
+test("a message that the protocol layer cannot bear costs nobody anything, wherever it stands in a chunk", async () => {
+  const note = `{"jsonrpc":"2.0","method":"note"}`;
+  const deep = `{"jsonrpc":"2.0","id":99,"result":{"a":${"[".repeat(10_000)}${"]".repeat(10_000)}}}`;
+  const transport = transportOf(
+    script(`process.stdout.write(\`${[note, deep, note].join("\\n")}\\n\`);
+      setInterval(() => {}, 1000)`),
+  );
+  const heard: string[] = [];
+  const client = new Client({ name: "test", version: "0" });
+  client.fallbackNotificationHandler = ({ method }) => {
+    heard.push(method);
+    return Promise.resolve();
+  };
+  // It never answers the handshake; its messages are heard from the start.
+  const connecting = client.connect(transport, { timeout: 60_000 }).catch(() => "closed");
+  await until(
+    () => heard.length,
+    (count) => count === 2,
+  );
+  await client.close();
+  assert.equal(await connecting, "closed");
+  assert.equal(transport.ignoredLines, 1);
+});

@@ -9,7 +9,9 @@ import {
   type JSONRPCMessage,
   type Transport,
 } from "@modelcontextprotocol/client";
+import { createMessageBrake } from "./message-brake.ts";
 import { MessageLines } from "./message-lines.ts";
+import { wellFormedAnswer } from "./well-formed-answer.ts";
 import { endGroup } from "@switchyard/service/process/process-group";
 import { TailBuffer, type StreamTail } from "./tail-buffer.ts";
 
@@ -18,7 +20,8 @@ import { TailBuffer, type StreamTail } from "./tail-buffer.ts";
  * - leads its own process group, so that whatever it starts ends with it,
  * - gets an environment built from nothing: PATH and what its configuration declares,
  * - survives any garbage on stdout, and bounds a message before it is complete,
- * - reports its death at once, with its exit code and the end of its stderr.
+ * - is read more slowly while it sends more than it was asked for,
+ * - reports its death at once, with its exit code and the end of its stderr, and the end of a stream, too.
  */
 export interface StdioTransportOptions {
   readonly command: string;
@@ -28,6 +31,7 @@ export interface StdioTransportOptions {
   /** PATH of the child unless `env` declares its own. */
   readonly path: string;
   readonly maxMessageBytes?: number;
+  readonly maxUnreadBytes?: number;
   /** How long each step of the shutdown waits: stdin closed, SIGTERM, SIGKILL. */
   readonly graceMs?: number;
   readonly onSpawned?: (pid: number) => void;
@@ -37,6 +41,8 @@ export interface StdioTransportOptions {
 
 const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 const DEFAULT_GRACE_MS = 2_000;
+/** What a server may leave unread on its stdin. All of it is kept in memory meanwhile. */
+const DEFAULT_MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 const STDERR_BYTES = 64 * 1024;
 /** After an exit the pipes may still hold an answer; a grandchild may hold them open for ever. */
 const PIPE_DRAIN_MS = 200;
@@ -54,6 +60,7 @@ export class StdioTransport implements Transport {
   readonly #options: StdioTransportOptions;
   readonly #lines: MessageLines;
   readonly #stderr = new TailBuffer(STDERR_BYTES);
+  readonly #brake = createMessageBrake();
   #child: ChildProcessWithoutNullStreams | null = null;
   #isOpen = false;
   #isGathering = false;
@@ -114,6 +121,13 @@ export class StdioTransport implements Transport {
         new SdkError(SdkErrorCode.NotConnected, "the server process is not running"),
       );
     }
+    const { maxUnreadBytes = DEFAULT_MAX_UNREAD_BYTES } = this.#options;
+    if (stdin.writableLength > maxUnreadBytes) {
+      const reason = "the server does not read its input";
+      this.#breakOff(reason);
+      return Promise.reject(new SdkError(SdkErrorCode.NotConnected, reason));
+    }
+    if ("method" in message && "id" in message) this.#brake.expect();
     this.#gather(stdin);
     return new Promise((resolve, reject) => {
       stdin.write(serializeMessage(message), (error) => {
@@ -150,7 +164,11 @@ export class StdioTransport implements Transport {
   #listen(child: ChildProcessWithoutNullStreams): void {
     // Without a listener a failed spawn or a broken pipe would end the broker.
     child.on("error", (error) => this.onerror?.(error));
-    child.stdin.on("error", (error) => this.onerror?.(error));
+    child.stdin.on("error", (error) => {
+      this.onerror?.(error);
+      this.#endSoon("the server closed its input");
+    });
+    child.stdout.once("end", () => this.#endSoon("the server closed its output"));
     child.stdout.on("error", (error) => this.onerror?.(error));
     child.stderr.on("error", (error) => this.onerror?.(error));
     child.stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
@@ -176,10 +194,20 @@ export class StdioTransport implements Transport {
     } catch (error) {
       // Only the length cap throws here; the stream cannot be followed any further.
       const failure = error instanceof Error ? error : new Error(String(error));
-      this.#endReason = failure.message;
       this.onerror?.(failure);
-      this.#disconnect();
+      this.#breakOff(failure.message);
     }
+  }
+
+  #breakOff(reason: string): void {
+    this.#endReason ??= reason;
+    this.#disconnect();
+  }
+
+  /** Nothing more can be said to the process, or heard of it. When that is its exit, its code tells more. */
+  #endSoon(reason: string): void {
+    if (!this.#isOpen) return;
+    setTimeout(() => this.#isOpen && this.#breakOff(reason), 2 * PIPE_DRAIN_MS).unref();
   }
 
   /**
@@ -194,13 +222,35 @@ export class StdioTransport implements Transport {
         return;
       }
     }
+    this.#slowDown();
   }
 
   #deliver(line: string): JSONRPCMessage | null {
     const message = parseMessage(line);
-    if (message !== null) this.onmessage?.(message);
+    if (message === null || "method" in message) this.#brake.add(line.length);
+    else this.#brake.answer(line.length);
+    if (message !== null) this.#pass(message);
     else if (line.trim() !== "") this.#ignoredLines += 1;
     return message;
+  }
+
+  /** The protocol layer throws at what is nested deeper than it can print, and that is no end of anything. */
+  #pass(message: JSONRPCMessage): void {
+    try {
+      this.onmessage?.(wellFormedAnswer(message));
+    } catch (error) {
+      this.#ignoredLines += 1;
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  /** The pipe fills, and the server waits. */
+  #slowDown(): void {
+    const stdout = this.#child?.stdout;
+    const pauseMs = this.#brake.pauseMs();
+    if (pauseMs === 0 || stdout === undefined || stdout.isPaused()) return;
+    stdout.pause();
+    setTimeout(() => stdout.resume(), pauseMs).unref();
   }
 
   /** Reports the end first and ends the process after: nobody waits for a server that hangs. */

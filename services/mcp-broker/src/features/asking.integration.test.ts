@@ -18,6 +18,7 @@ import {
 import { completeModel } from "@switchyard/contracts/model-completion";
 import { startProgram } from "../../test-fixtures/session-world.ts";
 import { fixture, packageFile, testWorld, until } from "../../test-fixtures/test-broker.ts";
+import { ASKED_PER_MINUTE } from "./feature-hooks.ts";
 import { createQuestionStore } from "./questions/question-store.ts";
 
 const world = await testWorld();
@@ -213,4 +214,14 @@ test("a question is lost when its call ends, and when the broker that waits is g
   await store.add({ question: orphan, holder: "a-broker-that-was-killed" });
   const shown = await questions(world.cli, false);
   assert.equal(shown.find(({ id }) => id === orphan.id)?.state, "lost");
+});
+
+test("a server that asks without end costs the policy a few questions a minute", async () => {
+  const before = world.policy.checked.length;
+  world.policy.answer = (_, { kind }) => (kind === "elicitation" ? "deny" : "allow");
+  const { text } = await callAs(world.cli, "flood", { count: 400 });
+  const answers: { action: string }[] = Object.values(JSON.parse(text));
+  assert.equal(answers.length, 400);
+  assert.ok(answers.every(({ action }) => action !== "accept"));
+  assert.ok(world.policy.checked.length - before <= ASKED_PER_MINUTE + 3 + 1);
 });

@@ -1,4 +1,8 @@
-import type { ClientCapabilities } from "@modelcontextprotocol/client";
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  type ClientCapabilities,
+} from "@modelcontextprotocol/client";
 import type { SessionHooks } from "../connection/session-hooks.ts";
 import type { ServerConfig } from "../registry/server-config.ts";
 import type { FeatureNotifications } from "./feature-notifications.ts";
@@ -18,7 +22,12 @@ export interface FeatureHookDeps extends SamplingDeps, AskPersonDeps {
 export interface ServerMemory {
   readonly messages: ServerMessages;
   readonly sampling: RateLimit;
+  /** Of everything that it asks and the policy would be asked about. */
+  readonly asking: RateLimit;
 }
+
+/** Beside its samplings. Each costs a decision for everybody on whose behalf the server works, and a record of it. */
+export const ASKED_PER_MINUTE = 120;
 
 /**
  * Everything is declared to every server: what a server may have is decided at each request, by the
@@ -40,9 +49,14 @@ export function featureHooks(
   return {
     capabilities: CAPABILITIES,
     requests: {
-      "sampling/createMessage": (request) =>
-        sample(deps, { config, rate: memory.sampling }, request),
-      "elicitation/create": (request) => askPerson(deps, config, request),
+      async "sampling/createMessage"(request) {
+        if (!memory.asking.take()) throw tooMany();
+        return sample(deps, { config, rate: memory.sampling }, request);
+      },
+      async "elicitation/create"(request) {
+        if (!memory.asking.take()) return { action: "cancel" };
+        return askPerson(deps, config, request);
+      },
       "roots/list": () => Promise.resolve(rootsResult(deps.rootsOf(config))),
     },
     onNotification(method, params) {
@@ -52,4 +66,8 @@ export function featureHooks(
       else deps.notifications.hear({ server, messages: memory.messages }, method, params);
     },
   };
+}
+
+function tooMany(): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InternalError, "asked too often; ask again later");
 }

@@ -20,7 +20,12 @@ import { resolveServer, UnsetVariableError } from "../registry/env-references.ts
 import type { ServerConfig } from "../registry/server-config.ts";
 import { openFeatureEndpoints } from "./feature-endpoints.ts";
 import { createFeatureGate, type FeatureGate } from "./feature-gate.ts";
-import { featureHooks, type FeatureHookDeps, type ServerMemory } from "./feature-hooks.ts";
+import {
+  ASKED_PER_MINUTE,
+  featureHooks,
+  type FeatureHookDeps,
+  type ServerMemory,
+} from "./feature-hooks.ts";
 import { createFeatureNotifications } from "./feature-notifications.ts";
 import { createLogLevels } from "./logging.ts";
 import { createAskToOpen, type AskToOpen } from "./questions/ask-to-open.ts";
@@ -188,6 +193,7 @@ function createMemories(env: FeatureOptions["env"], now: () => number) {
       const memory = {
         messages: createServerMessages({ redact: redactorOf(config, env), now }),
         sampling: createRateLimit(config.sampling.perMinute, now),
+        asking: createRateLimit(config.sampling.perMinute + ASKED_PER_MINUTE, now),
       };
       memories.set(config.id, { config: declared, memory });
       return memory;

@@ -46,7 +46,7 @@ export function startPinning(options: {
   return {
     pins,
     pinState: (server, tool, pin) => pins.stateOf(server, tool, pin),
-    async inspect(config, listing) {
+    async inspect(config, listing, signal) {
       const { id: server, trust } = config;
       const identity = serverIdentity(config);
       const neighbours = neighbourhoodOf(
@@ -54,7 +54,7 @@ export function startPinning(options: {
         neighboursIn(servers()),
         servers().map(({ id }) => id),
       );
-      const inspected = await inspectTools(listing, { server, identity, neighbours });
+      const inspected = await inspectTools(listing, { server, identity, neighbours }, signal);
       await pins.see({ server, trust, identity, tools: inspected.tools });
       return inspected;
     },

@@ -13,6 +13,8 @@ const MAX_PATTERN = 1_000;
 const MAX_INSTRUCTIONS = 4_000;
 /** As many take about as long to compile as one subschema. */
 const INSTRUCTIONS_PER_SUBSCHEMA = 100;
+/** What is refused was read, too. */
+const REFUSED_PER_SUBSCHEMA = 100;
 /** Instructions times characters that cost about as much as one subschema. */
 const WORK_PER_STEP = 256;
 
@@ -22,9 +24,11 @@ const WORK_PER_STEP = 256;
  */
 export function compileLinearRegex(
   pattern: string,
-): { readonly regex: LinearRegex; readonly weight: number } | { readonly problem: string } {
+):
+  | { readonly regex: LinearRegex; readonly weight: number }
+  | { readonly problem: string; readonly weight: number } {
   if (pattern.length > MAX_PATTERN)
-    return { problem: `the pattern has more than ${MAX_PATTERN} characters` };
+    return { problem: `the pattern has more than ${MAX_PATTERN} characters`, weight: 1 };
   let compiled: CompiledPattern;
   try {
     compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
@@ -32,13 +36,15 @@ export function compileLinearRegex(
     // The engine's own words repeat the pattern, and it may be anything.
     return {
       problem: `the pattern needs more than a linear-time engine offers (${error instanceof Error ? error.name : "error"})`,
+      weight: 1 + Math.floor(pattern.length / REFUSED_PER_SUBSCHEMA),
     };
   }
   const instructions = compiled.programSize();
+  const weight = Math.ceil(instructions / INSTRUCTIONS_PER_SUBSCHEMA);
   if (instructions > MAX_INSTRUCTIONS)
-    return { problem: `the pattern needs more than ${MAX_INSTRUCTIONS} instructions` };
+    return { problem: `the pattern needs more than ${MAX_INSTRUCTIONS} instructions`, weight };
   return {
-    weight: Math.ceil(instructions / INSTRUCTIONS_PER_SUBSCHEMA),
+    weight,
     regex: {
       test(text) {
         spend(1 + (instructions * text.length) / WORK_PER_STEP);

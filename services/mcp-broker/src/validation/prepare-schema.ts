@@ -133,8 +133,10 @@ class Preparation {
     for (const [keyword, value] of Object.entries(schema)) {
       const read = readAssertion(keyword, value);
       if (read === null) continue;
-      if ("problem" in read) this.#note(`${where}/${keyword}`, read.problem);
-      else {
+      if ("problem" in read) {
+        this.#note(`${where}/${keyword}`, read.problem);
+        this.#weigh(read.weight ?? 0);
+      } else {
         this.#weigh(read.weight);
         Object.assign(clean, joined(clean, read.keywords));
       }
@@ -200,6 +202,7 @@ class Preparation {
       } else {
         // Names that it would have matched would count as additional ones, so those are let through.
         this.#note(path, compiled.problem);
+        this.#weigh(compiled.weight);
         kept.push(["", true]);
       }
     }

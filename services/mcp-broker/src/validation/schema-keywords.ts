@@ -4,7 +4,7 @@ import { compileLinearRegex } from "./linear-regex.ts";
 /** What an assertion becomes in the schema that is compiled, or why it is not checked. */
 export type ReadAssertion =
   | { readonly keywords: JsonRecord; readonly weight: number }
-  | { readonly problem: string };
+  | { readonly problem: string; readonly weight?: number };
 
 const TYPES = new Set(["string", "number", "integer", "boolean", "object", "array", "null"]);
 const NUMBERS = new Set(["maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"]);
@@ -87,7 +87,7 @@ function valueKeyword(keyword: string, own: string, value: unknown): JsonRecord 
 function readPattern(value: unknown): ReadAssertion {
   if (typeof value !== "string") return wrong("is no string");
   const compiled = compileLinearRegex(value);
-  if ("problem" in compiled) return wrong(compiled.problem);
+  if ("problem" in compiled) return compiled;
   return { keywords: { pattern: value }, weight: compiled.weight };
 }
 

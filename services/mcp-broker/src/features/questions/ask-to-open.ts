@@ -18,7 +18,8 @@ import { QuestionStoreError } from "./question-store.ts";
  */
 export type AskToOpen = (
   server: string,
-  elicitations: readonly unknown[],
+  /** As the server wrote them: a list, by the protocol. */
+  elicitations: unknown,
   asked: AskedFor,
 ) => Promise<readonly Question[]>;
 
@@ -27,6 +28,7 @@ const MAX_ADDRESSES = 4;
 
 export function createAskToOpen(deps: AskPersonDeps): AskToOpen {
   return async (server, elicitations, asked) => {
+    if (!Array.isArray(elicitations)) return [];
     const wanted = elicitations.slice(0, MAX_ADDRESSES).flatMap(readAddress);
     if (wanted.length === 0) return [];
     const mode = "url";

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isError } from "@switchyard/contracts/errors";
+import { callTool } from "@switchyard/contracts/mcp";
+import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
+import { MALFORMED_ANSWER } from "../connection/well-formed-answer.ts";
+
+const world = await testWorld();
+const broker = await world.startBroker({
+  servers: [fixtureServer("parrot", ["parrot-server.ts"])],
+});
+await broker.until("parrot", ({ status }) => status === "connected");
+
+const say = (...lines: string[]) => broker.call("parrot", { tool: "say", args: { lines } });
+/** How a call ends that is answered with these lines. */
+const endOf = (...lines: string[]): Promise<unknown> =>
+  say(...lines).then(
+    () => "a result",
+    (error: unknown) => error,
+  );
+const fine = `{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"fine"}]}}`;
+const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
+
+test("an answer that is none ends its call at once, as the server's failure", async () => {
+  const malformed = [
+    `"result":{"content":[]},"error":{"code":1,"message":"both"}`,
+    `"other":1`,
+    `"error":"no object"`,
+    `"error":{"code":"no number","message":"x"}`,
+    `"result":"no object"`,
+  ];
+  for (const members of malformed) {
+    const error = await endOf(`{"jsonrpc":"2.0","id":$id,${members}}`);
+    assert.ok(isError(error, callTool, "tool_failed"), members);
+    assert.equal(error.data.reason, MALFORMED_ANSWER);
+  }
+  const { text } = await say(`{"jsonrpc":"2.0","id":$id,"error":null,"result":{"content":[]}}`);
+  assert.equal(text, "");
+});
+
+test("a result that is nested too deeply to be written is an answer, and opens no circuit", async () => {
+  const deep = `{"jsonrpc":"2.0","id":$id,"result":{"content":[],"structuredContent":{"a":${nested(20_000)}}}}`;
+  for (let count = 0; count < 6; count += 1) {
+    const error = await endOf(deep);
+    assert.ok(isError(error, callTool, "tool_failed"));
+    assert.match(error.message, /nested too deeply/);
+  }
+  assert.equal(broker.info("parrot").circuit, "closed");
+});
+
+test("two lines of a server that nobody can print do not end the broker", async () => {
+  const note = `{"jsonrpc":"2.0","method":"notifications/note"}`;
+  const stray = `{"jsonrpc":"2.0","id":4711,"result":{"a":${nested(10_000)}}}`;
+  assert.equal((await say(note, stray, fine)).text, "fine");
+});
+
+test("a list of addresses to open that is no list is the server's refusal and no fault", async () => {
+  for (const elicitations of [`5`, `{}`, `"x"`, `[5]`]) {
+    const error = await endOf(
+      `{"jsonrpc":"2.0","id":$id,"error":{"code":-32042,"message":"open","data":{"elicitations":${elicitations}}}}`,
+    );
+    assert.ok(isError(error, callTool, "tool_failed"), elicitations);
+  }
+  assert.doesNotMatch(broker.logText(), /"level":"error"/);
+});
+
+test("a call that ends with its connection says why that ended", async () => {
+  const error = await endOf("x".repeat(11 * 1024 * 1024));
+  assert.ok(isError(error, callTool, "outcome_unknown"));
+  assert.match(error.message, /a message exceeds the limit of 10485760 bytes/);
+});

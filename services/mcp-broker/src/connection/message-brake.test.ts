@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createMessageBrake } from "./message-brake.ts";
+
+test("a server that sends a thousand small messages a second is never slowed down", () => {
+  let now = 0;
+  const brake = createMessageBrake(() => now);
+  for (let second = 0; second < 100; second += 1) {
+    for (let n = 0; n < 1_000; n += 1) brake.add(100);
+    now += 1_000;
+    assert.equal(brake.pauseMs(), 0);
+  }
+});
+
+test("messages beyond the burst are waited for as long as the rate says, and at most a second", () => {
+  let now = 0;
+  const brake = createMessageBrake(() => now);
+  for (let n = 0; n < 2_500; n += 1) brake.add(100);
+  assert.equal(brake.pauseMs(), 500);
+  now += 500;
+  assert.equal(brake.pauseMs(), 0);
+  brake.add(10 * 1024 * 1024);
+  assert.equal(brake.pauseMs(), 1_000);
+  now += 1_000;
+  assert.equal(brake.pauseMs(), 0);
+});
+
+test("answers that were asked for cost nothing, however large, and those beyond them count", () => {
+  const brake = createMessageBrake(() => 0);
+  for (let n = 0; n < 500; n += 1) brake.expect();
+  for (let n = 0; n < 500; n += 1) brake.answer(4 * 1024 * 1024);
+  assert.equal(brake.pauseMs(), 0);
+  brake.answer(4 * 1024 * 1024);
+  assert.equal(brake.pauseMs(), 1_000);
+});
