@@ -3,7 +3,7 @@ import type { JournalEntry } from "../src/journal/journal-entry.ts";
 import type { StartedEntry } from "../src/journal/started-entry.ts";
 import { limitFailure, nextAction } from "../src/run/next-action.ts";
 import { applyEntry, startOf } from "../src/journal/replay.ts";
-import type { RunState } from "../src/journal/run-state.ts";
+import { openCalls, type RunState } from "../src/journal/run-state.ts";
 
 /** Journals that a runner can have written, made by playing runs with a drawn model and drawn tools. */
 
@@ -95,7 +95,7 @@ function entriesFor(state: RunState, drawn: Draw, at: string): JournalEntry[] {
       return [...resumed, { kind: "failed", at, failure: limitFailure(action.reached) }];
     case "cancel":
       return [
-        ...action.open.map(({ part: { callId } }): JournalEntry => ({
+        ...openCalls(state).map(({ part: { callId } }): JournalEntry => ({
           kind: "tool-failed",
           at,
           callId,

@@ -125,7 +125,11 @@ function afterNews({ runId, by }: Asked, outcome: TellOutcome): ControlResult {
     case "gone":
       return { next: "look", runId };
     case "unknown":
-      return refused("unknown_run", `there is no run ${runId}`, runId);
+      return refused(
+        "unknown_run",
+        `there is no run ${runId}; if its start is still in the queue, say it again once it has begun`,
+        runId,
+      );
     case "ended":
       return refused(
         "run_ended",

@@ -114,3 +114,26 @@ function retry(runId: string, body: unknown): Promise<void> {
 async function codeOf(runId: string): Promise<unknown> {
   return (await lab.eventsUntil(runId, "rejected")).at(-1)?.payload["code"];
 }
+
+test("a retried run that waits for its session is cancelled without waiting", async () => {
+  const ask = { calls: [{ tool: "ask_user", with: { question: "?" } }] };
+  peers.agents.set("failing", answering("failing", "{{/nope}}"));
+  peers.agents.set("asking", agent("asking", { plan: { steps: [ask], answer: "ok" } }));
+  await lab.command("failing", { runId: "stuck", input: "x", session: "kept" });
+  await lab.eventsUntil("stuck", "failed");
+  await lab.command("asking", { runId: "keeper", input: "x", session: "kept" });
+  await lab.eventsUntil("keeper", "waiting");
+  await lab.publish("yard.cmd.cli.run.retry.stuck", "{}");
+  await waitUntil(async () => {
+    const { run } = await call(lab.bus, getRun, { runId: "stuck" });
+    return run.status === "running";
+  });
+  await lab.publish("yard.cmd.cli.run.cancel.stuck", "{}");
+  const events = await lab.eventsUntil("stuck", "cancelled");
+  assert.deepEqual(
+    sequenceOf(events),
+    events.map((_, index) => index + 1),
+  );
+  await lab.publish("yard.cmd.cli.run.cancel.keeper", "{}");
+  await lab.eventsUntil("keeper", "cancelled");
+});

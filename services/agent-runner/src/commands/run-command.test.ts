@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { madeRunId, readCommand } from "./run-command.ts";
+import { madeRunId, namedRunId, readCommand } from "./run-command.ts";
 
 const message = {
   subject: "yard.cmd.cli.run.start.demo",
@@ -40,6 +40,19 @@ test("tells commands under one run id apart by everything that they ask for", ()
   ]) {
     assert.notEqual(other, same);
   }
+});
+
+test("finds the run that a refused payload is about, of a copy the new one", () => {
+  const cases: [unknown, string | null][] = [
+    [{ runId: "r1" }, "r1"],
+    [{ newRunId: "r2", fromStep: 0 }, "r2"],
+    [{ runId: "no id" }, null],
+    [{ newRunId: 7 }, null],
+    [{}, null],
+    ["r1", null],
+    [null, null],
+  ];
+  for (const [payload, expected] of cases) assert.equal(namedRunId(payload), expected);
 });
 
 test("refuses a subject whose tokens cannot be names", () => {

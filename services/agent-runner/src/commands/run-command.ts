@@ -70,10 +70,11 @@ export function readCommand(
   };
 }
 
-/** The run id that a refused payload names, when it names a valid one. */
+/** The id that a refused payload names for the run that it wants, when it names a valid one. */
 export function namedRunId(payload: unknown): string | null {
-  if (typeof payload !== "object" || payload === null || !("runId" in payload)) return null;
-  const named = RunId.safeParse(payload.runId);
+  if (typeof payload !== "object" || payload === null) return null;
+  const name = "newRunId" in payload ? payload.newRunId : "runId" in payload && payload.runId;
+  const named = RunId.safeParse(name);
   return named.success ? named.data : null;
 }
 

@@ -84,6 +84,7 @@ function factsOf(before: RunState, entry: JournalEntry): Fact[] {
     case "tools-left-out":
     case "compacted":
     case "tool-dispatched":
+    case "tool-unsent":
     case "cancel-requested":
     case "limit-reached":
       return [];

@@ -10,6 +10,7 @@ const REPEATABLE: ReadonlySet<JournalEntry["kind"]> = new Set([
   "woken",
   "tools-left-out",
   "tool-dispatched",
+  "tool-unsent",
   "child-started",
 ]);
 
@@ -40,6 +41,7 @@ const AFTER_CANCEL: ReadonlySet<JournalEntry["kind"]> = new Set([
   "resumed",
   "woken",
   "tools-left-out",
+  "tool-unsent",
   "tool-completed",
   "tool-denied",
   "tool-failed",

@@ -12,6 +12,7 @@ export function eventCountOf(entry: JournalEntry): number {
     case "tools-left-out":
     case "compacted":
     case "tool-dispatched":
+    case "tool-unsent":
     case "cancel-requested":
     case "limit-reached":
       return 0;

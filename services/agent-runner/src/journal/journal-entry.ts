@@ -130,6 +130,8 @@ export const JournalEntry = z.discriminatedUnion("kind", [
   }),
   /** The call is about to be sent. From here on it may have happened. */
   z.object({ kind: z.literal("tool-dispatched"), at, callId }),
+  /** It was not sent after all: the runner that was about to do so left the run before. */
+  z.object({ kind: z.literal("tool-unsent"), at, callId }),
   z.object({
     kind: z.literal("tool-completed"),
     at,

@@ -182,15 +182,16 @@ return {'taken', wake(state, run[2], run[5])}
 `;
 
 /**
- * Gives up a run whose journal cannot be read: it leaves the work, and is kept. KEYS state, journal, blobs ·
- * ARGV epoch, failure, time as text, keepSeconds
+ * Gives up a run whose journal cannot be read: it leaves the work, and is kept. Gives the run that it works for, or ''.
+ * KEYS state, journal, blobs · ARGV epoch, failure, time as text, keepSeconds
  */
 export const BURY = `${FENCE}
 local status = redis.call('HGET', KEYS[1], 'status')
-if status ~= 'running' and status ~= 'waiting' then return {'ok'} end
+local parent = redis.call('HGET', KEYS[1], 'parent') or ''
+if status ~= 'running' and status ~= 'waiting' then return {'ok', parent} end
 redis.call('HSET', KEYS[1], 'status', 'dead', 'failure', ARGV[2], 'updatedAt', ARGV[3])
 for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, ARGV[4]) end
-return {'ok'}
+return {'ok', parent}
 `;
 
 /** Says that the holder is alive, and whether the run is to be cancelled. KEYS state · ARGV epoch, holdMs */

@@ -116,6 +116,8 @@ function changeOf(state: RunState, entry: JournalEntry): Partial<RunState> {
       return compacted(state, entry);
     case "tool-dispatched":
       return { turns: withCall(state, entry.callId, { dispatched: true }) };
+    case "tool-unsent":
+      return { turns: withCall(state, entry.callId, { dispatched: false }) };
     case "tool-completed": {
       const result = resultOf(callOf(state, entry.callId), entry);
       const skills = entry.skill === null ? state.skills : withSkill(state.skills, entry.skill);

@@ -6,7 +6,7 @@ import type { JournalEntry } from "./journal-entry.ts";
 import type { StartedEntry } from "./started-entry.ts";
 import { APPEND, BURY, CLAIM, MARK_PUBLISHED, RELEASE, RENEW } from "./journal-scripts.ts";
 import { defineScripts, reach } from "./redis-scripts.ts";
-import { fixedColumns, movingColumns } from "./run-summary.ts";
+import { fixedColumns, movingColumns, readParent } from "./run-summary.ts";
 import { startOf } from "./replay.ts";
 import type { RunState } from "./run-state.ts";
 
@@ -70,8 +70,8 @@ export interface RunStore {
     after: RunState,
     published: number,
   ): Promise<JournalEntry[]>;
-  /** Gives up a run that cannot be read. False when the hold was over already. */
-  bury(hold: Hold, failure: RunFailure, at: string): Promise<boolean>;
+  /** Gives up a run that cannot be read. Gives the run that waits for its end; null when none does, or the hold was over already. */
+  bury(hold: Hold, failure: RunFailure, at: string): Promise<StartedEntry["parent"] | null>;
   renew(hold: Hold): Promise<"held" | "cancelled" | "lost">;
   /** Notes that the events up to `seq` are in the stream. Rejects with FenceLost. */
   markPublished(hold: Hold, seq: number): Promise<void>;
@@ -146,8 +146,8 @@ export function openRunStore(
 
     async bury(hold, failure, at) {
       const args = [hold.epoch, JSON.stringify(failure), at, keepSeconds];
-      const [reply] = await run("yardRunBury", keysOf(hold.runId), args);
-      return reply === "ok";
+      const [reply, parent = ""] = await run("yardRunBury", keysOf(hold.runId), args);
+      return reply === "ok" ? readParent(parent) : null;
     },
 
     async renew(hold) {

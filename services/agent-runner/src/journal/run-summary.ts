@@ -1,4 +1,5 @@
 import { DeadRun, RunSummary, type RunDetail, type RunStatus } from "@switchyard/contracts/runs";
+import { z } from "zod";
 import { waitsOf } from "../waits/waits-of.ts";
 import type { RunState } from "./run-state.ts";
 
@@ -15,6 +16,7 @@ export function fixedColumns({ started }: RunState): string[] {
     model: started.model,
     createdAt: started.at,
     labels: JSON.stringify(started.labels),
+    ...(started.parent === undefined ? {} : { parent: JSON.stringify(started.parent) }),
   }).flat();
 }
 
@@ -46,6 +48,13 @@ export function readSummary(runId: string, columns: Record<string, string>): Run
     attempts: Number(columns["attempts"]),
     labels: JSON.parse(columns["labels"] ?? "{}"),
   });
+}
+
+const Parent = z.object({ runId: z.string(), callId: z.string() });
+
+/** Reads the column of the run that it works for; null when there is none. */
+export function readParent(column: string): z.infer<typeof Parent> | null {
+  return column === "" ? null : Parent.parse(JSON.parse(column));
 }
 
 /** Reads a state hash; null when the run is not dead, or not any more. */

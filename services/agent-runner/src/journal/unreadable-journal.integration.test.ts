@@ -19,7 +19,7 @@ const redis = await connectRedis({
 after(() => {
   redis.disconnect();
 });
-await lab.runner();
+await lab.runner({ YARD_RUN_SWEEP_MS: "500" });
 peers.agents.set("plain", answering("plain", "ok"));
 
 test("lists a run whose journal cannot be read with the dead ones, and goes on with its other work", async () => {
@@ -51,4 +51,32 @@ test("lists a run whose journal cannot be read with the dead ones, and goes on w
   assert.equal(listed.runs.length, 2);
   await lab.command("plain", { runId: "fine", input: "x" });
   await lab.eventsUntil("fine", "finished");
+});
+
+test("neither a parent nor a session waits for a run whose journal cannot be read", async () => {
+  const ask = { calls: [{ tool: "ask_user", with: { question: "?" } }] };
+  const give = { calls: [{ tool: "agent", with: { agent: "waiter", task: "t" } }] };
+  peers.agents.set("waiter", agent("waiter", { plan: { steps: [ask], answer: "ok" } }));
+  peers.agents.set(
+    "boss",
+    agent("boss", { plan: { steps: [give], answer: "{{/results/0/text}}" } }),
+  );
+  await lab.command("boss", { runId: "boss", input: "x" });
+  const begun = await lab.eventsUntil("boss", "child-started");
+  await lab.command("waiter", { runId: "said", input: "x", session: "talk" });
+  await lab.eventsUntil("said", "waiting");
+  await lab.command("plain", { runId: "next", input: "x", session: "talk" });
+  await lab.eventsUntil("next", "queued");
+  for (const runId of [String(begun.at(-1)?.payload["childRunId"]), "said"]) {
+    await lab.eventsUntil(runId, "waiting");
+    await redis.lset(`yard:run:{${runId}}:journal`, 0, "{");
+    await lab.publish(`yard.cmd.cli.run.cancel.${runId}`, "{}");
+    await lab.eventsUntil(runId, "rejected");
+  }
+  const told = await lab.eventsUntil("boss", "finished");
+  assert.match(String(told.at(-1)?.payload["output"]), /journal_corrupt/);
+  // The sweeper would look at it by itself within a minute.
+  const due = "yard:sessions:due";
+  for (const place of await redis.zrange(due, "0", "-1")) await redis.zadd(due, "0", place);
+  await lab.eventsUntil("next", "finished");
 });

@@ -39,10 +39,13 @@ end
 return {string.format('%.0f', wait), string.format('%.0f', want)}
 `;
 
-/** Corrects what was taken by what was used. KEYS buckets · ARGV requests, tokens a minute, tokens taken, used */
+/**
+ * Corrects what was taken by what was used. Nobody owes more than fills up again within an hour, whatever a
+ * provider says was used. KEYS buckets · ARGV requests, tokens a minute, tokens taken, used
+ */
 export const SETTLE = `${BUCKETS}
 if tpm > 0 then
-  tokens = math.min(tpm, tokens + tonumber(ARGV[3]) - tonumber(ARGV[4]))
+  tokens = math.min(tpm, math.max(-60 * tpm, tokens + tonumber(ARGV[3]) - tonumber(ARGV[4])))
   keep()
 end
 return {'ok'}

@@ -49,6 +49,14 @@ test("counts tokens by what was used, and lets a request of more than a minute's
   assert.ok(!next.granted && next.waitMs > 50_000, "what was used too much is owed");
 });
 
+test("nobody owes more than an hour's worth, whatever a provider says was used", async () => {
+  const odd = scope("tokens:3", { tokensPerMinute: 1_000 });
+  assert.equal((await one.take(odd, 1)).granted, true);
+  await one.settle(odd, 1, 1e12);
+  const next = await two.take(odd, 1);
+  assert.ok(!next.granted && next.waitMs <= 61 * 60_000, JSON.stringify(next));
+});
+
 test("holds every runner back for as long as a provider said, also without limits of its own", async () => {
   const open = scope("open:1");
   assert.equal((await one.take(open, 10_000)).granted, true);

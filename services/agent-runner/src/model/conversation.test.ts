@@ -53,6 +53,28 @@ test("what a child run answered is marked as foreign, also when a skill started 
   assert.ok(!seen(answered(1, "skill"), activated).includes("tool_output"));
 });
 
+test("nothing is said again as a message without a word, which providers refuse", () => {
+  const about = { step: 1, usage, finishReason: "stop" as const, servedModel: "m", durationMs: 1 };
+  const blank: JournalEntry = {
+    kind: "model-responded",
+    at,
+    content: [{ type: "text", text: " \n" }],
+    ...about,
+  };
+  const before = [
+    { role: "user" as const, text: " " },
+    { role: "assistant" as const, text: "" },
+  ];
+  for (const answer of [blank, { ...blank, content: [] }]) {
+    const messages = conversationOf(replay([startedEntry({ before }), answer]));
+    const nothing = [{ type: "text", text: "(nothing)" }];
+    assert.deepEqual(
+      messages.map(({ content }) => content),
+      ["(nothing)", "(nothing)", "do it", nothing],
+    );
+  }
+});
+
 test("a summary cannot close its mark", () => {
   const summary: JournalEntry = {
     kind: "compacted",

@@ -17,8 +17,16 @@ export function conversationOf(state: RunState): ModelMessage[] {
 }
 
 function messageBefore({ role, text }: SaidBefore): ModelMessage {
-  if (role === "assistant") return { role, content: text };
-  return { role: "user", content: role === "notice" ? `Notice from the runner: ${text}` : text };
+  const said = isBlank(text) ? NOTHING : text;
+  if (role === "assistant") return { role, content: said };
+  return { role: "user", content: role === "notice" ? `Notice from the runner: ${said}` : said };
+}
+
+/** Providers refuse a history with a message in which nothing is said; once there, it would be said again and again. */
+const NOTHING = "(nothing)";
+
+function isBlank(text: string): boolean {
+  return text.trim() === "";
 }
 
 /** The answers from a turn on, counted from 0, with their results and what came in between. */
@@ -63,9 +71,7 @@ function messagesOf(turn: Turn): ModelMessage[] {
 }
 
 function makeMessages(turn: Turn): ModelMessage[] {
-  const messages: ModelMessage[] = [
-    { role: "assistant", content: turn.content.map(assistantPart) },
-  ];
+  const messages: ModelMessage[] = [{ role: "assistant", content: answerOf(turn) }];
   if (turn.calls.length > 0) {
     messages.push({
       role: "tool",
@@ -94,6 +100,16 @@ type AssistantPart = Extract<
   { type: "text" | "reasoning" | "tool-call" }
 >;
 type ProviderOptions = NonNullable<AssistantPart["providerOptions"]>;
+
+/** The answer without texts of blanks alone. */
+function answerOf({ content }: Turn): AssistantPart[] {
+  const parts = content.filter((part) => part.type !== "text" || !isBlank(part.text));
+  const isSaid = parts.some(({ type }) => type !== "reasoning");
+  return [
+    ...parts.map(assistantPart),
+    ...(isSaid ? [] : [{ type: "text" as const, text: NOTHING }]),
+  ];
+}
 
 function assistantPart(part: AnswerPart): AssistantPart {
   const provider =

@@ -87,6 +87,18 @@ test("reports tool calls with our ids and passes schemas unchanged", async () =>
   ]);
 });
 
+test("takes no more of a provider's figures and arguments than can be written down", async () => {
+  const usage = { prompt_tokens: 1e300, completion_tokens: -3, total_tokens: 1 };
+  const counted = [chunk({ delta: {}, finish_reason: "stop" }), { id: "x", choices: [], usage }];
+  server.answer({ chunks: [chunk({ delta: { content: "a" } }), ...counted] });
+  assert.deepEqual((await ask()).usage, { inputTokens: 1e9, outputTokens: 0 });
+  const deep = `${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`;
+  server.answer({ chunks: toolCallChunks({ id: "call_1", name: "skill", args: deep }) });
+  const [part] = (await ask({ tools: [SKILL_TOOL] })).content;
+  assert.ok(part?.type === "tool-call");
+  assert.equal(part.input, "(nested deeper than 256 levels)");
+});
+
 test("fails once for each attempt and says whether another one may help", async () => {
   server.answer(
     { status: 429, headers: { "retry-after": "2" }, error: "slow down" },

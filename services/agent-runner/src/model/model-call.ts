@@ -13,6 +13,7 @@ import {
 } from "ai";
 import type { AnswerPart, FinishReason } from "../journal/answer-part.ts";
 import { answerAttributes, modelSpan } from "../gen-ai-spans.ts";
+import { isNestedTooDeeply, MAX_NESTING } from "../journal/nesting.ts";
 import { ModelFailure, modelFailureOf } from "./model-failure.ts";
 import type { OfferedTool } from "../tools/tool-catalogue.ts";
 
@@ -165,7 +166,7 @@ class AnswerCollector {
       callId,
       toolCallId,
       tool: part.toolName,
-      input: part.input,
+      input: storable(part.input),
       ...(part.providerMetadata === undefined ? {} : { providerOptions: part.providerMetadata }),
     });
   }
@@ -196,8 +197,17 @@ function usageOf(usage: LanguageModelUsage): Usage {
   };
 }
 
+/** More than any call can use; the sum of all calls of a run is an exact integer still. */
+const MAX_TOKENS = 1e9;
+
 function wholeNumber(value: number | undefined): number {
-  return value !== undefined && Number.isFinite(value) && value > 0 ? Math.round(value) : 0;
+  if (value === undefined || Number.isNaN(value) || value <= 0) return 0;
+  return Math.min(Math.round(value), MAX_TOKENS);
+}
+
+/** The arguments as they came; in place of what is nested too deeply, a text, which no tool accepts. */
+function storable(input: unknown): unknown {
+  return isNestedTooDeeply(input) ? `(nested deeper than ${MAX_NESTING} levels)` : input;
 }
 
 function finishReasonOf(reason: string): FinishReason {

@@ -11,7 +11,7 @@ import { EventPublisher, type RelayedRunEvent } from "../events/event-publisher.
 import { isForeign } from "../journal/entry-traits.ts";
 import type { EntryOf, JournalEntry } from "../journal/journal-entry.ts";
 import { replay, startOf } from "../journal/replay.ts";
-import { JournalCorrupt, type RunState } from "../journal/run-state.ts";
+import { JournalCorrupt, openCalls, type RunState } from "../journal/run-state.ts";
 import { openRunStore } from "../journal/run-store.ts";
 import { ActiveRun } from "./active-run.ts";
 import { CancelRequested } from "./interruption.ts";
@@ -82,6 +82,51 @@ test("an answer and its end are not written behind a request to cancel", async (
   assert.equal(run.cancelSignal.aborted, true);
   const kinds = (await store.load(runId)).map(({ kind }) => kind);
   assert.deepEqual(kinds, ["started", "cancel-requested"]);
+});
+
+test("a call that was to be sent and was not is told so when the run is left, also behind a request to cancel", async () => {
+  const { run } = await openRun();
+  const { runId } = run.hold;
+  const callIds = [0, 1, 2].map((index) => `${runId}:1:${index}`);
+  const [first = "", second = "", third = ""] = callIds;
+  const content = callIds.map((callId) => {
+    return { type: "tool-call" as const, callId, toolCallId: callId, tool: "read", input: {} };
+  });
+  const dispatched = [first, second].map((callId) => {
+    return { kind: "tool-dispatched" as const, at: AT, callId };
+  });
+  await run.record({ ...answer, content, finishReason: "tool-calls" }, ...dispatched);
+  run.noteSent(first);
+  await controls.cancel({ runId, by: "cli", at: AT, reason: null, command: null });
+  await run.recordUnsent(AT);
+  await run.recordUnsent(AT);
+  const journal = await store.load(runId);
+  assert.deepEqual(journal.slice(4), [
+    { kind: "cancel-requested", at: AT, by: "cli", reason: null },
+    { kind: "tool-unsent", at: AT, callId: second },
+  ]);
+  assert.deepEqual(
+    openCalls(replay(journal)).map(({ part, dispatched: isSent }) => [part.callId, isSent]),
+    [
+      [first, true],
+      [second, false],
+      [third, false],
+    ],
+  );
+});
+
+test("what was sent before the run was taken over is never told as not sent", async () => {
+  const { run, again } = await openRun();
+  const callId = `${run.hold.runId}:1:0`;
+  const content = [
+    { type: "tool-call" as const, callId, toolCallId: callId, tool: "t", input: {} },
+  ];
+  const asked = { ...answer, content, finishReason: "tool-calls" as const };
+  await run.record(asked, { kind: "tool-dispatched", at: AT, callId });
+  const successor = await again();
+  await successor.recordUnsent(AT);
+  const journal = await store.load(run.hold.runId);
+  assert.equal(journal.at(-1)?.kind, "tool-dispatched");
 });
 
 test("entries that are recorded together are written together or not at all", async () => {
@@ -162,7 +207,17 @@ async function openRun() {
     const entry: JournalEntry = { kind: "steered", at: AT, by: "cli", message: "and more" };
     return controls.tell({ runId, entry, by: "cli", expected: null, command: null });
   };
-  return { run, writes, steer };
+  /** The run as somebody opens it who finds it in the store. */
+  const again = async (): Promise<ActiveRun> =>
+    new ActiveRun({
+      hold,
+      state: replay(await store.load(runId)),
+      store,
+      publisher,
+      signal,
+      lose: () => {},
+    });
+  return { run, writes, steer, again };
 }
 
 function resumed(attempt: number): JournalEntry {

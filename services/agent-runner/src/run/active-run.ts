@@ -4,7 +4,7 @@ import { isRevocable, mayFollowCancel } from "../journal/entry-traits.ts";
 import type { JournalEntry } from "../journal/journal-entry.ts";
 import { StoreUnavailable } from "../journal/redis-scripts.ts";
 import { applyEntry } from "../journal/replay.ts";
-import type { RunState } from "../journal/run-state.ts";
+import { openCalls, type RunState } from "../journal/run-state.ts";
 import { eventsOfEntry } from "../events/run-events.ts";
 import { FenceLost, type Hold, type RunStore } from "../journal/run-store.ts";
 
@@ -48,6 +48,8 @@ export class ActiveRun {
   readonly #publisher: EventPublisher;
   readonly #lose: (reason: FenceLost) => void;
   readonly #waiting: Recording[] = [];
+  /** Open calls that somebody may have been asked for. */
+  readonly #sent: Set<string>;
   #state: RunState;
   /** Never rejects. */
   #tail: Promise<void> = Promise.resolve();
@@ -64,6 +66,8 @@ export class ActiveRun {
     this.signal = options.signal;
     this.cancelSignal = this.#cancelling.signal;
     this.#state = options.state;
+    const before = openCalls(options.state).filter(({ dispatched }) => dispatched);
+    this.#sent = new Set(before.map(({ part }) => part.callId));
     this.#store = options.store;
     this.#publisher = options.publisher;
     this.#lose = options.lose;
@@ -89,6 +93,23 @@ export class ActiveRun {
     this.#waiting.push({ entries, follow, resolve, reject });
     if (this.#waiting.length === 1) this.#tail = this.#tail.then(() => this.#writeWaiting());
     return promise;
+  }
+
+  /** A call is sent to its provider from here on. */
+  noteSent(callId: string): void {
+    this.#sent.add(callId);
+  }
+
+  /** Writes down which calls were to be sent here and were not: they cannot have had an effect. For whoever leaves the run. */
+  async recordUnsent(at: string): Promise<void> {
+    if (this.#state.end !== null) return;
+    const unsent = openCalls(this.#state).filter(
+      ({ part, dispatched }) => dispatched && !this.#sent.has(part.callId),
+    );
+    if (unsent.length === 0) return;
+    await this.record(
+      ...unsent.map(({ part: { callId } }) => ({ kind: "tool-unsent" as const, at, callId })),
+    );
   }
 
   /** Looks for what others have written into the journal. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startedEntry } from "../../test-fixtures/journals.ts";
-import type { AnswerPart } from "../journal/answer-part.ts";
+import type { AnswerPart, FinishReason } from "../journal/answer-part.ts";
 import type { EntryOf, JournalEntry } from "../journal/journal-entry.ts";
 import { replay } from "../journal/replay.ts";
 import type { ListedTool } from "../tools/listed-tool.ts";
@@ -86,6 +86,20 @@ test("a call of a tool that is not what the model was shown is not dispatched", 
   assert.equal(after(called, undefined, { tools: changed, shown: listed }).dispatched.length, 1);
 });
 
+test("a call that may be cut off before its arguments is not dispatched", () => {
+  const read = (index: number): AnswerPart => call(index, READ.name, {});
+  for (const finishReason of ["length", "content-filter", "error"] as const) {
+    const { dispatched } = after([read(0), read(1)], undefined, { finishReason });
+    assert.deepEqual(
+      dispatched.map(({ callId }) => callId),
+      ["r1:1:0"],
+      `${finishReason}: only the last call can be cut`,
+    );
+    const whole = [read(0), call(1, READ.name, { path: "a" })];
+    assert.equal(after(whole, undefined, { finishReason }).dispatched.length, 2);
+  }
+});
+
 test("nothing is answered or dispatched beside a skill, which may take tools away", () => {
   const consequences = after([
     call(0, "skill", { name: "summarise" }),
@@ -115,7 +129,13 @@ function after(
     atOnce = 8,
     tools = TOOLS,
     shown,
-  }: { atOnce?: number; tools?: ToolCatalogue; shown?: ListedTool } = {},
+    finishReason = content.some(({ type }) => type === "tool-call") ? "tool-calls" : "stop",
+  }: {
+    atOnce?: number;
+    tools?: ToolCatalogue;
+    shown?: ListedTool;
+    finishReason?: FinishReason;
+  } = {},
 ) {
   const answer: EntryOf<"model-responded"> = {
     kind: "model-responded",
@@ -123,7 +143,7 @@ function after(
     step: 1,
     content,
     usage: { inputTokens: 1, outputTokens: 1 },
-    finishReason: content.some(({ type }) => type === "tool-call") ? "tool-calls" : "stop",
+    finishReason,
     servedModel: "m",
     durationMs: 0,
     ...(shown === undefined ? {} : { shown: printsOf(shown) }),

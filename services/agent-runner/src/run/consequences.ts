@@ -37,7 +37,7 @@ export function consequencesOf(
   const after = results.reduce(applyEntry, answered);
   const dispatched = callsNow(after, tools, now)
     .slice(0, atOnce)
-    .filter((call) => goesToProvider(call, tools, after.shownTools))
+    .filter((call) => goesToProvider(call, tools, after))
     .map(({ part }) => ({ kind: "tool-dispatched" as const, at, callId: part.callId }));
   return { results, dispatched, end: endNow(after, now) };
 }

@@ -1,15 +1,18 @@
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
 import type { Log } from "@switchyard/service/log";
+import { tellParent } from "../children/after-end.ts";
 import type { Rejection } from "../commands/run-command.ts";
 import type { RunIndex } from "../journal/run-index.ts";
 import type { Hold, RunStore } from "../journal/run-store.ts";
 import type { RunnerMetrics } from "../metrics.ts";
 import { departureOf } from "./departure.ts";
 import { aborted, backoffMs } from "./interruption.ts";
+import type { RunControls } from "./run-controls.ts";
 
 export interface Leaving {
   readonly store: RunStore;
   readonly index: RunIndex;
+  readonly controls: RunControls;
   readonly metrics: RunnerMetrics;
   readonly log: Log;
   /** Aborts when this runner is to stop. */
@@ -69,8 +72,13 @@ async function bury(reason: string, leaving: Leaving): Promise<Outcome> {
   const message = `the journal of the run cannot be read: ${reason}`;
   if (hold !== null) {
     const at = new Date(now()).toISOString();
-    await store.bury(hold, { code, message }, at);
+    const parent = await store.bury(hold, { code, message }, at);
     await index.addDead(hold.runId, at);
+    if (parent) {
+      const { runId: childRunId } = hold;
+      const text = `${code}: ${message}`;
+      await tellParent(leaving.controls, { parent, childRunId, at, status: "dead", text });
+    }
   }
   return reject({ code, message, problems: [] }, hold?.runId ?? null);
 }

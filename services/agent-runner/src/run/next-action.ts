@@ -24,13 +24,13 @@ export type NextAction =
   /** The run came to one of its limits; whether it waits there or ends, its limits say. */
   | { readonly action: "limit"; readonly reached: ReachedLimit & { readonly until: null } }
   /** Ends the run; the open calls get a result that says so. */
-  | { readonly action: "cancel"; readonly open: readonly CallState[] }
+  | { readonly action: "cancel" }
   | { readonly action: "stop" };
 
 /** Decides from the journal alone; `now` is milliseconds since the Unix epoch. */
 export function nextAction(state: RunState, now: number): NextAction {
   if (state.end !== null) return { action: "stop" };
-  if (state.cancellation !== null) return { action: "cancel", open: openCalls(state) };
+  if (state.cancellation !== null) return { action: "cancel" };
   const { limits, atLimit } = state;
   if (atLimit !== null) return { action: "park", until: atLimit.until };
   if (now >= deadlineOf(state)) return limitReached("timeoutMs", limits.timeoutMs);

@@ -3,6 +3,7 @@ import { resumeRun } from "@switchyard/contracts/run-commands";
 import type { ReachedLimit } from "@switchyard/contracts/run-waits";
 import { boundedParallel } from "../tools/bounded-parallel.ts";
 import type { ActiveRun } from "./active-run.ts";
+import { cancelledCall } from "./cancelled-call.ts";
 import { CancelRequested, HandOver, TimeOver } from "./interruption.ts";
 import type { JournalEntry, WithoutTime } from "../journal/journal-entry.ts";
 import { ModelFailure } from "../model/model-failure.ts";
@@ -11,8 +12,8 @@ import { endNow } from "./consequences.ts";
 import type { DriverOptions } from "./driver-options.ts";
 import { ModelTurn } from "./model-turn.ts";
 import { deadlineOf, limitFailure, nextAction } from "./next-action.ts";
-import type { CallState } from "../journal/run-state.ts";
-import { failure, type CallOutcome, type CallStep } from "../tools/call-outcome.ts";
+import { openCalls, type CallState } from "../journal/run-state.ts";
+import type { CallOutcome, CallStep } from "../tools/call-outcome.ts";
 import { firstLook } from "../waits/look-at.ts";
 import { orSuspend } from "./or-suspend.ts";
 import { routeCall, type RouteOptions } from "../tools/route-call.ts";
@@ -95,7 +96,7 @@ class Driver {
           await this.#stopAt(action.reached);
           return true;
         case "cancel":
-          await this.#cancel(action.open);
+          await this.#cancel();
           return true;
         case "park":
           await this.#park(action.until);
@@ -123,13 +124,10 @@ class Driver {
     }
   }
 
-  async #cancel(open: readonly CallState[]): Promise<void> {
-    for (const { part, dispatched, wait } of open) {
-      const isSent = dispatched && wait === null;
-      const fate = isSent ? "in flight; it may have had its effect" : "not sent";
-      const said = `the run was cancelled while this call was ${fate}`;
-      await this.#record(failure(part.callId, "cancelled", said));
-    }
+  /** The calls that are open get a result that says so. */
+  async #cancel(): Promise<void> {
+    await this.#run.recordUnsent(this.#at());
+    for (const call of openCalls(this.#run.state)) await this.#record(cancelledCall(call));
     await this.#record({ kind: "cancelled" });
   }
 
@@ -204,7 +202,11 @@ class Driver {
   }
 
   #record(entry: WithoutTime<JournalEntry>): Promise<void> {
-    return this.#run.record({ ...entry, at: new Date(this.#options.now()).toISOString() });
+    return this.#run.record({ ...entry, at: this.#at() });
+  }
+
+  #at(): string {
+    return new Date(this.#options.now()).toISOString();
   }
 
   #throwIfStopping(): void {

@@ -52,7 +52,9 @@ export async function workOnRun(work: Work, options: AttemptOptions): Promise<Ou
   const forget = active.add(run);
   try {
     const { started } = run.state;
-    if ((await beginInSession(options.sessions, started)) === "busy")
+    // One that is only to be ended needs no turn.
+    const isWork = run.state.cancellation === null;
+    if (isWork && (await beginInSession(options.sessions, started)) === "busy")
       throw new Suspended("another run of the session is under way");
     // It lies elsewhere and nothing of the run depends on it, so the run goes on in the meantime.
     const listed = index.add(started.runId, started.at);
@@ -73,6 +75,8 @@ export async function workOnRun(work: Work, options: AttemptOptions): Promise<Ou
     if (random() < TRIM_SHARE) await index.trim().catch(() => {}); // others trim it, too
     return { outcome: "done" };
   } catch (error) {
+    // Without it the successor takes them for sent, which does no harm.
+    if (!run.signal.aborted) await run.recordUnsent(new Date(now()).toISOString()).catch(() => {});
     // The successor publishes what is missing; doing it here only spares it the work.
     if (stopping.aborted && !run.signal.aborted) await run.settle().catch(() => {});
     throw error;

@@ -1,4 +1,5 @@
 import { replay } from "../journal/replay.ts";
+import { JournalCorrupt, type RunState } from "../journal/run-state.ts";
 import { endSession, forgetPlace } from "./end-session.ts";
 import { settleInSession } from "./run-place.ts";
 import { endsAtMs, flush, proceed, RECHECK_MS, type SessionDesk } from "./session-desk.ts";
@@ -35,6 +36,16 @@ export async function lookAtSession(desk: SessionDesk, place: Place): Promise<vo
   await endSession(desk, place, { sessionId, reason: "idle", by: "runner", may });
 }
 
+/** Null when nobody can read the journal. */
+async function readable({ runs }: SessionDesk, runId: string): Promise<RunState | null> {
+  try {
+    return replay(await runs.load(runId));
+  } catch (error) {
+    if (error instanceof JournalCorrupt) return null;
+    throw error;
+  }
+}
+
 /** A run that is over, or that nobody begins, must not keep its session for ever. */
 async function lookAtRun(desk: SessionDesk, place: Place, session: SessionState): Promise<void> {
   const { active, sessionId } = session;
@@ -46,9 +57,15 @@ async function lookAtRun(desk: SessionDesk, place: Place, session: SessionState)
   const { runId } = active;
   const status = await desk.runs.status(runId);
   if (status === "running" || status === "waiting") return;
-  if (status !== null) return settleInSession(desk, replay(await desk.runs.load(runId)));
-  // Redis has lost the run; its session goes on without it.
-  const why = { code: "unknown_run", message: `run ${runId} is gone` };
+  if (status !== null) {
+    const state = await readable(desk, runId);
+    if (state !== null) return settleInSession(desk, state);
+  }
+  // Redis has lost the run, or it cannot be read; its session goes on without it.
+  const why =
+    status === null
+      ? { code: "unknown_run", message: `run ${runId} is gone` }
+      : { code: "journal_corrupt", message: `the journal of run ${runId} cannot be read` };
   const next = await desk.store.change(place.slot, ({ record }) => {
     const { session: now } = record;
     if (now?.active?.runId !== runId) return { record, result: null };

@@ -5,7 +5,8 @@ import { forkOf } from "../children/fork-of.ts";
 import { startAllowedChild } from "../children/start-child.ts";
 import { answerRunTool } from "../context/run-tools.ts";
 import type { JournalEntry, WithoutTime } from "../journal/journal-entry.ts";
-import type { CallState } from "../journal/run-state.ts";
+import type { FinishReason } from "../journal/answer-part.ts";
+import type { CallState, RunState } from "../journal/run-state.ts";
 import type { Peers } from "../peers.ts";
 import type { ActiveRun } from "../run/active-run.ts";
 import { deadlineOf } from "../run/next-action.ts";
@@ -19,7 +20,7 @@ import type { ToolCaller } from "./send-call.ts";
 import { callSkillTool } from "./skill-call.ts";
 import { callAgain, callServerTool } from "./tool-call.ts";
 import { routeOf, type ToolCatalogue } from "./tool-catalogue.ts";
-import { hasChanged, type ToolPrints } from "./tool-print.ts";
+import { hasChanged } from "./tool-print.ts";
 
 export interface RouteOptions {
   readonly run: ActiveRun;
@@ -55,6 +56,10 @@ export async function routeCall(
   if (!isArguments(input)) {
     return failure(callId, "invalid_arguments", `the arguments of ${tool} must be a JSON object`);
   }
+  if (isCutOff(call, state)) {
+    const said = `your answer broke off before the arguments of ${tool}; call it again if it is still what you want`;
+    return failure(callId, "invalid_arguments", said);
+  }
   if (route.to === "own") {
     const own = ownCallerOf(options);
     const step = await orSuspend(signal, () => callOwnTool(call, own));
@@ -80,14 +85,25 @@ export async function routeCall(
 }
 
 /** True for a call that nobody has been asked for yet and that a tool provider is asked for, as it is. */
-export function goesToProvider(
-  { part: { tool, input } }: CallState,
-  tools: ToolCatalogue,
-  shownTools: ToolPrints,
-): boolean {
+export function goesToProvider(call: CallState, tools: ToolCatalogue, state: RunState): boolean {
+  const { tool, input } = call.part;
   const { to } = routeOf(tool, tools);
-  return to === "server" && isArguments(input) && !hasChanged(tool, tools, shownTools);
+  const isWhole = isArguments(input) && !isCutOff(call, state);
+  return to === "server" && isWhole && !hasChanged(tool, tools, state.shownTools);
 }
+
+/**
+ * True for the last call of an answer that broke off, when it has no arguments: they may not have been said yet. Cut in
+ * their middle they are no JSON.
+ */
+function isCutOff({ part }: CallState, { turns }: RunState): boolean {
+  const last = turns.at(-1);
+  if (last === undefined || !BROKEN_OFF.has(last.finishReason)) return false;
+  const isLast = last.calls.at(-1)?.part.callId === part.callId;
+  return isLast && isArguments(part.input) && Object.keys(part.input).length === 0;
+}
+
+const BROKEN_OFF: ReadonlySet<FinishReason> = new Set(["length", "content-filter", "error"]);
 
 function ownCallerOf(options: RouteOptions): OwnToolCaller {
   const { run, bus, controls, now } = options;
@@ -117,6 +133,7 @@ async function callProvider(
   const request = { callId, server, tool, args, isListed, onUnknownOutcome };
   const isAgain = isWantedAgain(call) || (wait?.reason === "approval" && wait.again === true);
   const caller = callerOf(options);
+  options.run.noteSent(callId);
   const step = await (isAgain ? callAgain(request, caller) : callServerTool(request, caller));
   return stillWaiting(call, step, options.now());
 }

@@ -1,0 +1,8 @@
+/** What is nested deeper is nobody's work, and to write it down would overflow the stack. */
+export const MAX_NESTING = 256;
+
+/** True when arrays and objects lie in each other deeper than that. It looks no deeper itself. */
+export function isNestedTooDeeply(value: unknown, levels = MAX_NESTING): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isNestedTooDeeply(item, levels - 1));
+}

@@ -1,0 +1,65 @@
+import { call } from "@switchyard/bus/call";
+import { getRun } from "@switchyard/contracts/runs";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+  chunk,
+  startChatServer,
+  textChunks,
+  toolCallChunks,
+} from "../../test-fixtures/chat-server.ts";
+import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { startLab } from "../../test-fixtures/runner-lab.ts";
+
+const directory = await testDirectory();
+const lab = await startLab();
+const { peers } = lab;
+const server = await startChatServer();
+const models = join(directory, "models.json");
+const local = { type: "openai-compatible", baseURL: server.baseURL };
+await writeFile(models, JSON.stringify({ default: "local/m", providers: { local } }));
+await lab.runner({ YARD_MODELS_FILE: models });
+peers.agents.set("odd", agent("odd", { model: "local/m" }));
+peers.tools.set("wipe", () => "wiped");
+
+const deep = (levels: number): string => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+
+test("makes no call whose arguments may have been cut off, and tells the model so", async () => {
+  const [begun] = toolCallChunks({ id: "call_1", name: labTool("wipe"), args: "" });
+  const cut = [begun, chunk({ delta: {}, finish_reason: "length" })];
+  server.answer({ chunks: cut }, { chunks: textChunks("ok") });
+  await lab.command("odd", { runId: "cut", input: "x" });
+  const events = await lab.eventsUntil("cut", "finished");
+  const failed = events.find(({ name }) => name === "tool-failed");
+  assert.equal(failed?.payload["code"], "invalid_arguments");
+  assert.equal(peers.requested.get("cut:1:0"), undefined);
+  assert.match(
+    JSON.stringify(server.requests.at(-1)),
+    /your answer broke off before the arguments/,
+  );
+});
+
+test("a run survives a provider's impossible figures and arguments", async () => {
+  const usage = { prompt_tokens: 1e300, completion_tokens: 1e300, total_tokens: 1e300 };
+  const asked = toolCallChunks({ id: "call_1", name: labTool("wipe"), args: deep(6_000) });
+  const counted = [...asked.slice(0, -1), { id: "x", choices: [], usage }];
+  server.answer({ chunks: counted }, { chunks: textChunks("ok") });
+  await lab.command("odd", { runId: "huge", input: "x" });
+  const events = await lab.eventsUntil("huge", "finished");
+  assert.ok(!events.some(({ name }) => name === "resumed"), "no runner failed at it");
+  const { run } = await call(lab.bus, getRun, { runId: "huge" });
+  assert.deepEqual(run.usage, { inputTokens: 1e9 + 11, outputTokens: 1e9 + 3 });
+});
+
+test("refuses at once what is nested too deeply, and a copy under the new run's id", async () => {
+  await lab.publish("yard.cmd.cli.run.start.odd", `{"runId":"deep","input":${deep(6_000)}}`);
+  const [refused] = await lab.eventsUntil("deep", "rejected");
+  assert.equal(refused?.payload["code"], "invalid_command");
+  assert.match(String(refused?.payload["message"]), /nested deeper than 256 levels/);
+  await lab.publish("yard.cmd.cli.run.fork.huge", '{"newRunId":"copy","fromStep":0}');
+  const [copy] = await lab.eventsUntil("copy", "rejected");
+  assert.equal(copy?.payload["code"], "invalid_command");
+});
