@@ -65,6 +65,7 @@ export function isRetryable(error: unknown): boolean {
   return error instanceof ServiceError && error.retryable;
 }
 
+/** True for the codes that any request may end in; all others are declared by their contract. */
 export function isStandardCode(code: string): code is StandardCode {
   return (STANDARD_CODES as readonly string[]).includes(code);
 }

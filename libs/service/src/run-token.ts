@@ -26,6 +26,7 @@ export type RunTokenFault =
   | "holder"
   | "too_large";
 
+/** Why a token is refused or could not be made. The message never holds the token. */
 export class RunTokenError extends Error {
   override readonly name = "RunTokenError";
   readonly reason: RunTokenFault;

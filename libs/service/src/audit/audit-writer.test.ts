@@ -102,6 +102,19 @@ test("a failure that waiting does not help against refuses at once, until a reco
   assert.deepEqual(told, ["Error: no stream", "recovered"]);
 });
 
+test("a few large records that wait are too many, too", async () => {
+  const { writer, stream } = lab();
+  const reason = "x".repeat(8 * 1024 * 1024);
+  stream.isUp = false;
+  for (let count = 0; count < 8; count += 1) writer.append(() => ({ ...fact, reason }));
+  await until(() => writer.state.refusal !== null);
+  assert.match(writer.state.refusal ?? "", /^8 audit records wait/);
+  assert.equal(await writer.close(0), 8);
+  stream.isUp = true;
+  await until(() => writer.state.waiting === 0);
+  assert.equal(writer.state.refusal, null);
+});
+
 test("a full buffer refuses, however patient it is", async () => {
   const { writer, stream } = lab();
   stream.isUp = false;

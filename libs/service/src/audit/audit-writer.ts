@@ -105,6 +105,7 @@ interface Sealed {
   readonly last: { readonly seq: number; readonly hash: string };
 }
 
+/** Each writer has a name of its own, so no chain is ever continued by another process. */
 export function createAuditWriter(options: AuditWriterOptions): AuditWriter {
   return new ChainWriter(options);
 }

@@ -24,6 +24,7 @@ const GONE_AFTER_MS = 24 * 3_600_000;
 
 const StoredHead = z.object({ seq: z.int().positive(), hash: Digest, atMs: z.number() });
 
+/** Writes at most once a second, and once more at the stop. */
 export function createChainHeads(options: {
   readonly redis: Redis;
   readonly service: string;

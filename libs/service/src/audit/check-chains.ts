@@ -47,6 +47,7 @@ export interface ChainCheck {
 
 const RECENT = 1_000;
 
+/** Of each chain it keeps its end and the hashes of the last 1,000 records, however long it is. */
 export function createChainCheck(): ChainCheck {
   const chains = new Map<string, Chain>();
   const breaks: AuditBreak[] = [];

@@ -49,6 +49,7 @@ export interface ExecutionCheck {
   finish(lastOf: (writer: string) => number | null): ExecutionSummary;
 }
 
+/** Decisions and executions may be read in any order: they are compared at the end, and kept until then. */
 export function createExecutionCheck(): ExecutionCheck {
   const decisions = new Map<string, Decision>();
   const passes = new Map<string, number>();

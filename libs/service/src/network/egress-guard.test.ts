@@ -112,6 +112,12 @@ test("an IPv4 address is judged alike in IPv6 clothes", () => {
   );
 });
 
+test("the name of an interface behind an address changes nothing", () => {
+  for (const address of ["fe80::1%eth0", "::1%lo", "::ffff:127.0.0.1%lo", "2002:7f00:1::%1"])
+    assert.ok(isSpecialAddress(address), address);
+  assert.ok(!isSpecialAddress("2606:2800:220:1::1%eth0"));
+});
+
 /** Asks the guard for a name that resolves to these addresses. */
 function resolve(addresses: readonly string[], all: boolean): Promise<unknown> {
   const answer = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));

@@ -126,8 +126,7 @@ export function createEgressGuard({
 
 /** True for every address that is not a public one, in whichever notation. */
 export function isSpecialAddress(address: string): boolean {
-  const carried = carriedIpv4(address);
-  return includes(refused, address) || (carried !== null && includes(refused, carried));
+  return includes(refused, address);
 }
 
 function withAddresses(hostname: string, addresses: readonly LookupAddress[]): string {
@@ -159,6 +158,7 @@ function isNetwork(text: string): boolean {
   );
 }
 
+/** Also when the address carries an IPv4 one that is in a block. */
 function includes(blocks: BlockList, address: string): boolean {
   const version = isIP(address);
   if (version === 0) return false;

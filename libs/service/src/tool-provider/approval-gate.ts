@@ -51,6 +51,7 @@ export function asAllowed(decision: Decision): Decision {
   return { ...decision, effect: "allow", reason: `${decision.reason}; a person did` };
 }
 
+/** `onNotSettled` hears of an approval whose end could not be told: it stays consumed, its execution `unknown`. */
 export function createApprovalGate(
   bus: Bus,
   options: { readonly onNotSettled: (error: unknown, approvalId: string) => void },

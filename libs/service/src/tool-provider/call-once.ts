@@ -28,6 +28,7 @@ export interface CallOnce {
   run(callId: string, call: CallIdentity, execute: () => Promise<CallOutcome>): Promise<OnceResult>;
 }
 
+/** Joins calls in work of this process; those of others it sees in the store. */
 export function createCallOnce(options: {
   store: CallStore;
   /** The outcome is known but could not be kept: a repeat will be told that it is unknown. */

@@ -80,6 +80,7 @@ const MAX_FILTERED = 20_000;
 /** Both declare `invalid_token` and `policy_unavailable` alike. */
 const fail = failuresOf(listTools.errors);
 
+/** The bus has to be that of a user who may ask the policy for decisions; see `topology.ts`. */
 export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGate {
   const policy = client(bus, { checkPolicy, filterPolicy, releaseCall });
   const { cache, rolesOf, factsOf = () => null, onChecked } = options;

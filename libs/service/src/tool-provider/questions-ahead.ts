@@ -18,6 +18,7 @@ export interface QuestionsAhead {
 /** Of names; as many tools as have rules about arguments. */
 const MAX_UNKEPT = 1_000;
 
+/** It remembers whose answers could not be kept, so that their calls do not wait one behind the other. */
 export function createQuestionsAhead(): QuestionsAhead {
   const asking = createQuestionsUnderWay();
   /** Tools of which the last answer could not be kept: each call of theirs is asked about at once. */

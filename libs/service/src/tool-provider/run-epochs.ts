@@ -22,6 +22,7 @@ if epoch == seen and redis.call('TTL', KEYS[1]) > ARGV[2] / 2 then return 1 end
 redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
 return 1`;
 
+/** All tool providers on the same Redis share what they saw. */
 export function createRunEpochs(redis: Redis): RunEpochs {
   return {
     async admit(runId, epoch) {

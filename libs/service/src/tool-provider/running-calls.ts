@@ -30,6 +30,7 @@ export interface RunningCalls {
 /** The server is told this text. */
 const CANCELLED = "the caller cancelled the call";
 
+/** Knows this process alone; `cancelCall` finds the calls of others. */
 export function createRunningCalls(): RunningCalls {
   const running = new Map<string, RunningCall>();
   return {

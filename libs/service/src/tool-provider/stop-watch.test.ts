@@ -50,3 +50,11 @@ test("a stop is about the calls of what it names, and no others", async () => {
     [],
   );
 });
+
+test("a stop of a run is about the runs below it, too", () => {
+  const context = { root: "run-root", parent: "run-parent", depth: 2 };
+  const child = { ...call, principal: { ...call.principal, context } };
+  for (const name of ["run-root", "run-parent", "run-1"])
+    assert.ok(isAbout({ kind: "run", name }, child), name);
+  assert.ok(!isAbout({ kind: "run", name: "run-2" }, child));
+});

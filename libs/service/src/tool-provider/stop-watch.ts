@@ -45,6 +45,7 @@ const LOOK_TIMEOUT_MS = 1_000;
 
 const fail = failuresOf(callTool.errors);
 
+/** Listens from now on, so make one before the first call. */
 export function createStopWatch(bus: Bus): StopWatch {
   const policy = client(bus, { listStops });
   const working = new Roster<Working>();

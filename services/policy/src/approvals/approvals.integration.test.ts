@@ -38,6 +38,7 @@ import {
 } from "@switchyard/contracts/topology";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { createRunTokenKey } from "@switchyard/service/run-token";
+import type { z } from "zod";
 import { startPolicy, type LogRecord } from "../../test/policy-process.ts";
 
 const RULES = (note: string) => `version: 1
@@ -112,10 +113,16 @@ const withMessage = (message: string) => (record: LogRecord) => record["msg"] ==
 const policy = startPolicy(environment);
 await policy.logged(withMessage("service ready"));
 
-async function tokenOf(runId: string, { agent = "demo", requester = "team-a" } = {}) {
-  const { token } = await runner.grantRun({ runId, agent, requester, tools: [], ttlSeconds: 600 });
+async function tokenOf(
+  runId: string,
+  { agent = "demo", requester = "team-a", ...more }: Partial<TokenRequest> = {},
+) {
+  const whose = { runId, agent, requester, ...more };
+  const { token } = await runner.grantRun({ ...whose, tools: [], ttlSeconds: 600 });
   return token;
 }
+
+type TokenRequest = Pick<z.input<typeof grantRun.request>, "agent" | "requester" | "approval">;
 
 interface TestCall {
   readonly token?: string;
@@ -171,6 +178,8 @@ test("a call waits for a person, passes once when it is approved, and never agai
     { by: approval.decision?.by, how: approval.decision?.authenticated },
     { by: "cli", how: "nats-user" },
   );
+  const decidedAt = Date.parse(approval.decision?.at ?? "");
+  assert.equal(Date.parse(approval.expiresAt) - decidedAt, 3_600_000, "then it has to be used");
   assert.equal((await admit(call)).outcome, "passed");
   assert.equal((await refused(call)).state, "consumed");
   const shown = await person.getApproval({ id });
@@ -196,6 +205,7 @@ test("an approval is good for no other arguments, run, agent or call id [E17][ER
     { ...call, token: await tokenOf("run-bound", { agent: "writer" }), approvalId: id },
     { ...call, token: await tokenOf("run-bound", { requester: "cli" }), approvalId: id },
     { args: { path: "a.txt" }, approvalId: id },
+    { token: call.token, approvalId: id },
   ];
   for (const other of others) assert.notEqual(await waiting(other), id);
   assert.equal((await admit(call)).outcome, "passed");
@@ -206,6 +216,12 @@ test("a call without a call id is repeated by naming its approval, once", async 
   const id = await waiting(call);
   assert.notEqual(await waiting(call), id);
   await person.approveCall({ id });
+  for (const other of [
+    { ...call, args: { path: "/etc/passwd" } },
+    { ...call, tool: REMOVE },
+    { token: await tokenOf("run-named-2") },
+  ])
+    assert.notEqual(await waiting({ ...other, approvalId: id }), id);
   assert.equal((await admit({ ...call, approvalId: id })).outcome, "passed");
   assert.equal((await refused({ ...call, approvalId: id })).state, "consumed");
 });
@@ -269,10 +285,11 @@ test("a session approval covers later and waiting calls of the run, as often as 
   const waits = { token, callId: "run-session:2", args: { path: "b.txt" } };
   const other = await waiting(waits);
   const id = await waiting({ token, callId: "run-session:1" });
-  const { grant } = await person.approveCall({ id, scope: "session", maxUses: 3 });
+  const wanted = { scope: "session", maxUses: 3, ttlSeconds: 3_600 } as const;
+  const { grant } = await person.approveCall({ id, ...wanted });
   assert.ok(grant);
   const ttlMs = Date.parse(grant.expiresAt) - Date.parse(grant.grantedAt);
-  assert.equal(ttlMs, 600_000, "the rule's ttl");
+  assert.equal(ttlMs, 600_000, "no longer than the rule's ttl");
 
   assert.equal((await person.getApproval({ id: other })).approval.state, "approved");
   assert.equal((await admit(waits)).outcome, "passed");
@@ -297,6 +314,15 @@ test("a session approval can insist on an argument", async () => {
   const same = await admit({ token, callId: "run-same:2", args: { ...args, text: "2" } });
   assert.equal(same.outcome, "passed");
   await waiting({ token, callId: "run-same:3", args: { ...args, path: "b.txt" } });
+});
+
+test("a session approval does not cover a run whose agent wants each call approved by itself", async () => {
+  const id = await waiting({ token: await tokenOf("run-tier"), callId: "run-tier:1" });
+  await person.approveCall({ id, scope: "session" });
+  const strict = await tokenOf("run-tier", { approval: "always" });
+  await waiting({ token: strict, callId: "run-tier:2" });
+  const covered = await admit({ token: await tokenOf("run-tier"), callId: "run-tier:3" });
+  assert.equal(covered.outcome, "passed");
 });
 
 test("the tier always takes no session approval", async () => {

@@ -23,6 +23,13 @@ test("whether one approves for oneself is a setting", () => {
   assert.deepEqual(allowed("all"), [null, null]);
 });
 
+test("a call that one makes oneself is one's own, also with the token of a run", () => {
+  const withToken = { ...ofRun, caller: "cli" };
+  assert.equal(refusedBy(settings("runs"), "cli", withToken), "YARD_APPROVE_OWN");
+  assert.equal(refusedBy(settings("all"), "cli", withToken), null);
+  assert.equal(refusedBy(settings("runs"), "boss", withToken), null);
+});
+
 test("approvers and who it is about see an approval, nobody else", () => {
   assert.ok(maySee(settings("runs"), "boss", ofRun));
   assert.ok(maySee({ approvers: [] }, "cli", ofRun));

@@ -148,7 +148,10 @@ rules: [{ id: all, effect: allow, approval: auto }]
   assert.equal(effects("cron_create", { ...other, user: "boss" }), "allow");
   const spoken = { ...other, user: "boss", context: { channel: "slack" } };
   assert.equal(effects("cron_create", spoken), "deny", "a channel is nobody's until it says so");
-  assert.equal(effects("cron_create", { ...spoken, context: { owner: true } }), "allow");
+  const said = (principal: Principal, owner: boolean) =>
+    effects("cron_create", { ...principal, context: { channel: "slack", owner } });
+  assert.equal(said(other, true), "allow", "what the origin says counts, whoever the user is");
+  assert.equal(said(spoken, false), "deny");
   const child = { ...other, context: { depth: 1 } };
   assert.equal(effects("sessions_spawn", child), "deny");
   assert.equal(effects("sessions_spawn", other), "allow");

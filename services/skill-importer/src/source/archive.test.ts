@@ -116,6 +116,12 @@ for (const [name, reason] of Object.entries(UNSAFE)) {
   });
 }
 
+test("refuses a directory of such a name, too", async () => {
+  assert.equal(await refusal(zipOf([{ name: "../a/" }]), "zip"), "path_escape");
+  const tar = await tarOf([{ header: { name: "../a/", size: 0, type: "directory" } }]);
+  assert.equal(await refusal(tar, "tar.gz"), "path_escape");
+});
+
 test("refuses names that are one file on systems that ignore case", async () => {
   const names = ["a/SKILL.md", "a/skill.MD"];
   assert.equal(await refusal(zipOf(names.map((name) => ({ name }))), "zip"), "path_twice");
@@ -162,12 +168,18 @@ test("refuses bombs before they fill the memory", async () => {
   assert.equal(await refusal(lying, "zip"), "damaged");
 });
 
-test("refuses more entries than anybody needs", async () => {
-  const entries = Array.from({ length: ARCHIVE_LIMITS.entries + 1 }, (_, index) => ({
-    name: `f${index}`,
-    method: 0,
-  }));
-  assert.equal(await refusal(zipOf(entries), "zip"), "too_many_entries");
+test("refuses more entries than anybody needs, directories included", async () => {
+  for (const end of ["", "/"]) {
+    const entries = Array.from({ length: ARCHIVE_LIMITS.entries + 1 }, (_, index) => ({
+      name: `f${index}${end}`,
+      method: 0,
+    }));
+    assert.equal(await refusal(zipOf(entries), "zip"), "too_many_entries");
+  }
+});
+
+test("refuses more bytes than fit, however honest the archive is", async () => {
+  assert.equal(await refusal(Buffer.alloc(ARCHIVE_LIMITS.bytes + 1), "tar"), "too_large");
 });
 
 test("passes over a file that is too large, and keeps the others", async () => {

@@ -94,6 +94,16 @@ test("a link that takes a directory's place after the check reaches nothing", as
   await rm(join(outside, "file.txt"));
 });
 
+test("a link that takes a file's place after the check is not followed", async () => {
+  await put("swapped.txt", "harmless");
+  const place = await placeOf(workspace, "swapped.txt");
+  await rm(join(root, "swapped.txt"));
+  await symlink(join(outside, "secret.txt"), join(root, "swapped.txt"));
+  await assert.rejects(openForReading(place), ToolError);
+  await replaceFile(place, Buffer.from("kept inside"));
+  assert.equal(await readFile(join(outside, "secret.txt"), "utf8"), "top secret");
+});
+
 test("a directory exchanged for a link all the time never lets a call out", async () => {
   const name = join(root, "race");
   const race = new AbortController();

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { builtinToolRef } from "@switchyard/contracts/tool-names";
+import { createCallOnce, NotSentError } from "./call-once.ts";
+import type { CallIdentity, CallOutcome, CallRecord, CallStore } from "./call-store.ts";
+
+const ref = builtinToolRef("read_file");
+const call: CallIdentity = { fingerprint: "f1", ref };
+const other: CallIdentity = { fingerprint: "f2", ref };
+const outcome: CallOutcome = { kind: "failed", reason: "no such file" };
+const notSent = new NotSentError(new ServiceError("overloaded", "no place is free"));
+
+/** Several providers, each with calls of its own in work, on one store. */
+function lab(options: { finish?: () => Promise<void> } = {}) {
+  const records = new Map<string, CallRecord>();
+  const store: CallStore = {
+    read: async (callId) => records.get(callId) ?? null,
+    async claim(callId, identity) {
+      const found = records.get(callId);
+      if (found !== undefined) return found;
+      records.set(callId, { state: "claimed", claimId: "c", ...identity });
+      return {
+        state: "new",
+        async finish(ended) {
+          await options.finish?.();
+          records.set(callId, { state: "done", outcome: ended, ...identity });
+        },
+        release: async () => void records.delete(callId),
+      };
+    },
+  };
+  const notStored: unknown[] = [];
+  const provider = () =>
+    createCallOnce({ store, onNotStored: (error) => void notStored.push(error) });
+  let made = 0;
+  const make = async (): Promise<CallOutcome> => {
+    made += 1;
+    return outcome;
+  };
+  return { provider, notStored, make, made: () => made };
+}
+
+test("a repeat gets the stored outcome, at whichever provider, and the call was made once", async () => {
+  const { provider, make, made } = lab();
+  const once = provider();
+  assert.deepEqual(await once.run("id", call, make), { kind: "outcome", outcome, replayed: false });
+  for (const again of [once, provider()])
+    assert.deepEqual(await again.run("id", call, make), {
+      kind: "outcome",
+      outcome,
+      replayed: true,
+    });
+  assert.equal(made(), 1);
+});
+
+test("repeats in the same turn join the call in work", async () => {
+  const { provider, make, made } = lab();
+  const once = provider();
+  const results = await Promise.all([1, 2, 3].map(() => once.run("id", call, make)));
+  assert.deepEqual(
+    results.map((result) => result.kind === "outcome" && result.replayed),
+    [false, true, true],
+  );
+  assert.equal(made(), 1);
+});
+
+test("an id is of one call: another one with it is a conflict, in work and afterwards", async () => {
+  const { provider, make, made } = lab();
+  const once = provider();
+  const results = await Promise.all([once.run("id", call, make), once.run("id", other, make)]);
+  assert.deepEqual(
+    results.map(({ kind }) => kind),
+    ["outcome", "conflict"],
+  );
+  assert.equal((await provider().run("id", other, make)).kind, "conflict");
+  assert.equal(made(), 1);
+});
+
+test("a call that was provably not sent leaves its id free", async () => {
+  const { provider, make } = lab();
+  const once = provider();
+  await assert.rejects(
+    once.run("id", call, () => Promise.reject(notSent)),
+    notSent,
+  );
+  assert.equal((await once.run("id", other, make)).kind, "outcome");
+});
+
+test("a call that ended in anything else may have happened: it is unknown and not made again", async () => {
+  const { provider, make, made } = lab();
+  const lost = new Error("the connection was lost");
+  await assert.rejects(
+    provider().run("id", call, () => Promise.reject(lost)),
+    lost,
+  );
+  assert.deepEqual(await provider().run("id", call, make), { kind: "unknown" });
+  assert.equal(made(), 0);
+});
+
+test("an outcome that cannot be kept is still told, and unknown to a repeat", async () => {
+  const full = new Error("out of memory");
+  const { provider, notStored, make } = lab({ finish: () => Promise.reject(full) });
+  assert.equal((await provider().run("id", call, make)).kind, "outcome");
+  assert.deepEqual(notStored, [full]);
+  assert.deepEqual(await provider().run("id", call, make), { kind: "unknown" });
+});

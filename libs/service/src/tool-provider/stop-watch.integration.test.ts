@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
+import { after, test } from "node:test";
+import { publishEvent } from "@switchyard/bus/publish";
+import { serve } from "@switchyard/bus/serve";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { testBus } from "@switchyard/bus/test-bus";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { callsStopped, listStops, type Stop } from "@switchyard/contracts/policy-budgets";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { testNats } from "@switchyard/local-servers/test-servers";
+import { NotSentError } from "./call-once.ts";
+import { createStopWatch } from "./stop-watch.ts";
+
+const nats = await testNats();
+const policy = await testBus(nats, "policy");
+const broker = await testBus(nats, "broker");
+await ensureStreams(policy);
+/** What the policy says when it is asked. */
+const stops: Stop[] = [];
+const service = serve(policy, {
+  name: "policy",
+  version: "1.0.0",
+  description: "Knows what is stopped",
+  onFault: ({ error }) => assert.fail(String(error)),
+});
+service.handle(listStops, () => ({ stops }));
+const watch = createStopWatch(broker);
+after(() => watch.stop());
+await policy.flush();
+await broker.flush();
+
+function callOf(runId: string) {
+  const principal = { user: "cli", agent: "demo", runId };
+  return { principal, ref: mcpToolRef("files", "read_file"), token: undefined };
+}
+
+function stopOf(runId: string): Stop {
+  const scope = { kind: "run", name: runId } as const;
+  return { scope, reason: "test", by: "admin", at: "2026-01-01T00:00:00.000Z" };
+}
+
+/** Work that ends in this error when it is told to stop, and never otherwise. */
+function endless(error: Error): (signal: AbortSignal) => Promise<never> {
+  return (signal) =>
+    new Promise((_, reject) =>
+      signal.addEventListener("abort", () => reject(error), { once: true }),
+    );
+}
+
+test("a stop that is told ends the calls in work that it is about, and no others", async () => {
+  const other = new AbortController();
+  const goesOn = watch.during(callOf("run-other"), other.signal, endless(new Error("over")));
+  await Promise.all([
+    assert.rejects(goesOn, { message: "over" }),
+    (async () => {
+      const stopped = watch.during(
+        callOf("run-told"),
+        new AbortController().signal,
+        endless(new Error("aborted")),
+      );
+      await Promise.all([
+        assert.rejects(stopped, { code: "stopped" }),
+        publishEvent(policy, callsStopped, { scope: "run" }, stopOf("run-told")),
+      ]);
+      other.abort();
+    })(),
+  ]);
+});
+
+test("a stop whose event was lost is seen by the next look at the list", async () => {
+  stops.push(stopOf("run-lost"));
+  const { signal } = new AbortController();
+  const stopped = watch.during(callOf("run-lost"), signal, endless(new Error("aborted")));
+  await assert.rejects(stopped, { code: "stopped" });
+  assert.equal(getEventListeners(signal, "abort").length, 0, "a call that is over hears nothing");
+});
+
+test("a call that was stopped before it was sent says so, and not that it may have had its effect", async () => {
+  stops.push(stopOf("run-unsent"));
+  const notSent = new NotSentError(new ServiceError("overloaded", "it waited for a place"));
+  const { signal } = new AbortController();
+  await assert.rejects(watch.during(callOf("run-unsent"), signal, endless(notSent)), notSent);
+});
+
+test("a caller that gives up is no stop", async () => {
+  const caller = new AbortController();
+  const gone = watch.during(callOf("run-gone"), caller.signal, endless(new Error("given up")));
+  caller.abort();
+  await assert.rejects(gone, { message: "given up" });
+});
