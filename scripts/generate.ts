@@ -2,13 +2,14 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { format } from "./generate/format.ts";
 import { asyncApi } from "./generate/asyncapi.ts";
+import { commandTable } from "./generate/command-table.ts";
 import { natsAuthorizationFile } from "./generate/nats-authorization.ts";
 import { redisUsersFile } from "./generate/redis-users.ts";
 import { replaceSection } from "./generate/section.ts";
 import { eventTable, rpcTable, streamTable } from "./generate/subject-tables.ts";
 
 /**
- * Writes every file that is derived from the contracts, or with `--check` says which of them differ
+ * Writes every file that is derived from the contracts or the commands, or with `--check` says which of them differ
  * from what would be written and exits 1.
  */
 const root = new URL("../", import.meta.url);
@@ -18,6 +19,8 @@ const generated: Record<string, (current: string) => string | Promise<string>> =
   "docs/asyncapi.json": () => format("asyncapi.json", JSON.stringify(asyncApi())),
   "deploy/nats/authorization.conf": () => natsAuthorizationFile(),
   "deploy/redis/users.acl": () => redisUsersFile(),
+  "apps/cli/README.md": (current) =>
+    format("README.md", replaceSection(current, { commands: commandTable() })),
   "ARCHITECTURE.md": (current) =>
     format(
       "ARCHITECTURE.md",

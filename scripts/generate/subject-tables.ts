@@ -2,6 +2,7 @@ import { filterOf, type Contract, type Rpc } from "@switchyard/contracts/define"
 import { allContracts, contractsByOwner, isRpc } from "@switchyard/contracts/registry";
 import { allConsumers, allStreams } from "@switchyard/contracts/streams";
 import { adminUser, auditorUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
+import { code, table } from "./markdown-table.ts";
 
 /** Who serves which request, who calls it, and with which errors it may answer. */
 export function rpcTable(): string {
@@ -58,16 +59,4 @@ function callersOf(contract: Rpc): string {
     .filter((user) => user.calls.some((called) => called.name === contract.name))
     .map((user) => (user === cliUser ? "clients" : user.name));
   return names.join(", ") || "–";
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
-}
-
-function table(head: string[], rows: string[][]): string {
-  return [row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n");
-}
-
-function row(cells: string[]): string {
-  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }

@@ -4,9 +4,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { ensureKeys, seedFile } from "../../apps/cli/src/key-directory.ts";
 import { startYardDev } from "../lib/yard-dev.ts";
 
 const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));
+const keys = join(directory, "state", "keys");
+await ensureKeys(keys, { clients: ["team-a"] });
 const dev = await startYardDev({
   project: "test/e2e/project",
   stateDir: join(directory, "state"),
@@ -40,9 +43,31 @@ for (const { language, command, file } of programs) {
   });
 }
 
-function run(command: string, file: string, args: string[]) {
+test("a team with a key of its own starts runs under its own name, and under no other", async () => {
+  const key = { YARD_NATS_NKEY_FILE: seedFile(keys, "team-a") };
+  const own = await run(process.execPath, "typescript/start-run.ts", ["troubled", "go"], {
+    ...key,
+    YARD_USER: "team-a",
+  });
+  assert.match(own.stdout, /^denied: .*no-secrets/m);
+  assert.equal(own.exitCode, 0);
+
+  const posing = await run(process.execPath, "typescript/start-run.ts", ["troubled", "go"], {
+    ...key,
+    YARD_USER: "cli",
+  });
+  assert.match(posing.stderr, /permission/i);
+  assert.equal(posing.exitCode, 1);
+});
+
+function run(
+  command: string,
+  file: string,
+  args: string[],
+  identity: Readonly<Record<string, string>> = {},
+) {
   const path = join("examples/clients", file);
-  const env = { ...process.env, NATS_URL: dev.natsUrl };
+  const env = { ...process.env, NATS_URL: dev.natsUrl, ...identity };
   return new Promise<{ stdout: string; stderr: string; exitCode: number | null }>((resolve) => {
     const child = execFile(command, [path, ...args], { env }, (_error, stdout, stderr) =>
       resolve({ stdout, stderr, exitCode: child.exitCode }),

@@ -8,7 +8,7 @@ import type {
   runSteered,
 } from "@switchyard/contracts/run-events";
 import { runRejected } from "@switchyard/contracts/run-events";
-import { CliError } from "./cli-error.ts";
+import { CliError, hintOf } from "./cli-error.ts";
 import { payloadOf } from "./run-timeline.ts";
 
 type Answer = typeof runLimitsChanged | typeof runRetried | typeof runStarted | typeof runSteered;
@@ -34,7 +34,11 @@ export async function answerOfRun(
   const signal = AbortSignal.timeout(WAIT_MS);
   for await (const event of readEvents(bus, { filters, from: "beginning", signal })) {
     const rejected = payloadOf(event, runRejected);
-    if (rejected?.streamSequence === sequence) throw new CliError(rejected.code, rejected.message);
+    if (rejected?.streamSequence === sequence) {
+      const { code, message } = rejected;
+      const hint = hintOf({ code });
+      throw new CliError(code, message, hint === null ? {} : { hint });
+    }
     if (rejected === null && (sequenceOf(event) === sequence || isAnswer(event))) return;
   }
   throw new CliError(

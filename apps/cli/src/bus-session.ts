@@ -1,4 +1,5 @@
 import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { ServiceError } from "@switchyard/contracts/errors";
 import { anonymousUser, cliUser } from "@switchyard/contracts/topology";
 import { CliError } from "./cli-error.ts";
 import { findRunningInstance } from "./instance-record.ts";
@@ -57,16 +58,32 @@ export async function findBus(
 /** Connects, lets `use` work, and closes, whatever happens. */
 export async function withBus<T>(target: BusTarget, use: (bus: Bus) => Promise<T>): Promise<T> {
   const { servers, user, nkeyFile } = target;
+  // A key that cannot be read is said as such, not as a server that cannot be reached.
+  if (nkeyFile !== null) await readSeed(nkeyFile);
   const bus = await connectBus({
     servers,
     user,
     ...(user === anonymousUser.name ? { inboxPrefix: anonymousUser.inboxPrefix } : {}),
     ...(nkeyFile === null ? {} : { nkeySeed: () => readSeed(nkeyFile) }),
     connectTimeoutMs: 5_000,
+  }).catch((error: unknown) => {
+    throw explained(error, target);
   });
   try {
     return await use(bus);
   } finally {
     await bus.close();
   }
+}
+
+/** Without its key a user is nobody: the server takes the client for another user, and answers nothing to this one. */
+function explained(error: unknown, { user, nkeyFile }: BusTarget): unknown {
+  const isUnknown = nkeyFile === null && user !== anonymousUser.name;
+  if (!isUnknown || !(error instanceof ServiceError)) return error;
+  if (error.code !== "jetstream_disabled" && error.code !== "forbidden") return error;
+  const { name } = anonymousUser;
+  return new CliError(error.code, error.message, {
+    hint: `without a key this client is not ${user}: name the file with its NKey seed in YARD_NATS_NKEY_FILE, or be ${name} where clients without a key may: YARD_USER=${name}`,
+    cause: error,
+  });
 }

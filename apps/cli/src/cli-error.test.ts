@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { CliError, describeFailure, reportFailure } from "./cli-error.ts";
@@ -35,7 +38,7 @@ test("with --json a failure is one document on stderr", () => {
     error: {
       code: "denied",
       message: "no",
-      hint: "the policy decides this; change its rules to allow the call",
+      hint: "the rules decide this; for a tool, see why with: ./yard policy explain TOOL",
     },
   });
   assert.deepEqual(lines, []);
@@ -53,3 +56,33 @@ test("escape sequences in a server's message do not reach the terminal", () => {
   reportFailure(terminal, new ServiceError("tool_failed", "bad \u001B[2J"), false);
   assert.ok(notes.every((note) => !note.includes("\u001B")));
 });
+
+test("a file that is not there or may not be used is named, with what to do", () => {
+  const missing = catching(() => readFileSync("/does/not/exist"));
+  assert.deepEqual(describeFailure(missing), {
+    code: "file_missing",
+    message: "there is no /does/not/exist",
+    hint: "check the name and the directory that the command runs in",
+    stack: null,
+    exitCode: EXIT.notFound,
+  });
+  const belowAFile = join(import.meta.filename, "below");
+  const refused = describeFailure(catching(() => readFileSync(belowAFile)));
+  assert.equal(refused.code, "file_refused");
+  assert.equal(refused.exitCode, EXIT.failed);
+  assert.equal(refused.message, `${belowAFile} cannot be used (ENOTDIR)`);
+});
+
+test("a program that cannot be started is a failure nobody foresaw", () => {
+  const { error } = spawnSync("/does/not/exist");
+  assert.equal(describeFailure(error).code, "internal");
+});
+
+function catching(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  return null;
+}

@@ -1,6 +1,7 @@
 import { ServiceError } from "@switchyard/contracts/errors";
 import { exitCodeOf, type ExitCode } from "./exit-codes.ts";
-import { printable } from "./printable.ts";
+import { fileFailure } from "./file-failure.ts";
+import { printable, printableJson } from "./printable.ts";
 import { type Terminal } from "./terminal.ts";
 
 /** A failure that the person can understand: what and why in the message, the next command in the hint. */
@@ -35,6 +36,8 @@ export function describeFailure(error: unknown): FailureReport {
     const { code, message } = error;
     return { code, message, hint: hintOf(error), stack: null, exitCode: exitCodeOf(code) };
   }
+  const file = fileFailure(error);
+  if (file !== null) return { ...file, stack: null, exitCode: exitCodeOf(file.code) };
   const message = error instanceof Error ? error.message : String(error);
   return {
     code: "internal",
@@ -50,7 +53,7 @@ export function reportFailure(terminal: Terminal, error: unknown, json: boolean)
   const report = describeFailure(error);
   const { code, message, hint, stack } = report;
   if (json) {
-    terminal.note(JSON.stringify({ schemaVersion: 1, error: { code, message, hint } }));
+    terminal.note(printableJson({ schemaVersion: 1, error: { code, message, hint } }));
     return report.exitCode;
   }
   terminal.note(`${terminal.paintNote("red", "error:")} ${printable(message)}`);
@@ -61,23 +64,30 @@ export function reportFailure(terminal: Terminal, error: unknown, json: boolean)
 
 const HINTS: Readonly<Record<string, string>> = {
   no_responders: "no service answers this; see what runs with: ./yard services",
-  disconnected: "the connection to NATS is lost; look at it with: ./yard doctor",
+  disconnected: "NATS is not there; look at it with: ./yard doctor",
   timeout: "the service is slow or stuck; look at it with: ./yard services",
   deadline_exceeded: "the service is busy; look at it with: ./yard services",
   overloaded: "the service is busy; try again, or start more replicas",
   forbidden:
     "this NATS user may not do that; its permissions come from the contracts: ./yard keys init",
   unknown_agent: "see the agents with: ./yard agents list",
+  unknown_model: "models and providers are named in models.json, see docs/models.md",
+  model_key_missing:
+    "export it where ./yard dev is started, or name a file with apiKeyFile in models.json",
   unknown_skill: "see the skills with: ./yard skills list",
   replay_mismatch:
     "the agent, its skills, its tools or the input have changed; record again with: ./yard run … --record FILE",
   unknown_session: "see your sessions with: ./yard sessions list",
   agent_required: "name it with --agent; see the agents with: ./yard agents list",
   unknown_run: "see the runs with: ./yard runs list",
+  unknown_approval: "see what waits with: ./yard approvals list",
+  unknown_grant: "see the standing approvals with: ./yard grants list",
   unknown_server: "see the servers with: ./yard mcp list",
   unknown_tool: "see the tools with: ./yard mcp tools",
   server_down: "see its status with: ./yard mcp list",
-  denied: "the policy decides this; change its rules to allow the call",
+  invalid_arguments:
+    "see the input schema with: ./yard mcp tools --json, or ./yard tools list --json",
+  denied: "the rules decide this; for a tool, see why with: ./yard policy explain TOOL",
   policy_unavailable: "without the policy service nothing is called; see: ./yard services",
 };
 

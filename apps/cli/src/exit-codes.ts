@@ -103,6 +103,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   tool_timeout: EXIT.timeout,
   server_timeout: EXIT.timeout,
 
+  file_refused: EXIT.failed,
   archive_refused: EXIT.failed,
   managed_by_files: EXIT.failed,
   built_in_agent: EXIT.failed,

@@ -1,6 +1,7 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { readEvents, type StoredEvent } from "@switchyard/bus/events";
-import { filterOf } from "@switchyard/contracts/define";
+import { filterOf, tokensOf } from "@switchyard/contracts/define";
+import { resumeRun, steerRun } from "@switchyard/contracts/run-commands";
 import {
   runCancelled,
   runDead,
@@ -10,6 +11,7 @@ import {
   runMerged,
   runRejected,
 } from "@switchyard/contracts/run-events";
+import { cancelRun, retryRun } from "@switchyard/contracts/runs";
 import { cancelText, payloadOf } from "./run-timeline.ts";
 
 /** How a run ended. */
@@ -53,8 +55,7 @@ export async function followRun(
     lastSeq = seq ?? lastSeq;
     onEvent(event);
     const end = endOf(event);
-    // A run that has started cannot be rejected: that is the answer to another command with its id.
-    return end !== null && (end.end !== "rejected" || lastSeq === 0) ? end : null;
+    return end?.end !== "rejected" || isRefused(event, lastSeq > 0) ? end : null;
   };
   const signals = signal === undefined ? {} : { signal };
   try {
@@ -80,6 +81,21 @@ export async function followRun(
     if (signal?.aborted !== true) throw error;
   }
   return null;
+}
+
+/** Commands to a run: that one is refused says nothing about whether the run begins. */
+const CONTROLS = [cancelRun, resumeRun, retryRun, steerRun] as const;
+const JOURNAL_CORRUPT = "journal_corrupt";
+
+/**
+ * True when there will be no such run. One that has started cannot be refused: that is the answer to another command
+ * with its id, unless nobody can read it any more. One that is still queued is not ended by what was wanted of it too early.
+ */
+function isRefused(event: StoredEvent, hasStarted: boolean): boolean {
+  const rejected = payloadOf(event, runRejected);
+  if (rejected === null) return false;
+  if (rejected.code === JOURNAL_CORRUPT) return true;
+  return !hasStarted && !CONTROLS.some((contract) => tokensOf(contract, rejected.subject) !== null);
 }
 
 /** What a terminal event says; null for any other event. */

@@ -1,17 +1,19 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { chmodSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { redisUserNames } from "@switchyard/contracts/redis-acl";
+import { serviceUsers } from "@switchyard/contracts/topology";
 import { tempDirectory } from "../test-fixtures/temp-directory.ts";
-import { ensureKeys, keyedUsers, readSeed, seedFile } from "./key-directory.ts";
+import { installedUsers } from "./client-teams.ts";
+import { ensureKeys, readSeed, seedFile } from "./key-directory.ts";
 
 test("makes a key for every user and the run-token key, readable by their owner alone", async () => {
   const directory = join(tempDirectory(), "keys");
   const { created } = await ensureKeys(directory);
   assert.deepEqual(created, [
-    ...keyedUsers.map(({ name }) => name),
+    ...installedUsers.map(({ name }) => name),
     "run-token",
     ...redisUserNames.map((user) => `${user}.redis`),
   ]);
@@ -40,7 +42,7 @@ test("the server's configuration has public keys only, and the anonymous user on
   const directory = tempDirectory();
   const keys = await ensureKeys(directory);
   const text = keys.authorization({ anonymous: false });
-  for (const { name } of keyedUsers) {
+  for (const { name } of installedUsers) {
     assert.ok(text.includes(readFileSync(join(directory, `${name}.pub`), "utf8").trim()), name);
     assert.ok(!text.includes(await readSeed(seedFile(directory, name))), name);
   }
@@ -76,4 +78,37 @@ test("a missing key says how to make it", async () => {
     assert.match(String(error.hint), /yard keys init/);
     return true;
   });
+});
+
+test("a client team has a user of its own, and keeps it when the keys are made again", async () => {
+  const directory = tempDirectory();
+  const before = await ensureKeys(directory);
+  const keys = await ensureKeys(directory, { clients: ["team-a"] });
+  assert.deepEqual(keys.created, ["team-a"]);
+  const publicKey = readFileSync(join(directory, "team-a.pub"), "utf8").trim();
+  const text = keys.authorization({ anonymous: false });
+  assert.ok(text.includes(`nkey: ${publicKey}`));
+  assert.ok(text.includes('"yard.cmd.team-a.run.start.*"'));
+  assert.equal(text.match(/"_INBOX_team-a\.>"/g)?.length, 1 + serviceUsers.length);
+  assert.ok(!before.authorization({ anonymous: false }).includes("team-a"));
+  const later = await ensureKeys(directory);
+  assert.equal(later.authorization({ anonymous: false }), text);
+});
+
+test("a team may keep its seed to itself", async () => {
+  const directory = tempDirectory();
+  await ensureKeys(directory, { clients: ["team-a"] });
+  rmSync(seedFile(directory, "team-a"));
+  const keys = await ensureKeys(directory, { clients: ["team-a"] });
+  assert.deepEqual(keys.created, []);
+  assert.ok(keys.authorization({ anonymous: false }).includes('"yard.cmd.team-a.run.start.*"'));
+});
+
+test("refuses a team with the name of a service, with no name of a user, and with no key", async () => {
+  for (const name of ["policy", "cli", "me", "Team", "a.b", "*", ""]) {
+    await assert.rejects(ensureKeys(tempDirectory(), { clients: [name] }), { code: "usage" }, name);
+  }
+  const directory = tempDirectory();
+  writeFileSync(join(directory, "team-a.pub"), 'UABC" } permissions: {');
+  await assert.rejects(ensureKeys(directory), { code: "start_failed" });
 });

@@ -1,21 +1,13 @@
 import { chmod, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createUserKey } from "@switchyard/bus/keys";
-import {
-  adminUser,
-  anonymousUser,
-  auditorUser,
-  cliUser,
-  serviceUsers,
-} from "@switchyard/contracts/topology";
+import { anonymousUser } from "@switchyard/contracts/topology";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { CliError } from "./cli-error.ts";
+import { clientTeams, installedUsers } from "./client-teams.ts";
 import { ensureRedisPasswords, type RedisPasswords } from "./redis-passwords.ts";
 import { readSecret, writeSecret } from "./secret-files.ts";
-
-/** Every NATS user that gets a key of its own. */
-export const keyedUsers = [...serviceUsers, cliUser, adminUser, auditorUser];
 
 export interface KeyDirectory {
   readonly path: string;
@@ -34,15 +26,22 @@ export function seedFile(directory: string, user: string): string {
 /**
  * Makes the keys that are missing: an NKey for each user (`broker.nk`, with the public half in
  * `broker.pub`), the key that signs run tokens (`run-token.jwk`) and a Redis password for each service
- * (`broker.redis`). Existing ones are never replaced. The directory is for its owner alone.
+ * (`broker.redis`). Existing ones are never replaced. The directory is for its owner alone. `clients` are
+ * teams that get a user, beside those that have a public key there already.
  */
-export async function ensureKeys(directory: string): Promise<KeyDirectory> {
+export async function ensureKeys(
+  directory: string,
+  { clients = [] }: { readonly clients?: readonly string[] } = {},
+): Promise<KeyDirectory> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await chmod(directory, 0o700);
   const created: string[] = [];
   const publicKeys = new Map<string, string>();
-  for (const { name } of keyedUsers) {
-    const known = await readUserKey(directory, name);
+  const teams = await clientTeams(directory, clients);
+  const users = [...installedUsers, ...teams];
+  for (const { name } of users) {
+    const isTeam = teams.some((team) => team.name === name);
+    const known = await readUserKey(directory, name, { mayLackSeed: isTeam });
     publicKeys.set(name, known ?? (await createKeyFiles(directory, name)));
     if (known === null) created.push(name);
   }
@@ -61,7 +60,7 @@ export async function ensureKeys(directory: string): Promise<KeyDirectory> {
     redis,
     authorization: ({ anonymous }) =>
       natsAuthorization({
-        users: keyedUsers.map((user) => ({ user, nkey: publicKeys.get(user.name) ?? "" })),
+        users: users.map((user) => ({ user, nkey: publicKeys.get(user.name) ?? "" })),
         ...(anonymous ? { anonymous: anonymousUser } : {}),
       }),
   };
@@ -86,10 +85,15 @@ async function createKeyFiles(directory: string, user: string): Promise<string> 
   return publicKey;
 }
 
-async function readUserKey(directory: string, user: string): Promise<string | null> {
-  if ((await readSecret(seedFile(directory, user))) === null) return null;
+async function readUserKey(
+  directory: string,
+  user: string,
+  { mayLackSeed }: { mayLackSeed: boolean },
+): Promise<string | null> {
   const publicFile = join(directory, `${user}.pub`);
   const publicKey = await readSecret(publicFile);
+  if (mayLackSeed && publicKey !== null) return checkedPublicKey(publicFile, publicKey);
+  if ((await readSecret(seedFile(directory, user))) === null) return null;
   if (publicKey === null) {
     throw new CliError(
       "start_failed",
@@ -100,4 +104,12 @@ async function readUserKey(directory: string, user: string): Promise<string | nu
     );
   }
   return publicKey;
+}
+
+/** It goes into the server's configuration as it is, and may have come from somebody else. */
+function checkedPublicKey(file: string, publicKey: string): string {
+  if (/^U[A-Z2-7]{55}$/.test(publicKey)) return publicKey;
+  throw new CliError("start_failed", `${file} holds no public NKey of a user`, {
+    hint: "it is one line of 56 characters that begins with U, as nk -gen user -pubout prints it",
+  });
 }

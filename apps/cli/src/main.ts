@@ -4,6 +4,7 @@ import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { buildProgram } from "./program.ts";
 import type { Perform } from "./program/command-options.ts";
 import { processTerminal } from "./terminal.ts";
+import { tellUsageAsJson } from "./usage-as-json.ts";
 
 const VERSION = "0.1.0";
 
@@ -26,7 +27,9 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 try {
-  await buildProgram(VERSION, perform).parseAsync();
+  const program = buildProgram(VERSION, perform);
+  if (process.argv.includes("--json")) tellUsageAsJson(program, terminal);
+  await program.parseAsync();
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
   // commander has printed its message; help and version come here too, with 0.

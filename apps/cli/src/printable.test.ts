@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { printable, printableLine } from "./printable.ts";
+import { printable, printableJson, printableLine } from "./printable.ts";
 
 test("makes escape sequences visible, so that a tool's text cannot rewrite the terminal", () => {
   assert.equal(
@@ -24,6 +24,17 @@ test("no text leaves a control character behind", () => {
       assert.doesNotMatch(printable(text), /(?![\t\n])[\p{Cc}\u202A-\u202E\u2066-\u2069]/u);
     }),
   );
+});
+
+test("JSON text is safe for a terminal and says the same", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (text) => {
+      const json = printableJson({ [text]: text });
+      assert.doesNotMatch(json, /[\p{Cc}\u202A-\u202E\u2066-\u2069]/u);
+      assert.deepEqual(JSON.parse(json), { [text]: text });
+    }),
+  );
+  assert.equal(printableJson(["\u009b31m"]), '["\\u009b31m"]');
 });
 
 test("a line has no newline and at most the asked number of characters", () => {

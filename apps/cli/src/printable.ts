@@ -16,6 +16,18 @@ export function printableLine(text: string, maxLength = Number.POSITIVE_INFINITY
   return characters.length <= maxLength ? line : `${characters.slice(0, maxLength - 1).join("")}…`;
 }
 
+/**
+ * JSON text that is safe for a terminal as it is: what `JSON.stringify` leaves of what {@link printable} makes visible
+ * is written as the escapes that JSON has for it, so whoever parses it reads the same.
+ */
+export function printableJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replaceAll(UNSAFE_IN_JSON, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}
+
+const UNSAFE_IN_JSON = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+
 // C0 without tab and newline, DEL, C1, and the bidirectional overrides and isolates.
 // oxlint-disable-next-line no-control-regex -- matching control characters is the purpose
 const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CommanderError, type Command } from "commander";
 import { buildProgram } from "./program.ts";
+import { examplesOf, leafCommands } from "./program/examples.ts";
+import { shellWords } from "../test-fixtures/shell-words.ts";
 
 function parse(...args: string[]): Promise<unknown> {
   const program = buildProgram("0.0.0", () => Promise.resolve());
@@ -14,17 +16,19 @@ function silence(command: Command): void {
   for (const child of command.commands) silence(child);
 }
 
-function allCommands(command: Command): Command[] {
-  return command.commands.length === 0
-    ? [command]
-    : command.commands.flatMap((child) => allCommands(child));
+function helpOf(words: readonly string[]): string {
+  let help = "";
+  let command: Command | undefined = buildProgram("0.0.0", () => Promise.resolve());
+  for (const word of words) command = command?.commands.find((child) => child.name() === word);
+  command?.configureOutput({ writeOut: (text) => void (help += text) }).outputHelp();
+  return help;
 }
 
 const isUsageError = (error: unknown): boolean =>
   error instanceof CommanderError && error.exitCode !== 0;
 
 test("every command has --json and a description", () => {
-  for (const command of allCommands(buildProgram("0.0.0", () => Promise.resolve()))) {
+  for (const { command } of leafCommands(buildProgram("0.0.0", () => Promise.resolve()))) {
     assert.ok(
       command.options.some(({ long }) => long === "--json"),
       `${command.name()} has no --json`,
@@ -54,9 +58,21 @@ test("refuses a label without a name", async () => {
 });
 
 test("the help has the exit codes", () => {
-  let help = "";
-  const program = buildProgram("0.0.0", () => Promise.resolve());
-  program.configureOutput({ writeOut: (text) => void (help += text) });
-  program.outputHelp();
+  const help = helpOf([]);
   assert.match(help, /6 NATS, Redis or a service is down/);
+});
+
+test("the help of every command ends with an example that the command takes", async () => {
+  const taken: string[] = [];
+  for (const { path } of leafCommands(buildProgram("0.0.0", () => Promise.resolve()))) {
+    const examples = examplesOf(path);
+    assert.ok(examples.length > 0, `yard ${path} has no example`);
+    for (const example of examples) {
+      await assert.doesNotReject(parse(...shellWords(example)), example);
+      taken.push(example);
+    }
+  }
+  assert.equal(new Set(taken).size, taken.length, "an example of two commands");
+  const help = helpOf(["mcp", "call"]);
+  assert.match(help, /Example:\n {2}\.\/yard mcp call files read_text_file/);
 });

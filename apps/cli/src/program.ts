@@ -4,6 +4,7 @@ import { addApprovalCommands } from "./program/approval-commands.ts";
 import { addAuditCommands } from "./program/audit-commands.ts";
 import { addAgentCommands } from "./program/agent-commands.ts";
 import { addDefinitionCommands } from "./program/definition-commands.ts";
+import { addExamples } from "./program/examples.ts";
 import { addLocalCommands } from "./program/local-commands.ts";
 import { addMcpCommands } from "./program/mcp-commands.ts";
 import { addToolCommands } from "./program/tool-commands.ts";
@@ -38,5 +39,6 @@ export function buildProgram(version: string, perform: Perform): Command {
   addAgentCommands(program, perform);
   addDefinitionCommands(program, perform);
   addOperatorCommands(program, perform);
+  addExamples(program);
   return program;
 }

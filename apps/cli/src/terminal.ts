@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { printableJson } from "./printable.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -25,10 +26,10 @@ export function processTerminal(): Terminal {
 
 /** `--json`: one document on stdout, versioned so that scripts can rely on its shape. */
 export function writeJson(terminal: Terminal, data: unknown): void {
-  terminal.out(JSON.stringify({ schemaVersion: 1, data }, null, 2));
+  terminal.out(printableJson({ schemaVersion: 1, data }, 2));
 }
 
 /** `--json` of a stream: one line for each item. */
 export function writeJsonLine(terminal: Terminal, item: unknown): void {
-  terminal.out(JSON.stringify(item));
+  terminal.out(printableJson(item));
 }

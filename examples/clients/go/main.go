@@ -1,4 +1,6 @@
 // Starts a run of a Switchyard agent and prints its answer: go run . AGENT INPUT
+//
+// go mod init start-run && go get github.com/nats-io/nats.go
 package main
 
 import (
@@ -13,9 +15,12 @@ import (
 )
 
 func main() {
+	if len(os.Args) != 3 {
+		log.Fatal("usage: go run . AGENT INPUT")
+	}
 	user := env("YARD_USER", "me")
 	var options []nats.Option
-	if seed := os.Getenv("YARD_NKEY_FILE"); seed != "" {
+	if seed := os.Getenv("YARD_NATS_NKEY_FILE"); seed != "" {
 		key, err := nats.NkeyOptionFromSeed(seed)
 		check(err)
 		// A user with a key reads replies at an inbox of its own and nowhere else.

@@ -1,6 +1,6 @@
-// Starts a run of a Switchyard agent and prints its answer: java StartRun AGENT INPUT
+// Starts a run of a Switchyard agent and prints its answer: java -cp "lib/*" StartRun.java AGENT INPUT
 //
-// Maven: io.nats:jnats and org.json:json
+// In lib/: io.nats:jnats, its dependencies, and org.json:json
 import io.nats.client.Connection;
 import io.nats.client.Message;
 import io.nats.client.Nats;
@@ -17,10 +17,14 @@ public final class StartRun {
       Set.of("finished", "failed", "cancelled", "dead", "rejected");
 
   public static void main(String[] args) throws Exception {
+    if (args.length != 2) {
+      System.err.println("usage: java -cp \"lib/*\" StartRun.java AGENT INPUT");
+      System.exit(2);
+    }
     String user = System.getenv().getOrDefault("YARD_USER", "me");
     String url = System.getenv().getOrDefault("NATS_URL", "nats://127.0.0.1:4222");
     Options.Builder options = new Options.Builder().server(url);
-    String seed = System.getenv("YARD_NKEY_FILE");
+    String seed = System.getenv("YARD_NATS_NKEY_FILE");
     if (seed != null) {
       // A user with a key reads replies at an inbox of its own and nowhere else.
       options.authHandler(Nats.staticCredentials(null, seedOf(seed))).inboxPrefix("_INBOX_" + user);

@@ -17,7 +17,7 @@ ENDS = {"finished", "failed", "cancelled", "dead", "rejected"}
 
 async def main(agent: str, text: str) -> int:
     options = {"servers": os.environ.get("NATS_URL", "nats://127.0.0.1:4222")}
-    if seed := os.environ.get("YARD_NKEY_FILE"):
+    if seed := os.environ.get("YARD_NATS_NKEY_FILE"):
         # A user with a key reads replies at an inbox of its own and nowhere else.
         options |= {"nkeys_seed": seed, "inbox_prefix": f"_INBOX_{USER}".encode()}
     nc = await nats.connect(**options)
@@ -38,4 +38,6 @@ async def main(agent: str, text: str) -> int:
             return 0 if name == "finished" else 1
 
 
-sys.exit(asyncio.run(main(*sys.argv[1:3])))
+if len(sys.argv) != 3:
+    sys.exit("usage: start_run.py AGENT INPUT")
+sys.exit(asyncio.run(main(*sys.argv[1:])))

@@ -6,16 +6,20 @@ import { readFileSync } from "node:fs";
 import { jetstream } from "@nats-io/jetstream";
 import { connect, nkeyAuthenticator } from "@nats-io/transport-node";
 
-const { NATS_URL = "nats://127.0.0.1:4222", YARD_USER = "me", YARD_NKEY_FILE } = process.env;
+const { NATS_URL = "nats://127.0.0.1:4222", YARD_USER = "me", YARD_NATS_NKEY_FILE } = process.env;
 const ENDS = new Set(["finished", "failed", "cancelled", "dead", "rejected"]);
 
 const [agent, input] = process.argv.slice(2);
+if (agent === undefined || input === undefined) {
+  process.stderr.write("usage: node start-run.ts AGENT INPUT\n");
+  process.exit(2);
+}
 const nc = await connect({
   servers: NATS_URL,
   // A user with a key reads replies at an inbox of its own and nowhere else.
-  ...(YARD_NKEY_FILE && {
+  ...(YARD_NATS_NKEY_FILE && {
     authenticator: nkeyAuthenticator(
-      new TextEncoder().encode(readFileSync(YARD_NKEY_FILE, "utf8").trim()),
+      new TextEncoder().encode(readFileSync(YARD_NATS_NKEY_FILE, "utf8").trim()),
     ),
     inboxPrefix: `_INBOX_${YARD_USER}`,
   }),

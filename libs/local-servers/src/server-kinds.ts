@@ -73,6 +73,7 @@ export function programOf(kind: ServerKind, text: string): { program: string; mi
   return product ?? first;
 }
 
+/** Compares by numbers, so that 2.14 is newer than 2.9. */
 export function isRecentEnough(version: string, minimum: string): boolean {
   return compareVersions(version, minimum) >= 0;
 }

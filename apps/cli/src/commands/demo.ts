@@ -47,7 +47,7 @@ export async function demo(terminal: Terminal, options: { json?: true }): Promis
     },
     env: process.env,
   });
-  terminal.note("Starting NATS, Redis and four services on this machine:");
+  terminal.note("Starting NATS, Redis and the services on this machine:");
   try {
     await stack.start(stop.signal);
     try {

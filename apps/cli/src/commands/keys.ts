@@ -7,14 +7,14 @@ import { writeJson, type Terminal } from "../terminal.ts";
 /**
  * `yard keys init`: the keys of every NATS user, the run-token key and the passwords of Redis, with
  * `auth.conf` for nats-server and `users.acl` for Redis. Existing keys stay; the two lists follow the
- * contracts.
+ * contracts. Client teams are users like any other, for as long as their public key is there.
  */
 export async function init(
   terminal: Terminal,
-  options: { json?: true; dir: string; anonymous?: true },
+  options: { json?: true; dir: string; anonymous?: true; client?: readonly string[] },
 ): Promise<void> {
   const directory = resolve(options.dir);
-  const keys = await ensureKeys(directory);
+  const keys = await ensureKeys(directory, { clients: options.client ?? [] });
   const authFile = join(directory, "auth.conf");
   const anonymous = options.anonymous ?? false;
   const rewritten = await writeIfChanged(authFile, keys.authorization({ anonymous }));

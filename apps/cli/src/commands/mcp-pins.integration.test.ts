@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
 import { testBus } from "@switchyard/bus/test-bus";
 import { listTools } from "@switchyard/contracts/mcp";
+import { ensureServer } from "@switchyard/contracts/mcp-ownership";
 import * as pins from "@switchyard/contracts/mcp-pins";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
@@ -59,6 +60,9 @@ service.handle(pins.blockPins, (request) => {
   return { blocked: 2 };
 });
 service.handle(pins.refreshTools, () => ({ toolCount: 7 }), { server: "files" });
+service.handle(ensureServer, ({ server }, { fail }) => {
+  throw fail.unknown_server(`MCP server not found: ${server}`, { server });
+});
 service.handle(listTools, ({ findings }) => ({
   tools: [
     {
@@ -116,6 +120,8 @@ test("says which codes there are, and that a digest is of one tool", async () =>
 test("reads the tools again, and shows findings when asked", async () => {
   const refreshed = await yard(["mcp", "refresh", "files"], env);
   assert.match(refreshed.stderr, /7 can be called/);
+  const unknown = await yard(["mcp", "refresh", "nobody", "--json"], env);
+  assert.equal(JSON.parse(unknown.stderr).error.code, "unknown_server");
   const plain = await yard(["mcp", "tools"], env);
   assert.ok(!plain.stdout.includes("hidden_characters"));
   const { stdout } = await yard(["mcp", "tools", "--findings"], env);

@@ -15,13 +15,14 @@ import { CliError } from "../cli-error.ts";
 import { fieldLines } from "../field-lines.ts";
 import { printableLine } from "../printable.ts";
 import { tableLines } from "../table.ts";
+import { askMcpServer } from "./ask-mcp-server.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 interface Output {
   readonly json?: true;
 }
 
-const contracts = { approvePins, blockPins, diffPin, listPins, refreshTools };
+const contracts = { approvePins, blockPins, diffPin, listPins };
 type Api = ReturnType<typeof client<typeof contracts>>;
 
 /** How many pins are asked for at a time. */
@@ -36,7 +37,9 @@ async function asked<T>(server: string, question: (api: Api) => Promise<T>): Pro
 }
 
 export async function refresh(terminal: Terminal, server: string, options: Output): Promise<void> {
-  const reply = await asked(server, (api) => api.refreshTools({}, { tokens: { server } }));
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    askMcpServer(bus, refreshTools, { server, request: {} }),
+  );
   if (options.json) return writeJson(terminal, reply);
   terminal.note(`the tools of ${server} are read again; ${reply.toolCount} can be called`);
 }

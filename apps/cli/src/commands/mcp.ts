@@ -176,8 +176,20 @@ export function parseArguments(text: string, tool: string): Record<string, unkno
       cause: error,
     });
   }
+  if (!isWritable(value))
+    throw new CliError("usage", `the arguments of ${tool} are nested too deeply to be sent`);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
   throw new CliError("usage", `the arguments of ${tool} must be a JSON object`, {
     hint: `such as '{"path":"README.md"}'`,
   });
+}
+
+/** What was read may be nested deeper than it can be written. */
+function isWritable(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { access, constants, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { RunId } from "@switchyard/contracts/ids";
@@ -11,6 +12,19 @@ import { count } from "../quantities.ts";
 import { runIdOf } from "../run-id.ts";
 import type { Terminal } from "../terminal.ts";
 import { startAndWait } from "./run.ts";
+
+/** Rejects when a recording could not be written there: a run is paid before there is one. */
+export async function mayRecord(file: string): Promise<void> {
+  try {
+    await access(dirname(file), constants.W_OK);
+    const there = await stat(file).catch(() => null);
+    if (there?.isDirectory() === true) throw new TypeError("it is a directory");
+    if (there !== null) await access(file, constants.W_OK);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new CliError("usage", `--record ${file} cannot be written: ${why}`, { cause });
+  }
+}
 
 /** Writes what the models of a run answered to a file, for `yard runs replay`. */
 export async function writeRecording(

@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
-import { AgentName, RunId } from "@switchyard/contracts/ids";
+import { AgentName } from "@switchyard/contracts/ids";
 import type { RunInput } from "@switchyard/contracts/runs";
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError, hintOf, reportFailure } from "../cli-error.ts";
 import { EXIT, exitCodeOf, type ExitCode } from "../exit-codes.ts";
 import type { RunEnd } from "../follow-run.ts";
+import { namedRun } from "../named-run.ts";
 import { printable } from "../printable.ts";
 import { runIdOf } from "../run-id.ts";
 import { publishRun, startAndFollow, tailRun, type RunStart } from "../run-story.ts";
@@ -47,6 +48,7 @@ export async function run(
   const { record: file, json = false } = options;
   if (file !== undefined && !options.wait)
     throw new CliError("usage", "--record waits for the run's end and does not go with --no-wait");
+  if (file !== undefined) await (await import("./run-recording.ts")).mayRecord(file);
   return withBus(await findBus(process.env), async (bus) => {
     if (!options.wait) return startOnly(bus, terminal, { agent, command, json });
     const code = await startAndWait(bus, terminal, { agent, command, json });
@@ -103,11 +105,7 @@ export async function tail(
   runId: string,
   options: { json?: true },
 ): Promise<ExitCode> {
-  if (!RunId.safeParse(runId).success) {
-    throw new CliError("usage", `${JSON.stringify(runId)} is no run id`, {
-      hint: "see the runs with: ./yard runs list",
-    });
-  }
+  namedRun(runId);
   const json = options.json === true;
   return withBus(await findBus(process.env), (bus) =>
     untilStopped({ terminal, runId, json, timeoutMs: undefined }, (signal) =>
@@ -126,6 +124,8 @@ async function untilStopped(
   const onSignal = (): void => stop.abort("interrupted");
   process.once("SIGINT", onSignal);
   process.once("SIGTERM", onSignal);
+  const onClosed = (): void => stop.abort("closed");
+  process.stdout.once("error", onClosed);
   const timer =
     timeoutMs === undefined
       ? null
@@ -133,12 +133,14 @@ async function untilStopped(
   try {
     const end = await follow(stop.signal);
     if (end !== null) return conclude(terminal, end, json);
+    if (stop.signal.reason === "closed") return EXIT.ok; // whoever read has seen enough
     terminal.note(`no longer following; the run goes on. See it with: ./yard runs show ${runId}`);
     return stop.signal.reason === "timeout" ? EXIT.timeout : EXIT.interrupted;
   } finally {
     if (timer !== null) clearTimeout(timer);
     process.off("SIGINT", onSignal);
     process.off("SIGTERM", onSignal);
+    process.stdout.off("error", onClosed);
   }
 }
 

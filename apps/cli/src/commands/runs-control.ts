@@ -8,6 +8,7 @@ import { listDeadRuns, type RunLimits } from "@switchyard/contracts/runs";
 import { answerOfRun } from "../answer-of-run.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
+import { namedRun } from "../named-run.ts";
 import { printableLine } from "../printable.ts";
 import { runIdOf } from "../run-id.ts";
 import { tableLines } from "../table.ts";
@@ -40,6 +41,7 @@ export async function steer(
   runId: string,
   { message, json }: { readonly message: string; readonly json?: true },
 ): Promise<void> {
+  namedRun(runId);
   await withBus(await findBus(process.env), async (bus) => {
     const { sequence } = await publishCommand(bus, steerRun, { runId }, { message });
     await answerOfRun(bus, { runId, sequence, answer: runSteered });
@@ -53,6 +55,7 @@ export async function resume(
   runId: string,
   options: LimitOptions & { readonly json?: true },
 ): Promise<void> {
+  namedRun(runId);
   await withBus(await findBus(process.env), async (bus) => {
     const limits = limitsOf(options);
     const { sequence } = await publishCommand(bus, resumeRun, { runId }, { limits });
@@ -74,6 +77,7 @@ export async function fork(
     readonly json?: true;
   },
 ): Promise<void> {
+  namedRun(runId);
   const { step, input, agent, model } = options;
   const newRunId = runIdOf(Date.now(), randomBytes(10));
   const limits = limitsOf(options);

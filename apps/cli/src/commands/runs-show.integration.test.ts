@@ -99,6 +99,55 @@ test("tails a run that somebody else started, and ends as it does", async () => 
   assert.equal((await yard(["runs", "tail", "no run"], env)).code, 2);
 });
 
+test("what was refused too early does not end a run that begins later", async () => {
+  const about = { runId: "early", caller: "me", at: at(0), problems: [], messageId: null };
+  const why = { code: "unknown_run", message: "there is no run early" };
+  for (const verb of ["steer", "cancel", "retry", "resume"]) {
+    const rejected = { ...about, ...why, subject: `yard.cmd.me.run.${verb}.early` };
+    await publishEvent(
+      bus,
+      runEvents.runRejected,
+      { runId: "early" },
+      { ...rejected, streamSequence: 1 },
+    );
+  }
+  await tellRun("early");
+  const done = await yard(["runs", "tail", "early"], env);
+  assert.equal(done.code, 0, done.stderr);
+  assert.equal(done.stdout, "the answer\n");
+});
+
+test("a run that nobody can read any more is over for whoever follows it", async () => {
+  const about = { runId: "torn", caller: "me", at: at(0), problems: [], messageId: null };
+  const why = { code: "journal_corrupt", message: "the journal of the run cannot be read" };
+  const rejected = { ...about, ...why, subject: "yard.cmd.me.run.start.x", streamSequence: 1 };
+  const resumed = { runId: "torn", seq: 2, at: at(0), attempt: 2, journalEntries: 3 };
+  await publishEvent(bus, runEvents.runResumed, { runId: "torn" }, resumed);
+  await publishEvent(bus, runEvents.runRejected, { runId: "torn" }, rejected);
+  const over = await yard(["runs", "tail", "torn"], env);
+  assert.equal(over.code, 1, over.stderr);
+  assert.match(over.stderr, /journal of the run cannot be read/);
+});
+
+test("takes what can be no run's id for the mistake that it is, and asks nobody", async () => {
+  const lines = [["events"], ["retry"], ["steer", "hurry"], ["fork", "--step", "1"]];
+  await Promise.all(
+    lines.map(async ([verb = "", ...rest]) => {
+      const { code, stderr } = await yard(["runs", verb, "a b", ...rest], env);
+      assert.equal(code, 2, `${verb}: ${stderr}`);
+      assert.match(stderr, /"a b" is no run id/);
+    }),
+  );
+});
+
+test("starts no run whose recording could not be written", async () => {
+  const file = `${directory}/missing/run.json`;
+  const { code, stderr } = await yard(["run", "demo", "x", "--record", file], env);
+  assert.equal(code, 2, stderr);
+  assert.match(stderr, /--record .* cannot be written/);
+  assert.doesNotMatch(stderr, /queued/);
+});
+
 test("shows a run with how long its steps, calls and waits took", async () => {
   await tellRun("shown");
   const { stdout, stderr, code } = await yard(["runs", "show", "shown"], env);

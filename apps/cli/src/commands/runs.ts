@@ -18,6 +18,7 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { fieldLines } from "../field-lines.ts";
 import { followRun } from "../follow-run.ts";
 import { modelLabel } from "../model-label.ts";
+import { namedRun } from "../named-run.ts";
 import { printable, printableLine } from "../printable.ts";
 import { count, formatUsd } from "../quantities.ts";
 import { cancelText } from "../run-timeline.ts";
@@ -65,6 +66,7 @@ export async function show(
   runId: string,
   options: { json?: true },
 ): Promise<void> {
+  namedRun(runId);
   const seen: StoredEvent[] = [];
   const { run } = await withBus(await findBus(process.env), async (bus) => {
     const found = await client(bus, { getRun }).getRun({ runId });
@@ -84,16 +86,20 @@ export async function events(
   runId: string,
   options: { json?: true; follow?: true },
 ): Promise<ExitCode> {
+  namedRun(runId);
   const story = tellStory(terminal, { json: options.json ?? false, to: "stdout" });
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
+  const closed = new AbortController();
+  const onClosed = (): void => closed.abort();
+  process.stdout.once("error", onClosed);
   let seen = 0;
   try {
     await withBus(await findBus(process.env), (bus) =>
       followRun(bus, {
         runId,
         stopAtEnd: options.follow !== true,
-        signal: stop.signal,
+        signal: AbortSignal.any([stop.signal, closed.signal]),
         onEvent: (event) => {
           seen += 1;
           story.onEvent(event);
@@ -102,6 +108,7 @@ export async function events(
     );
   } finally {
     story.end();
+    process.stdout.off("error", onClosed);
   }
   if (stop.signal.aborted) return EXIT.interrupted;
   if (seen > 0) return EXIT.ok;
@@ -116,6 +123,7 @@ export async function cancel(
   runId: string,
   { json, reason }: { json?: true; reason?: string },
 ): Promise<void> {
+  namedRun(runId);
   const { outcome } = await withBus(await findBus(process.env), (bus) =>
     client(bus, { requestCancel }).requestCancel({
       runId,
@@ -145,6 +153,7 @@ export async function retry(
     timeout?: number;
   },
 ): Promise<ExitCode> {
+  namedRun(runId);
   const { maxSteps, maxToolCalls, maxTokens, timeout } = options;
   const limits: RunLimits = {
     ...(maxSteps === undefined ? {} : { maxSteps }),

@@ -2,6 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { resolveServer } from "@switchyard/local-servers/resolve";
 import { z } from "zod";
+import { findRunningInstance } from "../instance-record.ts";
 import { HOME, type StateDirectory } from "../locations.ts";
 import { checked, failed, ok, skipped, warning, type Check } from "./check.ts";
 
@@ -18,8 +19,14 @@ export async function machineChecks(
     await checkServer("nats", env),
     await checkServer("redis", env),
     await checkPermissions(state),
-    await checkModels(join(HOME, "examples", "models.json"), env),
+    await checkModels(join(await projectOf(state), "models.json"), env),
   ];
+}
+
+/** The project that runs here, else the one that `yard dev` takes by itself. */
+async function projectOf(state: StateDirectory): Promise<string> {
+  const instance = await findRunningInstance(state.instanceFile);
+  return instance?.project ?? join(HOME, "examples");
 }
 
 export function checkNode(version: string): Check {

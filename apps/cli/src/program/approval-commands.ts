@@ -44,7 +44,7 @@ function addApprovals(program: Command, perform: Perform): void {
     );
   approvals
     .command("approve <id>")
-    .description("let the call happen, once or with others of its kind")
+    .description("let a waiting call happen, once or with others of its kind")
     .option("--session", "also later calls of the same tool in the same run or conversation")
     .option("--ttl <seconds>", "how long the session approval lasts", seconds)
     .option("--uses <count>", "how many calls it covers", wholeNumber(1, 10_000))
@@ -56,7 +56,7 @@ function addApprovals(program: Command, perform: Perform): void {
     );
   approvals
     .command("deny <id>")
-    .description("do not let the call happen")
+    .description("do not let a waiting call happen")
     .option("--reason <text>", "told to the agent")
     .option("--json", JSON_TEXT)
     .action((id, options) =>
@@ -64,7 +64,7 @@ function addApprovals(program: Command, perform: Perform): void {
     );
   approvals
     .command("cancel <id>")
-    .description("take the request back")
+    .description("take a request for an approval back")
     .option("--json", JSON_TEXT)
     .action((id, options) =>
       perform(options, async (terminal) => (await loadApprovals()).cancel(terminal, id, options)),
@@ -84,14 +84,14 @@ function addGrants(program: Command, perform: Perform): void {
   const grants = program.command("grants").description("standing approvals");
   grants
     .command("list")
-    .description("the session approvals in force")
+    .description("the standing approvals in force")
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) => (await loadGrants()).list(terminal, options)),
     );
   grants
     .command("revoke <id>")
-    .description("end one; later calls are asked for again")
+    .description("end a standing approval; later calls are asked for again")
     .option("--json", JSON_TEXT)
     .action((id, options) =>
       perform(options, async (terminal) => (await loadGrants()).revoke(terminal, id, options)),

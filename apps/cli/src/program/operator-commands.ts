@@ -5,7 +5,7 @@ import { JSON_TEXT, wholeNumber, type Perform } from "./command-options.ts";
 export function addOperatorCommands(program: Command, perform: Perform): void {
   program
     .command("services")
-    .description("the services that answer on the bus, with their endpoints")
+    .description("who answers on the bus: endpoints, requests, errors and average times")
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) =>
@@ -16,7 +16,7 @@ export function addOperatorCommands(program: Command, perform: Perform): void {
     .command("streams")
     .description("JetStream streams and consumers")
     .command("ensure")
-    .description("create or update them; needs the admin key")
+    .description("create or update streams and consumers; needs the admin key")
     .option("--replicas <n>", "copies of each stream in a cluster", wholeNumber(1, 5))
     .option("--audit-gib <n>", "room of the audit; never made smaller", wholeNumber(1, 65_536))
     .option("--json", JSON_TEXT)
@@ -38,8 +38,11 @@ export function addOperatorCommands(program: Command, perform: Perform): void {
     );
   keys
     .command("init")
-    .description("make the keys that are missing, and auth.conf for nats-server")
+    .description(
+      "make the missing keys and passwords, auth.conf for nats-server, users.acl for Redis",
+    )
     .requiredOption("--dir <dir>", "where the keys are kept")
+    .option("--client <name...>", "also a user for each of these teams; those before stay")
     .option("--anonymous", "let clients without credentials in, as user me (loopback only)")
     .option("--json", JSON_TEXT)
     .action((options) =>

@@ -34,7 +34,7 @@ export function addRunCommands(program: Command, perform: Perform): void {
   addRunSteeringCommands(runs, perform);
   runs
     .command("list")
-    .description("newest first")
+    .description("runs, the newest first")
     .option("--limit <n>", "how many", wholeNumber(1, 200), 20)
     .option("--agent <name>", "only of this agent")
     .option("--status <status>", "only running, waiting, succeeded, failed, cancelled or dead")

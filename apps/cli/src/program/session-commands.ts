@@ -33,7 +33,7 @@ export function addSessionCommands(program: Command, perform: Perform): void {
 function addLooking(sessions: Command, perform: Perform): void {
   sessions
     .command("list")
-    .description("the one used last first")
+    .description("conversations, the one used last first")
     .option("--search <text>", "only with this in the key or label")
     .addOption(new Option("--kind <kind...>", "only of this kind").choices(SessionKind.options))
     .option("--active <minutes>", "only those used since then", wholeNumber(1, 1_000_000))

@@ -1,0 +1,54 @@
+import { readdir } from "node:fs/promises";
+import { CallerName } from "@switchyard/contracts/ids";
+import {
+  adminUser,
+  anonymousUser,
+  auditorUser,
+  client,
+  cliUser,
+  serviceUsers,
+  type BusUser,
+} from "@switchyard/contracts/topology";
+import { CliError } from "./cli-error.ts";
+
+/** The NATS users that every installation has. */
+export const installedUsers: readonly BusUser[] = [
+  ...serviceUsers,
+  cliUser,
+  adminUser,
+  auditorUser,
+];
+
+const TAKEN = new Set([...installedUsers, anonymousUser].map(({ name }) => name));
+
+/**
+ * The client teams of a key directory, in the order of their names: those whose public key
+ * (`team-a.pub`) lies there, and the `wanted` ones. A team that keeps its seed to itself is one of
+ * which only the public key is there.
+ */
+export async function clientTeams(
+  directory: string,
+  wanted: readonly string[],
+): Promise<readonly BusUser[]> {
+  const known = (await readdir(directory))
+    .filter((file) => file.endsWith(".pub"))
+    .map((file) => file.slice(0, -".pub".length))
+    .filter((name) => !TAKEN.has(name));
+  return [...new Set([...known, ...wanted.map(checkedName)])]
+    .toSorted()
+    .map((name) => client(checkedName(name), "Client team"));
+}
+
+function checkedName(name: string): string {
+  if (TAKEN.has(name)) {
+    throw new CliError("usage", `the name ${name} is taken by Switchyard itself`, {
+      hint: "choose another one, such as team-a",
+    });
+  }
+  if (!CallerName.safeParse(name).success) {
+    throw new CliError("usage", `${JSON.stringify(name)} is no name of a NATS user`, {
+      hint: "a name has a-z, 0-9 and -, such as team-a",
+    });
+  }
+  return name;
+}
