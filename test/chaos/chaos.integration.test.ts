@@ -31,10 +31,13 @@ test("a runner that wakes after its run was taken over writes nothing and calls 
   await until(async () => (await kindsOf(runId)).includes("tool-dispatched"));
   const others = RUNNERS.filter((name) => name !== zombie);
   const resumed = Promise.race(others.map((name) => loggedBy(name, "run resumed", runId)));
+  // Behind the last entry of the journal the run's events are sent, and that is noted, too.
+  const ended = Promise.race(others.map((name) => loggedBy(name, "run ended", runId)));
   world.service(zombie).process.freeze();
 
   await resumed;
-  await until(async () => (await kindsOf(runId)).at(-1) === "finished");
+  await ended;
+  assert.equal((await kindsOf(runId)).at(-1), "finished");
   const before = await traceOf(runId);
   const lost = loggedBy(zombie, "run lost to another runner", runId);
   world.service(zombie).process.thaw(); // the answer to its call has been waiting for it

@@ -194,8 +194,11 @@ test("every decision, refusal, approval and call of a run and of clients is in t
   await call(cli, approveCall, { id });
   await call(bus, callTool, { ...big, approvalId: id }, to);
 
-  const records = await recordsUntil((all) =>
-    all.some((record) => record.kind === "approval" && record.change === "executed"),
+  // The policy and the broker write their records each for itself.
+  const records = await recordsUntil(
+    (all) =>
+      all.some((record) => record.kind === "approval" && record.change === "executed") &&
+      all.filter(({ kind }) => kind === "execution").length >= 7,
   );
   const of = <K extends ChainedRecord["kind"]>(kind: K) =>
     records.filter((record): record is Extract<ChainedRecord, { kind: K }> => record.kind === kind);
