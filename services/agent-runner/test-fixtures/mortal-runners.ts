@@ -41,6 +41,8 @@ export interface MortalRunners {
   readonly log: Log;
   /** Nobody's, so that it never dies. */
   readonly controls: RunControls;
+  /** Aborts when all of them are to stop. */
+  readonly stopping: AbortSignal;
   /** A runner that calls `pass` before and after each request; when that throws, it has died. */
   worker(pass: () => Promise<void>): RunWorker;
   /** What is known of sessions, by nobody who dies. */
@@ -64,7 +66,8 @@ export async function mortalRunners(lab: Lab, options: MortalOptions): Promise<M
     await bus.close();
     redis.disconnect();
   });
-  const kit = { bus, log, redis };
+  const { signal: stopping } = new AbortController();
+  const kit = { bus, log, redis, stopping };
   const controls = openRunControls(redis);
   const desk = (now: () => number = Date.now): SessionDesk => {
     const runs = openRunStore(redis, { holdMs: 0 });
@@ -75,6 +78,7 @@ export async function mortalRunners(lab: Lab, options: MortalOptions): Promise<M
     log,
     controls,
     desk,
+    stopping,
     worker: (pass) => newWorker({ ...kit, desk }, options, pass),
   };
 }
@@ -89,13 +93,13 @@ export function dyingAt(point: number | null): () => Promise<void> {
 }
 
 function newWorker(
-  kit: { bus: Bus; log: Log; redis: Redis; desk: () => SessionDesk },
+  kit: { bus: Bus; log: Log; redis: Redis; stopping: AbortSignal; desk: () => SessionDesk },
   options: MortalOptions,
   pass: () => Promise<void>,
 ): RunWorker {
   const { holdMs, models = createModelRegistry(SCRIPTED_ONLY, {}) } = options;
   const { executions = createExecutionAudit(null) } = options;
-  const { bus, log, redis } = kit;
+  const { bus, log, redis, stopping } = kit;
   const store = dying(openRunStore(redis, { holdMs }), pass);
   const controls = dying(openRunControls(redis), pass);
   const desk = kit.desk();
@@ -121,7 +125,7 @@ function newWorker(
     onLimit: "fail",
     modelIdleTimeoutMs: 10_000,
     maxToolsPerAgent: 50,
-    stopping: new AbortController().signal,
+    stopping,
     now: Date.now,
     random: () => 0.5,
   });

@@ -14,6 +14,7 @@ import {
 import type { AnswerPart, FinishReason } from "../journal/answer-part.ts";
 import { answerAttributes, modelSpan } from "../gen-ai-spans.ts";
 import { isNestedTooDeeply, MAX_NESTING } from "../journal/nesting.ts";
+import { linkSignals } from "../run/linked-signal.ts";
 import { ModelFailure, modelFailureOf } from "./model-failure.ts";
 import type { OfferedTool } from "../tools/tool-catalogue.ts";
 
@@ -54,8 +55,8 @@ export function callModel(request: ModelRequest): Promise<ModelAnswer> {
 }
 
 async function ask(request: ModelRequest): Promise<ModelAnswer> {
-  const idle = idleSignal(request.idleTimeoutMs);
-  const signal = AbortSignal.any([request.signal, idle.signal]);
+  const idle = idleSignal(request);
+  const { signal } = idle;
   const instructions = request.instructions === "" ? {} : { instructions: request.instructions };
   try {
     signal.throwIfAborted();
@@ -225,20 +226,23 @@ function finishReasonOf(reason: string): FinishReason {
   }
 }
 
-function idleSignal(timeoutMs: number): {
+/** Aborts with the request, and when its provider is silent for too long. */
+function idleSignal({ idleTimeoutMs, signal }: Pick<ModelRequest, "idleTimeoutMs" | "signal">): {
   signal: AbortSignal;
   touch: () => void;
   stop: () => void;
 } {
-  const controller = new AbortController();
+  const call = linkSignals(signal);
   const timer = setTimeout(() => {
-    controller.abort(
-      new ModelFailure(`the provider was silent for ${timeoutMs} ms`, { isRetryable: true }),
-    );
-  }, timeoutMs);
+    const said = `the provider was silent for ${idleTimeoutMs} ms`;
+    call.abort(new ModelFailure(said, { isRetryable: true }));
+  }, idleTimeoutMs);
   return {
-    signal: controller.signal,
+    signal: call.signal,
     touch: () => timer.refresh(),
-    stop: () => clearTimeout(timer),
+    stop() {
+      clearTimeout(timer);
+      call.release();
+    },
   };
 }

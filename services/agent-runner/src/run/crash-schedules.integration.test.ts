@@ -1,5 +1,6 @@
 import { resumeRun } from "@switchyard/contracts/run-commands";
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import fc from "fast-check";
 import { checkJournal } from "../../test-fixtures/journal-checker.ts";
@@ -78,6 +79,7 @@ test("comes to one end and repeats nothing, wherever its runners die", async () 
         }
       }
       await assertOneRun(run.runId, crashes);
+      assert.deepEqual(getEventListeners(mortal.stopping, "abort"), [], "nothing of it stays");
     }),
     { numRuns: 60 },
   );

@@ -15,6 +15,8 @@ import type { DriverOptions } from "./driver-options.ts";
 export interface ModelTurnOptions extends DriverOptions {
   /** Aborts when the run loses its hold, is to be cancelled, or its time is over. */
   readonly signal: AbortSignal;
+  /** Aborts also when this runner is to stop: ends pauses in which nothing is under way. */
+  readonly waiting: AbortSignal;
   readonly tools: ToolLister;
   /** How many calls of one answer are begun together. */
   readonly atOnce: number;
@@ -29,12 +31,9 @@ export class ModelTurn {
   readonly #budget: StepBudget;
 
   constructor(options: ModelTurnOptions) {
-    const { signal, stopping } = options;
-    // Ends pauses in which nothing is under way.
-    const waiting = AbortSignal.any([signal, stopping]);
     this.#options = options;
-    this.#asker = new ModelAsker(askerOptions({ ...options, waiting }));
-    this.#budget = new StepBudget({ ...options, waiting });
+    this.#asker = new ModelAsker(askerOptions(options));
+    this.#budget = new StepBudget(options);
   }
 
   /** Asks, or compacts what the model is shown before it is asked; returns the limit that forbids it, else null. */

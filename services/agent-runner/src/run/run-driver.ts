@@ -10,7 +10,8 @@ import { ModelFailure } from "../model/model-failure.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
 import { endNow } from "./consequences.ts";
 import type { DriverOptions } from "./driver-options.ts";
-import { ModelTurn } from "./model-turn.ts";
+import { linkSignals } from "./linked-signal.ts";
+import { ModelTurn, type ModelTurnOptions } from "./model-turn.ts";
 import { deadlineOf, limitFailure, nextAction } from "./next-action.ts";
 import { openCalls, type CallState } from "../journal/run-state.ts";
 import type { CallOutcome, CallStep } from "../tools/call-outcome.ts";
@@ -43,15 +44,16 @@ async function driveTillTimeIsOver(options: DriverOptions): Promise<boolean> {
     timeLimit.abort(new TimeOver("the run's time is over", { endsRun }));
   };
   let timer = setTimeout(look, left());
-  const driver = new Driver(
-    options,
-    AbortSignal.any([run.signal, run.cancelSignal, timeLimit.signal]),
-  );
+  const ending = linkSignals(run.signal, run.cancelSignal, timeLimit.signal);
+  const waiting = linkSignals(ending.signal, options.stopping);
+  const driver = new Driver(options, { signal: ending.signal, waiting: waiting.signal });
   try {
     while (await driver.step()) if (timeLimit.signal.aborted && left() > 0) return false;
     return true;
   } finally {
     clearTimeout(timer);
+    waiting.release();
+    ending.release();
   }
 }
 
@@ -63,7 +65,8 @@ class Driver {
   readonly #tools: ToolLister;
   readonly #model: ModelTurn;
 
-  constructor(options: DriverOptions, signal: AbortSignal) {
+  constructor(options: DriverOptions, signals: Pick<ModelTurnOptions, "signal" | "waiting">) {
+    const { signal } = signals;
     this.#options = options;
     this.#run = options.run;
     this.#signal = signal;
@@ -71,7 +74,7 @@ class Driver {
     this.#tools = new ToolLister({ ...options, signal, record });
     this.#model = new ModelTurn({
       ...options,
-      signal,
+      ...signals,
       tools: this.#tools,
       atOnce: PARALLEL_CALLS,
       noteOutcome: (outcome) => this.#noteOutcome(outcome),

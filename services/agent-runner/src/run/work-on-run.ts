@@ -13,6 +13,7 @@ import { reportEnd, spreadEnd } from "./ended-run.ts";
 import type { RunToken } from "./grant-token.ts";
 import type { AttemptOptions } from "./run-attempt.ts";
 import { driveRun } from "./run-driver.ts";
+import { linkSignals, type LinkedSignal } from "./linked-signal.ts";
 import { beginInSession } from "../sessions/run-place.ts";
 import { Suspended } from "./interruption.ts";
 import type { ListedTool } from "../tools/listed-tool.ts";
@@ -45,10 +46,8 @@ export async function workOnRun(work: Work, options: AttemptOptions): Promise<Ou
   const entries = isNew
     ? [created.started, ...(claimed.cancel === null ? [] : [claimed.cancel])]
     : await store.load(claimed.hold.runId);
-  const lifetime = new AbortController();
-  const signal = AbortSignal.any([delivery.signal, lifetime.signal]);
-  const lose = (reason: FenceLost): void => lifetime.abort(reason);
-  const run = openRun({ claimed, entries, signal, lose }, options);
+  const lifetime = linkSignals(delivery.signal);
+  const run = openRun({ claimed, entries, lifetime }, options);
   const forget = active.add(run);
   try {
     const { started } = run.state;
@@ -82,6 +81,7 @@ export async function workOnRun(work: Work, options: AttemptOptions): Promise<Ou
     throw error;
   } finally {
     forget();
+    lifetime.release();
     lifetime.abort(new Error("the run is left")); // ends the publisher's retries
   }
 }
@@ -90,17 +90,17 @@ function openRun(
   opened: {
     readonly claimed: Claimed;
     readonly entries: readonly JournalEntry[];
-    readonly signal: AbortSignal;
-    readonly lose: (reason: FenceLost) => void;
+    readonly lifetime: LinkedSignal;
   },
   { relay, store }: AttemptOptions,
 ): ActiveRun {
-  const { claimed, entries, signal, lose } = opened;
+  const { claimed, entries, lifetime } = opened;
+  const { signal } = lifetime;
   const { hold, published } = claimed;
   const state = replay(entries);
   const publisher = new EventPublisher({ relay, runId: hold.runId, published, signal });
   publisher.push(eventsOf(entries));
-  return new ActiveRun({ hold, state, store, publisher, signal, lose });
+  return new ActiveRun({ hold, state, store, publisher, signal, lose: lifetime.abort });
 }
 
 /** The run is anybody's now: that somebody has it already is no loss. */

@@ -5,6 +5,7 @@ import { callTool } from "@switchyard/contracts/mcp";
 import { FenceLost } from "../journal/run-store.ts";
 import type { Peers } from "../peers.ts";
 import { CancelRequested, TimeOver } from "../run/interruption.ts";
+import { linkSignals } from "../run/linked-signal.ts";
 import { watchReconnect } from "../run/reconnect-watch.ts";
 import type { RunTokenKeeper } from "../run/run-token-keeper.ts";
 import { answered, type CallOutcome } from "./call-outcome.ts";
@@ -43,10 +44,10 @@ export async function sendOnce(
 ): Promise<CallOutcome> {
   const token = await caller.tokens.get();
   const watch = watchReconnect(caller.bus);
-  const signal = AbortSignal.any([caller.signal, watch.signal]);
+  const until = linkSignals(caller.signal, watch.signal);
   try {
     const { epoch, runId } = caller;
-    const limits = { deadline, signal, correlationId: runId };
+    const limits = { deadline, signal: until.signal, correlationId: runId };
     const request = { tool, args, token, callId, epoch };
     const reply =
       server === null
@@ -66,6 +67,7 @@ export async function sendOnce(
       cause: error,
     });
   } finally {
+    until.release();
     watch.stop();
   }
 }
