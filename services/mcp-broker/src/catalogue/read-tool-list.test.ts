@@ -74,7 +74,7 @@ test("leaves a malformed tool out by name and keeps the others", async () => {
 
 test("cuts a list that goes round in a circle or beyond a limit, and says so", async () => {
   const circle = await readToolList(pagesOf([{ tools: [tool("a")], nextCursor: "0" }]));
-  assert.equal(circle.tools.length, 2);
+  assert.equal(circle.tools.length, 1);
   assert.deepEqual(circle.problems, ["the list is cut: its pages go round in a circle"]);
 
   const many = [{ tools: Array.from({ length: 12 }, (_, n) => tool(`t${n}`)) }];
@@ -91,6 +91,25 @@ test("cuts a list that goes round in a circle or beyond a limit, and says so", a
   const pages = await readToolList(endless, { ...LISTING_LIMITS, pages: 3 });
   assert.deepEqual(pages.problems, ["the list is cut: it may have 3 pages"]);
   assert.equal(asked, 3);
+});
+
+test("an empty cursor that begins the list anew is its end, and a tool that is listed twice alike is one", async () => {
+  const [first, last] = [tool("a"), tool("b", { description: "d" })];
+  const alone = { tools: [first], nextCursor: "" };
+  const second = { tools: [last, first], nextCursor: "" };
+  const lists: Record<string, (cursor: string | undefined) => object> = {
+    one: () => alone,
+    two: (cursor) => (cursor === "2" ? second : { tools: [first], nextCursor: "2" }),
+    real: (cursor) => (cursor === "" ? { tools: [last] } : alone),
+  };
+  for (const [name, pageOf] of Object.entries(lists)) {
+    const { tools, problems } = await readToolList((cursor) => Promise.resolve(pageOf(cursor)));
+    const wanted = name === "one" ? ["a"] : ["a", "b"];
+    assert.deepEqual([tools.map((each) => each.name), problems], [wanted, []], name);
+  }
+  const other = { tools: [first, tool("a", { description: "another" })] };
+  const { tools } = await readToolList(pagesOf([other]));
+  assert.equal(tools.length, 2);
 });
 
 test("takes 10,000 tools, and counts malformed ones beyond a hundred", async () => {

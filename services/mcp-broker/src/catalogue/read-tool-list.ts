@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../json-record.ts";
 import { readListedTool, type ListedTool } from "./listed-tool.ts";
 
@@ -33,13 +34,15 @@ export const emptyListing: ToolListing = { tools: [], problems: [], ttlMs: null 
 
 /**
  * Reads all pages. Each tool is looked at by itself, so a malformed one is left out and named, and
- * the others stay. Rejects when a page is no list at all, and with what `readPage` rejects.
+ * the others stay; one that is listed twice alike counts once. Rejects when a page is no list at all,
+ * and with what `readPage` rejects.
  */
 export async function readToolList(
   readPage: ReadPage,
   limits: ListingLimits = LISTING_LIMITS,
 ): Promise<ToolListing> {
   const tools: ListedTool[] = [];
+  const byName = new Map<string, ListedTool>();
   const problems: string[] = [];
   const cursors = new Set<string>();
   const ttls: number[] = [];
@@ -57,14 +60,17 @@ export async function readToolList(
         continue;
       }
       characters += read.characters;
+      if (characters <= limits.characters && isListed(byName, read.tool)) continue;
       if (tools.length >= limits.tools)
         return ended(`the list is cut: a server may have ${limits.tools} tools`);
       if (characters > limits.characters)
         return ended(`the list is cut: it may have ${limits.characters} characters`);
       tools.push(read.tool);
+      byName.set(read.tool.name, read.tool);
     }
     if (page.cursor === null) return ended(null);
-    if (cursors.has(page.cursor)) return ended("the list is cut: its pages go round in a circle");
+    // An empty cursor is one like any other, but many servers write it for "no more" and begin anew when they get it.
+    if (cursors.has(page.cursor)) return ended([page.cursor, cursor].includes("") ? null : CIRCLE);
     cursors.add(page.cursor);
     cursor = page.cursor;
   } while (cursors.size < limits.pages);
@@ -77,6 +83,16 @@ export async function readToolList(
     if (limit !== null) shown.push(limit);
     return { tools, problems: shown, ttlMs: ttls.length === 0 ? null : Math.min(...ttls) };
   }
+}
+
+const CIRCLE = "the list is cut: its pages go round in a circle";
+
+function isListed(
+  byName: ReadonlyMap<string, ListedTool>,
+  { name, definition }: ListedTool,
+): boolean {
+  const before = byName.get(name);
+  return before !== undefined && isDeepStrictEqual(before.definition, definition);
 }
 
 function readPageOf(page: unknown): {
