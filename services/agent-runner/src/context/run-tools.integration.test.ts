@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
-import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
 import { OBSERVATION_BYTES } from "./observation.ts";
 
 const lab = await startLab();
@@ -49,6 +49,13 @@ test("fails a run whose model never gives the form, and refuses a schema that it
   await lab.command("counter", { runId: "formless", input: "count", output: answerSchema });
   const events = await lab.eventsUntil("formless", "failed");
   assert.match(JSON.stringify(events.at(-1)?.payload["failure"]), /"code":"invalid_answer"/);
+  const wrong = { calls: [{ id: "f", name: "final_answer", args: '{"total":"3"}' }] };
+  server.answer(wrong, wrong, wrong);
+  await lab.publish("yard.cmd.cli.run.retry.formless", "{}");
+  const isSecondFailure = ({ name, payload }: RunEventRecord): boolean =>
+    name === "failed" && payload["steps"] === 6;
+  const again = await lab.eventsUntil("formless", isSecondFailure);
+  assert.match(JSON.stringify(again.at(-1)?.payload["failure"]), /"code":"invalid_answer"/);
 
   await lab.command("counter", {
     runId: "bad-form",

@@ -40,6 +40,7 @@ export function startOf(started: StartedEntry): RunState {
     children: [],
     messages: [],
     turns: (started.fork?.turns ?? []).map(copiedTurn),
+    firstOwnTurn: started.fork?.turns.length ?? 0,
     skills: started.skills,
     narrowings,
     toolLayers: narrowedLayers(started.toolLayers, narrowings),
@@ -158,6 +159,8 @@ function retried(state: RunState, entry: EntryOf<"retried">): Partial<RunState> 
   if (state.end === null || state.end.status === "succeeded")
     throw new JournalCorrupt("only a run that failed, died or was cancelled goes on");
   const last = state.turns.at(-1);
+  // The model is asked again for the answer that broke off; a whole one is the run's output.
+  const turns = last !== undefined && isBroken(last) ? state.turns.slice(0, -1) : state.turns;
   return {
     end: null,
     cancellation: null,
@@ -165,8 +168,8 @@ function retried(state: RunState, entry: EntryOf<"retried">): Partial<RunState> 
     waitedMs: 0,
     atLimit: null,
     limits: withLimits(state.limits, entry.limits),
-    // The model is asked again for the answer that broke off; a whole one is the run's output.
-    turns: last !== undefined && isBroken(last) ? state.turns.slice(0, -1) : state.turns,
+    turns,
+    firstOwnTurn: turns.length,
   };
 }
 

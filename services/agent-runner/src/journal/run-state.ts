@@ -75,6 +75,8 @@ export interface RunState {
   readonly children: readonly ChildState[];
   readonly messages: readonly RunMessage[];
   readonly turns: readonly Turn[];
+  /** How many of them were there when the run began or was last retried. */
+  readonly firstOwnTurn: number;
   readonly skills: readonly SkillRef[];
   /** What the skills that the model activated take away, in the order of their activation. */
   readonly narrowings: readonly ToolNarrowing[];

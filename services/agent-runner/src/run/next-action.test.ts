@@ -121,6 +121,35 @@ test("asks again after a retry for an answer that broke off, and keeps a whole o
   assert.deepEqual(nextAction(whole, SOON), { action: "finish", output: "text 1" });
 });
 
+test("asks three times in a row for an answer in its form, and again after a retry", () => {
+  const started = startedEntry({ output: { type: "integer" } });
+  const refused = (step: number): JournalEntry[] => [
+    answer(step, 1, "tool-calls", "final_answer"),
+    failure(`r1:${step}:0`),
+  ];
+  const goesOn: [JournalEntry[], number][] = [
+    [[...refused(1), ...refused(2)], 3],
+    [[answer(1, 0, "stop"), ...refused(2)], 3],
+    // It went on with its work in between.
+    [[...refused(1), ...refused(2), answer(3, 1), failure("r1:3:0"), ...refused(4)], 5],
+  ];
+  for (const [entries, step] of goesOn)
+    assert.deepEqual(nextAction(replay([started, ...entries]), SOON), {
+      action: "call-model",
+      step,
+    });
+  const cases = [
+    [...refused(1), ...refused(2), ...refused(3)],
+    [answer(1, 0, "stop"), ...refused(2), answer(3, 0, "stop")],
+  ];
+  for (const entries of cases) {
+    const action = nextAction(replay([started, ...entries]), SOON);
+    assert.equal(action.action === "fail" && action.failure.code, "invalid_answer");
+    const again = replay([started, ...entries, FAILED, retried({})]);
+    assert.deepEqual(nextAction(again, SOON), { action: "call-model", step: 4 });
+  }
+});
+
 test("counts the time of a retried run from the retry", () => {
   const started = startedEntry({ at: "2020-01-01T00:00:00.000Z" });
   assert.equal(nextAction(replay([started, FAILED]), SOON).action, "stop");
@@ -147,6 +176,7 @@ function answer(
   step: number,
   calls: number,
   finishReason: FinishReason = "tool-calls",
+  tool = "t",
 ): JournalEntry {
   return {
     kind: "model-responded",
@@ -159,7 +189,7 @@ function answer(
         type: "tool-call" as const,
         callId: `r1:${step}:${index}`,
         toolCallId: `c${step}-${index}`,
-        tool: "t",
+        tool,
         input: {},
       })),
     ],

@@ -5,7 +5,7 @@ import {
   acceptedAnswer,
   answerInText,
   MAX_REMINDERS,
-  proseAnswers,
+  missedAnswers,
 } from "../tools/final-answer.ts";
 import type { AnswerPart } from "../journal/answer-part.ts";
 import { firstUntil, isParked } from "../waits/waits-of.ts";
@@ -94,17 +94,17 @@ function afterDispatch([turn]: readonly Turn[]): NextAction {
   return { action: "fail", failure: { code: "tool_failed", message: result.text } };
 }
 
-/** An answer of a given form ends the run by its tool; one in prose is asked for again. */
+/** An answer of a given form ends the run by its tool; one in another form or in prose is asked for again. */
 function endWithForm(state: RunState, last: Turn): NextAction | null {
   const { output: schema = {} } = state.started;
   const accepted = acceptedAnswer(last, schema);
   if (accepted !== null) return { action: "finish", output: accepted };
   const end = endOf(last);
-  if (end === null || end.action !== "finish") return end;
-  const answer = answerInText(end.output, schema);
+  if (end !== null && end.action !== "finish") return end;
+  const answer = end === null ? null : answerInText(end.output, schema);
   if (answer !== null) return { action: "finish", output: answer };
-  if (proseAnswers(state) <= MAX_REMINDERS) return null;
-  const message = `the model did not give its answer in the required form, also after ${MAX_REMINDERS} reminders`;
+  if (missedAnswers(state) <= MAX_REMINDERS) return null;
+  const message = `the model did not give its answer in the required form, also after ${MAX_REMINDERS} reminders; run.retry asks it again`;
   return { action: "fail", failure: { code: "invalid_answer", message } };
 }
 

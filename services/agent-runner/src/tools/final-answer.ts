@@ -57,15 +57,21 @@ export function answerInText(text: string, schema: Schema): string | null {
   }
 }
 
-/** A model that answers in prose is reminded this often before the run fails. */
+/** A model that answers in another form, or in prose, is told so this often in a row before the run fails. */
 export const MAX_REMINDERS = 2;
 
 /** What a model is told that answered in prose. */
 export const REMINDER = `Your answer was not taken: call the tool ${FINAL_ANSWER} with an answer in the required form.`;
 
-/** How often the model answered without any call. */
-export function proseAnswers({ turns }: RunState): number {
-  return turns.filter(({ calls }) => calls.length === 0).length;
+/** How often in a row the model's answer did not have its form, since the run began or was last retried. */
+export function missedAnswers({ turns, firstOwnTurn }: RunState): number {
+  const own = turns.slice(firstOwnTurn);
+  return own.length - 1 - own.findLastIndex((turn) => !isMissed(turn));
+}
+
+function isMissed({ calls }: Turn): boolean {
+  const isRefused = calls.some(({ part, result }) => part.tool === FINAL_ANSWER && result?.isError);
+  return calls.length === 0 || isRefused;
 }
 
 function answerIn(schema: Schema, input: unknown): unknown {
