@@ -81,6 +81,8 @@ export function readFork(
         input: input ?? started.input,
         model: model ?? started.model,
         labels: labels ?? started.labels,
+        ...(started.invoked === undefined ? {} : { skill: started.invoked }),
+        ...(started.output === undefined ? {} : { output: started.output }),
         // Another user would not be believed about it.
         ...(started.origin !== undefined && requester.data === started.requester
           ? { origin: started.origin }

@@ -8,7 +8,7 @@ import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool, skill } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
@@ -84,6 +84,21 @@ test("copies a run up to a step and goes on by itself, calling nothing again", a
     (await lab.eventsUntil("stolen", "rejected")).at(-1)?.payload["code"],
     "not_allowed",
   );
+});
+
+test("a copy has the skill of the other run, and answers in its form", async () => {
+  peers.skills.set("manner", skill("manner", { disallowedTools: ["write_file"] }));
+  const plan = { steps: counting, answer: '{ "n": 2 }' };
+  peers.agents.set("former", agent("former", { plan }));
+  const output = { type: "object", required: ["n"] };
+  await lab.command("former", { runId: "mannered", input: "x", skill: "manner", output });
+  await lab.eventsUntil("mannered", "finished");
+  await lab.publish("yard.cmd.cli.run.fork.mannered", '{"newRunId":"likewise","fromStep":2}');
+  const events = await lab.eventsUntil("likewise", "finished");
+  const activated = events.find(({ name }) => name === "skill-activated");
+  assert.equal(activated?.payload["skill"], "manner");
+  assert.equal(events.at(-1)?.payload["output"], '{"n":2}');
+  assert.deepEqual(peers.grants.at(-1)?.tools, [["*", "!write_file"]]);
 });
 
 test("starts runs for other runs at no client's word", async () => {
