@@ -253,6 +253,26 @@ test("a child that floods is read at the rate of the brake, and the rest waits i
   await transport.close();
 });
 
+test("a child that floods its stderr is read at a rate, too, answers meanwhile and has its last words", async () => {
+  const flood = `
+    const line = "x".repeat(1023) + "\\n";
+    const fs = require("fs");
+    let wrote = 0;
+    const begun = performance.now();
+    while (performance.now() - begun < 1_500) wrote += fs.writeSync(2, line);
+    process.stdout.write(JSON.stringify({ jsonrpc: "2.0", method: "wrote", params: { wrote } }) + "\\n");
+    fs.writeSync(2, "last words");`;
+  const transport = transportOf(script(flood));
+  const seen = observe(transport);
+  await transport.start();
+  await seen.closed;
+  const [message] = seen.messages;
+  assert.ok(message !== undefined && "params" in message);
+  // Without the brake it writes some hundred megabytes in this time.
+  assert.ok(Number(message.params?.["wrote"]) < 8 * 1024 * 1024, JSON.stringify(message));
+  assert.ok(transport.stderrTail.text.endsWith("last words"));
+});
+
 test("a message that the protocol layer cannot bear costs nobody anything, wherever it stands in a chunk", async () => {
   const note = `{"jsonrpc":"2.0","method":"note"}`;
   const deep = `{"jsonrpc":"2.0","id":99,"result":{"a":${"[".repeat(10_000)}${"]".repeat(10_000)}}}`;

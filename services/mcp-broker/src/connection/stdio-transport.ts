@@ -1,7 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import type { Writable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import {
   SdkError,
   SdkErrorCode,
@@ -9,8 +9,9 @@ import {
   type JSONRPCMessage,
   type Transport,
 } from "@modelcontextprotocol/client";
-import { createMessageBrake } from "./message-brake.ts";
+import { createMessageBrake, type MessageBrake } from "./message-brake.ts";
 import { MessageLines } from "./message-lines.ts";
+import { parseMessage, unbatched } from "./message-text.ts";
 import { wellFormedAnswer } from "./well-formed-answer.ts";
 import { endGroup } from "@switchyard/service/process/process-group";
 import { TailBuffer, type StreamTail } from "./tail-buffer.ts";
@@ -61,6 +62,7 @@ export class StdioTransport implements Transport {
   readonly #lines: MessageLines;
   readonly #stderr = new TailBuffer(STDERR_BYTES);
   readonly #brake = createMessageBrake();
+  readonly #stderrBrake = createMessageBrake();
   #child: ChildProcessWithoutNullStreams | null = null;
   #isOpen = false;
   #isGathering = false;
@@ -171,9 +173,14 @@ export class StdioTransport implements Transport {
     child.stdout.once("end", () => this.#endSoon("the server closed its output"));
     child.stdout.on("error", (error) => this.onerror?.(error));
     child.stderr.on("error", (error) => this.onerror?.(error));
-    child.stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => {
+      this.#stderr.push(chunk);
+      this.#stderrBrake.add(chunk.length);
+      slowDown(child.stderr, this.#stderrBrake);
+    });
     child.stdout.on("data", (chunk: Buffer) => this.#receive(chunk));
     child.once("exit", (code, signal) => {
+      child.stderr.resume(); // its last words
       const end = (): void => {
         clearTimeout(timer);
         child.off("close", end);
@@ -190,7 +197,7 @@ export class StdioTransport implements Transport {
   #receive(chunk: Buffer): void {
     if (!this.#isOpen) return;
     try {
-      this.#deliverFrom(this.#lines.push(chunk), 0);
+      this.#deliverFrom(unbatched(this.#lines.push(chunk)), 0);
     } catch (error) {
       // Only the length cap throws here; the stream cannot be followed any further.
       const failure = error instanceof Error ? error : new Error(String(error));
@@ -222,7 +229,7 @@ export class StdioTransport implements Transport {
         return;
       }
     }
-    this.#slowDown();
+    if (this.#child !== null) slowDown(this.#child.stdout, this.#brake);
   }
 
   #deliver(line: string): JSONRPCMessage | null {
@@ -242,15 +249,6 @@ export class StdioTransport implements Transport {
       this.#ignoredLines += 1;
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
-  }
-
-  /** The pipe fills, and the server waits. */
-  #slowDown(): void {
-    const stdout = this.#child?.stdout;
-    const pauseMs = this.#brake.pauseMs();
-    if (pauseMs === 0 || stdout === undefined || stdout.isPaused()) return;
-    stdout.pause();
-    setTimeout(() => stdout.resume(), pauseMs).unref();
   }
 
   /** Reports the end first and ends the process after: nobody waits for a server that hangs. */
@@ -275,17 +273,12 @@ export class StdioTransport implements Transport {
   }
 }
 
-/** The SDK's protocol layer tells requests, answers and notifications apart with its own guards. */
-function parseMessage(line: string): JSONRPCMessage | null {
-  if (!line.startsWith("{")) return null;
-  try {
-    const value: unknown = JSON.parse(line);
-    const isMessage =
-      typeof value === "object" && value !== null && "jsonrpc" in value && value.jsonrpc === "2.0";
-    return isMessage ? (value as JSONRPCMessage) : null;
-  } catch {
-    return null;
-  }
+/** The pipe fills, and the server waits. */
+function slowDown(stream: Readable, brake: MessageBrake): void {
+  const pauseMs = brake.pauseMs();
+  if (pauseMs === 0 || stream.isPaused()) return;
+  stream.pause();
+  setTimeout(() => stream.resume(), pauseMs).unref();
 }
 
 function spawnError(error: unknown, { command, cwd }: StdioTransportOptions): SpawnError {
