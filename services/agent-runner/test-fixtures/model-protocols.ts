@@ -24,6 +24,22 @@ export function chunksOf(protocol: Protocol, answer: ScriptedAnswer): Chunk[] {
   }
 }
 
+/** What a provider says in mid-answer when it fails, in the usual words of its protocol. */
+export function errorChunk(protocol: Protocol, message: string): Chunk {
+  switch (protocol) {
+    case "chat":
+      return { error: { message, type: "server_error", param: null, code: null } };
+    case "responses":
+      return { type: "error", sequence_number: 9, code: "server_error", message, param: null };
+    case "messages":
+      return { type: "error", error: { type: "overloaded_error", message } };
+    case "gemini":
+      return { error: { code: 503, message, status: "UNAVAILABLE" } };
+    default:
+      return protocol satisfies never;
+  }
+}
+
 function chatChunks({ text = [], calls = [], cached = 0 }: ScriptedAnswer): Chunk[] {
   const base = { id: "c1", object: "chat.completion.chunk", created: 1, model: "served" };
   const delta = (said: Chunk, finish: string | null = null): Chunk => ({

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after } from "node:test";
-import { chunksOf, type Protocol } from "./model-protocols.ts";
+import { chunksOf, errorChunk, type Protocol } from "./model-protocols.ts";
 
 /** What the server says to one request, whichever protocol it came in. */
 export interface ScriptedAnswer {
@@ -14,6 +14,8 @@ export interface ScriptedAnswer {
   readonly cached?: number;
   /** The connection breaks off before the answer's end. */
   readonly isCut?: boolean;
+  /** The provider says in mid-answer that it cannot go on. */
+  readonly failsWith?: string;
 }
 
 export interface ScriptedRefusal {
@@ -98,11 +100,14 @@ function refuse(response: ServerResponse, { status, headers, message }: Scripted
 function respond(response: ServerResponse, protocol: Protocol, answer: ScriptedAnswer): void {
   response.writeHead(200, { "content-type": "text/event-stream" });
   const chunks = chunksOf(protocol, answer);
-  const shown = answer.isCut === true ? chunks.slice(0, Math.ceil(chunks.length / 2)) : chunks;
+  const { isCut, failsWith } = answer;
+  const isWhole = isCut !== true && failsWith === undefined;
+  const shown = isWhole ? chunks : chunks.slice(0, Math.ceil(chunks.length / 2));
+  if (failsWith !== undefined) shown.push(errorChunk(protocol, failsWith));
   for (const chunk of shown) {
     const event = protocol === "messages" ? `event: ${String(chunk["type"])}\n` : "";
     response.write(`${event}data: ${JSON.stringify(chunk)}\n\n`);
   }
-  if (answer.isCut === true) response.write(": \n", () => response.destroy());
+  if (isCut === true) response.write(": \n", () => response.destroy());
   else response.end(protocol === "chat" ? "data: [DONE]\n\n" : "");
 }

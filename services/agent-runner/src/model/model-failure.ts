@@ -1,4 +1,5 @@
 import { APICallError } from "@ai-sdk/provider";
+import { StreamProviderError } from "ai";
 import { PlanError } from "./plan-template.ts";
 
 /** A model call that gave no answer, and whether the same call may be made again. */
@@ -43,7 +44,7 @@ export function modelFailureOf(error: unknown, now: number): ModelFailure {
     });
   }
   return new ModelFailure(`the provider's answer broke off: ${shortMessage(error)}`, {
-    isRetryable: readRetryable(error) ?? true,
+    isRetryable: isOfUnknownStatus(error) || (readRetryable(error) ?? true),
   });
 }
 
@@ -72,6 +73,11 @@ function retryAfterOf(headers: Record<string, string>, now: number): number | nu
   const seconds = Number(value);
   const delay = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(value) - now;
   return Number.isFinite(delay) && delay >= 0 ? delay : null;
+}
+
+/** The SDK takes it for final, but a provider that has begun to answer had taken the question. */
+function isOfUnknownStatus(error: unknown): boolean {
+  return StreamProviderError.isInstance(error) && error.statusCode === undefined;
 }
 
 function readRetryable(error: unknown): boolean | null {

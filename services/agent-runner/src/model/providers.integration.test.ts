@@ -119,6 +119,13 @@ for (const protocol of Object.keys(PROVIDERS)) {
     server.answer({ text: ["one ", "two ", "three ", "four"], isCut: true });
     assert.equal((await failureOf(ask(protocol))).isRetryable, true);
   });
+
+  test(`${protocol}: asks again when the provider fails in mid-answer, whatever it calls that`, async () => {
+    server.answer({ text: ["one ", "two ", "three ", "four"], failsWith: "no more memory" });
+    const failure = await failureOf(ask(protocol));
+    assert.match(failure.message, /no more memory/);
+    assert.equal(failure.isRetryable, true);
+  });
 }
 
 // Gemini has no text arguments that could be broken.
