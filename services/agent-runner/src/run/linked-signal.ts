@@ -1,9 +1,9 @@
 /** A signal of its own that follows others until it is released. */
 export interface LinkedSignal {
   readonly signal: AbortSignal;
-  abort(reason: unknown): void;
+  readonly abort: (reason: unknown) => void;
   /** Nothing of it stays with the others from here on. */
-  release(): void;
+  readonly release: () => void;
 }
 
 /**
