@@ -31,9 +31,38 @@ export function correlationHeaders(correlation: Correlation): Record<string, str
   };
 }
 
-/** One header of a received message, or undefined when it is missing or empty. */
+/** One header of a received message, or undefined when it is missing or empty. Names differ by case, as in NATS. */
 export function headerOf(message: Pick<Msg, "headers">, name: string): string | undefined {
-  return message.headers?.get(name) || undefined;
+  const block = headerBlock(message);
+  return (block === null ? message.headers?.get(name) : valueIn(block, name)) || undefined;
+}
+
+/** What the client library's messages are made of, none of which it promises. */
+interface ReceivedBytes {
+  readonly _msg?: { readonly hdr?: unknown };
+  readonly _rdata?: unknown;
+}
+
+const NO_HEADERS = "";
+const decoder = new TextDecoder();
+
+/**
+ * The headers of a received message as they came; null for what only the library can read. It makes objects of all
+ * headers and looks at each character of their names, which takes longer than everything else that we read of a message.
+ */
+export function headerBlock(message: Pick<Msg, "headers">): string | null {
+  const { _msg, _rdata } = message as ReceivedBytes;
+  if (typeof _msg?.hdr !== "number" || !(_rdata instanceof Uint8Array)) return null;
+  return _msg.hdr <= 0 ? NO_HEADERS : decoder.decode(_rdata.subarray(0, _msg.hdr));
+}
+
+/** Of several headers of one name the first. */
+function valueIn(block: string, name: string): string | undefined {
+  const start = `\r\n${name}:`;
+  const at = block.indexOf(start);
+  if (at === -1) return undefined;
+  const from = at + start.length;
+  return block.slice(from, block.indexOf("\r\n", from)).trim();
 }
 
 /** The correlation id of a received message; a message without one starts its own. */

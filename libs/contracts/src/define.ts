@@ -142,9 +142,8 @@ export function subjectOf<S extends string>(
   tokens: Tokens<S>,
 ): string {
   const values: Readonly<Record<string, string | undefined>> = tokens;
-  return contract.subject
-    .split(".")
-    .map((part) => (TOKEN.test(part) ? checkToken(part, values[part.slice(1, -1)]) : part))
+  return templateOf(contract.subject)
+    .map(({ text, token }) => (token === null ? text : checkToken(text, values[token])))
     .join(".");
 }
 
@@ -157,12 +156,11 @@ export function filterOf<S extends string>(
   tokens: Partial<Tokens<S>> = {},
 ): string {
   const values: Readonly<Record<string, string | undefined>> = tokens;
-  return contract.subject
-    .split(".")
-    .map((part) => {
-      if (!TOKEN.test(part)) return part;
-      const value = values[part.slice(1, -1)];
-      return value === undefined ? "*" : checkToken(part, value);
+  return templateOf(contract.subject)
+    .map(({ text, token }) => {
+      if (token === null) return text;
+      const value = values[token];
+      return value === undefined ? "*" : checkToken(text, value);
     })
     .join(".");
 }
@@ -172,14 +170,16 @@ export function tokensOf<S extends string>(
   contract: { readonly subject: S },
   subject: string,
 ): Tokens<S> | null {
-  const template = contract.subject.split(".");
+  const template = templateOf(contract.subject);
   const parts = subject.split(".");
   if (template.length !== parts.length) return null;
   const found: Record<string, string> = {};
-  for (const [index, part] of template.entries()) {
+  let index = 0;
+  for (const { text, token } of template) {
     const actual = parts[index] ?? "";
-    if (TOKEN.test(part)) found[part.slice(1, -1)] = actual;
-    else if (part !== actual) return null;
+    if (token !== null) found[token] = actual;
+    else if (text !== actual) return null;
+    index += 1;
   }
   return found as Tokens<S>;
 }
@@ -187,6 +187,25 @@ export function tokensOf<S extends string>(
 /** True when a value may stand as one token of a subject. */
 export function isSubjectToken(value: string): boolean {
   return SAFE_TOKEN.test(value);
+}
+
+/** A word of a subject template, or one of its tokens. */
+interface TemplatePart {
+  readonly text: string;
+  readonly token: string | null;
+}
+
+/** Read once each: there are as many as contracts, and a message is compared with several. */
+const templates = new Map<string, readonly TemplatePart[]>();
+
+function templateOf(subject: string): readonly TemplatePart[] {
+  const known = templates.get(subject);
+  if (known !== undefined) return known;
+  const parts = subject
+    .split(".")
+    .map((text) => ({ text, token: TOKEN.test(text) ? text.slice(1, -1) : null }));
+  templates.set(subject, parts);
+  return parts;
 }
 
 function checkToken(part: string, value: string | undefined): string {

@@ -95,11 +95,12 @@ export const isCommand = (contract: Contract): contract is Command => contract.k
 export const isEvent = (contract: Contract): contract is Event => contract.kind === "event";
 export const isLive = (contract: Contract): contract is Live => contract.kind === "live";
 
+const eventsByName = new Map(allContracts.filter(isEvent).map((event) => [event.name, event]));
+
 /** The event contract of a concrete subject, or null for a subject nobody declared. */
 export function eventOfSubject(subject: string): Event | null {
   const parts = subject.split(".");
-  const name = `${parts[2]}.${parts[4]}`;
-  return allContracts.filter(isEvent).find((contract) => contract.name === name) ?? null;
+  return eventsByName.get(`${parts[2]}.${parts[4]}`) ?? null;
 }
 
 function contractsOf(module: Record<string, unknown>): Contract[] {
