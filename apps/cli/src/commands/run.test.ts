@@ -20,6 +20,14 @@ test("the command fits its contract, with all options and with none", () => {
   assert.ok(startRun.payload.safeParse(plain).success);
 });
 
+test("the limits of the options are those of the command", () => {
+  const options = { maxSteps: 2, maxCost: 0.5, maxRepeatedCalls: 3, timeout: 60 } as const;
+  const command = commandOf("hello", { ...options, onLimit: "pause", label: {} });
+  const limits = { maxSteps: 2, maxCostUsd: 0.5, maxRepeatedCalls: 3, timeoutMs: 60_000 };
+  assert.deepEqual(command.limits, { ...limits, onLimit: "pause" });
+  assert.ok(startRun.payload.safeParse(command).success);
+});
+
 test("without --input-json the input stays text, whatever it looks like", () => {
   assert.equal(commandOf('{"a":1}', { label: {} }).input, '{"a":1}');
 });

@@ -10,18 +10,17 @@ import type { RunEnd } from "../follow-run.ts";
 import { namedRun } from "../named-run.ts";
 import { printable } from "../printable.ts";
 import { runIdOf } from "../run-id.ts";
+import { limitsOf, type LimitOptions } from "../run-limits.ts";
 import { publishRun, startAndFollow, tailRun, type RunStart } from "../run-story.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
-export interface RunOptions {
+export interface RunOptions extends LimitOptions {
   readonly json?: true;
   readonly wait: boolean;
   readonly inputJson?: true;
   readonly model?: string;
   readonly skill?: string;
   readonly label: Readonly<Record<string, string>>;
-  /** Seconds. */
-  readonly timeout?: number;
   /** Key or id of the session that it is said in, and what happens while a run of it is under way. */
   readonly session?: string;
   readonly onBusy?: BusyPolicy;
@@ -66,7 +65,8 @@ interface Start extends RunStart {
 
 /** Builds the command. Its schema is checked where it is published; what only a terminal can get wrong, here. */
 export function commandOf(input: string, options: Omit<RunOptions, "wait">): RunStart["command"] {
-  const { model, skill, label, timeout, session, onBusy } = options;
+  const { model, skill, label, session, onBusy } = options;
+  const limits = limitsOf(options);
   if (onBusy !== undefined && session === undefined)
     throw new CliError("usage", "--on-busy goes only with --session");
   return {
@@ -77,7 +77,7 @@ export function commandOf(input: string, options: Omit<RunOptions, "wait">): Run
     ...(session === undefined ? {} : { session }),
     ...(onBusy === undefined ? {} : { onBusy }),
     ...(Object.keys(label).length === 0 ? {} : { labels: label }),
-    ...(timeout === undefined ? {} : { limits: { timeoutMs: timeout * 1_000 } }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
   };
 }
 

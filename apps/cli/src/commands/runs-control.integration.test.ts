@@ -8,7 +8,7 @@ import { testBus } from "@switchyard/bus/test-bus";
 import { forkRun, resumeRun, steerRun } from "@switchyard/contracts/run-commands";
 import * as runEvents from "@switchyard/contracts/run-events";
 import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
-import { listDeadRuns } from "@switchyard/contracts/runs";
+import { listDeadRuns, retryRun } from "@switchyard/contracts/runs";
 import { runCommands } from "@switchyard/contracts/streams";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
@@ -82,7 +82,7 @@ service.handle(answerQuestion, ({ runId, callId, answer }, { fail }) => {
 });
 const consumption = consume(bus, {
   consumer: runCommands,
-  commands: [steerRun, resumeRun, forkRun],
+  commands: [steerRun, resumeRun, retryRun, forkRun],
   concurrency: 1,
   onFault,
   async handle(delivery) {
@@ -110,6 +110,16 @@ test("lets a run go on with other limits, or with the same", async () => {
   assert.deepEqual(taken.at(-1), ["resume.r1", asked]);
   assert.equal((await yard(["runs", "resume", "r1"], env)).code, 0);
   assert.deepEqual(taken.at(-1), ["resume.r1", { limits: {} }]);
+});
+
+test("retries a run with each of the limits that it may have failed at", async () => {
+  const raised = ["--max-cost", "2", "--max-repeated-calls", "99"];
+  const retried = await yard(["runs", "retry", "r1", ...raised], env);
+  assert.equal(retried.code, 0, retried.stderr);
+  assert.deepEqual(taken.at(-1), ["retry.r1", { limits: { maxCostUsd: 2, maxRepeatedCalls: 99 } }]);
+  const refused = await yard(["runs", "retry", "r1", "--max-cost", "much"], env);
+  assert.equal(refused.code, 2, refused.stderr);
+  assert.match(refused.stderr, /must be a number above 0/);
 });
 
 test("starts a run from a step of another one, under an id of its own", async () => {
@@ -156,6 +166,8 @@ async function answerCommand(delivery: Delivery): Promise<void> {
     await publishEvent(bus, runEvents.runRejected, { runId }, { ...rejected, streamSequence });
   } else if (verb === "steer") {
     await publishEvent(bus, runEvents.runSteered, { runId }, { ...facts, preview: "hurry" });
+  } else if (verb === "retry") {
+    await publishEvent(bus, runEvents.runRetried, { runId }, { ...facts, limits });
   } else if (verb === "resume") {
     await publishEvent(bus, runEvents.runLimitsChanged, { runId }, { ...facts, limits });
   } else {

@@ -4,36 +4,16 @@ import { publishCommand } from "@switchyard/bus/publish";
 import { forkRun, resumeRun, steerRun } from "@switchyard/contracts/run-commands";
 import { runLimitsChanged, runStarted, runSteered } from "@switchyard/contracts/run-events";
 import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
-import { listDeadRuns, type RunLimits } from "@switchyard/contracts/runs";
+import { listDeadRuns } from "@switchyard/contracts/runs";
 import { answerOfRun } from "../answer-of-run.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { namedRun } from "../named-run.ts";
 import { printableLine } from "../printable.ts";
 import { runIdOf } from "../run-id.ts";
+import { limitsOf, type LimitOptions } from "../run-limits.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
-
-export interface LimitOptions {
-  readonly maxSteps?: number;
-  readonly maxToolCalls?: number;
-  readonly maxTokens?: number;
-  readonly maxCost?: number;
-  /** Seconds. */
-  readonly timeout?: number;
-}
-
-/** The limits that the options name. */
-export function limitsOf(options: LimitOptions): RunLimits {
-  const { maxSteps, maxToolCalls, maxTokens, maxCost, timeout } = options;
-  return {
-    ...(maxSteps === undefined ? {} : { maxSteps }),
-    ...(maxToolCalls === undefined ? {} : { maxToolCalls }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(maxCost === undefined ? {} : { maxCostUsd: maxCost }),
-    ...(timeout === undefined ? {} : { timeoutMs: timeout * 1_000 }),
-  };
-}
 
 /** Gives a run a message for its next step. */
 export async function steer(

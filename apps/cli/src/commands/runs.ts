@@ -2,26 +2,17 @@ import { client } from "@switchyard/bus/call";
 import { publishCommand } from "@switchyard/bus/publish";
 import type { StoredEvent } from "@switchyard/bus/events";
 import { runRetried } from "@switchyard/contracts/run-events";
-import {
-  RunStatus,
-  getRun,
-  listRuns,
-  requestCancel,
-  retryRun,
-  type RunDetail,
-  type RunLimits,
-} from "@switchyard/contracts/runs";
+import { RunStatus, getRun, listRuns, requestCancel, retryRun } from "@switchyard/contracts/runs";
 import { answerOfRun } from "../answer-of-run.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { fieldLines } from "../field-lines.ts";
 import { followRun } from "../follow-run.ts";
-import { modelLabel } from "../model-label.ts";
 import { namedRun } from "../named-run.ts";
 import { printable, printableLine } from "../printable.ts";
-import { count, formatUsd } from "../quantities.ts";
-import { cancelText } from "../run-timeline.ts";
+import { limitsOf, type LimitOptions } from "../run-limits.ts";
+import { factsOf } from "../run-facts.ts";
 import { runSpans, spanLines } from "../run-spans.ts";
 import { tellStory } from "../run-story.ts";
 import { tableLines } from "../table.ts";
@@ -75,7 +66,7 @@ export async function show(
   });
   const timeline = runSpans(seen);
   if (options.json) return writeJson(terminal, { run, timeline });
-  for (const line of fieldLines(describe(run))) terminal.out(line);
+  for (const line of fieldLines(factsOf(run))) terminal.out(line);
   if (timeline.length > 0) for (const line of ["", ...spanLines(timeline)]) terminal.out(line);
   if (run.output !== null) terminal.out(`\n${printable(run.output)}`);
 }
@@ -145,22 +136,10 @@ const CANCEL_SAID = {
 export async function retry(
   terminal: Terminal,
   runId: string,
-  options: {
-    json?: true;
-    maxSteps?: number;
-    maxToolCalls?: number;
-    maxTokens?: number;
-    timeout?: number;
-  },
+  options: LimitOptions & { json?: true },
 ): Promise<ExitCode> {
   namedRun(runId);
-  const { maxSteps, maxToolCalls, maxTokens, timeout } = options;
-  const limits: RunLimits = {
-    ...(maxSteps === undefined ? {} : { maxSteps }),
-    ...(maxToolCalls === undefined ? {} : { maxToolCalls }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(timeout === undefined ? {} : { timeoutMs: timeout * 1_000 }),
-  };
+  const limits = limitsOf(options);
   await withBus(await findBus(process.env), async (bus) => {
     const { sequence } = await publishCommand(bus, retryRun, { runId }, { limits });
     await answerOfRun(bus, { runId, sequence, answer: runRetried });
@@ -169,45 +148,4 @@ export async function retry(
   else terminal.out("the run goes on");
   terminal.note(`follow it with: ./yard runs tail ${runId}`);
   return EXIT.ok;
-}
-
-function describe(run: RunDetail): [string, string][] {
-  const { failure, cancellation, usage } = run;
-  return [
-    ["run", run.runId],
-    ["agent", `${run.agent}  ${run.agentDigest}`],
-    ["status", run.status],
-    ...(failure === null
-      ? []
-      : [["failure", `${failure.code}: ${failure.message}`] as [string, string]]),
-    ...(cancellation === null ? [] : [["cancelled", cancelText(cancellation)] as [string, string]]),
-    ["model", modelLabel(run.model)],
-    ["requested by", run.requester],
-    ["created", run.createdAt],
-    ["updated", run.updatedAt],
-    [
-      "work",
-      `${count(run.steps, "step")}, ${count(run.toolCalls, "tool call")}, ${count(run.attempts, "attempt")}`,
-    ],
-    ["tokens", `${usage.inputTokens} in, ${usage.outputTokens} out`],
-    ["cost", typeof run.costUsd === "number" ? formatUsd(run.costUsd) : "not known"],
-    ["skills", run.skills.map((skill) => skill.name).join(", ")],
-    ["skills cut short", run.skillsCut?.shortened.join(", ") ?? ""],
-    ["memory", memoryText(run.memory)],
-    ["skills not listed", run.skillsCut?.dropped.join(", ") ?? ""],
-    [
-      "labels",
-      Object.entries(run.labels)
-        .map(([name, value]) => `${name}=${value}`)
-        .join(", "),
-    ],
-    ["input", typeof run.input === "string" ? run.input : JSON.stringify(run.input)],
-  ];
-}
-
-function memoryText(memory: RunDetail["memory"]): string {
-  if (memory === undefined) return "";
-  const { kept, given, named, refused } = memory;
-  if (refused !== undefined) return `not in the prompt: ${refused}`;
-  return `${kept} kept, ${given} in the prompt, ${named} there by name alone`;
 }

@@ -1,5 +1,6 @@
+import { OnLimit } from "@switchyard/contracts/runs";
 import { BusyPolicy } from "@switchyard/contracts/session-key";
-import { InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
 import type { ExitCode } from "../exit-codes.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -24,6 +25,28 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
+/** Reads an amount of US dollars; anything but a number above 0 is a usage error. */
+function dollars(text: string): number {
+  const value = Number(text);
+  if (Number.isFinite(value) && value > 0 && value <= 100_000) return value;
+  throw new InvalidArgumentError("It must be a number above 0, up to 100000.");
+}
+
+/** The limits of a run, those of its time beside them. */
+export function withLimits(command: Command, timeText: string): Command {
+  return command
+    .option("--max-steps <n>", "limit of model calls", wholeNumber(1, 1_000))
+    .option("--max-tool-calls <n>", "limit of tool calls", wholeNumber(0, 10_000))
+    .option("--max-tokens <n>", "limit of input and output tokens", wholeNumber(1, 1e9))
+    .option("--max-cost <usd>", "limit of cost in US dollars", dollars)
+    .option(
+      "--max-repeated-calls <n>",
+      "how often a call may come to the same result",
+      wholeNumber(1, 10_000),
+    )
+    .option("--timeout <seconds>", timeText, seconds);
+}
+
 /** Collects repeated `key=value` options. */
 export function label(text: string, labels: Record<string, string>): Record<string, string> {
   const at = text.indexOf("=");
@@ -37,6 +60,14 @@ export function busyOption(): Option {
     "--on-busy <policy>",
     "while a run of the session is under way; left out: as the session says",
   ).choices(BusyPolicy.options);
+}
+
+/** What happens to a run that comes to a limit. */
+export function limitOption(): Option {
+  return new Option(
+    "--on-limit <what>",
+    "at a limit: end the run, or let it wait for runs resume; left out: as its runner is set",
+  ).choices(OnLimit.options);
 }
 
 /** `--format json` for those who are used to it; `inFormat` makes it `--json`. */

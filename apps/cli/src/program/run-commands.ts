@@ -4,14 +4,15 @@ import {
   busyOption,
   JSON_TEXT,
   label,
-  seconds,
+  limitOption,
   wholeNumber,
+  withLimits,
   type Perform,
 } from "./command-options.ts";
 
 /** `yard run` and `yard runs`. */
 export function addRunCommands(program: Command, perform: Perform): void {
-  program
+  const start = program
     .command("run <agent> <input>")
     .description("start a run and follow it: timeline and live text on stderr, answer on stdout")
     .option("--input-json", "the input is a JSON object")
@@ -20,8 +21,9 @@ export function addRunCommands(program: Command, perform: Perform): void {
     .option("--skill <name>", "skill to activate before the first step")
     .option("--session <key>", "the conversation that it is said in; a new key begins one")
     .addOption(busyOption())
-    .option("--label <key=value>", "label of the run; can be repeated", label, {})
-    .option("--timeout <seconds>", "limit of the run, and of waiting for it", seconds)
+    .option("--label <key=value>", "label of the run; can be repeated", label, {});
+  withLimits(start, "limit of the run, and of waiting for it")
+    .addOption(limitOption())
     .option("--record <file>", "write what the models answer to a file, for runs replay")
     .option("--json", "print the events as lines of JSON")
     .action((agent, input, options) =>
@@ -94,13 +96,12 @@ function addRunControlCommands(runs: Command, perform: Perform): void {
         (await import("../commands/run-recording.ts")).replay(terminal, source, options),
       ),
     );
-  runs
-    .command("retry <run>")
-    .description("go on with a failed or cancelled run; no finished call is repeated")
-    .option("--max-steps <n>", "new limit of model calls", wholeNumber(1, 1_000))
-    .option("--max-tool-calls <n>", "new limit of tool calls", wholeNumber(0, 10_000))
-    .option("--max-tokens <n>", "new limit of input and output tokens", wholeNumber(1, 1e9))
-    .option("--timeout <seconds>", "new limit of time, counted from now", seconds)
+  withLimits(
+    runs
+      .command("retry <run>")
+      .description("go on with a failed or cancelled run; no finished call is repeated"),
+    "limit of time, counted from now",
+  )
     .option("--json", JSON_TEXT)
     .action((runId, options) =>
       perform(options, async (terminal) =>

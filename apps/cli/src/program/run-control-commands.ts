@@ -1,5 +1,7 @@
 import type { Command } from "commander";
-import { JSON_TEXT, seconds, wholeNumber, type Perform } from "./command-options.ts";
+import { JSON_TEXT, wholeNumber, withLimits, type Perform } from "./command-options.ts";
+
+const FROM_START = "limit of time from the run's start";
 
 /** `yard runs steer|fork|resume|dead|questions|answer`. */
 export function addRunSteeringCommands(runs: Command, perform: Perform): void {
@@ -16,6 +18,7 @@ export function addRunSteeringCommands(runs: Command, perform: Perform): void {
     runs
       .command("resume <run>")
       .description("let a run go on that waits at a limit, with a higher one or the same"),
+    FROM_START,
   )
     .option("--json", JSON_TEXT)
     .action((runId, options) =>
@@ -26,6 +29,7 @@ export function addRunSteeringCommands(runs: Command, perform: Perform): void {
       .command("fork <run>")
       .description("start a run from a step of another one; what came before is kept, not repeated")
       .requiredOption("--step <n>", "first model call that is made anew", wholeNumber(1, 1_001)),
+    FROM_START,
   )
     .option("--input <text>", "in place of the other run's")
     .option("--agent <name>", "in place of the other run's")
@@ -64,15 +68,6 @@ function addPeopleCommands(runs: Command, perform: Perform): void {
         (await control()).answer(terminal, callId, { ...options, answer }),
       ),
     );
-}
-
-function withLimits(command: Command): Command {
-  return command
-    .option("--max-steps <n>", "limit of model calls", wholeNumber(1, 1_000))
-    .option("--max-tool-calls <n>", "limit of tool calls", wholeNumber(0, 10_000))
-    .option("--max-tokens <n>", "limit of input and output tokens", wholeNumber(1, 1e9))
-    .option("--max-cost <usd>", "limit of cost in US dollars", Number)
-    .option("--timeout <seconds>", "limit of time from the run's start", seconds);
 }
 
 function control() {

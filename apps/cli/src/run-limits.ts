@@ -1,0 +1,29 @@
+import type { OnLimit, RunLimits } from "@switchyard/contracts/runs";
+
+/** What the options of a command say about the limits of a run. */
+export interface LimitOptions {
+  readonly maxSteps?: number;
+  readonly maxToolCalls?: number;
+  readonly maxTokens?: number;
+  /** US dollars. */
+  readonly maxCost?: number;
+  readonly maxRepeatedCalls?: number;
+  /** Seconds. */
+  readonly timeout?: number;
+  readonly onLimit?: OnLimit;
+}
+
+/** The limits that the options name; what is left out stays as the agent or the run has it. */
+export function limitsOf(options: LimitOptions): RunLimits {
+  const { maxSteps, maxToolCalls, maxTokens, maxCost, maxRepeatedCalls, timeout, onLimit } =
+    options;
+  return {
+    ...(maxSteps === undefined ? {} : { maxSteps }),
+    ...(maxToolCalls === undefined ? {} : { maxToolCalls }),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...(maxCost === undefined ? {} : { maxCostUsd: maxCost }),
+    ...(maxRepeatedCalls === undefined ? {} : { maxRepeatedCalls }),
+    ...(timeout === undefined ? {} : { timeoutMs: timeout * 1_000 }),
+    ...(onLimit === undefined ? {} : { onLimit }),
+  };
+}
