@@ -15,19 +15,23 @@ export interface ListeningServer {
   readonly tools: string[];
   /** How many clients listen. */
   readonly listening: () => number;
+  /** How many of them listen for changes of resources. */
+  readonly watching: () => number;
   /** Tells everybody who listens that the tools have changed. */
   changed(): void;
+  /** Tells everybody who listens for this resource that it has changed. */
+  updated(uri: string): void;
   /** Cuts the sockets of everybody who listens. */
   cut(): void;
 }
 
 export async function listeningServer(): Promise<ListeningServer> {
   const tools = ["first"];
-  const listeners = new Set<ServerResponse>();
+  const listeners = new Map<ServerResponse, string>();
   const handler = createMcpHandler(() => {
     const server = new McpServer(
       { name: "listening", version: "1" },
-      { capabilities: { tools: { listChanged: true } } },
+      { capabilities: { tools: { listChanged: true }, resources: { subscribe: true } } },
     );
     for (const name of tools)
       server.registerTool(name, { description: name, inputSchema: z.object({}) }, () => ({
@@ -55,7 +59,7 @@ export async function listeningServer(): Promise<ListeningServer> {
     );
     response.writeHead(reply.status, Object.fromEntries(reply.headers));
     if (reply.body === null) return response.end();
-    if (isListening) listeners.add(response);
+    if (isListening) listeners.set(response, body);
     return Readable.fromWeb(reply.body)
       .on("error", () => response.destroy())
       .pipe(response);
@@ -65,9 +69,12 @@ export async function listeningServer(): Promise<ListeningServer> {
     asked: server.asked,
     tools,
     listening: () => listeners.size,
+    watching: () =>
+      [...listeners.values()].filter((body) => body.includes("resourceSubscriptions")).length,
     changed: () => handler.notify.toolsChanged(),
+    updated: (uri) => handler.notify.resourceUpdated(uri),
     cut() {
-      for (const response of listeners) {
+      for (const response of listeners.keys()) {
         listeners.delete(response);
         response.destroy();
       }

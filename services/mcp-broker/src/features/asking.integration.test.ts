@@ -212,6 +212,15 @@ test("a question is lost when its call ends, and when the broker that waits is g
   const orphan = { ...question, id: "q-0123456789abcdef" };
   const store = createQuestionStore(world.redis);
   await store.add({ question: orphan, holder: "a-broker-that-was-killed" });
+  // Nobody asks for the list: who follows the events hears of it all the same.
+  const filters = ["yard.evt.mcp.asking.question-ended"];
+  for await (const { payload } of readEvents(world.cli, { filters, from: "beginning" })) {
+    const told = questionEnded.payload.parse(payload).question;
+    if (told.id === orphan.id) {
+      assert.equal(told.state, "lost");
+      break;
+    }
+  }
   const shown = await questions(world.cli, false);
   assert.equal(shown.find(({ id }) => id === orphan.id)?.state, "lost");
 });

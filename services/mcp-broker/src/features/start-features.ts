@@ -114,13 +114,16 @@ export function startFeatures(options: FeatureOptions): Features {
     rootsOf: (config) => rootsOf(find(config.id)?.connection.entry.config ?? config, options.env),
   };
   const askToOpen = createAskToOpen(deps);
+  // Questions of a broker that was killed are lost; nobody has to ask for the list to learn it.
+  const lookForLost = (): void =>
+    void currentQuestions({ store, now, onLost: tell.ended }).catch((err: unknown) =>
+      log.warn({ err }, "mcp questions trouble"),
+    );
+  lookForLost();
   const sweep = setInterval(() => {
     void subscriptions.sweep((server) => find(server)?.connection.session ?? null);
+    lookForLost();
   }, SWEEP_MS);
-  // Questions of a broker that was killed are lost; nobody has to ask for the list to learn it.
-  currentQuestions(store, now()).catch((err: unknown) =>
-    log.warn({ err }, "mcp questions trouble"),
-  );
 
   return {
     hooksOf: (config) => featureHooks(deps, config, memories.of(config)),
@@ -142,7 +145,8 @@ export function startFeatures(options: FeatureOptions): Features {
         messagesOf: memories.messagesOf,
       }),
     askToOpen,
-    serve: (service) => handleQuestions(service, { store, questions, admins, now }),
+    serve: (service) =>
+      handleQuestions(service, { store, questions, admins, now, onLost: tell.ended }),
     stop() {
       clearInterval(sweep);
       notifications.stop();

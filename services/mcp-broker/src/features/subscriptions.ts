@@ -21,7 +21,10 @@ export interface Subscriptions {
   restore(server: string, session: McpSession): Promise<void>;
   /** True when somebody subscribed to the resource, or to one that it is a part of. */
   isWatched(server: string, uri: string): boolean;
-  /** Forgets what has expired, in every connected server. */
+  /**
+   * Forgets what has expired, in every connected server, and takes up what another broker was asked for: of
+   * a server that all serve each of them listens, and none is missed when one ends.
+   */
   sweep(sessionOf: (server: string) => McpSession | null): Promise<void>;
 }
 
@@ -95,6 +98,8 @@ export function createSubscriptions(options: {
     async restore(server, session) {
       watched.delete(server);
       if (session.capabilities.resources?.subscribe !== true) return;
+      // From here on the sweep looks after it, also when Redis gives no answer now.
+      watched.set(server, []);
       await follow(server, session).catch((error: unknown) => onTrouble(server, error));
     },
     isWatched: (server, uri) =>
@@ -102,11 +107,10 @@ export function createSubscriptions(options: {
         (each) => uri === each || uri.startsWith(each.endsWith("/") ? each : `${each}/`),
       ),
     async sweep(sessionOf) {
-      for (const [server, uris] of watched) {
+      for (const server of watched.keys()) {
         const session = sessionOf(server);
         if (session === null) watched.delete(server);
-        else if (uris.length > 0)
-          await follow(server, session).catch((error: unknown) => onTrouble(server, error));
+        else await follow(server, session).catch((error: unknown) => onTrouble(server, error));
       }
     },
   };

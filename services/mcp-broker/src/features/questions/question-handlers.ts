@@ -16,6 +16,8 @@ export interface QuestionHandlerDeps {
   /** NATS users that may answer every question. */
   readonly admins: readonly string[];
   readonly now: () => number;
+  /** Told of a question that the broker which waited for it has left behind. */
+  readonly onLost: (question: Question) => void;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -27,13 +29,13 @@ const ENDS = { accept: "accepted", decline: "declined", cancel: "cancelled" } as
 
 /** Answers `mcp.questions` and `mcp.answer`, in any broker: the questions are in Redis. */
 export function handleQuestions(service: Service, deps: QuestionHandlerDeps): void {
-  const { store, questions, admins, now } = deps;
+  const { store, questions, admins, now, onLost } = deps;
   const mayAnswer = (caller: string, { askedFor }: Question): boolean =>
     admins.includes(caller) ||
     (askedFor.length > 0 && askedFor.every(({ user }) => user === caller));
 
   service.handle(listQuestions, async ({ server, pendingOnly }, { caller }) => {
-    const all = await orUnavailable(() => currentQuestions(store, now()));
+    const all = await orUnavailable(() => currentQuestions({ store, now, onLost }));
     const shown = all
       .map(({ question }) => question)
       .filter((question) => server === undefined || question.server === server)
@@ -63,32 +65,32 @@ export function handleQuestions(service: Service, deps: QuestionHandlerDeps): vo
 
 /** The questions as they are: those of a broker that is gone are lost, those that ended a day ago are forgotten. */
 export async function currentQuestions(
-  store: QuestionStore,
-  now: number,
+  deps: Pick<QuestionHandlerDeps, "store" | "now" | "onLost">,
 ): Promise<StoredQuestion[]> {
+  const { store, now } = deps;
   const all = await store.all();
   const isOld = ({ question: { endedAt } }: StoredQuestion): boolean =>
-    endedAt !== null && Date.parse(endedAt) < now - DAY_MS;
+    endedAt !== null && Date.parse(endedAt) < now() - DAY_MS;
   await store.remove(all.filter(isOld).map(({ question }) => question.id));
   const living = await store.livingHolders([...new Set(all.map(({ holder }) => holder))]);
   const current = all.filter((stored) => !isOld(stored));
   return Promise.all(
-    current.map(async (stored) =>
-      living.has(stored.holder) ? stored : abandoned(store, stored, now),
-    ),
+    current.map(async (stored) => (living.has(stored.holder) ? stored : abandoned(deps, stored))),
   );
 }
 
 /** Nobody waits for it: a pending one is lost, and the content of an answer that was not taken goes. */
 async function abandoned(
-  store: QuestionStore,
+  { store, now, onLost }: Pick<QuestionHandlerDeps, "store" | "now" | "onLost">,
   stored: StoredQuestion,
-  now: number,
 ): Promise<StoredQuestion> {
   const { question, holder, content } = stored;
   if (question.state === "pending") {
-    const lost = { ...question, state: "lost" as const, endedAt: new Date(now).toISOString() };
-    return (await store.end({ question: lost, holder })) ?? stored;
+    const lost = { ...question, state: "lost" as const, endedAt: new Date(now()).toISOString() };
+    const stands = (await store.end({ question: lost, holder })) ?? stored;
+    // Of brokers that find it at the same time each tells it, under one message id.
+    if (stands.question.state === "lost") onLost(stands.question);
+    return stands;
   }
   if (content !== undefined) await store.forgetContent(stored);
   return stored;

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { readEvents } from "@switchyard/bus/events";
+import { resourceUpdated, subscribeResource } from "@switchyard/contracts/mcp-features";
+import { listeningServer } from "../../test-fixtures/listening-server.ts";
+import { testWorld, until } from "../../test-fixtures/test-broker.ts";
+
+const world = await testWorld();
+
+test("a subscription to a server that every broker serves outlives the broker that was asked for it", async () => {
+  const server = await listeningServer();
+  const servers = [{ id: "shared", url: server.url }];
+  const [one, other] = await Promise.all(
+    ["one", "other"].map((instance) => world.startBroker({ servers, ownership: { instance } })),
+  );
+  assert.ok(one !== undefined && other !== undefined);
+  for (const broker of [one, other])
+    await broker.until("shared", ({ status }) => status === "connected");
+
+  const uri = "demo://counter";
+  await call(world.cli, subscribeResource, { uri }, { tokens: { server: "shared" } });
+  await until(server.watching, (count) => count === 2);
+  await one.stop();
+  await until(server.watching, (count) => count === 1);
+  server.updated(uri);
+  const filters = ["yard.evt.mcp.shared.resource-updated"];
+  for await (const { payload } of readEvents(world.cli, { filters, from: "beginning" })) {
+    assert.equal(resourceUpdated.payload.parse(payload).uri, uri);
+    break;
+  }
+});
