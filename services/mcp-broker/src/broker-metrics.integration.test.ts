@@ -15,6 +15,7 @@ const broker = await world.startBroker({
     fixture("single", { maxConcurrency: 1 }),
     fixture("off", { enabled: false }),
     fixture("lazy", { autoConnect: false }),
+    fixture("by-run", { scope: "run", autoConnect: false }),
     { id: "broken", command: "no-such-program-of-switchyard" },
   ],
 });
@@ -32,12 +33,25 @@ async function valueOf(series: string): Promise<number | null> {
 const echo = (server = "up") => broker.call(server, { tool: "echo", args: { message: "x" } });
 
 test("connections are counted by state, each state at every scrape [A26]", async () => {
-  const expected = { connected: 2, disabled: 1, disconnected: 1, error: 1, connecting: 0 };
+  const expected = { connected: 2, disabled: 1, disconnected: 2, error: 1, connecting: 0 };
   for (const [status, count] of Object.entries(expected))
     assert.equal(await valueOf(`yard_mcp_servers{status="${status}"}`), count, status);
   await echo("lazy");
   assert.equal(await valueOf('yard_mcp_servers{status="connected"}'), 3);
-  assert.equal(await valueOf('yard_mcp_servers{status="disconnected"}'), 0);
+  assert.equal(await valueOf('yard_mcp_servers{status="disconnected"}'), 1);
+});
+
+test("a broker leaves the servers of another one to that one, and counts what it has itself", async () => {
+  const { metrics } = await world.startBroker({
+    servers: [fixture("up"), { id: "elsewhere", command: "no-such-program-of-switchyard" }],
+    ownership: { instance: "other" },
+  });
+  const text = await until(
+    () => metrics.metrics(),
+    (shown) => shown.includes('yard_mcp_servers{status="error"} 1'),
+  );
+  assert.match(text, /^yard_mcp_servers\{status="disconnected"\} 0$/m);
+  assert.doesNotMatch(text, /server="up"/);
 });
 
 test("calls are counted by how they ended, errors by their kind, and timed in a histogram", async () => {
@@ -84,6 +98,23 @@ test("calls in work and calls that wait are shown while they do", async () => {
   await Promise.all(made);
   assert.equal(await valueOf('yard_mcp_calls_queued{server="single"}'), 0);
   assert.equal(await valueOf('yard_mcp_calls_in_flight{server="single"}'), 0);
+});
+
+test("the calls of a run's own instance count as its server's", async () => {
+  world.policy.runOf = (token) => token ?? null;
+  const file = join(directory, "hanging-in-run");
+  const tokens = { server: "by-run" };
+  const hang = { tool: "hang", args: { file }, callId: "in-run", token: "run-1" };
+  const made = broker.call("by-run", hang).catch((error: unknown) => error);
+  await until(
+    () => readFile(file, "utf8").catch(() => ""),
+    (text) => text.includes("begun"),
+  );
+  assert.equal(await valueOf('yard_mcp_calls_in_flight{server="by-run"}'), 1);
+  await call(world.cli, cancelCall, { callId: "in-run", token: "run-1" }, { tokens });
+  await made;
+  assert.equal(await valueOf('yard_mcp_calls_in_flight{server="by-run"}'), 0);
+  world.policy.runOf = () => null;
 });
 
 test("restarts of a server are counted, and the memory of its processes is measured", async () => {

@@ -2,7 +2,9 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { ServerStatus } from "@switchyard/contracts/mcp-servers";
 import { CircuitState } from "@switchyard/contracts/mcp-calls";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { ServerPool } from "./connection/server-pool.ts";
+import type { CallQueue } from "./calls/call-queue.ts";
+import type { PoolMember, ServerPool } from "./connection/server-pool.ts";
+import type { ServerOwner } from "./ownership/server-owner.ts";
 import type { ChildMemory } from "./process/child-memory.ts";
 
 /** Server ids that counters tell apart; those beyond count as `other` until the next start. */
@@ -22,7 +24,11 @@ export interface BrokerMetrics {
   /** A check of a tool call, and whether a kept decision answered it. */
   countDecision(isHit: boolean): void;
   /** Reads the gauges from the pool and from the children at every scrape. */
-  watch(pool: ServerPool, children: Pick<ChildMemory, "measure">): void;
+  watch(
+    pool: ServerPool,
+    children: Pick<ChildMemory, "measure">,
+    owner: Pick<ServerOwner, "stateOf">,
+  ): void;
 }
 
 export function createBrokerMetrics(registry: Registry): BrokerMetrics {
@@ -78,15 +84,20 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
     },
     countRestart: (id) => restarts.inc({ server: labelOf(id) }),
     countDecision: (isHit) => decisions.inc({ from: isHit ? "cache" : "policy" }),
-    watch(pool, children) {
-      watchPool(pool, registry);
-      watchCircuits(pool, registry);
+    watch(pool, children, owner) {
+      // Who owns a server tells of it: here it is unconnected, and nothing is wrong with that. One that all serve has a connection in each.
+      const own = (): readonly PoolMember[] =>
+        pool.members.filter(
+          ({ connection }) => owner.stateOf(connection.entry.id)?.isStateless ?? true,
+        );
+      watchPool({ pool, own, registry });
+      watchCircuits(own, registry);
       watchMemory(children, registry);
     },
   };
 }
 
-function watchCircuits(pool: ServerPool, registry: Registry): void {
+function watchCircuits(own: () => readonly PoolMember[], registry: Registry): void {
   registry.registerMetric(
     new Gauge({
       name: "yard_mcp_circuit",
@@ -95,7 +106,7 @@ function watchCircuits(pool: ServerPool, registry: Registry): void {
       registers: [],
       collect() {
         this.reset();
-        for (const { connection } of pool.members) {
+        for (const { connection } of own()) {
           for (const state of CircuitState.options) {
             const value = connection.circuit.state === state ? 1 : 0;
             this.set({ server: connection.entry.id, state }, value);
@@ -122,7 +133,15 @@ function watchMemory(children: Pick<ChildMemory, "measure">, registry: Registry)
   );
 }
 
-function watchPool(pool: ServerPool, registry: Registry): void {
+function watchPool({
+  pool,
+  own,
+  registry,
+}: {
+  pool: ServerPool;
+  own: () => readonly PoolMember[];
+  registry: Registry;
+}): void {
   const gauge = (
     name: string,
     help: string,
@@ -141,24 +160,35 @@ function watchPool(pool: ServerPool, registry: Registry): void {
         },
       }),
     );
-  gauge("yard_mcp_servers", "Configured MCP servers by status.", "status", (servers) => {
-    for (const status of ServerStatus.options) {
-      servers.set(
-        { status },
-        pool.members.filter(({ connection }) => connection.info.status === status).length,
-      );
-    }
-  });
+  /** Of the server's own queue and of those of its instances. */
+  const inQueues = (server: PoolMember, count: (queue: CallQueue) => number): number =>
+    [server, ...pool.instances.of(server.connection.entry.id)].reduce(
+      (sum, { queue }) => sum + count(queue),
+      0,
+    );
+  gauge(
+    "yard_mcp_servers",
+    "MCP servers by status, without those that another broker has.",
+    "status",
+    (servers) => {
+      const statuses = own().map(({ connection }) => connection.info.status);
+      for (const status of ServerStatus.options)
+        servers.set({ status }, statuses.filter((each) => each === status).length);
+    },
+  );
   gauge("yard_mcp_calls_in_flight", "Tool calls that a server works on.", "server", (calls) => {
-    for (const { connection, queue } of pool.members)
-      calls.set({ server: connection.entry.id }, queue.inFlight);
+    for (const server of own())
+      calls.set(
+        { server: server.connection.entry.id },
+        inQueues(server, ({ inFlight }) => inFlight),
+      );
   });
   gauge(
     "yard_mcp_instances",
     "Instances for runs and sessions of a server that is not shared.",
     "server",
     (instances) => {
-      for (const { connection } of pool.members) {
+      for (const { connection } of own()) {
         const { id, config } = connection.entry;
         if (config !== null && config.scope !== "shared")
           instances.set({ server: id }, pool.instances.count(id));
@@ -170,8 +200,11 @@ function watchPool(pool: ServerPool, registry: Registry): void {
     "Tool calls that wait for a place at a server.",
     "server",
     (calls) => {
-      for (const { connection, queue } of pool.members)
-        calls.set({ server: connection.entry.id }, queue.queued);
+      for (const server of own())
+        calls.set(
+          { server: server.connection.entry.id },
+          inQueues(server, ({ queued }) => queued),
+        );
     },
   );
 }

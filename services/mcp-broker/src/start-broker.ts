@@ -111,7 +111,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     entries,
     poolOptions({ ...options, records, guard, logins, owner, features, pinning }),
   );
-  metrics.watch(pool, children);
+  metrics.watch(pool, children, owner);
 
   const calls = createCallPath({
     ...kit,
