@@ -21,7 +21,6 @@ export const ToolFinding = z.object({
     "schema_too_complex",
     "schema_not_checked",
     "schema_not_portable",
-    "too_many_pins",
   ]),
   severity: z.enum(["hard", "soft"]),
   /** JSON pointer into the tool's definition; the empty one is the whole. */

@@ -1,5 +1,7 @@
 import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
+import type { JsonRecord } from "../json-record.ts";
 import { nearNames, type NearNames } from "./near-names.ts";
+import { textsOf } from "./text-findings.ts";
 import { visible } from "@switchyard/service/visible-text";
 
 /** The tools of the other servers, by what findings about names need of them. */
@@ -7,7 +9,6 @@ export interface Neighbourhood {
   /** Own names of tools, with the servers that have them, by their skeleton. */
   readonly bySkeleton: ReadonlyMap<string, readonly Neighbour[]>;
   readonly near: NearNames<Neighbour>;
-  readonly servers: readonly string[];
 }
 
 export interface Neighbour {
@@ -18,31 +19,28 @@ export interface Neighbour {
 export const noNeighbours: Neighbourhood = {
   bySkeleton: new Map(),
   near: nearNames([]),
-  servers: [],
 };
 
 /** Makes the neighbourhood of a server out of all tools that are known. */
-export function neighbourhoodOf(
-  server: string,
-  all: Iterable<Neighbour>,
-  servers: readonly string[],
-): Neighbourhood {
+export function neighbourhoodOf(server: string, all: Iterable<Neighbour>): Neighbourhood {
   const others = [...all].filter((tool) => tool.server !== server);
   const bySkeleton = Map.groupBy(others, ({ tool }) => skeleton(tool));
   return {
     bySkeleton,
     near: nearNames([...bySkeleton].flatMap(([text, [first]]) => (first ? [[text, first]] : []))),
-    servers: servers.filter((id) => id !== server),
   };
 }
 
-/** What a tool's name and description have to do with the tools of other servers. */
+/** What a tool's name and descriptions have to do with the tools of other servers. */
 export function neighbourFindings(
-  tool: { readonly name: string; readonly description: string | undefined },
+  tool: { readonly name: string; readonly definition: JsonRecord },
   server: string,
   neighbours: Neighbourhood,
 ): ToolFinding[] {
-  return [...nameFindings(tool.name, neighbours), ...referenceFindings(tool, server, neighbours)];
+  return [
+    ...nameFindings(tool.name, neighbours),
+    ...referenceFindings(tool.definition, server, neighbours),
+  ];
 }
 
 /**
@@ -133,26 +131,37 @@ function escapedName(name: string): string {
   );
 }
 
-/** A description that names another server's tools may want to change how they are used. */
+/** Where people and models are told something, in the schema too. */
+const TELLING = /\/(?:description|title)$/;
+
+/** A description that names another server's tools may want to change how they are used. The first one says it. */
 function referenceFindings(
-  { description = "" }: { readonly description: string | undefined },
+  definition: JsonRecord,
   server: string,
   neighbours: Neighbourhood,
 ): ToolFinding[] {
-  for (const [, named] of description.matchAll(/\bmcp__([a-z0-9-]{1,24})__/g))
-    if (named !== undefined && named !== server) return [reference(`mcp__${named}__…`)];
-  for (const [word] of description.matchAll(/[a-z0-9]{2,40}[_-][a-z0-9_-]{2,60}/g)) {
-    const other = neighbours.bySkeleton.get(skeleton(word))?.find(({ tool }) => tool === word);
-    if (other !== undefined) return [reference(`${word} of server ${other.server}`)];
+  for (const { text, where, isKey } of textsOf(definition)) {
+    if (isKey || !TELLING.test(where)) continue;
+    const named = foreignToolIn(text, server, neighbours);
+    if (named !== null)
+      return [
+        {
+          code: "cross_server_reference",
+          severity: "soft",
+          where,
+          evidence: `the text names ${visible(named, 120)}`,
+        },
+      ];
   }
   return [];
 }
 
-function reference(what: string): ToolFinding {
-  return {
-    code: "cross_server_reference",
-    severity: "soft",
-    where: "/description",
-    evidence: `the description names ${visible(what, 120)}`,
-  };
+function foreignToolIn(text: string, server: string, { bySkeleton }: Neighbourhood): string | null {
+  for (const [, named] of text.matchAll(/\bmcp__([a-z0-9-]{1,24})__/g))
+    if (named !== undefined && named !== server) return `mcp__${named}__…`;
+  for (const [word] of text.matchAll(/[a-z0-9]{2,40}[_-][a-z0-9_-]{2,60}/g)) {
+    const other = bySkeleton.get(skeleton(word))?.find(({ tool }) => tool === word);
+    if (other !== undefined) return `${word} of server ${other.server}`;
+  }
+  return null;
 }

@@ -49,11 +49,7 @@ export function startPinning(options: {
     async inspect(config, listing, signal) {
       const { id: server, trust } = config;
       const identity = serverIdentity(config);
-      const neighbours = neighbourhoodOf(
-        server,
-        neighboursIn(servers()),
-        servers().map(({ id }) => id),
-      );
+      const neighbours = neighbourhoodOf(server, neighboursIn(servers()));
       const inspected = await inspectTools(listing, { server, identity, neighbours }, signal);
       await pins.see({ server, trust, identity, tools: inspected.tools });
       return inspected;

@@ -69,7 +69,8 @@ export function textFindings(definition: JsonRecord): ToolFinding[] {
   }
 }
 
-function* textsOf(
+/** Every text of a definition and every key, each with its place; of a definition beyond all measure the first ones. */
+export function* textsOf(
   definition: JsonRecord,
 ): Generator<{ text: string; where: string; isKey: boolean }> {
   const waiting: { value: unknown; where: string }[] = [{ value: definition, where: "" }];
