@@ -98,8 +98,9 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
   const { token } = grant;
   const recalled = await recallForRun(agent, { ...options, token, runId: command.runId });
   const plan = firstPlan(agent.plan, invoked, preloaded);
-  // Opened only to be sure: an unusable model is the sender's to learn now.
-  await models.open(model, { plan, input: command.payload.input, replay });
+  // Opened only to be sure: an unusable model is the sender's to learn now. Where a skill stands for a tool none is asked.
+  if (invoked?.dispatch === undefined)
+    await models.open(model, { plan, input: command.payload.input, replay });
   const inPrompt = invoked === null ? preloaded : [...preloaded, invoked];
   const started: StartedEntry = {
     kind: "started",

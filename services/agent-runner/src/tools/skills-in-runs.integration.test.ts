@@ -120,3 +120,12 @@ test("asks the policy for the agent's own least approval [D14]", async () => {
 function grantsOf(runId: string): string[][][] {
   return grants.filter((grant) => grant.runId === runId).map((grant) => grant.tools);
 }
+
+test("a skill that stands for a tool needs no model that could answer", async () => {
+  tools.set("say", ({ command }) => `said ${String(command)}`);
+  skills.set("say", skill("say", { dispatch: labTool("say") }));
+  agents.set("mute", agent("mute", { model: "scripted/plan", plan: null }));
+  await lab.command("mute", { runId: "mute", input: "hello", skill: "say" });
+  const events = await lab.eventsUntil("mute", ({ name }) => /finished|rejected/.test(name));
+  assert.equal(events.at(-1)?.payload["output"], "said hello");
+});
