@@ -105,6 +105,19 @@ test("a provider's long pause holds its other callers back, and sends a run with
   await redis.flushall();
 });
 
+test("leaves a model at once whose provider wants a longer pause than a run waits for", async () => {
+  const longPause = { status: 429, headers: { "retry-after": "600" }, message: "come tomorrow" };
+  const waiting = AbortSignal.timeout(5_000); // nobody pauses so long
+  server.answer(longPause, { text: ["meanwhile"] });
+  const large = startOf(startedEntry({ model: "first/large" }));
+  assert.equal((await askerWith({ waiting }).ask(large, 1, [])).model, "second/small");
+  await redis.flushall();
+  server.answer(longPause);
+  const alone = startOf(startedEntry({ model: "first/other" }));
+  await assert.rejects(askerWith({ waiting }).ask(alone, 1, []), Suspended);
+  await redis.flushall();
+});
+
 test("says that a cost is unknown when the models file has no price", async () => {
   server.answer({ text: ["x"] });
   const state = startOf(startedEntry({ model: "first/other" }));
@@ -115,7 +128,9 @@ test("says that a cost is unknown when the models file has no price", async () =
 });
 
 function askerWith(
-  change: Partial<Pick<ConstructorParameters<typeof ModelAsker>[0], "onDelta" | "onReset">> = {},
+  change: Partial<
+    Pick<ConstructorParameters<typeof ModelAsker>[0], "onDelta" | "onReset" | "waiting">
+  > = {},
 ): ModelAsker {
   const { signal } = new AbortController();
   return new ModelAsker({

@@ -200,7 +200,9 @@ export class ModelAsker {
         const delayMs = retryDelay(error, attempt, random());
         if (delayMs === null) throw error;
         question.onReset();
-        await pause(delayMs, waiting);
+        // A provider's longer pause is what the next permit is about.
+        const isLong = scope !== null && (error.retryAfterMs ?? 0) > LONGEST_WAIT_MS;
+        if (!isLong) await pause(delayMs, waiting);
       }
     }
   }
