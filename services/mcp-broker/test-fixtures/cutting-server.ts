@@ -30,6 +30,10 @@ const STREAMS = [
   "hold",
   /** One event beyond every limit. */
   "flood",
+  /** No stream at all: 202, as for what wants no answer. */
+  "accepted",
+  /** No stream: JSON that answers another request. */
+  "stray",
   "echo",
 ] as const;
 
@@ -52,6 +56,11 @@ export async function cuttingServer(): Promise<CuttingServer> {
     const { id, params } = request;
     const tool = params?.name ?? "";
     calls[tool] = (calls[tool] ?? 0) + 1;
+    if (tool === "accepted") return void response.writeHead(202).end();
+    if (tool === "stray") {
+      response.writeHead(200, { "content-type": "application/json" });
+      return void response.end(JSON.stringify({ jsonrpc: "2.0", id: "another", result: {} }));
+    }
     response.writeHead(200, { "content-type": "text/event-stream" });
     const { _meta: meta } = params ?? {};
     const token = meta?.progressToken;

@@ -67,6 +67,24 @@ test("a broken stream that the server does not resume is lost", async () => {
   await session.close();
 });
 
+for (const [tool, status] of [
+  ["accepted", 202],
+  ["stray", 200],
+] as const)
+  test(`a request that is answered without its answer (${tool}) is lost at once, and the connection stays`, async () => {
+    const session = await connected();
+    await assert.rejects(
+      callOf(session, tool).result,
+      (error) =>
+        error instanceof SdkError &&
+        error.code === SdkErrorCode.ConnectionClosed &&
+        error.message === `the server answered HTTP ${status} without an answer to the request`,
+    );
+    assert.equal(await wordsOf(session, "echo"), "echoed");
+    assert.equal(server.calls[tool], 1);
+    await session.close();
+  });
+
 test("an answer above the limit is lost at once, and says why", async () => {
   const session = await connected();
   await assert.rejects(

@@ -13,7 +13,7 @@ const world = await sessionWorld();
 /** What a connection asked of a server. */
 async function askedBy(
   server: { url: string; asked: string[] },
-  declaration: { id: string; headers?: object },
+  declaration: { id: string; headers?: object; connectTimeoutMs?: number },
   options: Parameters<typeof world.open>[1] = {},
 ) {
   server.asked.length = 0;
@@ -34,6 +34,19 @@ test("a reconnect to a 2026-07-28 server sends no probe, and no handshake [A5]",
   assert.equal(second.version, "2026-07-28");
   assert.ok(!hasProbe(second) && !second.asked.includes("initialize"));
   assert.ok(second.asked.includes("tools/list"));
+});
+
+test("a server that answers the probe or the handshake with 202 alone fails at once, and says so", async () => {
+  for (const toProbe of [202, 400]) {
+    const server = await switchableServer((request, response) => {
+      const isProbe = request.headers["mcp-protocol-version"] === "2026-07-28";
+      return response.writeHead(isProbe ? toProbe : 202).end();
+    });
+    await assert.rejects(
+      askedBy(server, { id: `accepts-${toProbe}`, connectTimeoutMs: 600_000 }),
+      /the server answered HTTP 202 without an answer to the request/,
+    );
+  }
 });
 
 test("a reconnect to an older server sends no probe, for a day [A5]", async () => {

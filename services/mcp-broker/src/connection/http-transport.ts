@@ -70,7 +70,10 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
 
 function streamableLink(
   url: URL,
-  options: StreamableHTTPClientTransportOptions & { readonly authProvider?: HttpAuth },
+  options: StreamableHTTPClientTransportOptions & {
+    readonly fetch: FetchLike;
+    readonly authProvider?: HttpAuth;
+  },
 ): HttpTransport & { readonly transport: StreamableTransport } {
   const { authProvider } = options;
   const transport = new StreamableTransport(url, {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import {
   InsufficientScopeError,
   isJSONRPCErrorResponse,
@@ -7,6 +8,7 @@ import {
   SdkError,
   SdkErrorCode,
   StreamableHTTPClientTransport,
+  type FetchLike,
   type JSONRPCMessage,
   type JSONRPCRequest,
   type RequestId,
@@ -19,6 +21,9 @@ const MIN_RESUME_MS = 100;
 /** Node fires a longer timer at once. */
 const MAX_RESUME_MS = 2 ** 31 - 1;
 
+/** Answered to what wants no answer. */
+const ACCEPTED = 202;
+
 interface OpenRequest {
   /** Nothing is waited for any more. */
   settle(): void;
@@ -29,12 +34,22 @@ interface OpenRequest {
 export interface StreamableOptions extends StreamableHTTPClientTransportOptions {
   /** Hears that the login has too few scopes; what it throws is the end of the request. */
   readonly onWantedScope: (scope: string | undefined) => Promise<void>;
+  readonly fetch: FetchLike;
 }
 
+/** How the POST of a request was answered, as its own `send` hears it. */
+interface Post {
+  status: number;
+  isStream: boolean;
+}
+
+const posting = new AsyncLocalStorage<Post>();
+
 /**
- * The SDK's Streamable HTTP, in which a request whose stream ends before its answer fails at once.
- * The SDK knows of that end and tells it for subscriptions alone, so that a call would wait until its
- * timeout. A stream with event ids is resumed first, after the time that the server names.
+ * The SDK's Streamable HTTP, in which a request whose stream ends before its answer fails at once, and
+ * one whose POST is answered without a stream and without its answer. The SDK knows of these ends and
+ * tells the first for subscriptions alone, so that a call would wait until its timeout. A stream with
+ * event ids is resumed first, after the time that the server names.
  */
 export class StreamableTransport extends StreamableHTTPClientTransport {
   readonly #open = new Map<RequestId, OpenRequest>();
@@ -44,7 +59,11 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
 
   constructor(url: URL, { onWantedScope, ...options }: StreamableOptions) {
     const timers = new Set<NodeJS.Timeout>();
-    super(url, { ...options, reconnectionScheduler: scheduleIn(timers) });
+    super(url, {
+      ...options,
+      fetch: noting(options.fetch),
+      reconnectionScheduler: scheduleIn(timers),
+    });
     this.#timers = timers;
     this.#onWantedScope = onWantedScope;
     // The protocol layer keeps these two and calls them before its own.
@@ -94,12 +113,17 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
     const signal = options.requestSignal ?? own.signal;
     signal.addEventListener("abort", () => resolve(), { once: true });
     this.#open.set(request.id, { settle: resolve, giveUp: () => own.abort() });
+    const post: Post = { status: 0, isStream: false };
     try {
-      await super.send(request, {
-        ...sendable(options),
-        requestSignal: signal,
-        onRequestStreamEnd: () => reject(lost(this.#trouble)),
-      });
+      await posting.run(post, () =>
+        super.send(request, {
+          ...sendable(options),
+          requestSignal: signal,
+          onRequestStreamEnd: () => reject(lost(this.#trouble)),
+        }),
+      );
+      // Its answer was heard by now if it came, and then this changes nothing.
+      if (!post.isStream || post.status === ACCEPTED) reject(unanswered(post.status));
       await promise;
     } finally {
       this.#open.delete(request.id);
@@ -124,6 +148,27 @@ function lost(trouble: string | null): SdkError {
     SdkErrorCode.ConnectionClosed,
     trouble === null ? what : `${what}: ${trouble}`,
   );
+}
+
+/** By the specification a request is answered where it was sent: no other stream will have it. */
+function unanswered(status: number): SdkError {
+  return new SdkError(
+    SdkErrorCode.ConnectionClosed,
+    `the server answered HTTP ${status} without an answer to the request`,
+  );
+}
+
+function noting(fetch: FetchLike): FetchLike {
+  return async (url, init) => {
+    const response = await fetch(url, init);
+    const post = posting.getStore();
+    if (post !== undefined && init?.method === "POST") {
+      const type = response.headers.get("content-type")?.toLowerCase();
+      post.status = response.status;
+      post.isStream = response.ok && (type?.startsWith("text/event-stream") ?? false);
+    }
+    return response;
+  };
 }
 
 /** The SDK's transport takes fewer options than its interface, and none that is undefined. */
