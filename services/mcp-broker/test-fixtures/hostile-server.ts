@@ -30,11 +30,16 @@ if (mode === "deaf") {
 if (mode === "garbage")
   process.stdout.write('starting up…\n{"half": \n[1,2]\nnull\n{"no":"jsonrpc"}\n\n');
 
+if (mode === "chats") {
+  process.stdout.write("welcome\nplease log in\n");
+  process.stderr.write("waits for a login\n");
+}
+
 const FLOOD_CHUNK = "x".repeat(1024 * 1024);
 const FLOOD_CHUNKS = 50;
 
 createInterface({ input: process.stdin }).on("line", (line) => {
-  if (mode === "silent") return;
+  if (mode === "silent" || mode === "chats") return;
   if (mode === "half") return void process.stdout.write('{"jsonrpc":"2.0","id":0,"result":{"proto');
   const { id, method, params } = JSON.parse(line) as {
     id?: number;
@@ -56,6 +61,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
         },
       });
     case "tools/list":
+      if (mode === "hangs-in-list") return undefined;
       return send({ id, result: params?.cursor === "2" ? pages[1] : pages[0] });
     case "tools/call":
       if (mode === "refuses")

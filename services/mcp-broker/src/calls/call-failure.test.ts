@@ -44,3 +44,14 @@ test("the reason of a failed fetch names what is below it", () => {
     "fetch failed: connect ECONNREFUSED",
   );
 });
+
+test("the reason of a refused request names its status, whatever its body", () => {
+  for (const [body, reason] of [
+    ["no room", "the server answered HTTP 503: no room"],
+    ["", "the server answered HTTP 503"],
+  ]) {
+    const message = `Error POSTing to endpoint: ${body}`;
+    const error = new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, message, { status: 503 });
+    assert.equal(classifyCallFailure(error).reason, reason);
+  }
+});

@@ -63,11 +63,21 @@ export function verdictOf(error: unknown, failure: CallFailure): Verdict {
 /** The message of an error with the reason below it, which `fetch` hides in its cause. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof SdkHttpError) return httpText(error);
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
   // An address with several IPs fails with an aggregate whose own message is empty.
   const below = cause.message || (networkCode(error) ?? cause.name);
   return error.message.includes(below) ? error.message : `${error.message}: ${below}`;
+}
+
+const POST_FAILED = "Error POSTing to endpoint:";
+
+/** The SDK tells of a refused request its body alone, which may be empty. */
+function httpText({ message, status }: SdkHttpError): string {
+  if (!message.startsWith(POST_FAILED)) return message;
+  const body = message.slice(POST_FAILED.length).trim();
+  return `the server answered HTTP ${status}${body === "" ? "" : `: ${body}`}`;
 }
 
 function kindOfCode(code: SdkErrorCode): CallFailure["kind"] {

@@ -42,8 +42,14 @@ for (const status of [401, 403, 500])
     const message = await failureOf(
       world.open({ id: `http-${status}`, url: server.url, oauth: false }),
     );
-    assert.match(message, new RegExp(`${status}|Unauthorized|no`));
+    assert.match(message, new RegExp(`HTTP ${status}`));
   });
+
+test("an address that is no MCP server, by Streamable HTTP or by SSE, is told with both answers [A5, C3]", async () => {
+  const server = await switchableServer((_, response) => response.writeHead(404).end());
+  const message = await failureOf(world.open({ id: "elsewhere", url: server.url }));
+  assert.match(message, /^the server answered HTTP 404; then .*404/);
+});
 
 test("a redirect to a private address is not followed, and nothing reaches it", async () => {
   const reached: string[] = [];
@@ -139,11 +145,18 @@ test("after an error an HTTP server is asked with a ping, and stays connected wh
   await session.close();
 });
 
-test("half a line, wrong ids and nothing at all end in connectTimeoutMs, with the process", async () => {
+test("half a line, wrong ids, chatter and nothing at all end in connectTimeoutMs, with the process, and say what is missing", async () => {
   for (const mode of ["half", "wrong-ids", "silent"]) {
     const message = await failureOf(world.open(hostile(mode)));
-    assert.match(message, /no answer within connectTimeoutMs \(1500 ms\)/, mode);
+    assert.match(
+      message,
+      /^no answer within connectTimeoutMs \(1500 ms\) to the handshake; raise it/,
+    );
   }
+  const said = await failureOf(world.open(hostile("chats")));
+  assert.match(said, /\(2 lines on stdout were no MCP messages\); stderr: waits for a login$/);
+  const message = await failureOf(world.open(hostile("hangs-in-list")));
+  assert.match(message, /^no answer within connectTimeoutMs \(1500 ms\) to tools\/list;/);
   await until(
     () => childrenOf("hostile-server.ts"),
     ({ length }) => length === 0,

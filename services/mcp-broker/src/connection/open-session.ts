@@ -5,7 +5,6 @@ import { createToolReader, type InspectListing } from "../catalogue/tool-reader.
 import { createToolRefresh, type ToolRefresh } from "../catalogue/tool-refresh.ts";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { ChildRecords } from "../process/child-records.ts";
-import { SandboxError } from "@switchyard/service/process/sandbox";
 import { inSandbox } from "../process/sandbox.ts";
 import {
   resolveServer,
@@ -14,6 +13,7 @@ import {
 } from "../registry/env-references.ts";
 import type { ServerConfig } from "../registry/server-config.ts";
 import { createChangeSubscription } from "./change-subscription.ts";
+import { BothFailedError, isPermanent, reasonOf, SilenceError } from "./connect-failure.ts";
 import { firstApproach, nextApproach, type Approach } from "./connect-approach.ts";
 import type { HttpAuth } from "./http-transport.ts";
 import {
@@ -26,8 +26,7 @@ import {
 import { withoutUnsendable } from "./parameter-headers.ts";
 import { createSessionClient } from "./session-client.ts";
 import { noHooks, type SessionHooksOf } from "./session-hooks.ts";
-import { AddressError, createTransport, type SessionTransport } from "./session-transport.ts";
-import { SpawnError } from "./stdio-transport.ts";
+import { createTransport, type SessionTransport } from "./session-transport.ts";
 import { verdictContext, type EraVerdict, type VerdictStore } from "./verdict-store.ts";
 
 export interface SessionOpenerOptions {
@@ -63,13 +62,13 @@ export function createSessionOpener(options: SessionOpenerOptions): OpenSession 
     const attempt = new Attempt({ config, resolved, show, events, options });
     try {
       // One budget for every handshake and every page of the list: a slow server cannot stretch it.
-      const opened = await withinBudget(config.connectTimeoutMs, signal, () => attempt.open());
+      const opened = await withinBudget(attempt, config.connectTimeoutMs, signal);
       // Its end came while the tools were looked at, and nobody else heard of it.
       if (opened.isClosed()) throw new Error("the server closed the connection");
       return keepSession(opened, { config, events, show });
     } catch (error) {
       const { link, closed } = attempt.giveUp();
-      throw new ConnectError(show(link?.describeEnd() ?? errorText(error)), {
+      throw new ConnectError(show(reasonOf(error, link)), {
         permanent: isPermanent(error),
         closed,
         stderr: link?.stderr() ?? "",
@@ -82,19 +81,6 @@ export function createSessionOpener(options: SessionOpenerOptions): OpenSession 
 /** Parameters go in headers too there, see `parameter-headers.ts`. */
 function isModernHttp(client: Client, transport: Approach["transport"]): boolean {
   return transport === "http" && client.getProtocolEra() === "modern";
-}
-
-/** True when trying again cannot help before somebody does something. */
-function isPermanent(error: unknown): boolean {
-  const permanent = [SpawnError, AddressError, SandboxError];
-  if (permanent.some((kind) => error instanceof kind)) return true;
-  if (!(error instanceof Error)) return false;
-  return error.name === "LoginNeededError" || isPermanent(error.cause);
-}
-
-function afterEarlier(error: unknown, earlier: unknown): unknown {
-  if (earlier === undefined) return error;
-  return new Error(`${errorText(earlier)}; then ${errorText(error)}`, { cause: error });
 }
 
 function resolve(
@@ -122,6 +108,8 @@ class Attempt {
   readonly #own: AttemptOptions;
   #current: { link: SessionTransport; stop: () => void } | null = null;
   #isOver = false;
+  /** What an answer is waited for to. */
+  #asked: "the handshake" | "tools/list" = "the handshake";
 
   constructor(own: AttemptOptions) {
     this.#own = own;
@@ -145,13 +133,23 @@ class Attempt {
       } catch (error) {
         const isShaken = client.getServerCapabilities() !== undefined;
         const next = nextApproach(config.transport, approach, { error, isShaken });
-        if (next === null || this.#isOver) throw afterEarlier(error, earlier);
+        if (next === null || this.#isOver) throw this.#afterEarlier(error, earlier);
         // A verdict that proved wrong is no news; a refused handshake explains the next failure.
         earlier = approach.prior === null ? error : undefined;
         await this.#endCurrent();
         approach = next;
       }
     }
+  }
+
+  get asked(): string {
+    return this.#asked;
+  }
+
+  #afterEarlier(error: unknown, earlier: unknown): unknown {
+    if (earlier === undefined) return error;
+    const last = reasonOf(error, this.#current?.link ?? null);
+    return new BothFailedError(`${errorText(earlier)}; then ${last}`, { cause: error });
   }
 
   /** Ends whatever the attempt has begun. */
@@ -214,6 +212,7 @@ class Attempt {
     this.#current = { link, stop: () => changes.stop() };
     const timeout = config.connectTimeoutMs;
     let isClosed = false;
+    this.#asked = "the handshake";
     await client.connect(link.transport, prior === null ? { timeout } : { timeout, prior });
     // Before the list is read, so that no change falls between the two.
     await changes.start();
@@ -232,6 +231,7 @@ class Attempt {
     client.onclose = () => {
       isClosed = true;
     };
+    this.#asked = "tools/list";
     const read = await readTools();
     // What is known from before proves nothing about now, and without tools nothing was asked yet.
     if (prior?.kind === "modern" && client.getServerCapabilities()?.tools === undefined)
@@ -255,20 +255,20 @@ class Attempt {
 }
 
 /** The SDK's timeouts begin with its first request and leave out notifications, so the whole has one of its own. */
-async function withinBudget<T>(
+async function withinBudget(
+  attempt: Attempt,
   timeoutMs: number,
   signal: AbortSignal,
-  work: () => Promise<T>,
-): Promise<T> {
+): Promise<OpenedConnection> {
   const over = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => over.reject(new Error(`no answer within connectTimeoutMs (${timeoutMs} ms)`)),
-    timeoutMs,
-  );
+  const timer = setTimeout(() => {
+    const what = `no answer within connectTimeoutMs (${timeoutMs} ms) to ${attempt.asked}`;
+    over.reject(new SilenceError(`${what}; raise it if the server needs longer`));
+  }, timeoutMs);
   const giveUp = (): void => over.reject(new Error("the broker is stopping"));
   signal.addEventListener("abort", giveUp, { once: true });
   try {
-    return await Promise.race([work(), over.promise]);
+    return await Promise.race([attempt.open(), over.promise]);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", giveUp);

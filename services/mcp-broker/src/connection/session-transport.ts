@@ -11,6 +11,8 @@ export interface SessionTransport {
   readonly transport: Transport;
   /** Why the other side ended the connection; null when it did not, or when nobody can tell. */
   describeEnd(): string | null;
+  /** The reason with what the process said meanwhile: lines that were no messages, and its stderr. */
+  explain(reason: string): string;
   /** The end of the process's stderr, with resolved references put back; empty without a process. */
   stderr(): string;
   /** Ends the connection. Resolves when nothing is left of it on this machine; never rejects. */
@@ -52,7 +54,7 @@ export function createTransport(options: TransportOptions): SessionTransport {
     guard,
     authProvider,
   });
-  return { ...link, stderr: () => "" };
+  return { ...link, explain: (reason) => reason, stderr: () => "" };
 }
 
 function stdioTransport(options: TransportOptions & { launch: StdioConfig }): SessionTransport {
@@ -65,23 +67,27 @@ function stdioTransport(options: TransportOptions & { launch: StdioConfig }): Se
     onSpawned: (pid) => void records.add({ pid, server }).catch(notRecorded),
     onGone: (pid) => void records.remove(pid).catch(notRecorded),
   });
+  const explain = (reason: string): string => explained(reason, { transport, resolved });
   return {
     transport,
-    describeEnd: () => describeStdioEnd(transport, resolved),
+    describeEnd: () => (transport.endReason === null ? null : explain(transport.endReason)),
+    explain,
     stderr: () => resolved.redactTail(transport.stderrTail),
     close: () => transport.close(),
   };
 }
 
-function describeStdioEnd(transport: StdioTransport, resolved: ResolvedServer): string | null {
-  if (transport.endReason === null) return null;
+function explained(
+  reason: string,
+  { transport, resolved }: { transport: StdioTransport; resolved: ResolvedServer },
+): string {
   const ignored =
     transport.ignoredLines === 0
       ? ""
       : ` (${transport.ignoredLines} lines on stdout were no MCP messages)`;
   // Redacted before the cut: half of a value would not be found.
   const stderr = resolved.redactTail(transport.stderrTail).trim();
-  return `${transport.endReason}${ignored}${stderr === "" ? "" : `; stderr: ${stderr.slice(-STDERR_SHOWN)}`}`;
+  return `${reason}${ignored}${stderr === "" ? "" : `; stderr: ${stderr.slice(-STDERR_SHOWN)}`}`;
 }
 
 function httpUrl(server: string, text: string): URL {

@@ -1,0 +1,33 @@
+import { SandboxError } from "@switchyard/service/process/sandbox";
+import { errorText } from "../calls/call-failure.ts";
+import { AddressError, type SessionTransport } from "./session-transport.ts";
+import { SpawnError } from "./stdio-transport.ts";
+
+/** True when trying again cannot help before somebody does something. */
+export function isPermanent(error: unknown): boolean {
+  const permanent = [SpawnError, AddressError, SandboxError];
+  if (permanent.some((kind) => error instanceof kind)) return true;
+  if (!(error instanceof Error)) return false;
+  return error.name === "LoginNeededError" || isPermanent(error.cause);
+}
+
+/** Two ways were tried, and its message says why neither led anywhere. */
+export class BothFailedError extends Error {
+  override readonly name = "BothFailedError";
+}
+
+/** The time for a connection is used up. */
+export class SilenceError extends Error {
+  override readonly name = "SilenceError";
+}
+
+/** Why a connection could not be made, in words; `link` is the last that was tried. */
+export function reasonOf(error: unknown, link: SessionTransport | null): string {
+  if (error instanceof BothFailedError) return error.message;
+  const end = link?.describeEnd() ?? null;
+  if (end !== null) return end;
+  // What the process says for itself may be why nothing came.
+  return error instanceof SilenceError && link !== null
+    ? link.explain(error.message)
+    : errorText(error);
+}
