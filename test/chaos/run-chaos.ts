@@ -41,20 +41,21 @@ export async function runChaos(world: World, options: ChaosOptions): Promise<Cha
     servers: [world.nats.name, world.redis.name],
   });
   const bus = await world.connect("cli");
-  const settledMs = await whileDeciding({ bus, seed }, async () => {
+  const { settledMs, queued } = await whileDeciding({ bus, seed }, async () => {
     await Promise.all([startRuns(bus, runs), playSchedule(world, faults)]);
     const startedAt = performance.now();
-    await untilSettled(
+    const left = await untilSettled(
       world,
       runs.map(({ runId }) => runId),
     );
-    return performance.now() - startedAt;
+    return { settledMs: performance.now() - startedAt, queued: left };
   });
   const approvals = await readApprovals(bus);
   await bus.close();
   const evidence = await collectEvidence(world, {
     accepted: runs.map(({ runId }) => runId),
     approvals,
+    queued,
   });
   const statuses = Map.groupBy(evidence.runs, ({ status }) => status);
   return {
@@ -88,13 +89,18 @@ const SETTLE_MS = 120_000;
 const POLL_MS = 250;
 const OPEN_STATUSES: ReadonlySet<string | null> = new Set([null, "running", "waiting"]);
 
-/** Resolves when every run has ended and the queue is empty, or when the time for that is over. */
-async function untilSettled(world: World, accepted: readonly string[]): Promise<void> {
+/**
+ * Resolves when every run has ended and the queue is empty, or when the time for that is over, with the number of
+ * commands that are left then.
+ */
+async function untilSettled(world: World, accepted: readonly string[]): Promise<number> {
   const redis = await world.connectRedis();
   try {
     const end = performance.now() + SETTLE_MS;
-    while (performance.now() < end) {
-      if ((await allEnded(redis, accepted)) && (await isQueueEmpty(world))) return;
+    for (;;) {
+      const hasEnded = await allEnded(redis, accepted);
+      const queued = await queuedCommands(world);
+      if ((hasEnded && queued === 0) || performance.now() > end) return queued;
       await delay(POLL_MS);
     }
   } finally {
@@ -113,11 +119,13 @@ async function allEnded(redis: Redis, accepted: readonly string[]): Promise<bool
 }
 
 /** A run's last event is in the stream before its command leaves the queue. */
-async function isQueueEmpty(world: World): Promise<boolean> {
+async function queuedCommands(world: World): Promise<number> {
   const response = await fetch(new URL("/jsz?streams=true", world.nats.monitorUrl));
   const { account_details: accounts = [] } = (await response.json()) as StreamReport;
   const streams = accounts.flatMap(({ stream_detail: details = [] }) => details);
-  return streams.some(({ name, state }) => name === commandStream.name && state.messages === 0);
+  const queue = streams.find(({ name }) => name === commandStream.name);
+  if (queue === undefined) throw new Error(`NATS tells of no stream ${commandStream.name}`);
+  return queue.state.messages;
 }
 
 /** https://docs.nats.io/running-a-nats-service/nats_admin/monitoring#jetstream-information */
@@ -133,7 +141,7 @@ interface StreamReport {
 /** Stops everything and reads what is left. */
 async function collectEvidence(
   world: World,
-  { accepted, approvals }: Pick<Evidence, "accepted" | "approvals">,
+  { accepted, approvals, queued }: Pick<Evidence, "accepted" | "approvals" | "queued">,
 ): Promise<Evidence> {
   await world.stopServices();
   const refusals = await world.refusals();
@@ -151,6 +159,7 @@ async function collectEvidence(
     effects,
     approvals,
     permits,
+    queued,
     leftOver: await stillRunning([
       ...[...processes, world.nats, world.redis].flatMap((part) =>
         part.pids.map((pid) => ({ pid, name: part.name })),

@@ -7,6 +7,7 @@ import type { Effect, EventFact, Evidence, JournalFact, Rule, RunEvidence } from
 
 const MARK = "mcp__marking__mark";
 const DANGER = "mcp__marking__danger";
+const FORBIDDEN = "mcp__marking__forbidden";
 const markInput = { run: "r1", place: "one" };
 const dangerInput = { run: "r1", place: "two" };
 
@@ -65,6 +66,7 @@ const sound: Evidence = {
       isForAnyArguments: false,
     },
   ],
+  queued: 0,
   leftOver: [],
   crashes: [],
   refusals: [],
@@ -193,6 +195,39 @@ const planted: readonly (readonly [string, Rule, Evidence])[] = [
     "unapproved-call",
     { ...sound, approvals: [{ ...approval, state: "denied", consumedAt: null }] },
   ],
+  [
+    "an asked call without an approval, although the policy has let it pass",
+    "unapproved-call",
+    {
+      ...sound,
+      approvals: [],
+      permits: sound.permits.map((permit) => ({ ...permit, effect: "allow" })),
+    },
+  ],
+  [
+    "a forbidden call, although the policy has let it pass",
+    "unpermitted-call",
+    {
+      ...withJournal((facts) =>
+        facts.with(1, {
+          kind: "model-responded",
+          at: 2,
+          step: 1,
+          calls: [
+            { callId: "r1:1:0", tool: FORBIDDEN, input: markInput },
+            { callId: "r1:1:1", tool: DANGER, input: dangerInput },
+          ],
+        }),
+      ),
+      effects: effects.map((effect) =>
+        effect.tool === "mark" ? { ...effect, tool: "forbidden" } : effect,
+      ),
+      permits: sound.permits.map((permit) =>
+        permit.tool === MARK ? { ...permit, tool: FORBIDDEN } : permit,
+      ),
+    },
+  ],
+  ["a command that nobody takes off the queue", "left-queued", { ...sound, queued: 1 }],
   [
     "an approval that was good for two executions",
     "approval-used-twice",

@@ -1,4 +1,5 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { checkChildren } from "./check-children.ts";
 import type {
   AskedCall,
   Effect,
@@ -23,8 +24,12 @@ export function checkEvidence(evidence: Evidence): Violation[] {
       ...checkEnd(run),
       ...checkResults(run),
       ...checkEvents(run),
+      ...checkChildren(run, evidence),
     ]),
     ...checkEffects(evidence),
+    ...(evidence.queued === 0
+      ? []
+      : [broken("left-queued", "the queue", `it still has ${evidence.queued} commands`)]),
     ...evidence.leftOver.map(({ pid, name }) =>
       broken("left-running", name, `process ${pid} still runs`),
     ),
@@ -39,6 +44,9 @@ const STATUS_OF_END = new Map([
   ["cancelled", "cancelled"],
   ["dead", "dead"],
 ]);
+/** What the rules of the project say, whatever the policy has put on record. */
+const NEEDS_A_PERSON = "mcp__marking__danger";
+const FORBIDDEN = "mcp__marking__forbidden";
 const RESULTS = new Set(["tool-completed", "tool-denied", "tool-failed"]);
 
 /** Exactly one terminal state, told alike by journal, state and events. */
@@ -162,6 +170,8 @@ function checkExecutions({ callId, run, began }: TracedCall): Violation[] {
 
 function checkPermit({ callId, tool, input, run, began }: TracedCall, evidence: Evidence) {
   if (began.length === 0) return [];
+  // A policy that has lost its rules may have put an allow on record.
+  if (tool === FORBIDDEN) return [broken("unpermitted-call", callId, "no rule allows it")];
   const argsDigest = canonicalDigest(input);
   const isPermitted = evidence.permits.some(
     (permit) =>
@@ -173,12 +183,8 @@ function checkPermit({ callId, tool, input, run, began }: TracedCall, evidence: 
 }
 
 /** A call that needs a person is made under an approved approval of its own, and under one only once. */
-function checkApproval({ callId, tool, run, began }: TracedCall, evidence: Evidence): Violation[] {
-  const permits = evidence.permits.filter(
-    (permit) => permit.runId === run.runId && permit.tool === tool,
-  );
-  const isAsked = permits.length > 0 && permits.every(({ effect }) => effect === "ask");
-  if (!isAsked || began.length === 0) return [];
+function checkApproval({ callId, tool, began }: TracedCall, evidence: Evidence): Violation[] {
+  if (tool !== NEEDS_A_PERSON || began.length === 0) return [];
   const approvals = evidence.approvals.filter((approval) => isOfCall(approval.callId, callId));
   const used = approvals.filter(
     ({ state, decision, consumedAt }) =>

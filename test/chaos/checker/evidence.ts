@@ -15,6 +15,8 @@ export interface Evidence {
   readonly leftOver: readonly { readonly pid: number; readonly name: string }[];
   /** Services that ended although nobody had ended them. */
   readonly crashes: readonly string[];
+  /** Commands that were still in the queue when the time for them was over. */
+  readonly queued: number;
   /** What a service asked of Redis or NATS and may not. */
   readonly refusals: readonly string[];
 }
@@ -39,6 +41,10 @@ export interface JournalFact {
   readonly effect?: string;
   /** Of an answer: the calls that it asks for. */
   readonly calls?: readonly AskedCall[];
+  /** Of the start and the end of a run that works for this one. */
+  readonly childRunId?: string;
+  /** Of such an end: how it was told. */
+  readonly status?: string;
   /** Of the first entry: a second execution is allowed when the outcome of the first was unknown. */
   readonly onUnknownOutcome?: string;
 }
@@ -95,6 +101,8 @@ export type Rule =
   | "unapproved-call"
   | "approval-used-twice"
   | "events"
+  | "child"
+  | "left-queued"
   | "left-running"
   | "crashed"
   | "refused";

@@ -120,12 +120,14 @@ interface RawEntry {
   readonly decision?: { readonly effect: string } | null;
   readonly content?: readonly (AskedCall & { readonly type: string })[];
   readonly onUnknownOutcome?: string;
+  readonly childRunId?: string;
+  readonly status?: string;
 }
 
 /** An entry as it lies in Redis. Long texts lie elsewhere; none that is looked at here is long. */
 function factOf(text: string): JournalFact {
   const entry = JSON.parse(text) as RawEntry; // what the README of the runner says an entry is
-  const { kind, callId, step, content, onUnknownOutcome } = entry;
+  const { kind, callId, step, content, onUnknownOutcome, childRunId, status } = entry;
   const calls = content?.flatMap((part) => (part.type === "tool-call" ? [part] : []));
   return {
     kind,
@@ -135,5 +137,7 @@ function factOf(text: string): JournalFact {
     ...(entry.decision ? { effect: entry.decision.effect } : {}),
     ...(calls === undefined ? {} : { calls }),
     ...(onUnknownOutcome === undefined ? {} : { onUnknownOutcome }),
+    ...(childRunId === undefined ? {} : { childRunId }),
+    ...(status === undefined ? {} : { status }),
   };
 }
