@@ -134,6 +134,7 @@ export const sendToSession = rpc({
       message: SteerMessage,
       /** Left out: the session's. */
       agent: AgentName.optional(),
+      /** As with `skill`, it is a run of its own. */
       model: ModelName.optional(),
       /**
        * A skill to activate, with the message as its argument line; blanks are none. It is a run of its own: where a

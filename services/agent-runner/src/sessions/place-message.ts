@@ -91,8 +91,7 @@ function decide(desk: SessionDesk, decision: Decision): Promise<Placing | null> 
   const { slot, owner } = place;
   return desk.store.change<Placing | null>(slot, ({ record }) => {
     if (!isKey && record.session?.sessionId !== ref) return { record, result: null };
-    // A skill is more than the words that a run could hear.
-    const isOwnRun = command.payload.skill !== undefined;
+    const isOwnRun = asksMoreThanWords(command);
     const arrival = { slot, owner, key, agent, runId, digest, requester, onBusy, isOwnRun };
     const now = { nowMs: desk.now(), limits: desk.limits };
     const next = arrive(record, arrival, now);
@@ -103,6 +102,12 @@ function decide(desk: SessionDesk, decision: Decision): Promise<Placing | null> 
       ...(isKept ? { keep: command } : {}),
     };
   });
+}
+
+/** What a run that is under way cannot be given by a message; it would be dropped without a word. */
+function asksMoreThanWords({ payload }: SessionCommand): boolean {
+  const { skill, model, replay, output } = payload;
+  return [skill, model, replay, output].some((asked) => asked !== undefined);
 }
 
 /** Where a message belongs; null when the caller has no session by that id or owner. */

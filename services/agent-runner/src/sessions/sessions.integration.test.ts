@@ -252,6 +252,13 @@ test("a skill is rendered for the run, told as it is typed, and given to no othe
   await gate.reached;
   const waits = await say("greeted", " ", { agent: "echo", skill: "greet", onBusy: "steer" });
   assert.equal(waits.placed, "queued");
+  // So do a model and a form of the answer, which a run that is under way has already.
+  const played = { agent: "echo", model: "scripted/plan" };
+  const other = await say("greeted", "x", { ...played, onBusy: "steer" });
+  assert.equal(other.placed, "queued");
+  const form = { session: "greeted", onBusy: "steer", output: { type: "object" } } as const;
+  await start("echo", { runId: "greet-form", input: "x", ...form });
+  await lab.eventsUntil("greet-form", "queued");
   gate.open();
   await settled("greeted");
 });
