@@ -254,8 +254,8 @@ test("a skill is rendered for the run, told as it is typed, and given to no othe
   assert.equal(waits.placed, "queued");
   // So do a model and a form of the answer, which a run that is under way has already.
   const played = { agent: "echo", model: "scripted/plan" };
-  const other = await say("greeted", "x", { ...played, onBusy: "steer" });
-  assert.equal(other.placed, "queued");
+  const modelled = await say("greeted", "x", { ...played, onBusy: "steer" });
+  assert.equal(modelled.placed, "queued");
   const form = { session: "greeted", onBusy: "steer", output: { type: "object" } } as const;
   await start("echo", { runId: "greet-form", input: "x", ...form });
   await lab.eventsUntil("greet-form", "queued");
