@@ -159,8 +159,8 @@ function retried(state: RunState, entry: EntryOf<"retried">): Partial<RunState> 
   if (state.end === null || state.end.status === "succeeded")
     throw new JournalCorrupt("only a run that failed, died or was cancelled goes on");
   const last = state.turns.at(-1);
-  // The model is asked again for the answer that broke off; a whole one is the run's output.
-  const turns = last !== undefined && isBroken(last) ? state.turns.slice(0, -1) : state.turns;
+  const isAgain = last !== undefined && (isBroken(last) || isFailedDispatch(state, last));
+  const turns = isAgain ? state.turns.slice(0, -1) : state.turns;
   return {
     end: null,
     cancellation: null,
@@ -179,8 +179,14 @@ function withLimits(now: StartedEntry["limits"], asked: RunLimits): StartedEntry
   return { ...now, ...Object.fromEntries(named) };
 }
 
+/** The model is asked again for an answer that broke off; a whole one is the run's output. */
 function isBroken({ calls, finishReason }: Turn): boolean {
   return calls.length === 0 && ["length", "content-filter", "error"].includes(finishReason);
+}
+
+/** A call that is the whole run is made again under its id: its provider knows whether it was carried out. */
+function isFailedDispatch({ started }: RunState, { calls }: Turn): boolean {
+  return started.dispatch !== undefined && calls.some(({ result }) => result?.isError === true);
 }
 
 function answered(state: RunState, entry: EntryOf<"model-responded">): Partial<RunState> {

@@ -4,7 +4,7 @@ import { startedEntry } from "../../test-fixtures/journals.ts";
 import type { FinishReason } from "../journal/answer-part.ts";
 import type { JournalEntry } from "../journal/journal-entry.ts";
 import { limitFailure, nextAction } from "./next-action.ts";
-import { replay } from "../journal/replay.ts";
+import { applyEntry, replay } from "../journal/replay.ts";
 
 const AT = "2026-01-01T00:00:01.000Z";
 const SOON = Date.parse(AT);
@@ -148,6 +148,17 @@ test("asks three times in a row for an answer in its form, and again after a ret
     const again = replay([started, ...entries, FAILED, retried({})]);
     assert.deepEqual(nextAction(again, SOON), { action: "call-model", step: 4 });
   }
+});
+
+test("makes the failed call of a skill that stands for a tool again after a retry", () => {
+  const dispatch = { tool: "t", input: {} };
+  const skilled: JournalEntry = { kind: "skill-dispatched", at: AT, callId: "r1:1:0" };
+  const entries = [startedEntry({ dispatch }), skilled, failure("r1:1:0")];
+  assert.equal(nextAction(replay(entries), SOON).action, "fail");
+  const again = replay([...entries, FAILED, retried({})]);
+  assert.deepEqual(nextAction(again, SOON), { action: "dispatch-skill" });
+  const made = nextAction(applyEntry(again, skilled), SOON);
+  assert.equal(made.action === "call-tools" && made.calls[0]?.part.callId, "r1:1:0");
 });
 
 test("counts the time of a retried run from the retry", () => {

@@ -129,3 +129,23 @@ test("a skill that stands for a tool needs no model that could answer", async ()
   const events = await lab.eventsUntil("mute", ({ name }) => /finished|rejected/.test(name));
   assert.equal(events.at(-1)?.payload["output"], "said hello");
 });
+
+test("a retry makes the call of such a skill again, under its id", async () => {
+  let isUp = false;
+  tools.set("moody", (_args, { fail }) => {
+    if (isUp) return "done";
+    throw fail.tool_failed("the machine is off", { reason: "off" });
+  });
+  skills.set("moody", skill("moody", { dispatch: labTool("moody") }));
+  await lab.command("mute", { runId: "moody", input: "x", skill: "moody" });
+  await lab.eventsUntil("moody", "failed");
+  isUp = true;
+  await lab.publish("yard.cmd.cli.run.retry.moody", "{}");
+  const events = await lab.eventsUntil("moody", "finished");
+  assert.equal(events.at(-1)?.payload["output"], "done");
+  const asked = events.filter(({ name }) => name === "tool-requested");
+  assert.deepEqual(
+    asked.map(({ payload }) => payload["callId"]),
+    ["moody:1:0", "moody:1:0"],
+  );
+});
