@@ -40,6 +40,8 @@ export async function followRun(
     onEvent: (event: StoredEvent) => void;
     signal?: AbortSignal;
     stopAtEnd?: boolean;
+    /** Called when nothing is stored of the run, before it is waited for. */
+    onNothing?: () => void;
   },
 ): Promise<RunEnd | RunMerge | null> {
   const { runId, onEvent, signal, stopAtEnd = false } = options;
@@ -72,6 +74,7 @@ export async function followRun(
       if (taken !== null || lastSeq > seqBefore) end = taken;
     }
     if (end !== null || stopAtEnd) return end;
+    if (lastStored === 0 && signal?.aborted !== true) options.onNothing?.();
     const from = lastStored === 0 ? "beginning" : { sequence: lastStored + 1 };
     for await (const event of readEvents(bus, { filters, from, ...signals })) {
       const taken = take(event);

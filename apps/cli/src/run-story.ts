@@ -33,7 +33,7 @@ export async function startAndFollow(
 ): Promise<RunEnd | null> {
   const { agent, command } = options;
   const { runId } = command;
-  return tellAndFollow(bus, { ...options, runId }, async (story) => {
+  return tellAndFollow(bus, { ...options, runId, isStarted: true }, async (story) => {
     const { sequence } = await publishRun(bus, options);
     const subject = subjectOf(startRun, { caller: bus.user, agent });
     story.tell(
@@ -62,11 +62,11 @@ export function tailRun(
 
 async function tellAndFollow(
   bus: Bus,
-  options: FollowedStory & { readonly runId: string },
+  options: FollowedStory & { readonly runId: string; readonly isStarted?: boolean },
   begin: (story: Story) => Promise<void>,
 ): Promise<RunEnd | null> {
-  const { runId, signal, onEvent, live = false } = options;
-  const story = tellStory(options.terminal, { json: options.json, to: "stderr" });
+  const { terminal, runId, signal, onEvent, live = false, isStarted = false } = options;
+  const story = tellStory(terminal, { json: options.json, to: "stderr", isStarted });
   // From before the run can begin, so that nothing of its text is missing.
   const text = live && !options.json ? tellText(bus, runId, story) : null;
   try {
@@ -76,11 +76,19 @@ async function tellAndFollow(
       text?.before(event);
       story.onEvent(event);
     };
-    return await followToEnd(bus, { runId, signal, onEvent: tell });
+    const onNothing = isStarted ? {} : { onNothing: () => noteNothing(terminal, runId) };
+    return await followToEnd(bus, { runId, signal, onEvent: tell, ...onNothing });
   } finally {
     text?.stop();
     story.end();
   }
+}
+
+/** Of a run that somebody else may have started nothing says that there will be one. */
+export function noteNothing(terminal: Terminal, runId: string): void {
+  terminal.note(
+    `nothing is known of run ${runId} yet, so this waits for its first event: no runner took it (./yard services), or there is no such run (./yard runs list)`,
+  );
 }
 
 /** Tells the text of a run as it is written, and before each event what it leaves of that text. */
@@ -106,6 +114,7 @@ export async function followToEnd(
     readonly runId: string;
     readonly signal: AbortSignal;
     readonly onEvent: (event: StoredEvent) => void;
+    readonly onNothing?: () => void;
   },
 ): Promise<RunEnd | null> {
   let end = await followRun(bus, options);
@@ -125,12 +134,22 @@ interface Story {
  */
 export function tellStory(
   terminal: Terminal,
-  { json, to }: { json: boolean; to: "stdout" | "stderr" },
+  {
+    json,
+    to,
+    isStarted = false,
+  }: {
+    json: boolean;
+    to: "stdout" | "stderr";
+    /** Its command is in the queue, so that only a runner can be missing. */
+    isStarted?: boolean;
+  },
 ): Story {
   let originMs: number | null = null;
-  const quiet = setTimeout(() => {
-    terminal.note("still queued: no runner took the run yet. Look at them with: ./yard services");
-  }, QUEUED_NOTE_MS).unref();
+  const quiet = isStarted ? setTimeout(() => noteQueued(terminal), QUEUED_NOTE_MS).unref() : null;
+  const noLongerQuiet = (): void => {
+    if (quiet !== null) clearTimeout(quiet);
+  };
   const tell = (line: TimelineLine, at: Date): void => {
     originMs ??= at.getTime();
     if (!json) {
@@ -142,12 +161,16 @@ export function tellStory(
   return {
     tell,
     onEvent(event) {
-      clearTimeout(quiet);
+      noLongerQuiet();
       if (json) writeJsonLine(terminal, eventJson(event));
       for (const line of timelineLines(event)) tell(line, event.time);
     },
-    end: () => clearTimeout(quiet),
+    end: noLongerQuiet,
   };
+}
+
+function noteQueued(terminal: Terminal): void {
+  terminal.note("still queued: no runner took the run yet. Look at them with: ./yard services");
 }
 
 function eventJson(event: StoredEvent): Record<string, unknown> {

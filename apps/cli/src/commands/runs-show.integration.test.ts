@@ -9,7 +9,7 @@ import * as runEvents from "@switchyard/contracts/run-events";
 import { getRun, startRun } from "@switchyard/contracts/runs";
 import { runCommands } from "@switchyard/contracts/streams";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
-import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
+import { yard, yardEnvironment, yardStarted } from "../../test-fixtures/yard-process.ts";
 
 const directory = await testDirectory();
 const nats = await testNats();
@@ -97,6 +97,22 @@ test("tails a run that somebody else started, and ends as it does", async () => 
   assert.notEqual(failed.code, 0);
   assert.match(failed.stderr, /there is no agent x/);
   assert.equal((await yard(["runs", "tail", "no run"], env)).code, 2);
+});
+
+test("says at once that nothing is known of a run, and follows it when it begins all the same", async () => {
+  for (const [runId, ...args] of [
+    ["later-1", "tail"],
+    ["later-2", "events", "--follow"],
+  ]) {
+    assert.ok(runId !== undefined);
+    const [command = "", ...options] = args;
+    const following = yardStarted(["runs", command, runId, ...options], env);
+    await following.printed(`nothing is known of run ${runId} yet`);
+    await tellRun(runId);
+    assert.equal(await following.exited, 0, following.output());
+    assert.match(following.output(), /finished +2 steps/);
+    assert.doesNotMatch(following.output(), /still queued/);
+  }
 });
 
 test("what was refused too early does not end a run that begins later", async () => {

@@ -14,7 +14,7 @@ import { printable, printableLine } from "../printable.ts";
 import { limitsOf, type LimitOptions } from "../run-limits.ts";
 import { factsOf } from "../run-facts.ts";
 import { runSpans, spanLines } from "../run-spans.ts";
-import { tellStory } from "../run-story.ts";
+import { noteNothing, tellStory } from "../run-story.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
@@ -91,6 +91,7 @@ export async function events(
         runId,
         stopAtEnd: options.follow !== true,
         signal: AbortSignal.any([stop.signal, closed.signal]),
+        onNothing: () => noteNothing(terminal, runId),
         onEvent: (event) => {
           seen += 1;
           story.onEvent(event);
