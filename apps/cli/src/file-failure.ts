@@ -20,8 +20,10 @@ export interface FileFailure {
 
 /** The story of a file or directory that could not be used; null when `error` is about none. */
 export function fileFailure(error: unknown): FileFailure | null {
-  if (!(error instanceof Error) || !("code" in error) || !("path" in error)) return null;
-  const { code, path } = error;
+  if (!(error instanceof Error) || !("code" in error)) return null;
+  const { code } = error;
+  // Reading a directory as a file fails at the first byte, and that error names no path.
+  const path = "path" in error ? error.path : code === "EISDIR" ? "what was named" : null;
   if (typeof code !== "string" || typeof path !== "string") return null;
   const hint = Object.hasOwn(ADVICE, code) ? ADVICE[code] : undefined;
   // A program that cannot be started has a path, too, and is another story.

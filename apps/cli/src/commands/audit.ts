@@ -4,8 +4,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
 import type { ChainedRecord } from "@switchyard/contracts/audit-chain";
 import { AuditFact } from "@switchyard/contracts/audit";
+import { AuditWriterId } from "@switchyard/contracts/audit-ref";
+import { Digest, Timestamp } from "@switchyard/contracts/ids";
 import type { AuditBreak } from "@switchyard/service/audit/check-chains";
 import { createAuditVerifier, type AuditReport } from "@switchyard/service/audit/verify-audit";
+import { z } from "zod";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { printableLine } from "../printable.ts";
@@ -99,9 +102,8 @@ async function verifyStream(range: TimeRange): Promise<AuditReport> {
 
 async function verifyFile(file: string): Promise<AuditReport> {
   const verifier = createAuditVerifier(null, Date.now());
-  const lines = createInterface({ input: createReadStream(file), crlfDelay: Infinity });
   let number = 0;
-  for await (const line of lines) {
+  for await (const line of linesOf(file)) {
     number += 1;
     if (line === "") continue;
     verifier.record(recordOf(line, `${file}:${number}`));
@@ -109,18 +111,53 @@ async function verifyFile(file: string): Promise<AuditReport> {
   return verifier.finish();
 }
 
-/** Its hash is looked at by the verifier; here only that it can be read. */
-function recordOf(line: string, where: string): ChainedRecord {
+async function* linesOf(file: string): AsyncGenerator<string> {
   try {
-    const value = JSON.parse(line) as ChainedRecord;
-    AuditFact.parse(value);
-    return value;
-  } catch (cause) {
-    throw new CliError("usage", `${where} is no audit record`, {
-      hint: "give a file that yard audit export has written",
-      cause,
-    });
+    yield* createInterface({ input: createReadStream(file), crlfDelay: Infinity });
+  } catch (error) {
+    // A directory can be opened and not be read, and that error does not say what it is about.
+    throw error instanceof Error && !("path" in error)
+      ? Object.assign(error, { path: file })
+      : error;
   }
+}
+
+/** Where an exported record stands in its chain, beside what it tells. */
+const Place = z.looseObject({
+  v: z.literal(1),
+  service: z.string(),
+  writer: AuditWriterId,
+  seq: z.int().positive(),
+  at: Timestamp,
+  prev: Digest.nullable(),
+  hash: Digest,
+});
+
+/** Whether its hash is right is the verifier's business; here only that it is a record. */
+function recordOf(line: string, where: string): ChainedRecord {
+  const value = parsedJson(line, where);
+  for (const part of [Place, AuditFact]) {
+    const { error } = part.safeParse(value);
+    const [issue] = error?.issues ?? [];
+    if (issue !== undefined)
+      throw noRecord(where, [issue.path.join("."), issue.message].filter(Boolean).join(": "));
+  }
+  // As it was written, with members that the schemas do not know: they count in the hash, too.
+  return value as ChainedRecord;
+}
+
+function parsedJson(line: string, where: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw noRecord(where, "it is no JSON");
+  }
+}
+
+function noRecord(where: string, problem: string): CliError {
+  return new CliError("usage", `${where} is no audit record: ${problem}`, {
+    hint: "give a file that yard audit export has written",
+  });
 }
 
 function isGood({ breaks, calls }: AuditReport): boolean {
