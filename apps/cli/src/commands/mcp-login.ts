@@ -44,7 +44,7 @@ export async function login(
       if (options.browser) openBrowser(begun.authorizationUrl);
       const answer = options.browser
         ? await answerOf(callback, begun)
-        : await pasted(terminal, begun.state);
+        : await pasted(terminal, begun);
       const { server: info } = await api.finishLogin({ server, state: begun.state, ...answer });
       if (options.json === true) writeJson(terminal, { server: info });
       else terminal.note(`logged in to ${server}; it is ${info.status}`);
@@ -104,33 +104,44 @@ async function answerOf(
       reject(error);
     }
   });
-  const timeLeftMs = Date.parse(begun.expiresAt) - Date.now();
-  const timer = setTimeout(
-    () => reject(new CliError("timeout", "nobody came back from the browser in time")),
-    timeLeftMs,
+  const overdue = timeUntil(begun.expiresAt, () =>
+    reject(new CliError("timeout", "nobody came back from the browser in time", { hint: AGAIN })),
   );
   try {
     return await promise;
   } finally {
-    clearTimeout(timer);
+    clearTimeout(overdue);
   }
 }
 
+const AGAIN = "begin again with: ./yard mcp login SERVER";
+
+function timeUntil(expiresAt: string, callback: () => void): NodeJS.Timeout {
+  return setTimeout(callback, Date.parse(expiresAt) - Date.now());
+}
+
 /** For a machine without a browser: the page at the end does not load, and its address has the code. */
-async function pasted(terminal: Terminal, state: string): Promise<LoginAnswer> {
+async function pasted(
+  terminal: Terminal,
+  { state, expiresAt }: { state: string; expiresAt: string },
+): Promise<LoginAnswer> {
   terminal.note("The browser ends at an address on 127.0.0.1 that may not load. Paste it here:");
   const lines = createInterface({ input: process.stdin });
+  const overdue = timeUntil(expiresAt, () => lines.close());
   try {
-    const [line] = (await once(lines, "line")) as [string];
-    if (!URL.canParse(line.trim())) {
-      throw new CliError("usage", "what was pasted is no address", {
-        hint: "copy the whole address from the browser, from http:// to the end",
-      });
-    }
-    return loginAnswer(new URL(line.trim()), state);
+    for await (const line of lines) return loginAnswer(addressIn(line), state);
   } finally {
+    clearTimeout(overdue);
     lines.close();
   }
+  throw new CliError("usage", "no address was pasted", { hint: AGAIN });
+}
+
+function addressIn(line: string): URL {
+  if (URL.canParse(line.trim())) return new URL(line.trim());
+  throw new CliError("usage", "what was pasted is no address", {
+    hint: "copy the whole address from the browser, from http:// to the end",
+  });
 }
 
 /** Best effort: the address is on the screen anyway. */

@@ -37,6 +37,7 @@ function yard(...args: string[]) {
       return line;
     },
     type: (line: string) => child.stdin.end(`${line}\n`),
+    hangUp: () => child.stdin.end(),
     async end() {
       const [code] = await exited;
       return { code: Number(code), stdout: printed.join("\n"), stderr: await stderr };
@@ -94,6 +95,13 @@ test("yard mcp login --no-browser takes the pasted address, and refuses what is 
   assert.notEqual(refused.code, 0);
   assert.match(refused.stderr, /the address belongs to another login/);
   assert.equal(broker.info("pasted").status, "error");
+
+  const silent = yard("login", "pasted", "--no-browser");
+  await silent.address();
+  silent.hangUp();
+  const unanswered = await silent.end();
+  assert.equal(unanswered.code, 2);
+  assert.match(unanswered.stderr, /no address was pasted/);
 
   const login = yard("login", "pasted", "--no-browser");
   const back = await oauth.agree(await login.address());
