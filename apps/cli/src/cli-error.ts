@@ -84,6 +84,22 @@ const HINTS: Readonly<Record<string, string>> = {
   unknown_grant: "see the standing approvals with: ./yard grants list",
   unknown_server: "see the servers with: ./yard mcp list",
   unknown_tool: "see the tools with: ./yard mcp tools",
+  unknown_question: "see the questions with: ./yard mcp questions list --all",
+  unknown_pin: "see its tools with: ./yard mcp pins list SERVER",
+  tool_not_approved:
+    "look at it with: ./yard mcp pins diff SERVER TOOL; let it be called with: ./yard mcp pins approve SERVER TOOL",
+  findings_block:
+    "look at them with: ./yard mcp pins diff SERVER TOOL; accept one with: ./yard mcp pins approve SERVER TOOL --override CODE",
+  pin_changed: "look at it with: ./yard mcp pins diff SERVER TOOL",
+  invalid_content: "see what its fields take with: ./yard mcp questions list",
+  question_pending: "see it with: ./yard mcp questions list",
+  not_supported: "see what a server offers with: ./yard mcp get SERVER",
+  server_exists: "change it with: ./yard mcp update SERVER '{…}', or remove it first",
+  server_disabled: "switch it on with: ./yard mcp enable SERVER",
+  login_expired: "begin again with: ./yard mcp login SERVER",
+  tool_timeout:
+    "wait longer with --timeout, up to callTimeoutMs of the server: ./yard mcp get SERVER",
+  server_timeout: "raise callTimeoutMs: ./yard mcp update SERVER '{\"callTimeoutMs\":60000}'",
   server_down: "see its status with: ./yard mcp list",
   invalid_arguments:
     "see the input schema with: ./yard mcp tools --json, or ./yard tools list --json",

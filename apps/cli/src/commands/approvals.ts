@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import { type Approval } from "@switchyard/contracts/approval-record";
+import { ApprovalId, type Approval } from "@switchyard/contracts/approval-record";
 import {
   approveCall,
   cancelApproval,
@@ -8,6 +8,8 @@ import {
   listApprovals,
 } from "@switchyard/contracts/approvals";
 import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
+import { namedRun } from "../named-run.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { actorText, approvalLine, approvalLines, stateText } from "./approval-lines.ts";
@@ -26,7 +28,7 @@ export async function list(
   const request = {
     pendingOnly: all !== true,
     limit,
-    ...(run === undefined ? {} : { runId: run }),
+    ...(run === undefined ? {} : { runId: namedRun(run) }),
   };
   const reply = await asked((policy) => policy.listApprovals(request));
   if (options.json) return writeJson(terminal, reply);
@@ -44,7 +46,7 @@ export async function list(
 }
 
 export async function show(terminal: Terminal, id: string, options: Options): Promise<void> {
-  const reply = await asked((policy) => policy.getApproval({ id }));
+  const reply = await asked((policy) => policy.getApproval({ id: named(id) }));
   if (options.json) return writeJson(terminal, reply);
   for (const line of approvalLines(reply.approval, reply.presentation, terminal.paintOut))
     terminal.out(line);
@@ -64,7 +66,7 @@ export async function approve(
   const { session, ttl, uses, same, reason } = options;
   const reply = await asked((policy) =>
     policy.approveCall({
-      id,
+      id: named(id),
       scope: session === true ? "session" : "once",
       ...(ttl === undefined ? {} : { ttlSeconds: ttl }),
       ...(uses === undefined ? {} : { maxUses: uses }),
@@ -85,16 +87,23 @@ export async function deny(
   options: { reason?: string } & Options,
 ): Promise<void> {
   const { reason } = options;
-  const request = { id, ...(reason === undefined ? {} : { reason }) };
+  const request = { id: named(id), ...(reason === undefined ? {} : { reason }) };
   const reply = await asked((policy) => policy.denyCall(request));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(approvalLine(reply.approval));
 }
 
 export async function cancel(terminal: Terminal, id: string, options: Options): Promise<void> {
-  const reply = await asked((policy) => policy.cancelApproval({ id }));
+  const reply = await asked((policy) => policy.cancelApproval({ id: named(id) }));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(approvalLine(reply.approval));
+}
+
+function named(id: string): string {
+  if (ApprovalId.safeParse(id).success) return id;
+  throw new CliError("usage", `${JSON.stringify(id)} is no id of an approval`, {
+    hint: "see what waits with: ./yard approvals list",
+  });
 }
 
 async function asked<T>(

@@ -1,7 +1,8 @@
 import { client } from "@switchyard/bus/call";
-import { type SessionGrant } from "@switchyard/contracts/approval-record";
+import { GrantId, type SessionGrant } from "@switchyard/contracts/approval-record";
 import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { actorText } from "./approval-lines.ts";
@@ -29,6 +30,10 @@ export async function list(terminal: Terminal, options: Options): Promise<void> 
 }
 
 export async function revoke(terminal: Terminal, id: string, options: Options): Promise<void> {
+  if (!GrantId.safeParse(id).success)
+    throw new CliError("usage", `${JSON.stringify(id)} is no id of a standing approval`, {
+      hint: "see them with: ./yard grants list",
+    });
   const reply = await withBus(await findBus(process.env), (bus) =>
     client(bus, { revokeGrant }).revokeGrant({ id }),
   );

@@ -27,7 +27,15 @@ const question: questions.Question = {
   state: "pending",
   mode: "form",
   message: "Who are you?\u001b[31m",
-  form: { fields: { name: { type: "string" } }, required: ["name"] },
+  form: {
+    fields: {
+      name: { type: "string" },
+      age: { type: "integer", minimum: 1 },
+      pet: { type: "string", oneOf: [{ const: "c", title: "Cat" }, { const: "dog" }] },
+      days: { type: "array", items: { enum: ["Mo", "Tu"] } },
+    },
+    required: ["name"],
+  },
   url: null,
   askedFor: [{ user: "cli", agent: null, runId: null }],
   askedAt: "2026-01-01T00:00:00.000Z",
@@ -65,8 +73,10 @@ service.handle(features.readResource, ({ uri }, { fail }) => {
 service.handle(features.subscribeResource, ({ uri }) => {
   // Told again and again, because the reading of the events begins a moment later.
   const timer = setInterval(() => {
-    const payload = { server: "docs", uri, at: new Date().toISOString() };
-    void publishEvent(bus, features.resourceUpdated, { server: "docs" }, payload);
+    for (const changed of ["file:///of-somebody-else.md", uri]) {
+      const payload = { server: "docs", uri: changed, at: new Date().toISOString() };
+      void publishEvent(bus, features.resourceUpdated, { server: "docs" }, payload);
+    }
   }, 50);
   void unsubscribed.promise.then(() => clearInterval(timer));
   return { expiresAt: "2026-01-01T01:00:00.000Z" };
@@ -113,7 +123,7 @@ test("yard mcp resources subscribe shows changes and ends its subscription", asy
   const { code, stdout } = await yard(args, env);
   await unsubscribed.promise;
   assert.equal(code, 0);
-  assert.match(stdout, /file:\/\/\/a\.md\n$/);
+  assert.match(stdout, /^\S+ {2}file:\/\/\/a\.md\n$/);
 });
 
 test("yard mcp prompts lists and gets with arguments", async () => {
@@ -128,6 +138,13 @@ test("yard mcp questions shows the server's words as its own, and answers once t
   const listed = await yard(["mcp", "questions", "list"], env);
   assert.match(listed.stdout, /MCP server docs asks \(for cli\):\n {2}│ Who are you\?/);
   assert.equal(listed.stdout.includes("\u001b"), false);
+  for (const field of [
+    "name*: string",
+    "age: integer (at least 1)",
+    "pet: one of c (Cat), dog",
+    "days: some of Mo, Tu",
+  ])
+    assert.ok(listed.stdout.includes(`    ${field}\n`), field);
   const answer = (...args: string[]) =>
     yard(["mcp", "questions", "answer", question.id, ...args], env);
   assert.equal((await answer('{"name":"Ada"}')).code, 0);
@@ -135,4 +152,7 @@ test("yard mcp questions shows the server's words as its own, and answers once t
   assert.equal((await answer('{"name":""}')).code, 2);
   assert.equal((await answer("{}", "--decline")).code, 2);
   assert.equal((await answer("not json")).code, 2);
+  const unknown = await yard(["mcp", "questions", "answer", "nope", "{}"], env);
+  assert.equal(unknown.code, 2);
+  assert.match(unknown.stderr, /→ see those that wait with: \.\/yard mcp questions list/);
 });

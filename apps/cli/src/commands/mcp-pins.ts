@@ -14,6 +14,7 @@ import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { fieldLines } from "../field-lines.ts";
 import { printableLine } from "../printable.ts";
+import { count } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { askMcpServer } from "./ask-mcp-server.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
@@ -115,7 +116,11 @@ export async function approve(
   };
   const reply = await asked(server, (api) => api.approvePins(request));
   if (options.json) return writeJson(terminal, reply);
-  terminal.note(`${reply.approved} tools of ${server} are approved now`);
+  terminal.note(
+    reply.approved === 0
+      ? `nothing of ${server} waited for an approval; see its tools with: ./yard mcp pins list ${server}`
+      : `${count(reply.approved, "tool")} of ${server} approved`,
+  );
 }
 
 export async function block(
@@ -125,7 +130,7 @@ export async function block(
 ): Promise<void> {
   const reply = await asked(server, (api) => api.blockPins({ server, tools }));
   if (json) return writeJson(terminal, reply);
-  terminal.note(`${reply.blocked} tools of ${server} are blocked now`);
+  terminal.note(`${count(reply.blocked, "tool")} of ${server} blocked`);
 }
 
 async function allPins(

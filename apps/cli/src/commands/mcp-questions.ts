@@ -3,7 +3,9 @@ import {
   AnswerContent,
   answerQuestion,
   listQuestions,
+  QuestionId,
   type Question,
+  type QuestionField,
 } from "@switchyard/contracts/mcp-questions";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
@@ -35,6 +37,10 @@ export async function answer(
   id: string,
   options: { content?: string; decline?: true; cancel?: true } & Options,
 ): Promise<void> {
+  if (!QuestionId.safeParse(id).success)
+    throw new CliError("usage", `${JSON.stringify(id)} is no id of a question`, {
+      hint: "see those that wait with: ./yard mcp questions list",
+    });
   const { content, decline, cancel } = options;
   if ([content, decline, cancel].filter((given) => given !== undefined).length > 1)
     throw new CliError("usage", "give an answer, --decline or --cancel, and only one of them");
@@ -55,7 +61,8 @@ function questionLines(question: Question): string[] {
   const whom = askedFor.map(({ user, agent, runId }) => runId ?? agent ?? user).join(", ");
   const fields = Object.entries(form?.fields ?? {}).map(([name, field]) => {
     const isRequired = form?.required.includes(name) === true;
-    return `    ${printableLine(name)}${isRequired ? "*" : ""}: ${field.type}${field.description === undefined ? "" : ` – ${printableLine(field.description)}`}`;
+    const about = field.description === undefined ? "" : ` – ${printableLine(field.description)}`;
+    return `    ${printableLine(name)}${isRequired ? "*" : ""}: ${printableLine(fieldText(field), 1_000)}${about}`;
   });
   return [
     `${id}  ${state}  until ${expiresAt}`,
@@ -66,6 +73,42 @@ function questionLines(question: Question): string[] {
     ...(url === null ? [] : [`  it wants you to open: ${printableLine(url)}`]),
     ...fields,
   ];
+}
+
+/** What a field takes: its type and bounds, or the values to choose from with what they are called. */
+function fieldText(field: QuestionField): string {
+  if (field.type === "array") return `some of ${choices(field.items)}`;
+  if ("oneOf" in field || "enum" in field) return `one of ${choices(field)}`;
+  const { type } = field;
+  if (type === "boolean") return "true or false";
+  if (type === "string") return field.format === undefined ? type : `${type} (${field.format})`;
+  const { minimum, maximum } = field;
+  const bounds = [
+    minimum === undefined ? [] : [`at least ${minimum}`],
+    maximum === undefined ? [] : [`at most ${maximum}`],
+  ].flat();
+  return bounds.length === 0 ? type : `${type} (${bounds.join(", ")})`;
+}
+
+type Choice = { const: string; title?: string | undefined };
+
+function choices(
+  of:
+    | { oneOf: Choice[] }
+    | { anyOf: Choice[] }
+    | { enum: string[]; enumNames?: string[] | undefined },
+): string {
+  const all: Choice[] =
+    "enum" in of
+      ? of.enum.map((value, index) => ({ const: value, title: of.enumNames?.[index] }))
+      : "oneOf" in of
+        ? of.oneOf
+        : of.anyOf;
+  return all
+    .map(({ const: value, title }) =>
+      title === undefined || title === value ? value : `${value} (${title})`,
+    )
+    .join(", ");
 }
 
 function parseContent(text: string): AnswerContent {

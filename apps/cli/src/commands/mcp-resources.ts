@@ -88,7 +88,8 @@ export async function subscribe(
       const { signal } = ending;
       for await (const event of readEvents(bus, { filters, from: "now", signal })) {
         const parsed = resourceUpdated.payload.safeParse(event.payload);
-        if (!parsed.success) continue;
+        // Others subscribe to other resources of the server, and everybody's changes are events.
+        if (!parsed.success || !isPartOf(parsed.data.uri, uri)) continue;
         if (options.json) writeJsonLine(terminal, parsed.data);
         else terminal.out(`${parsed.data.at}  ${printableLine(parsed.data.uri)}`);
         seen += 1;
@@ -99,6 +100,11 @@ export async function subscribe(
       await askMcpServer(bus, unsubscribeResource, { server, request: { uri } });
     }
   });
+}
+
+/** A server may tell of a part of the resource that was subscribed to. */
+function isPartOf(changed: string, uri: string): boolean {
+  return changed === uri || changed.startsWith(uri.endsWith("/") ? uri : `${uri}/`);
 }
 
 function showTable(

@@ -56,7 +56,10 @@ service.handle(mcp.connectServer, () => ({ server: down }));
 service.handle(mcp.disconnectServer, () => ({ server: null }));
 service.handle(mcp.removeServer, ({ server }) => ({ removed: true as const, server }));
 service.handle(mcp.getServer, ({ server }) => ({
-  server: info(server, { origin: "api" }),
+  server: info(server, {
+    origin: "api",
+    capabilities: { tools: true, resources: false, prompts: true },
+  }),
   declaration: { id: server, command: "npx", env: { TOKEN: "${TOKEN}" } },
   updatedAt: "2026-01-01T00:00:00.000Z",
 }));
@@ -125,6 +128,7 @@ test("connects, disconnects and removes, and says what came of it [A33, A35, A36
 test("shows a declaration and the last lines of stderr, without control characters", async () => {
   const get = await yard(["mcp", "get", "a"], env);
   assert.equal(get.code, 0, get.stderr);
+  assert.match(get.stdout, /^offers +tools, prompts$/m);
   assert.match(get.stdout, /^origin +changed over the bus 2026/m);
   assert.match(get.stdout, /^env +\{"TOKEN":"\$\{TOKEN\}"\}$/m);
   const logs = await yard(["mcp", "logs", "a", "--tail", "1"], env);

@@ -52,6 +52,7 @@ export async function get(terminal: Terminal, server: string, options: Output): 
     ["last error", info.lastError ?? ""],
     ["origin", info.origin === "file" ? "the server file" : `changed over the bus ${updatedAt}`],
     ["tools", String(info.toolCount)],
+    ["offers", offersOf(info)],
     ["version", info.serverVersion ?? ""],
     ["protocol", info.protocolVersion ?? ""],
     ["connected at", info.connectedAt ?? ""],
@@ -183,6 +184,12 @@ async function change(
   const { id, status } = reply.server;
   const now = status === what ? "" : ` and ${status}`;
   terminal.note(`${id} is ${what}${now}; look again with: ./yard mcp check ${id}`);
+}
+
+function offersOf({ capabilities }: ServerInfo): string {
+  return Object.entries(capabilities ?? {})
+    .flatMap(([feature, isOffered]) => (isOffered ? [feature] : []))
+    .join(", ");
 }
 
 function statusText({ id, status, toolCount, lastError }: ServerInfo): string {

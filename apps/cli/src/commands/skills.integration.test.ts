@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { connectBus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
 import { checkSkills, type CheckedSkill } from "@switchyard/contracts/skills";
 import { testNats } from "@switchyard/local-servers/test-servers";
-import { CliError } from "../cli-error.ts";
+import { CliError, describeFailure } from "../cli-error.ts";
 import type { Terminal } from "../terminal.ts";
 import { check } from "./skills.ts";
 
@@ -57,7 +58,12 @@ serve(bus, {
   version: "0.0.0",
   description: "Answers checks",
   onFault: ({ error }) => faults.push(error),
-}).handle(checkSkills, ({ directory, offset }) => {
+}).handle(checkSkills, ({ directory, offset }, { fail }) => {
+  if (!pages.has(directory))
+    throw fail.directory_not_allowed(`${directory} is in none of the roots`, {
+      directory,
+      roots: [],
+    });
   const files = pages.get(directory) ?? [];
   const nextOffset = offset + 1 < files.length ? offset + 1 : null;
   const page = files.slice(offset, offset + 1);
@@ -103,6 +109,15 @@ test("reads every page, and fails when a file does not load", async () => {
   const { data } = JSON.parse(out.join("\n")) as { data: { counts: unknown; files: unknown[] } };
   assert.deepEqual(data.counts, { found: 2, loaded: 1, skipped: 1, repaired: 1 });
   assert.deepEqual(data.files, [good, bad]);
+});
+
+test("a directory that is nowhere is mistyped, and one that is here is denied by the importer", async () => {
+  const codeOf = (directory: string) =>
+    check(recorder().terminal, directory, {}).catch(
+      (error: unknown) => describeFailure(error).code,
+    );
+  assert.equal(await codeOf(join(import.meta.dirname, "no-such-directory")), "directory_missing");
+  assert.equal(await codeOf(import.meta.dirname), "directory_not_allowed");
 });
 
 test("an unknown target is a mistake in the command", async () => {

@@ -1,5 +1,7 @@
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { client } from "@switchyard/bus/call";
+import { isError } from "@switchyard/contracts/errors";
 import {
   checkSkills,
   renderSkill,
@@ -14,6 +16,16 @@ import { printable, printableLine } from "../printable.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
+/** The importer says of a directory outside its roots nothing more than that; a mistyped one is the likelier reason. */
+async function explainDirectory(directory: string, error: unknown): Promise<never> {
+  if (!isError(error, checkSkills, "directory_not_allowed")) throw error;
+  if ((await stat(directory).catch(() => null)) !== null) throw error;
+  throw new CliError("directory_missing", `there is no directory ${directory} here`, {
+    hint: "name one that the importer can read; where it runs elsewhere, by the path that it has there",
+    cause: error,
+  });
+}
+
 /** Judges the skill files below a directory without importing them; fails when one does not load. */
 export async function check(
   terminal: Terminal,
@@ -24,7 +36,7 @@ export async function check(
   const { files, diagnostics } = await withBus(await findBus(process.env), async (bus) => {
     const { checkSkills: page } = client(bus, { checkSkills });
     const request = { directory: resolve(directory), targets };
-    let reply = await page(request);
+    let reply = await page(request).catch((error: unknown) => explainDirectory(directory, error));
     const all = [...reply.files];
     while (reply.nextOffset !== null) {
       reply = await page({ ...request, offset: reply.nextOffset });
