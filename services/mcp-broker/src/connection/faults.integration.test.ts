@@ -93,6 +93,25 @@ test("a TLS failure, by a certificate that nobody vouches for, ends the connecti
   assert.deepEqual(server.asked, []);
 });
 
+test("a header that cannot be sent is named, without its value, and nothing is sent", async () => {
+  const server = await switchableServer(() => undefined);
+  server.answer = legacyAnswer(server.asked);
+  for (const value of ["canary\nheader", "canary-header \u2713"])
+    for (const declared of ["${TOKEN}", value]) {
+      const headers = { Authorization: declared };
+      const opening = world.open(
+        { id: "sent", url: server.url, headers },
+        { env: { TOKEN: value } },
+      );
+      const message = await failureOf(opening);
+      assert.match(message, /"headers\.Authorization" has a line break, or a character/);
+      assert.doesNotMatch(message, /canary/);
+    }
+  assert.deepEqual(server.asked, []);
+  const session = await world.open({ id: "ended", url: server.url, headers: { "X-Key": "key\n" } });
+  assert.equal(session.tools.length, 1);
+});
+
 test("an SSE connection that is cut in the middle ends the connection and the call in it", async () => {
   const server = await startProgram([fixture("v1-server.ts"), "sse"]);
   const session = await world.open({ id: "cut", transport: "sse", url: server.url("/sse") });

@@ -34,7 +34,7 @@ export interface TransportOptions {
   };
 }
 
-/** The address in the configuration cannot be used. */
+/** The address or a header in the configuration cannot be used. */
 export class AddressError extends Error {
   override readonly name = "AddressError";
 }
@@ -47,6 +47,7 @@ export function createTransport(options: TransportOptions): SessionTransport {
   const { launch } = resolved;
   if (launch.transport === "stdio") return stdioTransport({ ...options, launch });
   const { kind, guard, authProvider } = options.http;
+  for (const [name, value] of Object.entries(launch.headers)) checkHeader(server, { name, value });
   const link = createHttpTransport({
     kind,
     url: httpUrl(server, launch.url),
@@ -88,6 +89,14 @@ function explained(
   // Redacted before the cut: half of a value would not be found.
   const stderr = resolved.redactTail(transport.stderrTail).trim();
   return `${reason}${ignored}${stderr === "" ? "" : `; stderr: ${stderr.slice(-STDERR_SHOWN)}`}`;
+}
+
+/** `fetch` would repeat the value in its error. White space around it is taken off there. */
+function checkHeader(server: string, { name, value }: { name: string; value: string }): void {
+  if (/^[\t\x20-\x7e\x80-\xff]*$/.test(value.replaceAll(/^[\t\n\r ]+|[\t\n\r ]+$/g, ""))) return;
+  throw new AddressError(
+    `server ${server}: "headers.${name}" has a line break, or a character that no header may have, once its references are resolved`,
+  );
 }
 
 function httpUrl(server: string, text: string): URL {

@@ -98,8 +98,17 @@ function problemOf(key: string, entry: Declaration): string | null {
     return `MCP ${kind === "sse" ? "SSE" : "http"} server ${key} missing "url" field`;
   const foreign = foreignFields(kind, entry);
   return foreign.length === 0
-    ? null
+    ? addressProblem(entry)
     : `${foreign.join(", ")} has no meaning for transport ${transport}`;
+}
+
+/** What `fetch` would refuse at each try; references are looked at when they are resolved. */
+function addressProblem({ url, headers }: Declaration): string | null {
+  const isOpen = url === undefined || url.includes("${");
+  if (!isOpen && !/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
+    return '"url" must be an http or https address';
+  const wrong = Object.keys(headers).find((name) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name));
+  return wrong === undefined ? null : `"headers": ${JSON.stringify(wrong)} is no name of a header`;
 }
 
 function foreignFields(transport: TransportKind, entry: Declaration): string[] {

@@ -6,7 +6,9 @@ const parse = (document: unknown) => parseServerFile(JSON.stringify(document), "
 const problemOf = (entry: object): string | null | undefined =>
   parse({ servers: [entry] })[0]?.problem;
 
-test("reads a stdio server with the documented defaults [A6, A22, A29, X7]", () => {
+const NO_ADDRESS = '"url" must be an http or https address';
+
+test("reads a stdio server with the documented defaults [A6, A22, A27, A29, X7]", () => {
   const [entry] = parse({
     servers: [{ id: "files", command: "node", args: ["a", "${HOME}"], env: { A: "${B}" } }],
   });
@@ -114,12 +116,31 @@ const problems: [string, object, string][] = [
     '"maxConcurrency": Too small: expected number to be >=1',
   ],
   ["an unknown key", { id: "x", comand: "a" }, 'Unrecognized key: "comand"'],
+  ["a url that is none", { id: "x", url: "example.com/mcp" }, NO_ADDRESS],
+  ["a url of another kind", { id: "x", url: "ftp://example.com/mcp" }, NO_ADDRESS],
+  [
+    "a header that has no name",
+    { id: "x", url: "https://example.com/mcp", headers: { "X Key": "a" } },
+    '"headers": "X Key" is no name of a header',
+  ],
 ];
 for (const [what, entry, problem] of problems) {
   test(`names file, server and problem for ${what} [AR13]`, () => {
     assert.equal(problemOf(entry), `mcp-servers.json: server x: ${problem}`);
   });
 }
+
+test("leaves a url with references alone until they are resolved [A31]", () => {
+  for (const url of ["${URL}", "https://${HOST}/mcp"])
+    assert.equal(parse({ mcpServers: { x: { url } } })[0]?.problem, null);
+});
+
+test("takes the version that other stores of servers write beside the list, and no other [CR5]", () => {
+  const servers = [{ id: "a", command: "x" }];
+  assert.deepEqual(parse({ version: 1, servers }), parse({ servers }));
+  assert.equal(parse({ version: 1, mcpServers: { a: { command: "x" } } })[0]?.problem, null);
+  assert.throws(() => parse({ version: 2, servers }), /no other key at the top than "version": 1/);
+});
 
 test("suggests an id in the place of one that cannot be used [CR2, X5]", () => {
   assert.equal(

@@ -10,8 +10,9 @@ export class ServerFileError extends Error {
   override readonly name = "ServerFileError";
 }
 
-const ServerList = z.strictObject({ servers: z.array(z.unknown()) });
-const ServerMap = z.strictObject({ mcpServers: z.record(z.string(), z.unknown()) });
+const version = z.literal(1).optional();
+const ServerList = z.strictObject({ version, servers: z.array(z.unknown()) });
+const ServerMap = z.strictObject({ version, mcpServers: z.record(z.string(), z.unknown()) });
 
 /** Reads the configured MCP servers. Throws StartError when the file as a whole cannot be used. */
 export async function readServerFile(
@@ -70,7 +71,7 @@ function rawEntries(text: string, fileName: string): RawEntry[] {
     }));
   }
   throw new ServerFileError(
-    `${fileName}: must be {"servers": [{"id": …}]} or {"mcpServers": {"<id>": {…}}}, with no other key at the top`,
+    `${fileName}: must be {"servers": [{"id": …}]} or {"mcpServers": {"<id>": {…}}}, with no other key at the top than "version": 1`,
   );
 }
 
