@@ -66,11 +66,13 @@ test("nothing is said again as a message without a word, which providers refuse"
     { role: "assistant" as const, text: "" },
   ];
   for (const answer of [blank, { ...blank, content: [] }]) {
-    const messages = conversationOf(replay([startedEntry({ before }), answer]));
+    const steered: JournalEntry = { kind: "steered", at, by: "cli", message: "\t " };
+    const started = startedEntry({ before, prompt: " " });
+    const messages = conversationOf(replay([started, answer, steered]));
     const nothing = [{ type: "text", text: "(nothing)" }];
     assert.deepEqual(
       messages.map(({ content }) => content),
-      ["(nothing)", "(nothing)", "do it", nothing],
+      ["(nothing)", "(nothing)", "(nothing)", nothing, "(nothing)"],
     );
   }
 });

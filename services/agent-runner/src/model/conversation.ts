@@ -11,19 +11,23 @@ export function conversationOf(state: RunState): ModelMessage[] {
   const { compaction } = state;
   const summary: ModelMessage[] =
     compaction === null ? [] : [{ role: "user", content: summaryMessage(compaction.summary) }];
-  const first: ModelMessage = { role: "user", content: state.started.prompt };
+  const first: ModelMessage = { role: "user", content: sayable(state.started.prompt) };
   const before = (state.started.before ?? []).map(messageBefore);
   return [...before, first, ...summary, ...messagesFrom(state, compaction?.upTo ?? 0)];
 }
 
 function messageBefore({ role, text }: SaidBefore): ModelMessage {
-  const said = isBlank(text) ? NOTHING : text;
+  const said = sayable(text);
   if (role === "assistant") return { role, content: said };
   return { role: "user", content: role === "notice" ? `Notice from the runner: ${said}` : said };
 }
 
 /** Providers refuse a history with a message in which nothing is said; once there, it would be said again and again. */
 const NOTHING = "(nothing)";
+
+function sayable(text: string): string {
+  return isBlank(text) ? NOTHING : text;
+}
 
 function isBlank(text: string): boolean {
   return text.trim() === "";
@@ -56,7 +60,10 @@ export function messagesFrom(
 
 /** What came in between two steps stands where the model first heard it. */
 function saidBetween({ by, text }: RunMessage): ModelMessage {
-  return { role: "user", content: by === "runner" ? `Notice from the runner: ${text}` : text };
+  return {
+    role: "user",
+    content: by === "runner" ? `Notice from the runner: ${text}` : sayable(text),
+  };
 }
 
 /** Turns never change, and every step says all of them again. */
