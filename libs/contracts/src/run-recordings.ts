@@ -11,6 +11,8 @@ export const RecordedRun = z.strictObject({
   input: RunInput,
   /** The skill that the command named, if it did. */
   skill: SkillName.optional(),
+  /** The form of the answer that the command asked for, if it did. */
+  output: z.record(z.string(), z.unknown()).optional(),
   /** The model that was asked. */
   model: ModelName,
   recording: Recording,
@@ -25,7 +27,7 @@ export const getRecording = rpc({
   errors: {
     unknown_run: { data: z.object({ runId: z.string() }) },
     journal_corrupt: { data: z.object({ runId: z.string() }) },
-    /** No model has answered in it yet, or it is the copy of another run and begins in the middle. */
+    /** No model has answered in it yet, or it begins in the middle: of another run, or of a conversation. */
     not_recordable: { data: z.object({ runId: z.string() }) },
   },
 });

@@ -6,6 +6,7 @@ import type { ActiveRuns } from "./run/active-runs.ts";
 import type { RunControls } from "./run/run-controls.ts";
 import type { ModelRegistry } from "./model/model-registry.ts";
 import type { DeadLetters } from "./commands/dead-letters.ts";
+import type { StartedEntry } from "./journal/started-entry.ts";
 import { JournalCorrupt } from "./journal/run-state.ts";
 import { recordingOf } from "./model/recording-of.ts";
 import type { RunStore } from "./journal/run-store.ts";
@@ -38,14 +39,21 @@ export function handleRecordings(service: Service, store: Pick<RunStore, "load">
     if (first?.kind !== "started") throw fail.unknown_run(`there is no run ${runId}`, { runId });
     const recording = recordingOf(entries);
     if (recording === null) {
-      const why =
-        first.fork === undefined ? "no model has answered in it" : "it is the copy of another run";
+      const why = whyNot(first);
       throw fail.not_recordable(`run ${runId} has no recording: ${why}`, { runId });
     }
-    const { agent, input, model, invoked } = first;
+    const { agent, input, model, invoked, output } = first;
     const skill = invoked === undefined ? {} : { skill: invoked };
-    return { run: { runId, agent, input, model, ...skill, recording } };
+    const form = output === undefined ? {} : { output };
+    return { run: { runId, agent, input, model, ...skill, ...form, recording } };
   });
+}
+
+function whyNot({ fork, before = [] }: StartedEntry): string {
+  if (fork !== undefined) return "it is the copy of another run";
+  return before.length === 0
+    ? "no model has answered in it"
+    : "it goes on from what was said before it in its session; record the session's first message";
 }
 
 /** Lists what was given up, for whoever finds out why and sends `run.retry`. */

@@ -51,11 +51,12 @@ export async function replay(
   return withBus(await findBus(process.env), async (bus) => {
     const run =
       recorded ?? (await client(bus, { getRecording }).getRecording({ runId: source })).run;
-    const { agent, input, skill, recording } = run;
+    const { agent, input, skill, output, recording } = run;
     const command = {
       input,
       runId: runIdOf(Date.now(), randomBytes(10)),
       ...(skill === undefined ? {} : { skill }),
+      ...(output === undefined ? {} : { output }),
       replay: recording,
       labels: { "replay-of": run.runId },
     };

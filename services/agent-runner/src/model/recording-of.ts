@@ -5,10 +5,11 @@ import { applyEntry, startOf } from "../journal/replay.ts";
 import type { RunState } from "../journal/run-state.ts";
 import { recordedRequest, RUN } from "./recorded-request.ts";
 
-/** What the models of a run have answered; null when there is no answer yet, or the run is a copy of another. */
+/** What the models of a run have answered; null when there is no answer yet, or the run begins with what was said before it. */
 export function recordingOf(entries: readonly JournalEntry[]): Recording | null {
   const [first, ...rest] = entries;
   if (first?.kind !== "started" || first.fork !== undefined) return null;
+  if ((first.before ?? []).length > 0) return null;
   const answers: RecordedAnswer[] = [];
   const summaries: Recording["summaries"] = [];
   let state = startOf(first);

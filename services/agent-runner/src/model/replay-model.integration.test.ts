@@ -31,8 +31,8 @@ const endOf = async (runId: string) => {
 const recordingOf = async (runId: string): Promise<RecordedRun> =>
   // Through JSON, as a file has it.
   RecordedRun.parse(JSON.parse(JSON.stringify((await call(lab.bus, getRecording, { runId })).run)));
-const replay = async (runId: string, { agent: name, input, recording }: RecordedRun) => {
-  await lab.command(name, { runId, input, replay: recording });
+const replay = async (runId: string, { agent: name, input, output, recording }: RecordedRun) => {
+  await lab.command(name, { runId, input, output, replay: recording });
   return endOf(runId);
 };
 
@@ -104,7 +104,26 @@ test("a run whose conversation was made smaller is played with the recorded summ
   assert.equal((await replay("compacted-again", recorded))?.payload["output"], "done");
 });
 
+test("an answer in a form is played in that form", async () => {
+  const output = { type: "object", required: ["sunny"] };
+  const calls = [{ id: "toolu_9", name: "final_answer", args: '{"sunny":true}' }];
+  server.answer({ text: [], calls });
+  await lab.command("asker", { runId: "formed", input: "is it sunny?", output });
+  assert.equal((await endOf("formed"))?.payload["output"], '{"sunny":true}');
+  const recorded = await recordingOf("formed");
+  assert.deepEqual(recorded.output, output);
+  assert.equal((await replay("formed-again", recorded))?.payload["output"], '{"sunny":true}');
+});
+
 test("what cannot be recorded or played is told", async () => {
+  const said = { input: "hello", session: "talk" };
+  for (const runId of ["said-1", "said-2"]) {
+    server.answer({ text: ["Hello."] });
+    await lab.command("asker", { runId, ...said });
+    assert.equal((await endOf(runId))?.name, "finished");
+  }
+  await recordingOf("said-1");
+  await assert.rejects(call(lab.bus, getRecording, { runId: "said-2" }), /first message/);
   await assert.rejects(call(lab.bus, getRecording, { runId: "nobody" }), (error) =>
     isError(error, getRecording, "unknown_run"),
   );
