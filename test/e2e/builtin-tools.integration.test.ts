@@ -20,7 +20,23 @@ const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));
 const project = join(directory, "project");
 for (const folder of ["agents", "policies", "skills"])
   await mkdir(join(project, folder), { recursive: true });
-await writeFile(join(project, "mcp-servers.json"), `{"mcpServers":{}}`);
+const shared = join(directory, "shared");
+await mkdir(shared);
+await writeFile(
+  join(project, "mcp-servers.json"),
+  JSON.stringify({
+    mcpServers: {
+      files: {
+        command: "node",
+        args: [
+          "${YARD_HOME}/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js",
+          shared,
+        ],
+        roots: [shared], // this server prefers them to its argument
+      },
+    },
+  }),
+);
 await writeFile(
   join(project, "policies/rules.yaml"),
   `version: 1
@@ -34,7 +50,34 @@ rules:
     approval: auto
     who: { agents: [keeper] }
     what: { tools: ["memory_*"] }
+  - id: mix
+    effect: allow
+    approval: auto
+    who: { agents: [mixer] }
+    what: { tools: [read_file, "files.*"] }
 `,
+);
+const note = join(shared, "note.txt");
+await writeFile(
+  join(project, "agents/mixer.yaml"),
+  JSON.stringify({
+    name: "mixer",
+    description: "works with built-in tools and with those of an MCP server, side by side",
+    tools: ["read_file", "files.write_file", "mcp__files__read_text_file"],
+    plan: {
+      steps: [
+        { calls: [{ tool: "read_file", with: { path: "LICENSE" }, as: "license" }] },
+        { calls: [{ tool: "mcp__files__write_file", with: { path: note, content: "a note" } }] },
+        {
+          calls: [
+            { tool: "mcp__files__read_text_file", with: { path: note }, as: "note" },
+            { tool: "mcp__files__create_directory", with: { path: join(shared, "more") } },
+          ],
+        },
+      ],
+      answer: "{{/results/note/text}}; {{/results/license/text}}",
+    },
+  }),
 );
 for (const name of ["keeper", "locked"]) {
   const write = { tool: "memory_write", with: { name: "likes", content: "tea" } };
@@ -86,6 +129,29 @@ test("an agent reads a file with a built-in tool, and its denied command does no
   assert.match(text, /execute_command/);
   assert.match(text, /no rule/i);
   assert.equal(existsSync(join(root, "made-by-a-denied-call")), false);
+});
+
+test("an agent uses built-in tools and some of an MCP server's side by side, and writes and reads files with the reference server [A14, A59, A60, C2, C18, C20, CR1]", async () => {
+  const { stdout } = await yard("run", "mixer", "x", "--timeout", "60");
+  assert.match(stdout, /^a note; .*MIT License/);
+  assert.equal(await readFile(note, "utf8"), "a note");
+  assert.equal(existsSync(join(shared, "more")), false);
+  const { runs } = await call(bus, listRuns, { limit: 1 });
+  const filters = [`yard.evt.run.${runs[0]?.runId}.*`];
+  const ends: string[] = [];
+  for await (const { subject, payload } of readEvents(bus, { filters, from: "beginning" })) {
+    const name = subject.split(".").at(-1) ?? "";
+    const { tool } = payload as { tool?: string };
+    if (["tool-completed", "tool-denied", "tool-failed"].includes(name))
+      ends.push(`${tool} ${name}`);
+    if (name === "finished") break;
+  }
+  assert.deepEqual(ends.toSorted(), [
+    "mcp__files__create_directory tool-denied",
+    "mcp__files__read_text_file tool-completed",
+    "mcp__files__write_file tool-completed",
+    "read_file tool-completed",
+  ]);
 });
 
 test("what an agent kept is in the prompt of its next run, where a rule lets it read memory [E8] [ER1]", async () => {

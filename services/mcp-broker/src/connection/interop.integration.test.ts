@@ -43,7 +43,7 @@ function node(id: string, args: readonly string[], more: object = {}) {
   return { id, command: process.execPath, args, env: { HOME: directory }, ...more };
 }
 
-test("the reference server over stdio: tools, progress, resources [A5, A58]", async () => {
+test("the reference server over stdio: tools, progress, resources [A5, A58, C20]", async () => {
   const session = await world.open(node("ev-stdio", [everything, "stdio"]));
   assert.equal(session.protocolVersion, "2025-11-25");
   await checkEverything(session);
@@ -56,7 +56,7 @@ test("the reference server over Streamable HTTP: tools, progress, resources [A5,
   await checkEverything(session);
 });
 
-test("the reference server over SSE: tools, progress, resources [A5, C3, E6]", async () => {
+test("the reference server over SSE: tools, progress, resources [A5, C3, C20, E6]", async () => {
   const server = await startProgram([everything, "sse"]);
   const session = await world.open({ id: "ev-sse", transport: "sse", url: server.url("/sse") });
   assert.equal(session.protocolVersion, "2025-11-25");

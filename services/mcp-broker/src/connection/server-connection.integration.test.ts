@@ -156,7 +156,7 @@ test("a resolved secret is in no log, status, error, event or Redis key [A31]", 
   assert.ok(!told.join("\n").includes(canary));
 });
 
-test("a child killed by SIGKILL takes its tools away at once and is started again within seconds [A21, A13, A43, AR1, CR11]", async () => {
+test("a child killed by SIGKILL takes its tools away at once and is started again within seconds [A21, A13, A43, A57, AR1, CR11]", async () => {
   const broker = await world.startBroker({
     servers: [fixtureServer("killed", ["fixture-server.ts"])],
   });
@@ -289,7 +289,7 @@ test("an unknown server is named in the listing's error [AR13]", async () => {
   );
 });
 
-test("lists, calls and closes the reference filesystem server [A58]", async () => {
+test("lists, calls and closes the reference filesystem server [A57, A58]", async () => {
   const directory = await testDirectory();
   const broker = await world.startBroker({
     servers: [

@@ -166,7 +166,7 @@ test("a change over the bus wins over the file, also after a restart [A30, A34, 
   });
 });
 
-test("adds, checks and changes servers [A32, A34, A40, CR8, AR13]", async () => {
+test("adds, checks and changes servers [A32, A34, A40, C20, CR8, AR13]", async () => {
   await withBroker({ servers: [] }, async (broker) => {
     await api.addServer({ server: declared("made") });
     await broker.until("made", isConnected);
