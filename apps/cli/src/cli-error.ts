@@ -1,3 +1,4 @@
+import { ApprovalRequired } from "@switchyard/contracts/approval-record";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { exitCodeOf, type ExitCode } from "./exit-codes.ts";
 import { fileFailure } from "./file-failure.ts";
@@ -109,6 +110,11 @@ const HINTS: Readonly<Record<string, string>> = {
 
 /** The next command for a failed call: what exists instead, or where to look. */
 export function hintOf(error: { code: string; data?: unknown }): string | null {
+  const approval = ApprovalRequired.safeParse(error.data);
+  if (error.code === "approval_required" && approval.success) {
+    const { approvalId } = approval.data;
+    return `approve it with: ./yard approvals approve ${approvalId}; then call again with --approval ${approvalId}, or with the same --call-id`;
+  }
   const known = knownNames(error.data);
   const hint = Object.hasOwn(HINTS, error.code) ? (HINTS[error.code] ?? null) : null;
   return known.length === 0 ? hint : `known: ${known.join(", ")}`;

@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import { ApprovalId, type Approval } from "@switchyard/contracts/approval-record";
+import { type Approval } from "@switchyard/contracts/approval-record";
 import {
   approveCall,
   cancelApproval,
@@ -8,7 +8,7 @@ import {
   listApprovals,
 } from "@switchyard/contracts/approvals";
 import { findBus, withBus } from "../bus-session.ts";
-import { CliError } from "../cli-error.ts";
+import { namedApproval } from "../named-approval.ts";
 import { namedRun } from "../named-run.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
@@ -46,7 +46,7 @@ export async function list(
 }
 
 export async function show(terminal: Terminal, id: string, options: Options): Promise<void> {
-  const reply = await asked((policy) => policy.getApproval({ id: named(id) }));
+  const reply = await asked((policy) => policy.getApproval({ id: namedApproval(id) }));
   if (options.json) return writeJson(terminal, reply);
   for (const line of approvalLines(reply.approval, reply.presentation, terminal.paintOut))
     terminal.out(line);
@@ -66,7 +66,7 @@ export async function approve(
   const { session, ttl, uses, same, reason } = options;
   const reply = await asked((policy) =>
     policy.approveCall({
-      id: named(id),
+      id: namedApproval(id),
       scope: session === true ? "session" : "once",
       ...(ttl === undefined ? {} : { ttlSeconds: ttl }),
       ...(uses === undefined ? {} : { maxUses: uses }),
@@ -87,23 +87,16 @@ export async function deny(
   options: { reason?: string } & Options,
 ): Promise<void> {
   const { reason } = options;
-  const request = { id: named(id), ...(reason === undefined ? {} : { reason }) };
+  const request = { id: namedApproval(id), ...(reason === undefined ? {} : { reason }) };
   const reply = await asked((policy) => policy.denyCall(request));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(approvalLine(reply.approval));
 }
 
 export async function cancel(terminal: Terminal, id: string, options: Options): Promise<void> {
-  const reply = await asked((policy) => policy.cancelApproval({ id: named(id) }));
+  const reply = await asked((policy) => policy.cancelApproval({ id: namedApproval(id) }));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(approvalLine(reply.approval));
-}
-
-function named(id: string): string {
-  if (ApprovalId.safeParse(id).success) return id;
-  throw new CliError("usage", `${JSON.stringify(id)} is no id of an approval`, {
-    hint: "see what waits with: ./yard approvals list",
-  });
 }
 
 async function asked<T>(

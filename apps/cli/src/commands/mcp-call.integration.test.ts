@@ -19,10 +19,17 @@ const service = serve(bus, {
   onFault: ({ error }) => assert.fail(String(error)),
 });
 const asked: { callId?: string | undefined; progress?: string | undefined }[] = [];
+const approvalId = `apr-${"a".repeat(32)}`;
 service.handle(
   callTool,
-  async ({ callId, progress }, { caller }) => {
+  async ({ tool, callId, progress, approvalId: given }, { caller, fail }) => {
     asked.push({ callId, progress });
+    if (tool === "guarded" && given !== approvalId)
+      throw fail.approval_required("A person has to approve it.", {
+        approvalId,
+        expiresAt: "2026-01-01T00:00:00.000Z",
+        tier: "always",
+      });
     if (progress !== undefined) {
       const at = new Date().toISOString();
       const how = { server: "good", tool: "work", callId: null, total: 4, at };
@@ -61,6 +68,20 @@ test("without it the server is not asked for progress, and --call-id names the c
   const { code, stderr } = await yard(["mcp", "call", "good", "work", "--call-id", "mine"], env);
   assert.equal(code, 0, stderr);
   assert.deepEqual(asked.at(-1), { callId: "mine", progress: undefined });
+});
+
+test("a call that a person has to approve says how, and is made with that approval", async () => {
+  const guarded = ["mcp", "call", "good", "guarded"];
+  const refused = await yard(guarded, env);
+  assert.equal(refused.code, 4);
+  assert.ok(
+    refused.stderr.includes(
+      `./yard approvals approve ${approvalId}; then call again with --approval ${approvalId}`,
+    ),
+  );
+  const made = await yard([...guarded, "--approval", approvalId], env);
+  assert.deepEqual([made.code, made.stdout], [0, "done\n"], made.stderr);
+  assert.equal((await yard([...guarded, "--approval", "nope"], env)).code, 2);
 });
 
 test("cancel says whether there was such a call of ours", async () => {

@@ -9,6 +9,7 @@ import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
 import { ensureServer } from "@switchyard/contracts/mcp-ownership";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import { findBus, withBus } from "../bus-session.ts";
+import { namedApproval } from "../named-approval.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { followProgress } from "./call-progress.ts";
@@ -112,6 +113,7 @@ interface CallOptions {
   readonly timeout?: number;
   /** Makes the call effectively-once, and one that `yard mcp cancel` can name. */
   readonly callId?: string;
+  readonly approval?: string;
   readonly progress?: true;
 }
 
@@ -126,11 +128,12 @@ export async function call(
       hint: "see the servers with: ./yard mcp list",
     });
   }
-  const { callId } = options;
+  const { callId, approval } = options;
   const request = {
     tool,
     args: parseArguments(args, canonicalToolName(server, tool)),
     ...(callId === undefined ? {} : { callId }),
+    ...(approval === undefined ? {} : { approvalId: namedApproval(approval) }),
   };
   const limits = options.timeout === undefined ? {} : { timeoutMs: options.timeout * 1_000 };
   const target = await findBus(process.env);

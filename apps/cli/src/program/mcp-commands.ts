@@ -33,6 +33,7 @@ export function addMcpCommands(program: Command, perform: Perform): void {
     .option("--timeout <seconds>", "how long to wait", seconds)
     .option("--progress", "show how far the call is, when the server tells it")
     .option("--call-id <id>", "make the call once, whatever is repeated; mcp cancel takes the id")
+    .option("--approval <id>", "the approval that an earlier attempt asked for")
     .option("--json", JSON_TEXT)
     .action((server, tool, args, options) =>
       perform(options, async (terminal) =>
