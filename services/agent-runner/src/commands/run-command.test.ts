@@ -55,6 +55,15 @@ test("finds the run that a refused payload is about, of a copy the new one", () 
   for (const [payload, expected] of cases) assert.equal(namedRunId(payload), expected);
 });
 
+test("refuses a model beside a recording, which would have no effect", () => {
+  const replay = { version: 1 as const, answers: [], summaries: [] };
+  const read = readCommand(message, "demo", { input: "x", replay, model: "scripted/plan" });
+  assert.ok("rejection" in read);
+  assert.equal(read.rejection.code, "invalid_command");
+  assert.match(read.rejection.problems.join(), /^model: /);
+  assert.ok("command" in readCommand(message, "demo", { input: "x", replay }));
+});
+
 test("refuses a subject whose tokens cannot be names", () => {
   const read = readCommand({ ...message, caller: "CLI" }, "_demo", { input: "x" });
   assert.ok("rejection" in read);

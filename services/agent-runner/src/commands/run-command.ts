@@ -58,6 +58,11 @@ export function readCommand(
     const said = `${message.subject} is no subject of run.start`;
     return { rejection: { code: "invalid_command", message: said, problems } };
   }
+  if (payload.replay !== undefined && payload.model !== undefined) {
+    const said = "a recording is played in place of a model, and the command names both";
+    const problems = ["model: goes not with replay; leave one of them out"];
+    return { rejection: { code: "invalid_command", message: said, problems } };
+  }
   const { runId, ...asked } = payload;
   return {
     command: {
