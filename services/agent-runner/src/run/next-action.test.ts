@@ -161,6 +161,30 @@ test("makes the failed call of a skill that stands for a tool again after a retr
   assert.equal(made.action === "call-tools" && made.calls[0]?.part.callId, "r1:1:0");
 });
 
+test("the result of a skill that stands for a tool has the form that the command asks for, or the run fails", () => {
+  const started = startedEntry({
+    dispatch: { tool: "t", input: {} },
+    output: { type: "object", required: ["n"] },
+  });
+  const after = (text: string) => {
+    const callId = "r1:1:0";
+    const about = { isError: false, decision: null, durationMs: 0, replayed: false, skill: null };
+    const done: JournalEntry = {
+      kind: "tool-completed",
+      at: AT,
+      callId,
+      text,
+      textBytes: 1,
+      ...about,
+    };
+    const skilled: JournalEntry = { kind: "skill-dispatched", at: AT, callId };
+    return nextAction(replay([started, skilled, done]), SOON);
+  };
+  assert.deepEqual(after('{ "n": 1 }'), { action: "finish", output: '{"n":1}' });
+  const other = after("one");
+  assert.equal(other.action === "fail" && other.failure.code, "invalid_answer");
+});
+
 test("counts the time of a retried run from the retry", () => {
   const started = startedEntry({ at: "2020-01-01T00:00:00.000Z" });
   assert.equal(nextAction(replay([started, FAILED]), SOON).action, "stop");

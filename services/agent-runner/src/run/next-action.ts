@@ -44,7 +44,7 @@ export function nextAction(state: RunState, now: number): NextAction {
     if (ready.length > 0) return { action: "call-tools", calls: ready };
     return { action: "park", until: firstUntil(calls) };
   }
-  if (state.started.dispatch !== undefined) return afterDispatch(state.turns);
+  if (state.started.dispatch !== undefined) return afterDispatch(state);
 
   const last = state.turns.at(-1);
   // A message that came too late for the last answer is one more reason to ask.
@@ -86,12 +86,17 @@ export function limitFailure({ limit, value, team }: ReachedLimit): RunFailure {
   return { code: "limit_exceeded", message };
 }
 
-/** The tool's result is the run's, and nobody comments on it. */
-function afterDispatch([turn]: readonly Turn[]): NextAction {
+/** The tool's result is the run's, and nobody comments on it or brings it into another form. */
+function afterDispatch({ turns: [turn], started }: RunState): NextAction {
   const result = turn?.calls[0]?.result ?? null;
   if (result === null) return { action: "dispatch-skill" };
-  if (!result.isError) return { action: "finish", output: result.text };
-  return { action: "fail", failure: { code: "tool_failed", message: result.text } };
+  if (result.isError)
+    return { action: "fail", failure: { code: "tool_failed", message: result.text } };
+  const { output: schema, dispatch } = started;
+  const output = schema === undefined ? result.text : answerInText(result.text, schema);
+  if (output !== null) return { action: "finish", output };
+  const message = `the result of ${dispatch?.tool} does not have the form that the command asks for; start a run without output, or without the skill`;
+  return { action: "fail", failure: { code: "invalid_answer", message } };
 }
 
 /** An answer of a given form ends the run by its tool; one in another form or in prose is asked for again. */
