@@ -57,7 +57,7 @@ test("a run is one trace, from its command to the calls of its tools, without wh
     bus,
     startRun,
     { agent: "counter" },
-    { runId: "traced", input },
+    { runId: "traced", input, session: "traced-talk" },
     { traceparent },
   );
   const [runner, broker] = ["agent-runner", "mcp-broker"] as const;
@@ -84,5 +84,9 @@ test("a run is one trace, from its command to the calls of its tools, without wh
   const model = find(collector.spans, { service: runner, name: "chat plan", kind: CLIENT });
   assert.equal(model?.attributes["gen_ai.operation.name"], "chat");
   assert.equal(model.attributes["gen_ai.provider.name"], "scripted");
+  // A list, as the conventions have it, in the words of OTLP.
+  const reasons = JSON.stringify(model.attributes["gen_ai.response.finish_reasons"]);
+  assert.match(reasons, /^\{"values":\[\{"stringValue":"(?:tool-calls|stop)"\}\]\}$/);
+  assert.match(String(found[1]?.attributes["gen_ai.conversation.id"]), /^ses-/);
   assert.ok(!collector.text().includes("canary-argument"));
 });

@@ -1,7 +1,9 @@
 /** As in OpenTelemetry: https://opentelemetry.io/docs/specs/otel/trace/api/#spankind */
 export type SpanKind = "internal" | "server" | "client" | "consumer";
 
-export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
+export type SpanAttributes = Readonly<
+  Record<string, string | number | boolean | string[] | undefined>
+>;
 
 /** What is known of a piece of work before it begins. */
 export interface SpanFacts {

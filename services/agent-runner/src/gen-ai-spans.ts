@@ -10,6 +10,7 @@ export function agentSpan(run: {
   readonly agent: string;
   readonly model: string;
   readonly requester: string;
+  readonly session?: { readonly sessionId: string } | undefined;
 }): SpanFacts {
   return {
     name: `invoke_agent ${run.agent}`,
@@ -18,6 +19,7 @@ export function agentSpan(run: {
       [OPERATION]: "invoke_agent",
       "gen_ai.agent.name": run.agent,
       "gen_ai.request.model": run.model,
+      "gen_ai.conversation.id": run.session?.sessionId,
       "switchyard.run.id": run.runId,
       "switchyard.requester": run.requester,
     },
@@ -44,7 +46,7 @@ export function modelSpan(model: {
 export function answerAttributes({ servedModel, usage, finishReason }: ModelAnswer) {
   return {
     "gen_ai.response.model": servedModel,
-    "gen_ai.response.finish_reasons": finishReason,
+    "gen_ai.response.finish_reasons": [finishReason],
     "gen_ai.usage.input_tokens": usage.inputTokens,
     "gen_ai.usage.output_tokens": usage.outputTokens,
   };
