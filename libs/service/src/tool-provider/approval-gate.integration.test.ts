@@ -105,6 +105,13 @@ test("an approved call is admitted as it is sent, sent once, and told of with th
   assert.notEqual(admitted[1]?.attempt, attempt);
 });
 
+test("a result that is nested too deeply for a digest is the caller's, and told of without one", async () => {
+  const deep: unknown = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
+  assert.ok((await gate.send(callToApprove(), () => Promise.resolve(deep))) === deep);
+  const [told] = settled;
+  assert.deepEqual([told?.outcome, told?.resultDigest], ["executed", undefined]);
+});
+
 test("a call by a session grant consumes no approval, so nothing is settled", async () => {
   admission.reply = () => ({ ...consumed, approvalId: null, grantId });
   const passed = await gate.send(callToApprove(), (by) => Promise.resolve(by));

@@ -85,8 +85,8 @@ export function createApprovalGate(
       const consumed = { approvalId, attempt };
       try {
         const result = await send(passed);
-        const resultDigest = canonicalDigest(result);
-        await settle({ ...consumed, outcome: "executed", resultDigest }, call.asked);
+        const executed = { ...consumed, outcome: "executed", ...digested(result) } as const;
+        await settle(executed, call.asked);
         return result;
       } catch (error) {
         // Anything else than a proof that it was not sent leaves the execution unknown.
@@ -96,6 +96,16 @@ export function createApprovalGate(
       }
     },
   };
+}
+
+/** A result may be nested deeper than it can be digested, and was made all the same. */
+function digested(result: unknown): { readonly resultDigest?: string } {
+  try {
+    return { resultDigest: canonicalDigest(result) };
+  } catch (error) {
+    if (error instanceof RangeError) return {};
+    throw error;
+  }
 }
 
 function requestOf(call: CallToApprove, attempt: string): z.input<typeof admitCall.request> {
