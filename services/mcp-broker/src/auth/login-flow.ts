@@ -59,7 +59,7 @@ export function createLoginFlow(options: {
     async begin(target, redirectUri) {
       const { server, launch, caller } = target;
       const state = randomBytes(STATE_BYTES).toString("base64url");
-      const before = (await store.find(server)) ?? Login.parse({});
+      const before = (await store.findReadable(server)) ?? Login.parse({});
       const draft = createDraft(target, {
         now,
         state,

@@ -34,6 +34,8 @@ export type PendingLogin = z.infer<typeof PendingLogin>;
 /** Logins in Redis, encrypted. */
 export interface LoginStore {
   find(server: string): Promise<Login | null>;
+  /** As `find`; null also when no key opens it any more, for who makes a new one. */
+  findReadable(server: string): Promise<Login | null>;
   save(server: string, login: Login): Promise<void>;
   /**
    * Reads and forgets, after a renewal under way, which would write it again. The login is null when
@@ -107,6 +109,10 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore 
     async find(server) {
       const key = loginKey(server);
       return read(key, await redis.get(key), Login);
+    },
+    async findReadable(server) {
+      const key = loginKey(server);
+      return readable(await redis.get(key), key);
     },
     async save(server, login) {
       const key = loginKey(server);

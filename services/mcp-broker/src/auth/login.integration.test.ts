@@ -61,6 +61,23 @@ test("a server that asks for a login says so, and is connected by one that leave
   await broker.stop();
 });
 
+test("after the key was replaced one can log in again, without a logout before", async () => {
+  const servers = [locked("rekeyed")];
+  const before = await world.startBroker({ servers });
+  await before.until("rekeyed", ({ status }) => status === "error");
+  await logIn("rekeyed");
+  await before.stop();
+
+  const broker = await world.startBroker({ servers });
+  const { lastError } = await broker.until("rekeyed", (info) => info.lastError !== null);
+  assert.match(lastError ?? "", /YARD_MCP_TOKEN_KEY does not name; .* log in again/);
+  await logIn("rekeyed");
+  const { text } = await broker.call("rekeyed", { tool: "echo", args: { message: "in" } });
+  assert.equal(text, "in");
+  await call(world.cli, logout, { server: "rekeyed" });
+  await broker.stop();
+});
+
 test("a logout revokes both tokens where the authorization server takes them, and says where it does not", async () => {
   const broker = await world.startBroker({ servers: [locked("left")] });
   const logOut = async () => {

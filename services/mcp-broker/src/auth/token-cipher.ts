@@ -66,7 +66,7 @@ function createTokenCipher(first: TokenKey, keys: readonly TokenKey[]): TokenCip
       const key = version === VERSION ? keys.find((each) => each.id === id) : undefined;
       if (key === undefined)
         throw new TokenKeyError(
-          `a login was kept with a key that ${TOKEN_KEY_SETTING} does not name`,
+          `a login was kept with a key that ${TOKEN_KEY_SETTING} does not name; add that key behind the first, or log in again with yard mcp login`,
         );
       const [iv, tag, text] = parts.map((part) => Buffer.from(part, "base64url"));
       try {
@@ -78,7 +78,10 @@ function createTokenCipher(first: TokenKey, keys: readonly TokenKey[]): TokenCip
           decipher.final(),
         ]).toString();
       } catch (cause) {
-        throw new TokenKeyError("a kept login was changed and cannot be opened", { cause });
+        throw new TokenKeyError(
+          "a kept login was changed and cannot be opened; log in again with yard mcp login",
+          { cause },
+        );
       }
     },
   };
