@@ -7,6 +7,7 @@ import {
 } from "@switchyard/contracts/toolbox";
 import { findBus, withBus } from "../bus-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { namedApproval } from "../named-approval.ts";
 import { printable, printableLine } from "../printable.ts";
 import { formatDuration } from "../quantities.ts";
 import { tableLines } from "../table.ts";
@@ -54,7 +55,7 @@ export async function call(
     tool,
     args,
     ...(callId === undefined ? {} : { callId }),
-    ...(approval === undefined ? {} : { approvalId: approval }),
+    ...(approval === undefined ? {} : { approvalId: namedApproval(approval) }),
   };
   const timeoutMs =
     options.timeout === undefined ? builtinTimeoutMs(tool, args) : options.timeout * 1_000;

@@ -25,6 +25,7 @@ function plan(
     redisUrl: "redis://127.0.0.1:2",
     redisIsOurs,
     runTokenKeyFile: "/state/keys/run-token.jwk",
+    loginKey: "made-here",
     env,
   });
 }
@@ -53,6 +54,13 @@ test("a configured Redis is used as its URL and the person's password file say",
     assert.equal(env["YARD_REDIS_URL"], "redis://127.0.0.1:2");
     assert.equal(env["YARD_REDIS_PASSWORD_FILE"], "/mine");
   }
+});
+
+test("logins at MCP servers are encrypted with the person's key, else with one of this machine", () => {
+  const keyOf = (env: NodeJS.ProcessEnv) =>
+    plan(env).find(({ name }) => name === "broker")?.env["YARD_MCP_TOKEN_KEY"];
+  assert.equal(keyOf({}), "made-here");
+  assert.equal(keyOf({ YARD_MCP_TOKEN_KEY: "mine" }), "mine");
 });
 
 test("every entry point exists", () => {

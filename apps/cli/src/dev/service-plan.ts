@@ -18,6 +18,8 @@ export interface ServicePlanOptions {
   /** True when we started it, with a user for each service. */
   readonly redisIsOurs: boolean;
   readonly runTokenKeyFile: string;
+  /** Encrypts logins at MCP servers, where the environment has no key for that. */
+  readonly loginKey: string;
   /** Our own environment: model keys and the variables that MCP servers refer to come from there. */
   readonly env: NodeJS.ProcessEnv;
 }
@@ -41,6 +43,7 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
       YARD_IMPORT_WATCH: "1",
     }),
     service(options, "broker", "broker", "mcp-broker", {
+      YARD_MCP_TOKEN_KEY: options.loginKey,
       ...withoutOurs(env),
       YARD_MCP_SERVERS_FILE: project.mcpServersFile,
       // Servers of a laptop are on the laptop.

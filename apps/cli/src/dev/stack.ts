@@ -27,6 +27,7 @@ import {
   type LocalServer,
   type ServerName,
 } from "./local-server.ts";
+import { ensureLoginKey } from "./login-key.ts";
 import { prepareStreams } from "./prepare-streams.ts";
 import type { Project } from "./project.ts";
 import { servicePlan } from "./service-plan.ts";
@@ -82,6 +83,7 @@ export class Stack {
         report: this.#options.report,
       });
       const { runTokenKeyFile } = keys;
+      const loginKey = await ensureLoginKey(this.#options.state.keys);
       const redisIsOurs = hasOwnRedis(this.record);
       const specs = servicePlan({
         ...this.#options,
@@ -89,6 +91,7 @@ export class Stack {
         redisUrl,
         redisIsOurs,
         runTokenKeyFile,
+        loginKey,
       });
       for (const spec of specs) await this.#startService(spec, signal);
       await this.#update({ phase: "ready" });
