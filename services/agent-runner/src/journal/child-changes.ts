@@ -20,19 +20,19 @@ export function childEnded(state: RunState, entry: EntryOf<"child-ended">): Part
   }
   return {
     children,
-    messages: [...state.messages, messageOf({ ...known, end: { status, text } })],
+    messages: [...state.messages, messageOf({ ...known, end: { status, text } }, entry.at)],
   };
 }
 
 /** A child that nobody waits for may end before its call has its result. */
-export function earlyEnd(state: RunState, callId: string): Partial<RunState> {
+export function earlyEnd(state: RunState, callId: string, at: string): Partial<RunState> {
   const child = state.children.find((known) => known.callId === callId && known.end !== null);
   const isAwaited = callOf(state, callId).wait !== null;
   if (child === undefined || isAwaited) return {};
-  return { messages: [...state.messages, messageOf(child)] };
+  return { messages: [...state.messages, messageOf(child, at)] };
 }
 
-function messageOf({ childRunId, agent, end }: ChildState): RunMessage {
+function messageOf({ childRunId, agent, end }: ChildState, at: string): RunMessage {
   const said = `run ${childRunId} of agent ${agent} has ${end?.status}:\n${childAnswer(end?.text ?? "")}`;
-  return { by: "runner", text: said };
+  return { at, by: "runner", text: said };
 }

@@ -17,7 +17,14 @@ import type { EntryOf, JournalEntry } from "./journal-entry.ts";
 import type { SkillRef } from "./answer-part.ts";
 import { narrowedLayers } from "../tools/tool-narrowing.ts";
 import type { StartedEntry } from "./started-entry.ts";
-import { callOf, JournalCorrupt, openCalls, type RunState, type Turn } from "./run-state.ts";
+import {
+  callOf,
+  JournalCorrupt,
+  openCalls,
+  type RunMessage,
+  type RunState,
+  type Turn,
+} from "./run-state.ts";
 
 /** The state after all entries of a journal; the first must be `started`. */
 export function replay(entries: readonly JournalEntry[]): RunState {
@@ -108,7 +115,7 @@ function changeOf(state: RunState, entry: JournalEntry): Partial<RunState> {
     case "limits-changed":
       return { atLimit: null, limits: withLimits(state.limits, entry.limits) };
     case "steered":
-      return { messages: [...state.messages, { by: entry.by, text: entry.message }] };
+      return { messages: [...state.messages, messageIn(entry)] };
     case "skill-dispatched":
       return skillDispatched(state, entry);
     case "model-responded":
@@ -124,7 +131,13 @@ function changeOf(state: RunState, entry: JournalEntry): Partial<RunState> {
       const skills = entry.skill === null ? state.skills : withSkill(state.skills, entry.skill);
       const turns = withCall(state, entry.callId, { result });
       const found = [...new Set([...state.found, ...(entry.found ?? [])])];
-      return { turns, skills, found, ...narrowed(state, entry), ...earlyEnd(state, entry.callId) };
+      return {
+        turns,
+        skills,
+        found,
+        ...narrowed(state, entry),
+        ...earlyEnd(state, entry.callId, entry.at),
+      };
     }
     case "tool-denied":
       return { turns: withCall(state, entry.callId, { result: denial(entry) }) };
@@ -177,6 +190,10 @@ function retried(state: RunState, entry: EntryOf<"retried">): Partial<RunState> 
 function withLimits(now: StartedEntry["limits"], asked: RunLimits): StartedEntry["limits"] {
   const named = Object.entries(asked).filter(([, value]) => value !== undefined);
   return { ...now, ...Object.fromEntries(named) };
+}
+
+function messageIn({ at, by, message: text }: EntryOf<"steered">): RunMessage {
+  return { at, by, text };
 }
 
 /** The model is asked again for an answer that broke off; a whole one is the run's output. */

@@ -50,6 +50,7 @@ export type ChildStatus = EntryOf<"child-ended">["status"];
 
 /** Something that is said to the model between two steps. */
 export interface RunMessage {
+  readonly at: string;
   readonly by: string;
   readonly text: string;
 }

@@ -19,7 +19,7 @@ const line = (role: "user" | "assistant" | "tool" | "notice", text: string) => (
 test("tells a run's question, what it was told meanwhile and its answer, without credentials", () => {
   const entries: JournalEntry[] = [
     startedEntry({ input: { path: "a", key: `sk-${"x1".repeat(12)}` } }),
-    { kind: "steered", at, by: "cli", message: "be short" },
+    { kind: "steered", at: "2025-12-31T23:59:00.000Z", by: "cli", message: "be short" },
     { kind: "finished", at, output: `done ${"z".repeat(40_000)}` },
   ];
   const lines = linesOf(replay(entries), null);
@@ -31,6 +31,7 @@ test("tells a run's question, what it was told meanwhile and its answer, without
       ["assistant", undefined, true],
     ],
   );
+  assert.equal(lines[1]?.at, "2025-12-31T23:59:00.000Z");
   assert.equal(lines[0]?.text, '{"path":"a","key":"[redacted]"}');
   assert.ok(lines[2]?.text.endsWith("…(truncated)…"));
 });

@@ -23,7 +23,7 @@ export function linesOf(state: RunState, told: Told | null): SessionMessage[] {
   const heard = messages
     .slice(told?.messages ?? 0)
     .filter(({ by }) => by !== "runner")
-    .map(({ by, text }) => line(state, { role: "user", text, by }));
+    .map(({ at, by, text }) => line(state, { at, role: "user", text, by }));
   const results = turns
     .slice(told?.turns ?? 0)
     .flatMap(({ calls }) => calls)
@@ -46,7 +46,7 @@ export function previewOf(state: RunState): string {
 
 function line(
   { started, updatedAt }: RunState,
-  said: Pick<SessionMessage, "role" | "text" | "by" | "tool" | "isError">,
+  said: Pick<SessionMessage, "role" | "text" | "by" | "tool" | "isError"> & { at?: string },
 ): SessionMessage {
   const limit = said.role === "tool" ? MAX_TOOL_BYTES : MAX_TEXT_BYTES;
   // Before the cut, so that no half of a secret stays at the end.
