@@ -23,7 +23,11 @@ const makeServer = (): Server => {
     },
   );
   const subscribed = new Set<string>();
-  server.setRequestHandler("resources/list", () => ({ resources: [] }));
+  // Written by many servers for "no more"; this one begins anew when it is asked with it.
+  server.setRequestHandler("resources/list", () => ({
+    resources: [{ uri: "test://only", name: "only" }],
+    nextCursor: "",
+  }));
   server.setRequestHandler("resources/read", async ({ params: { uri } }, { mcpReq }) => {
     if (uri === "test://endless") await once(mcpReq.signal, "abort");
     return { contents: [{ uri, text: "x".repeat(1_000_000) }] };

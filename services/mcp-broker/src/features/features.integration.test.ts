@@ -222,6 +222,11 @@ test("a resource that is too large, and a list without end, are refused or cut",
   assert.ok(prompts.length < 1_000);
 });
 
+test("an empty cursor does not list anything twice", async () => {
+  const { resources, more } = await ask(listResources, {}, "features");
+  assert.deepEqual([resources.map(({ name }) => name), more], [["only"], false]);
+});
+
 async function eventCount(): Promise<number> {
   const filters = [`yard.evt.mcp.features.${resourceUpdated.name.split(".")[1]}`];
   let count = 0;

@@ -60,7 +60,8 @@ async function readPages<S extends z.ZodType>(
       if (parsed.success) entries.push(parsed.data);
     }
     const next = result["nextCursor"];
-    if (typeof next !== "string" || next === cursor) return { entries, more: false };
+    // Many servers write an empty cursor for "no more", and begin anew when they get it.
+    if (typeof next !== "string" || next === "" || next === cursor) return { entries, more: false };
     cursor = next;
   }
   return { entries, more: true };
