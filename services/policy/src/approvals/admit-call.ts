@@ -138,7 +138,7 @@ function newApproval({ waitMs, now }: AdmitDeps, call: AskedCall): Approval {
 }
 
 function waitingOrRefused(approval: Approval): Admission {
-  const { id, state, decision, expiresAt, tier } = approval;
+  const { id, state, decision, execution, expiresAt, tier } = approval;
   switch (state) {
     case "pending":
     case "approved":
@@ -150,8 +150,9 @@ function waitingOrRefused(approval: Approval): Admission {
       return refusal(id, state, `${state}${by}${why === null ? "" : `: ${why}`}`);
     }
     case "expired":
-    case "consumed":
       return refusal(id, state);
+    case "consumed":
+      return refusal(id, state, execution === "executed" ? REASONS.used : REASONS.consumed);
     default:
       return state satisfies never;
   }
@@ -161,6 +162,7 @@ const REASONS = {
   expired: "nobody approved it in time",
   consumed:
     "its approval was used for an attempt whose end is not known; the call may have happened, and is not made again",
+  used: "its approval was used for a call that has ended, and holds for one; ask for another with a new call",
 } as const;
 
 /** The call must not be sent, now or later. */

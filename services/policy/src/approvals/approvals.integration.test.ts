@@ -180,10 +180,16 @@ test("a call waits for a person, passes once when it is approved, and never agai
   );
   const decidedAt = Date.parse(approval.decision?.at ?? "");
   assert.equal(Date.parse(approval.expiresAt) - decidedAt, 3_600_000, "then it has to be used");
-  assert.equal((await admit(call)).outcome, "passed");
-  assert.equal((await refused(call)).state, "consumed");
+  const passed = await admit(call);
+  assert.equal(passed.outcome, "passed");
+  const again = await refused(call);
+  assert.equal(again.state, "consumed");
+  assert.match(again.reason, /attempt whose end is not known/);
   const shown = await person.getApproval({ id });
   assert.equal(shown.approval.execution, "unknown", "the provider has not told how it ended");
+  const attempt = passed.attempt;
+  await broker.settleCall({ approvalId: id, attempt, outcome: "executed" });
+  assert.match((await refused(call)).reason, /used for a call that has ended/);
 });
 
 test("of fifty parallel attempts one passes", async () => {
