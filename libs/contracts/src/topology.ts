@@ -18,7 +18,7 @@ import { grantRun, listTokenKeys } from "./policy-grants.ts";
 import { validatePolicy } from "./policy-texts.ts";
 import { replayDecisions } from "./policy-replay.ts";
 import { resumeRun, spawnRun } from "./run-commands.ts";
-import { runEnds, runLive } from "./run-events.ts";
+import { runCancelled, runEnds, runLive } from "./run-events.ts";
 import { listGrants, revokeGrant } from "./session-grants.ts";
 import { sessionEnded } from "./session-events.ts";
 import { proceedSession } from "./sessions.ts";
@@ -124,7 +124,7 @@ export const serviceUsers: readonly BusUser[] = [
     ],
     schedules: [approvalEvents.expireApproval],
     consumes: [approvalCommands],
-    follows: [policyBundles.bundleActivated, policyBudgets.callsStopped],
+    follows: [policyBundles.bundleActivated, policyBudgets.callsStopped, runCancelled],
   }),
   user("broker", "MCP broker", {
     serves: contractsByOwner["mcp-broker"].filter(isRpc),

@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { client } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
+import { publishEvent } from "@switchyard/bus/publish";
 import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { admitCall, settleCall } from "@switchyard/contracts/approval-admission";
@@ -29,6 +30,7 @@ import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import { checkPolicy } from "@switchyard/contracts/policy";
 import { grantRun } from "@switchyard/contracts/policy-grants";
+import { runCancelled } from "@switchyard/contracts/run-events";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import {
   adminUser,
@@ -243,6 +245,29 @@ test("an approval comes back when its call was provably not sent, for that attem
     settled: true,
   });
   assert.equal((await admit(call)).outcome, "passed");
+});
+
+test("what a cancelled run waits for is cancelled, and nothing else", async () => {
+  const ids = await Promise.all(
+    ["run-called-off", "run-going-on"].map(async (runId) =>
+      waiting({ token: await tokenOf(runId), callId: `${runId}:1` }),
+    ),
+  );
+  const [calledOff = "", goingOn = ""] = ids;
+  const filters = [`yard.evt.approval.${calledOff}.decided`];
+  const decided = readEvents(cliBus, { filters, from: "beginning" });
+  const at = new Date().toISOString();
+  const runId = "run-called-off";
+  const end = { runId, seq: 9, at, by: "team-a", reason: null, steps: 1 };
+  await publishEvent(runnerBus, runCancelled, { runId }, end);
+  for await (const _ of decided) break;
+  const { approval } = await person.getApproval({ id: calledOff });
+  assert.equal(approval.state, "cancelled");
+  assert.deepEqual(
+    [approval.decision?.by, approval.decision?.reason],
+    ["policy", "its run was cancelled"],
+  );
+  assert.equal((await person.getApproval({ id: goingOn })).approval.state, "pending");
 });
 
 test("a denial tells its reason, and another verdict comes too late", async () => {

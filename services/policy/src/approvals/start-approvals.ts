@@ -16,6 +16,7 @@ import { createApprovalReporter, type ApprovalReporter } from "./approval-report
 import { createApprovalStore } from "./approval-store.ts";
 import { endAll, expireDue, expireOne, type Concerned } from "./approval-upkeep.ts";
 import type { ApproverSettings } from "./approver.ts";
+import { followCancelledRuns } from "./cancelled-runs.ts";
 import { createGrantStore } from "./grant-store.ts";
 import { createLastApproved } from "./last-approved.ts";
 import { createPromptLimit } from "./prompt-limit.ts";
@@ -68,9 +69,8 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
   };
   handleApprovals(service, deps);
 
-  const attempt = (work: Promise<void>): void => {
-    work.catch((err: unknown) => log.warn({ err }, "approvals not looked through"));
-  };
+  const onError = (err: unknown): void => log.warn({ err }, "approvals not looked through");
+  const attempt = (work: Promise<void>): void => void work.catch(onError);
   const endOthers = (): void => {
     const digest = policyDigest();
     attempt(endAll(deps, (one) => one.policyDigest !== digest, "the rules changed"));
@@ -80,7 +80,10 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
   // The bundle may have changed while nobody was there.
   endOthers();
   sweep();
-  const following = follow(bus, bundleActivated, endOthers);
+  const following = [
+    follow(bus, bundleActivated, endOthers),
+    followCancelledRuns(bus, deps, onError),
+  ];
   const expiring = consume(bus, {
     consumer: approvalCommands,
     commands: [expireApproval],
@@ -96,7 +99,7 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
     end: (fits, reason) => endAll(deps, fits, reason),
     async stop() {
       clearInterval(timer);
-      following.stop();
+      for (const each of following) each.stop();
       await expiring.stop();
     },
   };

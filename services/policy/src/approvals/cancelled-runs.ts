@@ -1,0 +1,44 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { follow } from "@switchyard/bus/follow";
+import { runCancelled } from "@switchyard/contracts/run-events";
+import { cancelByPolicy, eachPending, type DecideDeps } from "./decide-approval.ts";
+
+/** Runs that end together are looked for together: what waits is gone over once for all of them. */
+const GATHER_MS = 500;
+
+/**
+ * Cancels what a cancelled run waits for, so that nobody is asked about a call that will not be made. A run that
+ * failed keeps it: retried, it waits on. What nobody heard of here ends with its time.
+ */
+export function followCancelledRuns(
+  bus: Bus,
+  deps: DecideDeps,
+  onError: (error: unknown) => void,
+): { stop(): void } {
+  const cancelled = new Set<string>();
+  let timer: NodeJS.Timeout | null = null;
+  const look = (): void => {
+    timer = null;
+    const runs = new Set(cancelled);
+    cancelled.clear();
+    cancelOfRuns(deps, runs).catch(onError);
+  };
+  const following = follow(bus, runCancelled, (_, { runId }) => {
+    cancelled.add(runId);
+    timer ??= setTimeout(look, GATHER_MS);
+  });
+  return {
+    stop() {
+      following.stop();
+      if (timer !== null) clearTimeout(timer);
+    },
+  };
+}
+
+async function cancelOfRuns(deps: DecideDeps, runs: ReadonlySet<string>): Promise<void> {
+  await eachPending(deps, Number.POSITIVE_INFINITY, async (stored) => {
+    const { runId } = stored.approval.principal;
+    if (runId !== null && runs.has(runId))
+      await cancelByPolicy(deps, stored, "its run was cancelled");
+  });
+}
