@@ -7,7 +7,9 @@ import { RunWait } from "./run-waits.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionRef } from "./session-key.ts";
 
 /** The text or the JSON object that a run works on. */
-export const RunInput = z.union([z.string().min(1), z.record(z.string(), z.unknown())]);
+export const RunInput = z.union([z.string().min(1), z.record(z.string(), z.unknown())], {
+  error: "must be a text or a JSON object",
+});
 export type RunInput = z.infer<typeof RunInput>;
 
 export const OnLimit = z.enum(["pause", "fail"]);
