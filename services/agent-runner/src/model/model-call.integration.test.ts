@@ -51,7 +51,7 @@ test("streams an answer and counts its tokens", async () => {
   assert.equal(server.authorizations.at(-1), "Bearer key-1");
 });
 
-test("reports tool calls with our ids and passes schemas unchanged", async () => {
+test("reports tool calls with our ids and passes schemas unchanged [C9]", async () => {
   server.answer({
     chunks: toolCallChunks(
       { id: "call_1", name: "skill", args: '{"name":"a"}' },
