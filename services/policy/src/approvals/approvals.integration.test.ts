@@ -247,7 +247,7 @@ test("an approval comes back when its call was provably not sent, for that attem
   assert.equal((await admit(call)).outcome, "passed");
 });
 
-test("what a cancelled run waits for is cancelled, and nothing else", async () => {
+test("what a cancelled run waits for is cancelled, and nothing that was asked since", async () => {
   const ids = await Promise.all(
     ["run-called-off", "run-going-on"].map(async (runId) =>
       waiting({ token: await tokenOf(runId), callId: `${runId}:1` }),
@@ -256,8 +256,11 @@ test("what a cancelled run waits for is cancelled, and nothing else", async () =
   const [calledOff = "", goingOn = ""] = ids;
   const filters = [`yard.evt.approval.${calledOff}.decided`];
   const decided = readEvents(cliBus, { filters, from: "beginning" });
-  const at = new Date().toISOString();
+  const asked = await person.getApproval({ id: calledOff });
+  const at = asked.approval.requestedAt;
   const runId = "run-called-off";
+  // Retried, it waits again.
+  const retried = await waiting({ token: await tokenOf(runId), callId: `${runId}:2` });
   const end = { runId, seq: 9, at, by: "team-a", reason: null, steps: 1 };
   await publishEvent(runnerBus, runCancelled, { runId }, end);
   for await (const _ of decided) break;
@@ -267,7 +270,8 @@ test("what a cancelled run waits for is cancelled, and nothing else", async () =
     [approval.decision?.by, approval.decision?.reason],
     ["policy", "its run was cancelled"],
   );
-  assert.equal((await person.getApproval({ id: goingOn })).approval.state, "pending");
+  for (const id of [goingOn, retried])
+    assert.equal((await person.getApproval({ id })).approval.state, "pending", id);
 });
 
 test("a denial tells its reason, and another verdict comes too late", async () => {

@@ -15,16 +15,17 @@ export function followCancelledRuns(
   deps: DecideDeps,
   onError: (error: unknown) => void,
 ): { stop(): void } {
-  const cancelled = new Set<string>();
+  /** Runs with the time of their end, in milliseconds since the Unix epoch. */
+  const cancelled = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
   const look = (): void => {
     timer = null;
-    const runs = new Set(cancelled);
+    const runs = new Map(cancelled);
     cancelled.clear();
     cancelOfRuns(deps, runs).catch(onError);
   };
-  const following = follow(bus, runCancelled, (_, { runId }) => {
-    cancelled.add(runId);
+  const following = follow(bus, runCancelled, ({ at }, { runId }) => {
+    cancelled.set(runId, Date.parse(at));
     timer ??= setTimeout(look, GATHER_MS);
   });
   return {
@@ -35,10 +36,12 @@ export function followCancelledRuns(
   };
 }
 
-async function cancelOfRuns(deps: DecideDeps, runs: ReadonlySet<string>): Promise<void> {
+async function cancelOfRuns(deps: DecideDeps, runs: ReadonlyMap<string, number>): Promise<void> {
   await eachPending(deps, Number.POSITIVE_INFINITY, async (stored) => {
-    const { runId } = stored.approval.principal;
-    if (runId !== null && runs.has(runId))
-      await cancelByPolicy(deps, stored, "its run was cancelled");
+    const { principal, requestedAt } = stored.approval;
+    const endedAt = principal.runId === null ? undefined : runs.get(principal.runId);
+    // A run that was retried since then may wait again.
+    if (endedAt === undefined || Date.parse(requestedAt) > endedAt) return;
+    await cancelByPolicy(deps, stored, "its run was cancelled");
   });
 }
