@@ -236,6 +236,11 @@ export const serverMessage = live({
   payload: ServerMessage,
 });
 
+/** True for the resource that was subscribed to and for its parts: a server may tell of one of them. */
+export function isPartOfResource(changed: string, uri: string): boolean {
+  return changed === uri || changed.startsWith(uri.endsWith("/") ? uri : `${uri}/`);
+}
+
 export const resourceUpdated = event({
   subject: "yard.evt.mcp.{server}.resource-updated",
   summary: "A resource to which somebody subscribed has changed.",

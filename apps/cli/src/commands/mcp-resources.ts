@@ -1,6 +1,7 @@
 import { readEvents } from "@switchyard/bus/events";
 import { filterOf } from "@switchyard/contracts/define";
 import {
+  isPartOfResource,
   listResources,
   listResourceTemplates,
   readResource,
@@ -89,7 +90,7 @@ export async function subscribe(
       for await (const event of readEvents(bus, { filters, from: "now", signal })) {
         const parsed = resourceUpdated.payload.safeParse(event.payload);
         // Others subscribe to other resources of the server, and everybody's changes are events.
-        if (!parsed.success || !isPartOf(parsed.data.uri, uri)) continue;
+        if (!parsed.success || !isPartOfResource(parsed.data.uri, uri)) continue;
         if (options.json) writeJsonLine(terminal, parsed.data);
         else terminal.out(`${parsed.data.at}  ${printableLine(parsed.data.uri)}`);
         seen += 1;
@@ -100,11 +101,6 @@ export async function subscribe(
       await askMcpServer(bus, unsubscribeResource, { server, request: { uri } });
     }
   });
-}
-
-/** A server may tell of a part of the resource that was subscribed to. */
-function isPartOf(changed: string, uri: string): boolean {
-  return changed === uri || changed.startsWith(uri.endsWith("/") ? uri : `${uri}/`);
 }
 
 function showTable(

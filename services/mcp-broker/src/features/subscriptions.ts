@@ -1,6 +1,9 @@
 import type { z } from "zod";
 import { failuresOf } from "@switchyard/contracts/errors";
-import { subscribeResource as contract } from "@switchyard/contracts/mcp-features";
+import {
+  isPartOfResource,
+  subscribeResource as contract,
+} from "@switchyard/contracts/mcp-features";
 import { errorText } from "../calls/call-failure.ts";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { McpSession } from "../connection/mcp-session.ts";
@@ -103,9 +106,7 @@ export function createSubscriptions(options: {
       await follow(server, session).catch((error: unknown) => onTrouble(server, error));
     },
     isWatched: (server, uri) =>
-      (watched.get(server) ?? []).some(
-        (each) => uri === each || uri.startsWith(each.endsWith("/") ? each : `${each}/`),
-      ),
+      (watched.get(server) ?? []).some((each) => isPartOfResource(uri, each)),
     async sweep(sessionOf) {
       for (const server of watched.keys()) {
         const session = sessionOf(server);
