@@ -43,8 +43,8 @@ export interface MortalRunners {
   readonly controls: RunControls;
   /** Aborts when all of them are to stop. */
   readonly stopping: AbortSignal;
-  /** A runner that calls `pass` before and after each request; when that throws, it has died. */
-  worker(pass: () => Promise<void>): RunWorker;
+  /** A runner that calls `pass` before and after each request; when that throws, it has died. `now` is its clock. */
+  worker(pass: () => Promise<void>, now?: () => number): RunWorker;
   /** What is known of sessions, by nobody who dies. */
   desk(now?: () => number): SessionDesk;
 }
@@ -79,7 +79,7 @@ export async function mortalRunners(lab: Lab, options: MortalOptions): Promise<M
     controls,
     desk,
     stopping,
-    worker: (pass) => newWorker({ ...kit, desk }, options, pass),
+    worker: (pass, now = Date.now) => newWorker({ ...kit, desk, now }, options, pass),
   };
 }
 
@@ -93,13 +93,20 @@ export function dyingAt(point: number | null): () => Promise<void> {
 }
 
 function newWorker(
-  kit: { bus: Bus; log: Log; redis: Redis; stopping: AbortSignal; desk: () => SessionDesk },
+  kit: {
+    bus: Bus;
+    log: Log;
+    redis: Redis;
+    stopping: AbortSignal;
+    desk: () => SessionDesk;
+    now: () => number;
+  },
   options: MortalOptions,
   pass: () => Promise<void>,
 ): RunWorker {
   const { holdMs, models = createModelRegistry(SCRIPTED_ONLY, {}) } = options;
   const { executions = createExecutionAudit(null) } = options;
-  const { bus, log, redis, stopping } = kit;
+  const { bus, log, redis, stopping, now } = kit;
   const store = dying(openRunStore(redis, { holdMs }), pass);
   const controls = dying(openRunControls(redis), pass);
   const desk = kit.desk();
@@ -117,7 +124,7 @@ function newWorker(
     sessions: { ...desk, controls, store: dying(desk.store, pass), index: dying(desk.index, pass) },
     peers: dying(createPeers(bus), pass),
     limiter: dying(openProviderLimiter(redis), pass),
-    ledger: openTeamLedger(redis, { book: NO_TEAM_LIMITS, now: Date.now }),
+    ledger: openTeamLedger(redis, { book: NO_TEAM_LIMITS, now }),
     executions,
     metrics: createRunnerMetrics(new Registry()),
     maxAttempts: 100,
@@ -126,7 +133,7 @@ function newWorker(
     modelIdleTimeoutMs: 10_000,
     maxToolsPerAgent: 50,
     stopping,
-    now: Date.now,
+    now,
     random: () => 0.5,
   });
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import fc from "fast-check";
+import { crashDraws } from "../../test-fixtures/crash-draws.ts";
 import { checkJournal } from "../../test-fixtures/journal-checker.ts";
 import {
   answerFirst,
@@ -15,7 +16,7 @@ import {
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { replay } from "../journal/replay.ts";
-import { openRunStore } from "../journal/run-store.ts";
+import { journalKey, openRunStore } from "../journal/run-store.ts";
 import type { CancelOutcome } from "./run-controls.ts";
 
 /**
@@ -44,6 +45,16 @@ lab.peers.agents.set(
 );
 
 lab.peers.agents.set(
+  "sequential",
+  agent("sequential", {
+    plan: {
+      steps: [1, 2, 3].map((n) => ({ calls: [{ tool: labTool("count"), with: { n } }] })),
+      answer: "{{/results/2/text}}",
+    },
+  }),
+);
+
+lab.peers.agents.set(
   "patient",
   agent("patient", {
     plan: {
@@ -62,7 +73,7 @@ lab.peers.agents.set(
 
 let runs = 0;
 
-test("comes to one end and repeats nothing, wherever its runners die", async () => {
+test("comes to one end and repeats nothing, wherever its runners die [G1]", async () => {
   const points = fc.array(fc.integer({ min: 1, max: 70 }), { maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(points, async (schedule) => {
@@ -81,11 +92,11 @@ test("comes to one end and repeats nothing, wherever its runners die", async () 
       await assertOneRun(run.runId, crashes);
       assert.deepEqual(getEventListeners(mortal.stopping, "abort"), [], "nothing of it stays");
     }),
-    { numRuns: 60 },
+    crashDraws(60),
   );
 });
 
-test("comes to one end and repeats nothing when two runners have the run at once", async () => {
+test("comes to one end and repeats nothing when two runners have the run at once [G1]", async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 40 }), async (start) => {
       const run = newRun();
@@ -105,11 +116,11 @@ test("comes to one end and repeats nothing when two runners have the run at once
       await early;
       await assertOneRun(run.runId, 1);
     }),
-    { numRuns: 25 },
+    crashDraws(25),
   );
 });
 
-test("ends once, and begins nothing after the cancel, wherever it is cancelled and its runners die", async () => {
+test("ends once, and begins nothing after the cancel, wherever it is cancelled and its runners die [G1]", async () => {
   const points = fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 4 });
   const cancelPoints = fc.integer({ min: 1, max: 90 });
   await fc.assert(
@@ -138,11 +149,11 @@ test("ends once, and begins nothing after the cancel, wherever it is cancelled a
       }
       await assertCancelled(run.runId, cancelled);
     }),
-    { numRuns: 50 },
+    crashDraws(50),
   );
 });
 
-test("comes to one end when it waits, wherever its runners die and however its wake-ups come", async () => {
+test("comes to one end when it waits, wherever its runners die and however its wake-ups come [G1]", async () => {
   const points = fc.array(fc.integer({ min: 1, max: 45 }), { maxLength: 4 });
   const messages = fc.array(fc.constantFrom("start", "hint", "answer"), { maxLength: 8 });
   await fc.assert(
@@ -172,9 +183,37 @@ test("comes to one end when it waits, wherever its runners die and however its w
         events.map((_, index) => index + 1),
       );
     }),
-    { numRuns: 40 },
+    crashDraws(40),
   );
 });
+
+test("a schedule that is played again writes the same journal, byte for byte [G1]", async () => {
+  const points = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 5 });
+  await fc.assert(
+    fc.asyncProperty(points, async (schedule) => {
+      const [first, second] = [await playedBy(schedule), await playedBy(schedule)];
+      assert.equal(second, first);
+    }),
+    crashDraws(15),
+  );
+});
+
+/** The journal of a run whose calls are made one after the other, as it is stored; its id is left out. */
+async function playedBy(schedule: readonly number[]): Promise<string> {
+  const run = newRun("sequential");
+  let now = Date.parse("2026-01-01T00:00:00.000Z");
+  const clock = (): number => (now += 7);
+  for (const [attempt, point] of [...schedule, null].entries()) {
+    const worker = mortal.worker(dyingAt(point), clock);
+    const { delivery } = run.delivery(attempt + 1);
+    await worker.handle(delivery).catch((error: unknown) => {
+      assert.ok(error instanceof Crash, String(error));
+    });
+  }
+  const stored = await redis.lrange(journalKey(run.runId), 0, -1);
+  assert.match(stored.at(-1) ?? "", /"kind":"finished"/);
+  return stored.join("\n").replaceAll(run.runId, "{run}");
+}
 
 function newRun(agentName = "walker") {
   runs += 1;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { crashDraws } from "../../test-fixtures/crash-draws.ts";
 import { checkJournal } from "../../test-fixtures/journal-checker.ts";
 import { startModelServer, type ScriptedRefusal } from "../../test-fixtures/model-server.ts";
 import {
@@ -118,7 +119,7 @@ function ofKind<K extends JournalEntry["kind"]>(entries: readonly JournalEntry[]
 
 const deaths = fc.array(fc.integer({ min: 1, max: 150 }), { maxLength: 5 });
 
-test("summarises each part of a conversation once and goes on with it, wherever its runners die", async () => {
+test("summarises each part of a conversation once and goes on with it, wherever its runners die [G1]", async () => {
   await fc.assert(
     fc.asyncProperty(deaths, async (schedule) => {
       const { entries, crashes, asked } = await runThrough("narrow", schedule);
@@ -140,11 +141,11 @@ test("summarises each part of a conversation once and goes on with it, wherever 
         assert.equal(hasSummary, lastCount(request) >= answered, String(lastCount(request)));
       }
     }),
-    { numRuns: 12 },
+    crashDraws(12),
   );
 });
 
-test("stays with the model that answered when another failed, wherever its runners die", async () => {
+test("stays with the model that answered when another failed, wherever its runners die [G1]", async () => {
   const failing = fc.integer({ min: 0, max: COUNTS });
   await fc.assert(
     fc.asyncProperty(deaths, failing, async (schedule, from) => {
@@ -172,12 +173,12 @@ test("stays with the model that answered when another failed, wherever its runne
       const told = events.filter(({ name }) => name === "model-responded");
       assert.equal(told.filter(({ payload }) => "passedOver" in payload).length, 1);
     }),
-    { numRuns: 12 },
+    crashDraws(12),
   );
   refuses = () => null;
 });
 
-test("summarises with the model that stepped in, wherever its runners die", async () => {
+test("summarises with the model that stepped in, wherever its runners die [G1]", async () => {
   await fc.assert(
     fc.asyncProperty(deaths, async (schedule) => {
       // It is down for the first summary, and for everything after it.
@@ -195,7 +196,7 @@ test("summarises with the model that stepped in, wherever its runners die", asyn
       const count = ofKind(entries, "model-responded").length;
       assert.equal(count, COUNTS + 1);
     }),
-    { numRuns: 10 },
+    crashDraws(10),
   );
   refuses = () => null;
 });

@@ -5,6 +5,7 @@ import { proceedSession } from "@switchyard/contracts/sessions";
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { crashDraws } from "../../test-fixtures/crash-draws.ts";
 import {
   answerFirst,
   Crash,
@@ -35,7 +36,7 @@ lab.peers.agents.set("patient", agent("patient", { plan }));
 let sessions = 0;
 let sequence = 0;
 
-test("keeps each message and its answer once, in turn, wherever runners die", async () => {
+test("keeps each message and its answer once, in turn, wherever runners die [G1]", async () => {
   const points = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(points, async (schedule) => {
@@ -61,7 +62,7 @@ test("keeps each message and its answer once, in turn, wherever runners die", as
       );
       for (const runId of [a, b, c]) await lab.eventsUntil(runId, "finished");
     }),
-    { numRuns: 15 },
+    crashDraws(15),
   );
 });
 
