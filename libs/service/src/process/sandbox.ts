@@ -22,7 +22,18 @@ export interface Launch {
   readonly cwd: string | null;
 }
 
-const READ_ONLY_ROOT = "--ro-bind / / --dev /dev --proc /proc --tmpfs /tmp".split(" ");
+/**
+ * For a service that is root: bubblewrap leaves root its capabilities, with which a process could mount again, writable,
+ * what it shall only read, and show what is hidden.
+ */
+export const NO_CAPABILITIES = "--cap-drop ALL".split(" ");
+/** Of the processes inside, and read-only: settings of the kernel in it may be root's to write even without a capability. */
+export const OWN_PROC = "--proc /proc --remount-ro /proc".split(" ");
+const READ_ONLY_ROOT = [
+  "--ro-bind / / --dev /dev".split(" "),
+  OWN_PROC,
+  ["--tmpfs", "/tmp"],
+].flat();
 const PROBE_TIMEOUT_MS = 10_000;
 
 /** The command that runs another one in the sandbox. `program` comes from {@link findBubblewrap}. */
@@ -32,6 +43,7 @@ export function sandboxed(launch: Launch, sandbox: Sandbox, program: string): La
     // Its end takes everything inside along, whatever kills it.
     "--die-with-parent",
     "--unshare-all",
+    ...NO_CAPABILITIES,
     ...(sandbox.network ? ["--share-net"] : []),
     ...READ_ONLY_ROOT,
     ...sandbox.writable.flatMap((path) => ["--bind", path, path]),

@@ -1,5 +1,10 @@
 import { existsSync } from "node:fs";
-import { findBubblewrap, SandboxError } from "@switchyard/service/process/sandbox";
+import {
+  findBubblewrap,
+  NO_CAPABILITIES,
+  OWN_PROC,
+  SandboxError,
+} from "@switchyard/service/process/sandbox";
 
 /** Keeps a command to its workspace. */
 export interface CommandSandbox {
@@ -51,7 +56,7 @@ const SYSTEM_FILES = [
   "ssl",
 ].map((name) => `/etc/${name}`);
 
-const OWN_DEVICES = "--dev /dev --proc /proc --tmpfs /tmp".split(" ");
+const OWN_DEVICES = ["--dev", "/dev", ...OWN_PROC, "--tmpfs", "/tmp"];
 
 /** Finds out what works here. Rejects with SandboxError when the setting requires what does not. */
 export async function openCommandCage(options: SandboxOptions): Promise<CommandCage> {
@@ -84,6 +89,7 @@ function wrap(
     "--die-with-parent",
     "--new-session",
     "--unshare-all",
+    ...NO_CAPABILITIES,
     ...(network ? ["--share-net"] : []),
     ...shown.flatMap((path) => (existsSync(path) ? ["--ro-bind", path, path] : [])),
     ...OWN_DEVICES,

@@ -188,6 +188,27 @@ test(
   },
 );
 
+test(
+  "a command in a sandbox has no capability, also when the service is root, and cannot set the kernel up anew",
+  { skip },
+  async () => {
+    const own = await run(boxed, { command: "grep -E 'Cap(Prm|Eff|Bnd)' /proc/self/status" });
+    assert.match(String(own.structured["stdout"]), /^(Cap...:\t0{16}\n){3}$/);
+    const mounts = await run(boxed, {
+      command: "mount -o remount,rw,bind /usr && echo writable; umount /etc/passwd && echo bare",
+      shell: true,
+    });
+    assert.equal(mounts.structured["stdout"], "");
+    // The value that it has already, so that a test that fails does no harm.
+    const pattern = "/proc/sys/kernel/core_pattern";
+    const kernel = await run(boxed, {
+      command: `p=$(cat ${pattern}); echo "$p" > ${pattern} && echo written`,
+      shell: true,
+    });
+    assert.equal(kernel.structured["stdout"], "");
+  },
+);
+
 test("a command in a sandbox has no network unless it is allowed", { skip }, async () => {
   const address = listener.address();
   assert.ok(typeof address === "object" && address !== null);
