@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { cliUser } from "@switchyard/contracts/topology";
 import { withBus } from "../bus-session.ts";
-import { isLogLevel } from "../dev/log-line.ts";
+import { CliError } from "../cli-error.ts";
+import { isLogLevel, type LogLevel } from "../dev/log-line.ts";
 import { fromLevel, jsonLog, readableLog } from "../dev/merged-log.ts";
 import { readyBlock, serverText } from "../dev/ready-block.ts";
 import { stackOptions, type StackFlags } from "../dev/stack-options.ts";
@@ -19,9 +20,8 @@ export async function dev(
   terminal: Terminal,
   { json, ...flags }: StackFlags & { json?: true },
 ): Promise<ExitCode> {
-  const level = process.env["YARD_LOG_LEVEL"];
   const everything = json === true ? jsonLog(terminal) : readableLog(terminal);
-  const report = isLogLevel(level) ? fromLevel(level, everything) : everything;
+  const report = fromLevel(logLevel(process.env), everything);
   const options = await stackOptions(flags, process.env, report);
   const stack = new Stack(options);
   const stop = new AbortController();
@@ -50,6 +50,15 @@ export async function dev(
     signals.remove();
   }
   return EXIT.ok;
+}
+
+function logLevel(env: NodeJS.ProcessEnv): LogLevel | "silent" {
+  const level = env["YARD_LOG_LEVEL"];
+  if (level === undefined || level === "") return "info";
+  if (level === "silent" || isLogLevel(level)) return level;
+  throw new CliError("usage", `YARD_LOG_LEVEL is ${JSON.stringify(level)}`, {
+    hint: "it is trace, debug, info, warn, error, fatal or silent",
+  });
 }
 
 async function announce(

@@ -53,3 +53,15 @@ test("leaves out what services say below the chosen level, and keeps what yard i
   log.output("broker", RECORD.replace('"warn"', '"info"'));
   assert.equal(lines.length, 2);
 });
+
+test("a silent log has only what yard itself says", () => {
+  const { terminal, lines } = collectingTerminal();
+  const log = fromLevel(
+    "silent",
+    readableLog(terminal, () => NOW),
+  );
+  log.step("NATS 2.15.1 is ready");
+  log.output("broker", RECORD.replace('"warn"', '"fatal"'));
+  log.output("broker", "(node:1) a text that is no record");
+  assert.deepEqual(lines, ["12:01:02 yard     NATS 2.15.1 is ready"]);
+});

@@ -41,10 +41,11 @@ export function jsonLog(terminal: Terminal, now: () => Date = () => new Date()):
 }
 
 /** Leaves out the records of services that are below a level; what `yard dev` itself says stays. */
-export function fromLevel(level: LogLevel, report: StackReport): StackReport {
+export function fromLevel(level: LogLevel | "silent", report: StackReport): StackReport {
   return {
     ...report,
     output(service, line) {
+      if (level === "silent") return;
       const parsed = parseLogLine(line);
       if (parsed.kind === "record" && isQuieter(level, parsed.level)) return;
       report.output(service, line);

@@ -61,6 +61,7 @@ test("logins at MCP servers are encrypted with the person's key, else with one o
     plan(env).find(({ name }) => name === "broker")?.env["YARD_MCP_TOKEN_KEY"];
   assert.equal(keyOf({}), "made-here");
   assert.equal(keyOf({ YARD_MCP_TOKEN_KEY: "mine" }), "mine");
+  assert.equal(keyOf({ YARD_MCP_TOKEN_KEY: "" }), "made-here");
 });
 
 test("every entry point exists", () => {
@@ -112,5 +113,23 @@ test("the person's own bus settings do not leak into the services", () => {
     assert.equal(spec.env["YARD_NATS_URL"], "nats://127.0.0.1:1");
     assert.notEqual(spec.env["YARD_NATS_NKEY_FILE"], "/me.nk");
     assert.equal(spec.env["YARD_USER"], undefined);
+  }
+});
+
+test("a quiet log does not silence the line that says where a service is ready", () => {
+  for (const { name, env } of plan({ YARD_LOG_LEVEL: "error" })) {
+    assert.equal(env["YARD_LOG_LEVEL"], "info", name);
+  }
+  for (const { name, env } of plan({ YARD_LOG_LEVEL: "debug" })) {
+    assert.equal(env["YARD_LOG_LEVEL"], "debug", name);
+  }
+});
+
+test("replicas do not share a name or a health address that the person has set", () => {
+  const env = { YARD_INSTANCE: "one", YARD_HEALTH_HOST: "0.0.0.0", YARD_HEALTH_PORT: "8080" };
+  for (const spec of plan(env, 2)) {
+    assert.equal(spec.env["YARD_INSTANCE"], undefined, spec.name);
+    assert.equal(spec.env["YARD_HEALTH_HOST"], undefined, spec.name);
+    assert.equal(spec.env["YARD_HEALTH_PORT"], "0", spec.name);
   }
 });

@@ -43,11 +43,11 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
       YARD_IMPORT_WATCH: "1",
     }),
     service(options, "broker", "broker", "mcp-broker", {
-      YARD_MCP_TOKEN_KEY: options.loginKey,
       ...withoutOurs(env),
+      YARD_MCP_TOKEN_KEY: chosen(env, "YARD_MCP_TOKEN_KEY") ?? options.loginKey,
       YARD_MCP_SERVERS_FILE: project.mcpServersFile,
       // Servers of a laptop are on the laptop.
-      YARD_MCP_ALLOW_PRIVATE_HOSTS: env["YARD_MCP_ALLOW_PRIVATE_HOSTS"] ?? "loopback",
+      YARD_MCP_ALLOW_PRIVATE_HOSTS: chosen(env, "YARD_MCP_ALLOW_PRIVATE_HOSTS") ?? "loopback",
       YARD_STATE_DIR: state.brokerState,
       YARD_HOME: HOME,
       YARD_WORKSPACE: workspace,
@@ -131,8 +131,28 @@ function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   );
 }
 
-/** Set for each service by us; whatever the person has there is meant for the command line. */
-const OURS = new Set(["YARD_NATS_URL", "YARD_NATS_NKEY_FILE", "YARD_USER", "YARD_STATE_DIR"]);
+/**
+ * Set for each service by us, or left at its default: whatever the person has there is meant for the command
+ * line, and replicas that share an address or a name could not be told apart.
+ */
+const OURS = new Set([
+  "YARD_NATS_URL",
+  "YARD_NATS_NKEY_FILE",
+  "YARD_USER",
+  "YARD_REDIS_URL",
+  "YARD_REDIS_PASSWORD_FILE",
+  "YARD_STATE_DIR",
+  "YARD_LOG_LEVEL",
+  "YARD_INSTANCE",
+  "YARD_HEALTH_HOST",
+  "YARD_HEALTH_PORT",
+]);
+
+/** An empty variable counts as unset, as in the services. */
+function chosen(env: NodeJS.ProcessEnv, name: string): string | undefined {
+  const value = env[name];
+  return value === "" ? undefined : value;
+}
 
 function pick(env: NodeJS.ProcessEnv, names: readonly string[]): NodeJS.ProcessEnv {
   return Object.fromEntries(
