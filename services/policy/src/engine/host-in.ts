@@ -2,7 +2,9 @@
  * Whether a URL, or a bare host name, is of one of some hosts, by the text alone: no name is looked
  * up. `unclear` is a text that does not say which host it means to every reader: no absolute URL of
  * a scheme that has hosts, a user or password in it, blanks, control characters and backslashes,
- * which clients are known to read in their own way.
+ * which clients are known to read in their own way; the same goes for an IPv4 address that is not
+ * written as four plain numbers, or stands inside an IPv6 address, for percent-encoding in the host, and
+ * for letters that stand for ASCII ones. Only who names such an IPv6 address itself means it.
  */
 export type HostVerdict = "inside" | "outside" | "unclear";
 
@@ -10,6 +12,10 @@ const MAX_URL = 8_192;
 const ODD = /[\s\\\p{Cc}]/u;
 const SCHEMES: ReadonlySet<string> = new Set(["http:", "https:", "ws:", "wss:", "ftp:"]);
 const BARE_HOST = /^(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+const IPV4 = /^(?:\d{1,3}\.){3}\d{1,3}$/;
+/** Mapped, compatible, translated (RFC 6052) and 6to4 addresses, as URLs have them; `[::1]` and `[::]` are none. */
+const IPV4_INSIDE =
+  /^\[(?:::(?:ffff:(?:0:)?)?[\da-f]{1,4}:[\da-f]{1,4}|64:ff9b::[\da-f:]*|2002:[\da-f:]+)\]$/;
 
 /** `*.example.org` is every host below `example.org`, and not itself. Ports play no part. */
 export function hostIn(patterns: readonly string[], text: string): HostVerdict {
@@ -18,7 +24,8 @@ export function hostIn(patterns: readonly string[], text: string): HostVerdict {
   const isListed = patterns.some((pattern) =>
     pattern.startsWith("*.") ? host.endsWith(pattern.slice(1)) : host === pattern,
   );
-  return isListed ? "inside" : "outside";
+  if (isListed) return "inside";
+  return IPV4_INSIDE.test(host) ? "unclear" : "outside";
 }
 
 /** True for what {@link hostIn} can match: written as URLs are normalised. */
@@ -31,10 +38,26 @@ export function isHostPattern(pattern: string): boolean {
 
 function hostOf(text: string): string | null {
   if (text.length > MAX_URL || ODD.test(text)) return null;
-  const url = URL.parse(BARE_HOST.test(text) ? `http://${text}` : text);
+  const isBare = BARE_HOST.test(text);
+  const url = URL.parse(isBare ? `http://${text}` : text);
   if (url === null || !SCHEMES.has(url.protocol)) return null;
   if (url.username !== "" || url.password !== "" || url.hostname === "") return null;
   // `https:example.org` and `https:///example.org` are URLs to some readers only.
-  if (!BARE_HOST.test(text) && !/^[a-z]+:\/\/[^/]/i.test(text)) return null;
-  return url.hostname.replace(/(?<=.)\.$/, "");
+  if (!isBare && !/^[a-z]+:\/\/[^/]/i.test(text)) return null;
+  const written = isBare ? text : (text.split("/", 3)[2] ?? "");
+  const host = url.hostname.replace(/(?<=.)\.$/, "");
+  return isPlain(written, host) ? host : null;
+}
+
+/** True when what is written before the path means the host to readers that know less of URLs, too. */
+function isPlain(written: string, host: string): boolean {
+  // `a.example#@b.example` is a user's name to who looks for the `@` first.
+  if (written.includes("%") || written.includes("@")) return false;
+  if (IPV4.test(host)) return withoutPort(written).replace(/\.$/, "") === host;
+  // oxlint-disable-next-line no-control-regex -- what is not ASCII is meant
+  return /^[\0-\x7f]*$/.test(written) || host.includes("xn--");
+}
+
+function withoutPort(written: string): string {
+  return written.replace(/[?#].*$/s, "").replace(/:\d*$/, "");
 }

@@ -5,13 +5,15 @@
  * A path is `unclear` when the text does not say where it leads: a relative path against an
  * absolute directory (the tool's working directory is unknown), a relative path that climbs out
  * with `..`, and everything that tools are known to read in their own way: `~`, quotes or blanks
- * at the ends, backslashes, drive letters and URLs, control characters.
+ * at the ends, a leading variable (`$HOME`), dots and slashes that are percent-encoded, backslashes,
+ * drive letters and URLs, control characters.
  */
 export type Containment = "inside" | "outside" | "unclear";
 
 const MAX_PATH_LENGTH = 4_096;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 const SCHEME_OR_DRIVE = /^[a-zA-Z][a-zA-Z0-9+.-]*:/;
+const HIDDEN_DOT_OR_SLASH = /%(?:25)*(?:2[ef]|5c)/i;
 const QUOTED_OR_PADDED = /^[\s"']|[\s"']$/;
 
 /** Compares after resolving `.`, `..` and repeated slashes. `/data` contains itself; `/database` is outside it. */
@@ -48,6 +50,8 @@ function canonicalPath(path: string): CanonicalPath | null {
 function isReadDifferentlyByTools(path: string): boolean {
   return (
     path.startsWith("~") ||
+    path.startsWith("$") ||
+    HIDDEN_DOT_OR_SLASH.test(path) ||
     path.includes("\\") ||
     QUOTED_OR_PADDED.test(path) ||
     SCHEME_OR_DRIVE.test(path) ||
