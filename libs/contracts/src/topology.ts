@@ -155,6 +155,7 @@ export const serviceUsers: readonly BusUser[] = [
       grantRun,
       // It is the tool provider of `agent`.
       policy.checkPolicy,
+      policy.filterPolicy,
       policyBudgets.releaseCall,
       approvalAdmission.admitCall,
       approvalAdmission.settleCall,

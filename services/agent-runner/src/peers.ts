@@ -5,9 +5,11 @@ import { getAgent } from "@switchyard/contracts/agents";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";
+import { filterPolicy } from "@switchyard/contracts/policy";
 import { grantRun } from "@switchyard/contracts/policy-grants";
 import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import { getSkill, renderSkill } from "@switchyard/contracts/skills";
+import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { callBuiltin, cancelBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 
@@ -26,12 +28,26 @@ const contracts = {
   recallMemory,
 };
 
+interface Asking {
+  readonly signal: AbortSignal;
+  readonly correlationId: string;
+}
+
 /** The services that a runner asks. */
-export type Peers = Client<typeof contracts>;
+export interface Peers extends Client<typeof contracts> {
+  /** Those of the runner's own tools that the policy lets this token call with at least some arguments. */
+  filterOwn(asked: { token: string; names: readonly string[] }, options: Asking): Promise<string[]>;
+}
 
 export function createPeers(bus: Bus): Peers {
+  const policy = client(bus, { filterPolicy });
   return {
     ...client(bus, contracts),
+    async filterOwn({ token, names }, options) {
+      const tools = names.map(builtinToolRef);
+      const asked = { onBehalfOf: bus.user, token, tools };
+      return (await policy.filterPolicy(asked, options)).allowed;
+    },
     callTool: (request, options) => {
       if (options?.tokens === undefined) throw new TypeError("a tool call needs its server");
       return callMcpTool(bus, request, { ...options, tokens: options.tokens });

@@ -187,6 +187,8 @@ export function hintDelivery(
 function delivered({ streamSequence, deliveryCount = 1, signal }: Place) {
   return {
     kind: "command" as const,
+    isEarly: false,
+    holder: String(streamSequence),
     streamSequence,
     deliveryCount,
     messageId: null,

@@ -4,7 +4,7 @@ import { AgentDefinition, getAgent } from "@switchyard/contracts/agents";
 import { callTool, listTools, type ToolInfo } from "@switchyard/contracts/mcp";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";
 import { admitCall, settleCall } from "@switchyard/contracts/approval-admission";
-import { checkPolicy, type Decision } from "@switchyard/contracts/policy";
+import { checkPolicy, filterPolicy, type Decision } from "@switchyard/contracts/policy";
 import { grantRun } from "@switchyard/contracts/policy-grants";
 import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import type { SkillRecord } from "@switchyard/contracts/skill-record";
@@ -37,6 +37,8 @@ export interface Peers {
     getAgent?: (name: string) => Promise<void>;
     /** What the policy says of a call of the runner's own tool; left out: yes. */
     check?: (args: Record<string, unknown>) => Decision;
+    /** Whether any call of the runner's own tool could pass; left out: yes. */
+    mayEver?: (tool: string) => boolean;
     /** What becomes of a call that a person is to approve. */
     admit?: (callId: string | undefined) => z.input<typeof admitCall.reply>;
   };
@@ -238,6 +240,10 @@ async function startPolicy(
   service.handle(checkPolicy, ({ args }) => ({
     decision: hooks.check?.(args) ?? ALLOWED,
     principal: { user: "cli", agent: "test", runId: "test" },
+  }));
+  service.handle(filterPolicy, ({ tools }) => ({
+    allowed: tools.map(({ name }) => name).filter((name) => hooks.mayEver?.(name) ?? true),
+    policyDigest: DIGEST,
   }));
   service.handle(admitCall, ({ callId }) => {
     const reply = hooks.admit?.(callId);

@@ -5,7 +5,7 @@ import type { TeamLedger } from "../limits/team-ledger.ts";
 import type { RunnerMetrics } from "../metrics.ts";
 import type { ModelRegistry } from "../model/model-registry.ts";
 import type { Peers } from "../peers.ts";
-import type { ListedTool } from "../tools/listed-tool.ts";
+import type { Listing } from "../tools/listed-tool.ts";
 import type { ParkedRuns } from "../waits/parked-runs.ts";
 import type { ActiveRun } from "./active-run.ts";
 import type { RunControls } from "./run-controls.ts";
@@ -21,7 +21,7 @@ export interface DriverOptions {
   readonly ledger: TeamLedger;
   readonly tokens: RunTokenKeeper;
   /** The tools of a new run, when somebody has asked for them already. */
-  readonly listing?: Promise<readonly ListedTool[]> | undefined;
+  readonly listing?: Promise<Listing> | undefined;
   readonly controls: RunControls;
   readonly parked: ParkedRuns;
   /** Records the starts of child runs. */

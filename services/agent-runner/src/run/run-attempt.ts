@@ -23,6 +23,7 @@ import { proceedSession } from "@switchyard/contracts/sessions";
 import { commandInTurn, enterSession, leaveSession } from "../sessions/run-place.ts";
 import type { SessionDesk } from "../sessions/session-desk.ts";
 import type { DeadLetters } from "../commands/dead-letters.ts";
+import { policedTools } from "../waits/own-tools.ts";
 import type { ParkedRuns } from "../waits/parked-runs.ts";
 import type { RunControls } from "./run-controls.ts";
 import { workOnRun, type Created } from "./work-on-run.ts";
@@ -210,7 +211,8 @@ export class RunAttempt {
   /** Nothing of it depends on whether the run can be made, so neither waits for the other. */
   #listTools({ started, token: { token } }: Omit<Created, "listing">): Created["listing"] {
     const { signal } = this.#delivery;
-    const asking = { token, layers: startOf(started).toolLayers };
+    const state = startOf(started);
+    const asking = { token, layers: state.toolLayers, policed: policedTools(state) };
     const call = { signal, correlationId: started.runId };
     const listing = listProviderTools(this.#options.peers, asking, call);
     listing.catch(() => {}); // for whoever needs it, if anybody does

@@ -16,7 +16,7 @@ import { driveRun } from "./run-driver.ts";
 import { linkSignals, type LinkedSignal } from "./linked-signal.ts";
 import { beginInSession } from "../sessions/run-place.ts";
 import { Suspended } from "./interruption.ts";
-import type { ListedTool } from "../tools/listed-tool.ts";
+import type { Listing } from "../tools/listed-tool.ts";
 import { RunTokenKeeper } from "./run-token-keeper.ts";
 
 /** Share of the runs after whose end ten of the list are looked at: more than come. */
@@ -28,7 +28,7 @@ export type Claimed = Extract<ClaimResult, { outcome: "claimed" }>;
 export interface Created {
   readonly started: StartedEntry;
   readonly token: RunToken;
-  readonly listing: Promise<readonly ListedTool[]>;
+  readonly listing: Promise<Listing>;
 }
 
 interface Work {

@@ -15,29 +15,58 @@ export interface ListedTool extends Pick<
 export interface ListingRun {
   readonly token: string;
   readonly layers: readonly (readonly string[])[];
+  /** The runner's own tools that the policy decides about, by name. */
+  readonly policed: readonly string[];
+}
+
+/** What a run may call at this moment. */
+export interface Listing {
+  readonly tools: readonly ListedTool[];
+  /** Own tools of the runner that the policy denies whatever their arguments are. */
+  readonly denied: readonly string[];
 }
 
 /**
- * What the policy lets a run call, of every tool provider: built-in tools, then those of MCP servers. A
- * provider none of whose tools the run's layers can name is not asked.
+ * What the policy lets a run call, of every tool provider: built-in tools, then those of MCP servers, and what it
+ * keeps from the run of the runner's own. A provider none of whose tools the run's layers can name is not asked.
  */
 export async function listProviderTools(
-  peers: Pick<Peers, "listTools" | "listBuiltins">,
-  { token, layers }: ListingRun,
+  peers: Pick<Peers, "listTools" | "listBuiltins" | "filterOwn">,
+  { token, layers, policed }: ListingRun,
   options: { readonly signal: AbortSignal; readonly correlationId: string },
-): Promise<readonly ListedTool[]> {
-  const [builtins, { tools }] = await Promise.all([
+): Promise<Listing> {
+  const [builtins, { tools }, denied] = await Promise.all([
     canName("bare", layers)
       ? peers.listBuiltins({ token }, options).catch(noneWithoutToolbox)
       : NONE,
     canName("server", layers) ? peers.listTools({ token }, options) : NONE,
+    deniedOf(peers, { token, policed }, options),
   ]);
-  return [
-    ...builtins.tools.map(({ name, description, inputSchema }) => {
-      return { name, tool: name, server: null, description, inputSchema };
-    }),
-    ...tools,
-  ];
+  return {
+    tools: [
+      ...builtins.tools.map(({ name, description, inputSchema }) => {
+        return { name, tool: name, server: null, description, inputSchema };
+      }),
+      ...tools,
+    ],
+    denied,
+  };
+}
+
+/** Without an answer none: each call is decided about anyway. */
+async function deniedOf(
+  { filterOwn }: Pick<Peers, "filterOwn">,
+  { token, policed }: Pick<ListingRun, "token" | "policed">,
+  options: { readonly signal: AbortSignal; readonly correlationId: string },
+): Promise<readonly string[]> {
+  if (policed.length === 0) return [];
+  try {
+    const allowed = new Set(await filterOwn({ token, names: policed }, options));
+    return policed.filter((name) => !allowed.has(name));
+  } catch (error) {
+    if (error instanceof ServiceError) return [];
+    throw error;
+  }
 }
 
 const NONE = { tools: [] };

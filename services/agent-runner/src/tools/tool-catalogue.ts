@@ -46,6 +46,8 @@ export function selectTools(request: {
   skills: readonly string[];
   /** The runner's own tools beside `skill`: the layers must allow them like any other. */
   own?: readonly OfferedTool[];
+  /** Names of those that could not be used now: they are not offered, and a call of one is still brought to the policy. */
+  unusable?: readonly string[];
   /** What the run is about: the agent's role and the input. */
   about?: string;
   /** Tools that the model searched for. */
@@ -60,7 +62,8 @@ export function selectTools(request: {
   const own = (request.own ?? []).filter(({ name }) =>
     tokenAllowsTool({ tools: layers }, builtinToolRef(name)),
   );
-  const builtIn = [...(request.skills.length === 0 ? [] : [skillTool(request.skills)]), ...own];
+  const usable = own.filter(({ name }) => request.unusable?.includes(name) !== true);
+  const builtIn = [...(request.skills.length === 0 ? [] : [skillTool(request.skills)]), ...usable];
   const room = Math.max(0, (request.maxTools ?? MAX_TOOLS) - RESERVED - builtIn.length);
   const isCut = allowed.length > room;
   const ordered = isCut ? byUse(allowed, request) : allowed;

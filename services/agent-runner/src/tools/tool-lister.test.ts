@@ -1,3 +1,4 @@
+import { ServiceError } from "@switchyard/contracts/errors";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startedEntry } from "../../test-fixtures/journals.ts";
@@ -10,7 +11,9 @@ import { ToolLister, type ToolListerOptions } from "./tool-lister.ts";
 const NOW = Date.parse("2026-01-01T00:00:00.000Z");
 
 test("the first list is what was asked for ahead, and the next is asked for anew", async () => {
-  const { lister, asked } = listerWith({ listing: Promise.resolve([tool("ahead")]) });
+  const { lister, asked } = listerWith({
+    listing: Promise.resolve({ tools: [tool("ahead")], denied: [] }),
+  });
   const first = await lister.tools();
   assert.deepEqual(namesOf(first), ["mcp__files__ahead"]);
   assert.equal(lister.isCurrent(first), true);
@@ -29,7 +32,28 @@ test("a list that does not come is not waited for longer than the run goes on", 
   await listed;
 });
 
-function listerWith(options: Pick<ToolListerOptions, "listing"> & { signal?: AbortSignal }) {
+test("a tool of the runner that the policy denies is not offered, unless the policy gives no answer", async () => {
+  const denying = listerWith({ filterOwn: async () => [] });
+  const { offered, own } = await denying.lister.tools();
+  assert.deepEqual(
+    offered.map(({ name }) => name),
+    ["ask_user", "wait", "mcp__files__asked"],
+  );
+  assert.equal(own?.has("agent"), true, "a call of it is still brought to the policy");
+  const silent = listerWith({
+    filterOwn: () => Promise.reject(new ServiceError("no_responders", "away")),
+  });
+  const names = (await silent.lister.tools()).offered.map(({ name }) => name);
+  assert.deepEqual(names.slice(0, 4), ["ask_user", "wait", "agent", "subagents"]);
+});
+
+function listerWith({
+  filterOwn = async ({ names }) => [...names],
+  ...options
+}: Pick<ToolListerOptions, "listing"> & {
+  signal?: AbortSignal;
+  filterOwn?: Peers["filterOwn"];
+}) {
   let asked = 0;
   const broker = {
     async listTools() {
@@ -37,10 +61,11 @@ function listerWith(options: Pick<ToolListerOptions, "listing"> & { signal?: Abo
       return { tools: [tool("asked")] };
     },
     listBuiltins: async () => ({ tools: [] }),
+    filterOwn,
   };
   // Nobody else is asked for a list.
   const peers = broker as unknown as Peers;
-  const run = { state: startOf(startedEntry({ catalogue: [] })) };
+  const run = { state: startOf(startedEntry({ catalogue: [], depthLeft: 1 })) };
   const initial = { token: "t", expiresAt: NOW + 3_600_000 };
   const store = { load: async () => [] };
   const now = (): number => NOW;

@@ -7,8 +7,8 @@ import type { Peers } from "../peers.ts";
 import { aborted, Suspended } from "../run/interruption.ts";
 import { orSuspend } from "../run/or-suspend.ts";
 import type { RunTokenKeeper } from "../run/run-token-keeper.ts";
-import { ownToolsOf } from "../waits/own-tools.ts";
-import { listProviderTools, type ListedTool } from "./listed-tool.ts";
+import { ownToolsOf, policedTools, unusableTools } from "../waits/own-tools.ts";
+import { listProviderTools, type Listing } from "./listed-tool.ts";
 import { selectTools, type ToolCatalogue } from "./tool-catalogue.ts";
 
 /** After so long the tools are asked for again at the next step: servers come and go. */
@@ -19,7 +19,7 @@ export interface ToolListerOptions {
   readonly peers: Peers;
   readonly tokens: RunTokenKeeper;
   /** What was asked for a new run before it was made; the first list of tools is of it. */
-  readonly listing?: Promise<readonly ListedTool[]> | undefined;
+  readonly listing?: Promise<Listing> | undefined;
   readonly signal: AbortSignal;
   readonly record: (entry: WithoutTime<JournalEntry>) => Promise<void>;
   /** How many tools a model is shown. */
@@ -37,7 +37,7 @@ interface Known {
 export class ToolLister {
   readonly #options: ToolListerOptions;
   #known: Known | null = null;
-  #ahead: Promise<readonly ListedTool[]> | undefined;
+  #ahead: Promise<Listing> | undefined;
 
   constructor(options: ToolListerOptions) {
     this.#options = options;
@@ -84,8 +84,8 @@ export class ToolLister {
     const call = { signal, correlationId: runId };
     const token = await orSuspend(signal, () => tokens.get());
     try {
-      const asking = { token, layers: toolLayers };
-      const tools = await orSuspend(signal, () => {
+      const asking = { token, layers: toolLayers, policed: policedTools(run.state) };
+      const { tools, denied } = await orSuspend(signal, () => {
         const ahead = this.#ahead;
         this.#ahead = undefined;
         return ahead === undefined
@@ -94,8 +94,10 @@ export class ToolLister {
       });
       const skills = catalogue.map(({ name }) => name);
       const own = ownToolsOf(started);
+      const unusable = unusableTools(run.state, denied);
       const about = aboutOf(started);
-      return selectTools({ tools, layers: toolLayers, skills, own, about, found, maxTools });
+      const wanted = { skills, own, unusable, about, found, maxTools };
+      return selectTools({ tools, layers: toolLayers, ...wanted });
     } catch (error) {
       if (!isError(error, listTools, "invalid_token")) throw error;
       tokens.refuse(token);

@@ -1,8 +1,10 @@
+import { tokenAllowsTool } from "@switchyard/contracts/run-token";
+import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { AgentToolInput, agentTool } from "../children/agent-tool.ts";
 import { startAllowedChild, type ChildStarter } from "../children/start-child.ts";
 import { listOfChildren, SubagentsInput, subagentsTool } from "../children/subagents-tool.ts";
 import type { StartedEntry } from "../journal/started-entry.ts";
-import type { CallState } from "../journal/run-state.ts";
+import type { CallState, RunState } from "../journal/run-state.ts";
 import type { Wait } from "../journal/wait.ts";
 import type { RunControls } from "../run/run-controls.ts";
 import { failure, type CallOutcome, type CallStep } from "../tools/call-outcome.ts";
@@ -14,6 +16,20 @@ import { readTimer, waitTool } from "./wait-tool.ts";
 /** The tools that the runner itself answers, beside `skill`. */
 export function ownToolsOf({ depthLeft = 0 }: StartedEntry): OfferedTool[] {
   return [askUserTool, waitTool, ...(depthLeft > 0 ? [agentTool, subagentsTool] : [])];
+}
+
+/** Those that the policy decides about, as far as the run's layers allow them. */
+export function policedTools({ started, toolLayers }: RunState): string[] {
+  const { depthLeft = 0 } = started;
+  const tools = toolLayers.map((layer) => [...layer]);
+  const isPossible = depthLeft > 0 && tokenAllowsTool({ tools }, builtinToolRef(agentTool.name));
+  return isPossible ? [agentTool.name] : [];
+}
+
+/** Who may start no run has none to look after, unless there is one already. */
+export function unusableTools({ children }: RunState, denied: readonly string[]): string[] {
+  const isIdle = denied.includes(agentTool.name) && children.length === 0;
+  return [...denied, ...(isIdle ? [subagentsTool.name] : [])];
 }
 
 export interface OwnToolCaller extends ChildStarter {
