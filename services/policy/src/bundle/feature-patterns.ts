@@ -1,3 +1,4 @@
+import { looseUri } from "../engine/resource-uri.ts";
 import type { AccessKind } from "@switchyard/contracts/policy";
 import type { Rule } from "./bundle.ts";
 
@@ -9,6 +10,8 @@ export interface FeaturePattern {
   readonly kind: FeatureKind;
   readonly server: string;
   readonly name: string;
+  /** Of a resource: compared with the URI in the same form, by rules that deny. */
+  readonly loose: string;
 }
 
 /** The key of `what` that selects features of a kind. */
@@ -30,7 +33,6 @@ export function featurePatternsOf(what: Rule["what"]): readonly FeaturePattern[]
 function parsed(kind: FeatureKind, text: string): FeaturePattern {
   const dot = text.indexOf(".");
   // A server's id has no dot, so the first one ends it; sampling, elicitation and logging name only the server.
-  return dot === -1
-    ? { kind, server: text, name: "*" }
-    : { kind, server: text.slice(0, dot), name: text.slice(dot + 1) };
+  const [server, name] = dot === -1 ? [text, "*"] : [text.slice(0, dot), text.slice(dot + 1)];
+  return { kind, server, name, loose: kind === "resource" ? looseUri(name) : name };
 }

@@ -54,6 +54,67 @@ test("a rule selects resources by server and URI, and prompts by server and name
   assert.match(reason, /rule reads allows resource file:\/\/\/srv\/docs\/a\.md of MCP server docs/);
 });
 
+test("a URI that leads elsewhere than it seems to is denied", () => {
+  for (const path of [
+    "../../etc/passwd",
+    "..",
+    "./a.md",
+    "a/../b.md",
+    "..%2f..%2fetc/passwd",
+    "%2e%2e/%2E%2E/etc/passwd",
+    "%252e%252e/etc/passwd",
+    "..\\..\\etc",
+    "%61.md",
+    "a\0.md",
+  ]) {
+    const resource = { kind: "resource", name: `file:///srv/docs/${path}` } as const;
+    const { effect, rule, reason } = ask(READS, resource);
+    assert.deepEqual({ effect, rule }, { effect: "deny", rule: null }, path);
+    assert.match(reason, /does not say where it leads/, path);
+    const all = '  - { id: all, effect: allow, what: { resources: ["docs.*"] } }\n';
+    assert.equal(ask(all, resource).effect, "deny", path);
+    const tool = mcpToolRef("docs", resource.name);
+    const principal = { user: "team-a", agent: null, runId: null };
+    const asked = { kind: resource.kind, principal, tool, layers: null };
+    assert.equal(mayEverAllowFeature(bundleOf(all), asked), false, path);
+  }
+  for (const name of ["memo://../a", "memo:../a", "memo:a/../b", "memo://a/.."])
+    assert.equal(ask(READS, { kind: "resource", name }).rule, null, name);
+});
+
+test("a URI of whatever form is allowed by a rule that names it", () => {
+  for (const name of [
+    "file://./notes.md",
+    "urn:isbn:0451450523",
+    "memo:a/b",
+    "memo://team.a/b..c/.d?q=x.y#z",
+    "repo://owner/src%2Fmain.ts",
+    "docs://a%20b/{path}",
+    "https://a.example//b",
+  ]) {
+    const rules = `  - { id: it, effect: allow, what: { resources: ["docs.${name}"] } }\n`;
+    assert.equal(ask(rules, { kind: "resource", name }).rule, "it", name);
+  }
+});
+
+test("a rule that denies resources looks through the spelling of a URI", () => {
+  const rules = `  - { id: all, effect: allow, what: { resources: ["docs.*"] } }
+  - { id: private, effect: deny, what: { resources: ["docs.file:///srv/a%20b/*"] } }
+`;
+  for (const name of [
+    "file:///srv/a%20b/x",
+    "file:///srv/a b/x",
+    "file:///srv//a%20b/x",
+    "file:///srv%2Fa%20b/x",
+    "FILE:///srv/a%20b/x",
+    "file://localhost/srv/a%20b/x",
+    "file://LOCALHOST/srv/a%20b//x",
+  ])
+    assert.equal(ask(rules, { kind: "resource", name }).rule, "private", name);
+  for (const name of ["file:///srv/A%20b/x", "file:///srv/ab/x", "file:///srv/%FF/x"])
+    assert.equal(ask(rules, { kind: "resource", name }).rule, "all", name);
+});
+
 test("a rule that allows every tool allows nothing else", () => {
   for (const what of ["", "    what: { tools: ['*'] }\n", "    what: { tools: ['docs.*'] }\n"]) {
     const rules = `  - id: tools\n    effect: allow\n${what}`;

@@ -14,6 +14,7 @@ import { firstRefusal, nameOf } from "../layers/narrowing.ts";
 import { isConsistent, type Call } from "./evaluate.ts";
 import { matchConditions } from "./match-conditions.ts";
 import { selectsPrincipal } from "./select-principal.ts";
+import { isPlainUri, looseUri } from "./resource-uri.ts";
 import { refusingLayer, type ToolLayer } from "./tool-layers.ts";
 
 /**
@@ -25,7 +26,7 @@ export interface FeatureCall extends Call {
 }
 
 /**
- * As `decide`, in the same order: a contradiction denies, then any deny rule, then the run token
+ * As `decide`, in the same order: a contradiction denies, and a URI that does not say where it leads, then any deny rule, then the run token
  * and the layers, then the strictest of the matching allow rules. A rule about tools, or about
  * everything, allows no feature; a deny rule that names nothing denies them all.
  */
@@ -42,6 +43,8 @@ export function decideFeature(bundle: CompiledBundle, call: FeatureCall): Decisi
   });
   if (call.tool.server === null || !isConsistent(call.tool))
     return answer("deny", null, `the reference ${call.tool.name} contradicts its server and name`);
+  if (!isPlain(call))
+    return answer("deny", null, `${shown(call)} does not say where it leads: ${PLAINLY}`);
   const denying = firstRule(bundle, call, "deny", (rule) => holds(rule, call));
   if (denying !== null) return answer("deny", denying, reasonOf(denying, call));
   const refusal = refusalOf(bundle, call);
@@ -70,7 +73,7 @@ export function mayEverAllowFeature(
   asked: Omit<FeatureCall, "args">,
 ): boolean {
   const call = { ...asked, args: {} };
-  if (call.tool.server === null || !isConsistent(call.tool)) return false;
+  if (call.tool.server === null || !isConsistent(call.tool) || !isPlain(call)) return false;
   if (refusalOf(bundle, call) !== null) return false;
   if (firstRule(bundle, call, "allow", () => true) === null) return false;
   return firstRule(bundle, call, "deny", ({ conditions }) => conditions.length === 0) === null;
@@ -83,10 +86,13 @@ function firstRule(
   effect: CompiledRule["effect"],
   wanted: (rule: CompiledRule) => boolean,
 ): CompiledRule | null {
+  const { kind, tool } = call;
+  const name = tool.tool.normalize("NFC"); // rules are written in NFC
+  const loose = effect === "deny" && kind === "resource" ? looseUri(name) : null;
   const found = bundle.rules.find(
     (rule) =>
       rule.effect === effect &&
-      selectsFeature(rule, call) &&
+      selectsFeature(rule, { kind, server: tool.server ?? "", name, loose }) &&
       selectsLabels(rule, labelsOf(bundle.labels, call.tool, call.server?.labels)) &&
       selectsPrincipal(rule, call.principal) &&
       wanted(rule),
@@ -94,15 +100,29 @@ function firstRule(
   return found ?? null;
 }
 
-function selectsFeature(rule: CompiledRule, { kind, tool }: FeatureCall): boolean {
+interface NamedFeature {
+  readonly kind: FeatureKind;
+  readonly server: string;
+  readonly name: string;
+  /** Of a URI, for a rule that denies. */
+  readonly loose: string | null;
+}
+
+function selectsFeature(rule: CompiledRule, { kind, server, name, loose }: NamedFeature): boolean {
   if (rule.isAboutEverything) return true;
-  const name = tool.tool.normalize("NFC"); // rules are written in NFC
   return rule.features.some(
     (pattern) =>
       pattern.kind === kind &&
-      matchesGlob(pattern.server, tool.server ?? "") &&
-      matchesGlob(pattern.name, name),
+      matchesGlob(pattern.server, server) &&
+      (matchesGlob(pattern.name, name) || (loose !== null && matchesGlob(pattern.loose, loose))),
   );
+}
+
+const PLAINLY =
+  "write it without . and .. in its path, without \\ and with no more percent-encoding than it needs";
+
+function isPlain({ kind, tool }: FeatureCall): boolean {
+  return kind !== "resource" || isPlainUri(tool.tool);
 }
 
 function holds(rule: CompiledRule, call: FeatureCall): boolean {
