@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
-import { runCommands } from "@switchyard/contracts/streams";
+import { allStreams, payloadStore, runCommands } from "@switchyard/contracts/streams";
 import {
   kustomizeCommand,
   renderManifests,
@@ -79,6 +79,15 @@ test(
       assert.match(JSON.stringify(dig(container, `${probe}.exec.command`)), /--user monitor ping/);
   },
 );
+
+test("overlays/dev: NATS' disk holds what the streams may grow to", { skip }, () => {
+  const sets = ofKind(renderManifests(command ?? [], "overlays/dev"), "StatefulSet");
+  const nats = sets.find(({ metadata }) => metadata.name === "nats");
+  const request = dig(nats, "spec.volumeClaimTemplates.0.spec.resources.requests.storage");
+  const bytes = Number(/^(\d+)Gi$/.exec(String(request))?.[1]) * 1024 ** 3;
+  const needed = [...allStreams, payloadStore].reduce((sum, { maxBytes }) => sum + maxBytes, 0);
+  assert.ok(bytes > needed, `${String(request)} for ${needed} bytes`);
+});
 
 /** The user that a service is in Redis, by everything that has to fit. */
 function redisUserOf(deployment: Manifest): string {

@@ -21,6 +21,7 @@ export interface ApiError {
 const MESSAGE_TOO_LARGE = 10_054;
 const INSUFFICIENT_RESOURCES = 10_023;
 const BATCHES_DISABLED = 10_205;
+const NO_ROOM_FOR_STREAM = 10_047;
 const STORE_FAILED = 10_077; // also when a stream that discards `new` is full
 
 /** Nobody subscribes the subject of a request. */
@@ -106,6 +107,11 @@ export function jetStreamError(subject: string, error: ApiError): ServiceError {
       return new ServiceError(
         "internal",
         `${text}: its stream was made by an older version; bring it up to date with \`yard streams ensure\``,
+      );
+    case NO_ROOM_FOR_STREAM:
+      return new ServiceError(
+        "internal",
+        `${text}: the server sets aside what its streams may grow to; give it a larger disk, or raise its max_file_store`,
       );
     default:
       return new ServiceError(error.code === 503 ? "overloaded" : "internal", text);

@@ -9,7 +9,7 @@ import {
   commandStream,
   runCommands,
 } from "@switchyard/contracts/streams";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { connectionOf } from "./connection.ts";
 import { ensureStreams, verifyStreams } from "./streams.ts";
 import { testBus } from "./test-bus.ts";
@@ -79,4 +79,14 @@ test("the audit is never made smaller, and nothing can be deleted from it", asyn
 
 test("more replicas than servers is refused with the name of the stream", async () => {
   await assert.rejects(ensureStreams(bus, { replicas: 3 }), { message: /YARD_TIMERS/ });
+});
+
+test("a server without room for a stream is refused with what to do about it", async () => {
+  const dataDir = await testDirectory();
+  const jetstream = `jetstream { store_dir: ${JSON.stringify(dataDir)}, max_file_store: 1GB }`;
+  const small = await testNats({ dataDir, authorization: jetstream });
+  await assert.rejects(ensureStreams(await testBus(small, "admin")), {
+    code: "internal",
+    message: /YARD_\w+: insufficient storage .*larger disk.*max_file_store/,
+  });
 });

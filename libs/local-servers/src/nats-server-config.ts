@@ -17,6 +17,8 @@ ${portsDir === undefined ? "" : `ports_file_dir: ${JSON.stringify(portsDir)}\n`}
 jetstream {
   store_dir: ${JSON.stringify(storeDir)}
   sync_interval: always
+  # By itself the server refuses streams that might outgrow three quarters of the free disk.
+  max_file_store: 1TB
 }
 ${extra}
 `;

@@ -41,7 +41,11 @@ test("starts with JetStream, durable writes and a monitor, on loopback alone", a
     http_host: "127.0.0.1",
     max_payload: 1024 * 1024,
     jetstream: {
-      config: { sync_always: true, store_dir: join(dataDir, "jetstream", "jetstream") },
+      config: {
+        sync_always: true,
+        store_dir: join(dataDir, "jetstream", "jetstream"),
+        max_storage: 1024 ** 4, // whatever the disk has left
+      },
     },
   });
   assert.equal((await stat(join(dataDir, "nats.conf"))).mode & 0o777, 0o600);
