@@ -50,6 +50,48 @@ test("web_fetch returns the text of an HTML page without its tags and scripts", 
   assert.ok(text.startsWith(`${at("/page")} answered 200.\n\nTitle`));
 });
 
+test("web_fetch reads a page in the encoding that its tags tell of, when the server does not", async () => {
+  const tags = [
+    `<meta charset="shift_jis">`,
+    `<meta http-equiv='Content-Type' content='text/html; charset=Shift_JIS'>`,
+  ];
+  for (const [index, tag] of tags.entries()) {
+    const body = Buffer.concat([
+      Buffer.from(`<html>${tag}<p>`),
+      Buffer.from([0x93, 0xfa, 0x96, 0x7b]),
+    ]);
+    pages.set(`/meta-${index}`, answer("text/html", body));
+    assert.equal((await run(open, { url: at(`/meta-${index}`) })).structured["content"], "日本");
+  }
+  const marked = Buffer.from(`\ufeff<p>é</p>`, "utf16le");
+  pages.set("/marked", answer("text/html", marked));
+  assert.equal((await run(open, { url: at("/marked") })).structured["content"], "é");
+});
+
+test("a page whose layout would take minutes ends as an error, and holds nothing else up", async () => {
+  pages.set("/wide", answer("text/html", "<table><tr><td colspan=100000>x</td></tr></table>"));
+  pages.set("/plain", answer("text/html", "<p>fine</p>"));
+  const wide = assert.rejects(
+    run(open, { url: at("/wide") }),
+    /cannot be turned into text( within 5000 ms|: )/,
+  );
+  let turns = 0;
+  const turning = setInterval(() => (turns += 1), 10);
+  await wide;
+  clearInterval(turning);
+  assert.ok(turns > 10, `the event loop had ${turns} turns`);
+  assert.equal((await run(open, { url: at("/plain") })).structured["content"], "fine");
+});
+
+test("a call that is cancelled while its page is laid out ends at once", async () => {
+  const controller = new AbortController();
+  const args = open.input.parse({ url: at("/wide") });
+  const running = open.run(args, { ...context, signal: controller.signal });
+  setTimeout(() => controller.abort(new Error("the caller has gone")), 300);
+  await assert.rejects(running, /has gone/);
+  assert.equal((await run(open, { url: at("/plain") })).structured["content"], "fine");
+});
+
 test("web_fetch returns other text as it is, in its own encoding, and says the status", async () => {
   pages.set("/data.json", answer("application/json", `{"a":1}`));
   assert.equal((await run(open, { url: at("/data.json") })).structured["content"], `{"a":1}`);

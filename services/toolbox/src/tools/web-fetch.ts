@@ -3,6 +3,7 @@ import { z } from "zod";
 import { defineTool, type Tool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import { fetchPage } from "../web/fetch-page.ts";
+import { createHtmlTexts } from "../web/html-text.ts";
 import { pageText } from "../web/page-text.ts";
 import { cutBytes } from "../workspace/cut-bytes.ts";
 
@@ -18,6 +19,7 @@ const Input = z.strictObject({
 });
 
 export function createWebFetch(guard: EgressGuard): Tool<typeof Input> {
+  const html = createHtmlTexts();
   return defineTool({
     name: "web_fetch",
     description: `Gets a page of the public web by GET and returns its text, HTML without its tags. At most ${TEXT_LIMIT_BYTES} bytes; 'offset' reads on from there.`,
@@ -29,7 +31,7 @@ export function createWebFetch(guard: EgressGuard): Tool<typeof Input> {
         timeoutMs: TIMEOUT_MS,
         limitBytes: PAGE_LIMIT_BYTES,
       });
-      const text = pageText(page);
+      const text = await pageText(page, { html, signal });
       if (text === null)
         throw new ToolError(
           `'${page.url}' is ${page.mediaType || "not text"}; only text can be fetched.`,

@@ -1,5 +1,5 @@
-import { compile } from "html-to-text";
 import type { Page } from "./fetch-page.ts";
+import type { HtmlTexts } from "./html-text.ts";
 
 const TEXT_TYPES = [
   /^text\//,
@@ -7,35 +7,32 @@ const TEXT_TYPES = [
   /\+(json|xml|yaml)$/,
 ];
 const HTML_TYPES = new Set(["text/html", "application/xhtml+xml"]);
-
-/** Documents that are deeper than this are cut there: a hostile one could be endless. */
-const MAX_DEPTH = 100;
-
-const toText = compile({
-  wordwrap: false,
-  limits: { maxDepth: MAX_DEPTH, maxInputLength: 4 * 1024 * 1024 },
-  selectors: [
-    { selector: "img", format: "skip" },
-    { selector: "script", format: "skip" },
-    { selector: "style", format: "skip" },
-    { selector: "noscript", format: "skip" },
-    { selector: "svg", format: "skip" },
-    { selector: "a", options: { hideLinkHrefIfSameAsText: true, ignoreHref: false } },
-    ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => ({
-      selector,
-      options: { uppercase: false },
-    })),
-    { selector: "table", format: "dataTable" },
-  ],
-});
+/** Where a page has to say its encoding, when its server does not. */
+const PRESCAN_BYTES = 1_024;
 
 /** What a person reads of a page; null when it is no text. */
-export function pageText({ mediaType, charset, body }: Page): string | null {
+export async function pageText(
+  { mediaType, charset, body }: Page,
+  { html, signal }: { html: HtmlTexts; signal: AbortSignal },
+): Promise<string | null> {
   const isHtml = HTML_TYPES.has(mediaType);
   const isText = isHtml || TEXT_TYPES.some((type) => type.test(mediaType));
   if (!isText && (mediaType !== "" || body.includes(0))) return null;
-  const text = decoderOf(charset).decode(body);
-  return isHtml ? toText(text) : text;
+  const encoding = encodingByMark(body) ?? charset ?? (isHtml ? encodingByTag(body) : null);
+  const text = decoderOf(encoding).decode(body);
+  return isHtml ? html.textOf(text, signal) : text;
+}
+
+/** A byte order mark goes before what the server says. */
+function encodingByMark(body: Buffer): string | null {
+  if (body[0] === 0xff && body[1] === 0xfe) return "utf-16le";
+  return body[0] === 0xfe && body[1] === 0xff ? "utf-16be" : null;
+}
+
+/** As in `<meta charset="gbk">` or `<meta http-equiv="Content-Type" content="text/html; charset=gbk">`. */
+function encodingByTag(body: Buffer): string | null {
+  const head = body.toString("latin1", 0, PRESCAN_BYTES);
+  return /<meta\s[^>]*charset\s*=\s*["']?([\w:-]+)/i.exec(head)?.[1] ?? null;
 }
 
 /** Encodings that this platform does not know are read as UTF-8, with marks for what is not. */

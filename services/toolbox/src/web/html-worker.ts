@@ -1,0 +1,39 @@
+import { parentPort } from "node:worker_threads";
+import { compile } from "html-to-text";
+
+/** Documents that are deeper than this are cut there: a hostile one could be endless. */
+const MAX_DEPTH = 100;
+/** More than a page of the size that is read can say; layout alone can make it longer. */
+const MAX_TEXT_LENGTH = 4 * 1024 * 1024;
+
+const toText = compile({
+  wordwrap: false,
+  limits: { maxDepth: MAX_DEPTH, maxInputLength: 4 * 1024 * 1024 },
+  selectors: [
+    { selector: "img", format: "skip" },
+    { selector: "script", format: "skip" },
+    { selector: "style", format: "skip" },
+    { selector: "noscript", format: "skip" },
+    { selector: "svg", format: "skip" },
+    { selector: "a", options: { hideLinkHrefIfSameAsText: true, ignoreHref: false } },
+    ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => ({
+      selector,
+      options: { uppercase: false },
+    })),
+    { selector: "table", format: "dataTable" },
+  ],
+});
+
+/** What the thread says of a page: its text, or null when it cannot be laid out. */
+function answer(html: string): string | null {
+  try {
+    return toText(html).slice(0, MAX_TEXT_LENGTH);
+  } catch (error) {
+    // Too many nested calls, or a text that is too long for this platform.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+parentPort?.on("message", (html: string) => parentPort?.postMessage(answer(html), []));
+parentPort?.postMessage("ready", []);
