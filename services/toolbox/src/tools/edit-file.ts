@@ -1,9 +1,11 @@
+import { isUtf8 } from "node:buffer";
 import { z } from "zod";
-import { defineTool } from "../tool.ts";
+import { defineTool, type ToolResult } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import { openForReading } from "../workspace/open-place.ts";
+import { inTurn } from "../workspace/in-turn.ts";
 import { replaceFile } from "../workspace/replace-file.ts";
-import { placeOf } from "../workspace/workspace.ts";
+import { pathOf, placeOf, type Place } from "../workspace/workspace.ts";
 import { decodeText, readBytes } from "./read-text.ts";
 import { WRITE_LIMIT_BYTES } from "./write-file.ts";
 
@@ -17,44 +19,83 @@ export const editFile = defineTool({
     newText: z.string().describe("What to put in its place"),
     replaceAll: z.boolean().default(false).describe("Replace every occurrence"),
   }),
-  async run({ path, oldText, newText, replaceAll }, { workspace }) {
-    const place = await placeOf(workspace, path);
-    const before = await readWhole(place, path);
-    const parts = before.split(oldText);
-    const occurrences = parts.length - 1;
-    if (occurrences === 0)
-      throw new ToolError(`'${path}' does not contain oldText; read_file shows what it contains.`);
-    if (occurrences > 1 && !replaceAll)
-      throw new ToolError(
-        `'${path}' contains oldText ${occurrences} times; give more of the text around it, or set replaceAll.`,
-      );
-    const bytes = Buffer.from(parts.join(newText), "utf8");
-    if (bytes.length > WRITE_LIMIT_BYTES)
-      throw new ToolError(
-        `'${path}' would have ${bytes.length} bytes; edit_file writes up to ${WRITE_LIMIT_BYTES}.`,
-      );
-    await replaceFile(place, bytes);
-    return {
-      text: `Replaced ${occurrences} ${occurrences === 1 ? "occurrence" : "occurrences"} in ${path}; it has ${bytes.length} bytes now.`,
-      structured: { path, occurrences, bytesWritten: bytes.length },
-    };
+  async run(args, { workspace }) {
+    const place = await placeOf(workspace, args.path);
+    // Two edits of one file are often asked for at once, and the second must see what the first has done.
+    return inTurn(pathOf(place), () => edit(place, args));
   },
 });
 
-async function readWhole(place: Parameters<typeof openForReading>[0], asked: string) {
+interface Edit {
+  readonly path: string;
+  readonly oldText: string;
+  readonly newText: string;
+  readonly replaceAll: boolean;
+}
+
+async function edit(
+  place: Place,
+  { path, oldText, newText, replaceAll }: Edit,
+): Promise<ToolResult> {
+  const { text: before, stats } = await readWhole(place, path);
+  const occurrences = countOf(before, { oldText, replaceAll });
+  if (occurrences === 0) throw notFound(before, { path, oldText });
+  if (occurrences > 1 && !replaceAll)
+    throw new ToolError(
+      `'${path}' contains oldText ${occurrences} times; give more of the text around it, or set replaceAll.`,
+    );
+  // Counted before it is made: a letter replaced everywhere by a page would be more than the memory holds.
+  const gained = Buffer.byteLength(newText) - Buffer.byteLength(oldText);
+  const sizeBytes = Buffer.byteLength(before) + occurrences * gained;
+  if (sizeBytes > WRITE_LIMIT_BYTES)
+    throw new ToolError(
+      `'${path}' would have ${sizeBytes} bytes; edit_file writes up to ${WRITE_LIMIT_BYTES}.`,
+    );
+  // `$&` in a text would mean the match itself.
+  const literal = newText.replaceAll("$", "$$$$");
+  const after = replaceAll ? before.replaceAll(oldText, literal) : before.replace(oldText, literal);
+  const bytes = Buffer.from(after, "utf8");
+  await replaceFile(place, bytes, { read: stats });
+  return {
+    text: `Replaced ${occurrences} ${occurrences === 1 ? "occurrence" : "occurrences"} in ${path}; it has ${bytes.length} bytes now.`,
+    structured: { path, occurrences, bytesWritten: bytes.length },
+  };
+}
+
+/** How many are replaced; when only one may be there, those count too that overlap another. */
+function countOf(
+  text: string,
+  { oldText, replaceAll }: Pick<Edit, "oldText" | "replaceAll">,
+): number {
+  const step = replaceAll ? oldText.length : 1;
+  let count = 0;
+  for (let at = text.indexOf(oldText); at >= 0; at = text.indexOf(oldText, at + step)) count += 1;
+  return count;
+}
+
+function notFound(before: string, { path, oldText }: Pick<Edit, "path" | "oldText">): ToolError {
+  const isByLineEnds = before.replaceAll("\r\n", "\n").includes(oldText);
+  return new ToolError(
+    isByLineEnds
+      ? `'${path}' contains oldText only with \\r\\n at the end of its lines; write them so in oldText and newText.`
+      : `'${path}' does not contain oldText; read_file shows what it contains.`,
+  );
+}
+
+async function readWhole(place: Place, asked: string) {
   const file = await openForReading(place);
   try {
-    const { size } = await file.stat();
-    if (size > WRITE_LIMIT_BYTES)
+    const stats = await file.stat({ bigint: true });
+    if (stats.size > WRITE_LIMIT_BYTES)
       throw new ToolError(
-        `'${asked}' has ${size} bytes; edit_file takes up to ${WRITE_LIMIT_BYTES}.`,
+        `'${asked}' has ${stats.size} bytes; edit_file takes up to ${WRITE_LIMIT_BYTES}.`,
       );
     const bytes = await readBytes(file, { position: 0, length: WRITE_LIMIT_BYTES + 1 });
     const text = decodeText(bytes, asked);
     // Writing the text back would change the bytes that are not UTF-8.
-    if (!Buffer.from(text, "utf8").equals(bytes))
+    if (!isUtf8(bytes))
       throw new ToolError(`'${asked}' is not UTF-8; editing it would change other parts too.`);
-    return text;
+    return { text, stats };
   } finally {
     await file.close();
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile as readBack, symlink } from "node:fs/promises";
+import { mkdir, readFile as readBack, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
@@ -9,7 +9,7 @@ import { READ_LIMIT_BYTES, readFile } from "./read-file.ts";
 import { MATCH_LIMIT, searchFiles } from "./search-files.ts";
 import { WRITE_LIMIT_BYTES, writeFile } from "./write-file.ts";
 
-const { root, outside, put, run } = await testWorkspace();
+const { root, outside, context, put, run } = await testWorkspace();
 
 test("read_file returns the text of a file [E8]", async () => {
   await put("hello.txt", "Grüße\n");
@@ -53,6 +53,19 @@ test("read_file says what is wrong with a path", async () => {
   await assert.rejects(run(readFile, { path: "hello.txt", offset: 9 }), /has 8 bytes/);
 });
 
+test("read_file says what is not UTF-8, and reads files that do not tell their size", async () => {
+  await put("latin1-text.txt", Buffer.from([0x67, 0x72, 0xfc, 0x6e]));
+  const latin = await run(readFile, { path: "latin1-text.txt" });
+  assert.equal(latin.text, "gr\ufffdn\n[not UTF-8: what could not be read became U+FFFD]");
+  await put("half.txt", "ä");
+  assert.equal((await run(readFile, { path: "half.txt", offset: 1 })).text, "\ufffd");
+  const free = { ...context, workspace: { root, mode: "full-control" } } as const;
+  const args = readFile.input.parse({ path: "/proc/self/status" });
+  assert.match((await readFile.run(args, free)).text, /^Name:/);
+  const behind = readFile.input.parse({ path: "/proc/self/status", offset: 6 });
+  assert.doesNotMatch((await readFile.run(behind, free)).text, /^Name:/);
+});
+
 test("write_file confirms the bytes it wrote and makes directories [E9]", async () => {
   const { text } = await run(writeFile, { path: "a/b/c.txt", content: "dé" });
   assert.equal(text, "Wrote 3 bytes to a/b/c.txt (new file).");
@@ -85,6 +98,39 @@ test("edit_file replaces the one occurrence, or all when told to", async () => {
   assert.equal(await readBack(join(root, "code.ts"), "utf8"), "const a = $&;\nconst b = 1;\n");
 });
 
+test("edits of one file at the same moment all count", async () => {
+  const names = Array.from({ length: 20 }, (_, index) => `part-${index}.`);
+  await put("parallel.txt", names.join("\n"));
+  await Promise.all(
+    names.map((name) =>
+      run(editFile, { path: "parallel.txt", oldText: name, newText: `${name}done` }),
+    ),
+  );
+  const text = await readBack(join(root, "parallel.txt"), "utf8");
+  assert.equal(text, names.map((name) => `${name}done`).join("\n"));
+});
+
+test("edit_file takes texts that overlap for several, and says when only the line ends differ", async () => {
+  await put("overlap.txt", "aaa");
+  await assert.rejects(
+    run(editFile, { path: "overlap.txt", oldText: "aa", newText: "b" }),
+    /contains oldText 2 times/,
+  );
+  await put("windows.txt", "one\r\ntwo\r\n");
+  await assert.rejects(
+    run(editFile, { path: "windows.txt", oldText: "one\ntwo", newText: "" }),
+    /only with \\r\\n at the end of its lines/,
+  );
+});
+
+test("edit_file refuses a result that no memory would hold, before it makes it", async () => {
+  const many = "a".repeat(1_000_000);
+  await put("many.txt", many);
+  const args = { path: "many.txt", oldText: "a", newText: "b".repeat(10_000), replaceAll: true };
+  await assert.rejects(run(editFile, args), /would have 10000000000 bytes/);
+  assert.equal(await readBack(join(root, "many.txt"), "utf8"), many);
+});
+
 test("edit_file leaves a file alone that is not UTF-8", async () => {
   const bytes = Buffer.from([0x61, 0xff, 0x62]);
   await put("latin1.txt", bytes);
@@ -107,6 +153,37 @@ test("list_files lists in order, marks directories and links, and follows none [
   await assert.rejects(run(listFiles, { directory: "tree/link" }), /outside the allowed workspace/);
 });
 
+test("a directory that cannot be read is named, and does not end a list or a search", async () => {
+  await mkdir(Buffer.concat([Buffer.from(`${root}/odd/`), Buffer.from([0xff])]), {
+    recursive: true,
+  });
+  await put("odd/z.txt", "needle");
+  const list = await run(listFiles, { directory: "odd", recursive: true });
+  assert.equal(list.text, "z.txt\n\ufffd/\n\ufffd/ (cannot be read)");
+  const search = await run(searchFiles, { text: "needle", directory: "odd" });
+  assert.match(search.text, /^z\.txt:1: needle\n\[1 passed over/);
+  await assert.rejects(run(listFiles, { directory: "odd/z.txt" }), /is no directory/);
+});
+
+test("a search that is cancelled looks at no further file", async () => {
+  await put("stopped/a.txt", "");
+  await put("stopped/b.txt", "");
+  const args = searchFiles.input.parse({ text: "x", directory: "stopped" });
+  const signal = AbortSignal.abort(new Error("the caller has gone"));
+  await assert.rejects(searchFiles.run(args, { ...context, signal }), /has gone/);
+});
+
+test("search_files reads ** as every tool does, and says when no file was meant", async () => {
+  await put("globs/top.ts", "x");
+  await put("globs/deep/er/in.ts", "x");
+  const find = async (files: string) =>
+    (await run(searchFiles, { text: "x", directory: "globs", files })).text;
+  assert.equal(await find("**/*.ts"), "deep/er/in.ts:1: x\ntop.ts:1: x");
+  assert.equal(await find("./deep/**/*.ts"), "deep/er/in.ts:1: x");
+  assert.match(await find("*.md"), /\[no file is there whose path fits "\*\.md"\]/);
+  await assert.rejects(find("*.{ts,md}"), /no braces/);
+});
+
 test("list_files says when there is more", async () => {
   for (let index = 0; index <= LIST_LIMIT; index += 1) await put(`many/${index}`, "");
   const { text, structured } = await run(listFiles, { directory: "many" });
@@ -122,7 +199,7 @@ test("search_files names the lines that contain a text", async () => {
   const exact = await run(searchFiles, { text: "Needle", directory: "found" });
   assert.equal(
     exact.text,
-    "one.md:2: the Needle here\n[1 files passed over: too large, or not text]",
+    "one.md:2: the Needle here\n[1 passed over: too large, not text, or not to be read]",
   );
   const all = await run(searchFiles, {
     text: "NEEDLE",

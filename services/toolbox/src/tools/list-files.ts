@@ -4,11 +4,16 @@ import { placeOf } from "../workspace/workspace.ts";
 import { walkFiles, type FoundEntry } from "./walk-files.ts";
 
 export const LIST_LIMIT = 2_000;
+/** Of all paths together: one alone may have 4 KB. */
+const LIST_LIMIT_BYTES = 256 * 1024;
 
-const MARKS = { directory: "/", link: "@", file: "", other: "" } as const satisfies Record<
-  FoundEntry["kind"],
-  string
->;
+const MARKS = {
+  directory: "/",
+  link: "@",
+  file: "",
+  other: "",
+  unread: "/ (cannot be read)",
+} as const satisfies Record<FoundEntry["kind"], string>;
 
 export const listFiles = defineTool({
   name: "list_files",
@@ -21,13 +26,15 @@ export const listFiles = defineTool({
     const place = await placeOf(workspace, directory);
     const entries: FoundEntry[] = [];
     let truncated = false;
+    let sizeBytes = 0;
     for await (const entry of walkFiles(place, { recursive, signal })) {
-      truncated = entries.length === LIST_LIMIT;
+      sizeBytes += Buffer.byteLength(entry.path);
+      truncated = entries.length === LIST_LIMIT || sizeBytes > LIST_LIMIT_BYTES;
       if (truncated) break;
       entries.push(entry);
     }
     const lines = entries.map(({ path, kind }) => path + MARKS[kind]);
-    if (truncated) lines.push(`[truncated: only the first ${LIST_LIMIT} entries]`);
+    if (truncated) lines.push(`[truncated: only the first ${entries.length} entries]`);
     return {
       text: lines.length === 0 ? `${directory} is empty.` : lines.join("\n"),
       structured: { directory, entries, truncated },

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { z } from "zod";
 import { defineTool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
@@ -11,6 +12,15 @@ export const READ_LIMIT_BYTES = 100 * 1024;
 /** The longest character in UTF-8 beyond its first byte: what a cut may need to see of the next one. */
 const LOOK_AHEAD_BYTES = 3;
 
+/** An offset may lie within a character, whose rest is then no mistake of the file. */
+function isText(bytes: Buffer, offset: number): boolean {
+  let start = 0;
+  if (offset > 0)
+    while (start < LOOK_AHEAD_BYTES && ((bytes[start] ?? 0) & 0b1100_0000) === 0b1000_0000)
+      start += 1;
+  return isUtf8(bytes.subarray(start));
+}
+
 export const readFile = defineTool({
   name: "read_file",
   description: `Reads a text file of the workspace. Returns at most ${READ_LIMIT_BYTES} bytes; 'offset' reads on from there.`,
@@ -21,17 +31,27 @@ export const readFile = defineTool({
   async run({ path, offset }, { workspace }) {
     const file = await openForReading(await placeOf(workspace, path));
     try {
-      const { size } = await file.stat();
-      if (offset > size)
-        throw new ToolError(`'${path}' has ${size} bytes; offset ${offset} is behind its end.`);
+      const { size: told } = await file.stat();
       const length = READ_LIMIT_BYTES + LOOK_AHEAD_BYTES;
-      const bytes = cutBytes(await readBytes(file, { position: offset, length }), READ_LIMIT_BYTES);
+      const found = await readBytes(file, { position: offset, length });
+      if (offset > told && found.length === 0)
+        throw new ToolError(`'${path}' has ${told} bytes; offset ${offset} is behind its end.`);
+      const bytes = cutBytes(found, READ_LIMIT_BYTES);
       const end = offset + bytes.length;
+      // A file of /proc says 0, and others grow while they are read.
+      const size = Math.max(told, offset + found.length);
       const truncated = end < size;
       const text = decodeText(bytes, path);
-      const note = `\n[truncated: bytes ${offset} to ${end} of ${size}; read on with offset ${end}]`;
+      const notes = [
+        ...(isText(bytes, offset) ? [] : ["[not UTF-8: what could not be read became U+FFFD]"]),
+        ...(truncated
+          ? [
+              `[truncated: bytes ${offset} to ${end} of ${size > told ? "more" : size}; read on with offset ${end}]`,
+            ]
+          : []),
+      ];
       return {
-        text: truncated ? text + note : text,
+        text: notes.length === 0 ? text : [text, ...notes].join("\n"),
         structured: { path, content: text, bytes: bytes.length, size, truncated },
       };
     } finally {

@@ -26,49 +26,64 @@ export const searchFiles = defineTool({
   input: z.strictObject({
     text: z.string().min(1).describe("The text to find, not a pattern"),
     directory: z.string().default(".").describe("Where to look, relative to the workspace"),
-    files: z.string().default("*").describe("Which files: a glob over their paths, such as *.ts"),
+    files: z
+      .string()
+      .default("*")
+      .describe("Which files: a glob with * and ? over their paths, such as *.ts"),
     ignoreCase: z.boolean().default(false),
   }),
   async run({ text, directory, files, ignoreCase }, { workspace, signal }) {
+    if (/\{[^}]*,/.test(files))
+      throw new ToolError("'files' knows * and ? and no braces; search once for each ending.");
     const place = await placeOf(workspace, directory);
-    const wanted = ignoreCase ? text.toLowerCase() : text;
+    const find: Find = { wanted: ignoreCase ? text.toLowerCase() : text, ignoreCase };
     const matches: Match[] = [];
     let passedOver = 0;
     let seen = 0;
     for await (const { path, kind } of walkFiles(place, { recursive: true, signal })) {
-      if (kind !== "file" || !matchesGlob(files, path)) continue;
+      if (kind === "unread") passedOver += 1;
+      if (kind !== "file" || !isWanted(files, path)) continue;
       seen += 1;
       if (matches.length > MATCH_LIMIT || seen > FILE_LIMIT) break;
       const content = await textOf(place, path);
       if (content === null) passedOver += 1;
-      else matches.push(...matchesIn({ path, content, wanted, ignoreCase }));
+      else addMatches(matches, { path, content, find });
     }
     const shown = matches.slice(0, MATCH_LIMIT);
     const truncated = matches.length > MATCH_LIMIT || seen > FILE_LIMIT;
     return {
-      text: report(shown, { text, truncated, passedOver }),
+      text: report(shown, { text, files, seen, truncated, passedOver }),
       structured: { matches: shown, truncated, passedOver },
     };
   },
 });
 
-function matchesIn({
-  path,
-  content,
-  wanted,
-  ignoreCase,
-}: {
-  path: string;
-  content: string;
-  wanted: string;
-  ignoreCase: boolean;
-}): Match[] {
-  return content
-    .split("\n")
-    .map((text, index) => ({ text: text.replace(/\r$/, ""), line: index + 1 }))
-    .filter(({ text }) => (ignoreCase ? text.toLowerCase() : text).includes(wanted))
-    .slice(0, MATCH_LIMIT + 1)
-    .map(({ text, line }) => ({ path, line, text: cutLine(text) }));
+/** `**` and a slash stand for no directory, too, as everywhere else: `**\/*.ts` finds `a.ts`. */
+function isWanted(files: string, path: string): boolean {
+  const glob = files.replace(/^\.\//, "");
+  return matchesGlob(glob, path) || matchesGlob(glob.replaceAll("**/", ""), path);
+}
+
+interface Find {
+  /** In lower case when it does not matter. */
+  readonly wanted: string;
+  readonly ignoreCase: boolean;
+}
+
+/** Line by line without a list of all lines: a file may have millions. */
+function addMatches(
+  matches: Match[],
+  { path, content, find }: { path: string; content: string; find: Find },
+): void {
+  for (let start = 0, line = 1; start <= content.length; line += 1) {
+    const next = content.indexOf("\n", start);
+    const end = next < 0 ? content.length : next;
+    const text = content.slice(start, end);
+    if ((find.ignoreCase ? text.toLowerCase() : text).includes(find.wanted))
+      matches.push({ path, line, text: cutLine(text.replace(/\r$/, "")) });
+    if (matches.length > MATCH_LIMIT) return;
+    start = end + 1;
+  }
 }
 
 function cutLine(line: string): string {
@@ -97,11 +112,19 @@ async function textOf(place: Place, below: string): Promise<string | null> {
 
 function report(
   matches: readonly Match[],
-  { text, truncated, passedOver }: { text: string; truncated: boolean; passedOver: number },
+  {
+    text,
+    files,
+    seen,
+    truncated,
+    passedOver,
+  }: { text: string; files: string; seen: number; truncated: boolean; passedOver: number },
 ): string {
   const lines = matches.map(({ path, line, text: found }) => `${path}:${line}: ${found}`);
   if (matches.length === 0) lines.push(`No line contains ${JSON.stringify(text)}.`);
+  if (seen === 0) lines.push(`[no file is there whose path fits ${JSON.stringify(files)}]`);
   if (truncated) lines.push(`[truncated: more than ${MATCH_LIMIT} lines or ${FILE_LIMIT} files]`);
-  if (passedOver > 0) lines.push(`[${passedOver} files passed over: too large, or not text]`);
+  if (passedOver > 0)
+    lines.push(`[${passedOver} passed over: too large, not text, or not to be read]`);
   return lines.join("\n");
 }

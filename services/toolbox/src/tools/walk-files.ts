@@ -1,12 +1,13 @@
 import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
+import { ToolError } from "../tool-error.ts";
 import { holdDirectory, explained } from "../workspace/open-place.ts";
 import type { Place } from "../workspace/workspace.ts";
 
 export interface FoundEntry {
   /** Path below the directory that the walk began at, with `/` between names. */
   readonly path: string;
-  readonly kind: "file" | "directory" | "link" | "other";
+  readonly kind: "file" | "directory" | "link" | "other" | "unread";
 }
 
 /** What a walk does not enter, since it is rarely meant and often huge. */
@@ -15,7 +16,7 @@ const MAX_DEPTH = 32;
 
 /**
  * The entries of a directory in the order of their names, with those of its directories behind them.
- * Links are named and never followed.
+ * Links are named and never followed. A directory in it that cannot be read, or went away, is named once more, as `unread`.
  */
 export async function* walkFiles(
   place: Place,
@@ -32,14 +33,26 @@ interface Walk {
 }
 
 async function* walk({ place, below, recursive, signal }: Walk): AsyncGenerator<FoundEntry> {
-  signal.throwIfAborted();
-  for (const entry of await namesOf(place, below)) {
+  const entries = await entriesOf(place, below);
+  if (entries === null) yield { path: below.join("/"), kind: "unread" };
+  for (const entry of entries ?? []) {
+    signal.throwIfAborted();
     const kind = kindOf(entry);
     yield { path: [...below, entry.name].join("/"), kind };
     const entered =
       kind === "directory" && !NOT_ENTERED.has(entry.name) && below.length < MAX_DEPTH;
     if (recursive && entered)
       yield* walk({ place, below: [...below, entry.name], recursive, signal });
+  }
+}
+
+/** Null when it cannot be read and is not the one that was asked for. */
+async function entriesOf(place: Place, below: readonly string[]): Promise<Dirent[] | null> {
+  try {
+    return await namesOf(place, below);
+  } catch (error) {
+    if (below.length > 0 && error instanceof ToolError) return null;
+    throw error;
   }
 }
 

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { defineTool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
+import { inTurn } from "../workspace/in-turn.ts";
 import { replaceFile } from "../workspace/replace-file.ts";
-import { placeOf } from "../workspace/workspace.ts";
+import { pathOf, placeOf } from "../workspace/workspace.ts";
 
 export const WRITE_LIMIT_BYTES = 10 * 1024 * 1024;
 
@@ -20,7 +21,8 @@ export const writeFile = defineTool({
       throw new ToolError(
         `The content has ${bytes.length} bytes; write_file takes up to ${WRITE_LIMIT_BYTES}.`,
       );
-    const { isNew } = await replaceFile(await placeOf(workspace, path), bytes);
+    const place = await placeOf(workspace, path);
+    const { isNew } = await inTurn(pathOf(place), () => replaceFile(place, bytes));
     return {
       text: `Wrote ${bytes.length} bytes to ${path}${isNew ? " (new file)" : ""}.`,
       structured: { path, bytesWritten: bytes.length, isNew },

@@ -151,6 +151,20 @@ test("a replaced file keeps its permissions, and no temporary file is left", asy
   assert.deepEqual(await readdir(join(root, "kept")), ["run.sh"]);
 });
 
+test("a file that somebody else has changed since it was read is not replaced", async () => {
+  await put("shared.txt", "read");
+  const before = await stat(join(root, "shared.txt"), { bigint: true });
+  await write("shared.txt", "of somebody else");
+  const place = await placeOf(workspace, "shared.txt");
+  await assert.rejects(
+    replaceFile(place, Buffer.from("edited"), { read: before }),
+    /changed by somebody else .* Read it again/,
+  );
+  await rm(join(root, "shared.txt"));
+  await assert.rejects(replaceFile(place, Buffer.from("edited"), { read: before }), ToolError);
+  assert.equal((await readdir(root)).includes("shared.txt"), false);
+});
+
 test("full-control reaches files outside the workspace [E12]", async () => {
   const free = await openWorkspace(root, "full-control");
   const file = await openForReading(await placeOf(free, "../outside/secret.txt"));

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { constants } from "node:fs";
+import { constants, type BigIntStats } from "node:fs";
 import { lstat, open, rename, unlink } from "node:fs/promises";
 import { systemErrorCode, ToolError } from "../tool-error.ts";
 import { explained, holdDirectory, type HeldDirectory } from "./open-place.ts";
@@ -12,14 +12,24 @@ const PERMISSIONS = 0o777;
 /**
  * Puts a file in its place, whole or not at all: a reader sees the old bytes or the new ones, and a
  * name that became a symbolic link is replaced instead of followed. Keeps the permissions of the
- * file that was there; makes missing directories. Resolves to whether the file is new.
+ * file that was there; makes missing directories. Given what was `read` of the file, it throws a ToolError
+ * when the file is another one since. Resolves to whether the file is new.
  */
-export async function replaceFile(place: Place, bytes: Uint8Array): Promise<{ isNew: boolean }> {
+export async function replaceFile(
+  place: Place,
+  bytes: Uint8Array,
+  { read }: { read?: BigIntStats } = {},
+): Promise<{ isNew: boolean }> {
   const name = place.names.at(-1);
   if (name === undefined) throw new ToolError(`'${place.asked}' is a directory.`);
   const directory = await holdDirectory(place, place.names.slice(0, -1), { create: true });
   try {
-    const mode = await modeOfExisting(directory.path(name), place.asked);
+    const stats = await statsOfExisting(directory.path(name), place.asked);
+    if (read !== undefined && !isSame(read, stats))
+      throw new ToolError(
+        `'${place.asked}' was changed by somebody else at the same moment; nothing was done. Read it again.`,
+      );
+    const mode = stats?.isFile() === true ? Number(stats.mode) & PERMISSIONS : null;
     await writeBeside({ directory, name, bytes, mode: mode ?? NEW_FILE_MODE });
     return { isNew: mode === null };
   } catch (error) {
@@ -29,17 +39,21 @@ export async function replaceFile(place: Place, bytes: Uint8Array): Promise<{ is
   }
 }
 
-async function modeOfExisting(path: string, asked: string): Promise<number | null> {
+async function statsOfExisting(path: string, asked: string): Promise<BigIntStats | null> {
   try {
-    const stats = await lstat(path);
+    const stats = await lstat(path, { bigint: true });
     if (stats.isDirectory()) throw new ToolError(`'${asked}' is a directory; name a file in it.`);
     if (!stats.isFile() && !stats.isSymbolicLink())
       throw new ToolError(`'${asked}' is not a regular file.`);
-    return stats.isFile() ? stats.mode & PERMISSIONS : null;
+    return stats;
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return null;
     throw error;
   }
+}
+
+function isSame(before: BigIntStats, now: BigIntStats | null): boolean {
+  return now !== null && now.ino === before.ino && now.mtimeNs === before.mtimeNs;
 }
 
 async function writeBeside({
