@@ -38,16 +38,23 @@ const LAST_OUTPUT_MS = 500;
 export async function runCommand(command: Command): Promise<CommandEnd> {
   const { words, cwd, env, outputLimitBytes } = command;
   const [program = "", ...args] = words;
-  const child = spawn(program, args, {
-    cwd,
-    env,
-    detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
   const [stdout, stderr] = [createOutputHead(outputLimitBytes), createOutputHead(outputLimitBytes)];
-  child.stdout.on("data", (chunk: Buffer) => stdout.add(chunk));
-  child.stderr.on("data", (chunk: Buffer) => stderr.add(chunk));
-  const { failed, ...end } = await waitForEnd(child, command);
+  let running: Promise<ProcessEnd>;
+  try {
+    const child = spawn(program, args, {
+      cwd,
+      env,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    child.stdout.on("data", (chunk: Buffer) => stdout.add(chunk));
+    child.stderr.on("data", (chunk: Buffer) => stderr.add(chunk));
+    running = waitForEnd(child, command);
+  } catch (error) {
+    // Some reasons are thrown, others come as an event.
+    running = Promise.resolve(notStarted(error));
+  }
+  const { failed, ...end } = await running;
   if (failed !== null) stderr.add(Buffer.from(`${program}: ${failed}\n`));
   return {
     ...end,
@@ -85,7 +92,7 @@ async function waitForEnd(
     await closeStreams(child, closed.promise);
     return { exitCode: child.exitCode, signal: child.signalCode, ended, failed: null };
   } catch (error) {
-    return { ...startFailure(error), signal: null, ended: "itself" };
+    return notStarted(error);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", cancel);
@@ -103,15 +110,22 @@ async function closeStreams(child: ChildProcess, closed: Promise<void>): Promise
 }
 
 /** As a shell says it; anything else than a program that cannot run is a fault. */
-function startFailure(error: unknown): { exitCode: number; failed: string } {
+function notStarted(error: unknown): ProcessEnd {
+  const end = { signal: null, ended: "itself" } as const;
   switch (systemErrorCode(error)) {
     case "ENOENT":
-      return { exitCode: 127, failed: "command not found" };
+    case "ENOTDIR":
+    case "ENAMETOOLONG":
+    case "ELOOP":
+      return { ...end, exitCode: 127, failed: "command not found" };
     case "EACCES":
+    case "EPERM":
+    case "EISDIR":
     case "ENOEXEC":
-      return { exitCode: 126, failed: "cannot be executed" };
+    case "ETXTBSY":
+      return { ...end, exitCode: 126, failed: "cannot be executed" };
     case "E2BIG":
-      return { exitCode: 126, failed: "argument list too long" };
+      return { ...end, exitCode: 126, failed: "argument list too long" };
     default:
       throw error;
   }

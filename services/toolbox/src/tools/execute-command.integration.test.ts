@@ -137,6 +137,14 @@ for (const { name, tool, skip: skipped } of kinds) {
   );
 }
 
+test("a program that cannot be started is told as a shell tells it, whatever the reason", async () => {
+  await put("plain.txt", "no program");
+  const codes = [];
+  for (const command of ["x".repeat(300), "./plain.txt/x", "./plain.txt", "./", "''x"])
+    codes.push((await run(bare, { command })).structured["exitCode"]);
+  assert.deepEqual(codes, [127, 127, 126, 126, 127]);
+});
+
 test("what a command leaves in the background is gone when the call returns", async () => {
   const { structured } = await run(bare, {
     command: "sleep 300 >/dev/null 2>&1 & echo $$",

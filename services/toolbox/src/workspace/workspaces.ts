@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir, rm, stat, utimes } from "node:fs/promises";
+import { chmod, mkdir, readdir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type { Principal } from "@switchyard/contracts/policy";
+import { systemErrorCode } from "../tool-error.ts";
 import { openWorkspace, type SecurityMode, type Workspace } from "./workspace.ts";
 
 /** Says where each call works. */
@@ -41,16 +42,42 @@ export function ownWorkspaces({ parent, scope, mode }: OwnWorkspacesOptions): Wo
     async sweep(unusedSince) {
       const names = (await readdir(parent)).filter((name) => OURS.test(name));
       let removed = 0;
+      const failures: unknown[] = [];
       for (const name of names) {
         const directory = join(parent, name);
         const stats = await stat(directory).catch(() => null); // another replica was faster
         if (stats === null || stats.mtime >= unusedSince) continue;
-        await rm(directory, { recursive: true, force: true });
-        removed += 1;
+        try {
+          await removeTree(directory);
+          removed += 1;
+        } catch (error) {
+          failures.push(error);
+        }
       }
+      // One that cannot be removed keeps no other one.
+      if (failures.length > 0)
+        throw new AggregateError(failures, `${failures.length} workspaces cannot be removed`);
       return removed;
     },
   };
+}
+
+/** Also with directories in it that a command has left closed, as the caches of some build tools are. */
+async function removeTree(directory: string): Promise<void> {
+  try {
+    await rm(directory, { recursive: true, force: true });
+  } catch (error) {
+    const code = systemErrorCode(error);
+    if (code !== "EACCES" && code !== "EPERM") throw error;
+    await openUp(directory);
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function openUp(directory: string): Promise<void> {
+  await chmod(directory, 0o700);
+  for (const entry of await readdir(directory, { withFileTypes: true }))
+    if (entry.isDirectory()) await openUp(join(directory, entry.name));
 }
 
 /** Single names of a file system, whatever a session is called. Runs and users are such names by their schemas. */
