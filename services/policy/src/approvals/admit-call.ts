@@ -9,7 +9,7 @@ import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { Principal } from "@switchyard/contracts/policy";
 import type { z } from "zod";
 import { approvalIdOf, grantIdOf, randomApprovalId, type GrantScope } from "./approval-id.ts";
-import type { ApprovalIndex } from "./approval-index.ts";
+import { entryOf, type ApprovalIndex } from "./approval-index.ts";
 import type { ApprovalReporter } from "./approval-reporter.ts";
 import type { ApprovalStore, StoredApproval, Transition } from "./approval-store.ts";
 import { constraintOf } from "./argument-constraint.ts";
@@ -58,7 +58,7 @@ export function askedCall(
  * was denied or its time is over; else asks a person, once for each call.
  */
 export async function admitCall(deps: AdmitDeps, call: AskedCall): Promise<Admission> {
-  const known = await knownApproval(deps, call);
+  const known = await standingApproval(deps, call);
   if (known !== null && known.approval.state !== "pending")
     return pursue(deps, call, known.approval);
   const grant = await useGrant(deps, call);
@@ -69,6 +69,15 @@ export async function admitCall(deps: AdmitDeps, call: AskedCall): Promise<Admis
   if (known !== null) return pursue(deps, call, known.approval);
   if (!(await deps.promptLimit.take(call.principal))) return tooManyPrompts(deps.promptLimit);
   return ask(deps, call);
+}
+
+/** The approval of this call, unless it was of rules that have gone and come back: then nobody has decided about it. */
+async function standingApproval(deps: AdmitDeps, call: AskedCall): Promise<StoredApproval | null> {
+  const known = await knownApproval(deps, call);
+  if (known?.isVoid !== true) return known;
+  const { approval } = known;
+  await deps.index.forget({ id: approval.id, cursor: entryOf(approval) });
+  return null;
 }
 
 async function knownApproval(deps: AdmitDeps, call: AskedCall): Promise<StoredApproval | null> {
@@ -89,6 +98,8 @@ async function pursue(deps: AdmitDeps, call: AskedCall, approval: Approval): Pro
   if (transition === null) return refusal(approval.id, "expired");
   await follow(deps, transition);
   const { approval: stands } = transition;
+  // Whoever asked for it may have died before it stood in the list.
+  if (stands.state === "pending") await deps.index.put(stands);
   if (transition.change === "done") {
     deps.report.consumed(stands, call.provider);
     await rememberApproved(deps, call);

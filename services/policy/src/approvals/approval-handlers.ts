@@ -18,7 +18,7 @@ import { admitCall, askedCall, follow, refusal, type AdmitDeps } from "./admit-c
 import { atTime, type StoredApproval } from "./approval-store.ts";
 import { maySee, refusedBy, type ApproverSettings } from "./approver.ts";
 import { badPointer } from "./argument-constraint.ts";
-import { cancelByPolicy, decideApproval, type Verdict } from "./decide-approval.ts";
+import { decideApproval, voidApproval, type Verdict } from "./decide-approval.ts";
 import { listPage } from "./list-approvals.ts";
 import { ApprovalStoreError } from "./store-error.ts";
 
@@ -213,8 +213,8 @@ async function findToDecide(
     );
   const { state, policyDigest } = stored.approval;
   if (state !== "pending" || policyDigest === deps.policyDigest()) return stored;
-  const result = await orUnavailable(() => cancelByPolicy(deps, stored, "the rules changed"));
-  throw ended(result?.approval ?? stored.approval);
+  const ofOtherRules = await orUnavailable(() => voidApproval(deps, stored));
+  throw ended(ofOtherRules ?? stored.approval);
 }
 
 function unknown(id: string, caller: string) {

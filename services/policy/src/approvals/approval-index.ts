@@ -17,6 +17,8 @@ export interface ApprovalIndex {
   pendingCount(): Promise<number>;
   /** Approvals whose time is over, as far as the index knows. */
   due(now: number, limit: number): Promise<string[]>;
+  /** Approvals that wait for a person or for their call, as far as the index knows. */
+  open(): Promise<string[]>;
   /** Takes an entry out whose record is gone. */
   forget(entry: IndexEntry): Promise<void>;
 }
@@ -56,6 +58,7 @@ export function createApprovalIndex(redis: Redis): ApprovalIndex {
     pendingCount: () => askRedis(() => redis.zcard(PENDING)),
     due: (now, limit) =>
       askRedis(() => redis.zrange(DUE, 0, String(now), "BYSCORE", "LIMIT", 0, limit)),
+    open: () => askRedis(() => redis.zrange(DUE, "0", "-1")),
     async forget({ id, cursor }) {
       await askRedis(() =>
         redis.multi().zrem(ALL, cursor).zrem(PENDING, cursor).zrem(DUE, id).exec(),
@@ -65,6 +68,6 @@ export function createApprovalIndex(redis: Redis): ApprovalIndex {
 }
 
 /** Sorts by time as text; the id makes it unique. */
-function entryOf({ id, requestedAt }: Approval): string {
+export function entryOf({ id, requestedAt }: Approval): string {
   return `${String(Date.parse(requestedAt)).padStart(15, "0")}:${id}`;
 }

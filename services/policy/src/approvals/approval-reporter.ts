@@ -51,7 +51,8 @@ export function createApprovalReporter(parts: {
     requested(approval) {
       const { id, expiresAt } = approval;
       const fact = { ...factsOf(approval, at()), expiresAt };
-      const messageId = `${id}:requested`;
+      // Asked for anew under rules that came back, it has its id again.
+      const messageId = `${id}:requested:${approval.requestedAt}`;
       done(publishEvent(bus, approvalRequested, { id }, fact, { messageId }), id);
       setTimer(approval);
     },
@@ -60,7 +61,7 @@ export function createApprovalReporter(parts: {
       if (decision === null) return;
       if (state !== "approved" && state !== "denied" && state !== "cancelled") return;
       const fact = { ...factsOf(approval, at()), state, decision };
-      const messageId = `${id}:decided`;
+      const messageId = `${id}:decided:${decision.at}`;
       done(publishEvent(bus, approvalDecided, { id }, fact, { messageId }), id);
       if (state === "approved") setTimer(approval);
     },

@@ -21,10 +21,11 @@ if state == "pending" or state == "approved" then
 end
 `;
 
-/** ARGV: when the record may be forgotten, then fields and values. */
+/** ARGV: when the record may be forgotten, then fields and values. What became void makes room for the same call. */
 export const CREATE = `
 local key = KEYS[1]
 local isNew = 0
+if redis.call("HGET", key, "void") then redis.call("DEL", key) end
 if redis.call("EXISTS", key) == 0 then
   redis.call("HSET", key, unpack(ARGV, 2))
   redis.call("PEXPIREAT", key, ARGV[1])
@@ -41,6 +42,13 @@ if ARGV[4] ~= "" then
   redis.call("HSET", key, "expiresAtMs", ARGV[4])
   redis.call("PEXPIREAT", key, tonumber(ARGV[4]) + ${KEPT_AFTER_END_MS})
 end
+return answer("done")
+`;
+
+/** ARGV: now, decision. Also from "approved", because its rules are no longer in force. */
+export const VOID = `${BEGIN}
+if state ~= "pending" and state ~= "approved" then return answer("none") end
+redis.call("HSET", key, "state", "cancelled", "decision", ARGV[2], "void", "1")
 return answer("done")
 `;
 

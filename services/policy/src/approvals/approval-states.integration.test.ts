@@ -9,7 +9,7 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import fc from "fast-check";
 import { randomApprovalId } from "./approval-id.ts";
-import { createApprovalStore, type ApprovalStore, type StoredApproval } from "./approval-store.ts";
+import { createApprovalStore, type ApprovalStore, type NewApproval } from "./approval-store.ts";
 
 const server = await testRedis();
 const log = createLog({ service: "test", level: "silent" });
@@ -21,7 +21,7 @@ const START = Date.parse("2030-01-01T00:00:00.000Z");
 const WAIT_MS = 1_000;
 const digest = canonicalDigest("x");
 
-function pending(): StoredApproval {
+function pending(): NewApproval {
   const approval: Approval = {
     id: randomApprovalId(),
     state: "pending",
@@ -109,6 +109,36 @@ test("at the very millisecond of its end an approval is expired, whoever comes f
     assert.equal(result?.change, "expired");
     assert.equal(result?.approval.state, "expired");
   }
+});
+
+test("only a void approval makes room for another of its id", async () => {
+  for (const isApproved of [false, true]) {
+    const stored = pending();
+    const { id } = stored.approval;
+    const later = { ...stored, approval: { ...stored.approval, why: "asked for anew" } };
+    await store.create(stored);
+    if (isApproved) await store.decide(id, verdict("approved", "cli", START));
+    assert.equal((await store.create(later)).isNew, false);
+    const by = verdict("cancelled", "policy", START);
+    assert.equal((await store.void(id, by))?.approval.state, "cancelled");
+    assert.equal((await store.read(id))?.isVoid, true);
+    assert.equal((await store.consume(id, { attempt: randomUUID(), now: START }))?.change, "none");
+    const replaced = await Promise.all([store.create(later), store.create(later)]);
+    assert.equal(replaced.filter(({ isNew }) => isNew).length, 1);
+    const now = await store.read(id);
+    assert.deepEqual(
+      [now?.approval.state, now?.approval.why, now?.approval.decision, now?.isVoid],
+      ["pending", "asked for anew", null, false],
+    );
+  }
+  const denied = pending();
+  await store.create(denied);
+  await store.decide(denied.approval.id, verdict("denied", "cli", START));
+  assert.equal(
+    (await store.void(denied.approval.id, verdict("cancelled", "policy", START)))?.change,
+    "none",
+  );
+  assert.equal((await store.create(denied)).stored.approval.state, "denied");
 });
 
 /** What the store has to agree with. */
@@ -204,6 +234,17 @@ const expireStep = fc.constant(
     () => false,
   ),
 );
+const voidStep = fc.constant(
+  step(
+    "void",
+    ({ store: real, id }, now) => real.void(id, verdict("cancelled", "policy", now)),
+    (model) => {
+      if (model.state !== "pending" && model.state !== "approved") return false;
+      model.state = "cancelled";
+      return true;
+    },
+  ),
+);
 const waitStep = fc.constantFrom(1, 499, 500, 1_000).map((ms): Step => ({
   check: () => true,
   toString: () => `wait ${ms}`,
@@ -214,7 +255,7 @@ const waitStep = fc.constantFrom(1, 499, 500, 1_000).map((ms): Step => ({
 }));
 
 test("any sequence of verdicts, attempts, settlements and time agrees with the model", async () => {
-  const steps = [decideStep, consumeStep, consumeStep, settleStep, expireStep, waitStep];
+  const steps = [decideStep, consumeStep, consumeStep, settleStep, expireStep, voidStep, waitStep];
   await fc.assert(
     fc.asyncProperty(fc.commands(steps, { maxCommands: 30 }), async (commands) => {
       const stored = pending();

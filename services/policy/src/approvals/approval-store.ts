@@ -5,7 +5,15 @@ import {
   type ApprovalState,
 } from "@switchyard/contracts/approval-record";
 import type { Redis } from "@switchyard/service/redis";
-import { CONSUME, CREATE, DECIDE, EXPIRE, KEPT_AFTER_END_MS, SETTLE } from "./approval-scripts.ts";
+import {
+  CONSUME,
+  CREATE,
+  DECIDE,
+  EXPIRE,
+  KEPT_AFTER_END_MS,
+  SETTLE,
+  VOID,
+} from "./approval-scripts.ts";
 import { askRedis } from "./store-error.ts";
 
 /**
@@ -13,9 +21,9 @@ import { askRedis } from "./store-error.ts";
  * Times are the caller's, in milliseconds since the Unix epoch; `now == expiresAt` is over.
  */
 export interface ApprovalStore {
-  /** Writes the approval unless there is one of this id, and returns what stands there. */
+  /** Writes the approval unless there is one of this id that is not void, and returns what stands there. */
   create(
-    stored: StoredApproval,
+    stored: NewApproval,
   ): Promise<{ readonly isNew: boolean; readonly stored: StoredApproval }>;
   read(id: string): Promise<StoredApproval | null>;
   readMany(ids: readonly string[]): Promise<(StoredApproval | null)[]>;
@@ -28,6 +36,11 @@ export interface ApprovalStore {
       readonly consumeByMs: number | null;
       readonly now: number;
     },
+  ): Promise<Transition | null>;
+  /** From `pending` or `approved`: cancelled, and void, so that the same call may be asked for again. */
+  void(
+    id: string,
+    by: { readonly decision: ApprovalDecision; readonly now: number },
   ): Promise<Transition | null>;
   /** From `pending` or `approved`, when its time is over. */
   expire(id: string, now: number): Promise<Transition | null>;
@@ -53,7 +66,11 @@ export interface StoredApproval {
   readonly presentation: Presentation;
   /** The arguments without secrets, to compare others with; null when they are too long to keep. */
   readonly comparable: string | null;
+  /** It was of other rules: cancelled, though nobody decided against the call. */
+  readonly isVoid: boolean;
 }
+
+export type NewApproval = Omit<StoredApproval, "isVoid">;
 
 /** `done`: the transition that was asked for happened. `expired`: its time was over, which was written down just now. */
 export interface Transition {
@@ -97,6 +114,7 @@ export function createApprovalStore(redis: Redis): ApprovalStore {
     decide(id, { state, decision, consumeByMs, now }) {
       return transition(id, DECIDE, [now, state, JSON.stringify(decision), consumeByMs ?? ""]);
     },
+    void: (id, { decision, now }) => transition(id, VOID, [now, JSON.stringify(decision)]),
     expire: (id, now) => transition(id, EXPIRE, [now]),
     consume: (id, { attempt, now }) => transition(id, CONSUME, [now, attempt]),
     settle(id, { attempt, outcome, resultDigest, now }) {
@@ -117,7 +135,7 @@ function keyOf(id: string): string {
 }
 
 /** What changes has a field of its own; the rest is written once. */
-function fieldsOfApproval({ approval, presentation, comparable }: StoredApproval) {
+function fieldsOfApproval({ approval, presentation, comparable }: NewApproval) {
   const { state, expiresAt, ...rest } = approval;
   return {
     core: JSON.stringify(rest),
@@ -155,6 +173,7 @@ function parsed(fields: Record<string, string>): StoredApproval {
     approval,
     presentation: Presentation.parse(JSON.parse(presentation)),
     comparable: comparable === "" ? null : comparable,
+    isVoid: fields["void"] !== undefined,
   };
 }
 

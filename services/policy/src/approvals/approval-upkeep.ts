@@ -1,6 +1,6 @@
 import type { Approval, SessionGrant } from "@switchyard/contracts/approval-record";
 import { follow } from "./admit-call.ts";
-import { cancelByPolicy, eachPending, type DecideDeps } from "./decide-approval.ts";
+import { cancelByPolicy, eachPending, voidApproval, type DecideDeps } from "./decide-approval.ts";
 
 const DUE_PAGE = 200;
 const LISTED_GRANTS = 10_000;
@@ -25,9 +25,22 @@ export async function expireDue(deps: DecideDeps): Promise<void> {
 export type Concerned = Pick<Approval | SessionGrant, "principal" | "tool" | "policyDigest">;
 
 /**
- * Ends the waiting approvals and the grants that fit. After a change of the rules these are all of
- * other rules: what was decided about a call under one policy says nothing about it under another.
+ * Ends what is of other rules than those in force: what waits, what was approved and not used yet, and the grants.
+ * What was decided about a call under one policy says nothing about it under another, also when the one comes back.
  */
+export async function endOfOtherRules(deps: DecideDeps, inForce: string): Promise<void> {
+  const ids = await deps.index.open();
+  for (let from = 0; from < ids.length; from += DUE_PAGE) {
+    const page = ids.slice(from, from + DUE_PAGE);
+    for (const stored of await deps.store.readMany(page)) {
+      if (stored !== null && stored.approval.policyDigest !== inForce)
+        await voidApproval(deps, stored);
+    }
+  }
+  await endGrants(deps, ({ policyDigest }) => policyDigest !== inForce, "the rules changed");
+}
+
+/** Ends the waiting approvals and the grants that fit. */
 export async function endAll(
   deps: DecideDeps,
   fits: (one: Concerned) => boolean,
@@ -36,6 +49,14 @@ export async function endAll(
   await eachPending(deps, Number.POSITIVE_INFINITY, async (stored) => {
     if (fits(stored.approval)) await cancelByPolicy(deps, stored, reason);
   });
+  await endGrants(deps, fits, reason);
+}
+
+async function endGrants(
+  deps: DecideDeps,
+  fits: (grant: SessionGrant) => boolean,
+  reason: string,
+): Promise<void> {
   for (const { grant } of await deps.grants.list(deps.now(), LISTED_GRANTS)) {
     if (!fits(grant)) continue;
     await deps.grants.remove(grant.id);

@@ -39,6 +39,8 @@ import {
   serviceUsers,
 } from "@switchyard/contracts/topology";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import type { z } from "zod";
 import { startPolicy, type LogRecord } from "../../test/policy-process.ts";
@@ -73,6 +75,12 @@ const nats = await testNats({
   }),
 });
 const redis = await testRedis();
+const store = await connectRedis({
+  url: redis.url,
+  name: "test",
+  log: createLog({ service: "test", level: "silent" }),
+});
+after(() => store.disconnect());
 
 async function connectAs(name: string) {
   const seed = users.find(({ user }) => user.name === name)?.key.seed ?? assert.fail(name);
@@ -360,6 +368,28 @@ test("a session approval does not cover a run whose agent wants each call approv
   assert.equal(covered.outcome, "passed");
 });
 
+test("a session approval approves no waiting call that is to be approved by itself, though of the same rule", async () => {
+  const token = await tokenOf("run-flow");
+  const strict = await tokenOf("run-flow", { approval: "always" });
+  const byItself = await waiting({ token: strict, callId: "run-flow:1" });
+  const another = await waiting({ token, callId: "run-flow:2" });
+  const id = await waiting({ token, callId: "run-flow:3" });
+  await person.approveCall({ id, scope: "session" });
+  assert.equal((await person.getApproval({ id: another })).approval.state, "approved");
+  assert.equal((await person.getApproval({ id: byItself })).approval.state, "pending");
+});
+
+test("an approval that was lost from the list stands there again when its call is repeated", async () => {
+  const call = { token: await tokenOf("run-lost"), callId: "run-lost:1" };
+  const id = await waiting(call);
+  const keys = ["all", "pending", "due"].map((name) => `yard:{approvals}:${name}`);
+  await Promise.all(keys.map((key) => store.del(key)));
+  const listed = async () => (await person.listApprovals({ runId: "run-lost" })).approvals.length;
+  assert.equal(await listed(), 0);
+  assert.equal(await waiting(call), id);
+  assert.equal(await listed(), 1);
+});
+
 test("the tier always takes no session approval", async () => {
   const call = { token: await tokenOf("run-always"), callId: "run-always:1", tool: REMOVE };
   const id = await waiting(call);
@@ -427,6 +457,7 @@ test("a change of the rules during the wait voids the approval", async () => {
   const activated = policy.logged((record) => inForce(record) && record !== first);
   await writeFile(policyFile, RULES("writes change files, and how"));
   await activated;
+  const seen = new Set(policy.records.filter(inForce));
   await assert.rejects(person.approveCall({ id }), (error) =>
     isError(error, approveCall, "already_ended"),
   );
@@ -434,4 +465,19 @@ test("a change of the rules during the wait voids the approval", async () => {
   assert.notEqual(await waiting({ ...call, approvalId: id }), id);
   assert.notEqual(await waiting({ ...approved, approvalId: before }), before);
   assert.deepEqual((await person.listGrants({})).grants, []);
+
+  // The rules of before come back, and with them nothing that was approved, denied or cancelled under them.
+  const back = policy.logged((record) => inForce(record) && !seen.has(record));
+  await writeFile(policyFile, RULES("writes change files"));
+  await back;
+  assert.equal((await person.getApproval({ id: before })).approval.state, "cancelled");
+  assert.equal(await waiting(call), id, "nobody decided about it, so it is asked for anew");
+  assert.equal(await waiting(approved), before);
+  const listed = (await person.listApprovals({ limit: 100 })).approvals.map((one) => one.id);
+  assert.deepEqual(
+    listed.filter((one) => one === before || one === id).toSorted(),
+    [before, id].toSorted(),
+  );
+  await person.approveCall({ id: before });
+  assert.equal((await admit(approved)).outcome, "passed");
 });

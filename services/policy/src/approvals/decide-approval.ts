@@ -87,6 +87,20 @@ export async function cancelByPolicy(
   return decideApproval(deps, stored, { state: "cancelled", by: POLICY, reason });
 }
 
+/** Ends one of other rules that waits, or was approved and not used. The same call is asked for anew when they come back. */
+export async function voidApproval(
+  deps: DecideDeps,
+  { approval: { id } }: StoredApproval,
+): Promise<Approval | null> {
+  const now = deps.now();
+  const verdict = { state: "cancelled", by: POLICY, reason: "the rules changed" } as const;
+  const transition = await deps.store.void(id, { decision: decisionOf(verdict, now), now });
+  if (transition === null) return null;
+  await follow(deps, transition);
+  if (transition.change === "done") deps.report.decided(transition.approval);
+  return transition.approval;
+}
+
 const POLICY = "policy";
 
 function decisionOf(verdict: Verdict, now: number): ApprovalDecision {
@@ -144,7 +158,8 @@ async function coverOthers(
 ): Promise<void> {
   const { grant } = stored;
   await eachPending(deps, COVER_AT_MOST, async (other) => {
-    if (grantIdOf(other.approval) !== grant.id) return;
+    // One of the tier `always` can be of the same rule: what its run has touched since makes it ask each time.
+    if (other.approval.tier !== "session" || grantIdOf(other.approval) !== grant.id) return;
     if (!(await deps.grants.use(stored, deps.now()))) return;
     await decideApproval(deps, other, {
       state: "approved",

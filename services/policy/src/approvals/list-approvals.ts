@@ -26,6 +26,8 @@ export async function listPage(
       if (stored === null) {
         await index.forget(entry);
       } else {
+        const isLeftOver = which === "pending" && stored.approval.state !== "pending";
+        if (isLeftOver) await index.put(stored.approval);
         const approval = atTime(stored.approval, now());
         if (fits(approval)) approvals.push(approval);
       }

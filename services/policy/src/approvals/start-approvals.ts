@@ -14,7 +14,13 @@ import { handleApprovals } from "./approval-handlers.ts";
 import { createApprovalIndex } from "./approval-index.ts";
 import { createApprovalReporter, type ApprovalReporter } from "./approval-reporter.ts";
 import { createApprovalStore } from "./approval-store.ts";
-import { endAll, expireDue, expireOne, type Concerned } from "./approval-upkeep.ts";
+import {
+  endAll,
+  endOfOtherRules,
+  expireDue,
+  expireOne,
+  type Concerned,
+} from "./approval-upkeep.ts";
 import type { ApproverSettings } from "./approver.ts";
 import { followCancelledRuns } from "./cancelled-runs.ts";
 import { createGrantStore } from "./grant-store.ts";
@@ -71,10 +77,7 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
 
   const onError = (err: unknown): void => log.warn({ err }, "approvals not looked through");
   const attempt = (work: Promise<void>): void => void work.catch(onError);
-  const endOthers = (): void => {
-    const digest = policyDigest();
-    attempt(endAll(deps, (one) => one.policyDigest !== digest, "the rules changed"));
-  };
+  const endOthers = (): void => attempt(endOfOtherRules(deps, policyDigest()));
   const sweep = (): void => attempt(expireDue(deps));
   const timer = setInterval(sweep, SWEEP_MS);
   // The bundle may have changed while nobody was there.
