@@ -34,7 +34,8 @@ export interface BudgetStore {
   take(counts: readonly BudgetCount[], place: Place): Promise<(Taken & { name: string }) | null>;
   /** Gives back the places in limits of calls at a time. False when it is unknown or has lapsed. */
   release(reservation: string): Promise<boolean>;
-  usage(counts: readonly BudgetCount[]): Promise<readonly Usage[]>;
+  /** How much is used by now; `fingerprint` is of the call whose repetitions are asked for. */
+  usage(counts: readonly BudgetCount[], fingerprint: string): Promise<readonly Usage[]>;
   /** Keeps what a family of runs has touched, and tells all of it. */
   touch(family: string, labels: readonly FlowLabel[]): Promise<FlowTouches>;
 }
@@ -42,6 +43,7 @@ export interface BudgetStore {
 export interface Usage {
   readonly name: string;
   readonly calls: number;
+  readonly repeats: number;
   readonly concurrent: number;
 }
 
@@ -129,16 +131,17 @@ export function createBudgetStore(redis: Redis): BudgetStore {
         await Promise.all(known.map((name) => redis.zrem(keysOf(name)[2], reservation)));
         return true;
       }),
-    usage: (counts) =>
+    usage: (counts, fingerprint) =>
       asked(() =>
         Promise.all(
           counts.map(async ({ name }) => {
-            const [calls, , places] = keysOf(name);
-            const [made, concurrent] = await Promise.all([
+            const [calls, repeats, places] = keysOf(name);
+            const [made, repeated, concurrent] = await Promise.all([
               redis.get(calls),
+              redis.hget(repeats, fingerprint),
               redis.zcount(places, Date.now(), "+inf"),
             ]);
-            return { name, calls: Number(made ?? 0), concurrent };
+            return { name, calls: Number(made ?? 0), repeats: Number(repeated ?? 0), concurrent };
           }),
         ),
       ),

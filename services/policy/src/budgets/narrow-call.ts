@@ -90,27 +90,48 @@ function uncounted(error: unknown, { principal }: Call): string {
   return `${error.message}, and a call of ${nameOf(principal)} has to be counted; try again`;
 }
 
-/** What budgets and flow labels say of a call, without counting it. */
+/** What budgets and flow labels say of a call. */
+export interface Consideration {
+  readonly limits: ConsideredLimit[];
+  /** Why it cannot be counted now, so that it would be denied; null when it can. */
+  readonly uncounted: string | null;
+}
+
+/** As {@link narrowCall} and without counting the call. */
 export async function considerCall(
-  store: BudgetStore,
+  store: Pick<BudgetStore, "usage" | "touch">,
+  bundle: CompiledBundle,
+  call: Call,
+): Promise<Consideration> {
+  try {
+    return { limits: await consideredLimits(store, bundle, call), uncounted: null };
+  } catch (error) {
+    return { limits: [], uncounted: uncounted(error, call) };
+  }
+}
+
+async function consideredLimits(
+  store: Pick<BudgetStore, "usage" | "touch">,
   bundle: CompiledBundle,
   call: Call,
 ): Promise<ConsideredLimit[]> {
   const budgets = budgetsOf(bundle.budgets, call.principal);
-  const usage = await store.usage(budgets.flatMap((budget) => countOf(budget, call)));
+  const counts = budgets.flatMap((budget) => countOf(budget, call));
+  const usage = counts.length === 0 ? [] : await store.usage(counts, fingerprintOf(call));
   const limits = budgets.map((budget): ConsideredLimit => {
     const used = usage.find(({ name }) => name.startsWith(`${budget.id}:`));
-    const { calls = null, concurrency = null } = budget;
+    const { calls = null, concurrency = null, repeats: repeatable = null } = budget;
     const passes =
       isDeepEnough(budget, call) &&
       (calls === null || (used?.calls ?? 0) < calls) &&
+      (repeatable === null || (used?.repeats ?? 0) < repeatable) &&
       (concurrency === null || (used?.concurrent ?? 0) < concurrency);
     const made = calls === null ? [] : [`${used?.calls ?? 0} of ${calls} calls made`];
     const held =
       concurrency === null ? [] : [`${used?.concurrent ?? 0} of ${concurrency} at a time`];
     const depth = budget.depth === undefined ? [] : [`at most depth ${budget.depth}`];
     const repeats =
-      budget.repeats === undefined ? [] : [`the same call at most ${budget.repeats} times`];
+      repeatable === null ? [] : [`this very call ${used?.repeats ?? 0} of ${repeatable} times`];
     const detail = [...made, ...held, ...repeats, ...depth].join(", ");
     return { kind: "budget", name: budget.id, passes, detail: `per ${budget.per}: ${detail}` };
   });

@@ -3,7 +3,12 @@ import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import type { FeatureKind } from "../bundle/feature-patterns.ts";
 import type { BudgetStore } from "../budgets/budget-store.ts";
-import { considerCall, narrowCall, narrowFeature } from "../budgets/narrow-call.ts";
+import {
+  considerCall,
+  narrowCall,
+  narrowFeature,
+  type Consideration,
+} from "../budgets/narrow-call.ts";
 import { stopReason, type StopList } from "../budgets/stop-list.ts";
 import { decideFeature } from "./evaluate-feature.ts";
 import { decide, type Call } from "./evaluate.ts";
@@ -66,7 +71,7 @@ export async function explainCall(
           { kind: "stop" as const, name: stop.scope.kind, passes: false, detail: stopReason(stop) },
         ]),
     ...explained.limits,
-    ...counted,
+    ...counted.limits,
   ];
   const decision =
     stoppedDecision({ bundle, stops }, call) ?? narrowed(explained.decision, counted);
@@ -86,10 +91,12 @@ function denied({ digest: policyDigest }: CompiledBundle, reason: string): Decis
 }
 
 /** What the counts that were looked at make of a decision. */
-function narrowed(decision: Decision, counted: readonly ConsideredLimit[]): Decision {
-  const failing = counted.find(({ passes }) => !passes);
-  if (decision.effect === "deny" || failing === undefined) return decision;
+function narrowed(decision: Decision, { limits, uncounted }: Consideration): Decision {
   const { ttlMs: _, tier: __, ...rest } = decision;
+  if (decision.effect === "deny") return decision;
+  if (uncounted !== null) return { ...rest, effect: "deny", rule: null, reason: uncounted };
+  const failing = limits.find(({ passes }) => !passes);
+  if (failing === undefined) return decision;
   if (failing.kind === "flow")
     return { ...rest, effect: "ask", tier: "always", reason: `${rest.reason}; ${failing.detail}` };
   const reason = `budget ${failing.name} is used up: ${failing.detail}`;
