@@ -14,6 +14,20 @@ export function redactFields(value: unknown): unknown {
 
 /** Replaces what looks like a credential. The patterns never cross a quote, so JSON text stays JSON. */
 export function redactText(text: string): string {
+  return withoutShapes(text).replace(USER_INFORMATION, `$1${REDACTED}@`);
+}
+
+/**
+ * The same for who decides about the text, before anything is done with it: user information in a URL may have any
+ * characters, so what looks like some and could be code is shown. All else that is taken out are single words.
+ */
+export function redactJudgedText(text: string): string {
+  return withoutShapes(text).replace(USER_INFORMATION, (found: string, scheme: string) =>
+    COULD_BE_CODE.test(found) ? found : `${scheme}${REDACTED}@`,
+  );
+}
+
+function withoutShapes(text: string): string {
   let clean = text;
   for (const [pattern, replacement] of SECRET_SHAPES) clean = clean.replace(pattern, replacement);
   return clean;
@@ -55,9 +69,12 @@ const SECRET_SHAPES: readonly (readonly [RegExp, string])[] = [
     /-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:(?:\s|\\[nrt]){1,4}(?:Proc-Type: 4,ENCRYPTED|DEK-Info: [A-Z0-9-]{1,20},[0-9A-F]{1,64}|Version: [\w .()-]{1,40}))*(?:(?:\s|\\[nrt]){1,4}[A-Za-z0-9+/=]{32,})+(?:(?:\s|\\[nrt]){1,4}-----END [A-Z0-9 ]{0,50}-----)?/g,
     REDACTED,
   ],
-  // User information in a URL. A quote or backslash inside it is escaped in JSON text.
-  [/\b([a-z][a-z0-9+.-]{0,20}:\/\/)(?:\\.|[^\s/@"\\]){1,1024}@/gi, `$1${REDACTED}@`],
 ];
+
+/** In a URL. A quote or backslash inside it is escaped in JSON text. */
+const USER_INFORMATION = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)(?:\\.|[^\s/@"\\]){1,1024}@/gi;
+/** Of shells and other languages; a URL has to encode most of them anyway. */
+const COULD_BE_CODE = /[$`;|&<>(){}'\\]/;
 
 interface Place {
   readonly depth: number;

@@ -1,6 +1,6 @@
 import type { ArgumentChange, Presentation } from "@switchyard/contracts/approval-record";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
-import { isSecretKey, redactText } from "@switchyard/service/redact";
+import { isSecretKey, redactJudgedText } from "@switchyard/service/redact";
 import { visible } from "@switchyard/service/visible-text";
 
 /** More of the arguments than this is not shown, and said to be cut. In characters. */
@@ -92,7 +92,7 @@ function cleanCopy(value: unknown, seen: Seen): unknown {
 
 function cleanText(text: string, seen: Seen): string {
   if (visible(text) !== text) seen.hidden = true;
-  const clean = redactText(text);
+  const clean = redactJudgedText(text);
   if (clean !== text) seen.redacted = true;
   return clean;
 }
