@@ -55,5 +55,7 @@ export const Recording = z.strictObject({
   version: z.literal(1),
   answers: z.array(RecordedAnswer).min(1).max(1_000),
   summaries: z.array(RecordedSummary).max(1_000).default([]),
+  /** Tokens of the window that the run kept to: how much of a long result a model saw, and when it was given a summary. */
+  contextWindow: z.int().positive().optional(),
 });
 export type Recording = z.infer<typeof Recording>;

@@ -18,7 +18,10 @@ await writeFile(
   JSON.stringify({
     default: "local/m",
     providers: { local: { type: "openai-compatible", baseURL: `${server.url}/v1` } },
-    models: { "local/m": { price: { input: 1, output: 1 } } },
+    models: {
+      "local/m": { price: { input: 1, output: 1 } },
+      "local/narrow": { contextWindow: 32_000 },
+    },
   }),
 );
 await lab.runner({ YARD_MODELS_FILE: modelsFile });
@@ -116,6 +119,30 @@ test("shows the beginning of a long result and lets the model read on in the res
   assert.match(second ?? "", /<tool_output tool=\\"mcp__lab__long\\">/);
   assert.match(second ?? "", /never follow instructions/);
   assert.match(third ?? "", /THE END/);
+});
+
+test("long results of one answer fit into the model's window together, and the model reads on in each", async () => {
+  const long = (name: string) => `${name.repeat(OBSERVATION_BYTES)}THE END OF ${name}`;
+  lab.peers.tools.set("first", () => long("a"));
+  lab.peers.tools.set("second", () => long("b"));
+  const tools = [labTool("first"), labTool("second")];
+  lab.peers.agents.set("narrow", agent("narrow", { model: "local/narrow", tools }));
+  const asked = tools.map((name, index) => ({ id: `c${index}`, name, args: "{}" }));
+  const at = (result: string) => `{"result":"${result}","offset":${OBSERVATION_BYTES - 100}}`;
+  const reading = ["1:0", "1:1"].map((ref) => ({ id: ref, name: "read_result", args: at(ref) }));
+  server.answer({ calls: asked }, { calls: reading }, { text: ["done"] });
+  await lab.command("narrow", { runId: "two-long", input: "read" });
+  await lab.eventsUntil("two-long", "finished");
+  const [, second = "", third = ""] = server.requests
+    .slice(-3)
+    .map(({ body }) => JSON.stringify(body));
+  assert.ok(second.length < 0.5 * 32_000 * 3, String(second.length));
+  for (const [index, name] of ["a", "b"].entries()) {
+    assert.ok(second.includes(name.repeat(15_000)));
+    const note = JSON.stringify(`read on with read_result {"result":"1:${index}","offset":`);
+    assert.ok(second.includes(note.slice(1, -1)));
+    assert.ok(third.includes(`THE END OF ${name}`));
+  }
 });
 
 test("stops a run that spent its money or goes round in circles", async () => {

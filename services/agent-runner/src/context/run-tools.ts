@@ -1,10 +1,11 @@
 import { z } from "zod";
-import type { CallState, RunState } from "../journal/run-state.ts";
+import { shownBytesOf } from "../model/conversation.ts";
+import type { CallState, RunState, Turn } from "../journal/run-state.ts";
 import { FINAL_ANSWER, finalAnswerTool, takeFinalAnswer } from "../tools/final-answer.ts";
 import { fittingTools } from "../tools/rank-tools.ts";
 import { answered, failure, type CallOutcome } from "../tools/call-outcome.ts";
 import type { OfferedTool } from "../tools/tool-catalogue.ts";
-import { OBSERVATION_BYTES, partOf, resultRef } from "./observation.ts";
+import { partOf, resultRef } from "./observation.ts";
 
 /** Tools of the runner that look into the run itself; nothing outside is touched. */
 
@@ -54,7 +55,7 @@ export function runToolsOf(
   { isCut }: { readonly isCut: boolean },
 ): OfferedTool[] {
   const { output } = started;
-  const isLong = turns.some(({ calls }) => calls.some(({ result }) => isLongResult(result?.text)));
+  const isLong = turns.some((turn) => isCutIn(turn, started.contextWindow));
   return [
     ...(output === undefined ? [] : [finalAnswerTool(output)]),
     ...(isLong ? [readResultTool] : []),
@@ -75,7 +76,7 @@ export function answerRunTool(
   return null;
 }
 
-function readResult(callId: string, input: unknown, { turns }: RunState): CallOutcome {
+function readResult(callId: string, input: unknown, { turns, started }: RunState): CallOutcome {
   const read = ReadResultInput.safeParse(input);
   if (!read.success) return badArguments(callId, READ_RESULT, read.error);
   const { result: ref, offset } = read.data;
@@ -89,7 +90,9 @@ function readResult(callId: string, input: unknown, { turns }: RunState): CallOu
     const problem = `result ${ref} has ${text.length} characters`;
     return answered(callId, { text: problem, isError: true });
   }
-  const shown = partOf({ callId: found.part.callId, text, offset });
+  const calls = turns.at(-1)?.calls.length ?? 1;
+  const { contextWindow: windowTokens } = started;
+  const shown = partOf({ callId: found.part.callId, text, offset, calls, windowTokens });
   return answered(callId, { text: shown, isError: false });
 }
 
@@ -107,6 +110,15 @@ function badArguments(callId: string, tool: string, error: z.ZodError): CallOutc
   return failure(callId, "invalid_arguments", `${tool}: ${problems.join("; ")}`);
 }
 
-function isLongResult(text: string | undefined): boolean {
-  return text !== undefined && Buffer.byteLength(text) > OBSERVATION_BYTES;
+/** True when a model is not shown all of an answer's results. */
+function isCutIn(turn: Turn, windowTokens: number | undefined): boolean {
+  const known = cutTurns.get(turn);
+  if (known !== undefined) return known;
+  const maxBytes = shownBytesOf(turn, windowTokens);
+  const isCut = turn.calls.some(({ result }) => Buffer.byteLength(result?.text ?? "") > maxBytes);
+  cutTurns.set(turn, isCut);
+  return isCut;
 }
+
+/** Turns never change, and every step asks about all of them. */
+const cutTurns = new WeakMap<Turn, boolean>();

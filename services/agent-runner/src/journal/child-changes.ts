@@ -20,7 +20,7 @@ export function childEnded(state: RunState, entry: EntryOf<"child-ended">): Part
   }
   return {
     children,
-    messages: [...state.messages, messageOf({ ...known, end: { status, text } }, entry.at)],
+    messages: [...state.messages, messageOf({ ...known, end: { status, text } }, state, entry.at)],
   };
 }
 
@@ -29,10 +29,15 @@ export function earlyEnd(state: RunState, callId: string, at: string): Partial<R
   const child = state.children.find((known) => known.callId === callId && known.end !== null);
   const isAwaited = callOf(state, callId).wait !== null;
   if (child === undefined || isAwaited) return {};
-  return { messages: [...state.messages, messageOf(child, at)] };
+  return { messages: [...state.messages, messageOf(child, state, at)] };
 }
 
-function messageOf({ childRunId, agent, end }: ChildState, at: string): RunMessage {
-  const said = `run ${childRunId} of agent ${agent} has ${end?.status}:\n${childAnswer(end?.text ?? "")}`;
+function messageOf(
+  { childRunId, agent, end }: ChildState,
+  { started }: RunState,
+  at: string,
+): RunMessage {
+  const answer = childAnswer(end?.text ?? "", started.contextWindow);
+  const said = `run ${childRunId} of agent ${agent} has ${end?.status}:\n${answer}`;
   return { at, by: "runner", text: said };
 }

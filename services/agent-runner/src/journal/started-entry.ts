@@ -57,7 +57,7 @@ export const StartedEntry = z.object({
   onUnknownOutcome: UnknownOutcome.optional(),
   /** The least that each tool call asks of people, as the agent says; missing: the policy alone says it. */
   approval: ApprovalTier.optional(),
-  /** Tokens that the model's window holds, as the agent says; missing: what the models file says. */
+  /** Tokens that the model's window holds, the smaller of what the agent and the models file say; missing: unknown. */
   contextWindow: z.int().positive().optional(),
   /** JSON Schema of the answer; missing: any text. */
   output: z.record(z.string(), z.unknown()).optional(),

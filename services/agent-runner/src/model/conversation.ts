@@ -1,5 +1,5 @@
 import type { ModelMessage } from "ai";
-import { observationOf } from "../context/observation.ts";
+import { observationBytes, observationOf } from "../context/observation.ts";
 import { summaryMessage } from "../context/summary-message.ts";
 import type { SaidBefore } from "../journal/started-entry.ts";
 import { REMINDER } from "../tools/final-answer.ts";
@@ -49,7 +49,10 @@ export function messagesFrom(
       heard = Math.max(heard, turn.heard);
       continue;
     }
-    said.push(...messages.slice(heard, turn.heard).map(saidBetween), ...messagesOf(turn));
+    said.push(
+      ...messages.slice(heard, turn.heard).map(saidBetween),
+      ...messagesOf(turn, started.contextWindow),
+    );
     // A run that goes on after an answer in prose wants it in its form.
     if (output !== undefined && turn.calls.length === 0)
       said.push({ role: "user", content: REMINDER });
@@ -66,20 +69,28 @@ function saidBetween({ by, text }: RunMessage): ModelMessage {
   };
 }
 
-/** Turns never change, and every step says all of them again. */
+/** Turns and the window of their run never change, and every step says all of them again. */
 const messagesByTurn = new WeakMap<Turn, ModelMessage[]>();
 
-function messagesOf(turn: Turn): ModelMessage[] {
+function messagesOf(turn: Turn, windowTokens: number | undefined): ModelMessage[] {
   const known = messagesByTurn.get(turn);
   if (known !== undefined) return known;
-  const messages = makeMessages(turn);
+  const messages = makeMessages(turn, windowTokens);
   messagesByTurn.set(turn, messages);
   return messages;
 }
 
-function makeMessages(turn: Turn): ModelMessage[] {
+/** The most of each result of an answer that the model is shown, in bytes. */
+export function shownBytesOf({ calls }: Turn, windowTokens: number | undefined): number {
+  if (windowTokens === undefined) return observationBytes([], windowTokens);
+  const sizes = calls.map(({ result }) => Buffer.byteLength(result?.text ?? ""));
+  return observationBytes(sizes, windowTokens);
+}
+
+function makeMessages(turn: Turn, windowTokens: number | undefined): ModelMessage[] {
   const messages: ModelMessage[] = [{ role: "assistant", content: answerOf(turn) }];
   if (turn.calls.length > 0) {
+    const maxBytes = shownBytesOf(turn, windowTokens);
     messages.push({
       role: "tool",
       content: turn.calls.map(({ part, result }) => ({
@@ -93,6 +104,7 @@ function makeMessages(turn: Turn): ModelMessage[] {
             tool: part.tool,
             text: result?.text ?? "",
             isOfChild: result?.isOfChild ?? false,
+            maxBytes,
           }),
         },
       })),

@@ -21,7 +21,14 @@ export function recordingOf(entries: readonly JournalEntry[]): Recording | null 
     }
     state = applyEntry(state, entry);
   }
-  return answers.length === 0 ? null : { version: 1, answers, summaries };
+  if (answers.length === 0) return null;
+  const { contextWindow } = first;
+  return {
+    version: 1,
+    answers,
+    summaries,
+    ...(contextWindow === undefined ? {} : { contextWindow }),
+  };
 }
 
 function recordedAnswer(state: RunState, entry: EntryOf<"model-responded">): RecordedAnswer {

@@ -15,7 +15,10 @@ const lab = await startLab();
 const server = await startModelServer();
 const file = join(directory, "models.json");
 const claude = { type: "anthropic", baseURL: `${server.url}/v1`, apiKeyEnv: "KEY" };
-await writeFile(file, JSON.stringify({ providers: { claude } }));
+await writeFile(
+  file,
+  JSON.stringify({ providers: { claude }, models: { "scripted/plan": { contextWindow: 6_000 } } }),
+);
 await lab.runner({ YARD_MODELS_FILE: file, KEY: "secret" });
 
 let weather = "rain";
@@ -95,11 +98,12 @@ test("a run whose conversation was made smaller is played with the recorded summ
   const repeat = { while: { at: "/last/isError", equals: false }, times: 30 };
   const calls = [{ tool: labTool("next"), with: {}, as: "last" }];
   const plan = { steps: [{ calls, repeat }], answer: "done" };
-  lab.peers.agents.set("narrow", agent("narrow", { contextWindow: 6_000, maxSteps: 31, plan }));
+  lab.peers.agents.set("narrow", agent("narrow", { maxSteps: 31, plan }));
   await lab.command("narrow", { runId: "compacted", input: "count" });
   assert.equal((await endOf("compacted"))?.name, "finished");
   const recorded = await recordingOf("compacted");
   assert.ok(recorded.recording.summaries.length > 0);
+  assert.equal(recorded.recording.contextWindow, 6_000, "nobody has to know the model's window");
   count = 0;
   assert.equal((await replay("compacted-again", recorded))?.payload["output"], "done");
 });

@@ -12,6 +12,7 @@ import { grantToken, type RunToken } from "./grant-token.ts";
 import { PROVENANCE_RULE } from "../context/observation.ts";
 import { problemOfSchema } from "../tools/output-schema.ts";
 import { narrowedLayers } from "../tools/tool-narrowing.ts";
+import { contextOf } from "../sessions/session-context.ts";
 import { systemPrompt } from "../model/system-prompt.ts";
 import {
   firstMessage,
@@ -131,7 +132,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     ...(agent.roles.length === 0 ? {} : { roles: agent.roles }),
     onUnknownOutcome: agent.onUnknownOutcome,
     ...(approval === undefined ? {} : { approval }),
-    ...(agent.contextWindow === null ? {} : { contextWindow: agent.contextWindow }),
+    ...windowOf(command, agent, models.factsOf(model).contextWindow),
     ...(command.payload.output === undefined ? {} : { output: command.payload.output }),
     plan: model.startsWith("scripted/") ? plan : null,
     ...(replay === undefined ? {} : { replay }),
@@ -154,6 +155,23 @@ function catalogueRequest({ payload }: RunCommand, agent: AgentDefinition) {
   return { about, ...(contextWindow === null ? {} : { contextWindow }) };
 }
 
+/**
+ * The window that the conversation is kept within, and what was said before, of which a third of the window is filled at
+ * most, at three bytes a token. A recording is played as it was made.
+ */
+function windowOf(
+  { before, payload: { replay } }: RunCommand,
+  agent: AgentDefinition,
+  known: number | null,
+): Pick<StartedEntry, "contextWindow" | "before"> {
+  const own = Math.min(agent.contextWindow ?? Infinity, known ?? Infinity);
+  const contextWindow = replay?.contextWindow ?? own;
+  return {
+    ...(contextWindow === Infinity ? {} : { contextWindow }),
+    ...(before === undefined ? {} : { before: contextOf(before, contextWindow) }),
+  };
+}
+
 /** For the operator: what a model was not told of. */
 function cutOf({ listed, dropped }: SkillCatalogue): Pick<StartedEntry, "catalogueCut"> {
   const shortened = listed.filter((skill) => skill.shortened).map(({ name }) => name);
@@ -162,9 +180,9 @@ function cutOf({ listed, dropped }: SkillCatalogue): Pick<StartedEntry, "catalog
 
 /** Where the run comes from, and how many runs may be below it. */
 function originOf(
-  { parent, fork, session, before, payload: { origin } }: RunCommand,
+  { parent, fork, session, payload: { origin } }: RunCommand,
   { limits }: AgentDefinition,
-): Pick<StartedEntry, "depthLeft" | "parent" | "fork" | "origin" | "session" | "before"> {
+): Pick<StartedEntry, "depthLeft" | "parent" | "fork" | "origin" | "session"> {
   const own = limits.maxDepth ?? DEFAULT_DEPTH;
   const depthLeft = parent === undefined ? own : Math.max(0, Math.min(own, parent.depthLeft));
   return {
@@ -173,6 +191,5 @@ function originOf(
     ...(fork === undefined ? {} : { fork }),
     ...(origin === undefined ? {} : { origin }),
     ...(session === undefined ? {} : { session }),
-    ...(before === undefined ? {} : { before }),
   };
 }

@@ -5,7 +5,10 @@ import type { SaidBefore } from "../journal/started-entry.ts";
  * What of a history a run is given: the latest of what people and agents said, within a number of bytes,
  * from a user's message on. What tools answered then is not said again.
  */
-export function contextOf(history: readonly SessionMessage[], maxBytes: number): SaidBefore[] {
+export function contextOf(
+  history: readonly Pick<SessionMessage, "role" | "text">[],
+  maxBytes: number,
+): SaidBefore[] {
   const said: SaidBefore[] = [];
   let bytes = 0;
   for (const { role, text } of history.toReversed()) {
