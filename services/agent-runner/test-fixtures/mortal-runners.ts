@@ -44,7 +44,7 @@ export interface MortalRunners {
   /** Aborts when all of them are to stop. */
   readonly stopping: AbortSignal;
   /** A runner that calls `pass` before and after each request; when that throws, it has died. `now` is its clock. */
-  worker(pass: () => Promise<void>, now?: () => number): RunWorker;
+  worker(pass: Pass, now?: () => number): RunWorker;
   /** What is known of sessions, by nobody who dies. */
   desk(now?: () => number): SessionDesk;
 }
@@ -102,7 +102,7 @@ function newWorker(
     now: () => number;
   },
   options: MortalOptions,
-  pass: () => Promise<void>,
+  pass: Pass,
 ): RunWorker {
   const { holdMs, models = createModelRegistry(SCRIPTED_ONLY, {}) } = options;
   const { executions = createExecutionAudit(null) } = options;
@@ -138,15 +138,18 @@ function newWorker(
   });
 }
 
+/** Called before and after each request; when it throws, the runner has died. */
+export type Pass = (request: string) => Promise<void>;
+
 /** The same functions with a boundary before and after each. */
-function dying<T extends object>(target: T, pass: () => Promise<void>): T {
+function dying<T extends object>(target: T, pass: Pass): T {
   const wrapped = Object.entries(target).map(
     ([name, act]: [string, (...args: unknown[]) => unknown]) => [
       name,
       async (...args: unknown[]) => {
-        await pass();
+        await pass(name);
         const result = await act.apply(target, args);
-        await pass();
+        await pass(name);
         return result;
       },
     ],

@@ -39,9 +39,9 @@ test("a run is offered it when some of its calls may pass", async () => {
 
 /** The names of the tools that the model was told of in its n-th request. */
 function shownIn(request: number): string[] {
+  const asked = model.requests[request];
+  assert.ok(asked !== undefined);
   // The request is the SDK's, in the protocol's own form.
-  const { tools = [] } = model.requests[request]?.body as {
-    tools?: { function: { name: string } }[];
-  };
+  const { tools = [] } = asked.body as { tools?: { function: { name: string } }[] };
   return tools.map((tool) => tool.function.name);
 }

@@ -47,6 +47,7 @@ lab.peers.agents.set(
 lab.peers.agents.set(
   "sequential",
   agent("sequential", {
+    tools: [labTool("count")],
     plan: {
       steps: [1, 2, 3].map((n) => ({ calls: [{ tool: labTool("count"), with: { n } }] })),
       answer: "{{/results/2/text}}",
@@ -191,8 +192,8 @@ test("a schedule that is played again writes the same journal, byte for byte [G1
   const points = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 5 });
   await fc.assert(
     fc.asyncProperty(points, async (schedule) => {
-      const [first, second] = [await playedBy(schedule), await playedBy(schedule)];
-      assert.equal(second, first);
+      const first = await playedBy(schedule);
+      assert.equal(await playedBy(schedule), first);
     }),
     crashDraws(15),
   );
@@ -201,10 +202,10 @@ test("a schedule that is played again writes the same journal, byte for byte [G1
 /** The journal of a run whose calls are made one after the other, as it is stored; its id is left out. */
 async function playedBy(schedule: readonly number[]): Promise<string> {
   const run = newRun("sequential");
-  let now = Date.parse("2026-01-01T00:00:00.000Z");
-  const clock = (): number => (now += 7);
+  const begunAt = Date.parse("2026-01-01T00:00:00.000Z");
   for (const [attempt, point] of [...schedule, null].entries()) {
-    const worker = mortal.worker(dyingAt(point), clock);
+    // It stands still in an attempt: how often it is read beside the run's work is chance.
+    const worker = mortal.worker(dyingAt(point), () => begunAt + attempt * 1_000);
     const { delivery } = run.delivery(attempt + 1);
     await worker.handle(delivery).catch((error: unknown) => {
       assert.ok(error instanceof Crash, String(error));
