@@ -103,6 +103,13 @@ test("finds a shortened tool by its raw name and by its shown name", () => {
   assert.equal(matchesTool("github.repos/*", ref), true);
 });
 
+test("finds a tool whose name has its letters in another Unicode form than the pattern", () => {
+  const decomposed = mcpToolRef("docs", "l\u00f6schen".normalize("NFD"));
+  assert.ok(matchesTool("docs.l\u00f6schen", decomposed));
+  assert.ok(matchesTool("docs.l?schen", decomposed));
+  assert.ok(!matchesTool("docs.loschen", decomposed));
+});
+
 test("does not let the tool part of a name stand for another server", () => {
   // Read without the server, mcp__a__b__c could be tool `b__c` of `a` or tool `c` of `a__b`.
   assert.equal(matchesTool("mcp__*__c", mcpToolRef("a", "b__c")), false);

@@ -92,7 +92,10 @@ export function parseToolPattern(pattern: string): ToolPattern {
   return { kind: "bare", name: withoutAlias(pattern) };
 }
 
-/** True when the pattern selects the tool. Case-sensitive; see {@link parseToolPattern}. */
+// oxlint-disable-next-line no-control-regex -- what is not ASCII is meant
+const NOT_ASCII = /[^\0-\x7f]/;
+
+/** True when the pattern selects the tool. Case-sensitive, in Unicode NFC; see {@link parseToolPattern}. */
 export function matchesTool(pattern: string | ToolPattern, ref: ToolRef): boolean {
   const parsed = typeof pattern === "string" ? parseToolPattern(pattern) : pattern;
   switch (parsed.kind) {
@@ -104,7 +107,11 @@ export function matchesTool(pattern: string | ToolPattern, ref: ToolRef): boolea
       if (ref.server === null || !matchesGlob(parsed.server, ref.server)) return false;
       // A shortened name can be copied from the catalogue into a pattern, so both spellings count.
       const shown = ref.name.slice(`mcp__${ref.server}__`.length);
-      return matchesGlob(parsed.tool, ref.tool) || matchesGlob(parsed.tool, shown);
+      return (
+        matchesGlob(parsed.tool, ref.tool) ||
+        matchesGlob(parsed.tool, shown) ||
+        (NOT_ASCII.test(ref.tool) && matchesGlob(parsed.tool, ref.tool.normalize("NFC")))
+      );
     }
     default:
       return parsed satisfies never;

@@ -245,3 +245,24 @@ test("every decision names the bundle that made it", () => {
   assert.equal(decide(made, call(READ)).policyDigest, made.digest);
   assert.notEqual(made.digest, bundle("  - { id: all, effect: deny }").digest);
 });
+
+test("layers and labels find a tool whatever the Unicode form of its name", () => {
+  const layered = compileBundle(
+    parseBundle({
+      file: "policy.yaml",
+      text: `version: 1
+layers: [{ id: kept, for: { agents: [kept] }, deny: ["docs.l\u00f6schen"] }]
+labels: [{ tools: ["docs.l\u00f6schen"], are: [dangerous] }]
+rules:
+  - { id: all, effect: allow }
+  - { id: no-danger, effect: deny, who: { agents: [labelled] }, what: { labels: { any: [dangerous] } } }
+`,
+    }),
+  );
+  for (const form of ["NFC", "NFD"] as const) {
+    const tool = mcpToolRef("docs", "l\u00f6schen".normalize(form));
+    const effectFor = (name: string) =>
+      decide(layered, { principal: agent(name), tool, args: {}, layers: null }).effect;
+    assert.deepEqual(["kept", "labelled", "other"].map(effectFor), ["deny", "deny", "allow"], form);
+  }
+});
