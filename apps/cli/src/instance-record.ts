@@ -51,7 +51,7 @@ export async function claimInstance(file: string, record: InstanceRecord): Promi
 /** Replaces the record. Only for its owner. */
 export async function writeInstance(file: string, record: InstanceRecord): Promise<void> {
   const draft = await writeDraft(file, record);
-  await rename(draft, file);
+  await rename(draft, file).catch((error: unknown) => discarded(draft, error));
 }
 
 /** The record as it stands, or null when there is none that can be read. */
@@ -122,7 +122,17 @@ async function takeAway(file: string): Promise<InstanceRecord | null> {
 
 async function writeDraft(file: string, record: InstanceRecord): Promise<string> {
   const draft = `${file}.${randomUUID()}`;
-  await writeFile(draft, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
-  await chmod(draft, 0o600);
-  return draft;
+  try {
+    await writeFile(draft, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
+    await chmod(draft, 0o600);
+    return draft;
+  } catch (error) {
+    return discarded(draft, error);
+  }
+}
+
+/** Nothing is left of a record that could not be written, on a full disk for example. */
+async function discarded(draft: string, error: unknown): Promise<never> {
+  await rm(draft, { force: true }).catch(() => {});
+  throw error;
 }

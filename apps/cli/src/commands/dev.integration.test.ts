@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { before, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { connect } from "nats";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
 import {
@@ -12,6 +14,7 @@ import {
   yardEnvironment,
   yardStarted,
 } from "../../test-fixtures/yard-process.ts";
+import { findRunningInstance } from "../instance-record.ts";
 
 // One instance for all tests that only use it; the last tests stop it, kill it and start it again.
 const stateDir = join(tempDirectory(), "state");
@@ -210,6 +213,25 @@ test("a service and a server that are killed come back, on the same port, and ru
   const { code, stderr } = await yard(["run", "demo", "hi"], env);
   assert.equal(code, 0, stderr);
   assert.match(dev.output(), /warning: broker ended \(signal SIGKILL\); starting it again/);
+});
+
+test("a server whose restart cannot be recorded runs all the same, and the record is right as soon as it can be", async () => {
+  const record = join(stateDir, "dev.json");
+  const pidOf = (name: string): number =>
+    instanceProcesses(stateDir).find((part) => part.name === name)?.pid ?? 0;
+  const [redis, toolbox] = [pidOf("redis"), pidOf("toolbox")];
+  await rm(record);
+  await mkdir(join(record, "in-the-way"), { recursive: true }); // refuses the record, as a full disk does
+  process.kill(redis, "SIGKILL");
+  await dev.printed("redis could not be recorded");
+  await dev.printed("redis is back");
+  await rm(record, { recursive: true });
+  process.kill(toolbox, "SIGKILL");
+  while ((await findRunningInstance(record)) === null) await delay(20);
+  assert.notEqual(pidOf("redis"), redis);
+  assert.equal((await yard(["runs", "list"], env)).code, 0);
+  const drafts = (await readdir(stateDir)).filter((name) => name.startsWith("dev.json."));
+  assert.deepEqual(drafts, []);
 });
 
 test("SIGTERM stops everything in order, no process remains, and other commands say so", async () => {

@@ -180,7 +180,10 @@ export class Stack {
     await this.#supervise(name, signal, async () => {
       const server = isFirst ? first : await launchOn(first.port);
       isFirst = false;
-      await this.#serverIsAt(name, server); // the monitoring address may be another one
+      // The monitoring address may be another one. A record that cannot be written leaves no server behind.
+      await this.#serverIsAt(name, server).catch((error: unknown) =>
+        this.#notRecorded(name, error),
+      );
       return server;
     });
     const monitor = first.monitorUrl === null ? "" : `, monitoring at ${first.monitorUrl}`;
@@ -209,7 +212,11 @@ export class Stack {
       report.step(`${SERVER_TITLE[name]}'s port ${port} is taken now; choosing another`);
       return launchOn(0);
     });
-    if (asked === null) await writeChosenPorts(state.portsFile, { ...chosen, [name]: server.port });
+    if (asked === null) {
+      await writeChosenPorts(state.portsFile, { ...chosen, [name]: server.port }).catch(
+        (error: unknown) => this.#notRecorded(`${name}'s port`, error),
+      );
+    }
     return server;
   }
 
@@ -244,9 +251,7 @@ export class Stack {
         break;
       case "restarted":
         report.step(`${name} is back`);
-        this.#runs(name, change.running).catch((error: unknown) =>
-          report.warn(`${name} could not be recorded: ${String(error)}`),
-        );
+        this.#runs(name, change.running).catch((error: unknown) => this.#notRecorded(name, error));
         break;
       case "restart_failed": {
         const reason = change.error instanceof Error ? change.error.message : String(change.error);
@@ -272,6 +277,10 @@ export class Stack {
     });
   }
 
+  #notRecorded(name: string, error: unknown): void {
+    this.#options.report.warn(`${name} could not be recorded: ${messageOf(error)}`);
+  }
+
   #serverIsAt(
     name: ServerName,
     { url, monitorUrl }: { url: string; monitorUrl: string | null },
@@ -284,10 +293,10 @@ export class Stack {
   async #update(change: Partial<InstanceRecord>): Promise<void> {
     const record = { ...this.record, ...change };
     this.#record = record;
-    // One write after the other: the last one must be the one that stays.
-    this.#writing = this.#writing.then(() =>
-      writeInstance(this.#options.state.instanceFile, record),
-    );
+    // One write after the other: the last one must be the one that stays, whatever became of those before.
+    this.#writing = this.#writing
+      .catch(() => {})
+      .then(() => writeInstance(this.#options.state.instanceFile, record));
     await this.#writing;
   }
 }
