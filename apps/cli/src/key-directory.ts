@@ -103,10 +103,10 @@ async function readUserKey(
       },
     );
   }
-  return publicKey;
+  return checkedPublicKey(publicFile, publicKey);
 }
 
-/** It goes into the server's configuration as it is, and may have come from somebody else. */
+/** It goes into the server's configuration as it is; a team's has come from somebody else. */
 function checkedPublicKey(file: string, publicKey: string): string {
   if (/^U[A-Z2-7]{55}$/.test(publicKey)) return publicKey;
   throw new CliError("start_failed", `${file} holds no public NKey of a user`, {

@@ -1,8 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createRunTokenKey, runTokenKeyId } from "@switchyard/service/run-token";
 import { CliError } from "../cli-error.ts";
-import { writeSecret } from "../secret-files.ts";
+import { readSecret, writeSecret } from "../secret-files.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 /**
@@ -18,14 +17,14 @@ export async function rotate(
   const [current] = await readKeys(file);
   if (current === undefined)
     throw new CliError("file_missing", `${file} holds no run-token key`, {
-      hint: "yard keys init makes one",
+      hint: "where no such file is, yard keys init makes one",
     });
+  const accepted = await idOf(current, file);
   const { privateJwk, publicJwk } = await createRunTokenKey();
   const keys = [JSON.parse(privateJwk) as unknown, current]; // as it was made
   await writeSecret(file, JSON.stringify({ keys }));
   await writeSecret(join(directory, "run-token.pub.jwk"), publicJwk);
   const signing = await runTokenKeyId(privateJwk);
-  const accepted = await runTokenKeyId(JSON.stringify(current));
   if (options.json) return writeJson(terminal, { file, signing, accepted });
   terminal.out(`key ${signing} will sign run tokens, those of key ${accepted} stay good`);
   terminal.note(
@@ -33,11 +32,32 @@ export async function rotate(
   );
 }
 
-/** The signing key comes first. */
+/** Looked at before anything is written: a file that is no key stays as it is. */
+async function idOf(key: unknown, file: string): Promise<string> {
+  try {
+    return await runTokenKeyId(JSON.stringify(key));
+  } catch (error) {
+    throw new CliError("start_failed", `the first key in ${file} is no run-token key`, {
+      hint: "put the file back from a backup, or remove it and make another key: yard keys init",
+      cause: error,
+    });
+  }
+}
+
+/** The signing key comes first. None where there is no file, or none that holds JSON. */
 async function readKeys(file: string): Promise<unknown[]> {
-  const text = await readFile(file, "utf8").catch(() => null);
+  const text = await readSecret(file);
   if (text === null) return [];
-  const content: unknown = JSON.parse(text);
+  const content = parsed(text);
+  if (content === null) return [];
   const isSet = typeof content === "object" && content !== null && "keys" in content;
   return isSet && Array.isArray(content.keys) ? content.keys : [content];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }

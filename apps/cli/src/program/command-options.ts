@@ -32,6 +32,12 @@ function dollars(text: string): number {
   throw new InvalidArgumentError("It must be a number above 0, up to 100000.");
 }
 
+/** A directory that is written to; an empty name, of a variable that is not set, would be the working directory. */
+export function directory(text: string): string {
+  if (text !== "") return text;
+  throw new InvalidArgumentError("It must name a directory.");
+}
+
 /** The limits of a run, those of its time beside them. */
 export function withLimits(command: Command, timeText: string): Command {
   return command

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { JSON_TEXT, wholeNumber, type Perform } from "./command-options.ts";
+import { directory, JSON_TEXT, wholeNumber, type Perform } from "./command-options.ts";
 
 /** `yard services`, `streams` and `keys`: whoever operates an installation. */
 export function addOperatorCommands(program: Command, perform: Perform): void {
@@ -29,7 +29,7 @@ export function addOperatorCommands(program: Command, perform: Perform): void {
   keys
     .command("rotate")
     .description("make a new key for run tokens; the one before stays good beside it")
-    .requiredOption("--dir <dir>", "where the keys are kept")
+    .requiredOption("--dir <dir>", "where the keys are kept", directory)
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) =>
@@ -41,7 +41,7 @@ export function addOperatorCommands(program: Command, perform: Perform): void {
     .description(
       "make the missing keys and passwords, auth.conf for nats-server, users.acl for Redis",
     )
-    .requiredOption("--dir <dir>", "where the keys are kept")
+    .requiredOption("--dir <dir>", "where the keys are kept", directory)
     .option("--client <name...>", "also a user for each of these teams; those before stay")
     .option("--anonymous", "let clients without credentials in, as user me (loopback only)")
     .option("--json", JSON_TEXT)
