@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Diagnostic } from "@switchyard/contracts/skills";
 import { createLog } from "@switchyard/service/log";
 import { importLog } from "./import-log.ts";
 import type { ImportReport } from "./import-report.ts";
@@ -22,6 +23,27 @@ const REPORT: ImportReport = {
   withheld: [],
   hasChanged: true,
 };
+
+test("tells of every definition that is not there, and of what was not read", () => {
+  const told: string[] = [];
+  const destination = {
+    write: (line: string) => void told.push(`${JSON.parse(line).msg} ${JSON.parse(line).code}`),
+  };
+  const tell = importLog(createLog({ service: "test", level: "info", destination }));
+  const [first] = REPORT.diagnostics;
+  assert(first !== undefined);
+  const codes = ["duplicate_name", "scan_limit", "dangling_link", "skill_file_name", "long_body"];
+  const remark = (code: string): Diagnostic => ({ ...first, severity: "warning", code });
+  const diagnostics = codes.map((code) => remark(code));
+  tell({ ...REPORT, diagnostics });
+  assert.deepEqual(told, [
+    "file skipped duplicate_name",
+    "file remark scan_limit",
+    "file remark dangling_link",
+    "file remark skill_file_name",
+    "catalogue imported undefined",
+  ]);
+});
 
 test("tells of an import once, and again when something else is to be told", () => {
   const lines: string[] = [];

@@ -15,13 +15,24 @@ export function importLog(log: Log): (report: ImportReport) => void {
   };
 }
 
+/** Something that may be a skill was not read, or not as one. */
+const NOT_READ = new Set([
+  "dangling_link",
+  "frontmatter_not_recognised",
+  "scan_limit",
+  "skill_file_name",
+  "symlink_escape",
+  "unreadable_directory",
+]);
+
 /** One line for an import, and one for each file that was skipped. */
 function logImport(log: Log, report: ImportReport): void {
   for (const { severity, code, message, file, line, column } of report.diagnostics) {
     const facts = { code, file, line, column, reason: message };
-    if (severity === "error") log.warn(facts, "file skipped");
+    if (severity === "error" || code === "duplicate_name") log.warn(facts, "file skipped");
     else if (code.startsWith("withheld_")) log.warn(facts, "definition withheld");
     else if (code === "overridden" && report.hasChanged) log.warn(facts, "definition overridden");
+    else if (NOT_READ.has(code)) log.warn(facts, "file remark");
     else log.debug(facts, "file remark");
   }
   log.info({ skills: report.skills, agents: report.agents }, "catalogue imported");

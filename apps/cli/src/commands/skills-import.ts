@@ -1,5 +1,5 @@
 import { open, stat } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import {
@@ -32,6 +32,7 @@ interface Source {
 
 const MAX_ARCHIVE_BYTES = 40 * 1024 * 1024;
 const PROGRESS_EVERY = 1_000;
+const MAX_REMARKS = 50;
 
 /** Sends skills of this machine to the importer. Fails, when all are sent, if one was skipped. */
 export async function importSkills(
@@ -139,7 +140,16 @@ async function send(
   if (directory !== null && (await isDirectory(directory))) {
     const git = await readGitOrigin(directory, "/");
     const options = { label: directory, git, dryRun, targets, withReports, onSkill };
-    return { counts: await sendSkills(bus, localSkills(directory), options), diagnostics: [] };
+    const diagnostics: Diagnostic[] = [];
+    const skills = localSkills(directory, (file, message) => {
+      if (diagnostics.length < MAX_REMARKS) diagnostics.push(notLookedAt(file, message));
+    });
+    return { counts: await sendSkills(bus, skills, options), diagnostics };
+  }
+  if (directory !== null && /^skills?\.md$/i.test(basename(directory))) {
+    throw new CliError("usage", `${path} is one file of a skill`, {
+      hint: `name its directory: ${dirname(path)}`,
+    });
   }
   const bytes = await (directory === null ? readStandardInput() : readArchive(directory));
   const label = directory === null ? "standard input" : basename(directory);
@@ -153,6 +163,10 @@ async function send(
   });
   for (const skill of reply.skills) onSkill(skill);
   return reply;
+}
+
+function notLookedAt(file: string, message: string): Diagnostic {
+  return { severity: "warning", code: "not_looked_at", message, file, line: null, column: null };
 }
 
 function finish(

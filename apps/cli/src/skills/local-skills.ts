@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Dirent } from "node:fs";
-import { open, readdir } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { open, readdir, realpath, stat } from "node:fs/promises";
+import { basename, join, sep } from "node:path";
 import type { SentSkill } from "@switchyard/contracts/skill-store";
 import type { SentFile } from "@switchyard/contracts/definition-store";
 
@@ -20,32 +20,59 @@ const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard"]);
 /** As the importer keeps them; it checks again. */
 const LIMITS = { files: 200, fileBytes: 1024 * 1024, bytes: 8 * 1024 * 1024, levels: 32 };
 
+/** Hears of what may hold a skill and is not looked at. */
+export type NotLookedAt = (path: string, why: string) => void;
+
 /**
  * Finds the skills below a directory and reads them one by one, in path order: however many there
  * are, one of them is in memory. Links are never followed, and hidden files are not sent.
  */
-export async function* localSkills(directory: string): AsyncGenerator<LocalSkill> {
-  yield* walk(directory, { path: "", level: 0, isInSkill: false });
+export async function* localSkills(
+  directory: string,
+  tell: NotLookedAt,
+): AsyncGenerator<LocalSkill> {
+  yield* walk({ top: directory, tell }, { path: "", level: 0, isInSkill: false });
 }
 
 async function* walk(
-  top: string,
+  from: { top: string; tell: NotLookedAt },
   { path, level, isInSkill }: { path: string; level: number; isInSkill: boolean },
 ): AsyncGenerator<LocalSkill> {
-  const entries = await list(join(top, path));
+  const { top, tell } = from;
+  const entries = await list(join(top, path), (code) =>
+    tell(path === "" ? "." : path, `the directory cannot be read: ${code}`),
+  );
   const isSkill =
     entries.some(({ name }) => SKILL_FILES.has(name)) ||
     (!isInSkill && entries.some(({ name }) => name === "skill.json"));
   if (isSkill) yield await read(top, path, entries);
   if (level >= LIMITS.levels) return;
   for (const entry of entries) {
+    const below = path === "" ? entry.name : `${path}/${entry.name}`;
+    if (!isSkill && !isInSkill) await remark(from, below, entry);
     if (!entry.isDirectory() || NEVER_ENTERED.has(entry.name)) continue;
-    yield* walk(top, {
-      path: path === "" ? entry.name : `${path}/${entry.name}`,
+    yield* walk(from, {
+      path: below,
       level: level + 1,
       isInSkill: isInSkill || isSkill,
     });
   }
+}
+
+/** Nobody should have to find out alone why a skill is not there. */
+async function remark(
+  { top, tell }: { top: string; tell: NotLookedAt },
+  path: string,
+  entry: Dirent,
+): Promise<void> {
+  if (entry.isFile() && /^skills?\.md$/i.test(entry.name))
+    return tell(path, `a skill's file is called SKILL.md, and this one ${entry.name}; rename it`);
+  if (!entry.isSymbolicLink() || NEVER_ENTERED.has(entry.name)) return;
+  const real = await realpath(join(top, path)).catch(() => null);
+  // What lies below is met without the link.
+  if (real?.startsWith((await realpath(top)) + sep) === true) return;
+  if (real === null || (await stat(real)).isDirectory())
+    tell(path, "links are not followed; name the directory that it leads to");
 }
 
 async function read(top: string, path: string, entries: readonly Dirent[]): Promise<LocalSkill> {
@@ -111,7 +138,13 @@ function sent(path: string, bytes: Buffer): SentFile {
 }
 
 /** A directory that cannot be read has nothing to send. */
-async function list(directory: string): Promise<Dirent[]> {
-  const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+async function list(
+  directory: string,
+  onUnreadable: (code: string) => void = () => {},
+): Promise<Dirent[]> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch((error: unknown) => {
+    onUnreadable(error instanceof Error && "code" in error ? String(error.code) : "unknown error");
+    return [];
+  });
   return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -132,8 +132,23 @@ test("takes the body of a Markdown file as the system prompt [D13, X29, D61, DR5
   assert.equal(agent.description, "You write code.");
 });
 
-test("gives an empty file the defaults", () => {
-  const agent = load("");
+test("skips a file that says nothing: it may be about to be written, and would be an agent with every tool", () => {
+  for (const text of ["", "\n", "# later\n", "null\n", "{}\n"])
+    assert.equal(findingsOf(text)[0]?.code, "empty_agent");
+  for (const text of ["---\n---\n", "---\n# later\n---\n \n"])
+    assert.equal(findingsOf(text, MARKDOWN)[0]?.code, "empty_agent");
+});
+
+test("skips a file with a second document, whose restrictions nobody would read", () => {
+  const [finding] = findingsOf("name: a\n---\ntools: none\n");
+  assert.deepEqual([finding?.code, finding?.line], ["invalid_yaml", 2]);
+  assert.match(finding?.message ?? "", /a second document begins here/);
+  assert.equal(load("---\nname: a\n").name, "a");
+  assert.equal(load("%YAML 1.2\n---\nname: a\n...\n").name, "a");
+});
+
+test("gives a file with nothing but a name the defaults", () => {
+  const agent = load("name: researcher");
   assert.equal(agent.name, "researcher");
   assert.equal(agent.model, null);
   assert.equal(agent.tools, null);
@@ -256,7 +271,10 @@ for (const [name, text, code] of [
 }
 
 test("skips a file whose own name cannot be the agent's [D49]", () => {
-  assert.equal(findingsOf("", { ...YAML, fallbackName: "my agent" })[0]?.code, "no_usable_name");
+  assert.equal(
+    findingsOf("model: a/b", { ...YAML, fallbackName: "my agent" })[0]?.code,
+    "no_usable_name",
+  );
 });
 
 test("skips a file with two prompts", () => {

@@ -78,6 +78,8 @@ interface Source {
 
 function define(yaml: ParsedYaml, source: Source): ParsedAgent {
   if ("problem" in yaml) return skipped([yaml.problem]);
+  if (Object.keys(yaml.values).length === 0 && (source.body ?? "").trim() === "")
+    return skipped([emptyAgent()]);
   const read = readAgentFields(yaml);
   if ("problems" in read) return skipped(read.problems);
   const file = read.fields;
@@ -137,6 +139,11 @@ function toolsOf(tools: AgentFields["tools"]): string[] | null {
   if (tools === "none") return [];
   if (tools === null || tools === undefined || tools.length === 0) return null;
   return allowedPatterns(tools);
+}
+
+/** It would be an agent with every tool; more likely the file is about to be written. */
+function emptyAgent(): Finding {
+  return errorFinding("empty_agent", "the file says nothing of an agent; write name and tools");
 }
 
 function yamlTooLarge(sizeBytes: number): Finding {

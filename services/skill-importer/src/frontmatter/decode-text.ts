@@ -9,7 +9,7 @@ const DECODER = new TextDecoder();
 export type DecodedText =
   | {
       readonly text: string;
-      /** Set when the bytes were not UTF-8 and were read all the same. */
+      /** Set when the bytes were not what every client reads, and were read all the same. */
       readonly note?: Finding;
     }
   | { readonly problem: Finding };
@@ -31,10 +31,10 @@ export function decodeLeniently(bytes: Uint8Array): DecodedText {
       : "the file is UTF-16 and was read as that; save it as UTF-8";
   const at = line === null || column === null ? null : { line, column };
   const note = warningFinding("repaired_encoding", message, at);
-  return { text: text.replaceAll("\r\n", "\n"), note };
+  return { text: withLineEnds(text), note };
 }
 
-/** The text of a file: strict UTF-8, without a byte order mark, with `\n` line ends. */
+/** The text of a file: strict UTF-8, without a byte order mark, with `\n` line ends; also of one that has only `\r`. */
 export function decodeText(bytes: Uint8Array): DecodedText {
   if (bytes.length > MAX_FILE_BYTES) return { problem: fileTooLarge(bytes.length) };
   if (isUtf16(bytes)) {
@@ -54,7 +54,21 @@ export function decodeText(bytes: Uint8Array): DecodedText {
     return { problem: errorFinding("binary_file", "the file has a NUL byte, so it is not text") };
   }
   const text = DECODER.decode(bytes);
-  return { text: text.includes("\r") ? text.replaceAll("\r\n", "\n") : text };
+  if (!text.includes("\r")) return { text };
+  return text.includes("\n") ? { text: withLineEnds(text) } : ofOldMac(text);
+}
+
+function withLineEnds(text: string): string {
+  return text.replaceAll("\r\n", "\n");
+}
+
+/** Without a single line feed, carriage returns are the ends of its lines. */
+function ofOldMac(text: string): DecodedText {
+  const message = "its lines end in carriage returns alone; save it with line feeds";
+  return {
+    text: text.replaceAll("\r", "\n"),
+    note: warningFinding("repaired_line_ends", message, { line: 1, column: 1 }),
+  };
 }
 
 export function fileTooLarge(sizeBytes: number): Finding {

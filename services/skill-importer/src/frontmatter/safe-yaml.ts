@@ -78,7 +78,8 @@ export function parseYamlByLibrary(text: string, options: YamlOptions): ParsedYa
       uniqueKeys: false,
       strict: true,
       prettyErrors: false,
-      logLevel: "silent",
+      // Not "silent": with that a second document in the text would be left out without a word.
+      logLevel: "error",
       lineCounter: lines,
     }),
   );
@@ -173,6 +174,8 @@ function explain(code: string, message: string): string {
       return "invalid YAML: text with `: ` in it must stand in quotes";
     case "RESOURCE_EXHAUSTION":
       return "invalid YAML: nested too deeply";
+    case "MULTIPLE_DOCS":
+      return "invalid YAML: a second document begins here (a line --- or ...); only one is read";
     case "BAD_ALIAS":
       return "invalid YAML: text that starts with * must stand in quotes";
     default:

@@ -101,8 +101,23 @@ const FAILURES: readonly Case[] = [
     file: "--- name: x ---\nbody\n",
     code: "frontmatter_not_recognised",
   },
-  { what: "a fenced frontmatter", file: "```yaml\nname: x\n```\nbody\n", code: null },
-  { what: "a blank line first", file: `\n${block(HEAD)}`, code: null },
+  {
+    what: "a fenced frontmatter",
+    file: "```yaml\nname: x\n```\nbody\n",
+    code: "frontmatter_not_recognised",
+  },
+  {
+    what: "a frontmatter below a title",
+    file: `<!-- licence -->\n\n# Title\n\n${block(HEAD)}`,
+    code: "frontmatter_not_recognised",
+  },
+  { what: "a blank line first", file: `\n \t\n${block(HEAD)}`, code: "repaired_delimiter" },
+  {
+    what: "the line ends of old Macs",
+    file: block(HEAD).replaceAll("\n", "\r"),
+    code: "repaired_line_ends",
+  },
+  { what: "a rule after a blank line", file: "\n---\n\n# Title\n", code: null },
   {
     what: "Markdown between two rules",
     file: "---\n\n**Name:** x\n\n---\nbody\n",

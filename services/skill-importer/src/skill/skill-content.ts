@@ -8,7 +8,7 @@ import { useFindings } from "../manifest/use-findings.ts";
 import { MAX_PROMPT_BYTES } from "../render/render.ts";
 import { firstParagraph } from "./first-paragraph.ts";
 import type { SkillFields } from "./skill-fields.ts";
-import { slugOf } from "./slug.ts";
+import { losesLetters, slugOf } from "./slug.ts";
 
 /** A skill as its file says it; where the file lies is known to the caller. */
 export type SkillContent = Omit<Skill, "path" | "diagnostics">;
@@ -87,15 +87,18 @@ function identify(
 ): { name: string | null; findings: Finding[] } {
   const directory = slugOf(directoryName);
   if (given === undefined || given === "") {
-    if (directory !== null) return { name: directory, findings: [] };
-    return { name: null, findings: [noUsableName(directoryName)] };
+    if (directory === null) return { name: null, findings: [noUsableName(directoryName)] };
+    const halved = losesLetters(directoryName) ? [halfAName(directoryName, directory)] : [];
+    return { name: directory, findings: halved };
   }
   const name = slugOf(given);
-  if (name === null) {
+  const isHalf = name !== null && losesLetters(given);
+  if (name === null || (isHalf && directory !== null && !losesLetters(directoryName))) {
     if (directory === null) return { name: null, findings: [noUsableName(given)] };
     const message = `the name ${JSON.stringify(given)} cannot be used; the directory's name ${directory} is taken`;
     return { name: directory, findings: [warningFinding("invalid_name", message)] };
   }
+  if (isHalf) return { name, findings: [halfAName(given, name)] };
   const findings: Finding[] = [];
   if (name !== given) {
     findings.push(infoFinding("name_changed", `the name ${JSON.stringify(given)} became ${name}`));
@@ -109,6 +112,14 @@ function identify(
     );
   }
   return { name, findings };
+}
+
+/** Of a word in another script only what is left of it: nobody would look for that. */
+function halfAName(given: string, name: string): Finding {
+  return warningFinding(
+    "invalid_name",
+    `of the name ${JSON.stringify(given)} only ${name} is left, because names have the letters a-z; add a field name with one of your choice`,
+  );
 }
 
 function noUsableName(name: string): Finding {

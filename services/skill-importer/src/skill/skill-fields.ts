@@ -3,6 +3,7 @@ import { z } from "zod";
 import { warningFinding, type Finding, type Place } from "../finding.ts";
 import { parseYaml, type YamlMapping, type YamlValue } from "../frontmatter/safe-yaml.ts";
 import { toolRemarks } from "./client-tools.ts";
+import { isRestriction } from "./restrictions.ts";
 import { METADATA_ALIASES, readRequirements } from "./skill-requirements.ts";
 
 /** The typed fields of a skill's frontmatter; undefined where the file does not say. */
@@ -57,6 +58,10 @@ export function readSkillFields(
   ): T {
     const key = keys.get(field);
     if (key === undefined) return spec.absent;
+    if (isRestriction(field) && contradicts(values, field, key)) {
+      warn(key, CONTRADICTION);
+      return spec.unreadable;
+    }
     const parsed = spec.schema.safeParse(values[key]);
     if (parsed.success) return parsed.data;
     warn(key, spec.rule);
@@ -115,6 +120,16 @@ export function readSkillFields(
   return { fields, findings };
 }
 
+export const CONTRADICTION = "stands here in two spellings that differ; read as the strictest";
+
+/** Which of two would count was chance, and one of them takes more away. */
+export function contradicts(values: YamlMapping, field: string, key: string): boolean {
+  const said = JSON.stringify(values[key]);
+  return Object.keys(values).some(
+    (other) => other !== key && fieldOf(other) === field && JSON.stringify(values[other]) !== said,
+  );
+}
+
 function aliasConflicts(metadata: YamlMapping | null, place: () => Place): Finding[] {
   if (metadata === null) return [];
   if (METADATA_ALIASES.filter((alias) => alias in metadata).length < 2) return [];
@@ -137,14 +152,18 @@ export function keysByField(values: YamlMapping): Map<string, string> {
       keys.set(key, key);
       continue;
     }
-    const kebab = key
-      .replaceAll(/([a-z])([A-Z])/g, "$1-$2")
-      .toLowerCase()
-      .replaceAll("_", "-");
-    const field = kebab === "user-invokable" ? "user-invocable" : kebab;
+    const field = fieldOf(key);
     if (field === key || !keys.has(field)) keys.set(field, key);
   }
   return keys;
+}
+
+function fieldOf(key: string): string {
+  const kebab = key
+    .replaceAll(/([a-z])([A-Z])/g, "$1-$2")
+    .toLowerCase()
+    .replaceAll("_", "-");
+  return kebab === "user-invokable" ? "user-invocable" : kebab;
 }
 
 function readMetadata(

@@ -151,6 +151,16 @@ const names: readonly { name: string; directory: string; slug: string; codes: st
   { name: "../../etc/passwd", directory: "evil", slug: "evil", codes: ["invalid_name"] },
   { name: "a\\\\b", directory: "win", slug: "win", codes: ["invalid_name"] },
   { name: "技能", directory: "jineng", slug: "jineng", codes: ["invalid_name"] },
+  { name: "天气 api", directory: "weather", slug: "weather", codes: ["invalid_name"] },
+  { name: "天气 api", directory: "天气", slug: "api", codes: ["invalid_name"] },
+  // Cyrillic letters that look like Latin ones.
+  { name: "реsеt", directory: "tool", slug: "tool", codes: ["invalid_name"] },
+  {
+    name: "Größe Łódź",
+    directory: "x",
+    slug: "grosse-lodz",
+    codes: ["name_changed", "name_differs"],
+  },
   {
     name: "x".repeat(80),
     directory: "x".repeat(80),
@@ -206,12 +216,49 @@ test("takes the restrictive reading of authority that it cannot read", () => {
 });
 
 test("accepts other spellings of a key, and prefers the exact one", () => {
-  const { skill } = load(
-    "---\nuserInvocable: false\ndisable_model_invocation: true\ndisable-model-invocation: false\n---\nx",
+  const { skill, codes } = load(
+    "---\nuserInvocable: false\nargument_hint: a\nargument-hint: b\nallowed_tools: Read\nallowed-tools: Read\n---\nx",
   );
   assert.equal(skill.userInvocable, false);
-  assert.equal(skill.modelInvocable, true);
+  assert.equal(skill.argumentHint, "b");
+  assert.deepEqual(skill.allowedTools, ["Read"]);
+  assert.deepEqual(codes, []);
   assert.equal(load("---\nuser-invokable: false\n---\nx").skill.userInvocable, false);
+});
+
+test("reads two spellings of a restriction that differ as the strictest", () => {
+  const { skill, codes } = load(
+    "---\nuser-invocable: true\nuser_invocable: false\ndisable_model_invocation: true\ndisable-model-invocation: false\nallowedTools: Read\nallowed-tools: Bash\ndisallowed_tools: Read\ndisallowed-tools: Bash\n---\nx",
+  );
+  assert.equal(skill.userInvocable, false);
+  assert.equal(skill.modelInvocable, false);
+  assert.deepEqual(skill.allowedTools, []);
+  assert.deepEqual(skill.record?.disallowedTools, ["*"]);
+  assert.deepEqual(
+    codes,
+    Array.from({ length: 4 }, () => "invalid_field"),
+  );
+});
+
+for (const opening of ["---js\n", "--- name: x\n", "```yaml\n", "<!-- c -->\n---\nname: x\n"]) {
+  test(`keeps what a frontmatter takes away that begins with ${JSON.stringify(opening)}`, () => {
+    const close = opening.startsWith("`") ? "```" : "---";
+    const { skill } = load(
+      `${opening}description: d\nallowed-tools: Read\nuser-invocable: false\ndisallowed-tools: Bash\n${close}\nbody`,
+    );
+    assert.deepEqual(skill.allowedTools, []);
+    assert.equal(skill.userInvocable, false);
+    assert.equal(skill.modelInvocable, true);
+    assert.deepEqual(skill.record?.disallowedTools, ["*"]);
+    assert.equal(skill.needsReview, true);
+  });
+}
+
+test("a text that only shows a frontmatter is not restricted by it", () => {
+  const shown = `# How to\n${"text\n".repeat(30)}---\nname: x\nallowed-tools: Read\n---\n`;
+  const { skill, codes } = load(shown);
+  assert.equal(skill.allowedTools, null);
+  assert.deepEqual(codes, []);
 });
 
 for (const [written, expected] of [

@@ -4,11 +4,12 @@ import type { Finding } from "../finding.ts";
 import { decodeLeniently } from "../frontmatter/decode-text.ts";
 import { cutByComments } from "../frontmatter/cut-by-comment.ts";
 import { splitFrontmatter, type Frontmatter } from "../frontmatter/frontmatter.ts";
-import { parseYaml, type ParsedYaml } from "../frontmatter/safe-yaml.ts";
+import { parseYaml, type ParsedYaml, type YamlMapping } from "../frontmatter/safe-yaml.ts";
 import { repairYaml } from "../frontmatter/yaml-repair.ts";
 import { readPlan } from "../store/plan-field.ts";
 import { conformanceOf } from "./conformance.ts";
 import { readValues } from "./read-values.ts";
+import { restrictUnread } from "./restrictions.ts";
 import { assembleSkill, type SkillOutcome } from "./skill-content.ts";
 import { readSkillFields } from "./skill-fields.ts";
 
@@ -38,9 +39,9 @@ export function parseSkillFile(bytes: Uint8Array, directoryName: string): Parsed
     broken: brokenBy(decoded.note, frontmatter, yaml),
   });
   const outcome =
-    frontmatter.kind === "found" && yaml.kind !== "none"
-      ? parseFrontmatter(frontmatter, yaml, { bytes, directoryName })
-      : parseBare(frontmatter, { bytes, directoryName });
+    frontmatter.kind !== "found"
+      ? parseBare(frontmatter, { bytes, directoryName })
+      : parseFrontmatter(frontmatter, yaml, { bytes, directoryName });
   const notes = decoded.note === undefined ? [] : [decoded.note];
   const findings = withExcerpts([...notes, ...outcome.findings], text);
   return { ...outcome, findings, conformance };
@@ -68,25 +69,31 @@ function readYaml(frontmatter: Frontmatter): ReadYaml {
 }
 
 /** A file that is all body, or whose frontmatter has no end. */
-function parseBare(frontmatter: Frontmatter, { bytes, directoryName }: Source): SkillOutcome {
+function parseBare(
+  frontmatter: Exclude<Frontmatter, FoundFrontmatter>,
+  { bytes, directoryName }: Source,
+): SkillOutcome {
   if (frontmatter.kind === "broken") return skipped(named(frontmatter.problem, directoryName));
-  const { fields } = readSkillFields({}, () => ({ line: 1, column: 1 }));
-  const { body } = frontmatter;
-  const given = {
-    digest: digestOf(bytes),
-    directoryName,
-    body,
-    fields,
-    invocation: {},
-    plan: null,
-    wasRepaired: false,
-  };
-  return assembleSkill(given, frontmatter.kind === "none" ? frontmatter.findings : []);
+  const { body, findings, unread } = frontmatter;
+  const given = { digest: digestOf(bytes), directoryName, body, plan: null };
+  const restrictions = Object.create(null) as YamlMapping; // nothing inherited, so no key can mean more than it says
+  if (unread !== undefined) restrictUnread(unread, restrictions);
+  const at = { line: findings[0]?.line ?? 1, column: 1 };
+  if (Object.keys(restrictions).length === 0) {
+    const { fields } = readSkillFields({}, () => at);
+    return assembleSkill({ ...given, fields, invocation: {}, wasRepaired: false }, findings);
+  }
+  // What its author wanted to take away stays away, although nothing else of it is read.
+  const { findings: remarks, ...read } = readValues(restrictions, {
+    locate: () => at,
+    wasRepaired: true,
+  });
+  return assembleSkill({ ...given, ...read, wasRepaired: true }, [...findings, ...remarks]);
 }
 
 function parseFrontmatter(
   { yaml, linesBefore, body, repair: delimiter }: FoundFrontmatter,
-  read: Exclude<ReadYaml, { kind: "none" }>,
+  read: ReadYaml,
   { bytes, directoryName }: Source,
 ): SkillOutcome {
   const repair = read.kind === "refused" ? repairYaml(yaml, { linesBefore, ...read }) : null;

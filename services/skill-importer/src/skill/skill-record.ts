@@ -1,6 +1,7 @@
 import type { SkillRecord } from "@switchyard/contracts/skill-record";
 import { warningFinding, type Finding, type Place } from "../finding.ts";
 import type { YamlMapping, YamlValue } from "../frontmatter/safe-yaml.ts";
+import { contradicts, CONTRADICTION } from "./skill-fields.ts";
 import { METADATA_ALIASES } from "./skill-requirements.ts";
 
 /** Fields that are read elsewhere, or below. */
@@ -62,7 +63,10 @@ export function readRecord(source: RecordSource): { record: SkillRecord; finding
     findings.push(warningFinding(code, `${key}: ${message}`, locate([key])));
   };
   const disallowed = listOf(given("disallowed-tools"));
-  if (disallowed === null) {
+  const spelled = keys.get("disallowed-tools");
+  const isTwofold = spelled !== undefined && contradicts(values, "disallowed-tools", spelled);
+  if (isTwofold) warn("disallowed-tools", "invalid_field", CONTRADICTION);
+  else if (disallowed === null) {
     warn("disallowed-tools", "invalid_field", "must be a list of tool names; read as every tool");
   }
   const hooks = given("hooks");
@@ -83,7 +87,7 @@ export function readRecord(source: RecordSource): { record: SkillRecord; finding
     background: flagOf(text("background")),
     shell: word("shell", ["bash", "powershell"]),
     paths: listOf(given("paths")) ?? [],
-    disallowedTools: disallowed ?? ["*"],
+    disallowedTools: isTwofold ? ["*"] : (disallowed ?? ["*"]),
     hooks: hooks === undefined || source.wasRepaired ? null : hooks,
     openclaw: openclawOf(source.metadata),
     unknown: unknownOf(source, () =>

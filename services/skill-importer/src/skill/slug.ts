@@ -1,7 +1,21 @@
 const MAX_LENGTH = 64;
 /** What nearly every name is: its own slug. */
 const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
-const INVISIBLE = /[\p{Cc}\p{Cf}]/gu;
+/** Marks are the dots and accents that stand alone after NFKD. */
+const INVISIBLE_OR_MARK = /[\p{Cc}\p{Cf}\p{Mn}]/gu;
+
+/** Letters that are no other letter with a mark. */
+const SPELT_OUT: Readonly<Record<string, string>> = {
+  æ: "ae",
+  ð: "d",
+  đ: "d",
+  ı: "i",
+  ł: "l",
+  ø: "o",
+  œ: "oe",
+  ß: "ss",
+  þ: "th",
+};
 
 /**
  * The name under which a skill is stored and called: lower case, `-` between words, at most 64
@@ -11,12 +25,24 @@ export function slugOf(name: string): string | null {
   if (name.length <= MAX_LENGTH && SLUG.test(name)) return name;
   if (/[/\\\0]|\.\./.test(name)) return null;
   const slug = name
-    .normalize("NFKC")
-    .replaceAll(INVISIBLE, "")
+    .normalize("NFKD")
+    .replaceAll(INVISIBLE_OR_MARK, "")
     .toLowerCase()
+    .replaceAll(/[æðđıłøœßþ]/g, (letter) => SPELT_OUT[letter] ?? "")
     .replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-+|-+$/g, "")
     .slice(0, MAX_LENGTH)
     .replace(/-+$/, "");
   return slug === "" ? null : slug;
+}
+
+/** True when letters of a name are missing from its slug: it would be another word, or half a word. */
+export function losesLetters(name: string): boolean {
+  if (SLUG.test(name)) return false;
+  const left = name
+    .normalize("NFKD")
+    .replaceAll(INVISIBLE_OR_MARK, "")
+    .toLowerCase()
+    .replaceAll(/[æðđıłøœßþ]/g, "");
+  return /[^\P{L}a-z]/u.test(left);
 }

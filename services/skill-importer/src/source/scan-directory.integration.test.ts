@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdir, realpath, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -104,6 +105,38 @@ test("follows links inside the root once, and none that leaves it [BR12]", async
   assert.deepEqual(
     candidates.map(({ problem }) => problem?.code ?? null),
     ["symlink_escape", null],
+  );
+});
+
+test("says of everything that may be a skill why it is not read", async () => {
+  const root = await rootWith({
+    "upper/SKILL.MD": "x",
+    "upper/README.md": "x",
+    "good/SKILL.md": "x",
+    "good/references/Skill.md": "x",
+    "directory/SKILL.md/x.txt": "x",
+    "directory/agents/a.yaml": "name: a",
+  });
+  await mkdir(join(root, "pipe"));
+  execFileSync("mkfifo", [join(root, "pipe/SKILL.md")]);
+  await mkdir(join(root, "dangling/skills"), { recursive: true });
+  await symlink(join(root, "absent"), join(root, "dangling/SKILL.md"));
+  await symlink(join(root, "absent"), join(root, "dangling/skills/lost"));
+  assert.deepEqual(await scanned(root), {
+    found: [
+      "skill dangling/SKILL.md",
+      "agent directory/agents/a.yaml",
+      "skill good/SKILL.md",
+      "skill pipe/SKILL.md",
+    ],
+    codes: ["skill_file_name upper/SKILL.MD", "dangling_link dangling/skills/lost"],
+  });
+  const { skipped, diagnostics } = await readDefinitions(root, await scanDirectory(root, root));
+  assert.equal(skipped.skills, 2);
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  assert.deepEqual(
+    errors.map(({ code, file }) => `${code} ${file}`),
+    ["dangling_link dangling/SKILL.md", "not_a_file pipe/SKILL.md"],
   );
 });
 

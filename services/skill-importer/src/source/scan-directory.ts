@@ -32,6 +32,9 @@ const MAX_DIRECTORIES = 10_000;
 /** Listed at a time: the disk answers many as fast as one. */
 const AT_ONCE = 16;
 const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard"]);
+const SPELT_LIKE_A_SKILL = /^skills?\.md$/i;
+/** Directories whose entries are skills and agents, or links to some. */
+const LISTS = new Set(["skills", "agents"]);
 const AGENT_FILES = new Set(["agent.yaml", "agent.yml", "AGENT.md"]);
 
 /**
@@ -112,7 +115,7 @@ class Walk {
   }
 
   async #read(place: Place, entries: readonly Dirent[]): Promise<Place[]> {
-    const names = new Set(entries.map((entry) => entry.name));
+    const names = new Set(entries.filter((one) => !one.isDirectory()).map(({ name }) => name));
     const found = skillFileIn(names);
     // Below a skill the former format is a file like any other.
     const skillFile = found === LEGACY_FILE && place.isInSkill ? undefined : found;
@@ -121,11 +124,14 @@ class Walk {
     for (const entry of entries) {
       const kind = kindOf(entry.name, { directory: place.path, skillFile, isInSkill });
       const isLink = entry.isSymbolicLink();
-      if (!isLink && !entry.isDirectory() && (kind === null || !entry.isFile())) continue;
+      if (!isLink && !entry.isDirectory() && kind === null) {
+        if (skillFile === undefined) this.#remarkSpelling(place, entry);
+        continue;
+      }
       const path = join(place.path, entry.name);
       const target = isLink
         ? await this.#follow(path, kind)
-        : { path, isDirectory: entry.isDirectory(), problem: null };
+        : { path, isDirectory: entry.isDirectory(), problem: problemOf(entry) };
       if (target === null) continue;
       if (target.isDirectory) {
         if (NEVER_ENTERED.has(entry.name)) continue;
@@ -146,7 +152,14 @@ class Walk {
     kind: Candidate["kind"] | null,
   ): Promise<{ path: string; isDirectory: boolean; problem: Finding | null } | null> {
     const target = await targetOf(path);
-    if (target === null) return null;
+    if (target === null) {
+      const message = "the link leads to nothing";
+      if (kind !== null)
+        return { path, isDirectory: false, problem: errorFinding("dangling_link", message) };
+      if (LISTS.has(basename(dirname(path))))
+        this.#report(path, warningFinding("dangling_link", message));
+      return null;
+    }
     if (isWithin(this.#root, target.path)) {
       return target.isDirectory || kind !== null ? { ...target, problem: null } : null;
     }
@@ -156,6 +169,13 @@ class Walk {
     }
     if (target.isDirectory) this.#report(path, warningFinding("symlink_escape", message));
     return null;
+  }
+
+  /** On systems that ignore case it is one, so its author never saw that it is not. */
+  #remarkSpelling(place: Place, { name }: Dirent): void {
+    if (place.isInSkill || !SPELT_LIKE_A_SKILL.test(name)) return;
+    const message = `not read: a skill's file is called SKILL.md, and this one ${name}; rename it`;
+    this.#report(join(place.path, name), warningFinding("skill_file_name", message));
   }
 
   #reportLimit(place: Place): void {
@@ -172,6 +192,12 @@ class Walk {
   #shown(path: string): string {
     return relative(this.#root, path).split(sep).join("/") || ".";
   }
+}
+
+/** Such a name does not make a pipe or a device a file to be read. */
+function problemOf(entry: Dirent): Finding | null {
+  if (entry.isFile() || entry.isDirectory()) return null;
+  return errorFinding("not_a_file", "this is no regular file and was not read");
 }
 
 function kindOf(
