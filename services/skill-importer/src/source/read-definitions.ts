@@ -1,4 +1,3 @@
-import { lstat, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AgentSummary } from "@switchyard/contracts/agents";
 import type { ScanReport } from "@switchyard/contracts/skill-scan";
@@ -194,10 +193,8 @@ export async function readWithPrompt(
   const files = new Map([[skillFile, content]]);
   if (skillFile !== LEGACY_FILE) return { skillFile, files };
   const prompt = join(dirname(path), LEGACY_PROMPT);
-  const beside = await lstat(prompt).catch(() => null);
-  if (beside?.isFile() === true && beside.size <= MAX_FILE_BYTES) {
-    files.set(LEGACY_PROMPT, await readFile(prompt));
-  }
+  const text = await readFileIf(prompt, (size) => size <= MAX_FILE_BYTES).catch(() => null);
+  if (text !== null) files.set(LEGACY_PROMPT, text);
   return { skillFile, files };
 }
 

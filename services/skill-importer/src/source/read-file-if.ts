@@ -1,26 +1,50 @@
-import { close, fstat, open, read } from "node:fs";
+import { close, constants, fstat, open, read, readlink } from "node:fs";
+
+const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
 /**
- * The bytes of a file, or null where its size is not accepted; nothing is read then. An import reads thousands of small
- * files, and by file handles and promises each takes twice the time.
+ * The bytes of a file, or null where its size is not accepted; nothing is read then. `path` is a real path: links were
+ * resolved and judged when it was found, so one that somebody has put on the way since is refused, and so is a pipe.
+ * An import reads thousands of small files, and by file handles and promises each takes twice the time.
  */
 export function readFileIf(
   path: string,
   accepts: (sizeBytes: number) => boolean,
 ): Promise<Uint8Array | null> {
   return new Promise((resolve, reject) => {
-    open(path, (problem, file) => {
+    open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, (problem, file) => {
       if (problem !== null) return reject(problem);
       const end = (error: Error | null, bytes: Uint8Array | null): void => {
         close(file, () => (error === null ? resolve(bytes) : reject(error)));
       };
       fstat(file, (error, stats) => {
         if (error !== null) return end(error, null);
+        if (stats.isDirectory()) return end(refused("EISDIR", path), null);
+        if (!stats.isFile()) return end(refused("not a regular file", path), null);
         if (!accepts(stats.size)) return end(null, null);
-        fill(file, { bytes: new Uint8Array(stats.size), filled: 0 }, end);
+        isAt(path, file, (isThere) => {
+          if (!isThere) return end(refused("a link was put on its way", path), null);
+          fill(file, { bytes: new Uint8Array(stats.size), filled: 0 }, end);
+        });
       });
     });
   });
+}
+
+/**
+ * Whether the open file is the one at this very path. Linux says where it is; elsewhere a directory that is exchanged for a link
+ * between the look and the reading can mislead an import.
+ */
+function isAt(path: string, file: number, answer: (isThere: boolean) => void): void {
+  if (process.platform !== "linux") return answer(true);
+  readlink(`/proc/self/fd/${file}`, (error, real) => {
+    // A file that was replaced meanwhile, as editors do, was there.
+    answer(error === null && (real === path || real === `${path} (deleted)`));
+  });
+}
+
+function refused(code: string, path: string): Error {
+  return Object.assign(new Error(`${path}: ${code}`), { code });
 }
 
 /** Reads until the buffer is full or the file, which may have become shorter, ends. */
