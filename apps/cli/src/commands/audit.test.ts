@@ -32,15 +32,15 @@ async function verified(...lines: unknown[]) {
     file,
     lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join(""),
   );
-  const { terminal, lines: printed } = collectingTerminal();
+  const { terminal, lines, notes } = collectingTerminal();
   const code = await verify(terminal, { file }).catch((error: unknown) => describeFailure(error));
   return typeof code === "number"
-    ? `${code} ${printed[0]}`
+    ? `${code} ${[...lines, ...notes].join("\n")}`
     : `${code.exitCode} ${code.message.replace(file, "FILE")}`;
 }
 
 test("a line that is no record is told with its number and what is wrong with it", async () => {
-  assert.equal(await verified(record), "0 intact: 1 record in 1 chain");
+  assert.match(await verified(record), /^0 intact: 1 record in 1 chain\n/);
   const without = (name: string) =>
     Object.fromEntries(Object.entries(record).filter(([key]) => key !== name));
   for (const name of ["v", "writer", "seq", "at", "prev", "hash"])
@@ -52,6 +52,15 @@ test("a line that is no record is told with its number and what is wrong with it
   assert.match(await verified(without("instance")), /^2 FILE:1 .*: instance: /);
   assert.match(await verified("null"), /^2 FILE:1 is no audit record: /);
   assert.equal(await verified("{"), "2 FILE:1 is no audit record: it is no JSON");
+});
+
+test("a file without records is not intact, and one that begins later says so", async () => {
+  assert.equal(await verified(), "2 FILE has no audit record, so there is nothing to check");
+  const { hash: _, ...first } = record;
+  const later = { ...first, seq: 7, prev: record.hash };
+  const told = await verified({ ...later, hash: auditHash({ ...later, others: [] }) });
+  assert.match(told, /^0 intact: 1 record/);
+  assert.match(told, /policy-1f2e3d4c5b6a7988: begins with record 7 of 2026-01-01T00:00:00.000Z/);
 });
 
 test("a record that was changed is read and broken, and a directory is no file", async () => {

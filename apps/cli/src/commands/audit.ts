@@ -108,7 +108,12 @@ async function verifyFile(file: string): Promise<AuditReport> {
     if (line === "") continue;
     verifier.record(recordOf(line, `${file}:${number}`));
   }
-  return verifier.finish();
+  const report = verifier.finish();
+  // Nothing would be wrong with a file that everything was taken out of.
+  if (report.records > 0) return report;
+  throw new CliError("usage", `${file} has no audit record, so there is nothing to check`, {
+    hint: "give a file that yard audit export has written",
+  });
 }
 
 async function* linesOf(file: string): AsyncGenerator<string> {
@@ -172,6 +177,11 @@ function tell(terminal: Terminal, report: AuditReport): void {
   else terminal.out(printableLine(`broken: ${breakText(first)}`));
   for (const other of breaks.slice(1, SHOWN)) terminal.note(printableLine(breakText(other)));
   if (breaks.length > SHOWN) terminal.note(`… and ${breaks.length - SHOWN} more`);
+  for (const { writer, from, firstAt } of chains)
+    if (from > 1)
+      terminal.note(
+        `${writer}: begins with record ${from} of ${firstAt} (what stands before it was not read)`,
+      );
   for (const { writer, to, hasEnded, lastAt } of chains)
     if (!hasEnded)
       terminal.note(`${writer}: no end after record ${to} of ${lastAt} (it runs, or was killed)`);

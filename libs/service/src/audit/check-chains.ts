@@ -37,8 +37,11 @@ interface Chain extends ChainSummary {
  * the hash of the one before it. So nothing can be changed, taken out, put in or moved without a break.
  */
 export interface ChainCheck {
-  /** `reachesBack`: what stands before the first record that was read may exist. */
-  read(record: ChainedRecord, place: { sequence: number | null; reachesBack: boolean }): void;
+  /**
+   * `reachesBack`: what stands before the first record that was read may exist. False for a record that was
+   * read before: its writer got no answer and sent it again.
+   */
+  read(record: ChainedRecord, place: { sequence: number | null; reachesBack: boolean }): boolean;
   readonly breaks: readonly AuditBreak[];
   readonly repeated: number;
   /** Chains as they are by now, and what others knew of them that is not there. */
@@ -69,15 +72,16 @@ export function createChainCheck(): ChainCheck {
       const chain = chains.get(record.writer);
       if (chain?.recent.get(record.seq) === record.hash && auditHash(record) === record.hash) {
         repeated += 1;
-        return;
+        return false;
       }
       const problem = problemOf(record, chain, reachesBack);
       if (problem !== null) broken(problem.kind, record, { sequence, message: problem.message });
-      if (problem?.kind === "order") return; // the chain goes on behind it
+      if (problem?.kind === "order") return true; // the chain goes on behind it
       take(chains, record);
-      if (record.kind !== "chain") return;
+      if (record.kind !== "chain") return true;
       for (const { writer, seq } of record.others ?? [])
         known.set(writer, Math.max(seq, known.get(writer) ?? 0));
+      return true;
     },
     finish({ isWhole }) {
       for (const [writer, seq] of known) {

@@ -290,6 +290,24 @@ test("the last message that a writer sent twice is no break", () => {
   assert.deepEqual([report.breaks, report.repeated], [[], 3]);
 });
 
+test("what a writer sent twice happened once", async () => {
+  const policy = await written("policy", () => [
+    [started],
+    [decision("ask"), decision("ask"), consumed],
+  ]);
+  const id = recordsOf(policy[0]?.payload as AuditBlock)[0]?.writer ?? "";
+  const calls = async (ref: string) =>
+    written("broker", () => [
+      [started],
+      [execution(`${id}:${ref}`, { effect: "ask", approvalId })],
+    ]);
+  const [first, second] = [await calls("2"), await calls("3")];
+  const once = verified(streamOf(policy, policy.slice(1), first, first.slice(1))).calls;
+  assert.deepEqual([once.executions, once.proven, once.findings], [1, 1, []]);
+  const twice = verified(streamOf(policy, policy.slice(1), first, second)).calls;
+  assert.equal(twice.findings.length, 1, "one approval was used, however often that is stored");
+});
+
 const cases: [string, (id: string) => AuditFact[], AuditFact, string | null][] = [
   ["by a decision that denies", () => [decision("deny")], execution("?:2"), "violation"],
   [

@@ -60,8 +60,8 @@ export function createAuditVerifier(extent: AuditExtent | null, now: number): Au
 
   const take = (record: ChainedRecord, sequence: number | null): void => {
     records += 1;
-    chains.read(record, { sequence, reachesBack: !isWhole });
-    executions.read(record);
+    // What is stored twice happened once: a call, and the use of an approval.
+    if (chains.read(record, { sequence, reachesBack: !isWhole })) executions.read(record);
   };
   const broken = (kind: AuditBreak["kind"], sequence: number, message: string): void =>
     void breaks.push({ kind, sequence, writer: null, seq: null, message });
