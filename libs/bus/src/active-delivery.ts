@@ -1,20 +1,24 @@
-import type { Msg } from "@nats-io/transport-node";
 import { HEADERS } from "@switchyard/contracts/headers";
 import type { Connection } from "./connection.ts";
 import type { ConsumeOptions, Outcome } from "./consume.ts";
-import { contentOf, factsOf, type Delivery, type DeliveryFacts } from "./delivery.ts";
+import {
+  contentOf,
+  factsOf,
+  type Delivery,
+  type DeliveryFacts,
+  type QueueMessage,
+} from "./delivery.ts";
 import type { Work } from "./in-flight.ts";
 import { headerOf } from "./message-headers.ts";
+import type { Receipt } from "./receipt.ts";
 import { retryDelayMs } from "./retry-delay.ts";
 import { inSpan, type WorkSpan } from "./tracing.ts";
-
-const ACK_TIMEOUT_MS = 5_000;
-const NANOS_PER_MS = 1_000_000;
 
 /** One message in work: keeps it ours while the handler runs, then tells the queue what became of it. */
 export class ActiveDelivery implements Work {
   readonly #connection: Connection;
-  readonly #message: Msg;
+  readonly #message: QueueMessage;
+  readonly #receipt: Receipt;
   readonly #options: ConsumeOptions;
   readonly #controller = new AbortController();
   #delivery: Delivery | null = null;
@@ -23,9 +27,14 @@ export class ActiveDelivery implements Work {
   #isRenewing = false;
   #renewals: NodeJS.Timeout | null = null;
 
-  constructor(connection: Connection, message: Msg, options: ConsumeOptions) {
+  constructor(
+    connection: Connection,
+    received: { readonly message: QueueMessage; readonly receipt: Receipt },
+    options: ConsumeOptions,
+  ) {
     this.#connection = connection;
-    this.#message = message;
+    this.#message = received.message;
+    this.#receipt = received.receipt;
     this.#options = options;
   }
 
@@ -49,7 +58,8 @@ export class ActiveDelivery implements Work {
     let facts: DeliveryFacts | null = null;
     this.#renewals = setInterval(() => void this.#renew(), consumer.ackWaitMs / 3);
     try {
-      facts = factsOf(this.#message, this.#controller.signal, span.traceparent);
+      const work = { signal: this.#controller.signal, traceparent: span.traceparent };
+      facts = factsOf(this.#message, this.#receipt.facts(), work);
       const content = await contentOf(
         this.#message,
         this.#options.commands,
@@ -90,16 +100,15 @@ export class ActiveDelivery implements Work {
 
   /** Acknowledges and waits until the server has it. A lost confirmation means one more delivery. */
   async #confirm(body: string): Promise<void> {
-    const { reply = "", subject } = this.#message;
     try {
-      await this.#connection.replies.request({ subject: reply, body, timeoutMs: ACK_TIMEOUT_MS });
+      await this.#receipt.confirm(body);
     } catch (error) {
-      this.#options.onFault({ error, subject });
+      this.#options.onFault({ error, subject: this.#message.subject });
     }
   }
 
   #giveBack(delayMs: number): void {
-    if (this.#isOurs) giveBack(this.#connection, this.#message, delayMs);
+    if (this.#isOurs) this.#receipt.giveBack(delayMs);
   }
 
   async #renew(): Promise<void> {
@@ -120,9 +129,7 @@ export class ActiveDelivery implements Work {
     } finally {
       this.#isRenewing = false;
     }
-    if (this.#isOurs && !this.#isStopped && this.#connection.isConnected()) {
-      this.#connection.outbox.send({ subject: this.#message.reply ?? "", body: "+WPI" });
-    }
+    if (this.#isOurs && !this.#isStopped) this.#receipt.keep();
   }
 
   #endRenewals(): void {
@@ -136,14 +143,4 @@ export class ActiveDelivery implements Work {
       new DOMException(`${why}; the message is somebody else's`, "AbortError"),
     );
   }
-}
-
-/** Gives a message back for another delivery, after a delay. Without a connection the ack wait does it. */
-export function giveBack(connection: Connection, message: Msg, delayMs: number): void {
-  if (!connection.isConnected() || connection.nc.isClosed()) return;
-  const delay = Math.max(0, Math.round(delayMs)) * NANOS_PER_MS;
-  connection.outbox.send({
-    subject: message.reply ?? "",
-    body: delay === 0 ? "-NAK" : `-NAK ${JSON.stringify({ delay })}`,
-  });
 }

@@ -4,9 +4,11 @@ import type { Msg } from "@nats-io/transport-node";
 import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection, type Intake } from "./connection.ts";
 import { ActiveDelivery } from "./active-delivery.ts";
-import type { Delivery } from "./delivery.ts";
+import type { Delivery, QueueMessage } from "./delivery.ts";
 import { InFlight } from "./in-flight.ts";
 import { PullLoop } from "./pull-loop.ts";
+import { ReadAhead, type EarlyMessage } from "./read-ahead.ts";
+import { QueueReceipt, type Receipt } from "./receipt.ts";
 
 export type { Delivery } from "./delivery.ts";
 
@@ -42,8 +44,13 @@ export interface Consumption {
 }
 
 const STOP_MS = 20_000;
+/** A message whose turn comes while it is in work here, because it was taken early, is delivered again after that time. */
+const IN_WORK_MS = 2_000;
 
-/** Works off a durable consumer. Connection losses and server restarts only pause it. */
+/**
+ * Works off a durable consumer. Connection losses and server restarts only pause it. Of a consumer with lanes,
+ * messages may come before their turn: {@link DeliveryFacts.isEarly}.
+ */
 export function consume(bus: Bus, options: ConsumeOptions): Consumption {
   if (!Number.isInteger(options.concurrency) || options.concurrency < 1) {
     throw new RangeError(
@@ -53,21 +60,38 @@ export function consume(bus: Bus, options: ConsumeOptions): Consumption {
   return new BusConsumption(connectionOf(bus), options);
 }
 
+interface Received {
+  readonly message: QueueMessage;
+  readonly receipt: Receipt;
+  /** Called when its work has ended. */
+  readonly ended?: (() => void) | undefined;
+}
+
 class BusConsumption implements Consumption, Intake {
   readonly #connection: Connection;
   readonly #options: ConsumeOptions;
   readonly #running = new InFlight();
   readonly #pulls: PullLoop;
+  /** Null for a queue without lanes. */
+  readonly #ahead: ReadAhead | null;
+  /** Slots that are kept for what a look ahead may find. */
+  #kept = 0;
   #stopping: Promise<void> | null = null;
 
   constructor(connection: Connection, options: ConsumeOptions) {
     this.#connection = connection;
     this.#options = options;
+    const { consumer, concurrency } = options;
+    const { stream, lanes } = consumer;
+    const onTrouble = (error: unknown): void =>
+      options.onFault({ error, subject: consumer.filterSubject });
+    this.#ahead =
+      lanes === undefined ? null : new ReadAhead(connection, { stream, lanes, onTrouble });
     this.#pulls = new PullLoop(connection, {
-      consumer: options.consumer,
-      freeSlots: () => options.concurrency - this.#running.size,
-      onMessage: (message) => this.#start(message),
-      onTrouble: (error) => options.onFault({ error, subject: options.consumer.filterSubject }),
+      consumer,
+      freeSlots: () => concurrency - this.#running.size - this.#kept,
+      onMessage: (message) => this.#receive(message),
+      onTrouble,
     });
     connection.intakes.add(this);
   }
@@ -82,22 +106,52 @@ class BusConsumption implements Consumption, Intake {
   }
 
   async #stop(deadlineMs: number): Promise<void> {
+    this.#ahead?.close();
     await this.#pulls.stop();
     await this.#running.settle(deadlineMs);
     this.#connection.intakes.delete(this);
   }
 
   closed(): void {
+    this.#ahead?.close();
     this.#pulls.close();
     this.#running.abort();
   }
 
-  #start(message: Msg): void {
-    const active = new ActiveDelivery(this.#connection, message, this.#options);
+  #receive(message: Msg): void {
+    const receipt = new QueueReceipt(this.#connection, message);
+    const known = this.#ahead?.delivered(message) ?? { outcome: "take", ended: undefined };
+    if (known.outcome === "take") this.#start({ message, receipt, ended: known.ended });
+    else if (known.isDone) this.#confirm(receipt, message.subject);
+    else receipt.giveBack(IN_WORK_MS);
+  }
+
+  #start(received: Received): void {
+    const active = new ActiveDelivery(this.#connection, received, this.#options);
     const running = this.#running.begin(active);
     void active.run().finally(() => {
       this.#running.end(running);
-      this.#pulls.slotFreed();
+      received.ended?.();
+      this.#next();
     });
+  }
+
+  /** Gives a slot to the lane whose turn it is, or to the queue. */
+  #next(): void {
+    const looking = this.#stopping === null ? (this.#ahead?.look() ?? null) : null;
+    if (looking === null) this.#pulls.slotFreed();
+    else void this.#keepFor(looking);
+  }
+
+  async #keepFor(looking: Promise<EarlyMessage | null>): Promise<void> {
+    this.#kept += 1;
+    const early = await looking;
+    this.#kept -= 1;
+    if (early !== null && this.#stopping === null) this.#start(early);
+    this.#pulls.slotFreed();
+  }
+
+  #confirm(receipt: Receipt, subject: string): void {
+    receipt.confirm("+ACK").catch((error: unknown) => this.#options.onFault({ error, subject }));
   }
 }

@@ -3,7 +3,12 @@ import { test } from "node:test";
 import { readAckSubject } from "./delivery.ts";
 import { retryDelayMs } from "./retry-delay.ts";
 
-const FACTS = { deliveryCount: 3, streamSequence: 17, publishedAtMs: 1_763_764_496_123 };
+const FACTS = {
+  deliveryCount: 3,
+  streamSequence: 17,
+  publishedAtMs: 1_763_764_496_123,
+  pending: 5,
+};
 
 test("both shapes of the ack subject are read", () => {
   const rest = "3.17.21.1763764496123456789.5";

@@ -7,6 +7,20 @@ import { isServerMade } from "./server-made.ts";
 import { childTraceparent } from "./trace-context.ts";
 import { parseJson, problemsOf } from "./wire.ts";
 
+/** What is read of a message, wherever it comes from. */
+export type QueueMessage = Pick<Msg, "subject" | "headers" | "string">;
+
+/** What the queue says about a delivery. */
+export interface QueueFacts {
+  /** 1 at the first delivery. */
+  readonly deliveryCount: number;
+  readonly streamSequence: number;
+  readonly publishedAtMs: number;
+  /** See {@link DeliveryFacts}. */
+  readonly isEarly: boolean;
+  readonly holder: string;
+}
+
 /** What the queue knows of a message, whatever is in it. */
 export interface DeliveryFacts {
   /** The NATS user that published it: the server's permissions vouch for it. */
@@ -18,6 +32,16 @@ export interface DeliveryFacts {
   readonly messageId: string | null;
   /** When the stream stored it. */
   readonly publishedAt: Date;
+  /**
+   * Taken before its turn, because its lane has less in work than others. The queue delivers the message in its turn, too, to anybody and perhaps
+   * while this delivery is in work; so what cannot be done now is left to that one, and nobody is told of it.
+   */
+  readonly isEarly: boolean;
+  /**
+   * Who has the message: one name for all its deliveries in turn, of which the queue lets one be in work at a time, and
+   * another one for each that is early.
+   */
+  readonly holder: string;
   readonly correlationId: string;
   readonly traceparent: string;
   /** Aborts when the message is no longer ours, and when a stop gives up waiting. */
@@ -45,21 +69,17 @@ export interface RejectedContent {
 
 export type Delivery = (CommandContent | RejectedContent) & DeliveryFacts;
 
-/**
- * Reads what JetStream wrote about a message into its reply subject. Throws a TypeError on any other
- * message. `traceparent` is that of the span that the work is told as, if it is.
- */
+/** Puts together what is known. `traceparent` is that of the span that the work is told as, if it is. */
 export function factsOf(
-  message: Msg,
-  signal: AbortSignal,
-  traceparent: string | undefined,
+  message: QueueMessage,
+  { publishedAtMs, ...queue }: QueueFacts,
+  work: { readonly signal: AbortSignal; readonly traceparent: string | undefined },
 ): DeliveryFacts {
-  const { deliveryCount, streamSequence, publishedAtMs } = readAckSubject(message.reply ?? "");
+  const { signal, traceparent } = work;
   return {
+    ...queue,
     caller: message.subject.split(".")[2] ?? "",
     subject: message.subject,
-    streamSequence,
-    deliveryCount,
     messageId: headerOf(message, HEADERS.messageId) ?? null,
     publishedAt: new Date(publishedAtMs),
     correlationId: correlationIdOf(message),
@@ -73,7 +93,7 @@ export function factsOf(
  * so that the message is worth another try.
  */
 export async function contentOf(
-  message: Msg,
+  message: QueueMessage,
   commands: readonly Command[],
   claims: ClaimCheck,
 ): Promise<CommandContent | RejectedContent> {
@@ -109,22 +129,34 @@ export async function contentOf(
   return { kind: "command", contract, tokens, payload: payload.data };
 }
 
-/** `$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<nanoseconds>.<pending>`, or with domain and account in front (ADR-15). */
+/**
+ * What JetStream wrote about a message into its reply subject. Throws a TypeError on any other message.
+ * `$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<nanoseconds>.<pending>`, or with
+ * domain and account in front (ADR-15).
+ */
 export function readAckSubject(subject: string): {
   deliveryCount: number;
   streamSequence: number;
   publishedAtMs: number;
+  /** Messages behind it that were never delivered. */
+  pending: number;
 } {
+  if (!isAckSubject(subject))
+    throw new TypeError(`${subject} is not the ack subject of a JetStream message`);
   const parts = subject.split(".");
   const offset = parts.length === 9 ? 4 : 6;
-  if ((parts.length !== 9 && parts.length < 11) || parts[0] !== "$JS" || parts[1] !== "ACK") {
-    throw new TypeError(`${subject} is not the ack subject of a JetStream message`);
-  }
   return {
     deliveryCount: Number(parts[offset]),
     streamSequence: Number(parts[offset + 1]),
     publishedAtMs: Number(BigInt(parts[offset + 3] ?? "0") / 1_000_000n),
+    pending: Number(parts[offset + 4]),
   };
+}
+
+/** Whether a reply subject is one that JetStream makes for a message of a stream. */
+export function isAckSubject(subject: string): boolean {
+  const { length } = subject.split(".");
+  return subject.startsWith("$JS.ACK.") && (length === 9 || length >= 11);
 }
 
 function matchCommand(

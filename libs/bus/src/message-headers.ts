@@ -66,7 +66,7 @@ function valueIn(block: string, name: string): string | undefined {
 }
 
 /** The correlation id of a received message; a message without one starts its own. */
-export function correlationIdOf(message: Msg): string {
+export function correlationIdOf(message: Pick<Msg, "headers">): string {
   return headerOf(message, HEADERS.correlationId)?.slice(0, MAX_CORRELATION_ID) ?? randomUUID();
 }
 

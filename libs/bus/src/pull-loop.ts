@@ -1,10 +1,10 @@
 import { createInbox, nanos, type Msg, type Subscription } from "@nats-io/transport-node";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { ConsumerDefinition } from "@switchyard/contracts/streams";
-import { giveBack } from "./active-delivery.ts";
 import type { Connection, ConnectionListener } from "./connection.ts";
 import { drainSubscription } from "./drain-subscription.ts";
 import { forbidden } from "./infrastructure-errors.ts";
+import { giveBack } from "./receipt.ts";
 
 interface PullLoopOptions {
   readonly consumer: ConsumerDefinition;

@@ -118,6 +118,8 @@ function addJetStream(user: BusUser, publish: Set<string>): void {
     publish.add(`$JS.API.STREAM.INFO.${consumer.stream}`);
     publish.add(`$JS.API.CONSUMER.INFO.${consumer.stream}.${consumer.name}`);
     publish.add(`$JS.API.CONSUMER.MSG.NEXT.${consumer.stream}.${consumer.name}`);
+    // To look for what another caller sent last. Wrapped by the API, as below.
+    if (consumer.lanes !== undefined) publish.add(`$JS.API.STREAM.MSG.GET.${consumer.stream}`);
     // Both shapes of the ack subject: servers move from the first to the second by a feature flag.
     publish.add(`$JS.ACK.${consumer.stream}.${consumer.name}.>`);
     publish.add(`$JS.ACK.*.*.${consumer.stream}.${consumer.name}.>`);

@@ -1,4 +1,5 @@
 import { allContracts, isCommand, isEvent } from "./registry.ts";
+import { startRun } from "./runs.ts";
 
 /**
  * The JetStream streams and durable consumers, as data. `libs/bus` creates and checks them;
@@ -36,6 +37,16 @@ export interface ConsumerDefinition {
   readonly ackWaitMs: number;
   /** Ceiling of messages in work over all replicas. */
   readonly maxAckPending: number;
+  /** What takes turns while more waits than there are free workers; without it, first in is first out. */
+  readonly lanes?: Lanes;
+}
+
+/** Names of commands, each in one of the two. */
+export interface Lanes {
+  /** Each caller's messages are a lane of their own. */
+  readonly perCaller: readonly string[];
+  /** Those of all callers are one lane. */
+  readonly shared: readonly string[];
 }
 
 export interface ObjectStoreDefinition {
@@ -125,6 +136,11 @@ export const runCommands: ConsumerDefinition = {
   filterSubject: "yard.cmd.*.run.>",
   ackWaitMs: 10_000,
   maxAckPending: 10_000,
+  // What one caller starts waits behind none of what another one starts, and what is said about runs behind neither.
+  lanes: {
+    perCaller: [startRun.name],
+    shared: runCommandNames().filter((name) => name !== startRun.name),
+  },
 };
 
 /** The ends of approvals' times, for the policy service. */
@@ -152,6 +168,11 @@ export const allStreams: readonly StreamDefinition[] = [
   auditStream,
 ];
 export const allConsumers: readonly ConsumerDefinition[] = [runCommands, approvalCommands];
+
+function runCommandNames(): string[] {
+  const names = allContracts.filter(isCommand).map(({ name }) => name);
+  return names.filter((name) => name.startsWith("run.")).toSorted();
+}
 
 function nouns(kind: "command" | "event"): string[] {
   const contracts =

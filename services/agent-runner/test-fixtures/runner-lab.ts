@@ -2,7 +2,7 @@ import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { startRun } from "@switchyard/contracts/runs";
-import { commandStream } from "@switchyard/contracts/streams";
+import { commandStream, eventStream } from "@switchyard/contracts/streams";
 import { subjectOf } from "@switchyard/contracts/define";
 import { testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { after } from "node:test";
@@ -29,6 +29,8 @@ export interface Lab {
   publish(subject: string, body: string, messageId?: string): Promise<void>;
   /** Commands that are not done yet. */
   pendingCommands(): Promise<number>;
+  /** Commands or events that are stored under a subject. */
+  stored(subject: string): Promise<number>;
   /** The events of a run up to one with the given name (or that the test accepts), in stream order. */
   eventsUntil(
     runId: string,
@@ -77,6 +79,12 @@ export async function startLab(servers?: {
     async pendingCommands() {
       const manager = await plain.jetstreamManager();
       return (await manager.streams.info(commandStream.name)).state.messages;
+    },
+    async stored(subject) {
+      const manager = await plain.jetstreamManager();
+      const { name } = subject.startsWith("yard.cmd.") ? commandStream : eventStream;
+      const { state } = await manager.streams.info(name, { subjects_filter: subject });
+      return state.subjects?.[subject] ?? 0;
     },
     async eventsUntil(runId, last) {
       const isLast = typeof last === "string" ? ({ name }: RunEventRecord) => name === last : last;

@@ -1,5 +1,6 @@
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
-import { RunAttempt, type AttemptOptions } from "../run/run-attempt.ts";
+import type { AttemptOptions } from "../run/attempt-options.ts";
+import { RunAttempt } from "../run/run-attempt.ts";
 
 /** What a runner does with the messages of its queue. */
 export interface RunWorker {

@@ -2,7 +2,7 @@
  * The only ways to write a run. Each script is atomic, touches keys of one run only (one hash slot)
  * and, apart from `claim`, `cancel`, `retry` and `tell`, refuses a caller whose epoch is not the newest.
  * The keys of a run: state (hash), journal (list), blobs (hash of long texts by digest), cancels
- * (hash of requests to cancel a run that does not exist yet, by caller).
+ * (hash of requests to cancel a run that does not exist yet, and of the commands that brought them, by caller).
  *
  * State hash: digest (of the command), epoch, delivery (stream sequence of the command that holds
  * the run), heldUntil (ms, by Redis' clock), attempts, stalled (claims since the last progress),
@@ -55,8 +55,13 @@ if not run[1] then
     'attempts', 1, 'stalled', 1, 'published', 0, 'status', 'running', unpack(ARGV, 7, last))
   if #ARGV > last then redis.call('HSET', KEYS[3], unpack(ARGV, last + 1)) end
   redis.call('RPUSH', journal, entry)
-  local by = redis.call('HMGET', cancels, ARGV[5], 'cli', 'admin')
+  local by = redis.call('HMGET', cancels, ARGV[5], 'cli', 'admin',
+    ARGV[5] .. ' command', 'cli command', 'admin command')
   local request = by[1] or by[2] or by[3] or ''
+  -- A command may be delivered once more, when a retry has opened the run again.
+  for i = 4, 6 do
+    if by[i] then redis.call('HSET', state, 'control:' .. by[i], 1) end
+  end
   redis.call('DEL', cancels)
   if request ~= '' then
     redis.call('RPUSH', journal, request)
@@ -123,7 +128,9 @@ local state, cancels = KEYS[1], KEYS[4]
 local caller, entry, command = ARGV[1], ARGV[2], ARGV[3]
 local run = redis.call('HMGET', state, 'digest', 'status', 'requester', 'cancel', 'wakeSeq')
 if not run[1] then
-  redis.call('HSETNX', cancels, caller, entry)
+  if redis.call('HSETNX', cancels, caller, entry) == 1 and command ~= '' then
+    redis.call('HSET', cancels, caller .. ' command', command)
+  end
   redis.call('EXPIRE', cancels, ARGV[4])
   return {'remembered'}
 end

@@ -5,6 +5,7 @@ import type { Rejection } from "../commands/run-command.ts";
 import type { RunIndex } from "../journal/run-index.ts";
 import type { Hold, RunStore } from "../journal/run-store.ts";
 import type { RunnerMetrics } from "../metrics.ts";
+import type { ParkedRuns } from "../waits/parked-runs.ts";
 import { departureOf } from "./departure.ts";
 import { aborted, backoffMs } from "./interruption.ts";
 import type { RunControls } from "./run-controls.ts";
@@ -13,6 +14,7 @@ export interface Leaving {
   readonly store: RunStore;
   readonly index: RunIndex;
   readonly controls: RunControls;
+  readonly parked: ParkedRuns;
   readonly metrics: RunnerMetrics;
   readonly log: Log;
   /** Aborts when this runner is to stop. */
@@ -55,6 +57,11 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
       return { outcome: "retry", delayMs };
     }
     case "corrupt":
+      // It is buried when the message has its turn, which tells of it.
+      if (leaving.delivery.isEarly) {
+        await release(leaving);
+        return { outcome: "retry", delayMs: 0 };
+      }
       log.error({ runId: runId ?? found?.runId, err: error }, "journal is corrupt");
       return bury(String(error), leaving);
     case "faulted":
@@ -84,10 +91,12 @@ async function bury(reason: string, leaving: Leaving): Promise<Outcome> {
 }
 
 /** Without a release the next runner takes the run all the same; the attempt then counts against it. */
-async function release({ store, log, hold }: Leaving): Promise<void> {
+async function release({ store, parked, log, hold, delivery, now }: Leaving): Promise<void> {
   if (hold === null) return;
   try {
     await store.release(hold);
+    // The queue does not know that it was taken.
+    if (delivery.isEarly) await parked.lookAgain(hold.runId, now());
   } catch (err) {
     log.warn({ runId: hold.runId, err }, "run not released");
   }

@@ -1,68 +1,28 @@
-import type { Bus } from "@switchyard/bus/connect";
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
-import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
-import type { Log } from "@switchyard/service/log";
-import type { ActiveRuns } from "./active-runs.ts";
 import { applyControl, runIdOfMessage, type ControlResult } from "../commands/control-command.ts";
+import type { AttemptOptions } from "./attempt-options.ts";
 import { finishEnd } from "./ended-run.ts";
 import { leaveRun } from "./leave-run.ts";
 import type { StartedEntry } from "../journal/started-entry.ts";
-import type { RunEventRelay } from "../events/event-publisher.ts";
-import type { RunnerMetrics } from "../metrics.ts";
-import type { TeamLedger } from "../limits/team-ledger.ts";
-import type { ProviderLimiter } from "../limits/provider-limiter.ts";
-import type { ModelRegistry } from "../model/model-registry.ts";
-import type { Peers } from "../peers.ts";
 import { prepareRun } from "./prepare-run.ts";
-import type { RunDefaults } from "./run-limits.ts";
 import { publishRejection } from "../commands/rejection.ts";
 import { readStart } from "../commands/read-start.ts";
 import type { MessageFacts, Rejection, RunCommand } from "../commands/run-command.ts";
 import { tellParent } from "../children/after-end.ts";
 import { proceedSession } from "@switchyard/contracts/sessions";
 import { commandInTurn, enterSession, leaveSession } from "../sessions/run-place.ts";
-import type { SessionDesk } from "../sessions/session-desk.ts";
-import type { DeadLetters } from "../commands/dead-letters.ts";
+import { firstLook } from "../waits/look-at.ts";
 import { policedTools } from "../waits/own-tools.ts";
-import type { ParkedRuns } from "../waits/parked-runs.ts";
-import type { RunControls } from "./run-controls.ts";
 import { workOnRun, type Created } from "./work-on-run.ts";
-import type { RunIndex } from "../journal/run-index.ts";
 import { startOf } from "../journal/replay.ts";
 import { listProviderTools } from "../tools/listed-tool.ts";
-import type { ClaimResult, Hold, RunStore } from "../journal/run-store.ts";
-
-export interface AttemptOptions extends RunDefaults {
-  readonly bus: Bus;
-  readonly relay: RunEventRelay;
-  readonly store: RunStore;
-  readonly controls: RunControls;
-  readonly parked: ParkedRuns;
-  readonly letters: DeadLetters;
-  readonly active: ActiveRuns;
-  readonly index: RunIndex;
-  readonly peers: Peers;
-  readonly models: ModelRegistry;
-  readonly limiter: ProviderLimiter;
-  readonly ledger: TeamLedger;
-  readonly sessions: SessionDesk;
-  /** Records the starts of child runs. */
-  readonly executions: ExecutionAudit;
-  readonly metrics: RunnerMetrics;
-  readonly log: Log;
-  /** Picks without progress after which a run has failed. */
-  readonly maxAttempts: number;
-  readonly modelIdleTimeoutMs: number;
-  /** How many tools a model is shown; it searches for the others. */
-  readonly maxToolsPerAgent: number;
-  /** Aborts when this runner is to stop. */
-  readonly stopping: AbortSignal;
-  readonly now: () => number;
-  readonly random: () => number;
-}
+import type { ClaimResult, Hold } from "../journal/run-store.ts";
 
 /** A command that could not be prepared this often is given up: its services never came back. */
 const MAX_UNSTARTED_DELIVERIES = 100;
+
+/** What the queue hears of an early delivery that comes to nothing: nothing. */
+const LEFT_FOR_ITS_TURN: Outcome = { outcome: "retry", delayMs: 0 };
 
 /** One delivery of one command, from the claim to what the queue is told. */
 export class RunAttempt {
@@ -74,6 +34,8 @@ export class RunAttempt {
   #deaths = 0;
   /** A run that was found not to be in work. */
   #found: Hold | null = null;
+  /** False when the run is in work already, or past that. */
+  #isNews = true;
 
   constructor(options: AttemptOptions, delivery: Delivery) {
     this.#options = options;
@@ -93,8 +55,7 @@ export class RunAttempt {
     const { metrics, now } = this.#options;
     metrics.active.inc();
     const { deliveryCount, publishedAt } = this.#delivery;
-    if (deliveryCount === 1)
-      metrics.lagSeconds.observe(Math.max(0, now() - publishedAt.getTime()) / 1_000);
+    const lagMs = Math.max(0, now() - publishedAt.getTime());
     try {
       this.#deaths = await this.#countDeaths();
       const outcome = await this.#perform();
@@ -110,6 +71,8 @@ export class RunAttempt {
       });
     } finally {
       metrics.active.dec();
+      // One that was taken early waited until then.
+      if (deliveryCount === 1 && this.#isNews) metrics.lagSeconds.observe(lagMs / 1_000);
     }
   }
 
@@ -168,7 +131,8 @@ export class RunAttempt {
     if (!isHint && this.#delivery.deliveryCount === 1) metrics.retries.inc();
     if (isHint) await active.lookForNews(runId);
     if (control.next === "look") return { outcome: "done" };
-    const delivery = String(this.#delivery.streamSequence);
+    await this.#beSeen(runId);
+    const delivery = this.#delivery.holder;
     const claimed = await store.claim({ runId, commandDigest: null, delivery });
     // Whoever holds the run does what there is; and if it dies, whoever gets its message.
     if (isHint && (claimed.outcome === "busy" || claimed.outcome === "absent"))
@@ -236,6 +200,7 @@ export class RunAttempt {
 
   /** A parent that waits for a run that cannot be started must not wait for ever, nor a session. */
   async #refuse(command: RunCommand, rejection: Rejection): Promise<Outcome> {
+    if (this.#delivery.isEarly) return LEFT_FOR_ITS_TURN;
     const { runId: childRunId, parent, session } = command;
     if (parent !== undefined) {
       const { controls, now } = this.#options;
@@ -251,11 +216,22 @@ export class RunAttempt {
     return outcome;
   }
 
-  #claim(command: RunCommand, started?: StartedEntry): Promise<ClaimResult> {
+  /**
+   * The queue does not miss who took a message early and died, and its turn may be far. So the sweeper gets to know of
+   * the run, as of one that waits.
+   */
+  async #beSeen(runId: string): Promise<void> {
+    if (!this.#delivery.isEarly) return;
+    const { parked, now } = this.#options;
+    await parked.lookAgain(runId, firstLook(0, now()));
+  }
+
+  async #claim(command: RunCommand, started?: StartedEntry): Promise<ClaimResult> {
+    await this.#beSeen(command.runId);
     return this.#options.store.claim({
       runId: command.runId,
       commandDigest: command.digest,
-      delivery: String(this.#delivery.streamSequence),
+      delivery: this.#delivery.holder,
       ...(started === undefined ? {} : { started }),
     });
   }
@@ -267,9 +243,11 @@ export class RunAttempt {
         return this.#reject({ code: "run_id_taken", message, problems: [] }, runId);
       }
       case "busy":
+        this.#isNews = false;
         return { outcome: "retry", delayMs: claimed.retryMs };
       case "ended":
       case "waiting":
+        this.#isNews = false;
         this.#found = claimed.hold;
         await finishEnd({ ...this.#options, ...claimed, signal: this.#delivery.signal });
         return { outcome: "done" };
@@ -285,6 +263,8 @@ export class RunAttempt {
   }
 
   async #reject(rejection: Rejection, runId: string | null): Promise<Outcome> {
+    // What it is about may come first when it has its turn; and it would be refused twice.
+    if (this.#delivery.isEarly) return LEFT_FOR_ITS_TURN;
     const { bus, metrics, log, now } = this.#options;
     const { code } = rejection;
     const said = await publishRejection(bus, this.#message, { rejection, runId, now: now() });

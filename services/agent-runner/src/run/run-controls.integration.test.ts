@@ -25,7 +25,7 @@ async function begun(runId: string) {
   const claim = { runId, commandDigest: "d", delivery: "1", started: first };
   const result = await store.claim(claim);
   assert.ok(result.outcome === "claimed", result.outcome);
-  return { first, hold: result.hold, claim };
+  return { first, hold: result.hold, claim, request: result.cancel };
 }
 
 test("a run that is retried is kept again, however soon it would have been forgotten", async () => {
@@ -73,6 +73,20 @@ test("a command is applied once, however often the queue delivers it", async () 
     ["taken", "known", "taken"],
   );
   assert.equal((await store.load("command")).length, 3);
+});
+
+test("a cancel that came before its run ends it once, however often the queue delivers it", async () => {
+  const cancel = { runId: "ahead", by: "cli", at: AT, reason: null };
+  assert.equal(await controls.cancel({ ...cancel, command: "3:1" }), "remembered");
+  const { first, hold, request } = await begun("ahead");
+  assert.ok(request !== null);
+  const asked = applyEntry(startOf(first), request);
+  const cancelled: JournalEntry = { kind: "cancelled", at: AT };
+  await store.append(hold, [cancelled], applyEntry(asked, cancelled), 0);
+  const retry = { runId: "ahead", by: "cli", at: AT, limits: {}, streamSequence: 4 };
+  assert.equal(await controls.retry({ ...retry, command: "4:1" }), "ok");
+  assert.equal(await controls.cancel({ ...cancel, command: "3:1" }), "ended");
+  assert.equal(await controls.cancel({ ...cancel, command: "5:1" }), "requested");
 });
 
 test("how far the events of a run are in the stream never goes back", async () => {

@@ -28,8 +28,9 @@ export function lookAt(facts: RunFacts | null, nowMs: number): Look {
       if (wakeAt > 0 && wakeAt <= nowMs) return wakeUp(facts, nowMs);
       return { next: "later", atMs: nextLook(wakeAt, nowMs) };
     case "running":
-      // Somebody has it, and its message with it; if that one dies, the queue tells the next.
-      if (heldUntil > nowMs) return { next: "later", atMs: nowMs + RECHECK_MS };
+      // Somebody has it, and perhaps its message with it, so that the queue tells the next if that one dies; perhaps not.
+      if (heldUntil > nowMs)
+        return { next: "later", atMs: Math.min(heldUntil, nowMs + RECHECK_MS) };
       return wakeUp(facts, nowMs);
     default:
       return { next: "forget" };

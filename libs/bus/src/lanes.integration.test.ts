@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { cancelRun, startRun } from "@switchyard/contracts/runs";
+import { commandStream, runCommands } from "@switchyard/contracts/streams";
+import { testNats } from "@switchyard/local-servers/test-servers";
+import type { Bus } from "./connect.ts";
+import { connectionOf } from "./connection.ts";
+import { consume, type Consumption, type Delivery, type Outcome } from "./consume.ts";
+import { publishCommand } from "./publish.ts";
+import { ensureStreams } from "./streams.ts";
+import { testBus, until } from "./test-bus.ts";
+import { testUsers } from "./test-users.ts";
+
+const FLOOD = 300;
+
+const nats = await testNats();
+const noisy = await testBus(nats, "noisy");
+const quiet = await testBus(nats, "quiet");
+await ensureStreams(noisy);
+const manager = await jetstreamManager(connectionOf(noisy).nc);
+
+/** Deliveries in work, each of which ends when it is told to. */
+class Gate {
+  readonly begun: Delivery[] = [];
+  #waiting: ((outcome: Outcome) => void)[] = [];
+  #isOpen = false;
+
+  readonly handle = (delivery: Delivery): Promise<Outcome> => {
+    this.begun.push(delivery);
+    if (this.#isOpen) return Promise.resolve({ outcome: "done" });
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  };
+
+  /** Ends the delivery that waits for longest. */
+  async endOne(outcome: Outcome = { outcome: "done" }): Promise<void> {
+    const before = this.begun.length;
+    this.#waiting.shift()?.(outcome);
+    await until(() => Promise.resolve(this.begun.length > before));
+  }
+
+  open(): void {
+    this.#isOpen = true;
+    for (const end of this.#waiting.splice(0)) end({ outcome: "done" });
+  }
+
+  of(bus: Bus): Delivery[] {
+    const { user } = connectionOf(bus);
+    return this.begun.filter(({ caller }) => caller === user);
+  }
+}
+
+async function worker(handle: Gate["handle"], concurrency: number): Promise<Consumption> {
+  const consumption = consume(await testBus(nats, "runner"), {
+    consumer: runCommands,
+    commands: [startRun, cancelRun],
+    concurrency,
+    handle,
+    onFault: ({ error }) => assert.fail(String(error)),
+  });
+  after(() => consumption.stop(0));
+  return consumption;
+}
+
+const start = (bus: Bus, input: string): Promise<unknown> =>
+  publishCommand(bus, startRun, { agent: "helper" }, { input });
+
+async function flood(): Promise<void> {
+  await Promise.all(Array.from({ length: FLOOD }, (_, i) => start(noisy, String(i))));
+}
+
+async function isEmpty(): Promise<boolean> {
+  return (await manager.streams.info(commandStream.name)).state.messages === 0;
+}
+
+function sequencesOf(deliveries: readonly Delivery[]): number[] {
+  return deliveries.map(({ streamSequence }) => streamSequence);
+}
+
+test("a caller with hundreds of commands in the queue delays another one by a slot [G10]", async () => {
+  await flood();
+  const gate = new Gate();
+  const consumption = await worker(gate.handle, 2);
+  await until(() => Promise.resolve(gate.begun.length === 2));
+  await start(quiet, "first");
+  await start(quiet, "second");
+  const before = gate.of(noisy).length;
+  while (gate.of(quiet).length === 0) await gate.endOne();
+  assert.equal(gate.of(noisy).length - before, 0, "the next free slot is for who has none");
+  const [early] = gate.of(quiet);
+  assert.ok(early?.kind === "command" && early.isEarly);
+  assert.deepEqual(early.payload, { input: "first" });
+  await gate.endOne();
+  await gate.endOne();
+  assert.equal(gate.of(quiet).length, 2, "and then they take turns");
+
+  gate.open();
+  await until(isEmpty);
+  await consumption.stop();
+  const sequences = sequencesOf(gate.begun);
+  assert.equal(sequences.length, FLOOD + 2);
+  assert.equal(new Set(sequences).size, FLOOD + 2, "what was taken early is not handled again");
+  const inputs = gate.of(noisy).map(({ payload }) => Number((payload as { input: string }).input));
+  assert.deepEqual(
+    inputs,
+    inputs.toSorted((a, b) => a - b),
+    "a caller's own stay in order",
+  );
+});
+
+test("what is said about a run waits behind no start, not even of the same caller [G10]", async () => {
+  await flood();
+  const gate = new Gate();
+  const consumption = await worker(gate.handle, 1);
+  await until(() => Promise.resolve(gate.begun.length === 1));
+  await publishCommand(noisy, cancelRun, { runId: "run-1" }, {});
+  await gate.endOne();
+  const cancel = gate.begun.at(-1);
+  assert.ok(cancel?.kind === "command" && cancel.contract.name === cancelRun.name);
+  gate.open();
+  await until(isEmpty);
+  await consumption.stop();
+});
+
+test("an early delivery that came to nothing is handled in its turn, by whoever gets it [G10]", async () => {
+  await flood();
+  const gate = new Gate();
+  const consumption = await worker(gate.handle, 1);
+  await until(() => Promise.resolve(gate.begun.length === 1));
+  await start(quiet, "hurt");
+  await gate.endOne();
+  await gate.endOne({ outcome: "retry", delayMs: 0 });
+  gate.open();
+  await until(isEmpty);
+  await consumption.stop();
+  const [early, inTurn, ...others] = gate.of(quiet);
+  assert.ok(early?.isEarly && inTurn?.isEarly === false);
+  assert.equal(others.length, 0);
+  assert.deepEqual(
+    [inTurn.streamSequence, inTurn.publishedAt, inTurn.deliveryCount],
+    [early.streamSequence, early.publishedAt, 1],
+  );
+  assert.notEqual(inTurn.holder, early.holder, "both may be in work at once");
+});
+
+test("several workers take turns, too, and nothing stays behind [G10]", async () => {
+  await flood();
+  const gates = [new Gate(), new Gate()];
+  const consumptions = await Promise.all(gates.map(({ handle }) => worker(handle, 2)));
+  const begun = (): Delivery[] => gates.flatMap((gate) => gate.begun);
+  await until(() => Promise.resolve(begun().length === 4));
+  await start(quiet, "x");
+  for (const gate of gates) await gate.endOne();
+  assert.ok(gates.some((gate) => gate.of(quiet).length === 1));
+  for (const gate of gates) gate.open();
+  await until(isEmpty);
+  await Promise.all(consumptions.map((consumption) => consumption.stop()));
+  assert.equal(new Set(sequencesOf(begun())).size, FLOOD + 1);
+});
+
+test("without the right to read the stream, the queue is worked off in its order, and that is told once", async () => {
+  const users = testUsers();
+  const right = "$JS.API.STREAM.MSG.GET.YARD_COMMANDS";
+  assert.ok(users.authorization.includes(right));
+  const old = await testNats({ authorization: users.authorization.replaceAll(right, "none") });
+  await ensureStreams(await users.connect(old, "admin"));
+  const cli = await users.connect(old, "cli");
+  const inputs = Array.from({ length: 20 }, (_, i) => String(i));
+  for (const input of inputs) await start(cli, input);
+  const handled: unknown[] = [];
+  const faults: string[] = [];
+  const consumption = consume(await users.connect(old, "runner"), {
+    consumer: runCommands,
+    commands: [startRun],
+    concurrency: 1,
+    handle: (delivery) => {
+      if (delivery.kind === "command") handled.push((delivery.payload as { input: string }).input);
+      return Promise.resolve({ outcome: "done" });
+    },
+    onFault: ({ error }) => faults.push(String(error)),
+  });
+  await until(() => Promise.resolve(handled.length === inputs.length));
+  await consumption.stop();
+  assert.deepEqual(handled, inputs);
+  assert.equal(faults.length, 1);
+  assert.match(faults[0] ?? "", /runner.*STREAM\.MSG\.GET\.YARD_COMMANDS/);
+});

@@ -1,0 +1,223 @@
+import { jetstreamManager, type JetStreamManager, type StoredMsg } from "@nats-io/jetstream";
+import type { Msg } from "@nats-io/transport-node";
+import type { Lanes } from "@switchyard/contracts/streams";
+import type { Connection, ConnectionListener } from "./connection.ts";
+import { isAckSubject, readAckSubject, type QueueFacts, type QueueMessage } from "./delivery.ts";
+import { infrastructureError } from "./infrastructure-errors.ts";
+import { LaneTurns, type Lane } from "./lane-turns.ts";
+import { randomHex } from "./random-hex.ts";
+import type { Receipt } from "./receipt.ts";
+
+interface ReadAheadOptions {
+  readonly stream: string;
+  readonly lanes: Lanes;
+  /** The stream cannot be read, and the queue is worked off in its order. Told once per outage. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** A message that is taken before its turn. */
+export interface EarlyMessage {
+  readonly message: QueueMessage;
+  readonly receipt: Receipt;
+  /** To be called when its work has ended, whatever came of it. */
+  readonly ended: () => void;
+}
+
+/** What is known of a message that the queue delivers in its turn. */
+export type InTurn =
+  | { readonly outcome: "take"; readonly ended: () => void }
+  | { readonly outcome: "known"; readonly isDone: boolean };
+
+const NOTHING_TO_DO = (): void => {};
+
+/** How old the list of who waits may be. */
+const FRESH_MS = 100;
+const TROUBLE_PAUSE_MS = 5_000;
+/** Messages of which it is remembered that they were taken early. One that is forgotten is handled once more. */
+const MAX_REMEMBERED = 10_000;
+const HOLDER_DIGITS = 16;
+
+/**
+ * Lets lanes take turns, where the queue of JetStream knows only first in, first out: while more waits than there are
+ * free slots, a slot that becomes free looks whether a lane with less in work has something in the stream, and takes it
+ * from there. The queue is not touched by that and needs no trust in it: it delivers the message in its turn all
+ * the same, and whoever gets it finds that there is nothing left to do.
+ */
+export class ReadAhead implements ConnectionListener {
+  readonly #connection: Connection;
+  readonly #options: ReadAheadOptions;
+  readonly #turns: LaneTurns;
+  /** Taken early: whether they are done, by their place in the stream. */
+  readonly #early = new Map<string, { isDone: boolean }>();
+  #manager: Promise<JetStreamManager> | null = null;
+  #hasBacklog = false;
+  #lastDelivered = 0;
+  #refreshedAt = -Infinity;
+  #pausedUntil = -Infinity;
+  #isTroubled = false;
+  #isLooking = false;
+
+  constructor(connection: Connection, options: ReadAheadOptions) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#turns = new LaneTurns(options.lanes);
+    connection.listeners.add(this);
+  }
+
+  close(): void {
+    this.#connection.listeners.delete(this);
+  }
+
+  disconnected(): void {
+    this.#hasBacklog = false;
+    this.#lastDelivered = 0;
+    this.#turns.restart();
+  }
+
+  reconnected(): void {
+    this.#pausedUntil = -Infinity;
+  }
+
+  publishRefused(): void {
+    // The request fails, too.
+  }
+
+  /** Hears of each message that the queue delivers. */
+  delivered({ subject, reply = "" }: Msg): InTurn {
+    const facts = isAckSubject(reply) ? readAckSubject(reply) : null;
+    if (facts === null) return { outcome: "take", ended: NOTHING_TO_DO };
+    const { deliveryCount, streamSequence, pending } = facts;
+    this.#hasBacklog = pending > 0;
+    if (deliveryCount === 1) this.#lastDelivered = Math.max(this.#lastDelivered, streamSequence);
+    const place = placeOf(facts);
+    const early = this.#early.get(place);
+    if (early === undefined) {
+      const lane = this.#turns.take(subject, true);
+      return { outcome: "take", ended: () => leave(lane) };
+    }
+    if (early.isDone) this.#early.delete(place);
+    return { outcome: "known", isDone: early.isDone };
+  }
+
+  /** Looks whether a lane is to be served before the queue. Null says at once that none is; never rejects. */
+  look(): Promise<EarlyMessage | null> | null {
+    const now = performance.now();
+    if (!this.#hasBacklog || this.#isLooking || now < this.#pausedUntil) return null;
+    const isFresh = now - this.#refreshedAt < FRESH_MS;
+    if (isFresh && this.#turns.next() === null) return null;
+    this.#isLooking = true;
+    return this.#search(isFresh)
+      .catch((error: unknown) => this.#failed(error))
+      .finally(() => {
+        this.#isLooking = false;
+      });
+  }
+
+  async #search(isFresh: boolean): Promise<EarlyMessage | null> {
+    const { nc } = this.#connection;
+    this.#manager ??= jetstreamManager(nc, { checkAPI: false });
+    const manager = await this.#manager;
+    if (!isFresh) await this.#refresh(manager);
+    for (let lane = this.#turns.next(); lane !== null; lane = this.#turns.next()) {
+      const seq = Math.max(lane.from, this.#lastDelivered + 1);
+      const next = { seq, next_by_subj: lane.filter }; // ADR-31; the library's type does not know it
+      const found = await manager.streams.getMessage(this.#options.stream, next);
+      this.#isTroubled = false;
+      if (found === null) {
+        lane.mayWait = false;
+        continue;
+      }
+      lane.from = found.seq + 1;
+      const early = this.#take(found);
+      if (early !== null) return early;
+    }
+    return null;
+  }
+
+  async #refresh(manager: JetStreamManager): Promise<void> {
+    const { stream, lanes } = this.#options;
+    const subjects: string[] = [];
+    for (const name of lanes.perCaller) {
+      const info = await manager.streams.info(stream, { subjects_filter: `yard.cmd.*.${name}.>` });
+      subjects.push(...Object.keys(info.state.subjects ?? {}));
+    }
+    this.#turns.refresh(subjects);
+    this.#refreshedAt = performance.now();
+  }
+
+  /** Null for one that is here already. */
+  #take(stored: StoredMsg): EarlyMessage | null {
+    const facts: QueueFacts = {
+      deliveryCount: 1,
+      streamSequence: stored.seq,
+      publishedAtMs: stored.time.getTime(),
+      isEarly: true,
+      holder: `${stored.seq}:${randomHex(HOLDER_DIGITS)}`,
+    };
+    const place = placeOf(facts);
+    if (this.#early.has(place)) return null;
+    const state = { isDone: false };
+    this.#early.set(place, state);
+    const [oldest] = this.#early.keys();
+    if (this.#early.size > MAX_REMEMBERED && oldest !== undefined) this.#early.delete(oldest);
+    const { subject, header: headers } = stored;
+    const lane = this.#turns.take(subject, false);
+    return {
+      message: { subject, headers, string: () => stored.string() },
+      receipt: new EarlyReceipt(facts, state),
+      ended: () => {
+        leave(lane);
+        if (!state.isDone) this.#early.delete(place);
+      },
+    };
+  }
+
+  #failed(error: unknown): null {
+    const { stream, onTrouble } = this.#options;
+    this.#pausedUntil = performance.now() + TROUBLE_PAUSE_MS;
+    const isNews = !this.#isTroubled && this.#connection.isConnected();
+    if (isNews) onTrouble(infrastructureError(error, this.#connection.user, stream));
+    this.#isTroubled ||= isNews;
+    return null;
+  }
+}
+
+/** The queue is told nothing: to it, the message still waits for its turn. */
+class EarlyReceipt implements Receipt {
+  readonly #facts: QueueFacts;
+  readonly #state: { isDone: boolean };
+
+  constructor(facts: QueueFacts, state: { isDone: boolean }) {
+    this.#facts = facts;
+    this.#state = state;
+  }
+
+  facts(): QueueFacts {
+    return this.#facts;
+  }
+
+  confirm(): Promise<void> {
+    this.#state.isDone = true;
+    return Promise.resolve();
+  }
+
+  giveBack(): void {
+    // Its turn comes when it comes.
+  }
+
+  keep(): void {
+    // Nor can it be taken away.
+  }
+}
+
+function leave(lane: Lane): void {
+  lane.inWork -= 1;
+}
+
+/** A stream that was made anew counts from 1 again. */
+function placeOf({
+  streamSequence,
+  publishedAtMs,
+}: Pick<QueueFacts, "streamSequence" | "publishedAtMs">): string {
+  return `${streamSequence}:${publishedAtMs}`;
+}

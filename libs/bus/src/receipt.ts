@@ -1,0 +1,63 @@
+import type { Msg } from "@nats-io/transport-node";
+import type { Connection } from "./connection.ts";
+import { readAckSubject, type QueueFacts } from "./delivery.ts";
+
+/** What the queue says about a delivery, and how it is told what becomes of it. */
+export interface Receipt {
+  /** Throws a TypeError when the message is none of a queue. */
+  facts(): QueueFacts;
+  /** Tells the end of a message and waits until the queue has it. */
+  confirm(body: string): Promise<void>;
+  /** Gives the message back for another delivery, after a delay. */
+  giveBack(delayMs: number): void;
+  /** Says that the message is still in work. */
+  keep(): void;
+}
+
+const ACK_TIMEOUT_MS = 5_000;
+const NANOS_PER_MS = 1_000_000;
+
+/** The receipt of a message that the queue delivered in its turn. */
+export class QueueReceipt implements Receipt {
+  readonly #connection: Connection;
+  readonly #message: Msg;
+
+  constructor(connection: Connection, message: Msg) {
+    this.#connection = connection;
+    this.#message = message;
+  }
+
+  facts(): QueueFacts {
+    const { deliveryCount, streamSequence, publishedAtMs } = readAckSubject(this.#subject);
+    const holder = String(streamSequence);
+    return { deliveryCount, streamSequence, publishedAtMs, isEarly: false, holder };
+  }
+
+  async confirm(body: string): Promise<void> {
+    const request = { subject: this.#subject, body, timeoutMs: ACK_TIMEOUT_MS };
+    await this.#connection.replies.request(request);
+  }
+
+  giveBack(delayMs: number): void {
+    giveBack(this.#connection, this.#message, delayMs);
+  }
+
+  keep(): void {
+    if (this.#connection.isConnected())
+      this.#connection.outbox.send({ subject: this.#subject, body: "+WPI" });
+  }
+
+  get #subject(): string {
+    return this.#message.reply ?? "";
+  }
+}
+
+/** Gives a message back for another delivery, after a delay. Without a connection the ack wait does it. */
+export function giveBack(connection: Connection, message: Msg, delayMs: number): void {
+  if (!connection.isConnected() || connection.nc.isClosed()) return;
+  const delay = Math.max(0, Math.round(delayMs)) * NANOS_PER_MS;
+  connection.outbox.send({
+    subject: message.reply ?? "",
+    body: delay === 0 ? "-NAK" : `-NAK ${JSON.stringify({ delay })}`,
+  });
+}

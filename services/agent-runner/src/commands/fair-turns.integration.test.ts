@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
+import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { waitUntil } from "../../test-fixtures/wait-for.ts";
+
+const lab = await startLab();
+const { peers } = lab;
+const ALONE = { YARD_RUNNER_SLOTS: "1", YARD_RUN_SWEEP_MS: "200", YARD_DRAIN_MS: "1000" };
+
+/** Calls of a tool that wait until they are let go. */
+class Held {
+  calls = 0;
+  #waiting: (() => void)[] = [];
+
+  constructor(tool: string) {
+    peers.tools.set(tool, () => {
+      this.calls += 1;
+      return new Promise((resolve) => this.#waiting.push(() => resolve("went on")));
+    });
+    const plan = { steps: [{ calls: [{ tool: labTool(tool), with: {} }] }], answer: "done" };
+    peers.agents.set(tool, agent(tool, { plan }));
+  }
+
+  reached(calls: number): Promise<void> {
+    return waitUntil(() => Promise.resolve(this.calls >= calls));
+  }
+
+  letGo(): void {
+    this.#waiting.shift()?.();
+  }
+}
+
+let slow = new Held("slow");
+let held = new Held("held");
+let round = 0;
+beforeEach(() => {
+  round += 1;
+  slow = new Held("slow");
+  held = new Held("held");
+});
+
+/** A run id that no other test has. */
+const id = (name: string): string => `${name}-${round}`;
+
+function start(caller: string, agentName: string, runId: string): Promise<void> {
+  const body = JSON.stringify({ runId, input: "x" });
+  return lab.publish(`yard.cmd.${caller}.run.start.${agentName}`, body);
+}
+
+async function flood(count: number): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, n) => n);
+  await Promise.all(numbers.map((n) => start("noisy", "slow", id(`noisy-${n}`))));
+}
+
+/** Lets all that is queued come to its end. */
+async function drain(): Promise<void> {
+  peers.tools.set("slow", () => "went on");
+  while ((await lab.pendingCommands()) > 0) slow.letGo();
+}
+
+for (const signal of ["SIGKILL", "SIGTERM"] as const) {
+  test(`a run that was begun before its turn goes on elsewhere after ${signal}, before its turn [G3][G10]`, async () => {
+    await flood(20);
+    const first = await lab.runner(ALONE);
+    await slow.reached(1);
+    await start("quiet", "held", id("quiet"));
+    slow.letGo();
+    await held.reached(1);
+    first.kill(signal);
+    await first.exited;
+    const before = slow.calls;
+    const second = await lab.runner(ALONE);
+    await slow.reached(before + 1);
+    const wakeUp = `yard.cmd.runner.run.resume.${id("quiet")}`;
+    await waitUntil(async () => (await lab.stored(wakeUp)) > 0);
+    slow.letGo();
+    held.letGo();
+    const events = await lab.eventsUntil(id("quiet"), "finished");
+    assert.equal(events.filter(({ name }) => name === "started").length, 1);
+    assert.ok(slow.calls <= before + 2, `${slow.calls - before} runs of the other came first`);
+    await drain();
+    second.kill("SIGTERM");
+    await second.exited;
+  });
+}
+
+test("what cannot become a run is refused once, in its turn [G10]", async () => {
+  await flood(5);
+  const runner = await lab.runner(ALONE);
+  await slow.reached(1);
+  await start("quiet", "nobody", id("refused"));
+  for (let calls = 1; calls < 5; calls += 1) {
+    slow.letGo();
+    await slow.reached(calls + 1);
+  }
+  const rejected = `yard.evt.run.${id("refused")}.rejected`;
+  assert.equal(await lab.stored(rejected), 0);
+  await drain();
+  await lab.eventsUntil(id("refused"), "rejected");
+  runner.kill("SIGTERM");
+  await runner.exited;
+  assert.equal(await lab.stored(rejected), 1);
+});
+
+test("a caller with 1,000 runs in the queue delays the first step of another by one slot [G10]", async () => {
+  peers.agents.set("quick", answering("quick", "here"));
+  await flood(1_000);
+  const runner = await lab.runner({ YARD_RUNNER_SLOTS: "2" });
+  await slow.reached(2);
+  await start("quiet", "quick", id("quiet"));
+  slow.letGo();
+  const events = await lab.eventsUntil(id("quiet"), "finished");
+  assert.equal(events.at(-1)?.payload["output"], "here");
+  assert.ok(slow.calls <= 4, `${slow.calls - 2} runs of the other came first`);
+  runner.kill("SIGKILL");
+  await runner.exited;
+  // The last test of the file: what is queued goes with the servers.
+});
