@@ -32,10 +32,10 @@ async function verified(...lines: unknown[]) {
     file,
     lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join(""),
   );
-  const { terminal, lines, notes } = collectingTerminal();
+  const { terminal, lines: printed, notes } = collectingTerminal();
   const code = await verify(terminal, { file }).catch((error: unknown) => describeFailure(error));
   return typeof code === "number"
-    ? `${code} ${[...lines, ...notes].join("\n")}`
+    ? `${code} ${[...printed, ...notes].join("\n")}`
     : `${code.exitCode} ${code.message.replace(file, "FILE")}`;
 }
 
