@@ -67,3 +67,11 @@ test("a run that stands by itself has no line about others", () => {
   for (const name of ["waits for", "session", "works for", "child", "copy of"])
     assert.deepEqual(textsOf(name, run), []);
 });
+
+test("says how many of the tokens nobody has counted", () => {
+  assert.deepEqual(textsOf("tokens", run), ["1 in, 1 out"]);
+  const usage = { inputTokens: 90, outputTokens: 20, estimatedTokens: 37 };
+  assert.deepEqual(textsOf("tokens", { ...run, usage }), [
+    "90 in, 20 out; about 37 of them in answers that broke off",
+  ]);
+});

@@ -30,7 +30,7 @@ export function factsOf(run: RunDetail): [string, string][] {
       "work",
       `${count(run.steps, "step")}, ${count(run.toolCalls, "tool call")}, ${count(run.attempts, "attempt")}`,
     ],
-    ["tokens", `${usage.inputTokens} in, ${usage.outputTokens} out`],
+    ["tokens", tokensText(usage)],
     ["cost", typeof run.costUsd === "number" ? formatUsd(run.costUsd) : "not known"],
     ["skills", run.skills.map((skill) => skill.name).join(", ")],
     ["skills cut short", run.skillsCut?.shortened.join(", ") ?? ""],
@@ -51,4 +51,10 @@ function memoryText(memory: RunDetail["memory"]): string {
   const { kept, given, named, refused } = memory;
   if (refused !== undefined) return `not in the prompt: ${refused}`;
   return `${kept} kept, ${given} in the prompt, ${named} there by name alone`;
+}
+
+function tokensText({ inputTokens, outputTokens, estimatedTokens }: RunDetail["usage"]): string {
+  const counted = `${inputTokens} in, ${outputTokens} out`;
+  if (estimatedTokens === undefined) return counted;
+  return `${counted}; about ${estimatedTokens} of them in answers that broke off`;
 }

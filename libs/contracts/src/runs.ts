@@ -100,6 +100,8 @@ export const Usage = z.object({
   /** Those of the input that the provider had in its cache, and that it put there; missing: none. */
   cacheReadTokens: z.int().nonnegative().optional(),
   cacheWriteTokens: z.int().nonnegative().optional(),
+  /** Those of input and output that are estimated: of answers that broke off, which no provider counted; missing: none. */
+  estimatedTokens: z.int().nonnegative().optional(),
 });
 export type Usage = z.infer<typeof Usage>;
 

@@ -19,7 +19,7 @@ import type { EntryOf, JournalEntry } from "../journal/journal-entry.ts";
 import type { SkillRef } from "../journal/answer-part.ts";
 import type { StartedEntry } from "../journal/started-entry.ts";
 import { textOf } from "../run/next-action.ts";
-import { applyEntry, startOf } from "../journal/replay.ts";
+import { applyEntry, startOf, withDiscarded } from "../journal/replay.ts";
 import { callOf, type RunState } from "../journal/run-state.ts";
 
 /** One event of a run, ready to be published. */
@@ -118,9 +118,9 @@ function factsOf(before: RunState, entry: JournalEntry): Fact[] {
     case "finished":
       return [[runFinished, finishFacets(before, entry)]];
     case "failed":
-      return [[runFailed, { failure: entry.failure, ...workOf(before) }]];
+      return [[runFailed, { failure: entry.failure, ...workOf(withDiscarded(before, entry)) }]];
     case "cancelled":
-      return [[runCancelled, { ...before.cancellation, ...workOf(before) }]];
+      return [[runCancelled, { ...before.cancellation, ...workOf(withDiscarded(before, entry)) }]];
     case "retried": {
       const { by, streamSequence } = entry;
       return [[runRetried, { by, limits: applyEntry(before, entry).limits, streamSequence }]];

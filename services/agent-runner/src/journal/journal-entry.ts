@@ -64,12 +64,18 @@ const SteeredEntry = z.object({
   streamSequence: z.int().positive().optional(),
 });
 
+/** What answers used that broke off before this, and that are no part of the run; missing: nothing. */
+const discarded = z
+  .object({ usage: Usage, costUsd: z.number().nonnegative().nullable() })
+  .optional();
+
 /** The run waits for other limits, or for the time at which the limit is counted anew. */
 const LimitReachedEntry = z.object({
   kind: z.literal("limit-reached"),
   at,
   ...ReachedLimit.shape,
   until: Timestamp.nullable(),
+  discarded,
 });
 
 /** Somebody let the run go on, with other limits or the same. Only those that the command names are here. */
@@ -117,6 +123,7 @@ export const JournalEntry = z.discriminatedUnion("kind", [
     heard: z.int().nonnegative().optional(),
     /** Digests of the tools that the model was told about for the first time, or anew, by name. */
     shown: z.record(z.string(), z.string()).optional(),
+    discarded,
   }),
   /** A summary stands for the first `upTo` answers from now on, because the model's window is nearly full. */
   z.object({
@@ -127,6 +134,7 @@ export const JournalEntry = z.discriminatedUnion("kind", [
     usage: Usage,
     model: ModelName,
     costUsd: z.number().nonnegative().nullable(),
+    discarded,
   }),
   /** The call is about to be sent. From here on it may have happened. */
   z.object({ kind: z.literal("tool-dispatched"), at, callId }),
@@ -177,12 +185,12 @@ export const JournalEntry = z.discriminatedUnion("kind", [
   LimitReachedEntry,
   LimitsChangedEntry,
   z.object({ kind: z.literal("finished"), at, output: z.string() }),
-  z.object({ kind: z.literal("failed"), at, failure: RunFailure }),
+  z.object({ kind: z.literal("failed"), at, failure: RunFailure, discarded }),
   /** Runners died of the run one after the other; a retry lets it go on. */
   z.object({ kind: z.literal("dead"), at, failure: RunFailure }),
   CancelRequestedEntry,
   /** The end of a run that was to be cancelled; every call has a result. */
-  z.object({ kind: z.literal("cancelled"), at }),
+  z.object({ kind: z.literal("cancelled"), at, discarded }),
   RetriedEntry,
 ]);
 

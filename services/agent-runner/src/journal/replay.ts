@@ -75,11 +75,12 @@ export function applyEntry(state: RunState, entry: JournalEntry): RunState {
   if (state.end === null && state.cancellation !== null && !mayFollowCancel(entry))
     throw new JournalCorrupt(`entry ${entry.kind} follows the request to cancel the run`);
   const length = state.length + 1;
+  const before = withDiscarded(state, entry);
   return {
-    ...state,
-    ...endOfWaiting(state, entry),
-    ...endOfLimit(state, entry),
-    ...changeOf(state, entry),
+    ...before,
+    ...endOfWaiting(before, entry),
+    ...endOfLimit(before, entry),
+    ...changeOf(before, entry),
     updatedAt: entry.at,
     length,
     progress: isProgress(entry) ? length : state.progress,
@@ -242,6 +243,12 @@ function compacted(state: RunState, entry: EntryOf<"compacted">): Partial<RunSta
   if (upTo > state.turns.length || upTo <= (state.compaction?.upTo ?? 0))
     throw new JournalCorrupt(`a summary up to step ${upTo} of ${state.turns.length}`);
   return { ...spent(state, entry), model, compaction: { upTo, summary } };
+}
+
+/** The state with what answers used that broke off before the entry. */
+export function withDiscarded(state: RunState, entry: JournalEntry): RunState {
+  if (!("discarded" in entry) || entry.discarded === undefined) return state;
+  return { ...state, ...spent(state, entry.discarded) };
 }
 
 /** Usage and cost with those of one more model call. */

@@ -15,6 +15,7 @@ import type { AnswerPart, FinishReason } from "../journal/answer-part.ts";
 import { answerAttributes, modelSpan } from "../gen-ai-spans.ts";
 import { isNestedTooDeeply, MAX_NESTING } from "../journal/nesting.ts";
 import { linkSignals } from "../run/linked-signal.ts";
+import { tokensOf, tokensOfChars } from "./estimate-tokens.ts";
 import { ModelFailure, modelFailureOf } from "./model-failure.ts";
 import type { OfferedTool } from "../tools/tool-catalogue.ts";
 
@@ -31,6 +32,8 @@ export interface ModelRequest {
   readonly idleTimeoutMs: number;
   readonly signal: AbortSignal;
   readonly onDelta: (text: string) => void;
+  /** Hears what an answer has used that began and did not end: as the provider says, else estimated. */
+  readonly onBrokenOff?: (usage: Usage) => void;
   /** What a provider is told beside the prompt, by the provider's name. */
   readonly providerOptions?: SharedV4ProviderOptions;
 }
@@ -58,6 +61,7 @@ async function ask(request: ModelRequest): Promise<ModelAnswer> {
   const idle = idleSignal(request);
   const { signal } = idle;
   const instructions = request.instructions === "" ? {} : { instructions: request.instructions };
+  const answer = new AnswerCollector(request);
   try {
     signal.throwIfAborted();
     const { stream } = await streamLanguageModelCall({
@@ -72,7 +76,6 @@ async function ask(request: ModelRequest): Promise<ModelAnswer> {
         : { providerOptions: request.providerOptions }),
       ...(request.temperature === null ? {} : { temperature: request.temperature }),
     });
-    const answer = new AnswerCollector(request);
     for await (const part of stream) {
       // The SDK hands the signal to the provider and does not look at it itself.
       signal.throwIfAborted();
@@ -81,6 +84,8 @@ async function ask(request: ModelRequest): Promise<ModelAnswer> {
     }
     return answer.finish();
   } catch (error) {
+    const used = answer.usedSoFar();
+    if (used !== null) request.onBrokenOff?.(used);
     signal.throwIfAborted(); // whatever the provider makes of an abort, its reason is the truth
     throw modelFailureOf(error, Date.now());
   } finally {
@@ -95,6 +100,8 @@ class AnswerCollector {
   readonly #blocks = new Map<string, AnswerPart & { type: "text" | "reasoning" }>();
   readonly #toolCallIds = new Set<string>();
   #calls = 0;
+  /** Characters that the model has written, in whatever. */
+  #written = 0;
   #servedModel: string;
   #end: { usage: Usage; finishReason: FinishReason } | null = null;
 
@@ -120,9 +127,12 @@ class AnswerCollector {
       case "model-call-end":
         this.#end = { usage: usageOf(part.usage), finishReason: finishReasonOf(part.finishReason) };
         return;
+      case "tool-input-delta":
+        this.#written += part.delta.length;
+        return;
       case "error":
         throw part.error;
-      default: // warnings, raw chunks, sources, files and input deltas are not part of the answer
+      default: // warnings, raw chunks, sources and files are not part of the answer
     }
   }
 
@@ -134,6 +144,15 @@ class AnswerCollector {
     }
     const content = this.#content.filter((part) => part.type !== "text" || part.text !== "");
     return { content, ...this.#end, servedModel: this.#servedModel };
+  }
+
+  /** Null while nothing of an answer has come: then the provider has most likely not begun one. */
+  usedSoFar(): Usage | null {
+    if (this.#end !== null) return this.#end.usage;
+    if (this.#written === 0) return null;
+    const inputTokens = tokensOf(this.#request);
+    const outputTokens = tokensOfChars(this.#written);
+    return { inputTokens, outputTokens, estimatedTokens: inputTokens + outputTokens };
   }
 
   #addText(
@@ -149,6 +168,7 @@ class AnswerCollector {
     this.#blocks.set(key, block);
     if ("text" in part && part.text !== "") {
       block.text += part.text;
+      this.#written += part.text.length;
       if (type === "text") this.#request.onDelta(part.text);
     }
     if (part.providerMetadata !== undefined) block.providerOptions = part.providerMetadata;

@@ -11,6 +11,13 @@ export const ModelPrice = z.strictObject({
 });
 export type ModelPrice = z.infer<typeof ModelPrice>;
 
+/** What model calls have used. */
+export interface Spent {
+  readonly usage: Usage;
+  /** In US dollars; null when the price of one is not known. */
+  readonly costUsd: number | null;
+}
+
 /** What a model call cost, in US dollars; null when the price is not known. */
 export function costOf(usage: Usage, price: ModelPrice | null): number | null {
   if (price === null) return null;
@@ -33,11 +40,13 @@ export function addCost(one: number | null, other: number | null): number | null
 export function addUsage(one: Usage, other: Usage): Usage {
   const cacheReadTokens = (one.cacheReadTokens ?? 0) + (other.cacheReadTokens ?? 0);
   const cacheWriteTokens = (one.cacheWriteTokens ?? 0) + (other.cacheWriteTokens ?? 0);
+  const estimatedTokens = (one.estimatedTokens ?? 0) + (other.estimatedTokens ?? 0);
   return {
     inputTokens: one.inputTokens + other.inputTokens,
     outputTokens: one.outputTokens + other.outputTokens,
     ...(cacheReadTokens > 0 ? { cacheReadTokens } : {}),
     ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
+    ...(estimatedTokens > 0 ? { estimatedTokens } : {}),
   };
 }
 

@@ -11,6 +11,7 @@ import { openProviderLimiter } from "../limits/provider-limiter.ts";
 import { Suspended } from "../run/interruption.ts";
 import { ModelFailure } from "./model-failure.ts";
 import { createModelRegistry } from "./model-registry.ts";
+import type { Spent } from "./model-price.ts";
 import { ModelAsker } from "./model-step.ts";
 import { parseModels } from "./models-file.ts";
 
@@ -70,7 +71,9 @@ test("falls back to the next model that can answer, and stays with it", async ()
 
 test("makes a call again that broke off, and says that the text so far is void", async () => {
   const heard: string[] = [];
+  const discarded: Spent[] = [];
   const asker = askerWith({
+    onDiscarded: (use) => discarded.push(use),
     onDelta: (_step, text) => heard.push(text),
     onReset: () => heard.push("RESET"),
   });
@@ -79,6 +82,12 @@ test("makes a call again that broke off, and says that the text so far is void",
   assert.deepEqual(answer.content, [{ type: "text", text: "whole" }]);
   assert.ok(heard.indexOf("RESET") > 0);
   assert.deepEqual(heard.slice(heard.indexOf("RESET")), ["RESET", "whole"]);
+  // What it wrote was paid for, and the provider did not come to say how much.
+  assert.equal(discarded.length, 1);
+  const { usage, costUsd } = discarded[0] ?? { usage: { inputTokens: 0, outputTokens: 0 } };
+  assert.ok(usage.inputTokens > 0 && usage.outputTokens >= 3, JSON.stringify(usage));
+  assert.equal(usage.estimatedTokens, usage.inputTokens + usage.outputTokens);
+  assert.ok(costUsd !== null && costUsd !== undefined && costUsd > 0);
 });
 
 test("without a fallback the failure of the model stands", async () => {
@@ -129,7 +138,10 @@ test("says that a cost is unknown when the models file has no price", async () =
 
 function askerWith(
   change: Partial<
-    Pick<ConstructorParameters<typeof ModelAsker>[0], "onDelta" | "onReset" | "waiting">
+    Pick<
+      ConstructorParameters<typeof ModelAsker>[0],
+      "onDelta" | "onReset" | "onDiscarded" | "waiting"
+    >
   > = {},
 ): ModelAsker {
   const { signal } = new AbortController();
@@ -142,6 +154,7 @@ function askerWith(
     random: () => 0,
     onDelta: () => {},
     onReset: () => {},
+    onDiscarded: () => {},
     ...change,
   });
 }

@@ -15,9 +15,10 @@ import {
 import { OBSERVATION_BYTES } from "../context/observation.ts";
 import { cutWithNote } from "../tools/cut-text.ts";
 import { conversationOf } from "./conversation.ts";
+import { tokensOf } from "./estimate-tokens.ts";
 import { callModel, type ModelAnswer, type ModelRequest } from "./model-call.ts";
 import { ModelFailure, retryDelay } from "./model-failure.ts";
-import { costOf } from "./model-price.ts";
+import { costOf, type Spent } from "./model-price.ts";
 import { ModelUnusable, type ModelRegistry } from "./model-registry.ts";
 import { recordedRequest } from "./recorded-request.ts";
 import { REPLAY_MODEL, REPLAY_OPTIONS, type ReplayQuestion } from "./replay-model.ts";
@@ -35,6 +36,8 @@ export interface ModelAskerOptions {
   readonly onDelta: (step: number, text: string) => void;
   /** What was said of this step so far is void: the call is made again. */
   readonly onReset: (step: number) => void;
+  /** Hears of an answer that broke off, or was broken off, and what it has used all the same. What it throws ends the asking. */
+  readonly onDiscarded: (use: Spent) => void;
 }
 
 /** A model that was to answer and could not. */
@@ -175,18 +178,21 @@ export class ModelAsker {
     { name, isLast }: { readonly name: string; readonly isLast: boolean },
     question: Question,
   ): Promise<ModelAnswer> {
-    const { models, limiter, random, waiting, signal, idleTimeoutMs } = this.#options;
+    const { models, limiter, random, waiting, signal, idleTimeoutMs, onDiscarded } = this.#options;
     const model = await this.#open(name, started);
     const scope = await models.scopeOf(name);
     const estimate = scope === null ? 0 : tokensOf(question) + ANSWER_TOKENS;
+    const { price } = models.factsOf(name);
     for (let attempt = 1; ; attempt += 1) {
       const taken = scope === null ? 0 : await this.#permit(scope, estimate, { isLast });
+      let broken: Usage | null = null;
       try {
         const answer = await callModel({
           ...question,
           model,
           idleTimeoutMs,
           signal,
+          onBrokenOff: (usage) => (broken = usage),
           ...providerOptionsFor(name, question),
         });
         if (scope !== null) {
@@ -195,8 +201,10 @@ export class ModelAsker {
         }
         return answer;
       } catch (error) {
+        const used = broken as Usage | null; // the callback may have set it
+        if (used !== null) onDiscarded({ usage: used, costUsd: costOf(used, price) });
         if (!(error instanceof ModelFailure)) throw error;
-        if (scope !== null) await this.#settleFailure(scope, taken, error);
+        if (scope !== null) await this.#settleFailure(scope, { taken, used }, error);
         const delayMs = retryDelay(error, attempt, random());
         if (delayMs === null) throw error;
         question.onReset();
@@ -228,10 +236,14 @@ export class ModelAsker {
     }
   }
 
-  async #settleFailure(scope: ProviderScope, taken: number, failure: ModelFailure): Promise<void> {
+  async #settleFailure(
+    scope: ProviderScope,
+    { taken, used }: { readonly taken: number; readonly used: Usage | null },
+    { retryAfterMs }: ModelFailure,
+  ): Promise<void> {
     const { limiter } = this.#options;
-    await limiter.settle(scope, taken, 0);
-    if (failure.retryAfterMs !== null) await limiter.pause(scope, failure.retryAfterMs);
+    await limiter.settle(scope, taken, used === null ? 0 : used.inputTokens + used.outputTokens);
+    if (retryAfterMs !== null) await limiter.pause(scope, retryAfterMs);
   }
 
   async #open(name: string, { plan, input, replay }: StartedEntry): Promise<LanguageModelV4> {
@@ -243,7 +255,10 @@ export class ModelAsker {
   }
 }
 
-type Question = Omit<ModelRequest, "model" | "idleTimeoutMs" | "signal" | "providerOptions"> & {
+type Question = Omit<
+  ModelRequest,
+  "model" | "idleTimeoutMs" | "signal" | "onBrokenOff" | "providerOptions"
+> & {
   readonly onReset: () => void;
   readonly scripted: SharedV4ProviderOptions[string];
   readonly replayed: () => ReplayQuestion;
@@ -278,15 +293,4 @@ function playedTurns({ turns }: RunState) {
       isError: result?.isError ?? true,
     })),
   }));
-}
-
-/** About how many tokens a request has: a quarter of its characters. */
-function tokensOf({
-  instructions,
-  messages,
-  tools,
-}: Pick<Question, "instructions" | "messages" | "tools">): number {
-  return Math.ceil(
-    (instructions.length + JSON.stringify(messages).length + JSON.stringify(tools).length) / 4,
-  );
 }

@@ -5,6 +5,7 @@ import type { JournalEntry } from "../journal/journal-entry.ts";
 import { StoreUnavailable } from "../journal/redis-scripts.ts";
 import { applyEntry } from "../journal/replay.ts";
 import { openCalls, type RunState } from "../journal/run-state.ts";
+import { DiscardedCalls } from "./discarded-calls.ts";
 import { eventsOfEntry } from "../events/run-events.ts";
 import { FenceLost, type Hold, type RunStore } from "../journal/run-store.ts";
 
@@ -43,6 +44,8 @@ export class ActiveRun {
   readonly signal: AbortSignal;
   /** Aborts with CancelRequested when the journal has a request to cancel. */
   readonly cancelSignal: AbortSignal;
+  /** What the next entry that may tell it says of answers that broke off. */
+  readonly discarded = new DiscardedCalls();
   readonly #cancelling = new AbortController();
   readonly #store: RunStore;
   readonly #publisher: EventPublisher;

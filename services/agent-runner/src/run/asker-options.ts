@@ -4,7 +4,10 @@ import { runLive } from "@switchyard/contracts/run-events";
 import type { ModelAskerOptions } from "../model/model-step.ts";
 import type { ActiveRun } from "./active-run.ts";
 
-type Given = Pick<ModelAskerOptions, "models" | "limiter" | "signal" | "waiting" | "random"> & {
+type Given = Pick<
+  ModelAskerOptions,
+  "models" | "limiter" | "signal" | "waiting" | "random" | "onDiscarded"
+> & {
   readonly bus: Bus;
   readonly run: ActiveRun;
   readonly modelIdleTimeoutMs: number;
@@ -20,6 +23,7 @@ export function askerOptions({
   waiting,
   random,
   modelIdleTimeoutMs: idleTimeoutMs,
+  onDiscarded,
 }: Given): ModelAskerOptions {
   const { runId } = run.hold;
   return {
@@ -29,6 +33,7 @@ export function askerOptions({
     waiting,
     random,
     idleTimeoutMs,
+    onDiscarded,
     onDelta: (step, delta) => publishLive(bus, runLive, { runId }, { runId, step, delta }),
     onReset: (step) =>
       publishLive(bus, runLive, { runId }, { runId, step, delta: "", kind: "reset-step" }),

@@ -2,7 +2,8 @@ import type { ReachedLimit } from "@switchyard/contracts/run-waits";
 import type { Usage } from "@switchyard/contracts/runs";
 import { runToolsOf } from "../context/run-tools.ts";
 import type { EntryOf } from "../journal/journal-entry.ts";
-import { StepBudget } from "../limits/step-budget.ts";
+import { StepBudget, tooMuchForRun } from "../limits/step-budget.ts";
+import { addCost, addUsage, type Spent } from "../model/model-price.ts";
 import { ModelAsker } from "../model/model-step.ts";
 import type { CallOutcome } from "../tools/call-outcome.ts";
 import type { OfferedTool, ToolCatalogue } from "../tools/tool-catalogue.ts";
@@ -24,6 +25,19 @@ export interface ModelTurnOptions extends DriverOptions {
   readonly noteOutcome: (outcome: CallOutcome) => void;
 }
 
+/** Answers that broke off used up what the run had left. */
+class LimitReached extends Error {
+  override readonly name = "LimitReached";
+  readonly reached: ReachedLimit;
+
+  constructor(reached: ReachedLimit) {
+    super(`answers that broke off used up ${reached.limit}`);
+    this.reached = reached;
+  }
+}
+
+const NOTHING_MORE = { tokens: 0, costUsd: 0 };
+
 /** The turns of a run in which its model is asked: within the limits, and with what follows from the answer at once. */
 export class ModelTurn {
   readonly #options: ModelTurnOptions;
@@ -32,7 +46,8 @@ export class ModelTurn {
 
   constructor(options: ModelTurnOptions) {
     this.#options = options;
-    this.#asker = new ModelAsker(askerOptions(options));
+    const onDiscarded = (use: Spent): void => this.#discard(use);
+    this.#asker = new ModelAsker(askerOptions({ ...options, onDiscarded }));
     this.#budget = new StepBudget(options);
   }
 
@@ -47,6 +62,9 @@ export class ModelTurn {
     try {
       const shown = newPrints(run.state.shownTools, offered, tools);
       await this.#ask({ step, offered, shown, tools });
+    } catch (error) {
+      if (!(error instanceof LimitReached)) throw error;
+      return { ...error.reached, until: null };
     } finally {
       await this.#budget.settle();
     }
@@ -67,7 +85,8 @@ export class ModelTurn {
     if (compaction !== null) {
       const summary = await this.#asker.summarise(run.state, compaction);
       const at = new Date(now()).toISOString();
-      await run.record({ kind: "compacted", at, upTo: compaction.upTo, ...summary });
+      const entry = { kind: "compacted" as const, at, upTo: compaction.upTo, ...summary };
+      await run.discarded.tell((field) => run.record({ ...entry, ...field }));
       this.#countUse(summary);
       return; // the step itself is next
     }
@@ -81,7 +100,7 @@ export class ModelTurn {
     };
     const at = new Date(now()).toISOString();
     const entry = { kind: "model-responded" as const, at, step, ...answer, durationMs, ...known };
-    await this.#follow(entry, tools);
+    await run.discarded.tell((field) => this.#follow({ ...entry, ...field }, tools));
     metrics.steps.inc();
     this.#countUse(answer);
   }
@@ -95,6 +114,19 @@ export class ModelTurn {
     const { results, dispatched, end } = consequencesOf(run.state, answer, circumstances);
     await run.record(answer, ...results, ...dispatched, ...(end === null ? [] : [end]));
     for (const result of results) noteOutcome(result);
+  }
+
+  /** An answer broke off. What it has used counts, also against the limits: else each further attempt could go beyond them. */
+  #discard(use: Spent): void {
+    const { run } = this.#options;
+    run.discarded.add(use);
+    this.#countUse(use);
+    const { limits, usage, knownCostUsd } = run.state;
+    const { usage: unsaid, costUsd } = run.discarded.sum ?? use;
+    const used = addUsage(usage, unsaid);
+    const cost = addCost(knownCostUsd, costUsd ?? 0) ?? 0;
+    const reached = tooMuchForRun({ limits, usage: used, knownCostUsd: cost }, NOTHING_MORE);
+    if (reached !== null) throw new LimitReached(reached);
   }
 
   #countUse({ usage, costUsd }: { readonly usage: Usage; readonly costUsd: number | null }): void {

@@ -1,4 +1,6 @@
 import { call } from "@switchyard/bus/call";
+import { subscribeLive } from "@switchyard/bus/events";
+import { runLive } from "@switchyard/contracts/run-events";
 import { getRun } from "@switchyard/contracts/runs";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import assert from "node:assert/strict";
@@ -54,6 +56,39 @@ test("a run survives a provider's impossible figures and arguments", async () =>
   assert.deepEqual(run.usage, { inputTokens: 1e9 + 11, outputTokens: 1e9 + 3 });
 });
 
+test("counts what answers used that broke off: asked for again, given up, or cancelled", async () => {
+  const { usage: whole } = await usageOf("unbroken", [{ chunks: textChunks("ok") }]);
+  assert.equal(whole.estimatedTokens, undefined);
+  const begun = [chunk({ delta: { content: "y".repeat(400) } })];
+
+  const again = await usageOf("again", [
+    { chunks: begun, end: "cut" },
+    { chunks: textChunks("ok") },
+  ]);
+  const estimated = again.usage.estimatedTokens ?? 0;
+  assert.equal(again.usage.outputTokens, whole.outputTokens + 100, "a quarter of what it wrote");
+  const { inputTokens, outputTokens } = again.usage;
+  assert.equal(inputTokens + outputTokens, whole.inputTokens + whole.outputTokens + estimated);
+
+  // Each further attempt would go further beyond.
+  const tight = { maxTokens: estimated + 10 };
+  const broken = { chunks: begun, end: "cut" as const };
+  const limited = await usageOf("limited", [broken, broken], tight);
+  assert.equal(limited.failure?.code, "limit_exceeded");
+  assert.equal(limited.usage.estimatedTokens, 2 * estimated);
+
+  server.answer({ chunks: begun, end: "hang" });
+  const written = Promise.withResolvers<void>();
+  const live = subscribeLive(lab.bus, runLive, { runId: "stopped" }, () => written.resolve());
+  await lab.command("odd", { runId: "stopped", input: "x" });
+  await written.promise;
+  live.stop();
+  await lab.publish("yard.cmd.cli.run.cancel.stopped", "{}");
+  await lab.eventsUntil("stopped", "cancelled");
+  const { run } = await call(lab.bus, getRun, { runId: "stopped" });
+  assert.equal(run.usage.estimatedTokens, estimated);
+});
+
 test("refuses at once what is nested too deeply, and a copy under the new run's id", async () => {
   await lab.publish("yard.cmd.cli.run.start.odd", `{"runId":"deep","input":${deep(6_000)}}`);
   const [refused] = await lab.eventsUntil("deep", "rejected");
@@ -63,3 +98,15 @@ test("refuses at once what is nested too deeply, and a copy under the new run's 
   const [copy] = await lab.eventsUntil("copy", "rejected");
   assert.equal(copy?.payload["code"], "invalid_command");
 });
+
+/** A run whose model answers so. */
+async function usageOf(
+  runId: string,
+  answers: Parameters<typeof server.answer>,
+  limits: Record<string, number> = {},
+) {
+  server.answer(...answers);
+  await lab.command("odd", { runId, input: "x", limits });
+  await lab.eventsUntil(runId, ({ name }) => ["finished", "failed"].includes(name));
+  return (await call(lab.bus, getRun, { runId })).run;
+}

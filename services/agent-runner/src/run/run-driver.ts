@@ -5,7 +5,7 @@ import { boundedParallel } from "../tools/bounded-parallel.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { cancelledCall } from "./cancelled-call.ts";
 import { CancelRequested, HandOver, TimeOver } from "./interruption.ts";
-import type { JournalEntry, WithoutTime } from "../journal/journal-entry.ts";
+import type { EntryOf, JournalEntry, WithoutTime } from "../journal/journal-entry.ts";
 import { ModelFailure } from "../model/model-failure.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
 import { endNow } from "./consequences.ts";
@@ -93,7 +93,7 @@ class Driver {
           await this.#record({ kind: "finished", output: action.output });
           return true;
         case "fail":
-          await this.#record({ kind: "failed", failure: action.failure });
+          await this.#recordEnd({ kind: "failed", failure: action.failure });
           return true;
         case "limit":
           await this.#stopAt(action.reached);
@@ -131,7 +131,7 @@ class Driver {
   async #cancel(): Promise<void> {
     await this.#run.recordUnsent(this.#at());
     for (const call of openCalls(this.#run.state)) await this.#record(cancelledCall(call));
-    await this.#record({ kind: "cancelled" });
+    await this.#recordEnd({ kind: "cancelled" });
   }
 
   async #callModel(step: number): Promise<void> {
@@ -140,7 +140,8 @@ class Driver {
       if (reached !== null) await this.#stopAt(reached);
     } catch (error) {
       if (!(error instanceof ModelFailure || error instanceof ModelUnusable)) throw error;
-      await this.#record({ kind: "failed", failure: { code: error.code, message: error.message } });
+      const failure = { code: error.code, message: error.message };
+      await this.#recordEnd({ kind: "failed", failure });
     }
   }
 
@@ -168,8 +169,8 @@ class Driver {
   async #stopAt(reached: ReachedLimit & { readonly until: string | null }): Promise<void> {
     const { until, ...limit } = reached;
     const isPaused = this.#run.state.limits.onLimit === "pause";
-    if (isPaused) return this.#record({ kind: "limit-reached", ...limit, until });
-    return this.#record({ kind: "failed", failure: limitFailure(limit) });
+    if (isPaused) return this.#recordEnd({ kind: "limit-reached", ...limit, until });
+    return this.#recordEnd({ kind: "failed", failure: limitFailure(limit) });
   }
 
   async #callTools(calls: readonly CallState[]): Promise<void> {
@@ -202,6 +203,13 @@ class Driver {
       signal: this.#signal,
       record: (entry) => this.#record(entry),
     };
+  }
+
+  /** With what answers have used that broke off, if there is any. */
+  #recordEnd(
+    entry: WithoutTime<EntryOf<"failed"> | EntryOf<"cancelled"> | EntryOf<"limit-reached">>,
+  ): Promise<void> {
+    return this.#run.discarded.tell((field) => this.#record({ ...entry, ...field }));
   }
 
   #record(entry: WithoutTime<JournalEntry>): Promise<void> {
