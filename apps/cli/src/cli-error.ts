@@ -76,6 +76,8 @@ const HINTS: Readonly<Record<string, string>> = {
   model_key_missing:
     "export it where ./yard dev is started, or name a file with apiKeyFile in models.json",
   unknown_skill: "see the skills with: ./yard skills list",
+  skill_not_invocable:
+    "an agent activates it by itself, or preloads it with the key skills of its file",
   replay_mismatch:
     "the agent, its skills, its tools or the input have changed; record again with: ./yard run … --record FILE",
   unknown_session: "see your sessions with: ./yard sessions list",

@@ -152,7 +152,7 @@ export function skill(name: string, fields: Partial<SkillSummary & TestSkill> = 
       description: fields.description ?? `does ${name}`,
       digest: DIGEST,
       path: `skills/${name}`,
-      userInvocable: true,
+      userInvocable: fields.userInvocable ?? true,
       modelInvocable: fields.modelInvocable ?? true,
       allowedTools: fields.allowedTools ?? null,
       argumentHint: null,

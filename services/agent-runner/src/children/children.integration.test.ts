@@ -175,7 +175,8 @@ test("ends the runs below a run that is cancelled", async () => {
 });
 
 test("runs a skill with context: fork as a run of its own [D28]", async () => {
-  peers.skills.set("deep-work", skill("deep-work", { context: "fork", agent: "helper" }));
+  const forModels = { context: "fork", agent: "helper", userInvocable: false } as const;
+  peers.skills.set("deep-work", skill("deep-work", forModels));
   const calls = [{ tool: "skill", with: { name: "deep-work", arguments: "now" }, as: "forked" }];
   peers.agents.set(
     "user",

@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { startedEntry } from "../../test-fixtures/journals.ts";
-import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool, skill } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { waitFor, waitUntil } from "../../test-fixtures/wait-for.ts";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
@@ -21,6 +21,7 @@ const runner = await lab.runner({ YARD_RUNNER_SLOTS: "4" });
 test("answers every kind of bad command with a rejected event and never takes it again", async () => {
   lab.peers.agents.set("plain", answering("plain", "ok"));
   lab.peers.agents.set("planless", agent("planless"));
+  lab.peers.skills.set("for-models", skill("for-models", { userInvocable: false }));
   const subject = "yard.cmd.cli.run.start.plain";
   const cases: [string, string, string][] = [
     ["malformed_json", subject, "{not json"],
@@ -33,6 +34,7 @@ test("answers every kind of bad command with a rejected event and never takes it
     ["unknown_command", "yard.cmd.cli.run.explode.plain", JSON.stringify({ input: "x" })],
     ["unknown_agent", "yard.cmd.cli.run.start.nobody", JSON.stringify({ input: "x" })],
     ["unknown_skill", subject, JSON.stringify({ input: "x", skill: "nothing" })],
+    ["skill_not_invocable", subject, JSON.stringify({ input: "x", skill: "for-models" })],
     ["unknown_model", subject, JSON.stringify({ input: "x", model: "nowhere/gpt" })],
     ["unknown_model", subject, JSON.stringify({ input: "x", model: "scripted/other" })],
     ["plan_missing", "yard.cmd.cli.run.start.planless", JSON.stringify({ input: "x" })],

@@ -45,7 +45,21 @@ export async function renderPreloaded(
   return rendered.filter((skill) => skill !== null);
 }
 
-/** The skill that the command names, with a text input as its argument line. */
+/** A command names a skill that its author keeps for models: `user-invocable: false`. */
+export class SkillForModels extends Error {
+  override readonly name = "SkillForModels";
+  readonly skill: string;
+
+  constructor(skill: string) {
+    super(`the skill ${skill} is for agents alone: its author wants it so (user-invocable: false)`);
+    this.skill = skill;
+  }
+}
+
+/**
+ * The skill that the command names, with a text input as its argument line. Throws SkillForModels; a child run, which a
+ * model has started by it, may have every skill.
+ */
 export async function renderInvoked(
   { payload, runId, parent }: RunCommand,
   { peers, signal }: PrepareOptions,
@@ -59,6 +73,7 @@ export async function renderInvoked(
     peers.renderSkill({ ...named, arguments: line, sessionId: runId }, call),
     peers.getSkill(named, call),
   ]);
+  if (!skill.userInvocable && parent === undefined) throw new SkillForModels(skill.name);
   if (skill.dispatch === undefined) return rendered;
   // OpenClaw's own names, for tools that were written for it.
   const input = { command: line, commandName: skill.name, skillName: skill.name };

@@ -5,11 +5,18 @@ import { renderSkill } from "@switchyard/contracts/skills";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
 import { isOutage } from "../peers.ts";
+import { SkillForModels } from "./rendered-skills.ts";
 
 /** What the sender must change; null for outages and faults. */
 export function rejectionOf(command: RunCommand, error: unknown): Rejection | null {
   if (error instanceof ModelUnusable)
     return { code: error.code, message: error.message, problems: [] };
+  if (error instanceof SkillForModels)
+    return {
+      code: "skill_not_invocable",
+      message: error.message,
+      problems: ["skill: names a skill that only a model may activate"],
+    };
   if (isError(error, getAgent, "unknown_agent")) {
     return {
       code: error.code,
