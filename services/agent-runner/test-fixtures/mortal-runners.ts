@@ -162,6 +162,8 @@ interface Place {
   readonly streamSequence: number;
   readonly deliveryCount?: number;
   readonly signal?: AbortSignal;
+  /** True: taken before its turn. */
+  readonly isEarly?: boolean;
 }
 
 /** A command to start a run, as the queue delivers it. */
@@ -187,11 +189,11 @@ export function hintDelivery(
   return { ...delivered(place), contract, tokens, payload: {}, caller: "runner", subject };
 }
 
-function delivered({ streamSequence, deliveryCount = 1, signal }: Place) {
+function delivered({ streamSequence, deliveryCount = 1, signal, isEarly = false }: Place) {
   return {
     kind: "command" as const,
-    isEarly: false,
-    holder: String(streamSequence),
+    isEarly,
+    holder: isEarly ? `${streamSequence}:early` : String(streamSequence),
     streamSequence,
     deliveryCount,
     messageId: null,
