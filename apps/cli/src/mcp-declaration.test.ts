@@ -17,7 +17,13 @@ test("makes a declaration of options, with nothing in it that was not given [A32
 
 test("reads the format of MCP clients, one entry or a file with one server [E1]", () => {
   const entry = { command: "npx", args: ["x"] };
-  for (const value of [entry, { mcpServers: { "Their Name": entry } }, { id: "a", ...entry }])
+  for (const value of [
+    entry,
+    { mcpServers: { "Their Name": entry } },
+    { inputs: [], servers: { theirs: entry } },
+    { $schema: "x", mcp: { theirs: entry } },
+    { id: "a", ...entry },
+  ])
     assert.deepEqual(jsonDeclaration("a", JSON.stringify(value)), { id: "a", ...entry });
   assert.deepEqual(jsonDeclaration(null, '{"cwd":null}'), { cwd: null });
 });

@@ -28,7 +28,8 @@ export function optionDeclaration(id: string, options: AddOptions): ServerDeclar
  */
 export function jsonDeclaration(id: string | null, text: string): ServerDeclaration {
   const value = parsed(text);
-  const entry = isObject(value["mcpServers"]) ? onlyServer(value["mcpServers"]) : value;
+  const key = ["mcpServers", "servers", "mcp"].find((name) => isObject(value[name]));
+  const entry = key === undefined ? value : onlyServer(key, value[key]);
   if (id === null) return entry;
   if (entry["id"] !== undefined && entry["id"] !== id) {
     throw new CliError("usage", `the JSON has the id ${JSON.stringify(entry["id"])}, not ${id}`, {
@@ -51,10 +52,10 @@ function parsed(text: string): Record<string, unknown> {
 
 const HINT = `quote it for the shell, such as '{"command":"npx","args":["-y","some-server"]}'`;
 
-function onlyServer(servers: Record<string, unknown>): Record<string, unknown> {
-  const [only, ...more] = Object.values(servers);
+function onlyServer(key: string, servers: unknown): Record<string, unknown> {
+  const [only, ...more] = isObject(servers) ? Object.values(servers) : [];
   if (isObject(only) && more.length === 0) return only;
-  throw new CliError("usage", '"mcpServers" must have exactly one server', {
+  throw new CliError("usage", `"${key}" must have exactly one server`, {
     hint: "add the servers one by one",
   });
 }

@@ -42,6 +42,8 @@ export const ServerInfo = z.object({
   circuit: CircuitState.optional(),
   /** Whether it is connected from the start; else its first call connects it. An older broker does not say. */
   autoConnect: z.boolean().optional(),
+  /** What of its declaration counts for nothing; left out when all of it counts. */
+  warnings: z.array(z.string()).optional(),
 });
 export type ServerInfo = z.infer<typeof ServerInfo>;
 
@@ -100,7 +102,7 @@ export const addServer = rpc({
 
 export const updateServer = rpc({
   subject: "yard.rpc.{caller}.mcp.update",
-  summary: "Changes fields of an MCP server and reconnects it when it was connected.",
+  summary: "Changes fields of an MCP server; reconnects it where its connection needs it.",
   request: z.strictObject({
     server: z.string(),
     /** Fields to set; null takes one out. `env` and `headers` are changed key by key. */
@@ -171,7 +173,11 @@ export const serverLogs = rpc({
   subject: "yard.rpc.{caller}.mcp.logs",
   summary: "The last lines that an MCP server's process wrote to stderr.",
   request: z.strictObject({ server: z.string(), tail: z.int().min(1).max(10_000).default(200) }),
-  reply: z.object({ lines: z.array(z.string()) }),
+  reply: z.object({
+    lines: z.array(z.string()),
+    /** False for a server that is reached over HTTP: it is no process of the broker's. */
+    hasProcess: z.boolean().optional(),
+  }),
   errors: { unknown_server: UnknownServer, owner_unavailable: OwnerUnavailable },
 });
 

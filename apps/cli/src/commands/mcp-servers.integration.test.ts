@@ -46,7 +46,7 @@ service.handle(mcp.addServer, (request, { fail }) => {
 });
 service.handle(mcp.updateServer, (request) => {
   asked.push(request);
-  return { server: info(request.server) };
+  return { server: info(request.server, { warnings: ['"alwaysAllow" grants\u001b nothing'] }) };
 });
 service.handle(mcp.enableServer, (request) => {
   asked.push(request);
@@ -63,7 +63,11 @@ service.handle(mcp.getServer, ({ server }) => ({
   declaration: { id: server, command: "npx", env: { TOKEN: "${TOKEN}" } },
   updatedAt: "2026-01-01T00:00:00.000Z",
 }));
-service.handle(mcp.serverLogs, ({ tail }) => ({ lines: ["one", "two\u001b[31m"].slice(-tail) }));
+service.handle(mcp.serverLogs, ({ server, tail }) =>
+  server === "web"
+    ? { lines: [], hasProcess: false }
+    : { lines: ["one", "two\u001b[31m"].slice(-tail), hasProcess: true },
+);
 
 test("adds a server from a command line, from options and from a client's JSON [A32]", async () => {
   const run = async (...args: string[]): Promise<unknown> => {
@@ -135,6 +139,22 @@ test("shows a declaration and the last lines of stderr, without control characte
   assert.equal(logs.code, 0, logs.stderr);
   assert.match(logs.stdout, /^two/);
   assert.ok(!logs.stdout.includes("\u001b"));
+});
+
+test("a server over HTTP has no stderr, which is said in place of silence", async () => {
+  const { code, stdout, stderr } = await yard(["mcp", "logs", "web"], env);
+  assert.deepEqual([code, stdout], [0, ""]);
+  assert.match(
+    stderr,
+    /web is reached over HTTP: .* has no stderr here; .* \.\/yard mcp messages web/,
+  );
+});
+
+test("what of a pasted entry counts for nothing is a warning", async () => {
+  const { code, stderr } = await yard(["mcp", "update", "c", '{"alwaysAllow":["a"]}'], env);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /^warning: "alwaysAllow" grants\\x1b nothing$/m);
+  assert.match(stderr, /c is updated/);
 });
 
 test("a start does not wait for a server that only its first call connects", async () => {

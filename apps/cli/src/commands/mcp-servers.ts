@@ -56,6 +56,7 @@ export async function get(terminal: Terminal, server: string, options: Output): 
     ["version", info.serverVersion ?? ""],
     ["protocol", info.protocolVersion ?? ""],
     ["connected at", info.connectedAt ?? ""],
+    ["warnings", (info.warnings ?? []).join("; ")],
     ...Object.entries(declaration)
       .filter(([field]) => field !== "id")
       .map(([field, value]): [string, string] => [
@@ -164,7 +165,13 @@ export async function logs(
 ): Promise<void> {
   const reply = await asked((api) => api.serverLogs({ server, tail: options.tail }));
   if (options.json) return writeJson(terminal, reply);
-  if (reply.lines.length === 0) return terminal.note(`${server} has written nothing to stderr`);
+  if (reply.lines.length === 0) {
+    return terminal.note(
+      reply.hasProcess === false
+        ? `${server} is reached over HTTP: it is no process of the broker's and has no stderr here; what it logs over the protocol: ./yard mcp messages ${server}`
+        : `${server} has written nothing to stderr`,
+    );
+  }
   for (const line of reply.lines) terminal.out(printableLine(line, 10_000));
 }
 
@@ -183,6 +190,8 @@ async function change(
   if (options.json) return writeJson(terminal, reply);
   const { id, status } = reply.server;
   const now = status === what ? "" : ` and ${status}`;
+  for (const warning of reply.server.warnings ?? [])
+    terminal.note(`${terminal.paintNote("yellow", "warning:")} ${printableLine(warning)}`);
   terminal.note(`${id} is ${what}${now}; look again with: ./yard mcp check ${id}`);
 }
 

@@ -33,6 +33,29 @@ test("a place is free again after a task that failed", async () => {
   assert.equal(await queue.run(() => Promise.resolve("yes"), patient), "yes");
 });
 
+test("with a higher limit those that wait begin, in their order; a lower one ends nobody", async () => {
+  const limits = { maxConcurrency: 1, queueLimit: 8 };
+  const queue = createCallQueue(limits);
+  const { opened, open } = gate();
+  const begun: number[] = [];
+  const run = (n: number) =>
+    queue.run(async () => {
+      begun.push(n);
+      await opened;
+    }, patient);
+  const all = [1, 2, 3, 4].map(run);
+  limits.maxConcurrency = 3;
+  queue.limitsChanged();
+  await Promise.resolve();
+  assert.deepEqual([begun, queue.inFlight, queue.queued], [[1, 2, 3], 3, 1]);
+  limits.maxConcurrency = 1;
+  queue.limitsChanged();
+  assert.deepEqual([queue.inFlight, queue.queued], [3, 1]);
+  open();
+  await Promise.all(all);
+  assert.deepEqual([begun, queue.inFlight, queue.queued], [[1, 2, 3, 4], 0, 0]);
+});
+
 test("a caller that gives up leaves the queue and its task never runs", async () => {
   const queue = createCallQueue({ maxConcurrency: 1, queueLimit: 8 });
   const { opened, open } = gate();

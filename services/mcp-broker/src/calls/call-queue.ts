@@ -11,6 +11,8 @@ export interface CallQueue {
    * the task began.
    */
   run<T>(task: () => Promise<T>, wait: QueueWait): Promise<T>;
+  /** The limits are others now: whoever has a place by that begins. */
+  limitsChanged(): void;
 }
 
 export interface QueueWait {
@@ -26,19 +28,26 @@ export class QueueWaitError extends Error {
   override readonly name = "QueueWaitError";
 }
 
-export function createCallQueue(limits: { maxConcurrency: number; queueLimit: number }): CallQueue {
+/** The limits are read each time that they count: they may change while calls are in work. */
+export function createCallQueue(limits: {
+  readonly maxConcurrency: number;
+  readonly queueLimit: number;
+}): CallQueue {
   const waiting = new Set<() => void>();
   let inFlight = 0;
 
-  const release = (): void => {
-    const [next] = waiting;
-    if (next === undefined) {
-      inFlight -= 1;
-      return;
+  /** Those that wait come first, so that nobody overtakes the queue. */
+  const admit = (): void => {
+    for (const next of waiting) {
+      if (inFlight >= limits.maxConcurrency) return;
+      waiting.delete(next);
+      inFlight += 1;
+      next();
     }
-    // The place passes on without being free in between, so that nobody overtakes the queue.
-    waiting.delete(next);
-    next();
+  };
+  const release = (): void => {
+    inFlight -= 1;
+    admit();
   };
 
   const waitForPlace = ({ timeoutMs, signal }: QueueWait): Promise<void> =>
@@ -68,6 +77,7 @@ export function createCallQueue(limits: { maxConcurrency: number; queueLimit: nu
     get queued() {
       return waiting.size;
     },
+    limitsChanged: admit,
     async run(task, wait) {
       if (wait.signal.aborted || wait.timeoutMs <= 0)
         throw new QueueWaitError("the time had run out");

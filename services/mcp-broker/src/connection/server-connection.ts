@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ServerInfo, ServerStatus } from "@switchyard/contracts/mcp-servers";
 import { ConnectError, type McpSession, type OpenSession } from "./mcp-session.ts";
 import { createCircuitBreaker, type CircuitBreaker } from "../calls/circuit-breaker.ts";
 import type { InspectedListing } from "../catalogue/inspect-tools.ts";
 import { nextReconnect } from "./reconnect-policy.ts";
 import { serverInfo } from "./server-info.ts";
+import { takeLiveFields } from "../registry/live-fields.ts";
 import { enabledTools } from "../registry/enabled-tools.ts";
 import type { ServerConfig, ServerEntry } from "../registry/server-config.ts";
 import {
@@ -176,16 +178,15 @@ export class ServerConnection {
     await this.#options.after;
   }
 
-  /** Takes over an entry that differs in its roots alone. The server is told where it listens. */
-  async takeRoots(entry: ServerEntry): Promise<void> {
+  /** Takes over an entry that makes the same connection. The server is told of other roots where it listens. */
+  async amend(entry: ServerEntry): Promise<void> {
     const { config } = this.#entry;
-    if (config === null) return;
-    config.roots = entry.config?.roots ?? null;
+    if (config === null || entry.config === null) return;
+    const areOther = !isDeepStrictEqual(config.roots, entry.config.roots);
+    takeLiveFields(config, entry.config);
     this.#entry = { ...entry, config };
-    await this.tellRoots();
-  }
-
-  async tellRoots(): Promise<void> {
+    this.repin();
+    if (!areOther) return;
     try {
       await this.session?.rootsChanged();
     } catch (error) {
@@ -240,7 +241,7 @@ export class ServerConnection {
     };
   }
 
-  /** Looks at the pins of its tools again. */
+  /** Looks again at the pins of its tools, and at which of them its entry leaves in. */
   repin(): void {
     if (this.#session === null) return;
     const before = this.#catalogue;

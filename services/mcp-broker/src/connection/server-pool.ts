@@ -15,8 +15,8 @@ export interface ServerPool {
    * started, and not before the processes of its predecessor are gone.
    */
   put(entry: ServerEntry, change: PoolChange): Placed;
-  /** Takes over an entry that differs in its roots alone, without a new connection. */
-  putRoots(entry: ServerEntry): void;
+  /** Takes over an entry that makes the same connection (`live-fields.ts`), without a new one. */
+  amend(entry: ServerEntry): void;
   /** Takes a server out. Resolves when no connection and no child process of it is left. */
   take(id: string, reason: string): Promise<void>;
   /** Connects the servers that connect by themselves. Resolves when each had its first attempt, whatever its end. */
@@ -103,10 +103,12 @@ export function createServerPool(
     find: (id) => members.get(id) ?? null,
     instances,
     put,
-    putRoots(entry) {
-      const own = members.get(entry.id)?.connection.takeRoots(entry) ?? Promise.resolve();
-      const others = instances.of(entry.id).map(({ connection }) => connection.tellRoots());
-      Promise.all([own, ...others]).catch(options.onFault);
+    amend(entry) {
+      const own = members.get(entry.id);
+      for (const { connection, queue } of [own ?? [], instances.of(entry.id)].flat()) {
+        connection.amend(entry).catch(options.onFault);
+        queue.limitsChanged();
+      }
     },
     take(id, reason) {
       const ended = end(id, reason);

@@ -84,9 +84,9 @@ function problemOf(key: string, entry: Declaration): string | null {
   if (entry.id === undefined) return 'missing "id"';
   if (!id.success)
     return `id ${JSON.stringify(key)} ${id.error.issues[0]?.message}; rename it, for example to "${slug(key)}"`;
-  if (entry.transport !== undefined && entry.type !== undefined && entry.transport !== entry.type) {
+  const { transport: written, type } = entry;
+  if (written !== undefined && type !== undefined && kindOf(written) !== kindOf(type))
     return '"transport" and "type" disagree; keep one of them';
-  }
   const transport = transportOf(entry);
   if (transport === null) return "must specify at least 'command' (stdio) or 'url' (http)";
   const known = TransportKind.safeParse(transport);
@@ -134,10 +134,22 @@ export function transportOf(
   entry: Pick<Declaration, "transport" | "type" | "command" | "url">,
 ): string | null {
   const declared = entry.transport ?? entry.type;
-  if (declared === "streamable-http" || declared === "streamableHttp") return "http";
-  if (declared !== undefined) return declared;
+  if (declared !== undefined) return kindOf(declared);
   if (entry.command !== undefined) return "stdio";
   return entry.url === undefined ? null : "http";
+}
+
+/** What MCP clients call the transports. */
+const KINDS: Readonly<Record<string, TransportKind>> = {
+  "streamable-http": "http",
+  streamableHttp: "http",
+  streamable_http: "http",
+  remote: "http",
+  local: "stdio",
+};
+
+function kindOf(written: string): string {
+  return Object.hasOwn(KINDS, written) ? (KINDS[written] ?? written) : written;
 }
 
 /** An id that may stand in `mcp.servers` for a name that is none. */

@@ -6,7 +6,8 @@ import type { ServerConfig } from "./server-config.ts";
 import { parseServerFile } from "./server-file.ts";
 
 function config(entry: object): ServerConfig {
-  const [parsed] = parseServerFile(JSON.stringify({ servers: [{ id: "x", ...entry }] }), "f.json");
+  const text = JSON.stringify({ servers: [{ id: "x", ...entry }] });
+  const [parsed] = parseServerFile(text, "f.json").entries;
   assert.ok(parsed?.config, parsed?.problem ?? "");
   return parsed.config;
 }
@@ -82,6 +83,44 @@ test("leaves text that is no reference alone", () => {
   const server = config({ command: "$A ${} ${1} ${a b}" });
   const { launch } = resolveServer(server, {});
   assert.equal(launch.transport === "stdio" && launch.command, "$A ${} ${1} ${a b}");
+});
+
+test("takes references as other clients write them, and references in a default [A31]", () => {
+  const server = config({
+    command: "a",
+    args: ["${env:A}", "${X:-${A}/b}", "${X:-${Y:-z}}", "${open", "${a ${A}}"],
+  });
+  const resolved = resolveServer(server, { A: "value" });
+  const { launch } = resolved;
+  assert.deepEqual(launch.transport === "stdio" && launch.args, [
+    "value",
+    "value/b",
+    "z",
+    "${open",
+    "${a value}",
+  ]);
+  assert.equal(resolved.redact("value"), "${A}");
+});
+
+for (const reference of ["${input:token}", "${A:?not set}", "${command:x.y}", "${A:=b}"]) {
+  test(`${reference} is an error and no text that is sent as it is [A31, AR7]`, () => {
+    const server = config({ command: "a", env: { TOKEN: reference } });
+    assert.throws(
+      () => resolveServer(server, { A: "" }),
+      (error) =>
+        error instanceof UnsetVariableError &&
+        /\(used in "env.TOKEN"\) is not known here/.test(error.message) &&
+        !error.message.includes("not set)"),
+    );
+  });
+}
+
+test("references in references end somewhere", () => {
+  const deep = "${A:-".repeat(9_000);
+  const server = config({ command: "a", args: [deep + "}".repeat(9_000)] });
+  assert.throws(() => resolveServer(server, {}), UnsetVariableError);
+  const open = config({ command: "a", args: ["${a".repeat(19_000)] });
+  assert.equal(resolveServer(open, {}).launch.transport, "stdio");
 });
 
 test("redaction puts the reference in the place of every secret, longest first", () => {

@@ -14,12 +14,18 @@ export interface ResolvedServer {
   redactTail(tail: StreamTail): string;
 }
 
-/** A reference to a variable that the broker's environment does not have. */
+/** A reference that the broker's environment has no value for. */
 export class UnsetVariableError extends Error {
   override readonly name = "UnsetVariableError";
 }
 
-const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+/** `VAR`, `VAR:-default`, and `env:VAR` as other clients write it. */
+const REFERENCE = /^(?:env:)?([A-Za-z_]\w*)(?::-(.*))?$/s;
+/** `input:token`, `VAR:?text` and the like: a value that only another program would find. */
+const FOREIGN = /^[A-Za-z_]\w*:/;
+
+/** Of references in defaults of references. */
+const MAX_DEPTH = 8;
 
 /** Shorter values stand in too many innocent words to be replaced everywhere. */
 const MIN_REDACTED_LENGTH = 4;
@@ -30,10 +36,15 @@ export function resolveServer(
   env: Readonly<Record<string, string | undefined>>,
 ): ResolvedServer {
   const values = new Map<string, string>();
-  const resolve = (field: string, text: string): string =>
-    text.replaceAll(REFERENCE, (reference, name: string, fallback: string | undefined) => {
-      const value = env[name] === "" && fallback !== undefined ? fallback : (env[name] ?? fallback);
-      if (value === undefined) throw unset(config.id, name, field);
+  const resolve = (field: string, text: string, depth = 0): string =>
+    replaceReferences(text, (inner) => {
+      const [, name, fallback] = REFERENCE.exec(inner) ?? [];
+      if (name === undefined && !FOREIGN.test(inner)) return null;
+      if (name === undefined || depth > MAX_DEPTH) throw foreign(config.id, inner, field);
+      const own = env[name];
+      const isMissing = own === undefined || (own === "" && fallback !== undefined);
+      if (isMissing && fallback === undefined) throw unset(config.id, name, field);
+      const value = isMissing ? resolve(field, fallback ?? "", depth + 1) : own;
       values.set(value, `\${${name}}`);
       return value;
     });
@@ -96,6 +107,41 @@ function resolveRecord(
 ): Record<string, string> {
   return Object.fromEntries(
     Object.entries(record).map(([key, value]) => [key, resolve(`${field}.${key}`, value)]),
+  );
+}
+
+/** Replaces what stands in `${…}`, inner ones counted; null leaves the text as it is. */
+function replaceReferences(text: string, replace: (inner: string) => string | null): string {
+  if (!text.includes("${")) return text;
+  const ends = closingBraces(text);
+  let done = "";
+  let at = 0;
+  for (;;) {
+    const start = text.indexOf("${", at);
+    if (start === -1) return done + text.slice(at);
+    const end = ends.get(start);
+    const value = end === undefined ? null : replace(text.slice(start + 2, end));
+    done += text.slice(at, start) + (value ?? "${");
+    at = end === undefined || value === null ? start + 2 : end + 1;
+  }
+}
+
+/** Where each `${` is closed. */
+function closingBraces(text: string): ReadonlyMap<number, number> {
+  const ends = new Map<number, number>();
+  const open: number[] = [];
+  for (const { 0: mark, index } of text.matchAll(/\$\{|\}/g)) {
+    const start = mark === "}" ? open.pop() : undefined;
+    if (mark !== "}") open.push(index);
+    else if (start !== undefined) ends.set(start, index);
+  }
+  return ends;
+}
+
+function foreign(server: string, inner: string, field: string): UnsetVariableError {
+  const [kind = ""] = inner.split(":");
+  return new UnsetVariableError(
+    `server ${server}: \${${kind}:…} (used in "${field}") is not known here; set a variable for the broker and write \${VAR} or \${VAR:-default}`,
   );
 }
 

@@ -4,6 +4,7 @@ import type { RegistryReporter } from "./registry-reporter.ts";
 import type { ServerEntry } from "./server-config.ts";
 import { parseServerFile, ServerFileError } from "./server-file.ts";
 import type { ServerRegistry } from "./server-registry.ts";
+import { tellServerFile } from "./tell-server-file.ts";
 import { watchFile, type FileWatch } from "./watch-file.ts";
 
 /** Lets the registry follow the edits of the server file. A bad edit changes nothing and is told. */
@@ -31,13 +32,12 @@ export function followFile(options: {
       log.warn({ err }, "server file is not watched; edits count at the next start"),
   });
 
-  function read(text: string | null): ServerEntry[] | null {
+  function read(text: string | null): readonly ServerEntry[] | null {
     try {
       if (text === null) throw new ServerFileError(`${fileName}: cannot be read`);
-      const entries = parseServerFile(text, fileName);
-      for (const { id, problem } of entries)
-        if (problem !== null) log.error({ server: id, problem }, "mcp server skipped");
-      return entries;
+      const file = parseServerFile(text, fileName);
+      tellServerFile(file, log);
+      return file.entries;
     } catch (error) {
       if (!(error instanceof ServerFileError)) throw error;
       reporter.refused(error.message);

@@ -1,7 +1,8 @@
 import { ServerId } from "@switchyard/contracts/ids";
 import { TransportKind, type ServerOrigin } from "@switchyard/contracts/mcp-servers";
 import type { z } from "zod";
-import { isRecord } from "../json-record.ts";
+import { isRecord, type JsonRecord } from "../json-record.ts";
+import { adoptClientKeys, type Adopted } from "./client-keys.ts";
 import { Declaration, problemsOf, slug, transportOf } from "./declaration.ts";
 import type { OAuthConfig, ServerConfig, ServerEntry } from "./server-config.ts";
 
@@ -14,11 +15,16 @@ const MAX_DECLARATION_BYTES = 64 * 1024;
  */
 export function readDeclaration(
   key: string,
-  declaration: unknown,
+  written: unknown,
   origin: ServerOrigin,
 ): ServerEntry & { readonly problems: readonly string[] } {
+  const adopted = isRecord(written) ? adoptClientKeys(written) : NOTHING_ADOPTED;
+  const declaration = isRecord(written) ? adopted.declaration : written;
   const parsed = Declaration.safeParse(declaration);
-  const problems = parsed.success ? problemsOf(key, parsed.data) : zodProblems(parsed.error);
+  const problems = [
+    ...adopted.problems,
+    ...(parsed.success ? problemsOf(key, parsed.data) : zodProblems(parsed.error)),
+  ];
   if (Buffer.byteLength(JSON.stringify(declaration) ?? "") > MAX_DECLARATION_BYTES)
     problems.push(`must have at most ${MAX_DECLARATION_BYTES} bytes as JSON`);
   const shown = parsed.success ? parsed.data : null;
@@ -31,12 +37,21 @@ export function readDeclaration(
     ...names,
     origin,
     transport: TransportKind.safeParse(transport).data ?? "stdio",
-    declaration: isRecord(declaration) ? declaration : {},
+    declaration: shownAs(written, adopted),
+    warnings: adopted.warnings,
     config: shown === null || problems.length > 0 ? null : toConfig(names, shown),
     problem: problems.length === 0 ? null : `server ${key}: ${problems.join("; ")}`,
     problems,
   };
 }
+
+/** With a problem it stays as it was written, or a change of another field would take the problem away. */
+function shownAs(written: unknown, { declaration, problems }: Adopted): JsonRecord {
+  if (!isRecord(written)) return {};
+  return problems.length === 0 ? declaration : written;
+}
+
+const NOTHING_ADOPTED: Adopted = { declaration: {}, warnings: [], problems: [] };
 
 function toConfig(entry: { id: string; name: string }, declared: Declaration): ServerConfig {
   const common = {

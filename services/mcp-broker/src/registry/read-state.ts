@@ -5,6 +5,7 @@ import { watchChildren } from "../process/child-memory.ts";
 import { openChildRecords } from "../process/child-records.ts";
 import { createRegistryStore, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
 import { readServerFile } from "./server-file.ts";
+import { tellServerFile } from "./tell-server-file.ts";
 import { mergedEntries } from "./server-registry.ts";
 
 /** What the broker begins with: the servers that there are, and what a crashed broker left. */
@@ -23,8 +24,7 @@ export async function readState({
   const registryStore = createRegistryStore(redis);
   const changes = await loadChanges(registryStore);
   const entries = mergedEntries(file.entries, changes);
-  for (const { id, problem } of entries)
-    if (problem !== null) log.error({ server: id, problem }, "mcp server skipped");
+  tellServerFile({ entries, warnings: file.warnings }, log);
   const children = watchChildren(await openChildRecords(stateDir));
   for (const child of await children.records.reap())
     log.warn(child, "leftover mcp server process ended");

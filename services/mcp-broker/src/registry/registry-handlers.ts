@@ -60,8 +60,8 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
     return { server: view?.info ?? own, declaration, updatedAt: registry.updatedAt(server) };
   });
   service.handle(serverLogs, async ({ server, tail }, context) => {
-    const { stderr = "" } = await atOwner(server, { do: "logs" }, limits(context));
-    return { lines: lastLines(stderr, tail) };
+    const { server: info, stderr = "" } = await atOwner(server, { do: "logs" }, limits(context));
+    return { lines: lastLines(stderr, tail), hasProcess: info?.transport === "stdio" };
   });
   service.handle(addServer, ({ server }, context) => {
     const by = adminOf(context);

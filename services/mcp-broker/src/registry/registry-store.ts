@@ -17,7 +17,13 @@ export interface RegistryStore {
 
 /** A server as it was declared, references unresolved; or the mark that a server of the file was removed. */
 const RegistryRecord = z.discriminatedUnion("state", [
-  z.object({ state: z.literal("set"), declaration: ServerDeclaration, updatedAt: z.string() }),
+  z.object({
+    state: z.literal("set"),
+    declaration: ServerDeclaration,
+    updatedAt: z.string(),
+    /** What of the last change counts for nothing; it is not in the declaration any more. */
+    warnings: z.array(z.string()).optional(),
+  }),
   z.object({ state: z.literal("removed"), updatedAt: z.string() }),
 ]);
 export type RegistryRecord = z.infer<typeof RegistryRecord>;

@@ -106,7 +106,8 @@ test("an edit of the file adds, changes and removes servers while calls to anoth
     await until(idsOf, (ids) => ids.includes("edited"));
     await broker.until("edited", isConnected);
     const pids = await pidsOf(broker, "edited");
-    await editFile(broker, [real("steady"), real("edited", { name: "Another" })]);
+    const edited = real("edited", { name: "Another", env: { A: "1" } });
+    await editFile(broker, [real("steady"), edited]);
     await broker.until("edited", (info) => info.name === "Another" && isConnected(info));
     await allGone(pids);
     await editFile(broker, [real("steady")]);
@@ -199,6 +200,73 @@ test("adds, checks and changes servers [A32, A34, A40, C20, CR8, AR13]", async (
     await allGone(pids);
     const { text } = await broker.call("made", { tool: "environment", args: {} });
     assert.equal((JSON.parse(text) as Record<string, string>)["A"], "1");
+  });
+});
+
+test("what no connection is made of changes without a new one, and counts for the next call [A34, CR8]", async () => {
+  const begun = join(await testDirectory(), "begun");
+  await withBroker({ servers: [real("live", { maxConcurrency: 1 })] }, async (broker) => {
+    const [pid] = await pidsOf(broker, "live");
+    const inWork = assert.rejects(
+      broker.call("live", { tool: "hang", args: { file: begun } }),
+      /disconnected by cli/,
+    );
+    await until(
+      () => readFile(begun, "utf8").catch(() => ""),
+      (text) => text !== "",
+    );
+    const waiting = broker.call("live", { tool: "echo", args: { message: "waits" } });
+    await until(
+      () => broker.broker.pool.find("live")?.queue.queued,
+      (queued) => queued === 1,
+    );
+    const changes = { description: "new", tags: ["prod"], name: "Live", maxConcurrency: 2 };
+    const limits = { callTimeoutMs: 300, disabledTools: ["environment"] };
+    const reply = await api.updateServer({ server: "live", changes: { ...changes, ...limits } });
+    assert.deepEqual([reply.server.name, reply.server.status], ["Live", "connected"]);
+    // The place that the change made is taken by who waited for it.
+    assert.equal((await waiting).text, "waits");
+    assert.equal((await pidsOf(broker, "live"))[0], pid);
+    await assert.rejects(
+      broker.call("live", { tool: "hang", args: { file: begun } }),
+      /timed out after 300ms/,
+    );
+    await assert.rejects(
+      broker.call("live", { tool: "environment", args: {} }),
+      /has no tool environment/,
+    );
+    const names = new Set((await broker.tools()).tools.map(({ name }) => name));
+    assert.ok(names.has("mcp__live__echo") && !names.has("mcp__live__environment"));
+    assert.deepEqual(
+      (await api.enableServer({ server: "live", enabled: true })).server.status,
+      "connected",
+    );
+    assert.equal((await pidsOf(broker, "live"))[0], pid);
+    await api.disconnectServer({ server: "live" });
+    await inWork;
+  });
+});
+
+test("takes an entry as another client has it, says what counts for nothing, and keeps saying it [A32, E1]", async () => {
+  const entry = { ...declared("pasted"), alwaysAllow: ["fork"], autoApprove: [], timeout: 45 };
+  const grants = '"alwaysAllow" grants nothing: the policy alone says which calls are allowed';
+  await withBroker({ servers: [{ ...entry, id: "filed" }] }, async (broker) => {
+    assert.match(broker.logText(), /"server":"filed","warning":"\\"alwaysAllow\\" grants nothing/);
+    const { server } = await api.addServer({ server: { ...entry, disabled: true } });
+    assert.deepEqual([server.status, server.warnings], ["disabled", [grants]]);
+    const { declaration } = await api.getServer({ server: "pasted" });
+    assert.equal(declaration["callTimeoutMs"], 45_000);
+    assert.equal(declaration["enabled"], false);
+    assert.ok(!("alwaysAllow" in declaration));
+    await api.enableServer({ server: "pasted", enabled: true });
+    assert.deepEqual((await broker.until("pasted", isConnected)).warnings, undefined);
+    const changed = await api.updateServer({ server: "pasted", changes: { envFile: ".env" } });
+    assert.match(String(changed.server.warnings), /^"envFile" is not read/);
+    await broker.stop();
+    const next = await world.startBroker({ servers: [{ ...entry, id: "filed" }] });
+    assert.match(String(next.info("pasted").warnings), /^"envFile" is not read/);
+    assert.deepEqual(next.info("filed").warnings, [grants]);
+    await next.stop();
   });
 });
 

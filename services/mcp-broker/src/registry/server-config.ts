@@ -8,7 +8,8 @@ import type { SamplingLimits } from "./sampling-limits.ts";
 
 /**
  * One MCP server, checked, with the defaults in. `${VAR}` references are still in place:
- * they are resolved at every connect and never kept (see `env-references.ts`).
+ * they are resolved at every connect and never kept (see `env-references.ts`). A connected server
+ * takes over some fields as they change (see `live-fields.ts`), so they are read where they count.
  */
 export type ServerConfig = CommonConfig & (StdioConfig | HttpConfig);
 
@@ -42,12 +43,8 @@ interface CommonConfig {
   readonly disabledTools: readonly string[];
   /** What becomes of a tool that is seen for the first time: approved, or held for an approval. */
   readonly trust: TrustSetting;
-  /**
-   * Directories and `file:` addresses that the server is told as its roots; null is the broker's
-   * workspace. Not readonly: a connected server learns others without a new connection, and a
-   * configuration stands for its server by identity (`request-origins.ts`).
-   */
-  roots: readonly string[] | null;
+  /** Directories and `file:` addresses that the server is told as its roots; null is the broker's workspace. */
+  readonly roots: readonly string[] | null;
   readonly sampling: SamplingLimits;
   /** Only for an instance of a run or a session: the server's own configuration. */
   readonly instanceOf?: ServerConfig;
@@ -90,8 +87,10 @@ export interface ServerEntry {
   readonly name: string;
   readonly transport: TransportKind;
   readonly origin: ServerOrigin;
-  /** As it was written, for `mcp.get` and for changes of single fields. */
+  /** As it was written, in our words, for `mcp.get` and for changes of single fields. */
   readonly declaration: ServerDeclaration;
   readonly config: ServerConfig | null;
   readonly problem: string | null;
+  /** What of it counts for nothing here; it does not keep the server from being used. */
+  readonly warnings: readonly string[];
 }

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseServerFile, ServerFileError } from "./server-file.ts";
 
-const parse = (document: unknown) => parseServerFile(JSON.stringify(document), "mcp-servers.json");
+const parseFile = (document: unknown) =>
+  parseServerFile(JSON.stringify(document), "mcp-servers.json");
+const parse = (document: unknown) => parseFile(document).entries;
 const problemOf = (entry: object): string | null | undefined =>
   parse({ servers: [entry] })[0]?.problem;
 
@@ -19,6 +21,7 @@ test("reads a stdio server with the documented defaults [A6, A22, A27, A29, X7]"
     origin: "file",
     declaration: { id: "files", command: "node", args: ["a", "${HOME}"], env: { A: "${B}" } },
     problem: null,
+    warnings: [],
     config: {
       id: "files",
       name: "files",
@@ -171,13 +174,41 @@ test("shows every entry under an id of its own and keeps the good ones beside th
   );
 });
 
-for (const text of ['{"servers": []}', '{"mcpServers": {}}']) {
+for (const text of ['{"servers": []}', '{"mcpServers": {}}', '{"servers": {}}']) {
   test(`takes ${text} for a file without servers [E4]`, () => {
-    assert.deepEqual(parseServerFile(text, "f.json"), []);
+    assert.deepEqual(parseServerFile(text, "f.json"), { entries: [], warnings: [] });
   });
 }
 
-for (const text of ["{", "[]", "{}", '{"servers": {}}', '{"servers": [], "more": 1}']) {
+for (const [what, document] of [
+  ["VS Code's mcp.json", { inputs: [], servers: { a: { type: "http", url: "https://a/mcp" } } }],
+  ["VS Code's settings", { "a.b": 1, mcp: { servers: { a: { command: "x" } } } }],
+  ["opencode's file", { $schema: "x", mcp: { a: { type: "local", command: ["x", "y"] } } }],
+] as const) {
+  test(`reads ${what}, and says what of it is not read [E1, E3]`, () => {
+    const { entries, warnings } = parseFile(document);
+    assert.deepEqual(
+      entries.map(({ id, problem }) => [id, problem]),
+      [["a", null]],
+    );
+    assert.deepEqual(
+      warnings,
+      Object.keys(document)
+        .filter((key) => ["inputs", "a.b"].includes(key))
+        .map((key) => `"${key}" at the top of the file is not read`),
+    );
+  });
+}
+
+for (const text of [
+  "{",
+  "[]",
+  "{}",
+  '{"servers": [], "more": 1}',
+  '{"servers": {}, "mcpServers": {}}',
+  '{"servers": [], "mcpServers": {}}',
+  '{"version": 2, "mcpServers": {}}',
+]) {
   test(`refuses ${text} as a whole`, () => {
     assert.throws(
       () => parseServerFile(text, "f.json"),

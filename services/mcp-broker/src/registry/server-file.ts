@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
+import { isRecord, type JsonRecord } from "../json-record.ts";
 import { readDeclaration } from "./read-declaration.ts";
 import type { ServerEntry } from "./server-config.ts";
 
@@ -12,12 +13,19 @@ export class ServerFileError extends Error {
 
 const version = z.literal(1).optional();
 const ServerList = z.strictObject({ version, servers: z.array(z.unknown()) });
-const ServerMap = z.strictObject({ version, mcpServers: z.record(z.string(), z.unknown()) });
+/** What MCP clients call the servers in their files; the rest of such a file is for the client. */
+const MAP_KEYS = ["mcpServers", "servers", "mcp"] as const;
+
+export interface ServerFile {
+  readonly entries: readonly ServerEntry[];
+  /** What of the file counts for nothing, beside what its entries say of themselves. */
+  readonly warnings: readonly string[];
+}
 
 /** Reads the configured MCP servers. Throws StartError when the file as a whole cannot be used. */
 export async function readServerFile(
   path: string,
-): Promise<{ readonly text: string; readonly entries: readonly ServerEntry[] }> {
+): Promise<ServerFile & { readonly text: string }> {
   const text = await readFile(path, "utf8").catch((cause: unknown) => {
     throw new StartError(`cannot read YARD_MCP_SERVERS_FILE: ${String(cause)}`, {
       hint: 'point it to a JSON file such as {"servers": []}',
@@ -25,7 +33,7 @@ export async function readServerFile(
     });
   });
   try {
-    return { text, entries: parseServerFile(text, basename(path)) };
+    return { text, ...parseServerFile(text, basename(path)) };
   } catch (error) {
     if (!(error instanceof ServerFileError)) throw error;
     throw new StartError(error.message, { hint: `correct ${path} and start again`, cause: error });
@@ -36,7 +44,7 @@ export async function readServerFile(
  * Reads the text of a server file. A bad entry becomes an entry with a problem; only a file that
  * is no JSON, or has neither of the two shapes, is refused with a ServerFileError.
  */
-export function parseServerFile(text: string, fileName: string): ServerEntry[] {
+export function parseServerFile(text: string, fileName: string): ServerFile {
   const taken = new Set<string>();
   const entryOf = ({ key, value }: RawEntry): ServerEntry => {
     const { problems, ...entry } = readDeclaration(key, value, "file");
@@ -46,7 +54,8 @@ export function parseServerFile(text: string, fileName: string): ServerEntry[] {
     const problem = entry.problem === null ? null : `${fileName}: ${entry.problem}`;
     return { ...entry, id, problem };
   };
-  return rawEntries(text, fileName).map(entryOf);
+  const { entries, warnings } = rawEntries(text, fileName);
+  return { entries: entries.map(entryOf), warnings };
 }
 
 interface RawEntry {
@@ -54,25 +63,47 @@ interface RawEntry {
   readonly value: unknown;
 }
 
-function rawEntries(text: string, fileName: string): RawEntry[] {
+interface RawFile {
+  readonly entries: readonly RawEntry[];
+  readonly warnings: readonly string[];
+}
+
+function rawEntries(text: string, fileName: string): RawFile {
   const document = parseJson(text, fileName);
   const list = ServerList.safeParse(document);
   if (list.success) {
-    return list.data.servers.map((value, index) => ({
+    const entries = list.data.servers.map((value, index) => ({
       key: idOf(value) ?? `#${index + 1}`,
       value,
     }));
+    return { entries, warnings: [] };
   }
-  const map = ServerMap.safeParse(document);
-  if (map.success) {
-    return Object.entries(map.data.mcpServers).map(([key, value]) => ({
-      key,
-      value: typeof value === "object" && value !== null ? { id: key, ...value } : value,
-    }));
-  }
+  const file = isRecord(document) ? clientFile(document) : null;
+  if (file !== null) return file;
   throw new ServerFileError(
-    `${fileName}: must be {"servers": [{"id": …}]} or {"mcpServers": {"<id>": {…}}}, with no other key at the top than "version": 1`,
+    `${fileName}: must be {"servers": [{"id": …}]} with no other key at the top than "version": 1, or {"mcpServers": {"<id>": {…}}}`,
   );
+}
+
+/** The file of an MCP client: one map of servers, beside whatever else the client keeps there. */
+function clientFile(document: JsonRecord): RawFile | null {
+  const [map, ...more] = MAP_KEYS.filter((key) => isRecord(document[key]));
+  const isOurs = version.safeParse(document["version"]).success;
+  if (map === undefined || more.length > 0 || !isOurs || Array.isArray(document["servers"]))
+    return null;
+  const inside = document[map];
+  if (!isRecord(inside)) return null;
+  // The settings of VS Code have one more level.
+  const servers = map === "mcp" && isRecord(inside["servers"]) ? inside["servers"] : inside;
+  const entries = Object.entries(servers).map(([key, value]) => ({
+    key,
+    value: isRecord(value) ? { id: key, ...value } : value,
+  }));
+  const left = Object.keys(document).filter(
+    (key) => key !== map && key !== "version" && !key.startsWith("$"),
+  );
+  const warnings = left.map((key) => `${JSON.stringify(key)} at the top of the file is not read`);
+  return { entries, warnings };
 }
 
 function parseJson(text: string, fileName: string): unknown {

@@ -7,6 +7,8 @@ import {
   type ServerDeclaration,
   type ServerInfo,
 } from "@switchyard/contracts/mcp-servers";
+import { adoptClientKeys } from "./client-keys.ts";
+import { makeSameConnection } from "./live-fields.ts";
 import { mergeDeclaration } from "./merge-declaration.ts";
 import { RegistryStoreError, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
 import { readDeclaration } from "./read-declaration.ts";
@@ -91,13 +93,15 @@ export class ServerRegistry {
     });
   }
 
-  /** Checks the changed declaration as a whole, and connects anew when the server was connected. */
+  /** Checks the changed declaration as a whole. A connected server is connected anew where its connection would be another one. */
   update(id: string, changes: ServerDeclaration, change: ChangeBy): Promise<ServerInfo> {
     return this.#serially(() => {
       const { declaration } = this.#known(id).entry;
       if ((changes["id"] ?? id) !== id) throw invalid(['"id" cannot be changed']);
-      const merged = mergeDeclaration({ ...declaration, id }, changes);
-      return this.#keep(checked(id, merged), change);
+      const adopted = adoptClientKeys(changes);
+      if (adopted.problems.length > 0) throw invalid([...adopted.problems]);
+      const merged = mergeDeclaration({ ...declaration, id }, adopted.declaration);
+      return this.#keep(warned(checked(id, merged), adopted.warnings), change);
     });
   }
 
@@ -170,16 +174,22 @@ export class ServerRegistry {
   }
 
   async #keep(entry: ServerEntry, change: ChangeBy): Promise<ServerInfo> {
-    const { id, declaration } = entry;
-    await this.#write(id, { state: "set", declaration, updatedAt: this.#at() });
+    const { id, declaration, warnings } = entry;
+    const updatedAt = this.#at();
+    const told = warnings.length === 0 ? {} : { warnings: [...warnings] };
+    await this.#write(id, { state: "set", declaration, updatedAt, ...told });
     return this.#place(entry, change);
   }
 
   #place(entry: ServerEntry, { by, isResume = false, isEcho = false }: ChangeBy): ServerInfo {
     const { pool, onChange, onTrouble } = this.#options;
     const before = pool.find(entry.id)?.connection;
-    if (before !== undefined && before.session !== null && differInRoots(before.entry, entry)) {
-      pool.putRoots(entry);
+    if (
+      before !== undefined &&
+      before.session !== null &&
+      makeSameConnection(before.entry, entry)
+    ) {
+      pool.amend(entry);
       onChange({ kind: "updated", server: before.info, by, isEcho });
       return before.info;
     }
@@ -249,9 +259,15 @@ export function mergedEntries(
 ): ServerEntry[] {
   const fromFile = file.filter(({ id }) => !records.has(id));
   const fromApi = [...records].flatMap(([id, record]) =>
-    record.state === "set" ? [readDeclaration(id, record.declaration, "api")] : [],
+    record.state === "set"
+      ? [warned(readDeclaration(id, record.declaration, "api"), record.warnings)]
+      : [],
   );
   return [...fromFile, ...fromApi];
+}
+
+function warned<T extends ServerEntry>(entry: T, warnings: readonly string[] = []): T {
+  return { ...entry, warnings: [...new Set([...warnings, ...entry.warnings])] };
 }
 
 function checked(id: string, declaration: ServerDeclaration): ServerEntry {
@@ -272,18 +288,8 @@ function isUp({ status }: ServerInfo): boolean {
   return status === "connected" || status === "connecting";
 }
 
-/** True for entries that make the same connection: only what the server is told as its roots differs. */
-function differInRoots(before: ServerEntry, after: ServerEntry): boolean {
-  const [old, now] = [rootsAndRest(before), rootsAndRest(after)];
-  return old.roots !== now.roots && old.rest === now.rest;
-}
-
-function rootsAndRest({ declaration: { roots = null, ...rest }, problem }: ServerEntry) {
-  return { roots: canonicalDigest(roots), rest: canonicalDigest([rest, problem]) };
-}
-
-function digestOf({ declaration, problem, origin }: ServerEntry): string {
-  return canonicalDigest([declaration, problem, origin]);
+function digestOf({ declaration, problem, warnings, origin }: ServerEntry): string {
+  return canonicalDigest([declaration, problem, warnings, origin]);
 }
 
 function byId(entries: readonly ServerEntry[]): ReadonlyMap<string, ServerEntry> {

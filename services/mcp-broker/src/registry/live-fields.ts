@@ -1,0 +1,46 @@
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import type { ServerConfig, ServerEntry } from "./server-config.ts";
+
+/**
+ * Fields that no connection is made of: a connected server takes them over as it is, and its calls
+ * go on. Every other field needs a new connection.
+ */
+const LIVE = [
+  "name",
+  "autoConnect",
+  "connectTimeoutMs",
+  "callTimeoutMs",
+  "maxConcurrency",
+  "queueLimit",
+  "maxReconnectAttempts",
+  "maxResultBytes",
+  "maxInstances",
+  "instanceIdleMs",
+  "allowedAgentRoles",
+  "tags",
+  "enabledTools",
+  "disabledTools",
+  "roots",
+] as const;
+
+const isLive = (field: string): boolean => LIVE.some((name) => name === field);
+
+/** True for entries that make the same connection, however they say it. */
+export function makeSameConnection(before: ServerEntry, after: ServerEntry): boolean {
+  if (before.config === null || after.config === null) return false;
+  return connectionDigest(before.config) === connectionDigest(after.config);
+}
+
+/**
+ * Takes over the live fields of a configuration into the one that a connection was made with. It is
+ * changed in place: a configuration stands for its server by identity (`request-origins.ts`).
+ */
+export function takeLiveFields(config: ServerConfig, next: ServerConfig): void {
+  const fields = Object.entries(next).filter(([field]) => isLive(field));
+  Object.assign(config, Object.fromEntries(fields));
+}
+
+function connectionDigest(config: ServerConfig): string {
+  const made = Object.entries(config).filter(([field]) => !isLive(field));
+  return canonicalDigest(Object.fromEntries(made));
+}
