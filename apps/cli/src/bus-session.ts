@@ -1,5 +1,6 @@
 import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { ServiceError } from "@switchyard/contracts/errors";
+import { CallerName } from "@switchyard/contracts/ids";
 import { anonymousUser, cliUser } from "@switchyard/contracts/topology";
 import { CliError } from "./cli-error.ts";
 import { findRunningInstance } from "./instance-record.ts";
@@ -23,13 +24,12 @@ export async function findBus(
   env: NodeJS.ProcessEnv,
   defaultUser: string = cliUser.name,
 ): Promise<BusTarget> {
-  const url = env["YARD_NATS_URL"];
-  if (url !== undefined && url !== "") {
-    const user = env["YARD_USER"] ?? defaultUser;
+  const url = variable(env, "YARD_NATS_URL");
+  if (url !== null) {
     return {
       servers: url,
-      user,
-      nkeyFile: env["YARD_NATS_NKEY_FILE"] ?? null,
+      user: checkedUser(variable(env, "YARD_USER") ?? defaultUser),
+      nkeyFile: variable(env, "YARD_NATS_NKEY_FILE"),
       source: "environment",
     };
   }
@@ -55,6 +55,20 @@ export async function findBus(
   };
 }
 
+/** An empty variable counts as unset, as in the services. */
+function variable(env: NodeJS.ProcessEnv, name: string): string | null {
+  const value = env[name];
+  return value === undefined || value === "" ? null : value;
+}
+
+/** It becomes a token of every subject. */
+function checkedUser(name: string): string {
+  if (CallerName.safeParse(name).success) return name;
+  throw new CliError("usage", `YARD_USER is ${JSON.stringify(name)}, which is no name of a user`, {
+    hint: "a name has a-z, 0-9 and -, such as team-a",
+  });
+}
+
 /** Connects, lets `use` work, and closes, whatever happens. */
 export async function withBus<T>(target: BusTarget, use: (bus: Bus) => Promise<T>): Promise<T> {
   const { servers, user, nkeyFile } = target;
@@ -76,14 +90,17 @@ export async function withBus<T>(target: BusTarget, use: (bus: Bus) => Promise<T
   }
 }
 
-/** Without its key a user is nobody: the server takes the client for another user, and answers nothing to this one. */
+/**
+ * Without its key, or with another one's, a user is somebody else: the server knows it by the key alone, and lets
+ * it hear no replies under this name.
+ */
 function explained(error: unknown, { user, nkeyFile }: BusTarget): unknown {
-  const isUnknown = nkeyFile === null && user !== anonymousUser.name;
-  if (!isUnknown || !(error instanceof ServiceError)) return error;
-  if (error.code !== "jetstream_disabled" && error.code !== "forbidden") return error;
+  if (!(error instanceof ServiceError) || error.code !== "forbidden") return error;
   const { name } = anonymousUser;
-  return new CliError(error.code, error.message, {
-    hint: `without a key this client is not ${user}: name the file with its NKey seed in YARD_NATS_NKEY_FILE, or be ${name} where clients without a key may: YARD_USER=${name}`,
-    cause: error,
-  });
+  if (nkeyFile === null && user === name) return error;
+  const hint =
+    nkeyFile === null
+      ? `without a key this client is not ${user}: name the file with its NKey seed in YARD_NATS_NKEY_FILE, or be ${name} where clients without a key may: YARD_USER=${name}`
+      : `the server does not know the key in ${nkeyFile} as that of ${user}: name the user in YARD_USER and the file with its NKey seed in YARD_NATS_NKEY_FILE`;
+  return new CliError(error.code, error.message, { hint, cause: error });
 }

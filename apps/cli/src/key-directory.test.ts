@@ -80,6 +80,16 @@ test("a missing key says how to make it", async () => {
   });
 });
 
+test("a file that holds no seed is named, and what it holds is not shown", async () => {
+  const file = join(tempDirectory(), "cli.nk");
+  writeFileSync(file, "canary-4711\n");
+  await assert.rejects(readSeed(file), ({ message }: Error) => {
+    assert.match(message, /cli\.nk holds no NKey seed/);
+    assert.ok(!message.includes("canary"));
+    return true;
+  });
+});
+
 test("a client team has a user of its own, and keeps it when the keys are made again", async () => {
   const directory = tempDirectory();
   const before = await ensureKeys(directory);

@@ -1,6 +1,6 @@
 import { chmod, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createUserKey } from "@switchyard/bus/keys";
+import { createUserKey, isUserSeed } from "@switchyard/bus/keys";
 import { anonymousUser } from "@switchyard/contracts/topology";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import { createRunTokenKey } from "@switchyard/service/run-token";
@@ -74,7 +74,10 @@ export async function readSeed(file: string): Promise<string> {
       cause: error,
     });
   });
-  return seed.trim();
+  if (isUserSeed(seed)) return seed.trim();
+  throw new CliError("forbidden", `${file} holds no NKey seed of a user`, {
+    hint: "a seed is one line that begins with SU; ./yard keys init --dir DIR makes them",
+  });
 }
 
 async function createKeyFiles(directory: string, user: string): Promise<string> {

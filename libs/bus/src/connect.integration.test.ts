@@ -1,16 +1,21 @@
 import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { rpc } from "@switchyard/contracts/define";
+import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import { runRejected } from "@switchyard/contracts/run-events";
 import { startRun } from "@switchyard/contracts/runs";
 import { runCommands } from "@switchyard/contracts/streams";
+import { cliUser } from "@switchyard/contracts/topology";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { z } from "zod";
 import { call } from "./call.ts";
 import { connectBus, type BusStatus } from "./connect.ts";
 import { consume } from "./consume.ts";
 import { readEvents } from "./events.ts";
+import { createUserKey } from "./keys.ts";
 import { publishCommand, publishEvent } from "./publish.ts";
 import { serve } from "./serve.ts";
 import { ensureStreams } from "./streams.ts";
@@ -196,3 +201,47 @@ function rejection(streamSequence: number): z.input<typeof runRejected.payload> 
     at: new Date(0).toISOString(),
   };
 }
+
+test("a key that is replaced while the bus runs is taken at a reconnect", async () => {
+  const [old, next] = [createUserKey(), createUserKey()];
+  const dataDir = await testDirectory();
+  const authorization = natsAuthorization({ users: [{ user: cliUser, nkey: old.publicKey }] });
+  const server = await testNats({ dataDir, authorization });
+  let seed = `${old.seed}\n`;
+  const lost = signalled();
+  const back = signalled();
+  await testBus(server, "cli", {
+    nkeySeed: async () => seed,
+    onStatus: (status) => {
+      if (status === "reconnecting") lost.resolve();
+      if (status === "connected") back.resolve();
+    },
+  });
+  const file = join(dataDir, "nats.conf");
+  const config = await readFile(file, "utf8");
+  await writeFile(file, config.replace(old.publicKey, next.publicKey));
+  server.kill("SIGHUP");
+  await lost.promise;
+  seed = next.seed;
+  await back.promise;
+});
+
+test("a seed that is none is refused at once, and is no part of the message", async () => {
+  const nats = await testNats();
+  for (const seed of ["canary-4711", "", createUserKey().publicKey]) {
+    await assert.rejects(
+      connectBus({
+        servers: nats.url,
+        user: "cli",
+        nkeySeed: () => seed,
+        connectTimeoutMs: 600_000,
+      }),
+      ({ code, message }: { code: string; message: string }) => {
+        assert.equal(code, "forbidden");
+        assert.match(message, /cli.* no NKey seed/);
+        assert.ok(seed === "" || !message.includes(seed));
+        return true;
+      },
+    );
+  }
+});

@@ -2,9 +2,9 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import {
   AuthorizationError,
   connect,
-  nkeyAuthenticator,
   PermissionViolationError,
   UserAuthenticationExpiredError,
+  type Authenticator,
   type NatsConnection,
   type Status,
 } from "@nats-io/transport-node";
@@ -13,6 +13,7 @@ import { ClaimCheck } from "./claim-check.ts";
 import { registerConnection, type Connection } from "./connection.ts";
 import { DeadlineWheel } from "./deadline-wheel.ts";
 import { flushConnection } from "./drain-subscription.ts";
+import { isUserSeed, seedAuthenticator } from "./keys.ts";
 import { Outbox } from "./outbox.ts";
 import { ReplyInbox } from "./reply-inbox.ts";
 import { TurnPacer } from "./turn-pacer.ts";
@@ -26,7 +27,7 @@ export interface BusOptions {
   readonly user: string;
   /** Where its replies arrive; only `_INBOX_{user}` (the default) is granted in production. */
   readonly inboxPrefix?: string;
-  /** Reads the NKey seed; asked again at each connect of `connectBus`. */
+  /** Reads the NKey seed; asked again at each connect, so that a key can be replaced while the bus runs. */
   readonly nkeySeed?: () => string | Promise<string>;
   /** The whole time for the first connection, in milliseconds. Default 10,000. */
   readonly connectTimeoutMs?: number;
@@ -64,13 +65,13 @@ const DRAIN_MS = 20_000;
  * again until its time is over; afterwards the bus reconnects without end.
  *
  * Rejects with a ServiceError: `disconnected` when no server answers, `forbidden` when the
- * credentials are refused (at once), `unsupported_server` below 2.14, `jetstream_disabled`.
+ * credentials are refused or another user's (at once), `unsupported_server` below 2.14, `jetstream_disabled`.
  */
 export async function connectBus(options: BusOptions): Promise<Bus> {
   const nc = await connectWithRetries(options);
   try {
     checkVersion(nc, options.servers);
-    await checkJetStream(nc, options.servers);
+    await checkJetStream(nc, options);
   } catch (error) {
     await nc.close();
     throw error;
@@ -220,6 +221,7 @@ async function connectWithRetries(options: BusOptions): Promise<NatsConnection> 
     try {
       return await connectOnce(options, Math.max(1, Math.min(leftMs, ATTEMPT_TIMEOUT_MS)));
     } catch (error) {
+      if (error instanceof ServiceError) throw error;
       if (isRefusal(error)) throw refused(options, error);
       if (giveUpAt - performance.now() <= pauseMs)
         throw unreachable(options.servers, budgetMs, error);
@@ -230,14 +232,11 @@ async function connectWithRetries(options: BusOptions): Promise<NatsConnection> 
 }
 
 async function connectOnce(options: BusOptions, timeoutMs: number): Promise<NatsConnection> {
-  const seed = await options.nkeySeed?.();
   return connect({
     servers: options.servers.split(",").map((server) => server.trim()),
     name: options.user,
     inboxPrefix: options.inboxPrefix ?? `_INBOX_${options.user}`,
-    ...(seed === undefined
-      ? {}
-      : { authenticator: nkeyAuthenticator(new TextEncoder().encode(seed.trim())) }),
+    ...(await loginOf(options)),
     timeout: timeoutMs,
     maxReconnectAttempts: -1,
     reconnectDelayHandler: () => RECONNECT_MS.least + Math.random() * RECONNECT_MS.spread,
@@ -246,6 +245,16 @@ async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Nats
     pingInterval: PING_INTERVAL_MS,
     noAsyncTraces: true,
   });
+}
+
+async function loginOf({ user, nkeySeed }: BusOptions): Promise<{ authenticator?: Authenticator }> {
+  if (nkeySeed === undefined) return {};
+  const seed = await nkeySeed();
+  if (isUserSeed(seed)) return { authenticator: seedAuthenticator(seed, nkeySeed) };
+  throw new ServiceError(
+    "forbidden",
+    `what NATS user ${user} is to log in with is no NKey seed of a user: that is one line that begins with SU`,
+  );
 }
 
 function isRefusal(error: unknown): boolean {
@@ -287,17 +296,30 @@ function checkVersion(nc: NatsConnection, servers: string): void {
   );
 }
 
-async function checkJetStream(nc: NatsConnection, servers: string): Promise<void> {
+/** The first request: it tells whether JetStream is there, and whether the replies of this user may reach us. */
+async function checkJetStream(nc: NatsConnection, { servers, user }: BusOptions): Promise<void> {
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
     await manager.getAccountInfo();
   } catch (cause) {
+    if (isForeignInbox(cause)) {
+      throw new ServiceError(
+        "forbidden",
+        `NATS at ${withoutSecrets(servers)} takes this client for another user than ${user}: it may not hear the replies to ${user}`,
+        { cause },
+      );
+    }
     throw new ServiceError(
       "jetstream_disabled",
       `NATS at ${withoutSecrets(servers)} does not answer for JetStream: start nats-server with a jetstream block, and let this user publish $JS.API.INFO`,
       { cause },
     );
   }
+}
+
+function isForeignInbox(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof PermissionViolationError && cause.operation === "subscription";
 }
 
 /** A server URL may carry a password; messages end up in logs. */

@@ -174,6 +174,15 @@ test("wrong credentials are refused at once, with the user and the server in the
   );
 });
 
+test("a key that is another user's is told as such, not as a server without JetStream", async () => {
+  const borrowed = users.seedOf("broker");
+  await assert.rejects(connectBus({ servers: nats.url, user: "cli", nkeySeed: () => borrowed }), {
+    code: "forbidden",
+    message: /takes this client for another user than cli/,
+  });
+  await assert.rejects(connectBus({ servers: nats.url, user: "cli" }), { code: "forbidden" });
+});
+
 test("a command of any client reaches the runner, of the frozen npm client too, with plain publish and no headers", async () => {
   const deliveries: Delivery[] = [];
   const { promise: all, resolve } = signalled();

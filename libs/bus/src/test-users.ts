@@ -14,6 +14,8 @@ import { testBus } from "./test-bus.ts";
 export interface TestUsers {
   /** The `authorization` block with every user of the topology. */
   readonly authorization: string;
+  /** The seed of a user, for who logs in with it under another name. */
+  seedOf(user: string): string;
   /** A bus with the user's own key, so that the server's permissions hold. */
   connect(server: { readonly url: string }, user: string): Promise<Bus>;
 }
@@ -28,6 +30,7 @@ export function testUsers(): TestUsers {
   });
   return {
     authorization,
+    seedOf: (user) => keys.get(user)?.seed ?? "",
     connect: (server, user) => {
       const seed = keys.get(user)?.seed;
       if (seed === undefined)

@@ -127,6 +127,15 @@ test("names the file of a key that it cannot read", async () => {
   );
 });
 
+test("names the file of a key that is none, at once and without what it holds", async () => {
+  const file = join(await testDirectory(), "seed.nk");
+  await writeFile(file, "canary-4711");
+  const service = startFixture({ ...env, YARD_NATS_NKEY_FILE: file });
+  assert.equal((await service.exited).code, 1);
+  assert.match(String(service.records[0]?.["reason"]), /seed\.nk holds no NKey seed/);
+  assert.ok(!JSON.stringify(service.records).includes("canary-4711"));
+});
+
 test("logs in with the key of its file, and exits 1 when NATS refuses the key", async () => {
   const [adminKey, fixtureKey, otherKey] = [createUserKey(), createUserKey(), createUserKey()];
   const fixtureUser: BusUser = {

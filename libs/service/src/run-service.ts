@@ -1,3 +1,4 @@
+import { isUserSeed } from "@switchyard/bus/keys";
 import { connectBus, type Bus, type BusStatus } from "@switchyard/bus/connect";
 import { verifyStreams } from "@switchyard/bus/streams";
 import { ServiceError } from "@switchyard/contracts/errors";
@@ -233,8 +234,12 @@ async function openBus(user: string, config: BaseConfig, log: Log): Promise<Bus>
   }
 }
 
-function readSeed(file: string): Promise<string> {
-  return readSecretFile(file, "YARD_NATS_NKEY_FILE");
+async function readSeed(file: string): Promise<string> {
+  const seed = await readSecretFile(file, "YARD_NATS_NKEY_FILE");
+  if (isUserSeed(seed)) return seed;
+  throw new StartError(`YARD_NATS_NKEY_FILE: ${file} holds no NKey seed of a user`, {
+    hint: "a seed is one line that begins with SU; `yard keys init` makes them",
+  });
 }
 
 /** One line when the connection is lost, one when it is back, and one for each refusal of the server. */
