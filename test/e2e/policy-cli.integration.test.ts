@@ -33,7 +33,7 @@ const WRITE = mcpToolRef("files", "write_file");
 const REMOVE = mcpToolRef("files", "remove");
 
 const world = await startPolicyWorld({ rules: RULES("it changes files"), teams: ["team-a"] });
-await world.startReplica();
+const policy = await world.startReplica();
 const runner = client(await world.connectAs("runner"), { grantRun });
 const broker = client(await world.connectAs("broker"), { checkPolicy, admitCall, settleCall });
 const directory = await testDirectory();
@@ -227,6 +227,24 @@ test("policy test and lint look at a file; activate and rollback change what is 
   await ok("policy", "rollback", "--note", "over");
   assert.equal((await yard(["policy", "check", "files.read_file"], env)).code, 0);
   assert.match(await ok("policy", "versions"), /an incident/);
+});
+
+test("files that are refused are told with their places, and a key that there is not is not called revoked", async () => {
+  const refused = policy.logged(({ msg }) => msg === "policy file refused, the old one stays");
+  await writeFile(world.policyFile, `${RULES("half")}  - { id: more, efect: allow }\n`);
+  await refused;
+  const told = await ok("policy", "versions");
+  assert.match(told, /files of the service are refused/);
+  assert.match(told, /rules\.yaml:\d+:\d+: unknown key "efect"/);
+  const follow = await yard(["policy", "activate", "--follow-files"], env);
+  assert.equal(follow.code, 1);
+  assert.match(follow.stderr, /unknown key "efect"/);
+  await writeFile(join(directory, "latin.yaml"), Buffer.from(RULES("gr\u00fcn"), "latin1"));
+  const latin = await yard(["policy", "lint", join(directory, "latin.yaml")], env);
+  assert.match(latin.stderr, /latin\.yaml is not valid UTF-8/);
+
+  assert.match(await ok("revoke", "key", "misspelt"), /has no such key/);
+  await ok("revoke", "key", "misspelt", "--lift");
 });
 
 /** `yard approvals watch` in a terminal of its own (`script` makes one), and a person at its keys. */

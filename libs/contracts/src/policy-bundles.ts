@@ -22,6 +22,8 @@ export type PolicyVersion = z.infer<typeof PolicyVersion>;
 
 /** So many versions are kept. */
 export const MAX_POLICY_VERSIONS = 50;
+/** Of what is wrong with files, told beside the versions. */
+export const MAX_REFUSED_LINES = 20;
 
 const Note = z
   .string()
@@ -91,6 +93,8 @@ export const listPolicyVersions = rpc({
     policyDigest: Digest,
     /** True while the files on disk are followed. */
     followsFiles: z.boolean(),
+    /** Where and why the files on disk cannot come into force; null when they can. The first of this replica. */
+    filesRefused: z.array(z.string().max(2_000)).max(MAX_REFUSED_LINES).nullable().optional(),
     versions: z.array(PolicyVersion).max(MAX_POLICY_VERSIONS),
   }),
   errors: { store_unavailable: StoreUnavailable },

@@ -87,9 +87,14 @@ export async function versions(terminal: Terminal, options: { json?: true }): Pr
     reply.versions,
   );
   for (const line of lines) terminal.out(line);
+  const refused = reply.filesRefused ?? null;
+  if (refused !== null) terminal.note("the files of the service are refused, because of");
+  for (const line of refused ?? []) terminal.note(printableLine(`  ${line}`));
   terminal.note(
     reply.followsFiles
-      ? "the files of the service are followed"
+      ? refused === null
+        ? "the files of the service are followed"
+        : "the last good ones stay in force until the files are good"
       : "an activated version is in force; yard policy activate --follow-files follows the files again",
   );
 }

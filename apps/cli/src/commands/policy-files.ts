@@ -26,7 +26,16 @@ async function readPolicyFile(path: string): Promise<PolicyTextFile> {
   if (found === null || !found.isFile() || found.size > MAX_POLICY_TEXT) {
     throw new CliError("usage", `${path} is no file of at most ${MAX_POLICY_TEXT} bytes`);
   }
-  return { name: basename(path), text: await readFile(path, "utf8") };
+  return { name: basename(path), text: textOf(await readFile(path), path) };
+}
+
+/** As the policy service reads its files: what is no UTF-8 would match nothing, and say nothing. */
+function textOf(bytes: Uint8Array, path: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new CliError("usage", `${path} is not valid UTF-8`);
+  }
 }
 
 async function statOf(path: string) {

@@ -1,5 +1,7 @@
 import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
 import { stopCalls, resumeCalls, StopScope } from "@switchyard/contracts/policy-budgets";
+import { listTokenKeys } from "@switchyard/contracts/policy-grants";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
@@ -24,12 +26,27 @@ export async function revoke(
     if (options.json) return writeJson(terminal, reply);
     return terminal.note(reply.resumed ? `${what} may act again` : `${what} was not revoked`);
   }
-  const reply = await withBus(bus, (open) =>
-    client(open, { stopCalls }).stopCalls({
+  const { reply, isUnknown } = await withBus(bus, async (open) => ({
+    reply: await client(open, { stopCalls }).stopCalls({
       scope: scope.data,
       reason: options.reason ?? `revoked from the command line`,
     }),
-  );
+    isUnknown: await isUnknownKey(open, target),
+  }));
   if (options.json) return writeJson(terminal, reply);
-  terminal.note(`${what} is revoked: its calls are denied, those in flight are cancelled`);
+  terminal.note(
+    isUnknown
+      ? `${what} would be refused, and the policy service has no such key; yard policy keys lists those that it has`
+      : `${what} is revoked: its calls are denied, those in flight are cancelled`,
+  );
+}
+
+/** Whoever revokes a key because it leaked must not take a misspelt one for revoked. */
+async function isUnknownKey(
+  bus: Bus,
+  { kind, name }: { readonly kind: string; readonly name: string },
+): Promise<boolean> {
+  if (kind !== "key") return false;
+  const { keys } = await client(bus, { listTokenKeys }).listTokenKeys({});
+  return keys.every(({ kid }) => kid !== name);
 }

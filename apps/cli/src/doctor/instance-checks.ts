@@ -3,6 +3,7 @@ import { client } from "@switchyard/bus/call";
 import { discoverServices } from "@switchyard/bus/discovery";
 import { verifyStreams } from "@switchyard/bus/streams";
 import { listServers } from "@switchyard/contracts/mcp-servers";
+import { listPolicyVersions } from "@switchyard/contracts/policy-bundles";
 import { monitorRedisUser } from "@switchyard/contracts/redis-access";
 import { allConsumers } from "@switchyard/contracts/streams";
 import { adminUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
@@ -13,6 +14,7 @@ import { serverText } from "../dev/ready-block.ts";
 import { findRunningInstance, type InstanceRecord } from "../instance-record.ts";
 import { readSeed, seedFile } from "../key-directory.ts";
 import type { StateDirectory } from "../locations.ts";
+import { printableLine } from "../printable.ts";
 import { hasOwnRedis, redisLogin, type RedisLogin } from "../redis-login.ts";
 import { readSecret } from "../secret-files.ts";
 import { checked, failed, ok, skipped, warning, type Check } from "./check.ts";
@@ -44,6 +46,7 @@ export async function instanceChecks(state: StateDirectory): Promise<Check[]> {
     ...(await asUser(state, natsUrl, cliUser.name, async (bus) => [
       await checked("services", START, () => checkServices(bus)),
       await checked("mcp", "look at them: ./yard mcp list", () => checkMcp(bus)),
+      await checked("rules", "look at them: ./yard policy versions", () => checkRules(bus)),
     ]).catch((error: unknown) => [failed("services", String(error), START)])),
     ...(await checkHealth(instance)),
   ];
@@ -107,6 +110,21 @@ async function checkMcp(bus: Bus): Promise<Check> {
   return servers.every(({ status }) => status === "connected" || status === "disabled")
     ? ok("mcp", summary)
     : failed("mcp", summary, "look at them: ./yard mcp list");
+}
+
+/** Rules that stay in force because their files are refused look as if nothing were wrong. */
+async function checkRules(bus: Bus): Promise<Check> {
+  const { policyDigest, filesRefused } = await client(bus, {
+    listPolicyVersions,
+  }).listPolicyVersions({});
+  const [first] = filesRefused ?? [];
+  return first === undefined
+    ? ok("rules", `in force: ${policyDigest.slice(0, 19)}`)
+    : warning(
+        "rules",
+        `the policy files are refused, other rules stay in force: ${printableLine(first)}`,
+        "see all that is wrong: ./yard policy versions",
+      );
 }
 
 async function checkHealth({ processes }: InstanceRecord): Promise<Check[]> {

@@ -64,7 +64,8 @@ export class PolicyFile {
   /** What the files say, when they say something good. */
   #ofFiles: PolicyInForce | null;
   #isPinned: boolean;
-  #isRefused = false;
+  /** Why the files cannot come into force; null when they can. */
+  #refusal: readonly string[] | null = null;
   #reloading: Promise<void> | null = null;
   #changedMeanwhile = false;
   /** Replacements take their turns. */
@@ -112,6 +113,11 @@ export class PolicyFile {
   /** Whether the files on disk could come into force. */
   get hasGoodFiles(): boolean {
     return this.#ofFiles !== null;
+  }
+
+  /** Why they could not, in lines that say where; null when they could. */
+  get refusal(): readonly string[] | null {
+    return this.#refusal;
   }
 
   get texts(): PolicyTexts {
@@ -194,17 +200,17 @@ export class PolicyFile {
     this.#seen = state;
     this.#ofFiles = inForce;
     if (inForce === null) this.#refused(lines);
-    else if (this.#isPinned) this.#isRefused = false;
+    else if (this.#isPinned) this.#refusal = null;
     else {
       // A change of comments or layout is none of the policy, but the end of a refusal is news.
-      const wasRefused = this.#isRefused;
-      this.#isRefused = false;
+      const wasRefused = this.#refusal !== null;
+      this.#refusal = null;
       await this.#putInForce(inForce, wasRefused);
     }
   }
 
   #refused(lines: readonly string[]): void {
-    this.#isRefused = true;
+    this.#refusal = lines;
     this.#options.onRefused(lines, this.current);
   }
 

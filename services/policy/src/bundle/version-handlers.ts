@@ -3,6 +3,7 @@ import { failuresOf } from "@switchyard/contracts/errors";
 import {
   activatePolicy,
   type listPolicyVersions,
+  MAX_REFUSED_LINES,
   type rollbackPolicy,
   type PolicyVersion,
 } from "@switchyard/contracts/policy-bundles";
@@ -70,10 +71,10 @@ export function createVersionHandlers(parts: {
         if (followFiles === true) {
           const followed = await versions.followFiles(file);
           if (followed === null)
-            throw fail.refused("the files on disk have errors; nothing was changed", {
-              problems: [],
-              failing: [],
-            });
+            throw fail.refused(
+              `the files on disk have errors; nothing was changed: ${refusalOf(file)?.join("; ") ?? ""}`,
+              { problems: [], failing: [] },
+            );
           onActivated(followed.active);
           return followed;
         }
@@ -106,9 +107,14 @@ export function createVersionHandlers(parts: {
       orUnavailable(async () => ({
         policyDigest: file.current.digest,
         followsFiles: !(await store.active()).isPinned,
+        filesRefused: refusalOf(file),
         versions: (await store.list()).map(publicOf),
       })),
   };
+}
+
+function refusalOf({ refusal }: PolicyFile): string[] | null {
+  return refusal?.slice(0, MAX_REFUSED_LINES).map((line) => line.slice(0, 2_000)) ?? null;
 }
 
 export function checkAdmin(admins: readonly string[], caller: string): void {
