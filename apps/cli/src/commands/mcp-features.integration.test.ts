@@ -126,6 +126,13 @@ test("yard mcp resources subscribe shows changes and ends its subscription", asy
   assert.match(stdout, /^\S+ {2}file:\/\/\/a\.md\n$/);
 });
 
+test("a subscription for a time ends with it and does not become silent", async () => {
+  const args = ["mcp", "resources", "subscribe", "docs", "file:///quiet.md", "--ttl", "1"];
+  const { code, stdout, stderr } = await yard(args, env);
+  assert.deepEqual([code, stdout], [0, ""], stderr);
+  assert.match(stderr, /^subscribed until 2026/m);
+});
+
 test("yard mcp prompts lists and gets with arguments", async () => {
   const listed = await yard(["mcp", "prompts", "list", "docs"], env);
   assert.match(listed.stdout, /review +pr\*/);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { readEvents } from "@switchyard/bus/events";
 import { filterOf } from "@switchyard/contracts/define";
 import {
@@ -18,6 +19,7 @@ import { formatBytes } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, writeJsonLine, type Terminal } from "../terminal.ts";
 import { askMcpServer } from "./ask-mcp-server.ts";
+import { renewWhile } from "./renew-while.ts";
 
 interface Options {
   readonly json?: true;
@@ -67,13 +69,19 @@ export async function read(
   terminal.note(terminal.paintNote("dim", reply.decision.reason));
 }
 
-/** Shows changes as they come, until it is interrupted or has shown as many as asked for. */
+/** Beyond this a subscription without a renewal is over; a command that was killed leaves it for so long. */
+const KEPT_SECONDS = 300;
+
+/**
+ * Shows changes as they come, until it is interrupted, has shown as many as asked for, or the time that was
+ * asked for is over. Without such a time the subscription is renewed while the command runs.
+ */
 export async function subscribe(
   terminal: Terminal,
   server: string,
-  { uri, count, ...options }: { uri: string; count?: number; ttl?: number } & Options,
+  { uri, count, ttl, ...options }: { uri: string; count?: number; ttl?: number } & Options,
 ): Promise<void> {
-  const request = { uri, ...(options.ttl === undefined ? {} : { ttlSeconds: options.ttl }) };
+  const request = { uri, ttlSeconds: ttl ?? KEPT_SECONDS };
   const ending = new AbortController();
   const signals = onStopSignals({
     stop: () => ending.abort(),
@@ -81,8 +89,10 @@ export async function subscribe(
     env: process.env,
   });
   await withBus(await findBus(process.env), async (bus) => {
-    const { expiresAt } = await askMcpServer(bus, subscribeResource, { server, request });
-    terminal.note(`subscribed until ${expiresAt}; Ctrl-C ends it`);
+    const renew = () => askMcpServer(bus, subscribeResource, { server, request });
+    const { expiresAt } = await renew();
+    terminal.note(`subscribed${ttl === undefined ? "" : ` until ${expiresAt}`}; Ctrl-C ends it`);
+    const lasting = ttl === undefined ? renewed(terminal, renew, ending) : ended(ttl, ending);
     let seen = 0;
     const filters = [filterOf(resourceUpdated, { server })];
     try {
@@ -97,10 +107,41 @@ export async function subscribe(
         if (seen === count) break;
       }
     } finally {
+      ending.abort();
       signals.remove();
       await askMcpServer(bus, unsubscribeResource, { server, request: { uri } });
     }
+    const refusal = await lasting;
+    if (refusal !== null) throw refusal;
   });
+}
+
+/** Resolves with why the subscription cannot last, and ends the reading then; null when nothing is wrong. */
+async function renewed(
+  terminal: Terminal,
+  renew: () => Promise<unknown>,
+  ending: AbortController,
+): Promise<unknown> {
+  const refusal = await renewWhile({
+    renew,
+    everyMs: KEPT_SECONDS * 500,
+    signal: ending.signal,
+    onTrouble: (error) =>
+      terminal.note(
+        error === null
+          ? "the subscription is renewed again"
+          : `${terminal.paintNote("yellow", "warning:")} the subscription cannot be renewed now, and changes may be missed: ${printableLine(error.message)}`,
+      ),
+  });
+  ending.abort();
+  return refusal;
+}
+
+/** Ends the reading when the time is over. */
+async function ended(seconds: number, ending: AbortController): Promise<null> {
+  await pause(seconds * 1_000, undefined, { signal: ending.signal }).catch(() => undefined);
+  ending.abort();
+  return null;
 }
 
 function showTable(

@@ -59,7 +59,11 @@ function addResources(mcp: Command, perform: Perform): void {
     .command("subscribe <server> <uri>")
     .description("show the changes of a resource as they come")
     .option("--count <changes>", "end after so many", wholeNumber(1, 1_000_000))
-    .option("--ttl <seconds>", "how long the subscription lasts", seconds)
+    .option(
+      "--ttl <seconds>",
+      "end after this time; without it it lasts while the command runs",
+      seconds,
+    )
     .option("--json", JSON_TEXT)
     .action((server, uri, options) =>
       perform(options, async (terminal) =>
