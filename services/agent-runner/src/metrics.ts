@@ -10,6 +10,7 @@ export interface RunnerMetrics {
   readonly costUsd: Counter;
   readonly retries: Counter;
   readonly lagSeconds: Histogram;
+  readonly early: Counter;
   readonly toolCalls: Counter<"outcome">;
   readonly modelSeconds: Histogram<"provider">;
 }
@@ -59,6 +60,11 @@ export function createRunnerMetrics(registry: Registry): RunnerMetrics {
       name: "yard_run_command_lag_seconds",
       help: "Time that a command lay in the queue before a runner took it for the first time.",
       buckets: [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600],
+      registers,
+    }),
+    early: new Counter({
+      name: "yard_run_commands_early_total",
+      help: "Commands that this runner took before their turn, because their caller had less in work than others.",
       registers,
     }),
     toolCalls: new Counter({

@@ -199,6 +199,8 @@ export class World {
       CHAOS_BOOK: this.book,
       // The time to detect trouble is what is tested, not how often a run survives it.
       YARD_RUN_MAX_ATTEMPTS: "50",
+      // Fewer than there are runs, so that commands are taken before their turn.
+      YARD_RUNNER_SLOTS: "3",
       // Only so does a policy that is killed lose no record of what it allowed (decision 015).
       YARD_AUDIT: "strict",
     };

@@ -54,6 +54,7 @@ export class RunAttempt {
   async perform(): Promise<Outcome> {
     const { metrics, now } = this.#options;
     metrics.active.inc();
+    if (this.#delivery.isEarly) metrics.early.inc();
     const { deliveryCount, publishedAt } = this.#delivery;
     const lagMs = Math.max(0, now() - publishedAt.getTime());
     try {
