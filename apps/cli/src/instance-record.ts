@@ -54,9 +54,12 @@ export async function writeInstance(file: string, record: InstanceRecord): Promi
   await rename(draft, file).catch((error: unknown) => discarded(draft, error));
 }
 
-/** The record as it stands, or null when there is none that can be read. */
+/** The record as it stands, or null when there is none, or none that is whole. Rejects when it may not be read. */
 export async function readInstance(file: string): Promise<InstanceRecord | null> {
-  const text = await readFile(file, "utf8").catch(() => null);
+  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "EACCES" || error.code === "EPERM") throw error;
+    return null;
+  });
   if (text === null) return null;
   try {
     const parsed = InstanceRecord.safeParse(JSON.parse(text));

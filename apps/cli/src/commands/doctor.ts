@@ -1,4 +1,5 @@
-import type { Check } from "../doctor/check.ts";
+import { describeFailure } from "../cli-error.ts";
+import { failed, type Check } from "../doctor/check.ts";
 import { instanceChecks } from "../doctor/instance-checks.ts";
 import { machineChecks } from "../doctor/machine-checks.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
@@ -16,7 +17,11 @@ const MARKS: Readonly<Record<Check["status"], readonly [mark: string, style: Sty
 /** `yard doctor`: exit 1 when a check failed. It changes nothing. */
 export async function doctor(terminal: Terminal, options: { json?: true }): Promise<ExitCode> {
   const state = stateDirectory(process.env);
-  const checks = [...(await machineChecks(process.env, state)), ...(await instanceChecks(state))];
+  const instance = instanceChecks(state).catch((error: unknown) => {
+    const { message, hint } = describeFailure(error);
+    return [failed("instance", message, hint ?? "see: yard dev --help")];
+  });
+  const checks = [...(await machineChecks(process.env, state)), ...(await instance)];
   const status = checks.some((check) => check.status === "failed")
     ? "failed"
     : checks.some((check) => check.status === "warning")

@@ -1,10 +1,10 @@
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { resolveServer } from "@switchyard/local-servers/resolve";
-import { z } from "zod";
 import { findRunningInstance } from "../instance-record.ts";
 import { HOME, type StateDirectory } from "../locations.ts";
 import { checked, failed, ok, skipped, warning, type Check } from "./check.ts";
+import { checkModels } from "./model-check.ts";
 
 const LEAST_NODE = 24;
 
@@ -19,14 +19,16 @@ export async function machineChecks(
     await checkServer("nats", env),
     await checkServer("redis", env),
     await checkPermissions(state),
-    await checkModels(join(await projectOf(state), "models.json"), env),
+    await checkModels({ ...(await placeOf(state)), env }),
   ];
 }
 
-/** The project that runs here, else the one that `yard dev` takes by itself. */
-async function projectOf(state: StateDirectory): Promise<string> {
-  const instance = await findRunningInstance(state.instanceFile);
-  return instance?.project ?? join(HOME, "examples");
+/** The project that runs here and where its runner stands, else what `yard dev` takes by itself. */
+async function placeOf(state: StateDirectory): Promise<{ file: string; workspace: string }> {
+  // That the record may not be read is told with the instance.
+  const instance = await findRunningInstance(state.instanceFile).catch(() => null);
+  const project = instance?.project ?? join(HOME, "examples");
+  return { file: join(project, "models.json"), workspace: instance?.workspace ?? HOME };
 }
 
 export function checkNode(version: string): Check {
@@ -73,38 +75,17 @@ async function checkServer(kind: "nats" | "redis", env: NodeJS.ProcessEnv): Prom
 }
 
 async function checkPermissions(state: StateDirectory): Promise<Check> {
-  const keys = await stat(state.keys).catch(() => null);
-  if (keys === null) return skipped("permissions", "no keys yet; yard dev makes them");
+  const keys = await stat(state.keys).catch((error: NodeJS.ErrnoException) => error);
+  if (keys instanceof Error) {
+    return keys.code === "ENOENT"
+      ? skipped("permissions", "no keys yet; yard dev makes them")
+      : failed(
+          "permissions",
+          `${state.keys} cannot be used (${keys.code})`,
+          "check who owns it and who may use it: ls -ld",
+        );
+  }
   return (keys.mode & 0o077) === 0
     ? ok("permissions", `${state.keys} is closed to other users`)
     : failed("permissions", `${state.keys} is open to other users`, `chmod 700 ${state.keys}`);
-}
-
-const ModelsFile = z.looseObject({
-  default: z.string().optional(),
-  providers: z.record(z.string(), z.looseObject({ apiKeyEnv: z.string().optional() })).optional(),
-});
-
-/** Which model keys are set: names only, never values. */
-async function checkModels(file: string, env: NodeJS.ProcessEnv): Promise<Check> {
-  const text = await readFile(file, "utf8").catch(() => null);
-  if (text === null) {
-    return ok("models", "no models.json: agents use scripted/plan, which is rule-based and no AI");
-  }
-  return checked("models", `correct ${file}`, async () => {
-    const models = ModelsFile.parse(JSON.parse(text));
-    const keys = Object.entries(models.providers ?? {}).map(([provider, { apiKeyEnv }]) => ({
-      provider,
-      isSet: apiKeyEnv === undefined || (env[apiKeyEnv] ?? "") !== "",
-      text: apiKeyEnv === undefined ? "no key needed" : apiKeyEnv,
-    }));
-    const summary = keys
-      .map(({ provider, isSet, text: name }) => `${provider} (${name}${isSet ? "" : " not set"})`)
-      .join(", ");
-    const chosen = models.default?.split("/")[0];
-    const missing = keys.find(({ provider, isSet }) => provider === chosen && !isSet);
-    return missing === undefined
-      ? ok("models", `default ${models.default ?? "scripted/plan"}; ${summary}`)
-      : warning("models", `the default ${models.default} has no key`, `export ${missing.text}=…`);
-  });
 }

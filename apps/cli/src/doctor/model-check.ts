@@ -1,0 +1,86 @@
+import { access, constants, readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { z } from "zod";
+import { checked, ok, warning, type Check } from "./check.ts";
+
+/** Of the runner's file, what says where keys are; the runner itself says precisely what is wrong with it. */
+const ModelsFile = z.looseObject({
+  default: z.string().optional(),
+  providers: z
+    .record(
+      z.string(),
+      z.looseObject({
+        type: z.string().optional(),
+        apiKeyEnv: z.string().optional(),
+        apiKeyFile: z.string().optional(),
+      }),
+    )
+    .optional(),
+});
+type Provider = NonNullable<z.infer<typeof ModelsFile>["providers"]>[string];
+
+/** Where a provider's key is looked for when its entry does not say. The runner's README has the list. */
+const USUAL_VARIABLES = new Map([
+  ["anthropic", "ANTHROPIC_API_KEY"],
+  ["openai", "OPENAI_API_KEY"],
+  ["google", "GOOGLE_GENERATIVE_AI_API_KEY"],
+]);
+
+interface KeyPlace {
+  readonly provider: string;
+  /** The variable or the file; null when the provider needs no key. */
+  readonly name: string | null;
+  readonly isThere: boolean;
+  readonly fix: string;
+}
+
+/** Which model keys are set: names only, never values. `workspace` is where the runner stands. */
+export async function checkModels(options: {
+  file: string;
+  workspace: string;
+  env: NodeJS.ProcessEnv;
+}): Promise<Check> {
+  const { file } = options;
+  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => error);
+  if (text instanceof Error && text.code === "ENOENT") {
+    return ok("models", "no models.json: agents use scripted/plan, which is rule-based and no AI");
+  }
+  return checked("models", `correct ${file}`, async () => {
+    if (text instanceof Error) throw text;
+    const models = ModelsFile.parse(JSON.parse(text));
+    const keys = await Promise.all(
+      Object.entries(models.providers ?? {}).map(([provider, entry]) =>
+        keyOf(provider, entry, options),
+      ),
+    );
+    const summary = keys
+      .map(
+        ({ provider, name, isThere }) =>
+          `${provider} (${name ?? "no key needed"}${isThere ? "" : ": not there"})`,
+      )
+      .join(", ");
+    const chosen = models.default?.split("/")[0];
+    const missing = keys.find(({ provider, isThere }) => provider === chosen && !isThere);
+    return missing === undefined
+      ? ok("models", [`default ${models.default ?? "scripted/plan"}`, summary].join("; "))
+      : warning("models", `the default ${models.default} has no key here`, missing.fix);
+  });
+}
+
+async function keyOf(
+  provider: string,
+  { type = "", apiKeyEnv, apiKeyFile }: Provider,
+  { workspace, env }: { workspace: string; env: NodeJS.ProcessEnv },
+): Promise<KeyPlace> {
+  if (apiKeyFile !== undefined) {
+    const path = resolve(workspace, apiKeyFile);
+    const isThere = await access(path, constants.R_OK).then(
+      () => true,
+      () => false,
+    );
+    return { provider, name: path, isThere, fix: `write the key to ${path}` };
+  }
+  const name = apiKeyEnv ?? USUAL_VARIABLES.get(type) ?? null;
+  const isThere = name === null || (env[name] ?? "").trim() !== "";
+  return { provider, name, isThere, fix: `export ${name}=… where ./yard dev is started` };
+}
