@@ -53,6 +53,7 @@ export function startOf(started: StartedEntry): RunState {
     toolLayers: narrowedLayers(started.toolLayers, narrowings),
     toolCalls: 0,
     shownTools: {},
+    leftOut: [],
     found: [],
     compaction: null,
     usage: { inputTokens: 0, outputTokens: 0 },
@@ -94,8 +95,9 @@ function changeOf(state: RunState, entry: JournalEntry): Partial<RunState> {
       throw new JournalCorrupt("a second started entry");
     case "resumed":
     case "woken":
-    case "tools-left-out":
       return {};
+    case "tools-left-out":
+      return { leftOut: entry.leftOut };
     case "waiting":
       return { waiting: { since: entry.at, until: entry.until } };
     case "tool-parked":

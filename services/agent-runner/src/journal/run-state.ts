@@ -88,6 +88,8 @@ export interface RunState {
   readonly compaction: { readonly upTo: number; readonly summary: string } | null;
   /** Digests of the tools as the model was last told about them, by name. */
   readonly shownTools: Readonly<Record<string, string>>;
+  /** Allowed tools that the model was not shown when that was last noted. */
+  readonly leftOut: readonly string[];
   /** Tools that the model searched for and found. */
   readonly found: readonly string[];
   readonly usage: Usage;

@@ -229,7 +229,7 @@ export class ModelAsker {
       if (waitMs > LONGEST_WAIT_MS) {
         const message = `provider ${scope.key.split(":")[0]} takes no call for another ${waitMs} ms`;
         if (!isLast) throw new ModelFailure(message, { isRetryable: false });
-        throw new Suspended(message);
+        throw new Suspended(message, { waitMs });
       }
       // A little later than said, and not all at once.
       await pause(waitMs + Math.round(random() * 250), waiting);

@@ -6,6 +6,13 @@ export class HandOver extends Error {
 /** Something that the run needs is down: the run goes back to the queue and comes again after a pause. */
 export class Suspended extends Error {
   override readonly name = "Suspended";
+  /** How long it is known to be down, in milliseconds; null: nobody knows. */
+  readonly waitMs: number | null;
+
+  constructor(message: string, options: { cause?: unknown; waitMs?: number } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.waitMs = options.waitMs ?? null;
+  }
 }
 
 /** The run's own time is over. */

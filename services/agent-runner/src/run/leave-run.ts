@@ -7,7 +7,7 @@ import type { Hold, RunStore } from "../journal/run-store.ts";
 import type { RunnerMetrics } from "../metrics.ts";
 import type { ParkedRuns } from "../waits/parked-runs.ts";
 import { departureOf } from "./departure.ts";
-import { aborted, backoffMs } from "./interruption.ts";
+import { aborted, backoffMs, Suspended } from "./interruption.ts";
 import type { RunControls } from "./run-controls.ts";
 
 export interface Leaving {
@@ -30,6 +30,8 @@ export interface Leaving {
 }
 
 const RETRY_CAP_MS = 30_000;
+/** However long something is known to be down, the run looks again after this: its time may be over, or somebody mended it. */
+const LONGEST_PAUSE_MS = 300_000;
 
 /** What the queue is told when a run is left before its end; a fault is thrown on and counts as an attempt. */
 export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcome> {
@@ -51,7 +53,7 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
       await release(leaving);
       return { outcome: "retry", delayMs: 0 };
     case "suspended": {
-      const delayMs = backoffMs(deliveryCount, RETRY_CAP_MS) * (0.75 + random() / 2);
+      const delayMs = pauseOf(error, deliveryCount) * (0.75 + random() / 2);
       log.warn({ runId, err: error, delayMs }, "run suspended");
       await release(leaving);
       return { outcome: "retry", delayMs };
@@ -69,6 +71,13 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
     default:
       return departure satisfies never;
   }
+}
+
+/** What is known to last is not asked after every half a minute, by every run that it keeps waiting. */
+function pauseOf(error: unknown, deliveryCount: number): number {
+  const usual = backoffMs(deliveryCount, RETRY_CAP_MS);
+  const known = error instanceof Suspended ? (error.waitMs ?? 0) : 0;
+  return Math.max(usual, Math.min(known, LONGEST_PAUSE_MS));
 }
 
 /** A run that cannot be read is kept as it is, and listed with the dead ones. */

@@ -4,7 +4,7 @@ import type { ReachedLimit } from "@switchyard/contracts/run-waits";
 import { boundedParallel } from "../tools/bounded-parallel.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { cancelledCall } from "./cancelled-call.ts";
-import { CancelRequested, HandOver, TimeOver } from "./interruption.ts";
+import { CancelRequested, HandOver, Suspended, TimeOver } from "./interruption.ts";
 import type { EntryOf, JournalEntry, WithoutTime } from "../journal/journal-entry.ts";
 import { ModelFailure } from "../model/model-failure.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
@@ -139,10 +139,19 @@ class Driver {
       const reached = await this.#model.take(step);
       if (reached !== null) await this.#stopAt(reached);
     } catch (error) {
+      if (error instanceof Suspended) throw this.#withinTime(error);
       if (!(error instanceof ModelFailure || error instanceof ModelUnusable)) throw error;
       const failure = { code: error.code, message: error.message };
       await this.#recordEnd({ kind: "failed", failure });
     }
+  }
+
+  /** A run is not left for longer than it may last. */
+  #withinTime(suspended: Suspended): Suspended {
+    const { message, waitMs } = suspended;
+    if (waitMs === null) return suspended;
+    const leftMs = Math.max(0, deadlineOf(this.#run.state) - this.#options.now());
+    return new Suspended(message, { cause: suspended, waitMs: Math.min(waitMs, leftMs) });
   }
 
   /** The timer and the sweeper know of the wait before anybody may rely on them. */

@@ -6,6 +6,7 @@ import { agentSpan } from "../gen-ai-spans.ts";
 import { isForeign } from "../journal/entry-traits.ts";
 import type { JournalEntry } from "../journal/journal-entry.ts";
 import { replay } from "../journal/replay.ts";
+import type { RunState } from "../journal/run-state.ts";
 import { FenceLost, type ClaimResult } from "../journal/run-store.ts";
 import type { StartedEntry } from "../journal/started-entry.ts";
 import { ActiveRun } from "./active-run.ts";
@@ -60,7 +61,8 @@ export async function workOnRun(work: Work, options: AttemptOptions): Promise<Ou
     listed.catch(() => {}); // told below, unless the run is left before
     const isTakeover = !isNew && entries.at(-1)?.kind !== "retried";
     const isWoken = isTakeover && hasWaitedLast(entries);
-    await begun(run, { claimed, isTakeover, isWoken }, options);
+    const isTold = isTakeover && hasResumed(entries, run.state);
+    await begun(run, { claimed, isTakeover, isWoken, isTold }, options);
     // What was prepared for a run that exists is not what that run is pinned to.
     const initial = isNew ? created.token : null;
     const tokens = new RunTokenKeeper({ peers, store, run, initial, now });
@@ -118,7 +120,13 @@ async function letGo(run: ActiveRun, { metrics, log }: AttemptOptions): Promise<
 /** Says that the run is in work here, and gives up one that was picked up too often for nothing. */
 async function begun(
   run: ActiveRun,
-  how: { readonly claimed: Claimed; readonly isTakeover: boolean; readonly isWoken: boolean },
+  how: {
+    readonly claimed: Claimed;
+    readonly isTakeover: boolean;
+    readonly isWoken: boolean;
+    /** The journal says already that the run was taken over where it stands. */
+    readonly isTold: boolean;
+  },
   { maxAttempts, log, now }: AttemptOptions,
 ): Promise<void> {
   const { claimed, isTakeover, isWoken } = how;
@@ -131,12 +139,17 @@ async function begun(
   const at = new Date(now()).toISOString();
   if (isWoken) {
     await run.record({ kind: "woken", at, attempt: attempts });
-  } else if (isTakeover) {
+  } else if (isTakeover && !how.isTold) {
     await run.record({ kind: "resumed", at, attempt: attempts, journalEntries: length });
   }
   if (stalled <= maxAttempts || run.state.cancellation !== null) return;
   const message = `${stalled - 1} runners took the run one after the other and it got no further`;
   await run.record({ kind: "dead", at, failure: { code: "too_many_attempts", message } });
+}
+
+/** However often a run comes back that something keeps from going on, its journal and its events do not grow. */
+function hasResumed(entries: readonly JournalEntry[], { progress }: RunState): boolean {
+  return entries.slice(progress).some(({ kind }) => kind === "resumed");
 }
 
 /** True when the run was let go, and what came since is news that woke it. */

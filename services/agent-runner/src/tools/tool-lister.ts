@@ -47,8 +47,7 @@ export class ToolLister {
   async tools(): Promise<ToolCatalogue> {
     const { now, record, run } = this.#options;
     if (this.#known !== null && this.#isGood(this.#known)) return this.#known.tools;
-    const before = this.#known?.tools.leftOut ?? [];
-    const { toolLayers } = run.state;
+    const { toolLayers, leftOut: before } = run.state;
     const tools = await this.#list();
     this.#known = { tools, at: now(), toolLayers };
     const { offered, leftOut } = tools;
