@@ -131,3 +131,24 @@ test("keeps announcements in order until each is settled", async () => {
   await store.settleAnnouncement(second.raw);
   assert.equal(await store.nextAnnouncement(), null);
 });
+
+test("writes a version again only where it is not there as it should be", async () => {
+  await redis.flushdb();
+  const versioned = (text: string): StoredSkill => {
+    const stored = storedSkill("kept", text);
+    return { ...stored, skill: { ...stored.skill, version: `sha256:${"1".repeat(64)}` } };
+  };
+  const writes = async (): Promise<number> =>
+    Number(/cmdstat_set:calls=(\d+)/.exec(await redis.info("commandstats"))?.[1] ?? 0);
+  await store.saveSkill(versioned("x"));
+  const before = await writes();
+  await store.refreshSkill(versioned("x"));
+  assert.equal(await writes(), before);
+  await store.refreshSkill({ ...versioned("x"), directory: "/moved" });
+  assert.equal(await writes(), before + 2);
+  assert.equal((await store.readSkill("kept", DIGEST))?.directory, "/moved");
+  const [key = ""] = await redis.keys(`*{kept}:${DIGEST}`);
+  await redis.del(key);
+  await store.refreshSkill({ ...versioned("x"), directory: "/moved" });
+  assert.equal((await store.readSkill("kept", DIGEST))?.directory, "/moved");
+});

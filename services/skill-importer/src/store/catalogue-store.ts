@@ -189,13 +189,19 @@ export class CatalogueStore {
 
   /** Versions are written before they become current, so that a listed one can always be read. */
   async saveSkill(stored: StoredSkill): Promise<void> {
-    const { name, digest, version } = stored.skill;
     const transaction = this.#redis.multi();
-    transaction.set(versionKey("skill", name, version ?? digest), JSON.stringify(stored));
-    if (version !== undefined) {
-      transaction.set(versionKey("skill", name, digest), JSON.stringify({ version }));
-    }
+    for (const [key, text] of textsOf(stored)) transaction.set(key, text);
     await transaction.exec();
+  }
+
+  /**
+   * Writes a version that is current already, where it is not there as it should be. Reading is cheap: an import at
+   * every change of one file looks at thousands of skills, and each write waits for the disk.
+   */
+  async refreshSkill(stored: StoredSkill): Promise<void> {
+    const texts = textsOf(stored);
+    const there = await this.#redis.mget(texts.map(([key]) => key));
+    if (texts.some(([, text], index) => text !== there[index])) await this.saveSkill(stored);
   }
 
   async saveAgent(stored: StoredAgent): Promise<void> {
@@ -284,6 +290,17 @@ export class CatalogueStore {
 
 /** What stands under the digest of a SKILL.md: the newest version that has it. */
 const Pointer = z.strictObject({ version: z.string() });
+
+/** What is kept of a version, by key: its text, and under the SKILL.md's digest where that is. */
+function textsOf(stored: StoredSkill): [key: string, text: string][] {
+  const { name, digest, version } = stored.skill;
+  const text = JSON.stringify(stored);
+  if (version === undefined) return [[versionKey("skill", name, digest), text]];
+  return [
+    [versionKey("skill", name, version), text],
+    [versionKey("skill", name, digest), JSON.stringify({ version })],
+  ];
+}
 
 function versionKey(kind: Kind, name: string, digest: string): string {
   return `yard:${kind}:{${name}}:${digest}`;

@@ -34,7 +34,7 @@ export async function keepVersion(
   const version = versionOfEntry(found.entry);
   const before = await versions.record(name, version);
   if (before?.verdict?.scanner === keeping.scanner && before.supersededAt === null) {
-    if (!dryRun) await store.saveSkill(found.stored);
+    if (!dryRun) await store.refreshSkill(found.stored);
     return withVerdict(found, before.verdict.verdict === "blocked");
   }
   const report = await scan(keeping, read, { name, version });
