@@ -144,6 +144,7 @@ test("skips a file with a second document, whose restrictions nobody would read"
   assert.deepEqual([finding?.code, finding?.line], ["invalid_yaml", 2]);
   assert.match(finding?.message ?? "", /a second document begins here/);
   assert.equal(load("---\nname: a\n").name, "a");
+  assert.equal(load("---\nname: a\n---\n\n").name, "a");
   assert.equal(load("%YAML 1.2\n---\nname: a\n...\n").name, "a");
 });
 

@@ -45,8 +45,13 @@ export function parseAgentFile(bytes: Uint8Array, facts: AgentFileFacts): Parsed
   if (facts.format === "yaml") {
     const sizeBytes = Buffer.byteLength(decoded.text);
     if (sizeBytes > MAX_YAML_BYTES) return skipped([yamlTooLarge(sizeBytes)]);
-    const yaml = parseYaml(decoded.text, { schema: "core" });
-    return define(yaml, { digest, fallbackName: facts.fallbackName, body: null });
+    // A last line --- begins a second document, in which nothing stands.
+    const text = decoded.text.replace(/\n---[ \t]*\n*$/, "\n");
+    return define(parseYaml(text, { schema: "core" }), {
+      digest,
+      fallbackName: facts.fallbackName,
+      body: null,
+    });
   }
   const frontmatter = splitFrontmatter(decoded.text);
   switch (frontmatter.kind) {
