@@ -48,6 +48,12 @@ test("a result that is nested too deeply to be written is an answer, and opens n
   assert.equal(broker.info("parrot").circuit, "closed");
 });
 
+test("a result in the form of 2024-10-07 reaches the caller", async () => {
+  const { text, content } = await say(`{"jsonrpc":"2.0","id":$id,"result":{"toolResult":{"a":1}}}`);
+  assert.equal(text, '{"a":1}');
+  assert.deepEqual(content, [{ type: "text", text: '{"a":1}' }]);
+});
+
 test("two lines of a server that nobody can print do not end the broker", async () => {
   const note = `{"jsonrpc":"2.0","method":"notifications/note"}`;
   const stray = `{"jsonrpc":"2.0","id":4711,"result":{"a":${nested(10_000)}}}`;

@@ -23,6 +23,22 @@ test("a result without content is an empty one", async () => {
   assert.deepEqual(await validate({}), { value: { content: [] } });
 });
 
+test("a result of 2024-10-07, which may be anything, is a text", async () => {
+  for (const [toolResult, text] of [
+    ["words", "words"],
+    [{ a: [1] }, '{"a":[1]}'],
+    [null, "null"],
+    [0, "0"],
+  ] as const) {
+    const content = [{ type: "text", text }];
+    assert.deepEqual(await validate({ toolResult, _meta: {} }), { value: { content, _meta: {} } });
+  }
+  const both = { content: [], toolResult: "kept as it came" };
+  assert.deepEqual(await validate(both), { value: both });
+  const deep: unknown = JSON.parse("[".repeat(20_000) + "]".repeat(20_000));
+  assert.ok((await validate({ toolResult: deep })).issues !== undefined);
+});
+
 test("what is no result is refused with the place", async () => {
   for (const [value, message] of [
     [null, "it is no object"],

@@ -14,10 +14,28 @@ export const callResult: StandardSchemaV1<unknown, CallToolResult> = {
       const problem = problemOf(value);
       if (problem !== null) return { issues: [{ message: problem }] };
       const result = value as CallToolResult; // looked at above, field by field
-      return { value: result.content === undefined ? { ...result, content: [] } : result };
+      return result.content === undefined ? withoutContent(result) : { value: result };
     },
   },
 };
+
+/** Servers of 2024-10-07 answer with `toolResult`, which may be anything; it would be lost otherwise. */
+function withoutContent(result: CallToolResult): StandardSchemaV1.Result<CallToolResult> {
+  const { toolResult, ...rest } = result;
+  if (toolResult === undefined) return { value: { ...rest, content: [] } };
+  const text = typeof toolResult === "string" ? toolResult : jsonText(toolResult);
+  if (text === null) return { issues: [{ message: "toolResult is nested too deeply" }] };
+  return { value: { ...rest, content: [{ type: "text", text }] } };
+}
+
+/** Null for what is nested deeper than it can be written. */
+function jsonText(value: unknown): string | null {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return null;
+  }
+}
 
 function problemOf(value: unknown): string | null {
   if (!isRecord(value)) return "it is no object";
