@@ -322,7 +322,10 @@ function isForeignInbox(error: unknown): boolean {
   return cause instanceof PermissionViolationError && cause.operation === "subscription";
 }
 
-/** A server URL may carry a password; messages end up in logs. */
+/** A server URL may carry a password, one that is not encoded as it should be included; messages end up in logs. */
 function withoutSecrets(servers: string): string {
-  return servers.replaceAll(/\/\/[^/@,]*@/g, "//");
+  return servers
+    .split(/,(?=\s*[a-z]+:\/\/)/i)
+    .map((server) => server.replace(/^(\s*(?:[a-z]+:\/\/)?).*@/is, "$1"))
+    .join(",");
 }

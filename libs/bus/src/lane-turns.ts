@@ -17,7 +17,7 @@ export interface Lane {
 /** Whose turn it is: the lane with the fewest messages in work in this process, of equal ones the one that was served longest ago. */
 export class LaneTurns {
   readonly #perCaller: ReadonlySet<string>;
-  readonly #shared: readonly string[];
+  readonly #shared: ReadonlySet<string>;
   readonly #lanes = new Map<string, Lane>();
   #served = 0;
   /** Of the message that the queue delivered last: what it delivers next is probably of the same. */
@@ -25,14 +25,12 @@ export class LaneTurns {
 
   constructor({ perCaller, shared }: Lanes) {
     this.#perCaller = new Set(perCaller);
-    this.#shared = shared.map((name) => filterOf("*", name));
+    this.#shared = new Set(shared);
   }
 
   /** Counts a message as taken; `isInTurn` when the queue delivered it. */
   take(subject: string, isInTurn: boolean): Lane {
-    const [, , caller = "", noun = "", verb = ""] = subject.split(".");
-    const name = `${noun}.${verb}`;
-    const lane = this.#laneOf(filterOf(this.#perCaller.has(name) ? caller : "*", name));
+    const lane = this.#laneOf(this.#filterFor(subject) ?? subject);
     lane.inWork += 1;
     this.#served += 1;
     lane.servedAt = this.#served;
@@ -49,22 +47,32 @@ export class LaneTurns {
     return best === this.#queueLane ? null : best;
   }
 
-  /** Says which callers' messages are stored; any lane may have something again. */
-  refresh(subjects: Iterable<string>): void {
-    for (const lane of this.#lanes.values()) lane.mayWait = false;
-    for (const subject of subjects) {
-      const [, , caller = "", noun = "", verb = ""] = subject.split(".");
-      this.#laneOf(filterOf(caller, `${noun}.${verb}`)).mayWait = true;
-    }
-    for (const filter of this.#shared) this.#laneOf(filter).mayWait = true;
-    for (const [filter, { mayWait, inWork }] of this.#lanes) {
-      if (!mayWait && inWork === 0) this.#lanes.delete(filter);
+  /**
+   * Says where something is stored: of all lanes when the list is complete, of those that have a caller when not. The
+   * others may have something then.
+   */
+  refresh(subjects: Iterable<string>, isComplete: boolean): void {
+    const filters = new Set<string | null>();
+    for (const subject of subjects) filters.add(this.#filterFor(subject));
+    if (!isComplete) for (const name of this.#shared) filters.add(filterOf("*", name));
+    for (const filter of filters) if (filter !== null) this.#laneOf(filter);
+    for (const [filter, lane] of this.#lanes) {
+      lane.mayWait = filters.has(filter);
+      if (!lane.mayWait && lane.inWork === 0) this.#lanes.delete(filter);
     }
   }
 
   /** Forgets where it looked: the stream may be another one. */
   restart(): void {
     for (const lane of this.#lanes.values()) lane.from = 0;
+  }
+
+  /** Null for the subject of no lane. */
+  #filterFor(subject: string): string | null {
+    const [, , caller = "", noun = "", verb = ""] = subject.split(".");
+    const name = `${noun}.${verb}`;
+    if (this.#perCaller.has(name)) return filterOf(caller, name);
+    return this.#shared.has(name) ? filterOf("*", name) : null;
   }
 
   #laneOf(filter: string): Lane {

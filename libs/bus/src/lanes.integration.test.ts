@@ -167,21 +167,23 @@ test("without the right to read the stream, the queue is worked off in its order
   const cli = await users.connect(old, "cli");
   const inputs = Array.from({ length: 20 }, (_, i) => String(i));
   for (const input of inputs) await start(cli, input);
+  await publishCommand(cli, cancelRun, { runId: "run-1" }, {});
   const handled: unknown[] = [];
   const faults: string[] = [];
   const consumption = consume(await users.connect(old, "runner"), {
     consumer: runCommands,
-    commands: [startRun],
+    commands: [startRun, cancelRun],
     concurrency: 1,
     handle: (delivery) => {
-      if (delivery.kind === "command") handled.push((delivery.payload as { input: string }).input);
+      if (delivery.kind === "command")
+        handled.push((delivery.payload as { input?: string }).input ?? "cancel");
       return Promise.resolve({ outcome: "done" });
     },
     onFault: ({ error }) => faults.push(String(error)),
   });
-  await until(() => Promise.resolve(handled.length === inputs.length));
+  await until(() => Promise.resolve(handled.length > inputs.length));
   await consumption.stop();
-  assert.deepEqual(handled, inputs);
+  assert.deepEqual(handled, [...inputs, "cancel"]);
   assert.equal(faults.length, 1);
   assert.match(faults[0] ?? "", /runner.*STREAM\.MSG\.GET\.YARD_COMMANDS/);
 });

@@ -32,6 +32,8 @@ const NOTHING_TO_DO = (): void => {};
 
 /** How old the list of who waits may be. */
 const FRESH_MS = 100;
+/** With more subjects than these, only those of callers are listed: the ids of runs may be many. */
+const MAX_LISTED = 500;
 const TROUBLE_PAUSE_MS = 5_000;
 /** Messages of which it is remembered that they were taken early. One that is forgotten is handled once more. */
 const MAX_REMEMBERED = 10_000;
@@ -53,6 +55,8 @@ export class ReadAhead implements ConnectionListener {
   #hasBacklog = false;
   #lastDelivered = 0;
   #refreshedAt = -Infinity;
+  /** How many subjects the stream had when that was asked last. */
+  #storedSubjects = 0;
   #pausedUntil = -Infinity;
   #isTroubled = false;
   #isLooking = false;
@@ -134,14 +138,17 @@ export class ReadAhead implements ConnectionListener {
     return null;
   }
 
-  async #refresh(manager: JetStreamManager): Promise<void> {
+  async #refresh({ streams }: JetStreamManager): Promise<void> {
     const { stream, lanes } = this.#options;
+    const isComplete = this.#storedSubjects <= MAX_LISTED;
+    const filters = isComplete ? [">"] : lanes.perCaller.map((name) => `yard.cmd.*.${name}.>`);
     const subjects: string[] = [];
-    for (const name of lanes.perCaller) {
-      const info = await manager.streams.info(stream, { subjects_filter: `yard.cmd.*.${name}.>` });
-      subjects.push(...Object.keys(info.state.subjects ?? {}));
+    for (const filter of filters) {
+      const { state } = await streams.info(stream, { subjects_filter: filter });
+      subjects.push(...Object.keys(state.subjects ?? {}));
+      this.#storedSubjects = state.num_subjects ?? 0;
     }
-    this.#turns.refresh(subjects);
+    this.#turns.refresh(subjects, isComplete);
     this.#refreshedAt = performance.now();
   }
 

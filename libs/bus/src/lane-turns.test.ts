@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { LaneTurns } from "./lane-turns.ts";
+
+const LANES = { perCaller: ["run.start"], shared: ["run.cancel", "run.resume"] };
+const startOf = (caller: string): string => `yard.cmd.${caller}.run.start.helper`;
+const CANCEL = "yard.cmd.a.run.cancel.r1";
+
+test("the turn is that of the lane with the least in work, of equal ones of that which waited longest", () => {
+  const turns = new LaneTurns(LANES);
+  turns.take(startOf("a"), true);
+  const second = turns.take(startOf("a"), true);
+  turns.refresh([startOf("a"), startOf("b"), startOf("c")], true);
+  assert.equal(turns.next()?.filter, "yard.cmd.b.run.start.>");
+  turns.take(startOf("b"), false);
+  assert.equal(turns.next()?.filter, "yard.cmd.c.run.start.>");
+  turns.take(startOf("c"), false);
+  second.inWork -= 1;
+  assert.equal(turns.next(), null, "all have one, a has waited longest, and the queue is at a's");
+});
+
+test("commands that share a lane are one, whoever sends them", () => {
+  const turns = new LaneTurns(LANES);
+  turns.take(startOf("a"), true);
+  turns.refresh([startOf("a"), CANCEL, "yard.cmd.b.run.cancel.r2"], true);
+  const lane = turns.next();
+  assert.equal(lane?.filter, "yard.cmd.*.run.cancel.>");
+  assert.equal(turns.take(CANCEL, false), lane);
+});
+
+test("what the list does not name has nothing, unless the list is of callers alone", () => {
+  const turns = new LaneTurns(LANES);
+  turns.take(startOf("a"), true);
+  turns.refresh([startOf("a"), "yard.cmd.policy.approval.expire.x"], true);
+  assert.equal(turns.next(), null);
+  turns.refresh([startOf("a")], false);
+  const found: string[] = [];
+  for (let lane = turns.next(); lane !== null; lane = turns.next()) {
+    found.push(lane.filter);
+    lane.mayWait = false;
+  }
+  assert.deepEqual(found.toSorted(), ["yard.cmd.*.run.cancel.>", "yard.cmd.*.run.resume.>"]);
+});
+
+test("a lane that nobody uses any longer is forgotten, with the place up to which it was read", () => {
+  const turns = new LaneTurns(LANES);
+  const lane = turns.take(startOf("a"), false);
+  lane.from = 17;
+  turns.refresh([], true);
+  assert.equal(turns.take(startOf("a"), false).from, 17, "something of it is in work");
+  lane.inWork = 0;
+  turns.refresh([], true);
+  assert.equal(turns.take(startOf("a"), false).from, 0);
+});
