@@ -25,7 +25,7 @@ export async function checkConfiguredServer(
     }
   }
   throw new Error(
-    `${kind.name}: ${kind.urlVariable} is set, but ${problems.join("; ")}. Start that server or unset ${kind.urlVariable}`,
+    `${kind.name}: ${kind.urlVariable} is set, but ${problems.join("; ")}. Correct that or unset ${kind.urlVariable}`,
   );
 }
 
@@ -65,7 +65,7 @@ async function probeTarget(
   }
   const password =
     kind.name === "redis"
-      ? decodeURIComponent(parsed.password) || (await passwordFromFile(env))
+      ? (await passwordFromFile(env)) || decodeURIComponent(parsed.password)
       : "";
   return {
     host: parsed.hostname.replace(/^\[(.*)\]$/, "$1"),
@@ -82,6 +82,7 @@ async function passwordFromFile(env: NodeJS.ProcessEnv): Promise<string> {
   return file === undefined || file === "" ? "" : (await readFile(file, "utf8")).trim();
 }
 
+/** Also of an address that is none, because its password holds what should have been encoded. */
 function withoutCredentials(url: string): string {
-  return url.replace(/\/\/[^@/]*@/, "//");
+  return url.replace(/^((?:[a-z]+:\/\/)?).*@/is, "$1");
 }

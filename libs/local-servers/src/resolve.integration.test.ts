@@ -42,10 +42,27 @@ test("a configured server that is down is an error, even where a program is inst
       error.message,
       /YARD_REDIS_URL is set, but redis:\/\/127\.0\.0\.1:1: connect ECONNREFUSED/,
     );
-    assert.match(error.message, /Start that server or unset YARD_REDIS_URL/);
+    assert.match(error.message, /Correct that or unset YARD_REDIS_URL/);
     assert.doesNotMatch(error.message, /secret/);
     return true;
   });
+});
+
+test("a configured Redis wants the password of the file, as the services read it, or says where to put it", async () => {
+  const acl = "user default off\nuser monitor on >pass/word ~* +@all\n";
+  const redis = await testRedis({
+    access: { acl, probeUser: "monitor", probePassword: "pass/word" },
+  });
+  const file = join(await testDirectory(), "password");
+  await writeFile(file, "pass/word\n");
+  const find = (url: string, env: Record<string, string> = {}) =>
+    resolveServer({ kind: "redis", env: { YARD_REDIS_URL: url, ...env }, log: () => {} });
+  const address = `127.0.0.1:${redis.port}`;
+  const stale = `redis://monitor:stale@${address}`;
+  const found = await find(stale, { YARD_REDIS_PASSWORD_FILE: file });
+  assert.deepEqual(found, { how: "url", url: stale, version: redis.version });
+  await assert.rejects(find(stale), /it refuses the password/);
+  await assert.rejects(find(`redis://${address}`), /wants a password.*YARD_REDIS_PASSWORD_FILE/);
 });
 
 test("a configured server of the other kind, or too old, is told for what it is", async (t) => {

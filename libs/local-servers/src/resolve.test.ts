@@ -102,13 +102,13 @@ test("only the steps that were asked for are taken", async () => {
 
 test("a configured URL that is no URL of its kind is an error, and nothing else is tried", async () => {
   const machine = await emptyMachine();
-  const env = { ...machine.env, YARD_NATS_URL: "http://user:secret@127.0.0.1:4222" };
+  const env = { ...machine.env, YARD_NATS_URL: "http://user:sec/r@et@127.0.0.1:4222" };
   await assert.rejects(resolveServer({ ...machine, env }), (error: unknown) => {
     assert.ok(error instanceof Error && !(error instanceof UnresolvedServerError));
     assert.equal(
       error.message,
       "nats: YARD_NATS_URL is set, but http://127.0.0.1:4222: it is not a URL of the form nats://host:port or tls://host:port. " +
-        "Start that server or unset YARD_NATS_URL",
+        "Correct that or unset YARD_NATS_URL",
     );
     return true;
   });

@@ -24,7 +24,7 @@ export function skipped(id: string, summary: string): Check {
   return { id, status: "skipped", summary, fix: null };
 }
 
-/** Runs a check; whatever it throws is its finding. */
+/** Runs a check; whatever it throws is its finding, and what that says to do about it comes before `fix`. */
 export async function checked(
   id: string,
   fix: string,
@@ -33,6 +33,8 @@ export async function checked(
   try {
     return await check();
   } catch (error) {
-    return failed(id, error instanceof Error ? error.message : String(error), fix);
+    if (!(error instanceof Error)) return failed(id, String(error), fix);
+    const hint = "hint" in error && typeof error.hint === "string" ? error.hint : fix;
+    return failed(id, error.message, hint);
   }
 }

@@ -2,7 +2,7 @@ import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { client } from "@switchyard/bus/call";
 import { discoverServices } from "@switchyard/bus/discovery";
 import { verifyStreams } from "@switchyard/bus/streams";
-import { listServers } from "@switchyard/contracts/mcp-servers";
+import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers";
 import { listPolicyVersions } from "@switchyard/contracts/policy-bundles";
 import { monitorRedisUser } from "@switchyard/contracts/redis-access";
 import { allConsumers } from "@switchyard/contracts/streams";
@@ -11,6 +11,7 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { z } from "zod";
 import { serverText } from "../dev/ready-block.ts";
+import { waitsForItsFirstCall } from "../dev/wait-for-mcp-servers.ts";
 import { findRunningInstance, type InstanceRecord } from "../instance-record.ts";
 import { readSeed, seedFile } from "../key-directory.ts";
 import type { StateDirectory } from "../locations.ts";
@@ -35,7 +36,10 @@ export async function instanceChecks(state: StateDirectory): Promise<Check[]> {
     await checked("redis", START, () => {
       const isOurs = hasOwnRedis(instance);
       const user = monitorRedisUser.name;
-      return checkRedis(redisLogin({ url: redisUrl, isOurs, keys: state.keys, user }));
+      const login = redisLogin({ url: redisUrl, isOurs, keys: state.keys, user });
+      const named = process.env["YARD_REDIS_PASSWORD_FILE"];
+      const isNamed = !isOurs && named !== undefined && named !== "";
+      return checkRedis(isNamed ? { ...login, passwordFile: named } : login);
     }),
     await checked("streams", "create them: ./yard streams ensure", () =>
       asUser(state, natsUrl, adminUser.name, async (bus) => {
@@ -104,10 +108,15 @@ async function checkServices(bus: Bus): Promise<Check> {
     : failed("services", `no answer from ${missing.join(", ")}`, "their lines in yard dev say why");
 }
 
+function isWell(server: ServerInfo): boolean {
+  const { status } = server;
+  return status === "connected" || status === "disabled" || waitsForItsFirstCall(server);
+}
+
 async function checkMcp(bus: Bus): Promise<Check> {
   const { servers } = await client(bus, { listServers }).listServers({});
   const summary = servers.map(serverText).join(", ") || "none configured";
-  return servers.every(({ status }) => status === "connected" || status === "disabled")
+  return servers.every(isWell)
     ? ok("mcp", summary)
     : failed("mcp", summary, "look at them: ./yard mcp list");
 }
