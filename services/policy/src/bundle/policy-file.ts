@@ -1,9 +1,9 @@
 import { watch, type FSWatcher } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { LintFinding } from "@switchyard/contracts/policy-texts";
 import { StartError } from "@switchyard/service/start-error";
 import type { CompiledBundle } from "./compile-bundle.ts";
+import { judgeTexts, type Outcome, type PolicyInForce } from "./judge-texts.ts";
 import {
   isDirectory,
   isSameState,
@@ -11,30 +11,7 @@ import {
   textsOf,
   type PolicyState,
 } from "./policy-directory.ts";
-import { isGood, validate, type PolicyTexts } from "./validate.ts";
-import { problemLine } from "./yaml-file.ts";
-
-/**
- * The policy in force, kept equal to a file or to the files of a directory, unless another bundle
- * was pinned.
- *
- * - A bundle comes into force whole: `current` is replaced by one assignment, and not before
- *   decisions of the one before that others keep are over (`beforeChange`).
- * - A file with errors never comes into force; the last good one stays. The same holds for one
- *   whose tests, in the file beside it, fail or cannot be read.
- * - A file that is being written is left alone until two reads agree, because the first half of a
- *   policy can be a valid policy without its deny rules.
- * - A pinned bundle stays in force whatever becomes of the files, until it is taken off.
- * - The watcher only makes a change seen sooner. The file is read at intervals as well, because
- *   network file systems and links into other directories send no notice.
- */
-export interface PolicyInForce {
-  readonly bundle: CompiledBundle;
-  /** What it was read from. */
-  readonly texts: PolicyTexts;
-  readonly testCount: number;
-  readonly findings: readonly LintFinding[];
-}
+import type { PolicyTexts } from "./validate.ts";
 
 export interface PolicyFileOptions {
   readonly path: string;
@@ -54,6 +31,20 @@ export interface PolicyFileOptions {
   readonly pollMs?: number;
 }
 
+/**
+ * The policy in force, kept equal to a file or to the files of a directory, unless another bundle
+ * was pinned.
+ *
+ * - A bundle comes into force whole: `current` is replaced by one assignment, and not before
+ *   decisions of the one before that others keep are over (`beforeChange`).
+ * - A file with errors never comes into force; the last good one stays. The same holds for one
+ *   whose tests, in the file beside it, fail or cannot be read.
+ * - A file that is being written is left alone until two reads agree, because the first half of a
+ *   policy can be a valid policy without its deny rules.
+ * - A pinned bundle stays in force whatever becomes of the files, until it is taken off.
+ * - The watcher only makes a change seen sooner. The file is read at intervals as well, because
+ *   network file systems and links into other directories send no notice.
+ */
 export class PolicyFile {
   readonly #options: PolicyFileOptions;
   readonly #stopping = new AbortController();
@@ -75,7 +66,7 @@ export class PolicyFile {
   static async open(options: PolicyFileOptions): Promise<PolicyFile> {
     const { path, pinned = null } = options;
     const state = await readPolicyState(path);
-    const outcome = judge(state, path);
+    const outcome = await judge(state, path);
     const inForce = pinned ?? outcome.inForce;
     if (inForce === null) {
       throw new StartError(`YARD_POLICY_FILE: policy refused\n${outcome.lines.join("\n")}`, {
@@ -176,8 +167,9 @@ export class PolicyFile {
     while (this.#changedMeanwhile && !this.#stopping.signal.aborted) {
       this.#changedMeanwhile = false;
       const state = await this.#settledState();
-      if (state !== null && !isSameState(state, this.#seen))
-        await this.#inTurn(() => this.#take(state));
+      if (state === null || isSameState(state, this.#seen)) continue;
+      const outcome = await this.#judged(state);
+      if (outcome !== null) await this.#inTurn(() => this.#take(state, outcome));
     }
   }
 
@@ -195,8 +187,17 @@ export class PolicyFile {
     return null;
   }
 
-  async #take(state: PolicyState): Promise<void> {
-    const { inForce, lines } = judge(state, this.#options.path);
+  /** Null when we are stopping. It takes no turn: what is pinned meanwhile need not wait. */
+  async #judged(state: PolicyState): Promise<Outcome | null> {
+    const { signal } = this.#stopping;
+    try {
+      return await judge(state, this.#options.path, signal);
+    } catch (error) {
+      return signal.aborted ? null : { inForce: null, lines: [`not judged: ${String(error)}`] };
+    }
+  }
+
+  async #take(state: PolicyState, { inForce, lines }: Outcome): Promise<void> {
     this.#seen = state;
     this.#ofFiles = inForce;
     if (inForce === null) this.#refused(lines);
@@ -235,33 +236,12 @@ export function bundleName(path: string): string {
   return stem.replaceAll(/[^A-Za-z0-9_-]/g, "-").slice(0, 64) || "policy";
 }
 
-type Outcome =
-  | { readonly inForce: PolicyInForce; readonly lines: readonly [] }
-  | { readonly inForce: null; readonly lines: readonly string[] };
-
 /** A policy comes out only when its tests, if it has any, can be read and pass. */
-function judge(state: PolicyState, path: string): Outcome {
+async function judge(state: PolicyState, path: string, signal?: AbortSignal): Promise<Outcome> {
   const read = textsOf(state);
   if (read.texts === null) return { inForce: null, lines: read.lines };
-  const judged = judgeTexts(read.texts);
+  const judged = await judgeTexts(read.texts, signal && { signal });
   if (judged.inForce !== null) return judged;
   const directory = state.files.find((file) => file.path === path) ? dirname(path) : path;
   return { inForce: null, lines: judged.lines.map((line) => join(directory, line)) };
-}
-
-/** What texts would bring into force, or why nothing, in lines that begin with the file's name. */
-export function judgeTexts(texts: PolicyTexts): Outcome {
-  const validation = validate(texts);
-  const { bundle, problems, results, findings } = validation;
-  if (bundle !== null && isGood(validation)) {
-    return { inForce: { bundle, texts, testCount: results.length, findings }, lines: [] };
-  }
-  const failing = results.filter(({ passed }) => !passed);
-  const lines = [
-    ...problems.map((problem) => problemLine(problem.file ?? "policy", problem)),
-    ...failing.map(
-      ({ file = "tests", name, line, message }) => `${file}:${line}: test "${name}": ${message}`,
-    ),
-  ];
-  return { inForce: null, lines };
 }

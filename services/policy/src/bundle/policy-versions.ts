@@ -1,5 +1,6 @@
 import type { PolicyVersion } from "@switchyard/contracts/policy-bundles";
-import { judgeTexts, type PolicyFile, type PolicyInForce } from "./policy-file.ts";
+import { judgeTexts, type PolicyInForce } from "./judge-texts.ts";
+import type { PolicyFile } from "./policy-file.ts";
 import { splitTexts, type PolicyTexts } from "./validate.ts";
 import { filesOf, type StoredVersion, type VersionStore } from "./version-store.ts";
 
@@ -46,7 +47,7 @@ export function createPolicyVersions(parts: {
 
   const load = async (version: number): Promise<PolicyInForce | null> => {
     const stored = await store.read(version);
-    const judged = stored === null ? null : judgeTexts(splitTexts(stored.files));
+    const judged = stored === null ? null : await judgeTexts(splitTexts(stored.files));
     if (judged !== null && judged.inForce !== null) return judged.inForce;
     onRefused(version, judged?.lines ?? [`version ${version} is not in Redis`]);
     return null;

@@ -7,6 +7,7 @@ import {
   isPolicyTests,
   MAX_POLICY_TESTS,
 } from "@switchyard/contracts/policy-texts";
+import type { Bundle } from "./bundle.ts";
 import { compileBundle, type CompiledBundle } from "./compile-bundle.ts";
 import { lint } from "../engine/lint.ts";
 import { BundleError, parseBundleFiles } from "./parse-bundle.ts";
@@ -21,6 +22,8 @@ export interface PolicyTexts {
 export interface Validation {
   /** Null when the text has problems. */
   readonly bundle: CompiledBundle | null;
+  /** What it was made of. */
+  readonly parsed: Bundle | null;
   readonly problems: readonly PolicyProblem[];
   readonly results: readonly PolicyTestResult[];
   readonly findings: readonly LintFinding[];
@@ -44,6 +47,7 @@ export function validate({ files, tests }: PolicyTexts): Validation {
     }
     return {
       bundle,
+      parsed,
       problems,
       results: results.slice(0, MAX_POLICY_TESTS),
       findings: lint(parsed),
@@ -51,7 +55,7 @@ export function validate({ files, tests }: PolicyTexts): Validation {
   } catch (error) {
     if (!(error instanceof BundleError)) throw error;
     const problems = error.problems.map((problem): PolicyProblem => ({ in: "bundle", ...problem }));
-    return { bundle: null, problems, results: [], findings: [] };
+    return { bundle: null, parsed: null, problems, results: [], findings: [] };
   }
 }
 
