@@ -269,7 +269,21 @@ export async function readStandardInput(): Promise<Buffer> {
 /** By its first bytes; a name says less. */
 export function formatOf(bytes: Buffer): "zip" | "tar.gz" | "tar" {
   if (bytes.subarray(0, 2).toString("latin1") === "PK") return "zip";
-  return bytes[0] === 0x1f && bytes[1] === 0x8b ? "tar.gz" : "tar";
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return "tar.gz";
+  if (isTar(bytes)) return "tar";
+  throw new CliError("usage", "it is no zip, no tar and no tar.gz", {
+    hint: "pack it as one of these, or name a directory",
+  });
+}
+
+/** A tar's first header, or the zeros of an empty one, holds the sum of its own bytes, its place for that read as blanks. */
+function isTar(bytes: Buffer): boolean {
+  if (bytes.length < 512) return false;
+  const header = Buffer.from(bytes.subarray(0, 512));
+  const told = Number.parseInt(header.toString("latin1", 148, 156).replaceAll(/[\0 ]/g, ""), 8);
+  header.fill(" ", 148, 156);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  return told === sum || header.subarray(0, 148).every((byte) => byte === 0);
 }
 
 function tooLarge(): CliError {
