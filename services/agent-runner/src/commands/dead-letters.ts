@@ -12,6 +12,13 @@ export interface DeadLetters {
   begin(message: MessageFacts): Promise<number>;
   /** The message was left in order, or its run counts from now on. */
   forget(message: MessageFacts): Promise<void>;
+  /**
+   * True for the one runner that may take the message before its turn. Whoever dies of it then is the last before its turn,
+   * when it is counted.
+   */
+  beginEarly(message: MessageFacts): Promise<boolean>;
+  /** It came to nothing, for a reason that is not the message's. */
+  forgetEarly(message: MessageFacts): Promise<void>;
   /** Keeps what is known of a message that is given up; repeating it changes nothing. */
   add(letter: DeadLetter): Promise<void>;
   /** Latest first. */
@@ -34,6 +41,15 @@ export function openDeadLetters(redis: Redis): DeadLetters {
 
     async forget(message) {
       await reach(redis.del(keyOf(message)));
+    },
+
+    async beginEarly(message) {
+      const set = redis.set(`${keyOf(message)}:early`, 1, "EX", COUNT_SECONDS, "NX");
+      return (await reach(set)) === "OK";
+    },
+
+    async forgetEarly(message) {
+      await reach(redis.del(`${keyOf(message)}:early`));
     },
 
     async add(letter) {

@@ -103,6 +103,33 @@ test("what cannot become a run is refused once, in its turn [G10]", async () => 
   assert.equal(await lab.stored(rejected), 1);
 });
 
+test("a command that kills runners is taken before its turn by one of them [G10]", async () => {
+  await flood(20);
+  let current = await lab.runner(ALONE);
+  let deaths = 0;
+  peers.hooks.getAgent = async (name) => {
+    if (name !== "deadly") return;
+    deaths += 1;
+    current.kill("SIGKILL");
+    await current.exited;
+  };
+  await slow.reached(1);
+  await start("quiet", "deadly", id("deadly"));
+  slow.letGo();
+  await current.exited;
+  current = await lab.runner(ALONE);
+  const before = slow.calls;
+  for (let calls = 1; calls <= 5; calls += 1) {
+    await slow.reached(before + calls);
+    slow.letGo();
+  }
+  assert.equal(deaths, 1);
+  delete peers.hooks.getAgent;
+  await drain();
+  current.kill("SIGTERM");
+  await current.exited;
+});
+
 test("a caller with 1,000 runs in the queue delays the first step of another by one slot [G10]", async () => {
   peers.agents.set("quick", answering("quick", "here"));
   await flood(1_000);

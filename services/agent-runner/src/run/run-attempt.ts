@@ -58,6 +58,7 @@ export class RunAttempt {
     const { deliveryCount, publishedAt } = this.#delivery;
     const lagMs = Math.max(0, now() - publishedAt.getTime());
     try {
+      if (this.#delivery.isEarly) return await this.#performEarly();
       this.#deaths = await this.#countDeaths();
       const outcome = await this.#perform();
       await this.#forgetDeaths();
@@ -74,6 +75,17 @@ export class RunAttempt {
       metrics.active.dec();
       // One that was taken early waited until then.
       if (deliveryCount === 1 && this.#isNews) metrics.lagSeconds.observe(lagMs / 1_000);
+    }
+  }
+
+  async #performEarly(): Promise<Outcome> {
+    const { letters } = this.#options;
+    if (!(await letters.beginEarly(this.#delivery))) return LEFT_FOR_ITS_TURN;
+    try {
+      return await this.#perform();
+    } catch (error) {
+      await letters.forgetEarly(this.#delivery);
+      throw error;
     }
   }
 
