@@ -45,6 +45,7 @@ export const forkRun = command({
     input: RunInput.optional(),
     agent: AgentName.optional(),
     model: ModelName.optional(),
+    /** In place of those of the other run that they name. */
     limits: RunLimits.optional(),
     labels: z.record(z.string().max(64), z.string().max(256)).optional(),
   }),

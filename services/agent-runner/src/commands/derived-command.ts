@@ -2,10 +2,11 @@ import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { z } from "zod";
 import type { forkRun, spawnRun } from "@switchyard/contracts/run-commands";
 import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
+import type { RunLimits } from "@switchyard/contracts/runs";
 import type { CopiedTurn } from "../journal/answer-part.ts";
 import type { JournalEntry } from "../journal/journal-entry.ts";
 import { replay } from "../journal/replay.ts";
-import type { Turn } from "../journal/run-state.ts";
+import type { RunState, Turn } from "../journal/run-state.ts";
 import { madeRunId, type MessageFacts, type Rejection, type RunCommand } from "./run-command.ts";
 
 type Read = { readonly command: RunCommand } | { readonly rejection: Rejection };
@@ -61,7 +62,7 @@ export function readFork(
   if (!source.success || !requester.success)
     return refuse("invalid_command", `${message.subject} is no subject of run.fork`);
   if (sourceJournal.length === 0) return refuse("unknown_run", `there is no run ${runToken}`);
-  const { started, turns } = replay(sourceJournal);
+  const { started, turns, limits: pinned } = replay(sourceJournal);
   if (!mayControl(requester.data, started.requester)) {
     const said = `run ${runToken} was not started by ${requester.data}; its requester, cli and admin may copy it`;
     return refuse("not_allowed", said);
@@ -87,7 +88,7 @@ export function readFork(
         ...(started.origin !== undefined && requester.data === started.requester
           ? { origin: started.origin }
           : {}),
-        ...(limits === undefined ? {} : { limits }),
+        limits: { ...withoutNone(pinned), ...limits },
       },
       digest: canonicalDigest({ requester: requester.data, fork: runToken, payload }),
       ...(started.before === undefined ? {} : { before: started.before }),
@@ -99,6 +100,11 @@ export function readFork(
       },
     },
   };
+}
+
+/** A copy may use up no more than the run that it is of, unless its command says so. */
+function withoutNone({ maxToolCalls, ...limits }: RunState["limits"]): RunLimits {
+  return { ...limits, ...(maxToolCalls === null ? {} : { maxToolCalls }) };
 }
 
 /** What the journal said when the model was about to make that step. */

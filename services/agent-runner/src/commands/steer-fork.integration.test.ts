@@ -86,6 +86,22 @@ test("copies a run up to a step and goes on by itself, calling nothing again", a
   );
 });
 
+test("a copy keeps the limits of the other run, unless its command names others", async () => {
+  const limits = { maxSteps: 2 };
+  await lab.command("counter", { runId: "bounded", input: "x", limits });
+  await lab.eventsUntil("bounded", "failed");
+  const forkOf = (newRunId: string, more: object): Promise<void> =>
+    lab.publish(
+      "yard.cmd.cli.run.fork.bounded",
+      JSON.stringify({ newRunId, fromStep: 2, ...more }),
+    );
+  await forkOf("as-bounded", {});
+  const failed = (await lab.eventsUntil("as-bounded", "failed")).at(-1);
+  assert.match(JSON.stringify(failed?.payload), /limit_exceeded.*maxSteps \(2\)/);
+  await forkOf("less-bounded", { limits: { maxSteps: 9 } });
+  await lab.eventsUntil("less-bounded", "finished");
+});
+
 test("a copy has the skill of the other run, and answers in its form", async () => {
   peers.skills.set("manner", skill("manner", { disallowedTools: ["write_file"] }));
   const plan = { steps: counting, answer: '{ "n": 2 }' };
