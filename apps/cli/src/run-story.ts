@@ -52,20 +52,32 @@ interface FollowedStory {
   readonly live?: boolean;
 }
 
-/** Tells the story of a run that somebody started, from its first event to its end; null when the signal aborted before. */
+/**
+ * Tells the story of a run that somebody started, from its first event to its end; null when the signal aborted before.
+ * `opening` comes first, for a run that is known to come.
+ */
 export function tailRun(
   bus: Bus,
-  options: FollowedStory & { readonly runId: string },
+  options: FollowedStory & { readonly runId: string; readonly opening?: TimelineLine },
 ): Promise<RunEnd | null> {
-  return tellAndFollow(bus, options, () => Promise.resolve());
+  const { opening } = options;
+  return tellAndFollow(bus, { ...options, isKnown: opening !== undefined }, async (story) => {
+    if (opening !== undefined) story.tell(opening, new Date());
+  });
 }
 
 async function tellAndFollow(
   bus: Bus,
-  options: FollowedStory & { readonly runId: string; readonly isStarted?: boolean },
+  options: FollowedStory & {
+    readonly runId: string;
+    readonly isStarted?: boolean;
+    /** There will be such a run, now or when it has its turn. */
+    readonly isKnown?: boolean;
+  },
   begin: (story: Story) => Promise<void>,
 ): Promise<RunEnd | null> {
   const { terminal, runId, signal, onEvent, live = false, isStarted = false } = options;
+  const { isKnown = isStarted } = options;
   const story = tellStory(terminal, { json: options.json, to: "stderr", isStarted });
   // From before the run can begin, so that nothing of its text is missing.
   const text = live && !options.json ? tellText(bus, runId, story) : null;
@@ -76,7 +88,7 @@ async function tellAndFollow(
       text?.before(event);
       story.onEvent(event);
     };
-    const onNothing = isStarted ? {} : { onNothing: () => noteNothing(terminal, runId) };
+    const onNothing = isKnown ? {} : { onNothing: () => noteNothing(terminal, runId) };
     return await followToEnd(bus, { runId, signal, onEvent: tell, ...onNothing });
   } finally {
     text?.stop();

@@ -1,12 +1,11 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
-import type { StoredEvent } from "@switchyard/bus/events";
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import { sendToSession } from "@switchyard/contracts/sessions";
 import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { followToEnd, tellStory } from "../run-story.ts";
+import { tailRun } from "../run-story.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { conclude } from "./run.ts";
 import { answerLine } from "./session-line.ts";
@@ -66,18 +65,15 @@ async function follow(
   process.once("SIGTERM", onSignal);
   const timer =
     timeout === undefined ? null : setTimeout(() => stop.abort("timeout"), timeout * 1_000);
-  const story = tellStory(terminal, { json, to: "stderr" });
   try {
-    const text = `${runId}  session ${sessionKey}`;
-    story.tell({ mark: "▸", label: placed, text, style: "dim" }, new Date());
     const { signal } = stop;
-    const onEvent = (event: StoredEvent): void => story.onEvent(event);
-    const end = await followToEnd(bus, { runId, signal, onEvent });
+    const text = `${runId}  session ${sessionKey}`;
+    const opening = { mark: "▸", label: placed, text, style: "dim" } as const;
+    const end = await tailRun(bus, { terminal, json, signal, runId, opening, live: true });
     if (end !== null) return conclude(terminal, end, json);
     terminal.note(`no longer following; the run goes on. See it with: ./yard runs show ${runId}`);
     return signal.reason === "timeout" ? EXIT.timeout : EXIT.interrupted;
   } finally {
-    story.end();
     if (timer !== null) clearTimeout(timer);
     process.off("SIGINT", onSignal);
     process.off("SIGTERM", onSignal);

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { publishEvent } from "@switchyard/bus/publish";
+import { publishEvent, publishLive } from "@switchyard/bus/publish";
 import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { testBus } from "@switchyard/bus/test-bus";
-import { runFinished, runMerged } from "@switchyard/contracts/run-events";
+import { runFinished, runLive, runMerged } from "@switchyard/contracts/run-events";
+import { eventStream } from "@switchyard/contracts/streams";
+import { connect } from "nats";
 import { listAgents } from "@switchyard/contracts/agents";
 import { listSkills } from "@switchyard/contracts/skills";
 import * as sessions from "@switchyard/contracts/sessions";
@@ -82,28 +84,38 @@ service.handle(sessions.deleteSession, () => ({ sessionId, sessionKey, ...stoppe
 service.handle(sessions.sendToSession, async (request) => {
   asked.push(request);
   const [runId, into] = ["sent-1", "running-1"];
-  const usage = { inputTokens: 1, outputTokens: 1 };
+  const accepted = { status: "accepted" as const, sessionId, sessionKey };
+  if ("message" in request && request.message === "write") {
+    void writeLive("written-1");
+    return { ...accepted, runId: "written-1", placed: "queued" as const };
+  }
   const merged = { runId, at: AT, sessionId, sessionKey, into };
   await publishEvent(bus, runMerged, { runId }, merged, {});
-  await publishEvent(
+  await finish(into);
+  return { ...accepted, runId, placed: "started" as const };
+});
+
+/** A run whose model writes as soon as somebody reads its events, and with them its text. */
+async function writeLive(runId: string): Promise<void> {
+  const plain = await connect({ servers: nats.url });
+  const manager = await plain.jetstreamManager();
+  while ((await manager.streams.info(eventStream.name)).state.consumer_count === 0);
+  await plain.close();
+  publishLive(bus, runLive, { runId }, { runId, step: 1, delta: "as it is\nwritten" });
+  await finish(runId);
+}
+
+function finish(runId: string): Promise<unknown> {
+  const usage = { inputTokens: 1, outputTokens: 1 };
+  const work = { model: "scripted/plan", steps: 1, toolCalls: 0, usage, durationMs: 1 };
+  return publishEvent(
     bus,
     runFinished,
-    { runId: into },
-    {
-      runId: into,
-      seq: 1,
-      at: AT,
-      output: "the answer",
-      model: "scripted/plan",
-      steps: 1,
-      toolCalls: 0,
-      usage,
-      durationMs: 1,
-    },
+    { runId },
+    { runId, seq: 1, at: AT, output: "the answer", ...work },
     {},
   );
-  return { status: "accepted" as const, sessionId, sessionKey, runId, placed: "started" as const };
-});
+}
 
 const digest = `sha256:${"a".repeat(64)}`;
 service.handle(listAgents, () => ({
@@ -181,6 +193,14 @@ test("sends, and follows the run that the message became part of [F8]", async ()
   });
   const only = await yard(["sessions", "send", "support", "hello", "--no-wait"], env);
   assert.equal(only.stdout, "sent-1\n");
+});
+
+test("shows what the model writes while it writes it", async () => {
+  const { code, stdout, stderr } = await yard(["sessions", "send", "support", "write"], env);
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout, "the answer\n");
+  assert.match(stderr, /queued +written-1 +session support/);
+  assert.match(stderr, /as it is/);
 });
 
 test("a line with a slash is a command, a skill or an escaped text [D62]", async () => {
