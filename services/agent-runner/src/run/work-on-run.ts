@@ -1,5 +1,7 @@
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
+import { publishLive } from "@switchyard/bus/publish";
 import { inSpan } from "@switchyard/bus/tracing";
+import { runLive } from "@switchyard/contracts/run-events";
 import { EventPublisher } from "../events/event-publisher.ts";
 import { eventsOf } from "../events/run-events.ts";
 import { agentSpan } from "../gen-ai-spans.ts";
@@ -127,7 +129,7 @@ async function begun(
     /** The journal says already that the run was taken over where it stands. */
     readonly isTold: boolean;
   },
-  { maxAttempts, log, now }: AttemptOptions,
+  { bus, maxAttempts, log, now }: AttemptOptions,
 ): Promise<void> {
   const { claimed, isTakeover, isWoken } = how;
   const { attempts, stalled } = claimed;
@@ -139,7 +141,11 @@ async function begun(
   const at = new Date(now()).toISOString();
   if (isWoken) {
     await run.record({ kind: "woken", at, attempt: attempts });
-  } else if (isTakeover && !how.isTold) {
+  } else if (isTakeover && how.isTold) {
+    // Whoever reads along learns from it that what the model wrote so far is void, where an entry tells it else.
+    const step = run.state.turns.length + 1;
+    publishLive(bus, runLive, { runId }, { runId, step, delta: "", kind: "reset-step" });
+  } else if (isTakeover) {
     await run.record({ kind: "resumed", at, attempt: attempts, journalEntries: length });
   }
   if (stalled <= maxAttempts || run.state.cancellation !== null) return;
