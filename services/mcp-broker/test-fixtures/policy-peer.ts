@@ -16,6 +16,8 @@ export interface PeerRules {
   readonly denied: Set<string>;
   /** What is said about keeping a decision or a filtered list. */
   cacheable: { revision: string; forMs: number } | undefined;
+  /** What the answer to a check waits for. */
+  hold: Promise<void> | null;
   /** Raw names of the tools that were checked. */
   readonly checked: string[];
   /** The same checks whole. */
@@ -33,6 +35,7 @@ export function servePeer(bus: Bus): PeerRules {
   const rules: PeerRules = {
     denied: new Set(),
     cacheable: undefined,
+    hold: null,
     checked: [],
     questions: [],
     lists: [],
@@ -43,13 +46,14 @@ export function servePeer(bus: Bus): PeerRules {
     description: "test",
     onFault: () => undefined,
   });
-  service.handle(checkPolicy, (question, { fail }) => {
+  service.handle(checkPolicy, async (question, { fail }) => {
     const { tool, onBehalfOf, token } = question;
     rules.questions.push(question);
     rules.checked.push(tool.tool);
     if (token === "forged") throw fail.invalid_token("not ours", { reason: "signature" });
     const effect: Decision["effect"] = rules.denied.has(tool.tool) ? "deny" : "allow";
-    const { cacheable } = rules;
+    const { cacheable, hold } = rules;
+    if (hold !== null) await hold;
     return {
       decision: { ...decision, effect },
       principal: principalOf(onBehalfOf, token),

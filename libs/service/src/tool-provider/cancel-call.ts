@@ -1,3 +1,4 @@
+import type { ArrivingCall, ArrivingCalls } from "./arriving-calls.ts";
 import type { CallStore } from "./call-store.ts";
 import type { AskedFor, PolicyGate } from "./policy-gate.ts";
 import type { RunningCall, RunningCalls } from "./running-calls.ts";
@@ -15,6 +16,8 @@ export interface Cancelled {
 
 export interface CancelDeps {
   readonly running: RunningCalls;
+  /** Left out by a provider whose calls are in work from the beginning. */
+  readonly arriving?: ArrivingCalls;
   readonly gate: PolicyGate;
   readonly store: CallStore;
   /** The name of this process in the records of calls. */
@@ -23,18 +26,51 @@ export interface CancelDeps {
   readonly passOn: (holder: string, request: CancelRequest, asked: AskedFor) => Promise<Cancelled>;
 }
 
-/** Cancels a call in work here or at the process that has it. */
+/** Cancels a call that arrives or is in work here, or is at the process that has it. */
 export async function cancelCall(
   deps: CancelDeps,
   request: CancelRequest,
   asked: AskedFor,
 ): Promise<Cancelled> {
-  if (deps.running.find(request.callId) !== null) return cancelHere(deps, request, asked);
+  const cancelled = await cancelArriving(deps, request, asked);
+  if (deps.running.find(request.callId) !== null) {
+    const inWork = await cancelHere(deps, request, asked);
+    return { cancelled: cancelled || inWork.cancelled };
+  }
+  if (cancelled) return { cancelled };
   // Without Redis nobody knows where it is: for who asks it is as if there were none.
   const record = await deps.store.read(request.callId).catch(() => null);
   const holder = record?.state === "claimed" ? record.holder : undefined;
   if (holder === undefined || holder === deps.holder) return { cancelled: false };
   return deps.passOn(holder, request, asked);
+}
+
+async function cancelArriving(
+  { arriving, gate }: Pick<CancelDeps, "arriving" | "gate">,
+  { callId, server }: CancelRequest,
+  asked: AskedFor,
+): Promise<boolean> {
+  let isAny = false;
+  for (const call of arriving?.find(callId) ?? []) {
+    if (call.server !== server || call.caller !== asked.onBehalfOf) continue;
+    if (await areOfSameRun(gate, call, asked)) isAny = arriving?.cancel(call) === true || isAny;
+  }
+  return isAny;
+}
+
+/** Of a call that arrives nobody has asked the policy yet. */
+async function areOfSameRun(
+  gate: PolicyGate,
+  { token }: ArrivingCall,
+  asked: AskedFor,
+): Promise<boolean> {
+  if (asked.token === token) return true;
+  if (asked.token === undefined || token === undefined) return false;
+  const [own, other] = await Promise.all([
+    gate.identify(asked),
+    gate.identify({ ...asked, token }),
+  ]);
+  return own.runId !== null && own.runId === other.runId;
 }
 
 /**

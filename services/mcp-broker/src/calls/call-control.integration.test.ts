@@ -32,6 +32,7 @@ after(async () => {
 const rules = servePeer(policyBus);
 await policyBus.flush();
 afterEach(() => {
+  rules.hold = null;
   rules.denied.clear();
   rules.cacheable = undefined;
 });
@@ -132,6 +133,34 @@ test("a call that waits for its turn is cancelled without being sent", async () 
   const made = await main.call("single", { tool: "count", args: { file }, callId: "cancel-3" });
   assert.equal(made.replayed, false);
   assert.deepEqual(await lines(), ["called"]);
+});
+
+test("a call that waits for its decision is cancelled without being sent, by its own run alone", async () => {
+  const { file, lines } = await trace();
+  const decided = Promise.withResolvers<void>();
+  rules.hold = decided.promise;
+  const before = rules.questions.length;
+  const token = runToken("run-1");
+  const request = { tool: "count", args: { file }, callId: "cancel-7", token };
+  const waiting = main.call("main", request);
+  waiting.catch(() => undefined);
+  await until(
+    () => rules.questions.length,
+    (count) => count > before,
+  );
+  rules.hold = null;
+  assert.deepEqual(await cancel("cancel-7", { token: runToken("run-2") }), { cancelled: false });
+  assert.deepEqual(await cancel("cancel-7"), { cancelled: false });
+  const renewed = runToken("run-1", [], 2);
+  assert.deepEqual(await cancel("cancel-7", { token: renewed }), { cancelled: true });
+  decided.resolve();
+  await assert.rejects(waiting, (error) => {
+    assert.ok(isError(error, callTool, "cancelled"), String(error));
+    assert.deepEqual(error.data, { callId: "cancel-7", sent: false });
+    return true;
+  });
+  assert.deepEqual(await lines(), []);
+  assert.equal((await main.call("main", request)).replayed, false);
 });
 
 test("nobody cancels the call of another caller or another run, or learns that it exists", async () => {

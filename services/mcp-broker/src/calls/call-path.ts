@@ -11,6 +11,7 @@ import type { AskToOpen } from "../features/questions/ask-to-open.ts";
 import type { RequestOrigins } from "../features/request-origins.ts";
 import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { Audit } from "@switchyard/service/audit/start-audit";
+import { createArrivingCalls } from "@switchyard/service/tool-provider/arriving-calls";
 import { createCallOnce } from "@switchyard/service/tool-provider/call-once";
 import { createCallStore } from "@switchyard/service/tool-provider/call-store";
 import type { CallToolDeps } from "./call-tool.ts";
@@ -70,6 +71,7 @@ export function createCallPath(options: CallPathOptions): CallPath {
       onChecked: (isHit) => metrics.countDecision(isHit),
     }),
     running: createRunningCalls(),
+    arriving: createArrivingCalls(),
     holder,
     passOn: createCancelPasser(bus),
     epochs: createRunEpochs(redis),

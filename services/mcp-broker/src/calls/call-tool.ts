@@ -11,7 +11,8 @@ import {
   withRefusals,
 } from "@switchyard/service/tool-provider/call-refusals";
 import { callFingerprint } from "@switchyard/service/tool-provider/call-fingerprint";
-import type { CallOnce } from "@switchyard/service/tool-provider/call-once";
+import type { ArrivingCall, ArrivingCalls } from "@switchyard/service/tool-provider/arriving-calls";
+import { NotSentError, type CallOnce } from "@switchyard/service/tool-provider/call-once";
 import type { CallOutcome, CallStore } from "@switchyard/service/tool-provider/call-store";
 import {
   asAllowed,
@@ -41,6 +42,7 @@ export interface CallToolDeps extends SendDeps {
   readonly once: CallOnce;
   readonly store: CallStore;
   readonly running: RunningCalls;
+  readonly arriving: ArrivingCalls;
   readonly epochs: RunEpochs;
   /** Tells how far a call is on the live subject of its caller. */
   readonly tellProgress: (
@@ -62,23 +64,51 @@ export async function callTool(
   asked: AskedFor,
 ): Promise<CallReply> {
   return withRefusals(() =>
-    withHeldPlaces(deps.gate, asked, (holding) => decideAndCall(deps, request, holding)),
+    withHeldPlaces(deps.gate, asked, (holding) => arriveAndCall(deps, request, holding)),
+  );
+}
+
+/** A call with an id can be cancelled from its first moment on. */
+async function arriveAndCall(
+  deps: CallToolDeps,
+  request: CallRequest,
+  asked: AskedFor,
+): Promise<CallReply> {
+  const { callId } = request;
+  if (callId === undefined) return decideAndCall(deps, request, { asked, arriving: null });
+  const { onBehalfOf: caller, token } = asked;
+  const arriving = { callId, caller, token, server: deps.connection.entry.id };
+  deps.arriving.begin(arriving);
+  try {
+    return await decideAndCall(deps, request, { asked, arriving });
+  } finally {
+    deps.arriving.end(arriving);
+  }
+}
+
+function refuseCancelled({ arriving: calls }: CallToolDeps, call: ArrivingCall | null): void {
+  if (call === null || !calls.isCancelled(call)) return;
+  const { callId } = call;
+  throw new NotSentError(
+    fail.cancelled("The call was cancelled. It was not sent.", { callId, sent: false }),
   );
 }
 
 async function decideAndCall(
   deps: CallToolDeps,
   request: CallRequest,
-  asked: AskedFor,
+  { asked, arriving }: { readonly asked: AskedFor; readonly arriving: ArrivingCall | null },
 ): Promise<CallReply> {
   const { args, callId } = request;
   await deps.connection.start();
+  refuseCancelled(deps, arriving);
   const ref = await findTool(deps, request, asked);
   const pin = deps.connection.catalogue.find(ref.name)?.inspected.pin;
   const question = pin === undefined ? { ref, args } : { ref, args, pin };
   const { decision, principal, audit } = await deps.gate.check(question, asked);
   if (decision.effect === "deny") throw denied(ref, decision);
   await refuseStale(deps.epochs, request, principal);
+  refuseCancelled(deps, arriving);
 
   const call: Allowed = { request, asked, ref, pin, principal, decision, decisionRef: audit };
   if (callId === undefined) {
@@ -87,7 +117,7 @@ async function decideAndCall(
   }
   const fingerprint = callFingerprint({ caller: asked.onBehalfOf, principal, ref, args });
   const result = await deps.once.run(callId, { fingerprint, ref }, () =>
-    sendCancellable(deps, call, callId),
+    sendCancellable(deps, call, { callId, arriving }),
   );
   const { outcome, replayed } = knownOutcome(result, callId);
   return outcomeReply(outcome, { decision: asAllowed(decision), replayed });
@@ -131,12 +161,14 @@ function executedCall(call: Allowed, passed: Passed | null): ExecutedCall {
   return { ...made, decision, decisionRef, passed, correlationId };
 }
 
-/** A call with an id can be cancelled by who made it, until it has ended. */
+/** From here on it is in work, until it has ended. */
 async function sendCancellable(
   deps: CallToolDeps,
   call: Allowed,
-  callId: string,
+  { callId, arriving }: { readonly callId: string; readonly arriving: ArrivingCall | null },
 ): Promise<CallOutcome> {
+  refuseCancelled(deps, arriving);
+  if (arriving !== null) deps.arriving.end(arriving);
   const { asked, ref, principal } = call;
   const owner = { callId, caller: asked.onBehalfOf, principal, token: asked.token, ref };
   const running = deps.running.begin(owner, asked.signal);
