@@ -13,8 +13,8 @@ export interface DeadLetters {
   /** The message was left in order, or its run counts from now on. */
   forget(message: MessageFacts): Promise<void>;
   /**
-   * True for the one runner that may take the message before its turn. Whoever dies of it then is the last before its turn,
-   * when it is counted.
+   * True for the one runner that may take the message before its turn: its deaths are counted only then. It is remembered for
+   * ten minutes.
    */
   beginEarly(message: MessageFacts): Promise<boolean>;
   /** It came to nothing, for a reason that is not the message's. */
@@ -29,6 +29,8 @@ const LETTERS_KEY = "yard:runs:letters";
 const MAX_LETTERS = 1_000;
 /** Between two deliveries of a message lie minutes at most. */
 const COUNT_SECONDS = 86_400;
+/** One runner in ten minutes may die of a command whose turn has not come. */
+const EARLY_SECONDS = 600;
 
 export function openDeadLetters(redis: Redis): DeadLetters {
   return {
@@ -44,7 +46,7 @@ export function openDeadLetters(redis: Redis): DeadLetters {
     },
 
     async beginEarly(message) {
-      const set = redis.set(`${keyOf(message)}:early`, 1, "EX", COUNT_SECONDS, "NX");
+      const set = redis.set(`${keyOf(message)}:early`, 1, "EX", EARLY_SECONDS, "NX");
       return (await reach(set)) === "OK";
     },
 
