@@ -29,11 +29,20 @@ export type PolicyTestResult = z.infer<typeof PolicyTestResult>;
  * A rule that is right by the schema and most likely not meant. `dead`: an allow rule that a deny
  * rule without conditions covers wholly. `shadowed`: an allow rule whose every call a stricter allow
  * rule covers, so that it never decides. `duplicate`: a rule with the effect and the selectors of another.
- * `conflict`: an allow rule with the selectors of a deny rule. `unknown-tools`: an allow list of a layer
+ * `conflict`: an allow rule with the selectors of a deny rule. `open-shell`: one that allows commands by their
+ * beginning and leaves them to a shell. `unknown-tools`: an allow list of a layer
  * or profile that names only tools that there are not. `incomplete`: the bundle has more pairs than are compared.
  */
 export const LintFinding = z.object({
-  kind: z.enum(["dead", "shadowed", "duplicate", "conflict", "unknown-tools", "incomplete"]),
+  kind: z.enum([
+    "dead",
+    "shadowed",
+    "duplicate",
+    "conflict",
+    "unknown-tools",
+    "open-shell",
+    "incomplete",
+  ]),
   /** Null when it is about the whole bundle. */
   rule: z.string().nullable(),
   message: z.string(),

@@ -15,6 +15,28 @@ function findings(rules: string): (string | null)[][] {
   return lint(bundle).map(({ kind, rule }) => [kind, rule]);
 }
 
+test("a rule that allows commands by their beginning and leaves them a shell allows any", () => {
+  const rule = (body: string, id = "git") => `  - { id: ${id}, effect: allow, ${body} }\n`;
+  const git = '{ arg: /command, op: prefix, value: "git " }';
+  const when = (...conditions: string[]) => `when: [${conditions.join(", ")}]`;
+  const what = "what: { tools: [execute_command] }";
+  for (const open of [
+    `${what}, ${when(git)}`,
+    `what: { tools: [group:runtime] }, ${when(git)}`,
+    when('{ arg: /command, op: glob, value: "git *" }'),
+  ])
+    assert.deepEqual(findings(rule(open)), [["open-shell", "git"]], open);
+  const deny =
+    "  - { id: no-shell, effect: deny, what: { tools: [execute_command] }, when: [{ arg: /shell, op: eq, value: true }] }\n";
+  for (const closed of [
+    rule(`${what}, ${when(git, "{ arg: /shell, op: absent }")}`),
+    rule(`${what}, ${when("{ arg: /command, op: in, value: [git status] }")}`),
+    rule(`what: { tools: [files.run] }, ${when(git)}`),
+    deny + rule(`${what}, ${when(git)}`),
+  ])
+    assert.deepEqual(findings(closed), [], closed);
+});
+
 test("an allow rule that a deny rule covers wholly is dead", () => {
   const deny = "  - { id: no, effect: deny, what: { tools: [files.write_*, git.*] } }\n";
   const dead = [

@@ -6,6 +6,7 @@ import type { Bundle, Rule } from "../bundle/bundle.ts";
 import { featurePatternsOf } from "../bundle/feature-patterns.ts";
 import { toolPatternsOf } from "../bundle/tool-selectors.ts";
 import { unknownToolLists } from "../layers/unknown-tools.ts";
+import { openShells } from "./lint-shell.ts";
 import { coversGlob, coversTool } from "./pattern-cover.ts";
 
 /** Comparisons of globs for finding dead rules; what a lint can cost is bounded by it. */
@@ -26,7 +27,8 @@ export function lint(bundle: Bundle): LintFinding[] {
     untold.filter(({ id }) => !gone.has(id)),
     bundle.defaults?.approval ?? null,
   );
-  return [...alike, ...dead, ...shadowed, ...unknownToolLists(bundle)].slice(0, MAX_LINT_FINDINGS);
+  const others = [...unknownToolLists(bundle), ...openShells(rules)];
+  return [...alike, ...dead, ...shadowed, ...others].slice(0, MAX_LINT_FINDINGS);
 }
 
 /** Two rules with one effect and the same selectors, and an allow rule with the selectors of a deny rule. */

@@ -1,0 +1,40 @@
+import type { LintFinding } from "@switchyard/contracts/policy-texts";
+import { builtinToolRef, matchesTool } from "@switchyard/contracts/tool-names";
+import type { Rule } from "../bundle/bundle.ts";
+import { toolPatternsOf } from "../bundle/tool-selectors.ts";
+
+const COMMAND = builtinToolRef("execute_command");
+
+/**
+ * Allow rules that look at the beginning or the form of a command and leave `shell` to the caller: a shell runs
+ * what stands behind `;`, `|` or in `$( )` as well, so they allow any command. A rule about `shell` is taken for
+ * one that closes it.
+ */
+export function openShells(rules: readonly Rule[]): LintFinding[] {
+  const about = rules.filter(isAboutCommands);
+  if (about.some(({ effect, when }) => effect === "deny" && when?.some(isAboutShell) === true))
+    return [];
+  return about
+    .filter(({ effect }) => effect === "allow")
+    .filter(({ when = [] }) => when.some(looksAtForm) && !when.some(isAboutShell))
+    .map(({ id }) => ({
+      kind: "open-shell",
+      rule: id,
+      message: `rule ${id} allows any command: with shell: true what follows ; or | or stands in $( ) is run as well; add { arg: /shell, op: absent }`,
+    }));
+}
+
+function isAboutCommands({ what }: Rule): boolean {
+  const patterns = toolPatternsOf(what);
+  return patterns === null || patterns.some((pattern) => matchesTool(pattern, COMMAND));
+}
+
+type Condition = NonNullable<Rule["when"]>[number];
+
+function looksAtForm({ arg, op }: Condition): boolean {
+  return arg === "/command" && (op === "prefix" || op === "glob");
+}
+
+function isAboutShell({ arg }: Condition): boolean {
+  return arg === "/shell";
+}
