@@ -135,6 +135,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     file: file.entries,
     now: Date.now,
     onChange: (change) => {
+      if (change.kind === "removed") features.forget(change.serverId);
       if (owner.registryChanged(change)) reporter.changed(change);
     },
     onTrouble: (err) => log.error({ err }, "mcp registry trouble"),

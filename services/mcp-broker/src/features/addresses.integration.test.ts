@@ -134,8 +134,8 @@ test("changed roots are told to a connected server, which stays connected and as
   const { declaration } = await call(world.cli, getServer, { server: "everything" });
   assert.deepEqual(declaration["roots"], ["/srv/second"]);
 
-  // With anything else beside them the server is connected anew.
-  await change({ roots: ["/srv/third"], name: "Everything" });
+  // With anything beside them that a connection is made of the server is connected anew.
+  await change({ roots: ["/srv/third"], env: { OTHER: "1" } });
   await broker.until("everything", (info) => info.connectedAt !== connectedAt);
   await broker.until("everything", ({ status }) => status === "connected");
   assert.match(await roots(), /file:\/\/\/srv\/third/);

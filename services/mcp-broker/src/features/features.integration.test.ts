@@ -18,6 +18,7 @@ import {
   subscribeResource,
   unsubscribeResource,
 } from "@switchyard/contracts/mcp-features";
+import { addServer, removeServer } from "@switchyard/contracts/mcp-servers";
 import { callsStopped } from "@switchyard/contracts/policy-budgets";
 import type { z } from "zod";
 import { fixtureServer, packageFile, testWorld, until } from "../../test-fixtures/test-broker.ts";
@@ -210,6 +211,29 @@ test("a 2026-07-28 server is told the level with each request, and says nothing 
     all.map(({ text }) => text),
     ["wanted", "wanted again"],
   );
+});
+
+test("a server that was removed leaves nothing to the one that is added under its name", async () => {
+  const entry = { ...fixtureServer("again", ["features-server.ts", "modern"]) };
+  const add = async () => {
+    await call(world.cli, addServer, { server: entry });
+    await broker.until("again", ({ status }) => status === "connected");
+  };
+  const log = (word: string) =>
+    broker.call("again", { tool: "log", args: { text: word, times: 1 } });
+  const texts = async () => (await ask(listMessages, {}, "again")).messages.map(({ text }) => text);
+  await add();
+  await ask(setLogLevel, { level: "info" }, "again");
+  await log("of the first");
+  await until(texts, ({ length }) => length > 0);
+  await call(world.cli, removeServer, { server: "again" });
+  await add();
+  assert.deepEqual(await texts(), []);
+  await log("at no level");
+  await ask(setLogLevel, { level: "info" }, "again");
+  await log("of the second");
+  assert.deepEqual(await until(texts, ({ length }) => length > 0), ["of the second"]);
+  await call(world.cli, removeServer, { server: "again" });
 });
 
 test("a resource that is too large, and a list without end, are refused or cut", async () => {

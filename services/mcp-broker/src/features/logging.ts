@@ -10,6 +10,7 @@ type Target = RequestTarget & { readonly gate: FeatureGate };
 export interface LogLevels {
   set(target: Target, level: LogLevel, asked: AskedFor): Promise<void>;
   restore(server: string, session: McpSession): Promise<void>;
+  forget(server: string): void;
 }
 
 const RESTORE_TIMEOUT_MS = 5_000;
@@ -30,6 +31,7 @@ export function createLogLevels(onTrouble: (server: string, error: unknown) => v
         levels.set(server, level);
       });
     },
+    forget: (server) => void levels.delete(server),
     async restore(server, session) {
       const level = levels.get(server);
       if (level === undefined || !hasFeature(session.capabilities, "logging")) return;

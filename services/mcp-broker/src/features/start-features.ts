@@ -65,6 +65,8 @@ export interface Features {
    * subscriptions and the log level of the one before.
    */
   changed(change: ConnectionChange, connection: ServerConnection): void;
+  /** The server was removed: one that is added under its name later is another one. */
+  forget(server: string): void;
   /** The subjects of one server. */
   open(service: Service, server: string): readonly Endpoint[];
   /** The subjects that any broker answers. */
@@ -132,6 +134,10 @@ export function startFeatures(options: FeatureOptions): Features {
       if (kind !== "connected" || session === null) return;
       void subscriptions.restore(entry.id, session);
       void levels.restore(entry.id, session);
+    },
+    forget(server) {
+      memories.forget(server);
+      levels.forget(server);
     },
     open: (service, server) =>
       openFeatureEndpoints(service, server, {
@@ -202,6 +208,7 @@ function createMemories(env: FeatureOptions["env"], now: () => number) {
       memories.set(config.id, { config: declared, memory });
       return memory;
     },
+    forget: (server: string) => void memories.delete(server),
     messagesOf: (server: string) => memories.get(server)?.memory.messages ?? null,
   };
 }
