@@ -5,6 +5,7 @@ import { startApprovals } from "./approvals/start-approvals.ts";
 import { startPolicyAudit } from "./audit/start-policy-audit.ts";
 import { announceBundles } from "./bundle/bundle-news.ts";
 import { createBudgetStore } from "./budgets/budget-store.ts";
+import { uncountCall } from "./budgets/narrow-call.ts";
 import { isStoppedBy, stopReason } from "./budgets/stop-list.ts";
 import { Config } from "./config.ts";
 import { createHandlers, serveHandlers } from "./handlers.ts";
@@ -51,6 +52,7 @@ await runService({
     shared.follow(policyFile);
 
     const validator = createValidator();
+    const budgets = createBudgetStore(kit.redis);
     const handlers = createHandlers({
       bundle: () => policyFile.current,
       texts: () => policyFile.texts,
@@ -59,7 +61,7 @@ await runService({
       keyRing,
       leases,
       stops: shared.stops,
-      budgets: createBudgetStore(kit.redis),
+      budgets,
       audit: audit.decisions,
       metrics,
       now,
@@ -81,6 +83,7 @@ await runService({
       identify,
       stops: shared.stops,
       policyDigest: () => policyFile.current.digest,
+      uncount: (call) => uncountCall(budgets, policyFile.current, call),
       settings: { approvers: config.YARD_APPROVERS, own: config.YARD_APPROVE_OWN },
       audited: audit.approvals,
       recordable: audit.decisions.admit,

@@ -1,5 +1,6 @@
 /* oxlint-disable unicorn/no-useless-spread -- keeps what belongs together on one line */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -7,6 +8,9 @@ import { client } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
+import { admitCall } from "@switchyard/contracts/approval-admission";
+import { bindingDigest } from "@switchyard/contracts/approval-record";
+import { approveCall } from "@switchyard/contracts/approvals";
 import { isError } from "@switchyard/contracts/errors";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy";
@@ -44,6 +48,7 @@ const LIMITS = `version: 1
 budgets:
   - { id: few, for: { agents: [busy] }, per: run, calls: 3 }
   - { id: narrow, for: { agents: [narrow] }, per: agent, concurrency: 1 }
+  - { id: once, for: { agents: [patient] }, per: run, calls: 1, repeats: 1 }
   - { id: loops, for: { agents: [looper] }, per: run, repeats: 2 }
 layers:
   - { id: in-groups, for: { groups: [core] }, allow: [web.*] }
@@ -85,13 +90,19 @@ const cli = client(await connectAs("cli"), {
   rollbackPolicy,
   listPolicyVersions,
   explainPolicy,
+  approveCall,
   whoCanCall,
   stopCalls,
   resumeCalls,
   listStops,
 });
 const teamA = client(await connectAs("team-a"), { activatePolicy, stopCalls });
-const broker = client(await connectAs("broker"), { checkPolicy, filterPolicy, releaseCall });
+const broker = client(await connectAs("broker"), {
+  checkPolicy,
+  filterPolicy,
+  releaseCall,
+  admitCall,
+});
 const runner = client(await connectAs("runner"), { grantRun });
 
 const seedFile = join(directory, "policy.nk");
@@ -180,6 +191,26 @@ test("of many calls at once no more pass than the limit, and a place given back 
   assert.deepEqual(await broker.releaseCall({ reservation }), { released: true });
   assert.deepEqual(await broker.releaseCall({ reservation }), { released: false });
   assert.equal((await check(token)).decision.effect, "allow");
+});
+
+test("a call that waits for a person is not counted, and when one said yes it is the one that may be made", async () => {
+  const token = await tokenOf("patient", "run-patient", { approval: "always" });
+  const asked = { onBehalfOf: "runner", token, tool: tool("get"), args: { a: 1 } };
+  const admit = async () => {
+    const { decision, principal } = await broker.checkPolicy(asked);
+    assert.equal(decision.effect, "ask", decision.reason);
+    const call = { ...asked, principal, caller: "runner", pin: undefined, decision };
+    const binding = bindingDigest(call);
+    const attempt = randomUUID();
+    return broker.admitCall({ ...asked, callId: "run-patient:1", decision, binding, attempt });
+  };
+  const first = await admit();
+  const id = first.outcome === "waiting" ? first.approvalId : assert.fail(first.outcome);
+  assert.equal((await admit()).outcome, "waiting");
+  await cli.approveCall({ id });
+  assert.equal((await admit()).outcome, "passed");
+  for (const args of [{ a: 1 }, { a: 2 }])
+    assert.equal((await broker.checkPolicy({ ...asked, args })).decision.effect, "deny");
 });
 
 test("the same call is let pass only so often, another one still passes", async () => {

@@ -14,7 +14,14 @@ import { failuresOf } from "@switchyard/contracts/errors";
 import type { DecisionAudit } from "../audit/decision-audit.ts";
 import { STOPS_UNKNOWN, stopReason, type StopList } from "../budgets/stop-list.ts";
 import type { Identify } from "../tokens/identify.ts";
-import { admitCall, askedCall, follow, refusal, type AdmitDeps } from "./admit-call.ts";
+import {
+  admitCall,
+  askedCall,
+  follow,
+  refusal,
+  type AdmitDeps,
+  type AskedCall,
+} from "./admit-call.ts";
 import { atTime, type StoredApproval } from "./approval-store.ts";
 import { maySee, refusedBy, type ApproverSettings } from "./approver.ts";
 import { badPointer } from "./argument-constraint.ts";
@@ -26,10 +33,16 @@ export interface ApprovalHandlerDeps extends AdmitDeps {
   readonly settings: ApproverSettings;
   readonly identify: Identify;
   readonly stops: Pick<StopList, "find" | "isCurrent">;
+  /** Takes back that the question before this one was counted as a call. */
+  readonly uncount: (call: Pick<AskedCall, "principal" | "tool"> & CallArguments) => Promise<void>;
   /** Of the bundle in force. */
   readonly policyDigest: () => string;
   /** Throws the failure while what people decide could not be recorded. */
   readonly recordable: DecisionAudit["admit"];
+}
+
+interface CallArguments {
+  readonly args: Readonly<Record<string, unknown>>;
 }
 
 const LISTED_GRANTS = 10_000;
@@ -70,7 +83,9 @@ function handleProviders(service: Service, deps: ApprovalHandlerDeps): void {
         "The provider's digest of the call is not the policy's: they do not mean the same call.",
         { expected: call.binding },
       );
-    return orUnavailable(() => admitCall(deps, call));
+    const admission = await orUnavailable(() => admitCall(deps, call));
+    if (admission.outcome === "waiting") await deps.uncount({ ...call, args: request.args });
+    return admission;
   });
 
   service.handle(settleCall, async ({ approvalId, attempt, outcome, resultDigest }) => {

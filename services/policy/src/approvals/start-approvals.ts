@@ -10,7 +10,7 @@ import type { Redis } from "@switchyard/service/redis";
 import type { StopList } from "../budgets/stop-list.ts";
 import type { DecisionAudit } from "../audit/decision-audit.ts";
 import type { Identify } from "../tokens/identify.ts";
-import { handleApprovals } from "./approval-handlers.ts";
+import { handleApprovals, type ApprovalHandlerDeps } from "./approval-handlers.ts";
 import { createApprovalIndex } from "./approval-index.ts";
 import { createApprovalReporter, type ApprovalReporter } from "./approval-reporter.ts";
 import { createApprovalStore } from "./approval-store.ts";
@@ -35,6 +35,7 @@ export interface ApprovalsOptions {
   readonly identify: Identify;
   readonly stops: Pick<StopList, "find" | "isCurrent">;
   readonly policyDigest: () => string;
+  readonly uncount: ApprovalHandlerDeps["uncount"];
   readonly settings: ApproverSettings;
   /** Wraps the reporter in one that records. */
   readonly audited: (reporter: ApprovalReporter) => ApprovalReporter;
@@ -69,6 +70,7 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
     settings: options.settings,
     identify: options.identify,
     stops: options.stops,
+    uncount: options.uncount,
     waitMs: options.waitMs,
     policyDigest,
     now,

@@ -32,6 +32,8 @@ export type Taken = { readonly kind: "taken" } | { readonly kind: "full"; readon
  */
 export interface BudgetStore {
   take(counts: readonly BudgetCount[], place: Place): Promise<(Taken & { name: string }) | null>;
+  /** Takes a call back from what counted it, except from the limits of calls at a time. */
+  uncount(counts: readonly BudgetCount[], fingerprint: string): Promise<void>;
   /** Gives back the places in limits of calls at a time. False when it is unknown or has lapsed. */
   release(reservation: string): Promise<boolean>;
   /** How much is used by now; `fingerprint` is of the call whose repetitions are asked for. */
@@ -87,6 +89,13 @@ redis.call('ZREM', KEYS[3], ARGV[4])
 return 1
 `;
 
+/** KEYS: calls, repeats. ARGV: fingerprint. Of a count that has lapsed meanwhile there is nothing to take back. */
+const UNCOUNT = `
+if tonumber(redis.call('GET', KEYS[1]) or '0') > 0 then redis.call('DECR', KEYS[1]) end
+if tonumber(redis.call('HGET', KEYS[2], ARGV[1]) or '0') > 0 then redis.call('HINCRBY', KEYS[2], ARGV[1], -1) end
+return 1
+`;
+
 export function createBudgetStore(redis: Redis): BudgetStore {
   const take = (count: BudgetCount, { reservation, fingerprint }: Place) =>
     redis.eval(
@@ -122,6 +131,11 @@ export function createBudgetStore(redis: Redis): BudgetStore {
           await redis.set(reservationKey(place.reservation), names, "PX", RESERVATION_MS);
         }
         return null;
+      }),
+    uncount: (counts, fingerprint) =>
+      asked(async () => {
+        const keys = counts.map(({ name }) => keysOf(name).slice(0, 2));
+        await Promise.all(keys.map((both) => redis.eval(UNCOUNT, 2, ...both, fingerprint)));
       }),
     release: (reservation) =>
       asked(async () => {

@@ -56,6 +56,26 @@ export async function narrowCall(
 }
 
 /**
+ * Takes back that {@link narrowCall} has counted a call which now waits for a person: it is asked about again, and
+ * counted, when somebody has decided. Never rejects for Redis: a call that stays counted has only lost a try.
+ */
+export async function uncountCall(
+  store: Pick<BudgetStore, "uncount">,
+  bundle: CompiledBundle,
+  call: Pick<Call, "principal" | "tool" | "args">,
+): Promise<void> {
+  const counts = budgetsOf(bundle.budgets, call.principal).flatMap((budget) =>
+    countOf(budget, call),
+  );
+  if (counts.length === 0) return;
+  try {
+    await store.uncount(counts, fingerprintOf(call));
+  } catch (error) {
+    if (!(error instanceof BudgetStoreError)) throw error;
+  }
+}
+
+/**
  * Narrows what the rules let pass beside tools by what the run has touched: reading a resource tells it as much as
  * a tool does. Budgets are about tool calls alone.
  */
@@ -152,7 +172,7 @@ function isDeepEnough({ depth }: Budget, { principal }: Call): boolean {
   return depth === undefined || (principal.context?.depth ?? 0) <= depth;
 }
 
-function countOf(budget: Budget, { principal }: Call): BudgetCount[] {
+function countOf(budget: Budget, { principal }: Pick<Call, "principal">): BudgetCount[] {
   const { id, per, window, calls = null, repeats = null, concurrency = null } = budget;
   if (calls === null && repeats === null && concurrency === null) return [];
   const name = `${id}:${per}:${ownerOf(budget, principal) ?? ""}`;
@@ -164,7 +184,7 @@ function familyOf({ principal }: Call): string {
   return principal.context?.root ?? principal.runId ?? "";
 }
 
-function fingerprintOf({ tool, args }: Call): string {
+function fingerprintOf({ tool, args }: Pick<Call, "tool" | "args">): string {
   return canonicalDigest({ server: tool.server, tool: tool.tool, args });
 }
 
