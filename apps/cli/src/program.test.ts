@@ -44,6 +44,22 @@ test("refuses unknown commands, unknown options and missing arguments", async ()
   await assert.rejects(parse("keys", "init"), isUsageError);
 });
 
+test("behind a command --version is the command's own", async () => {
+  const given: unknown[] = [];
+  for (const { command, path } of leafCommands(buildProgram("0.0.0", () => Promise.resolve()))) {
+    if (!command.options.some(({ long }) => long === "--version")) continue;
+    const program = buildProgram("0.0.0", (options) => {
+      given.push("version" in options ? options.version : null);
+      return Promise.resolve();
+    });
+    silence(program);
+    await program.parseAsync([...path.split(" "), "x", "--version", "v"], { from: "user" });
+  }
+  assert.ok(given.length >= 4);
+  assert.deepEqual(new Set(given), new Set(["v"]));
+  await assert.rejects(parse("--version"), { code: "commander.version" });
+});
+
 test("refuses numbers that are none or out of range", async () => {
   for (const value of ["0", "65536", "-1", "1.5", "1e3", "x", ""]) {
     await assert.rejects(parse("dev", "--nats-port", value), isUsageError, value);

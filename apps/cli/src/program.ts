@@ -26,6 +26,8 @@ export function buildProgram(version: string, perform: Perform): Command {
     .description("Switchyard: AI agents as event-driven microservices")
     .version(version)
     .exitOverride()
+    // Behind a command an option is the command's: --version of `skills rollback` names one of the skill.
+    .enablePositionalOptions()
     .showHelpAfterError("(add --help for the usage)")
     .addHelpText("after", EPILOGUE);
   addLocalCommands(program, perform);
