@@ -14,6 +14,8 @@ const files: Readonly<Record<string, string>> = {
     "---\ndescription: Reviews.\nskills: [pdf]\nroles: [reviewer]\nlimits: { tokens: 500, depth: 2 }\napproval: always\ntemperature: 0.5\n---\nYou review.",
   "skills/pdf/SKILL.md":
     "---\nname: pdf\ndescription: Extracts tables from PDF files.\nargument-hint: '[file]'\ncontext: fork\nagent: reviewer\nplan: { answer: 'Read {{/input}}.' }\n---\nRead $ARGUMENTS.",
+  "skills/pdf/scripts/read.sh": "#!/bin/sh\necho \u001b[2J",
+  "skills/pdf/data.bin": "\0\u0001",
   "skills/old/skill.json": JSON.stringify({
     name: "old",
     description: "Renames files.",
@@ -96,6 +98,21 @@ test("lists and shows skills with what the seed asks for [D35, D36, D65]", async
   const pdf = (await ok("skills", "show", "pdf")).stdout;
   assert.match(pdf, /^context +fork, as the agent reviewer$/m);
   assert.match(pdf, /^argument hint +\[file\]$/m);
+});
+
+test("shows a file that lies with a skill, and a version of it", async () => {
+  const script = await ok("skills", "show", "pdf", "--file", "scripts/read.sh");
+  assert.equal(script.stdout, "#!/bin/sh\necho \\x1b[2J\n");
+  const [, version = ""] = /^stored as +(\S+)$/m.exec(
+    (await ok("skills", "show", "pdf")).stdout,
+  ) ?? [""];
+  assert.match((await ok("skills", "show", "pdf", "--version", version)).stdout, /^skill +pdf$/m);
+  const json = await ok("skills", "show", "pdf", "--file", "data.bin", "--json");
+  assert.equal(JSON.parse(json.stdout).data.base64, "AAE=");
+  const binary = await yard(["skills", "show", "pdf", "--file", "data.bin"], env);
+  assert.match(binary.stderr, /data\.bin has 2 bytes and is no text/);
+  const none = await yard(["skills", "show", "pdf", "--file", "nothing"], env);
+  assert.equal(none.code, 3);
 });
 
 test("validates agent files of this machine, their models included [D52, D57, X30, SEC-SKILL-05]", async () => {

@@ -1,4 +1,6 @@
+import { isUtf8 } from "node:buffer";
 import { client } from "@switchyard/bus/call";
+import { readSkillFile } from "@switchyard/contracts/skill-store";
 import {
   getSkill,
   listSkills,
@@ -7,6 +9,7 @@ import {
   type SkillDependencies,
   type SkillScope,
 } from "@switchyard/contracts/skills";
+import { CliError } from "../cli-error.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { fieldLines } from "../field-lines.ts";
 import { printable, printableLine } from "../printable.ts";
@@ -46,14 +49,16 @@ export async function list(
   for (const line of lines) terminal.out(line);
 }
 
-/** One skill with its text. */
+/** One skill with its text, or a file of it. */
 export async function show(
   terminal: Terminal,
   name: string,
-  options: { json?: true },
+  options: { json?: true; version?: string; file?: string },
 ): Promise<void> {
+  const { version, file } = options;
+  if (file !== undefined) return showFile(terminal, { ...options, name, path: file });
   const found = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { getSkill }).getSkill({ name }),
+    client(bus, { getSkill }).getSkill({ name, digest: version }),
   );
   if (options.json) return writeJson(terminal, found);
   const { skill, variables = [], conformance = [], dependencies } = found;
@@ -80,6 +85,35 @@ export async function show(
   for (const warning of dependencies?.warnings ?? []) terminal.note(printableLine(warning));
   for (const diagnostic of skill.diagnostics) terminal.note(diagnosticText(diagnostic));
   terminal.out(`\n${printable(skill.body)}`);
+}
+
+/** What a person looks at before they trust a version: a script does more than the text says. */
+async function showFile(
+  terminal: Terminal,
+  asked: { name: string; path: string; version?: string; json?: true },
+): Promise<void> {
+  const { name, path, version } = asked;
+  const parts: Buffer[] = [];
+  const facts = await withBus(await findBus(process.env), async (bus) => {
+    const files = client(bus, { readSkillFile });
+    for (let offset = 0; ;) {
+      const part = await files.readSkillFile({ name, path, version, offset });
+      parts.push(Buffer.from(part.base64, "base64"));
+      if (part.nextOffset === null) return part;
+      offset = part.nextOffset;
+    }
+  });
+  const bytes = Buffer.concat(parts);
+  if (asked.json) {
+    const { base64: _, nextOffset: __, ...about } = facts;
+    return writeJson(terminal, { ...about, base64: bytes.toString("base64") });
+  }
+  if (!isUtf8(bytes) || bytes.includes(0)) {
+    throw new CliError("binary_file", `${path} has ${bytes.length} bytes and is no text`, {
+      hint: "get its bytes with --json",
+    });
+  }
+  terminal.out(printable(bytes.toString()));
 }
 
 function formatOf({ format }: Pick<Skill, "format">): string {

@@ -31,7 +31,9 @@ export function addDefinitionCommands(program: Command, perform: Perform): void 
     });
   skills
     .command("show <name>")
-    .description("one skill with its text")
+    .description("one skill with its text, or a file that lies with it")
+    .option("--version <digest>", "a version, also one that is withheld; else the listed one")
+    .option("--file <path>", "the text of this file instead, such as scripts/run.sh")
     .option("--json", JSON_TEXT)
     .action((name, options) =>
       perform(options, async (terminal) =>
