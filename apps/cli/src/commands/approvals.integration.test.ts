@@ -24,6 +24,19 @@ service.handle(revokeGrant, ({ id }, { fail }) => {
 });
 await bus.flush();
 
+test("what narrows a session approval is not left out of an approval for once", async () => {
+  const id = `apr-${"0".repeat(32)}`;
+  for (const option of [
+    ["--ttl", "5"],
+    ["--uses", "3"],
+    ["--same", "/path"],
+  ]) {
+    const { code, stderr } = await yard(["approvals", "approve", id, ...option], env);
+    assert.equal(code, 2, option.join(" "));
+    assert.match(stderr, /go only with --session/);
+  }
+});
+
 test("an approval or a grant that there is not, and what can be none, are told with where to look", async () => {
   const zeros = "0".repeat(32);
   const cases = [

@@ -8,6 +8,7 @@ import {
   listApprovals,
 } from "@switchyard/contracts/approvals";
 import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
 import { namedApproval } from "../named-approval.ts";
 import { namedRun } from "../named-run.ts";
 import { tableLines } from "../table.ts";
@@ -64,6 +65,11 @@ export async function approve(
   } & Options,
 ): Promise<void> {
   const { session, ttl, uses, same, reason } = options;
+  const isNarrowed = ttl !== undefined || uses !== undefined || same !== undefined;
+  if (session !== true && isNarrowed)
+    throw new CliError("usage", "--ttl, --uses and --same go only with --session", {
+      hint: "leave them out to approve this one call",
+    });
   const reply = await asked((policy) =>
     policy.approveCall({
       id: namedApproval(id),
