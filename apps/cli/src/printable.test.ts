@@ -50,3 +50,10 @@ test("a line has no newline and at most the asked number of characters", () => {
     ),
   );
 });
+
+test("makes text visible that a model reads and no terminal shows", () => {
+  const hidden = "a\u200bb\u2060c\ufeffd\u{e0041}\u{e0042}e";
+  assert.equal(printable(hidden), String.raw`a\x200bb\x2060c\xfeffd\xe0041\xe0042e`);
+  for (const text of ["👩\u200d💻", "می\u200cخواهم", "é", "a\tb\n"])
+    assert.equal(printable(text), text);
+});

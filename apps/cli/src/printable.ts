@@ -1,10 +1,10 @@
 /**
  * Text from models, tools, servers and logs, made safe for a terminal: control characters could move
- * the cursor, rewrite what was printed or (OSC) write the clipboard, and the bidirectional ones
- * reorder a line. They become visible escapes; tab and newline stay.
+ * the cursor, rewrite what was printed or (OSC) write the clipboard, the bidirectional ones
+ * reorder a line, and others hide text. They become visible escapes; tab and newline stay.
  */
 export function printable(text: string): string {
-  return text.replaceAll("\r\n", "\n").replaceAll(UNSAFE, escape);
+  return text.replaceAll("\r\n", "\n").replaceAll(UNSAFE, escape).replaceAll(HIDDEN, escape);
 }
 
 /** {@link printable} on one line, cut to a number of characters. */
@@ -31,6 +31,9 @@ const UNSAFE_IN_JSON = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 // C0 without tab and newline, DEL, C1, and the bidirectional overrides and isolates.
 // oxlint-disable-next-line no-control-regex -- matching control characters is the purpose
 const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+// What no terminal shows and a model reads: zero-width space, word joiner and its kind, byte order mark, tags. Joiners stay:
+// scripts and emoji need them.
+const HIDDEN = /[\u200b\u2060-\u2064\ufeff\u{e0000}-\u{e007f}]/gu;
 
 function escape(character: string): string {
   const code = character.codePointAt(0) ?? 0;
