@@ -23,7 +23,7 @@ after(async () => {
   await world.remove();
 });
 
-test("a runner that wakes after its run was taken over writes nothing and calls nothing", async () => {
+test("a runner that wakes after its run was taken over writes nothing and calls nothing [G2]", async () => {
   const runId = "zombie";
   const started = Promise.race(RUNNERS.map((name) => loggedBy(name, "run started", runId)));
   await publishCommand(bus, startRun, { agent: "sleeper" }, { runId, input: { run: runId } });
@@ -49,7 +49,7 @@ test("a runner that wakes after its run was taken over writes nothing and calls 
   );
 });
 
-test("no run is lost, no call repeated and none made unpermitted, whatever is killed, frozen or cut off", async (t) => {
+test("no run is lost, no call repeated and none made unpermitted, whatever is killed, frozen or cut off [G2]", async (t) => {
   const report = await runChaos(world, SHORT);
   t.diagnostic(`seed ${SHORT.seed}, ${report.faults.length} faults`);
   const story = report.faults.map(describeFault).join("\n");

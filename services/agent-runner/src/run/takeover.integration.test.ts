@@ -35,7 +35,7 @@ peers.agents.set(
   }),
 );
 
-test("finishes on another runner a run whose runner was killed, and repeats no finished call", async () => {
+test("finishes on another runner a run whose runner was killed, and repeats no finished call [G2] [G3]", async () => {
   const gate = newGate();
   const runners = await Promise.all([lab.runner(), lab.runner()]);
   await lab.command("walker", { runId: "killed", input: "x" });
@@ -63,7 +63,7 @@ test("finishes on another runner a run whose runner was killed, and repeats no f
   await stop(other);
 });
 
-test("hands a run over at a step boundary when its runner is stopped, and counts no attempt", async () => {
+test("hands a run over at a step boundary when its runner is stopped, and counts no attempt [G3]", async () => {
   const gate = newGate();
   const first = await lab.runner();
   await lab.command("walker", { runId: "handed", input: "x" });
@@ -95,7 +95,7 @@ test("gives a run back unharmed when a call outlasts the time to stop", async ()
   await stop(second);
 });
 
-test("stops a runner that lost its run while it was frozen, and lets the other finish", async () => {
+test("stops a runner that lost its run while it was frozen, and lets the other finish [G2]", async () => {
   const gate = newGate();
   const runners = await Promise.all([lab.runner(), lab.runner()]);
   await lab.command("walker", { runId: "frozen", input: "x" });
@@ -112,7 +112,7 @@ test("stops a runner that lost its run while it was frozen, and lets the other f
   assertOneRun(await lab.eventsUntil("frozen", "finished"), "frozen");
 });
 
-test("finishes a run through a restart of NATS", async () => {
+test("finishes a run through a restart of NATS [G2]", async () => {
   const gate = newGate();
   const runner = await lab.runner();
   await lab.command("walker", { runId: "nats-restart", input: "x" });
@@ -125,7 +125,7 @@ test("finishes a run through a restart of NATS", async () => {
   await stop(runner);
 });
 
-test("finishes a run through a crash of Redis", async () => {
+test("finishes a run through a crash of Redis [G2]", async () => {
   const gate = newGate();
   const runner = await lab.runner();
   await lab.command("walker", { runId: "redis-restart", input: "x" });

@@ -1,0 +1,43 @@
+import { connectBus } from "@switchyard/bus/connect";
+import { readEvents } from "@switchyard/bus/events";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { startLab } from "../../test-fixtures/runner-lab.ts";
+
+const lab = await startLab();
+await lab.runner();
+const RECONNECTS = 20;
+
+test("a client that reconnects 20 times by the last sequence reads each event once, in order [G8]", async () => {
+  let count = 0;
+  lab.peers.tools.set("next", () => `${(count += 1)}`);
+  const repeat = { while: { at: "/last/isError", equals: false }, times: 30 };
+  const calls = [{ tool: labTool("next"), with: {}, as: "last" }];
+  const plan = { steps: [{ calls, repeat }], answer: "done" };
+  lab.peers.agents.set("walker", agent("walker", { maxSteps: 31, plan }));
+  const read: unknown[] = [];
+  let next = 1;
+  let isOver = false;
+  await lab.command("walker", { runId: "watched", input: "x" });
+  for (let connection = 0; connection <= RECONNECTS; connection += 1) {
+    const bus = await connectBus({ servers: lab.nats.url, user: "cli" });
+    // Another number each time, some of them none; the last one reads to the end.
+    let left = connection === RECONNECTS ? Infinity : (connection * 7) % 6;
+    const filters = ["yard.evt.run.watched.*"];
+    if (left > 0)
+      for await (const event of readEvents(bus, { filters, from: { sequence: next } })) {
+        next = event.sequence + 1;
+        read.push((event.payload as { seq: number }).seq); // every event of a run has one
+        isOver = event.subject.endsWith(".finished");
+        left -= 1;
+        if (isOver || left === 0) break;
+      }
+    await bus.close();
+  }
+  assert.ok(isOver && read.length > 90, String(read.length));
+  assert.deepEqual(
+    read,
+    read.map((_, index) => index + 1),
+  );
+});

@@ -1,0 +1,140 @@
+import { call } from "@switchyard/bus/call";
+import { getRun } from "@switchyard/contracts/runs";
+import { resumeRun } from "@switchyard/contracts/run-commands";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  dyingAt,
+  hintDelivery,
+  mortalRunners,
+  startDelivery,
+} from "../../test-fixtures/mortal-runners.ts";
+import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+import { journalKey } from "../journal/run-store.ts";
+
+const lab = await startLab();
+const { peers } = lab;
+/** Each is a process that starts and one that ends; by hand as many as YARD_DEPLOYS says. */
+const DEPLOYS = Number(process.env["YARD_DEPLOYS"] ?? 4);
+const WEEK_MS = 7 * 24 * 3_600_000;
+
+test("a run comes to its end through one deploy after the other, and none uses up an attempt [G6]", async () => {
+  const reached = Array.from({ length: DEPLOYS }, () => Promise.withResolvers<void>());
+  const opened = Array.from({ length: DEPLOYS }, () => Promise.withResolvers<string>());
+  peers.tools.set("gate", ({ n }) => {
+    reached[Number(n)]?.resolve();
+    return opened[Number(n)]?.promise ?? "no such gate";
+  });
+  const steps = reached.map((_, n) => ({ calls: [{ tool: labTool("gate"), with: { n } }] }));
+  peers.agents.set(
+    "walker",
+    agent("walker", { plan: { steps, answer: `{{/results/${DEPLOYS - 1}/text}}` } }),
+  );
+  // A second pick-up without progress would be the end of the run.
+  const oneAttempt = { YARD_RUN_MAX_ATTEMPTS: "1" };
+  let old = await lab.runner(oneAttempt);
+  let next = lab.runner(oneAttempt);
+  await lab.command("walker", { runId: "deployed", input: "x" });
+  for (let n = 0; n < DEPLOYS; n += 1) {
+    await reached[n]?.promise;
+    const left = await next;
+    old.kill("SIGTERM");
+    await old.logged("service stopping");
+    // It starts while the old one ends.
+    if (n < DEPLOYS - 1) next = lab.runner(oneAttempt);
+    opened[n]?.resolve(`opened ${n}`);
+    assert.equal(await old.exited, 0);
+    old = left;
+  }
+  const events = await lab.eventsUntil("deployed", "finished");
+  assert.equal(events.at(-1)?.payload["output"], `opened ${DEPLOYS - 1}`);
+  assert.deepEqual(
+    sequenceOf(events),
+    events.map((_, index) => index + 1),
+  );
+  for (let step = 1; step <= DEPLOYS; step += 1)
+    assert.equal(peers.requested.get(`deployed:${step}:0`), 1, "each call was sent once");
+  const { run } = await call(lab.bus, getRun, { runId: "deployed" });
+  assert.equal(run.attempts, DEPLOYS + 1, "they are told, and held against nothing");
+  old.kill("SIGTERM");
+  await old.exited;
+});
+
+for (const version of ["older", "newer"] as const) {
+  test(`an approval that came after a week without runners is used once, where the journal is of ${version === "older" ? "an older" : "a newer"} runner [G5]`, async () => {
+    const runId = `week-${version}`;
+    const parkedAt = Date.now();
+    const mortal = await mortalRunners(lab, { holdMs: 0 });
+    const streamSequence = version === "older" ? 1_001 : 2_001;
+    const place = (deliveryCount: number) => ({ streamSequence, deliveryCount });
+    let isApproved = false;
+    peers.tools.set("guarded", (_args, { fail }) => {
+      if (isApproved) return "done after a yes";
+      const expiresAt = new Date(parkedAt + 2 * WEEK_MS).toISOString();
+      const approvalId = `apr-${"5".repeat(32)}`;
+      throw fail.approval_required("a person must approve", {
+        approvalId,
+        expiresAt,
+        tier: "always",
+      });
+    });
+    const calls = [{ tool: labTool("guarded"), with: {} }];
+    const plan = { steps: [{ calls }], answer: "{{/results/0/text}}" };
+    peers.agents.set("careful", agent("careful", { plan }));
+    const limits = { timeoutMs: 60_000 };
+    const start = startDelivery("careful", { runId, input: "x", limits }, place(1));
+    const before = mortal.worker(dyingAt(null), () => parkedAt);
+    assert.equal((await before.handle(start)).outcome, "done");
+
+    await rewritten(mortal.redis, runId, version);
+    isApproved = true;
+    const later = (): number => parkedAt + WEEK_MS;
+    const callId = `${runId}:1:0`;
+    const news = { at: new Date(later()).toISOString(), resolution: { type: "look" as const } };
+    const tell = () =>
+      mortal.controls.tell({
+        runId,
+        entry: { kind: "wait-resolved", callId, ...news },
+        by: null,
+        expected: callId,
+        command: null,
+      });
+    assert.equal(await tell(), "taken");
+    assert.notEqual(await tell(), "taken", "the same decision, heard twice");
+    const hint = (count: number) => hintDelivery(resumeRun, { runId }, place(count));
+    for (const count of [2, 3]) {
+      const woken = await mortal.worker(dyingAt(null), later).handle(hint(count));
+      assert.equal(woken.outcome, "done");
+    }
+
+    const events = await lab.eventsUntil(runId, "finished");
+    assert.equal(events.at(-1)?.payload["output"], "done after a yes");
+    assert.deepEqual(
+      sequenceOf(events),
+      events.map((_, index) => index + 1),
+    );
+    assert.equal(peers.requested.get(callId), 2, "once to be told to wait, once after the yes");
+  });
+}
+
+/** The journal as a runner writes it that knows less, or more, than this one. */
+async function rewritten(
+  redis: Awaited<ReturnType<typeof mortalRunners>>["redis"],
+  runId: string,
+  version: "older" | "newer",
+): Promise<void> {
+  const key = journalKey(runId);
+  const stored = await redis.lrange(key, 0, -1);
+  for (const [index, json] of stored.entries()) {
+    const entry = JSON.parse(json) as Record<string, unknown>; // an entry is an object
+    if (version === "newer") entry["ofAnotherVersion"] = { since: 2 };
+    else if (entry["kind"] !== "started") for (const field of OF_ANSWERS) delete entry[field];
+    else for (const field of OF_STARTS) delete entry[field];
+    await redis.lset(key, index, JSON.stringify(entry));
+  }
+}
+
+/** What journals did not have from the beginning. */
+const OF_STARTS = ["roles", "onUnknownOutcome", "contextWindow", "depthLeft", "memory"] as const;
+const OF_ANSWERS = ["heard", "shown", "model", "costUsd", "passedOver"] as const;
