@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { rpc } from "@switchyard/contracts/define";
@@ -72,6 +72,23 @@ test("an address where nobody listens is told with the address, the time and the
       return true;
     },
   );
+});
+
+test("a server that takes connections and says nothing is given up, and no connection to it is left", async () => {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    socket.on("error", () => {});
+    socket.once("close", () => open.delete(socket)).resume();
+  }).listen(0, "127.0.0.1");
+  after(() => server.close());
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo; // a TCP server has an address with a port
+  await assert.rejects(
+    connectBus({ servers: `nats://127.0.0.1:${port}`, user: "cli", connectTimeoutMs: 300 }),
+    { code: "disconnected", message: /within 300 ms/ },
+  );
+  await until(async () => open.size === 0);
 });
 
 test("a server that is too old is refused with both versions", async () => {

@@ -1,7 +1,6 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import {
   AuthorizationError,
-  connect,
   PermissionViolationError,
   UserAuthenticationExpiredError,
   type Authenticator,
@@ -10,6 +9,7 @@ import {
 } from "@nats-io/transport-node";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { ClaimCheck } from "./claim-check.ts";
+import { connectClient } from "./client-transport.ts";
 import { registerConnection, type Connection } from "./connection.ts";
 import { DeadlineWheel } from "./deadline-wheel.ts";
 import { flushConnection } from "./drain-subscription.ts";
@@ -232,7 +232,7 @@ async function connectWithRetries(options: BusOptions): Promise<NatsConnection> 
 }
 
 async function connectOnce(options: BusOptions, timeoutMs: number): Promise<NatsConnection> {
-  return connect({
+  return connectClient({
     servers: options.servers.split(",").map((server) => server.trim()),
     name: options.user,
     inboxPrefix: options.inboxPrefix ?? `_INBOX_${options.user}`,
