@@ -27,7 +27,9 @@ export function addRunSteeringCommands(runs: Command, perform: Perform): void {
   withLimits(
     runs
       .command("fork <run>")
-      .description("start a run from a step of another one; what came before is kept, not repeated")
+      .description(
+        "start a run from a step of another one; what came before and its limits are kept",
+      )
       .requiredOption("--step <n>", "first model call that is made anew", wholeNumber(1, 1_001)),
     FROM_START,
   )
