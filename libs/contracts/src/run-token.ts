@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ApprovalTier } from "./approval-tier.ts";
+import { commandLimit, runsCommands } from "./command-limit.ts";
 import { AgentName, CallerName, RunId } from "./ids.ts";
 import { RunContext } from "./run-context.ts";
 import { matchesTool, type ToolRef } from "./tool-names.ts";
@@ -45,7 +46,7 @@ export const RunTokenClaims = z.strictObject({
   /**
    * What the run may call, as layers of patterns: a tool passes when every layer has a pattern that
    * matches it and none that begins with `!` does. No layer means no restriction here; an empty layer
-   * lets nothing pass.
+   * lets nothing pass. `execute_command(git add:*)` matches the calls whose command begins so.
    */
   tools: z
     .array(z.array(z.string().min(1).max(MAX_PATTERN_LENGTH)).max(MAX_LAYER_PATTERNS))
@@ -67,16 +68,21 @@ export function distinctLayers(layers: readonly (readonly string[])[]): string[]
   return [...byText.values()];
 }
 
-/** True when every layer of the token lets the tool pass. */
+/** True when every layer of the token lets the tool pass, with whatever arguments. */
 export function tokenAllowsTool(claims: Pick<RunTokenClaims, "tools">, ref: ToolRef): boolean {
   return claims.tools.every((layer) => layerAllowsTool(layer, ref));
 }
 
-/** True when one of the layer's patterns matches the tool, and none of those that begin with `!` does. */
+/**
+ * True when one of the layer's patterns matches the tool, and none of those that begin with `!` does. A tool whose commands
+ * are limited passes: with which arguments, the policy decides.
+ */
 export function layerAllowsTool(layer: readonly string[], ref: ToolRef): boolean {
+  const isAbout = (pattern: string): boolean =>
+    matchesTool(pattern, ref) || (runsCommands(ref) && commandLimit(pattern) !== null);
   return (
-    layer.some((pattern) => !pattern.startsWith("!") && matchesTool(pattern, ref)) &&
-    !layer.some((pattern) => pattern.startsWith("!") && matchesTool(pattern.slice(1), ref))
+    layer.some((pattern) => !pattern.startsWith("!") && isAbout(pattern)) &&
+    !layer.some((pattern) => pattern.startsWith("!") && isAbout(pattern.slice(1)))
   );
 }
 

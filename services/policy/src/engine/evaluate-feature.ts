@@ -147,7 +147,7 @@ function refusalOf(bundle: CompiledBundle, call: FeatureCall): string | null {
  */
 function keptOut({ layers, kind, tool }: FeatureCall): ToolLayer | null {
   if (layers === null) return null;
-  if (kind === "resource" || kind === "prompt") return refusingLayer(layers, tool);
+  if (kind === "resource" || kind === "prompt") return refusingLayer(layers, tool, undefined);
   const isOfServer = (pattern: ToolPattern): boolean =>
     pattern.kind === "everything" ||
     (pattern.kind === "server" && matchesGlob(pattern.server, tool.server ?? ""));

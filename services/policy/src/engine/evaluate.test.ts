@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { builtinToolRef, mcpToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "../bundle/compile-bundle.ts";
 import { decide, mayEverAllow, type Call } from "./evaluate.ts";
+import { isKeepable } from "./keepable.ts";
 import { parseBundle } from "../bundle/parse-bundle.ts";
 import { compileToolLayers } from "./tool-layers.ts";
 
@@ -216,6 +217,40 @@ test("a tool that a layer of the run token names with ! is denied although a rul
     decision(rules, call(tool, { principal: agent("demo"), layers })).effect;
   assert.equal(asked(READ), "allow");
   assert.equal(asked(WRITE), "deny");
+});
+
+test("a layer that names the first words of commands lets those pass and nothing else, whatever a rule allows [D51] [X26]", () => {
+  const made = bundle("  - { id: all, effect: allow, approval: auto }");
+  const tool = builtinToolRef("execute_command");
+  const layers = compileToolLayers([["execute_command(git:*)", "execute_command(make)"], ["*"]]);
+  const asked = (args: Record<string, unknown>) =>
+    call(tool, { principal: agent("demo"), layers, args });
+  for (const command of ["git", "git status", "make"]) {
+    const allowed = decide(made, asked({ command }));
+    assert.equal(allowed.effect, "allow", command);
+    assert.equal(
+      isKeepable(made, asked({ command }), allowed),
+      false,
+      "other arguments may not pass",
+    );
+  }
+  for (const args of [
+    { command: "rm -rf /" },
+    { command: "gitx" },
+    { command: "make all" },
+    { command: "git status", shell: true },
+    {},
+  ])
+    assert.equal(decide(made, asked(args)).effect, "deny", JSON.stringify(args));
+  assert.match(
+    decide(made, asked({ command: "ls" })).reason,
+    /may not use execute_command: its run token lets pass only execute_command\(git:\*\), execute_command\(make\)$/,
+  );
+  const other = mcpToolRef("shell", "execute_command");
+  assert.equal(decide(made, { ...asked({ command: "git" }), tool: other }).effect, "deny");
+  assert.equal(mayEverAllow(made, asked({})), true, "the tool is listed");
+  const excluded = compileToolLayers([["*", "!execute_command(git:*)"]]);
+  assert.equal(decide(made, { ...asked({ command: "ls" }), layers: excluded }).effect, "deny");
 });
 
 test("no layer keeps nothing out, an empty one everything", () => {

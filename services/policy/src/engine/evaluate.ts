@@ -79,11 +79,12 @@ const APPROVAL_TEXT = {
  * not denied is of such a tool.
  */
 export function mayEverAllow(bundle: CompiledBundle, asked: Omit<Call, "args">): boolean {
-  if (!isConsistent(asked.tool)) return false;
-  if (firstRefusal(bundle.narrowings, asked) !== null) return false;
-  const target = targetOf(bundle, asked.tool, asked.server?.labels);
-  if (firstSelecting(bundle.allow, asked.principal, target) === null) return false;
-  return firstSelecting(bundle.deny, asked.principal, target, isUnconditional) === null;
+  const { principal, tool, layers, server } = asked;
+  if (!isConsistent(tool)) return false;
+  if (firstRefusal(bundle.narrowings, { principal, tool, layers, server }) !== null) return false;
+  const target = targetOf(bundle, tool, server?.labels);
+  if (firstSelecting(bundle.allow, principal, target) === null) return false;
+  return firstSelecting(bundle.deny, principal, target, isUnconditional) === null;
 }
 
 /**

@@ -4,6 +4,7 @@ import { budgetsOf } from "../budgets/compile-budgets.ts";
 import { hasFlowLabel } from "../budgets/flow.ts";
 import { labelsOf } from "../layers/labels.ts";
 import { ignoresArguments, type Call } from "./evaluate.ts";
+import { ignoreArguments } from "./tool-layers.ts";
 
 /**
  * True when a tool provider may keep the decision for a while: it holds for any arguments, and
@@ -13,5 +14,6 @@ export function isKeepable(bundle: CompiledBundle, call: Call, decision: Decisio
   if (decision.effect === "ask") return false;
   if (budgetsOf(bundle.budgets, call.principal).length > 0) return false;
   if (hasFlowLabel(labelsOf(bundle.labels, call.tool, call.server?.labels))) return false;
+  if (call.layers !== null && !ignoreArguments(call.layers, call.tool)) return false;
   return ignoresArguments(bundle, call);
 }

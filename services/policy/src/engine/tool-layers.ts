@@ -1,4 +1,10 @@
 import {
+  commandLimit,
+  fitsCommandLimit,
+  runsCommands,
+  type CommandLimit,
+} from "@switchyard/contracts/command-limit";
+import {
   matchesTool,
   parseToolPattern,
   type ToolPattern,
@@ -14,28 +20,56 @@ export type ToolLayers = readonly ToolLayer[];
 export interface ToolLayer {
   readonly texts: readonly string[];
   readonly patterns: readonly ToolPattern[];
+  /** Those that let pass some commands. */
+  readonly commands: readonly CommandLimit[];
   /** Those that were written with a `!`. */
   readonly excluded: readonly ToolPattern[];
 }
 
+/** Undefined where no call is asked about: then a tool passes that passes with some arguments. */
+type Arguments = Readonly<Record<string, unknown>> | undefined;
+
 export function compileToolLayers(layers: readonly (readonly string[])[]): ToolLayers {
-  return layers.map((texts) => ({
-    texts,
-    patterns: texts.filter((text) => !text.startsWith("!")).map(parseToolPattern),
-    excluded: texts
-      .filter((text) => text.startsWith("!"))
-      .map((text) => parseToolPattern(text.slice(1))),
-  }));
+  return layers.map((texts) => {
+    const included = texts.filter((text) => !text.startsWith("!"));
+    const excluded = texts.filter((text) => text.startsWith("!")).map((text) => text.slice(1));
+    return {
+      texts,
+      patterns: included.map(parseToolPattern),
+      commands: included.flatMap((text) => commandLimit(text) ?? []),
+      // What is to be kept out of some commands is kept out of all.
+      excluded: excluded.map((text) =>
+        parseToolPattern(commandLimit(text) === null ? text : "execute_command"),
+      ),
+    };
+  });
 }
 
 /** The first layer that keeps the tool out, or null when all let it pass. */
-export function refusingLayer(layers: ToolLayers, tool: ToolRef): ToolLayer | null {
-  return layers.find((layer) => !passes(layer, tool)) ?? null;
+export function refusingLayer(
+  layers: ToolLayers,
+  tool: ToolRef,
+  args: Arguments,
+): ToolLayer | null {
+  return layers.find((layer) => !passes(layer, tool, args)) ?? null;
 }
 
-function passes({ patterns, excluded }: ToolLayer, tool: ToolRef): boolean {
-  return (
-    patterns.some((pattern) => matchesTool(pattern, tool)) &&
-    !excluded.some((pattern) => matchesTool(pattern, tool))
-  );
+/** True when the arguments of a call play no part in whether the layers let it pass. */
+export function ignoreArguments(layers: ToolLayers, tool: ToolRef): boolean {
+  return !runsCommands(tool) || layers.every(({ commands }) => commands.length === 0);
+}
+
+function passes(
+  { patterns, commands, excluded }: ToolLayer,
+  tool: ToolRef,
+  args: Arguments,
+): boolean {
+  const isIncluded =
+    patterns.some((pattern) => matchesTool(pattern, tool)) ||
+    (commands.length > 0 && runsCommands(tool) && fitsOne(commands, args));
+  return isIncluded && !excluded.some((pattern) => matchesTool(pattern, tool));
+}
+
+function fitsOne(commands: readonly CommandLimit[], args: Arguments): boolean {
+  return args === undefined || commands.some((limit) => fitsCommandLimit(limit, args));
 }

@@ -26,6 +26,8 @@ export interface NarrowedCall {
   /** What the run token lets pass; null when the call came without a token. */
   readonly layers: ToolLayers | null;
   readonly server?: ServerFacts | undefined;
+  /** Left out where it is asked whether any call could pass. */
+  readonly args?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface Narrowing {
@@ -82,9 +84,9 @@ export function allNarrowings(
     .toSorted((a, b) => Number(a.passes) - Number(b.passes));
 }
 
-function byToken({ principal, tool, layers }: NarrowedCall): Judgement | null {
+function byToken({ principal, tool, layers, args }: NarrowedCall): Judgement | null {
   if (layers === null) return null;
-  const refusing = refusingLayer(layers, tool);
+  const refusing = refusingLayer(layers, tool, args);
   return {
     kind: "token",
     name: "run token",

@@ -123,7 +123,7 @@ function toolWords(value: unknown): unknown {
 function limitsNotKept({ tools }: AgentFields, at: Place): Finding[] {
   return limitedTools(Array.isArray(tools) ? tools : []).map((tool) => {
     const message =
-      `tools: ${tool} is left out: a limit on arguments cannot be kept here, and the tool without it would be more; ` +
+      `tools: ${tool} is left out: this limit on arguments cannot be kept here, and the tool without it would be more; ` +
       "name the tool alone and limit its arguments by a rule of the policy";
     return warningFinding("limited_tool", message, at);
   });

@@ -165,7 +165,8 @@ for (const [written, tools] of [
   ["tools: Read, Grep", ["read_file", "search_files"]],
   ["tools: mcp__files__read_*", ["mcp__files__read_*"]],
   ["tools: 'Read,, Bash(git add:*, git push:*), Bash(*),'", ["read_file", "execute_command"]],
-  ["tools: Bash(git:*)", []],
+  ["tools: Bash(git:*)", ["execute_command(git:*)"]],
+  ["tools: Bash(git | sh)", []],
 ] as const) {
   test(`reads \`${written}\` as ${JSON.stringify(tools)} [D17, X25]`, () => {
     assert.deepEqual(load(written).tools, tools);
@@ -173,10 +174,10 @@ for (const [written, tools] of [
 }
 
 test("says of a tool with a limit on its arguments what became of it", () => {
-  const text = "name: a\nTools: 'Read, Bash(git:*), WebFetch(domain:x.org)'";
+  const text = "name: a\nTools: 'Read, Bash(git:*), WebFetch(domain:x.org), Bash(a | b)'";
   const parsed = parseAgentFile(Buffer.from(text), YAML);
   assert(parsed.kind === "agent");
-  assert.deepEqual(parsed.agent.tools, ["read_file"]);
+  assert.deepEqual(parsed.agent.tools, ["read_file", "execute_command(git:*)"]);
   assert.deepEqual(
     parsed.findings.map(({ severity, code, line }) => [severity, code, line]),
     [
@@ -184,7 +185,10 @@ test("says of a tool with a limit on its arguments what became of it", () => {
       ["warning", "limited_tool", 2],
     ],
   );
-  assert.match(parsed.findings[0]?.message ?? "", /^tools: Bash\(git:\*\) is left out: /);
+  assert.match(
+    parsed.findings[0]?.message ?? "",
+    /^tools: WebFetch\(domain:x\.org\) is left out: /,
+  );
 });
 
 test("leaves a Markdown file without frontmatter alone, unless it is called AGENT.md", () => {

@@ -13,11 +13,12 @@ test("names of Claude Code become Switchyard's own; other names and patterns sta
   assert.deepEqual(allowedPatterns(others), others);
 });
 
-test("a tool with a limit on its arguments is never allowed without the limit, and is forbidden whole", () => {
-  const words = ["Bash(git add:*)", "Read(./src/**)", "Write"];
-  assert.deepEqual(allowedPatterns(words), ["write_file"]);
+test("a tool with a limit on its arguments is never allowed without the limit, and is forbidden whole [D51] [X26]", () => {
+  const words = ["Bash(git add:*)", "Bash(git log | sh)", "Read(./src/**)", "Write"];
+  assert.deepEqual(allowedPatterns(words), ["execute_command(git add:*)", "write_file"]);
   assert.deepEqual(forbiddenPatterns(words), ["execute_command", "read_file", "write_file"]);
-  assert.deepEqual(limitedTools([...words, "Bash(*)"]), ["Bash(git add:*)", "Read(./src/**)"]);
+  const limited = limitedTools([...words, "Bash(*)", "Bash(:*)"]);
+  assert.deepEqual(limited, ["Bash(git log | sh)", "Read(./src/**)"]);
 });
 
 test("says which allowed tools are not allowed, and which names no tool here has [D51]", () => {
@@ -25,6 +26,7 @@ test("says which allowed tools are not allowed, and which names no tool here has
     "Read",
     "Task",
     "Bash(git add:*)",
+    "WebFetch(domain:a.example)",
     "TodoWrite",
     "mcp__github__*",
     "web_*",
@@ -34,11 +36,11 @@ test("says which allowed tools are not allowed, and which names no tool here has
     toolRemarks(words, () => ({ line: 4, column: 1 })).map(({ severity, code, message, line }) => [
       severity,
       code,
-      /Bash\(git add:\*\)|TodoWrite/.exec(message)?.[0],
+      /WebFetch\(domain:a\.example\)|TodoWrite/.exec(message)?.[0],
       line,
     ]),
     [
-      ["warning", "limited_tool", "Bash(git add:*)", 4],
+      ["warning", "limited_tool", "WebFetch(domain:a.example)", 4],
       ["info", "unknown_tool", "TodoWrite", 4],
     ],
   );

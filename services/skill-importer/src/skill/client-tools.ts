@@ -1,3 +1,4 @@
+import { commandLimit, commandPattern } from "@switchyard/contracts/command-limit";
 import { parseToolPattern } from "@switchyard/contracts/tool-names";
 import { builtinNamed } from "@switchyard/contracts/toolbox";
 import { infoFinding, warningFinding, type Finding, type Place } from "../finding.ts";
@@ -25,11 +26,13 @@ const OTHER_OWN =
 const LIMITED = /^([A-Za-z][\w-]*)\((.*)\)$/s;
 
 /**
- * The patterns that a list of allowed tools stands for. A tool with a limit on its arguments stands for none:
- * patterns know no arguments, and the tool without its limit would be more than was asked for.
+ * The patterns that a list of allowed tools stands for. Of limits on arguments, patterns know the first words of a command; a
+ * tool with another one stands for none: the tool without its limit would be more than was asked for.
  */
 export function allowedPatterns(words: readonly string[]): string[] {
-  return unique(words.flatMap((word) => (isLimited(word) ? [] : [ownName(word)])));
+  return unique(
+    words.flatMap((word) => (hasLimit(word) ? (limitedCommand(word) ?? []) : [ownName(word)])),
+  );
 }
 
 /** The patterns that a list of forbidden tools stands for; one with a limit on its arguments is forbidden whole. */
@@ -37,9 +40,9 @@ export function forbiddenPatterns(words: readonly string[]): string[] {
   return unique(words.map((word) => ownName(LIMITED.exec(word)?.[1] ?? word)));
 }
 
-/** Words with a limit on arguments, other than `(*)`, which is none. */
+/** Words with a limit on arguments that cannot be kept here; `(*)` is none. */
 export function limitedTools(words: readonly string[]): string[] {
-  return words.filter((word) => isLimited(word));
+  return words.filter((word) => hasLimit(word) && limitedCommand(word) === null);
 }
 
 /** What `allowed-tools` says that gives nothing here: its author believes that the skill may use it. */
@@ -51,7 +54,7 @@ export function toolRemarks(words: readonly string[], place: () => Place): Findi
   const at = place();
   return [
     ...limited.map((word) => {
-      const message = `allowed-tools: ${word} is not allowed: a limit on arguments cannot be kept here, and the tool without it would be more; limit its arguments by a rule of the policy`;
+      const message = `allowed-tools: ${word} is not allowed: this limit on arguments cannot be kept here, and the tool without it would be more; limit its arguments by a rule of the policy`;
       return warningFinding("limited_tool", message, at);
     }),
     ...unknown.map((name) => {
@@ -63,13 +66,25 @@ export function toolRemarks(words: readonly string[], place: () => Place): Findi
 
 function isUnknown(name: string): boolean {
   // Nearly always it is one of these, and patterns are read by many rules.
-  if (builtinNamed(name) !== null || /[*?]/.test(name) || OTHER_OWN.test(name)) return false;
+  if (
+    builtinNamed(name) !== null ||
+    commandLimit(name) !== null ||
+    /[*?]/.test(name) ||
+    OTHER_OWN.test(name)
+  )
+    return false;
   return parseToolPattern(name).kind === "bare";
 }
 
-function isLimited(word: string): boolean {
+function hasLimit(word: string): boolean {
   const [, , limit] = LIMITED.exec(word) ?? [];
-  return limit !== undefined && limit !== "*";
+  return limit !== undefined && limit !== "*" && limit !== ":*";
+}
+
+/** `Bash(git add:*)` as a pattern of the tool that runs commands; null for any other limit. */
+function limitedCommand(word: string): string | null {
+  const [, name = "", limit = ""] = LIMITED.exec(word) ?? [];
+  return builtinNamed(ownName(name)) === "execute_command" ? commandPattern(limit.trim()) : null;
 }
 
 function ownName(word: string): string {

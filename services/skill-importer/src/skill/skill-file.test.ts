@@ -51,7 +51,7 @@ test("reads all fields of a full file [D58]", () => {
     plan: null,
   });
   assert.deepEqual(JSON.parse(JSON.stringify(metadata)), { openclaw: { emoji: "x" } });
-  assert.deepEqual(codes, ["limited_tool"]);
+  assert.deepEqual(codes, []);
 });
 
 test("gives a minimal file with an empty body the defaults [B6, D4, D9, D58, DR3]", () => {
