@@ -13,6 +13,7 @@ import { SandboxError } from "@switchyard/service/process/sandbox";
 import type { Redis } from "@switchyard/service/redis";
 import { StartError } from "@switchyard/service/start-error";
 import { createApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
+import { createArrivingCalls } from "@switchyard/service/tool-provider/arriving-calls";
 import { createCallOnce } from "@switchyard/service/tool-provider/call-once";
 import { createCallStore } from "@switchyard/service/tool-provider/call-store";
 import { createDecisionCache } from "@switchyard/service/tool-provider/decision-cache";
@@ -96,6 +97,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
       onNotStored: (err) => log.error({ err }, "call outcome not stored"),
     }),
     running: createRunningCalls(),
+    arriving: createArrivingCalls(),
     epochs: createRunEpochs(redis),
     holder,
     passOn: createCancelPasser(bus),

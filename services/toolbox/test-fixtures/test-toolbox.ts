@@ -53,6 +53,8 @@ export interface PolicyPeer {
     tool: string,
     args: Readonly<Record<string, unknown>>,
   ) => Decision["effect"] | "silence" | "invalid_token";
+  /** What the answer to a check waits for. */
+  hold: Promise<void> | null;
   /** Approvals that a person has given; a call that needs another one waits. */
   readonly approved: Set<string>;
   /** Every question: name of the tool and arguments. */
@@ -78,7 +80,12 @@ export async function toolboxWorld(): Promise<ToolboxWorld> {
     connectBus({ servers: nats.url, user: "policy" }),
   ]);
   await ensureStreams(cli);
-  const policy: PolicyPeer = { answer: () => "allow", approved: new Set(), asked: [] };
+  const policy: PolicyPeer = {
+    answer: () => "allow",
+    hold: null,
+    approved: new Set(),
+    asked: [],
+  };
   servePolicy(policyBus, policy);
   await policyBus.flush();
   after(() => Promise.all([cli.close(), policyBus.close()]));
@@ -147,6 +154,7 @@ function servePolicy(bus: Bus, peer: PolicyPeer): void {
   service.handle(checkPolicy, async ({ tool, args, onBehalfOf, token }, { fail }) => {
     peer.asked.push({ tool: tool.name, server: tool.server, args, onBehalfOf });
     const effect = peer.answer(tool.name, args);
+    if (peer.hold !== null) await peer.hold;
     if (effect === "silence") return new Promise(() => undefined);
     if (effect === "invalid_token") throw fail.invalid_token("not ours", { reason: "signature" });
     const decision: Decision = {

@@ -36,3 +36,20 @@ export function createArrivingCalls(): ArrivingCalls {
     isCancelled: (call) => cancelled.has(call),
   };
 }
+
+/** Lets a call be cancelled from its first moment on. One without an id nobody can name: it has no part in it. */
+export async function whileArriving<T>(
+  calls: ArrivingCalls,
+  call: Omit<ArrivingCall, "callId"> & { readonly callId: string | undefined },
+  work: (arriving: ArrivingCall | null) => Promise<T>,
+): Promise<T> {
+  const { callId, ...rest } = call;
+  if (callId === undefined) return work(null);
+  const arriving: ArrivingCall = { callId, ...rest };
+  calls.begin(arriving);
+  try {
+    return await work(arriving);
+  } finally {
+    calls.end(arriving);
+  }
+}

@@ -16,8 +16,7 @@ export interface Cancelled {
 
 export interface CancelDeps {
   readonly running: RunningCalls;
-  /** Left out by a provider whose calls are in work from the beginning. */
-  readonly arriving?: ArrivingCalls;
+  readonly arriving: ArrivingCalls;
   readonly gate: PolicyGate;
   readonly store: CallStore;
   /** The name of this process in the records of calls. */
@@ -51,9 +50,9 @@ async function cancelArriving(
   asked: AskedFor,
 ): Promise<boolean> {
   let isAny = false;
-  for (const call of arriving?.find(callId) ?? []) {
+  for (const call of arriving.find(callId)) {
     if (call.server !== server || call.caller !== asked.onBehalfOf) continue;
-    if (await areOfSameRun(gate, call, asked)) isAny = arriving?.cancel(call) === true || isAny;
+    if (await areOfSameRun(gate, call, asked)) isAny = arriving.cancel(call) || isAny;
   }
   return isAny;
 }

@@ -21,6 +21,7 @@ import { createCallStore } from "@switchyard/service/tool-provider/call-store";
 import { cancelCall } from "@switchyard/service/tool-provider/cancel-call";
 import { createCancelPasser } from "./pass-cancel.ts";
 import { createPolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import { createArrivingCalls } from "@switchyard/service/tool-provider/arriving-calls";
 import { createRunningCalls } from "@switchyard/service/tool-provider/running-calls";
 
 const world = await testWorld({ withPolicy: false });
@@ -199,6 +200,7 @@ test("a cancellation that reaches another broker is passed on to the one that ha
   };
   const other = {
     running: createRunningCalls(),
+    arriving: createArrivingCalls(),
     gate: createPolicyGate(bus, { cache: null, rolesOf: () => null, onChecked: () => undefined }),
     store: createCallStore(world.redis, "other"),
     holder: "other",

@@ -11,7 +11,11 @@ import {
   withRefusals,
 } from "@switchyard/service/tool-provider/call-refusals";
 import { callFingerprint } from "@switchyard/service/tool-provider/call-fingerprint";
-import type { ArrivingCall, ArrivingCalls } from "@switchyard/service/tool-provider/arriving-calls";
+import {
+  whileArriving,
+  type ArrivingCall,
+  type ArrivingCalls,
+} from "@switchyard/service/tool-provider/arriving-calls";
 import { NotSentError, type CallOnce } from "@switchyard/service/tool-provider/call-once";
 import type { CallOutcome, CallStore } from "@switchyard/service/tool-provider/call-store";
 import {
@@ -64,26 +68,14 @@ export async function callTool(
   asked: AskedFor,
 ): Promise<CallReply> {
   return withRefusals(() =>
-    withHeldPlaces(deps.gate, asked, (holding) => arriveAndCall(deps, request, holding)),
+    withHeldPlaces(deps.gate, asked, (holding) => {
+      const { onBehalfOf: caller, token } = asked;
+      const call = { callId: request.callId, caller, token, server: deps.connection.entry.id };
+      return whileArriving(deps.arriving, call, (arriving) =>
+        decideAndCall(deps, request, { asked: holding, arriving }),
+      );
+    }),
   );
-}
-
-/** A call with an id can be cancelled from its first moment on. */
-async function arriveAndCall(
-  deps: CallToolDeps,
-  request: CallRequest,
-  asked: AskedFor,
-): Promise<CallReply> {
-  const { callId } = request;
-  if (callId === undefined) return decideAndCall(deps, request, { asked, arriving: null });
-  const { onBehalfOf: caller, token } = asked;
-  const arriving = { callId, caller, token, server: deps.connection.entry.id };
-  deps.arriving.begin(arriving);
-  try {
-    return await decideAndCall(deps, request, { asked, arriving });
-  } finally {
-    deps.arriving.end(arriving);
-  }
 }
 
 function refuseCancelled({ arriving: calls }: CallToolDeps, call: ArrivingCall | null): void {

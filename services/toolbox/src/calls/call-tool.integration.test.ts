@@ -192,6 +192,31 @@ test("a cancelled call ends its command, at whichever toolbox it is", async () =
   await other.stop();
 });
 
+test("a call that waits for its decision is cancelled and not made, by its own run alone", async () => {
+  const decided = Promise.withResolvers<void>();
+  world.policy.hold = decided.promise;
+  const before = world.policy.asked.length;
+  const token = runToken("undecided");
+  const args = { path: "late.txt", content: "x" };
+  const request = { tool: "write_file", args, callId: "undecided-1", token };
+  const waiting = world.call(request);
+  const refused = assert.rejects(waiting, (error) => {
+    assert.ok(isError(error, callBuiltin, "cancelled"), String(error));
+    assert.deepEqual(error.data, { callId: "undecided-1", sent: false });
+    return true;
+  });
+  await until(() => world.policy.asked.length > before);
+  world.policy.hold = null;
+  const cancel = (by: string): Promise<unknown> =>
+    call(world.cli, cancelBuiltin, { callId: "undecided-1", token: by });
+  assert.deepEqual(await cancel(runToken("stranger")), { cancelled: false });
+  assert.deepEqual(await cancel(token), { cancelled: true });
+  decided.resolve();
+  await refused;
+  assert.equal(existsSync(file("run-undecided", "late.txt")), false);
+  assert.equal((await world.call(request)).replayed, false, "its id is free");
+});
+
 test("a command gets no more time than its caller waits, and the caller hears of it", async () => {
   const reply = await world.call(
     { tool: "execute_command", args: { command: "sleep 300", timeout: 300_000 } },

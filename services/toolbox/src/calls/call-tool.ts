@@ -16,7 +16,12 @@ import {
   withRefusals,
 } from "@switchyard/service/tool-provider/call-refusals";
 import { callFingerprint } from "@switchyard/service/tool-provider/call-fingerprint";
-import type { CallOnce } from "@switchyard/service/tool-provider/call-once";
+import {
+  whileArriving,
+  type ArrivingCall,
+  type ArrivingCalls,
+} from "@switchyard/service/tool-provider/arriving-calls";
+import { NotSentError, type CallOnce } from "@switchyard/service/tool-provider/call-once";
 import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
 import {
   asAllowed,
@@ -45,6 +50,7 @@ export interface CallToolDeps {
   readonly stops: StopWatch;
   readonly once: CallOnce;
   readonly running: RunningCalls;
+  readonly arriving: ArrivingCalls;
   readonly epochs: RunEpochs;
   /** Aborts when the service has to stop and cannot wait any longer. */
   readonly stopping: AbortSignal;
@@ -64,19 +70,34 @@ export async function callTool(
   asked: AskedFor,
 ): Promise<CallReply> {
   return withRefusals(() =>
-    withHeldPlaces(deps.gate, asked, (holding) => decideAndCall(deps, request, holding)),
+    withHeldPlaces(deps.gate, asked, (holding) => {
+      const { onBehalfOf: caller, token } = asked;
+      const call = { callId: request.callId, caller, token, server: null };
+      return whileArriving(deps.arriving, call, (arriving) =>
+        decideAndCall(deps, request, { asked: holding, arriving }),
+      );
+    }),
+  );
+}
+
+function refuseCancelled({ arriving: calls }: CallToolDeps, call: ArrivingCall | null): void {
+  if (call === null || !calls.isCancelled(call)) return;
+  const { callId } = call;
+  throw new NotSentError(
+    fail.cancelled("The call was cancelled. Nothing was done.", { callId, sent: false }),
   );
 }
 
 async function decideAndCall(
   deps: CallToolDeps,
   request: CallRequest,
-  asked: AskedFor,
+  { asked, arriving }: { readonly asked: AskedFor; readonly arriving: ArrivingCall | null },
 ): Promise<CallReply> {
   const { callId } = request;
   const { tool, ref, args } = await readCall(deps, request, asked);
   const { decision, principal, audit } = await notDenied(deps.gate, { ref, args }, asked);
   await refuseStale(deps.epochs, request, principal);
+  refuseCancelled(deps, arriving);
   const call: DecidedCall = {
     request,
     asked,
@@ -94,6 +115,8 @@ async function decideAndCall(
   const fingerprint = callFingerprint({ caller: asked.onBehalfOf, principal, ref, args });
   const owner = { callId, caller: asked.onBehalfOf, principal, token: asked.token, ref };
   const result = await deps.once.run(callId, { fingerprint, ref }, async () => {
+    refuseCancelled(deps, arriving);
+    if (arriving !== null) deps.arriving.end(arriving);
     const running = deps.running.begin(owner, asked.signal);
     try {
       return await perform(deps, call, {
