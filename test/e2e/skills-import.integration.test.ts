@@ -91,7 +91,7 @@ test("has versions, a difference, a way back, and exit codes [DR10]", async () =
   assert.equal((await run("validate", tree, "--target", "agent-skills")).code, 1);
   assert.equal((await run("validate", tree, "--target", "nobody")).code, 2);
   await cp(file, join(tree, "no-archive.zip"));
-  assert.equal((await run("import", join(tree, "no-archive.zip"))).code, 1);
+  assert.equal((await run("import", join(tree, "no-archive.zip"))).code, 2);
   await writeFile(file, `---\nname: greet\n---\nHidden ${String.fromCodePoint(0xe0041)} text.`);
   assert.equal((await run("scan", tree)).code, 1);
 });

@@ -121,10 +121,11 @@ async function send(bus: Bus, path: string, sending: Sending): Promise<Sent> {
     return sendFiles(bus, [file], { label: top, directory: resolve(top, ".."), ...sending });
   }
   const bytes = await (top === null ? readStandardInput() : readArchive(top));
+  const label = top === null ? "standard input" : basename(top);
   return client(bus, { unpackAgents }).unpackAgents({
-    label: top === null ? "standard input" : basename(top),
+    label,
     ...sending,
-    format: formatOf(bytes),
+    format: formatOf(bytes, label),
     base64: bytes.toString("base64"),
   });
 }

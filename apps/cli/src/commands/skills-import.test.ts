@@ -18,14 +18,14 @@ function tar(): Buffer {
 }
 
 test("knows an archive by its bytes, and says of anything else that it is none", () => {
-  assert.equal(formatOf(tar()), "tar");
-  assert.equal(formatOf(Buffer.alloc(1_024)), "tar");
-  assert.equal(formatOf(gzipSync(tar())), "tar.gz");
-  assert.equal(formatOf(Buffer.from("PK\u0003\u0004")), "zip");
+  assert.equal(formatOf(tar(), "it"), "tar");
+  assert.equal(formatOf(Buffer.alloc(1_024), "it"), "tar");
+  assert.equal(formatOf(gzipSync(tar()), "it"), "tar.gz");
+  assert.equal(formatOf(Buffer.from("PK\u0003\u0004"), "it"), "zip");
   const xz = Buffer.concat([Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]), Buffer.alloc(600, 7)]);
   for (const bytes of [Buffer.alloc(0), Buffer.from("# a skill\n"), xz, Buffer.alloc(600, 0x61)])
     assert.throws(
-      () => formatOf(bytes),
+      () => formatOf(bytes, "it"),
       (error) => error instanceof CliError && error.code === "usage",
     );
 });

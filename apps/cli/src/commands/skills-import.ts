@@ -158,7 +158,7 @@ async function send(
     dryRun,
     targets: [...targets],
     withReports,
-    format: formatOf(bytes),
+    format: formatOf(bytes, label),
     base64: bytes.toString("base64"),
   });
   for (const skill of reply.skills) onSkill(skill);
@@ -266,12 +266,12 @@ export async function readStandardInput(): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** By its first bytes; a name says less. */
-export function formatOf(bytes: Buffer): "zip" | "tar.gz" | "tar" {
+/** By its first bytes; a name says less. `label` is what an error calls it. */
+export function formatOf(bytes: Buffer, label: string): "zip" | "tar.gz" | "tar" {
   if (bytes.subarray(0, 2).toString("latin1") === "PK") return "zip";
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) return "tar.gz";
   if (isTar(bytes)) return "tar";
-  throw new CliError("usage", "it is no zip, no tar and no tar.gz", {
+  throw new CliError("usage", `${label} is no zip, no tar and no tar.gz`, {
     hint: "pack it as one of these, or name a directory",
   });
 }
