@@ -21,9 +21,6 @@ import type { ClaimResult, Hold } from "../journal/run-store.ts";
 /** A command that could not be prepared this often is given up: its services never came back. */
 const MAX_UNSTARTED_DELIVERIES = 100;
 
-/** What the queue hears of an early delivery that comes to nothing: nothing. */
-const LEFT_FOR_ITS_TURN: Outcome = { outcome: "retry", delayMs: 0 };
-
 /** One delivery of one command, from the claim to what the queue is told. */
 export class RunAttempt {
   readonly #options: AttemptOptions;
@@ -34,7 +31,7 @@ export class RunAttempt {
   #deaths = 0;
   /** A run that was found not to be in work. */
   #found: Hold | null = null;
-  /** False when the run is in work already, or past that. */
+  /** False when the run is in work already, or past that, and when the message is left for its turn. */
   #isNews = true;
 
   constructor(options: AttemptOptions, delivery: Delivery) {
@@ -80,13 +77,19 @@ export class RunAttempt {
 
   async #performEarly(): Promise<Outcome> {
     const { letters } = this.#options;
-    if (!(await letters.beginEarly(this.#delivery))) return LEFT_FOR_ITS_TURN;
+    if (!(await letters.beginEarly(this.#delivery))) return this.#leaveForItsTurn();
     try {
       return await this.#perform();
     } catch (error) {
       await letters.forgetEarly(this.#delivery);
       throw error;
     }
+  }
+
+  /** The queue is told nothing of an early delivery that comes to nothing. */
+  #leaveForItsTurn(): Outcome {
+    this.#isNews = false;
+    return { outcome: "retry", delayMs: 0 };
   }
 
   /** How many runners died of this message, one after the other, before it had a run that counts them. */
@@ -213,7 +216,7 @@ export class RunAttempt {
 
   /** A parent that waits for a run that cannot be started must not wait for ever, nor a session. */
   async #refuse(command: RunCommand, rejection: Rejection): Promise<Outcome> {
-    if (this.#delivery.isEarly) return LEFT_FOR_ITS_TURN;
+    if (this.#delivery.isEarly) return this.#leaveForItsTurn();
     const { runId: childRunId, parent, session } = command;
     if (parent !== undefined) {
       const { controls, now } = this.#options;
@@ -277,7 +280,7 @@ export class RunAttempt {
 
   async #reject(rejection: Rejection, runId: string | null): Promise<Outcome> {
     // What it is about may come first when it has its turn; and it would be refused twice.
-    if (this.#delivery.isEarly) return LEFT_FOR_ITS_TURN;
+    if (this.#delivery.isEarly) return this.#leaveForItsTurn();
     const { bus, metrics, log, now } = this.#options;
     const { code } = rejection;
     const said = await publishRejection(bus, this.#message, { rejection, runId, now: now() });
