@@ -92,8 +92,7 @@ export function parseToolPattern(pattern: string): ToolPattern {
   return { kind: "bare", name: withoutAlias(pattern) };
 }
 
-// oxlint-disable-next-line no-control-regex -- what is not ASCII is meant
-const NOT_ASCII = /[^\0-\x7f]/;
+const NOT_ASCII = /\P{ASCII}/u;
 
 /** True when the pattern selects the tool. Case-sensitive, in Unicode NFC; see {@link parseToolPattern}. */
 export function matchesTool(pattern: string | ToolPattern, ref: ToolRef): boolean {

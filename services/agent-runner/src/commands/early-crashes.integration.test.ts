@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { crashDraws } from "../../test-fixtures/crash-draws.ts";
-import { checkJournal } from "../../test-fixtures/journal-checker.ts";
 import {
   Crash,
   dyingAt,
@@ -12,9 +11,9 @@ import {
   startDelivery,
 } from "../../test-fixtures/mortal-runners.ts";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
-import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
-import { replay } from "../journal/replay.ts";
-import { openRunStore, stateKey } from "../journal/run-store.ts";
+import { assertRanOnce } from "../../test-fixtures/ran-once.ts";
+import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { stateKey } from "../journal/run-store.ts";
 
 /**
  * Commands that are taken before their turn, by runners that die, and that have their turn all the same: before, while
@@ -109,19 +108,6 @@ async function diesOr(work: Promise<unknown>): Promise<number> {
   }
 }
 
-async function assertOneRun(runId: string, crashes: number): Promise<void> {
-  const entries = await openRunStore(redis, { holdMs: 0 }).load(runId);
-  checkJournal(entries);
-  assert.deepEqual(replay(entries).end, { status: "succeeded", output: "counted 3" });
-  for (const position of CALLS) {
-    const callId = `${runId}:${position}`;
-    assert.equal(peers.executed.get(callId), 1, callId);
-    assert.ok((peers.requested.get(callId) ?? 0) <= 1 + crashes, callId);
-  }
-  const events = await lab.eventsUntil(runId, "finished");
-  assert.deepEqual(
-    sequenceOf(events),
-    events.map((_, index) => index + 1),
-  );
-  assert.equal(events.length, replay(entries).events);
+function assertOneRun(runId: string, crashes: number): Promise<void> {
+  return assertRanOnce({ lab, redis }, { runId, crashes, output: "counted 3", calls: CALLS });
 }

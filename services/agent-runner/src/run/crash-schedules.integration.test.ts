@@ -14,6 +14,7 @@ import {
   startDelivery,
 } from "../../test-fixtures/mortal-runners.ts";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { assertRanOnce } from "../../test-fixtures/ran-once.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { replay } from "../journal/replay.ts";
 import { journalKey, openRunStore } from "../journal/run-store.ts";
@@ -234,21 +235,8 @@ function newRun(agentName = "walker") {
   };
 }
 
-async function assertOneRun(runId: string, crashes: number): Promise<void> {
-  const entries = await openRunStore(redis, { holdMs: 0 }).load(runId);
-  checkJournal(entries);
-  assert.deepEqual(replay(entries).end, { status: "succeeded", output: "counted 4" });
-  for (const position of CALLS) {
-    const callId = `${runId}:${position}`;
-    assert.equal(lab.peers.executed.get(callId), 1, callId);
-    assert.ok((lab.peers.requested.get(callId) ?? 0) <= 1 + crashes, callId);
-  }
-  const events = await lab.eventsUntil(runId, "finished");
-  assert.deepEqual(
-    sequenceOf(events),
-    events.map((_, index) => index + 1),
-  );
-  assert.equal(events.length, replay(entries).events);
+function assertOneRun(runId: string, crashes: number): Promise<void> {
+  return assertRanOnce({ lab, redis }, { runId, crashes, output: "counted 4", calls: CALLS });
 }
 
 /** Replaying refuses a journal in which anything begins after the request to cancel. */

@@ -54,8 +54,7 @@ function isPlain(written: string, host: string): boolean {
   // `a.example#@b.example` is a user's name to who looks for the `@` first.
   if (written.includes("%") || written.includes("@")) return false;
   if (IPV4.test(host)) return withoutPort(written).replace(/\.$/, "") === host;
-  // oxlint-disable-next-line no-control-regex -- what is not ASCII is meant
-  return /^[\0-\x7f]*$/.test(written) || host.includes("xn--");
+  return /^\p{ASCII}*$/u.test(written) || host.includes("xn--");
 }
 
 function withoutPort(written: string): string {
