@@ -188,7 +188,8 @@ test("a token that was signed here is known, says what its bytes say, and ends w
   assert.deepEqual(await verifyKnown(own), await verify(own));
   assert.ok(Object.isFrozen(await verifyKnown(own)));
   await assert.rejects(verifyKnown(token), { reason: "signature" });
-  await assert.rejects(verifyKnown(`${own.slice(0, -2)}AA`), { reason: "signature" });
+  const otherEnd = own.endsWith("AA") ? "QA" : "AA"; // one signature in 256 ends so
+  await assert.rejects(verifyKnown(own.slice(0, -2) + otherEnd), { reason: "signature" });
   clock += 600_000;
   await assert.rejects(verifyKnown(own), { reason: "expired" });
 });
