@@ -103,7 +103,14 @@ export class ActiveCall implements CallContext, Work, Expirable {
   }
 }
 
+/** Of what we serve, commands take longest: up to ten minutes. */
+const LONGEST_MS = 3_600_000;
+
+/** Later than that a caller can only mean by mistake, such as a time in microseconds; a timer set to it would end at once. */
 function deadlineOf(message: Msg, contract: Rpc): number {
   const given = Number(headerOf(message, HEADERS.deadline));
-  return Number.isSafeInteger(given) && given > 0 ? given : Date.now() + contract.timeoutMs;
+  const now = Date.now();
+  return Number.isSafeInteger(given) && given > 0
+    ? Math.min(given, now + LONGEST_MS)
+    : now + contract.timeoutMs;
 }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { DeadlineWheel } from "./deadline-wheel.ts";
 
@@ -65,4 +67,20 @@ test("an entry may add another one while it expires", () => {
   for (now = 0; now <= 100; now += TICK_MS) wheel.advance();
   assert.ok(ended);
   wheel.stop();
+});
+
+test("deadlines that are far away keep no memory once their calls are over", () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void; // what the flag put there
+  const used = () => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const wheel = new DeadlineWheel(() => 0);
+  const entry = { expire: () => assert.fail("expired") };
+  const before = used();
+  for (let n = 1; n <= 200_000; n += 1) wheel.add(entry, n * 3 * TICK_MS).delete(entry);
+  const kept = used() - before;
+  wheel.advance();
+  assert.ok(kept < 4_000_000, `${kept} bytes are still in use`);
 });

@@ -3,10 +3,27 @@ export interface Expirable {
   expire(): void;
 }
 
-/** Where an entry waits; `delete` takes it off the wheel. */
-export type Slot = Set<Expirable>;
-
 const TICK_MS = 20;
+
+/** The entries that expire at one tick; `delete` takes one of them off the wheel. */
+export class Slot extends Set<Expirable> {
+  readonly #slots: Map<number, Slot>;
+  readonly #tick: number;
+
+  constructor(slots: Map<number, Slot>, tick: number) {
+    super();
+    this.#slots = slots;
+    this.#tick = tick;
+  }
+
+  override delete(entry: Expirable): boolean {
+    const wasHere = super.delete(entry);
+    // Whoever chooses deadlines that are far away and far apart would fill the memory with empty slots.
+    if (wasHere && this.size === 0 && this.#slots.get(this.#tick) === this)
+      this.#slots.delete(this.#tick);
+    return wasHere;
+  }
+}
 
 /**
  * Timeouts for the hot path: thousands of entries share one timer, which runs only while an entry
@@ -31,7 +48,7 @@ export class DeadlineWheel {
     const tick = Math.max(this.#nextTick, Math.ceil((now + Math.max(0, delayMs)) / TICK_MS));
     let slot = this.#slots.get(tick);
     if (slot === undefined) {
-      slot = new Set();
+      slot = new Slot(this.#slots, tick);
       this.#slots.set(tick, slot);
     }
     slot.add(entry);
