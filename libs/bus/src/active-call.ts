@@ -38,6 +38,7 @@ export class ActiveCall implements CallContext, Work, Expirable {
   #controller: AbortController | null = null;
   #abortReason: ServiceError | null = null;
   #slot: Slot | null = null;
+  #wasInWork = false;
 
   constructor(message: Msg, options: ActiveCallOptions) {
     this.#message = message;
@@ -76,6 +77,18 @@ export class ActiveCall implements CallContext, Work, Expirable {
   /** True when the deadline passed or a drain gave up, so a throw of the handler is no bug. */
   get isAborted(): boolean {
     return this.#abortReason !== null;
+  }
+
+  /** Where its caller waits for the answer. */
+  get inbox(): string {
+    return this.#message.reply ?? "";
+  }
+
+  /** True from the second time on that it is asked: then the call was in work for a while. */
+  takesLong(): boolean {
+    const wasInWork = this.#wasInWork;
+    this.#wasInWork = true;
+    return wasInWork;
   }
 
   /** The name of a token that a publisher on NATS wrote and our own code would not, or null. */

@@ -52,6 +52,19 @@ test("a service that does not answer is a timeout, which is not retryable becaus
   );
 });
 
+test("a service that takes a call and falls silent ends it within 10 s, not after the timeout of ten minutes", async () => {
+  await answering(null, async () => {
+    const startedAt = performance.now();
+    await assert.rejects(call(bus, ping, {}), {
+      code: "timeout",
+      retryable: false,
+      message: /nobody works on yard\.rpc\.cli\.target\.ping any more/,
+    });
+    const tookMs = performance.now() - startedAt;
+    assert.ok(tookMs > 5_000 && tookMs < 10_000, `${Math.round(tookMs)} ms`);
+  });
+});
+
 test("of a timeout and a deadline the earlier one counts", async () => {
   await answering(null, async () => {
     await assert.rejects(call(bus, ping, {}, { timeoutMs: 30, deadline: Date.now() + 600_000 }), {

@@ -113,6 +113,7 @@ async function exchange<R extends Rpc>(
     headers: headersOf(headers),
     timeoutMs,
     signal: options.signal,
+    isNoted: true,
   });
   const text =
     message.headers === undefined

@@ -10,8 +10,8 @@ export interface Work {
 const ABORT_GRACE_MS = 500;
 
 /** The set of running work that a drain has to wait for. */
-export class InFlight {
-  readonly #work = new Roster<Work>();
+export class InFlight<W extends Work = Work> {
+  readonly #work = new Roster<W>();
   #idle: (() => void)[] = [];
 
   get size(): number {
@@ -19,16 +19,20 @@ export class InFlight {
   }
 
   /** What is returned is given to `end` when the work has come to its end. */
-  begin(work: Work): Seat<Work> {
+  begin(work: W): Seat<W> {
     return this.#work.add(work);
   }
 
-  end(seat: Seat<Work>): void {
+  end(seat: Seat<W>): void {
     this.#work.remove(seat);
     if (this.#work.size > 0 || this.#idle.length === 0) return;
     const waiting = this.#idle;
     this.#idle = [];
     for (const resolve of waiting) resolve();
+  }
+
+  values(): readonly W[] {
+    return this.#work.values();
   }
 
   /** Waits until nothing runs, however long it takes. */

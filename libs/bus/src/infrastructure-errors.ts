@@ -52,6 +52,14 @@ export function timedOut(subject: string, waitedMs: number): ServiceError {
   );
 }
 
+/** Whoever took the request told nothing for longer than somebody who works on it would. As unknown as a timeout. */
+export function fellSilent(subject: string): ServiceError {
+  return new ServiceError(
+    "timeout",
+    `nobody works on ${subject} any more: the process that took the request died, stands still or was cut off; the request may have been carried out`,
+  );
+}
+
 /** There is no connection now, so nothing was sent and trying again is safe. */
 export function disconnected(subject: string): ServiceError {
   return new ServiceError(

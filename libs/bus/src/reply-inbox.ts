@@ -9,6 +9,7 @@ import type { ServiceError } from "@switchyard/contracts/errors";
 import type { DeadlineWheel, Expirable, Slot } from "./deadline-wheel.ts";
 import {
   answerLost,
+  fellSilent,
   forbidden,
   infrastructureError,
   noResponders,
@@ -16,6 +17,7 @@ import {
 } from "./infrastructure-errors.ts";
 import type { Outbox } from "./outbox.ts";
 import { randomHex } from "./random-hex.ts";
+import { LOOK_EVERY_MS, SILENT_LOOKS, WORKING } from "./working-note.ts";
 
 export interface OutgoingRequest {
   readonly subject: string;
@@ -23,6 +25,8 @@ export interface OutgoingRequest {
   readonly headers?: MsgHdrs | undefined;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** Whoever answers tells that it works on the request, as `serve()` does: its silence ends the wait. */
+  readonly isNoted?: boolean;
 }
 
 /** Of a token. */
@@ -38,6 +42,7 @@ export class ReplyInbox {
   readonly #base: string;
   readonly #deadlines: DeadlineWheel;
   readonly #pending = new PendingReplies();
+  readonly #looking: NodeJS.Timeout;
 
   constructor(
     nc: NatsConnection,
@@ -47,17 +52,20 @@ export class ReplyInbox {
     this.#user = options.user;
     this.#deadlines = options.deadlines;
     this.#base = `${createInbox(options.inboxPrefix)}.`;
-    nc.subscribe(`${this.#base}*`, {
+    nc.subscribe(`${this.#base}>`, {
       callback: (error, message) => {
         if (error === null) this.#receive(message);
-        else this.rejectAll(() => forbidden("subscribe", this.#user, `${this.#base}*`));
+        else this.rejectAll(() => forbidden("subscribe", this.#user, `${this.#base}>`));
       },
     });
+    this.#looking = setInterval(() => {
+      for (const pending of this.#pending.values()) pending.look();
+    }, LOOK_EVERY_MS).unref();
   }
 
   /** Sends a request and waits for its first answer. Rejects with a ServiceError, or with the signal's reason. */
   request(request: OutgoingRequest): Promise<Msg> {
-    const { subject, body, headers, timeoutMs, signal } = request;
+    const { subject, body, headers, timeoutMs, signal, isNoted = false } = request;
     return new Promise((resolve, reject) => {
       if (signal?.aborted === true) {
         reject(abortReason(signal));
@@ -66,6 +74,7 @@ export class ReplyInbox {
       const pending = new PendingReply({
         subject,
         timeoutMs,
+        isNoted,
         resolve,
         reject,
         release: () => this.#pending.delete(pending),
@@ -94,6 +103,7 @@ export class ReplyInbox {
 
   /** Ends every wait, at the end of the connection. */
   close(): void {
+    clearInterval(this.#looking);
     this.rejectAll(answerLost);
   }
 
@@ -102,11 +112,16 @@ export class ReplyInbox {
   }
 
   #receive(message: Msg): void {
-    const pending = this.#pending.find(message.subject.slice(this.#base.length));
-    if (pending === null) return;
-    if (message.data.length === 0 && message.headers?.code === 503)
+    const token = message.subject.slice(this.#base.length);
+    const pending = this.#pending.find(token);
+    if (pending === null) this.#hearNote(token);
+    else if (message.data.length === 0 && message.headers?.code === 503)
       pending.fail(noResponders(pending.subject));
     else pending.succeed(message);
+  }
+
+  #hearNote(token: string): void {
+    if (token.endsWith(WORKING)) this.#pending.find(token.slice(0, -WORKING.length))?.hear();
   }
 }
 
@@ -149,20 +164,25 @@ class PendingReply implements Expirable {
   place = -1;
   slot: Slot | null = null;
   readonly #timeoutMs: number;
+  readonly #isNoted: boolean;
   readonly #resolve: (message: Msg) => void;
   readonly #reject: (error: unknown) => void;
   readonly #release: () => void;
   #stopListening: (() => void) | null = null;
+  /** Looks in a row that found nothing. */
+  #silence = 0;
 
   constructor(options: {
     subject: string;
     timeoutMs: number;
+    isNoted: boolean;
     resolve: (message: Msg) => void;
     reject: (error: unknown) => void;
     release: () => void;
   }) {
     this.subject = options.subject;
     this.#timeoutMs = options.timeoutMs;
+    this.#isNoted = options.isNoted;
     this.#resolve = options.resolve;
     this.#reject = options.reject;
     this.#release = options.release;
@@ -172,6 +192,17 @@ class PendingReply implements Expirable {
     const onAbort = (): void => this.fail(abortReason(signal));
     signal.addEventListener("abort", onAbort, { once: true });
     this.#stopListening = () => signal.removeEventListener("abort", onAbort);
+  }
+
+  /** Somebody works on the request. */
+  hear(): void {
+    this.#silence = 0;
+  }
+
+  look(): void {
+    if (!this.#isNoted) return;
+    this.#silence += 1;
+    if (this.#silence >= SILENT_LOOKS) this.fail(fellSilent(this.subject));
   }
 
   succeed(message: Msg): void {

@@ -36,7 +36,7 @@ interface RpcEndpointOptions {
   readonly handler: Handler<Rpc>;
   readonly at: Partial<Record<string, string>>;
   /** The calls in work of the whole service. */
-  readonly running: InFlight;
+  readonly running: InFlight<ActiveCall>;
   readonly concurrency: number;
   /** Of the calls of this endpoint. */
   readonly ownLimit: number;

@@ -3,10 +3,12 @@ import type { Fail } from "@switchyard/contracts/errors";
 import type { z } from "zod";
 import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection, type Intake } from "./connection.ts";
+import type { ActiveCall } from "./active-call.ts";
 import { answerDiscovery, type Discovery } from "./answer-discovery.ts";
 import { InFlight } from "./in-flight.ts";
 import type { PreparedReply } from "./prepared-reply.ts";
 import { RpcEndpoint, type Endpoint, type Fault } from "./rpc-endpoint.ts";
+import { NOTE_EVERY_MS, WORKING } from "./working-note.ts";
 
 /** What a handler knows of the call besides its request. */
 export interface CallContext<R extends Rpc = Rpc> {
@@ -72,8 +74,9 @@ class BusService implements Service, Intake {
   readonly #connection: Connection;
   readonly #options: ServeOptions;
   readonly #endpoints = new Set<RpcEndpoint>();
-  readonly #running = new InFlight();
+  readonly #running = new InFlight<ActiveCall>();
   readonly #discovery: Discovery;
+  readonly #notes: NodeJS.Timeout;
 
   constructor(connection: Connection, options: ServeOptions) {
     this.#connection = connection;
@@ -81,6 +84,7 @@ class BusService implements Service, Intake {
     this.#discovery = answerDiscovery(connection.nc, options, () =>
       [...this.#endpoints].map((endpoint) => endpoint.stats()),
     );
+    this.#notes = setInterval(() => this.#tellWorking(), NOTE_EVERY_MS).unref();
     connection.intakes.add(this);
   }
 
@@ -113,9 +117,17 @@ class BusService implements Service, Intake {
     this.#discovery.stop();
     await Promise.all([...this.#endpoints].map((endpoint) => endpoint.stopIntake()));
     await this.#running.settle(deadlineMs);
+    clearInterval(this.#notes);
   }
 
   closed(): void {
+    clearInterval(this.#notes);
     this.#running.abort();
+  }
+
+  #tellWorking(): void {
+    for (const call of this.#running.values())
+      if (call.takesLong())
+        this.#connection.outbox.send({ subject: call.inbox + WORKING, body: "" });
   }
 }
