@@ -14,6 +14,9 @@ export function natsServerConfig(options: {
 listen: "${host}:${port}"
 http: "${host}:${monitorPort}"
 ${portsDir === undefined ? "" : `ports_file_dir: ${JSON.stringify(portsDir)}\n`}max_payload: 1MB
+# A replica that stands still leaves its queue groups after 4 to 6 s, by default after four to six minutes.
+ping_interval: 1s
+ping_max: 4
 jetstream {
   store_dir: ${JSON.stringify(storeDir)}
   sync_interval: always
