@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { test } from "node:test";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/transport-node";
@@ -9,10 +11,11 @@ import {
   commandStream,
   runCommands,
 } from "@switchyard/contracts/streams";
+import type { RunningServer } from "@switchyard/local-servers/server-process";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { connectionOf } from "./connection.ts";
 import { ensureStreams, verifyStreams } from "./streams.ts";
-import { testBus } from "./test-bus.ts";
+import { testBus, until } from "./test-bus.ts";
 
 const nats = await testNats();
 const bus = await testBus(nats, "admin");
@@ -81,6 +84,22 @@ test("more replicas than servers is refused with the name of the stream", async 
   await assert.rejects(ensureStreams(bus, { replicas: 3 }), { message: /YARD_TIMERS/ });
 });
 
+test("without a number of replicas, each stream keeps its own and a new one gets as many as the others", async () => {
+  const clustered = await clusterOfTwo();
+  const admin = await testBus(clustered, "admin");
+  await ensureStreams(admin, { replicas: 2 });
+  const { streams } = await jetstreamManager(connectionOf(admin).nc);
+  await streams.delete(commandStream.name);
+  const remade = [
+    commandStream.name,
+    ...allConsumers.map(({ stream, name }) => `${stream}/${name}`),
+  ];
+  assert.deepEqual(await ensureStreams(admin), { created: remade, updated: [] });
+  for (const name of [...allStreams.map((stream) => stream.name), "OBJ_YARD_PAYLOADS"])
+    assert.equal((await streams.info(name)).config.num_replicas, 2, name);
+  assert.deepEqual((await ensureStreams(admin, { replicas: 1 })).updated.length, 5);
+});
+
 test("a server without room for a stream is refused with what to do about it", async () => {
   const dataDir = await testDirectory();
   const jetstream = `jetstream { store_dir: ${JSON.stringify(dataDir)}, max_file_store: 1GB }`;
@@ -90,3 +109,33 @@ test("a server without room for a stream is refused with what to do about it", a
     message: /YARD_\w+: insufficient storage .*larger disk.*max_file_store/,
   });
 });
+
+/** Two servers that replicate to each other; the first of them. */
+async function clusterOfTwo(): Promise<RunningServer> {
+  const ports = [await freePort(), await freePort()];
+  const routes = ports.map((port) => `"nats-route://127.0.0.1:${port}"`).join(", ");
+  const [first] = await Promise.all(
+    ports.map((port, index) =>
+      testNats({
+        authorization: `server_name: n${index}
+cluster { name: test, listen: "127.0.0.1:${port}", routes: [${routes}] }`,
+      }),
+    ),
+  );
+  assert.ok(first);
+  await until(async () => {
+    const healthz = new URL("/healthz", first.monitorUrl);
+    return (await fetch(healthz)).ok;
+  });
+  return first;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  assert.ok(address !== null && typeof address === "object");
+  return address.port;
+}

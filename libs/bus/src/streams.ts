@@ -34,12 +34,15 @@ export interface EnsuredStreams {
   readonly updated: string[];
 }
 
+type WantedStream = Partial<StreamConfig> & { name: string };
+
 const STREAM_NOT_FOUND = 10_059;
 const CONSUMER_NOT_FOUND = 10_014;
 
 /**
  * Creates the streams, consumers and the payload bucket of the contracts, and updates what
- * differs in a field that the contracts set. Safe to repeat. `replicas` (default 1) is for all of them;
+ * differs in a field that the contracts set. Safe to repeat. `replicas` is for all of them; without it each
+ * stream keeps what it has, and a new one gets as many as the others (1 when there are none).
  * `auditBytes` gives the audit more room than the contracts, and is never taken back.
  * Needs the admin user; rejects with a ServiceError naming what could not be made.
  */
@@ -48,15 +51,26 @@ export async function ensureStreams(
   options: { replicas?: number; auditBytes?: number } = {},
 ): Promise<EnsuredStreams> {
   const { nc, user } = connectionOf(bus);
-  const replicas = options.replicas ?? 1;
   const manager = await jetstreamManager(nc, { checkAPI: false });
   const result: EnsuredStreams = { created: [], updated: [] };
   const wanted = [
-    ...allStreams.map((stream) => streamConfig(roomy(stream, options.auditBytes), replicas)),
-    bucketConfig(payloadStore, replicas),
+    ...allStreams.map((stream) => streamConfig(roomy(stream, options.auditBytes))),
+    bucketConfig(payloadStore),
   ];
+  const found = new Map<string, StreamConfig>();
+  for (const { name } of wanted) {
+    const info = await named(user, name, () =>
+      orNull(() => manager.streams.info(name), [STREAM_NOT_FOUND]),
+    );
+    if (info !== null) found.set(name, info.config);
+  }
+  const usual = Math.max(1, ...[...found.values()].map((config) => config.num_replicas));
   for (const config of wanted) {
-    await named(user, config.name, () => ensureStream(manager, config, result));
+    const current = found.get(config.name) ?? null;
+    const num_replicas = options.replicas ?? current?.num_replicas ?? usual;
+    await named(user, config.name, () =>
+      ensureStream(manager, { config: { ...config, num_replicas }, current }, result),
+    );
   }
   for (const consumer of allConsumers) {
     await named(user, labelOf(consumer), () => ensureConsumer(manager, consumer, result));
@@ -100,15 +114,14 @@ export async function verifyStreams(
 
 async function ensureStream(
   manager: JetStreamManager,
-  config: Partial<StreamConfig> & { name: string },
+  { config, current }: { config: WantedStream; current: StreamConfig | null },
   result: EnsuredStreams,
 ): Promise<void> {
-  const found = await orNull(() => manager.streams.info(config.name), [STREAM_NOT_FOUND]);
-  if (found === null) {
+  if (current === null) {
     await manager.streams.add(config);
     result.created.push(config.name);
-  } else if (differs(wantedOf(config, found.config), found.config)) {
-    await manager.streams.update(config.name, wantedOf(config, found.config));
+  } else if (differs(wantedOf(config, current), current)) {
+    await manager.streams.update(config.name, wantedOf(config, current));
     result.updated.push(config.name);
   }
 }
@@ -143,10 +156,7 @@ async function ensureConsumer(
   }
 }
 
-function streamConfig(
-  stream: StreamDefinition,
-  replicas: number,
-): Partial<StreamConfig> & { name: string } {
+function streamConfig(stream: StreamDefinition): WantedStream {
   return {
     name: stream.name,
     description: stream.description,
@@ -159,7 +169,6 @@ function streamConfig(
     max_bytes: stream.maxBytes,
     max_msg_size: stream.maxMessageBytes,
     duplicate_window: nanos(stream.duplicateWindowMs),
-    num_replicas: replicas,
     allow_direct: true,
     ...(stream.isAppendOnly === true
       ? { deny_delete: true, deny_purge: true, compression: StoreCompression.S2 }
@@ -175,10 +184,7 @@ function sourceOf({ stream, from, to }: NonNullable<StreamDefinition["source"]>)
 }
 
 /** The bucket is laid out as NATS lays out an object store, so that its tools can show and purge it. */
-function bucketConfig(
-  store: ObjectStoreDefinition,
-  replicas: number,
-): Partial<StreamConfig> & { name: string } {
+function bucketConfig(store: ObjectStoreDefinition): WantedStream {
   return {
     name: bucketStream(store),
     description: store.description,
@@ -188,7 +194,6 @@ function bucketConfig(
     discard: DiscardPolicy.New,
     max_age: nanos(store.ttlMs),
     max_bytes: store.maxBytes,
-    num_replicas: replicas,
     allow_direct: true,
     allow_rollup_hdrs: true,
   };
