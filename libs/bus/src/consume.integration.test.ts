@@ -27,14 +27,7 @@ async function queue(name: string, ackWaitMs = 10_000): Promise<ConsumerDefiniti
     ack_wait: nanos(ackWaitMs),
   };
   await manager.consumers.add(commandStream.name, config);
-  return {
-    stream: commandStream.name,
-    name,
-    description: "",
-    filterSubject,
-    ackWaitMs,
-    maxAckPending: 1_000,
-  };
+  return { stream: commandStream.name, name, description: "", filterSubject, ackWaitMs };
 }
 
 async function worker(

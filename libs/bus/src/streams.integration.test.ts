@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { test } from "node:test";
-import { jetstreamManager } from "@nats-io/jetstream";
+import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/transport-node";
+import { startRun } from "@switchyard/contracts/runs";
 import {
   allConsumers,
   allStreams,
@@ -14,6 +15,7 @@ import {
 import type { RunningServer } from "@switchyard/local-servers/server-process";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { connectionOf } from "./connection.ts";
+import { publishCommand } from "./publish.ts";
 import { ensureStreams, verifyStreams } from "./streams.ts";
 import { testBus, until } from "./test-bus.ts";
 
@@ -62,6 +64,27 @@ test("only what differs in a field of ours is updated", async () => {
   });
   const { config } = await manager.streams.info(commandStream.name);
   assert.equal(config.max_age, nanos(commandStream.maxAgeMs));
+});
+
+test("however many messages wait for a later attempt, the next one is delivered", async () => {
+  const { stream, name } = runCommands;
+  const manager = await jetstreamManager(connectionOf(bus).nc);
+  // As an older version, or an administrator, may have left it.
+  await manager.consumers.update(stream, name, { max_ack_pending: 2 });
+  const queue = await jetstream(connectionOf(bus).nc).consumers.get(stream, name);
+  const publish = (agent: string): Promise<unknown> =>
+    publishCommand(bus, startRun, { agent }, { input: agent });
+  for (const agent of ["first", "second"]) {
+    await publish(agent);
+    (await queue.next())?.nak(600_000);
+  }
+  await publish("third");
+  await until(async () => (await manager.consumers.info(stream, name)).num_ack_pending === 2);
+  assert.equal(await queue.next({ expires: 1_000 }), null);
+  await ensureStreams(bus);
+  assert.match((await queue.next({ expires: 10_000 }))?.subject ?? "nothing", /third/);
+  assert.equal((await manager.consumers.info(stream, name)).config.max_ack_pending, -1);
+  await manager.streams.purge(stream);
 });
 
 test("the audit is never made smaller, and nothing can be deleted from it", async () => {

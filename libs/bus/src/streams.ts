@@ -210,7 +210,9 @@ function consumerConfig(
     deliver_policy: DeliverPolicy.All,
     replay_policy: ReplayPolicy.Instant,
     ack_wait: nanos(consumer.ackWaitMs),
-    max_ack_pending: consumer.maxAckPending,
+    // No ceiling. Work is bounded by the workers' free slots; a message that comes again after a pause counts as
+    // pending, too, and enough of them would hold up all others: in an outage not even a cancel got through.
+    max_ack_pending: -1,
     // Attempts are counted by the worker: a message that ran out of deliveries would stay in the queue unseen.
     max_deliver: -1,
   };

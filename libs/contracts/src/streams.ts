@@ -35,8 +35,6 @@ export interface ConsumerDefinition {
   readonly filterSubject: string;
   /** How long a silent worker keeps a message: the time to detect a crash, not the length of the work. */
   readonly ackWaitMs: number;
-  /** Ceiling of messages in work over all replicas. */
-  readonly maxAckPending: number;
   /** What takes turns while more waits than there are free workers; without it, first in is first out. */
   readonly lanes?: Lanes;
 }
@@ -135,7 +133,6 @@ export const runCommands: ConsumerDefinition = {
   description: "Run commands, shared by all runner replicas",
   filterSubject: "yard.cmd.*.run.>",
   ackWaitMs: 10_000,
-  maxAckPending: 10_000,
   // What one caller starts waits behind none of what another one starts, and what is said about runs behind neither.
   lanes: {
     perCaller: [startRun.name],
@@ -150,7 +147,6 @@ export const approvalCommands: ConsumerDefinition = {
   description: "Approvals whose time may be over, shared by all policy replicas",
   filterSubject: "yard.cmd.*.approval.>",
   ackWaitMs: 10_000,
-  maxAckPending: 10_000,
 };
 
 /** Payloads that are too large for a message; the message carries the reference. */
