@@ -89,14 +89,24 @@ test("does not start without a workspace, or without the sandbox that is require
   assert.match(reasonOf(uncaged), /^YARD_SANDBOX=require cannot be met: .*no bwrap/);
 });
 
-test("without a sandbox the other tools work, and it is said why commands do not", async () => {
+test("without a sandbox execute_command is not listed, nobody is asked to approve it, and the other tools work [E12]", async () => {
   const toolbox = await startReady({ YARD_WORKSPACE: workspace, PATH: emptyPath });
   assert.ok(toolbox.lines.some(({ msg }) => msg === "no sandbox, so no command can run"));
   const listed = await world.call({ tool: "list_files", args: {} });
   assert.equal(listed.isError, false);
-  const refused = await world.call({ tool: "execute_command", args: { command: "touch no" } });
-  assert.equal(refused.isError, true);
-  assert.match(refused.text, /No command can run: .*YARD_SANDBOX to off/);
+  const { tools } = await world.tools();
+  assert.ok(tools.some(({ name }) => name === "list_files"));
+  assert.ok(!tools.some(({ name }) => name === "execute_command"));
+  world.policy.answer = () => "ask";
+  await assert.rejects(world.call({ tool: "execute_command", args: { command: "touch no" } }), {
+    code: "unknown_tool",
+    message: /No command can run: .*YARD_SANDBOX to off/,
+  });
+  world.policy.answer = () => "deny";
+  await assert.rejects(world.call({ tool: "execute_command", args: { command: "touch no" } }), {
+    code: "denied",
+  });
+  world.policy.answer = () => "allow";
   assert.equal(existsSync(join(workspace, "no")), false);
   toolbox.child.kill("SIGTERM");
   await toolbox.exited;

@@ -85,7 +85,11 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
         permitted: config.YARD_WEB_ALLOW_PRIVATE_HOSTS,
         setting: WEB_HOSTS_SETTING,
       }),
-      command: { cage, path: config.YARD_COMMAND_PATH },
+      command: {
+        // Where every tool reaches the files outside, commands need no sandbox.
+        cage: config.YARD_TOOLBOX_MODE === "full-control" ? { kind: "off" } : cage,
+        path: config.YARD_COMMAND_PATH,
+      },
     }),
     workspaces,
     memory,

@@ -25,6 +25,8 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
   readonly name: BuiltinName;
   readonly description: string;
   readonly input: I;
+  /** Why it cannot be used here, for whoever calls it all the same: it is not listed, and nobody is asked to approve it. */
+  readonly unavailable?: string | undefined;
   run(args: z.output<I>, context: ToolContext): Promise<ToolResult>;
 }
 

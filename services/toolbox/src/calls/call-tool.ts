@@ -4,7 +4,6 @@ import { ToolName } from "@switchyard/contracts/ids";
 import type { Decision, Principal } from "@switchyard/contracts/policy";
 import { builtinToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
 import {
-  BUILTIN_TIERS,
   builtinNamed,
   type BuiltinName,
   callBuiltin as contract,
@@ -185,7 +184,7 @@ async function readCall(
   if (tool === undefined) {
     if (ToolName.safeParse(request.tool).success)
       await notDenied(gate, { ref: builtinToolRef(request.tool), args: request.args }, asked);
-    const known = Object.keys(BUILTIN_TIERS);
+    const known = namesOf(tools);
     throw fail.unknown_tool(
       `There is no built-in tool ${JSON.stringify(request.tool)}; there are ${known.join(", ")}.`,
       { tool: request.tool, known },
@@ -193,6 +192,10 @@ async function readCall(
   }
   const ref = builtinToolRef(tool.name);
   const args = tool.input.safeParse(request.args);
+  if (tool.unavailable !== undefined) {
+    await notDenied(gate, { ref, args: args.data ?? request.args }, asked);
+    throw fail.unknown_tool(tool.unavailable, { tool: request.tool, known: namesOf(tools) });
+  }
   if (args.success) return { tool, ref, args: args.data };
   await notDenied(gate, { ref, args: request.args }, asked);
   const problems = args.error.issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => ({
@@ -203,6 +206,12 @@ async function readCall(
   throw fail.invalid_arguments(
     `The arguments do not fit ${tool.name}: ${shown.join("; ")}. Nothing was done.`,
     { problems },
+  );
+}
+
+function namesOf(tools: CallToolDeps["tools"]): string[] {
+  return [...tools.values()].flatMap(({ name, unavailable }) =>
+    unavailable === undefined ? [name] : [],
   );
 }
 

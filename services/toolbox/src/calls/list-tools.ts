@@ -15,7 +15,7 @@ export async function listTools(
   deps: { readonly tools: ReadonlyMap<BuiltinName, Tool>; readonly gate: PolicyGate },
   asked: AskedFor,
 ): Promise<PreparedReply<typeof listBuiltins>> {
-  const tools = [...deps.tools.values()];
+  const tools = [...deps.tools.values()].filter(({ unavailable }) => unavailable === undefined);
   const refs = tools.map(({ name }) => builtinToolRef(name));
   const allowed = await deps.gate.filter(refs, asked);
   return replyWith(

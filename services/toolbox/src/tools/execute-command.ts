@@ -45,6 +45,7 @@ export function createExecuteCommand({ cage, path }: CommandOptions): Tool<typeo
     name: "execute_command",
     description: `Runs a program in the workspace and returns its exit code, stdout and stderr, of each at most ${STREAM_LIMIT_BYTES} bytes. Pipes, redirections and variables need shell: true.`,
     input: Input,
+    unavailable: cage.kind === "missing" ? noSandbox(cage.reason) : undefined,
     async run({ command, cwd, timeout, shell }, { workspace, timeLeftMs, signal }) {
       const sandbox = sandboxOf(cage, workspace);
       const words = shell ? ["/bin/sh", "-c", command] : commandWords(command);
@@ -76,9 +77,11 @@ export function createExecuteCommand({ cage, path }: CommandOptions): Tool<typeo
 function sandboxOf(cage: CommandCage, { mode }: Workspace): CommandSandbox | null {
   if (mode === "full-control" || cage.kind === "off") return null;
   if (cage.kind === "bubblewrap") return cage.sandbox;
-  throw new ToolError(
-    `No command can run: nothing here would keep it to the workspace (${cage.reason}). An operator can change that, or set YARD_SANDBOX to off.`,
-  );
+  throw new ToolError(noSandbox(cage.reason));
+}
+
+function noSandbox(reason: string): string {
+  return `No command can run: nothing here would keep it to the workspace (${reason}). An operator can change that, or set YARD_SANDBOX to off.`;
 }
 
 /** From nothing: what this process knows of keys and addresses is none of a command's business. */
