@@ -125,8 +125,8 @@ test("without a number of replicas, each stream keeps its own and a new one gets
 
 test("a server without room for a stream is refused with what to do about it", async () => {
   const dataDir = await testDirectory();
-  const jetstream = `jetstream { store_dir: ${JSON.stringify(dataDir)}, max_file_store: 1GB }`;
-  const small = await testNats({ dataDir, authorization: jetstream });
+  const config = `jetstream { store_dir: ${JSON.stringify(dataDir)}, max_file_store: 1GB }`;
+  const small = await testNats({ dataDir, authorization: config });
   await assert.rejects(ensureStreams(await testBus(small, "admin")), {
     code: "internal",
     message: /YARD_\w+: insufficient storage .*larger disk.*max_file_store/,
