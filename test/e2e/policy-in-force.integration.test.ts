@@ -10,6 +10,7 @@ import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
 import { startRun } from "@switchyard/contracts/runs";
+import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { anonymousUser } from "@switchyard/contracts/topology";
 import { yard, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
 import { startYardDev } from "../lib/yard-dev.ts";
@@ -185,15 +186,23 @@ for (const [kind, nameOf] of [
     assert.equal(lifted.code, 0, lifted.stderr);
   });
 
-test("yard revoke run ends a command of the toolbox in flight, with its processes", async () => {
-  await start("sleeper", "sleep-1");
-  while (sleepers() === 0) await delay(50);
-  const { code, stderr } = await yard(["revoke", "run", "sleep-1"], env);
-  assert.equal(code, 0, stderr);
-  const told = await toldOf("sleep-1", ({ name }) => name === "tool-failed" || TERMINAL.has(name));
-  assert.equal(told.at(-1)?.payload["code"], "stopped", JSON.stringify(told.at(-1)));
-  while (sleepers() > 0) await delay(50);
-});
+const { skip } = await testSandbox();
+test(
+  "yard revoke run ends a command of the toolbox in flight, with its processes",
+  { skip },
+  async () => {
+    await start("sleeper", "sleep-1");
+    while (sleepers() === 0) await delay(50);
+    const { code, stderr } = await yard(["revoke", "run", "sleep-1"], env);
+    assert.equal(code, 0, stderr);
+    const told = await toldOf(
+      "sleep-1",
+      ({ name }) => name === "tool-failed" || TERMINAL.has(name),
+    );
+    assert.equal(told.at(-1)?.payload["code"], "stopped", JSON.stringify(told.at(-1)));
+    while (sleepers() > 0) await delay(50);
+  },
+);
 
 test("yard policy keys names the key that signs, and yard revoke key cancels calls with its tokens", async () => {
   await start("waiter", "hang-key");

@@ -18,7 +18,7 @@ export interface YardResult {
 /** The environment of a person at a terminal, without what the machine running the tests has set for Switchyard. */
 export function yardEnvironment(stateDir: string): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
-    ([name]) => !name.startsWith("YARD_") || name.endsWith("_SERVER_BIN"),
+    ([name]) => !name.startsWith("YARD_") || name.endsWith("_BIN"),
   );
   return { ...Object.fromEntries(own), YARD_STATE_DIR: stateDir, NO_COLOR: "1" };
 }

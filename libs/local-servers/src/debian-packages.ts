@@ -1,4 +1,4 @@
-// Debian and Ubuntu: a server program out of the distribution's own signed packages, unpacked in the user's cache. Nothing
+// Debian and Ubuntu: a program out of the distribution's own signed packages, unpacked in the user's cache. Nothing
 // is installed and root is not needed: apt works on private lists and caches with the system's own sources, keys and
 // proxies, and `dpkg-deb -x` unpacks. `{cache}/bin/{program}` starts the result, so that the next start just finds it.
 
@@ -9,11 +9,11 @@ import { join } from "node:path";
 import { debianMirror } from "./debian-mirror.ts";
 import { cacheDir, examineBinary, type FoundBinary } from "./installed-binary.ts";
 import type { CommandResult, RunCommand } from "./run-command.ts";
-import { isRecentEnough, programOf, type ServerKind } from "./server-kinds.ts";
+import { isRecentEnough, programOf, type ProgramKind } from "./server-kinds.ts";
 import { versionIn } from "./version.ts";
 
 export interface PackageOptions {
-  kind: ServerKind;
+  kind: ProgramKind;
   env: NodeJS.ProcessEnv;
   log: (line: string) => void;
   run: RunCommand;
@@ -35,7 +35,12 @@ export async function unpackDebianPackage(
   const { kind, env, etcDir = "/etc", platform = process.platform } = options;
   const packageName = kind.aptPackages.join(", ");
   if (platform === "darwin")
-    return { reason: `on macOS packages are not fetched; run: brew install ${kind.brewFormula}` };
+    return {
+      reason:
+        kind.brewFormula === null
+          ? `there is no ${kind.name} for macOS`
+          : `on macOS packages are not fetched; run: brew install ${kind.brewFormula}`,
+    };
   const os = await readOsRelease(etcDir);
   if (os === null || !(await exists(join(etcDir, "apt"))))
     return { reason: "this system has no apt" };
@@ -73,7 +78,7 @@ async function fetchAndUnpack(
   work: string,
 ): Promise<FoundBinary | { reason: string }> {
   const { kind, env, run } = options;
-  const program = kind.aptPackages[0] ?? kind.name;
+  const packageName = kind.aptPackages[0] ?? kind.name;
   await mkdir(join(work, "cache", "archives", "partial"), { recursive: true });
   await mkdir(join(work, "lists", "partial"), { recursive: true });
   await writeFile(join(work, "apt.conf"), aptConfig(work, source.list !== null));
@@ -87,19 +92,21 @@ async function fetchAndUnpack(
 
   // One unreachable third-party source makes `update` fail although all that is needed arrived: the next line judges.
   const update = await apt("apt-get", ["update", "--quiet"], UPDATE_TIMEOUT_MS);
-  const policy = await apt("apt-cache", ["policy", program], LOCAL_TIMEOUT_MS);
+  const policy = await apt("apt-cache", ["policy", packageName], LOCAL_TIMEOUT_MS);
   const candidate = /^\s*Candidate:\s*(\S+)/m.exec(policy.stdout)?.[1] ?? "(none)";
   const version = versionIn(candidate);
   if (version === null)
     return {
-      reason: `${source.label} offers no ${program}${update.code === 0 ? "" : ` (apt-get update: ${lastLine(update)})`}`,
+      reason: `${source.label} offers no ${packageName}${update.code === 0 ? "" : ` (apt-get update: ${lastLine(update)})`}`,
     };
-  const { minimum } = programOf(kind, program);
+  const { program, minimum } = programOf(kind, packageName);
   if (!isRecentEnough(version, minimum))
-    return { reason: `${program} of ${source.label} is ${version}, ${minimum} or newer is needed` };
+    return {
+      reason: `${packageName} of ${source.label} is ${version}, ${minimum} or newer is needed`,
+    };
 
   const fetch = kind.aptFromSid
-    ? ["download", "--quiet", program]
+    ? ["download", "--quiet", packageName]
     : [
         "install",
         "--quiet",
@@ -137,7 +144,7 @@ async function keep(unpacked: {
   if (inside === null) return { reason: `the package of ${label} holds no ${program}` };
   const libraries = await libraryDirs(root);
   const trial = join(root, `start-${program}`);
-  await writeStarter(trial, { root, inside, libraries });
+  await writeStarter(trial, { kind, root, inside, libraries });
   const verdict = await examineBinary(kind, trial, run);
   if ("problem" in verdict)
     return {
@@ -155,7 +162,7 @@ async function keep(unpacked: {
   });
   const binary = join(cacheDir(env), "bin", program);
   await mkdir(join(cacheDir(env), "bin"), { recursive: true });
-  await writeStarter(`${binary}.${process.pid}`, { root: home, inside, libraries });
+  await writeStarter(`${binary}.${process.pid}`, { kind, root: home, inside, libraries });
   await rename(`${binary}.${process.pid}`, binary);
   return { binary, version: verdict.version, source: label };
 }
@@ -163,14 +170,14 @@ async function keep(unpacked: {
 /** A script that becomes the program (`exec` keeps the pid), with the libraries that were unpacked beside it. */
 async function writeStarter(
   file: string,
-  target: { root: string; inside: string; libraries: readonly string[] },
+  target: { kind: ProgramKind; root: string; inside: string; libraries: readonly string[] },
 ): Promise<void> {
-  const { root, inside, libraries } = target;
+  const { kind, root, inside, libraries } = target;
   const path = libraries.map((dir) => join(root, dir)).join(":");
   const setting =
     path === ""
       ? ""
-      : `LD_LIBRARY_PATH=${shellQuote(path)}\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\nexport LD_LIBRARY_PATH\n`;
+      : `${kind.beforeLibraryPath ?? ""}LD_LIBRARY_PATH=${shellQuote(path)}\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\nexport LD_LIBRARY_PATH\n`;
   await writeFile(file, `#!/bin/sh\n${setting}exec ${shellQuote(join(root, inside))} "$@"\n`);
   await chmod(file, 0o755);
 }
@@ -200,7 +207,7 @@ Acquire::https::Timeout "15";
 }
 
 async function aptSource(
-  kind: ServerKind,
+  kind: ProgramKind,
   os: OsRelease,
   etcDir: string,
 ): Promise<AptSource | { reason: string }> {

@@ -27,10 +27,11 @@ async function programs(
   return { root, run };
 }
 
-test("takes the first program that is recent enough: cache, then PATH, then system directories", async () => {
+test("takes the first program that is recent enough: PATH, then system directories, then the cache", async () => {
   const { root, run } = await programs({
     "path/nats-server": "nats-server: v2.15.1",
     "sbin/nats-server": "nats-server: v2.16.0",
+    ".cache/switchyard/bin/nats-server": "nats-server: v2.17.0",
   });
   const search = { kind: SERVER_KINDS.nats, run, systemDirs: [join(root, "sbin")] };
   const env = { HOME: root, PATH: join(root, "path") };
@@ -46,10 +47,10 @@ test("takes the first program that is recent enough: cache, then PATH, then syst
   });
 });
 
-test("prefers the user's cache to PATH", async () => {
+test("takes the program in the user's cache when the installed one is too old", async () => {
   const { root, run } = await programs({
     "cache/switchyard/bin/nats-server": "nats-server: v2.14.0",
-    "path/nats-server": "nats-server: v2.15.1",
+    "path/nats-server": "nats-server: v2.13.1",
   });
   const env = { XDG_CACHE_HOME: join(root, "cache"), PATH: join(root, "path") };
   const found = await findInstalledBinary({ kind: SERVER_KINDS.nats, env, run, systemDirs: [] });

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
 
 import type { RunCommand } from "./run-command.ts";
-import { programOf, isRecentEnough, type ServerKind } from "./server-kinds.ts";
+import { programOf, isRecentEnough, type ProgramKind } from "./server-kinds.ts";
 import { versionIn } from "./version.ts";
 
 export interface FoundBinary {
@@ -36,11 +36,11 @@ export function cacheDir(env: NodeJS.ProcessEnv): string {
 }
 
 /**
- * The first installed server program that is recent enough, or why there is none; every one passed over is named.
- * Rejects when the variable that names a program (`YARD_…_SERVER_BIN`) is set but does not name a usable one.
+ * The first installed program that is recent enough, or why there is none; every one passed over is named.
+ * Rejects when the variable that names a program (`YARD_…_BIN`) is set but does not name a usable one.
  */
 export async function findInstalledBinary(options: {
-  kind: ServerKind;
+  kind: ProgramKind;
   env: NodeJS.ProcessEnv;
   run: RunCommand;
   systemDirs?: readonly string[];
@@ -72,7 +72,7 @@ export async function findInstalledBinary(options: {
 
 /** Runs `{binary} --version` and judges the answer. */
 export async function examineBinary(
-  kind: ServerKind,
+  kind: ProgramKind,
   binary: string,
   run: RunCommand,
 ): Promise<{ version: string } | { problem: string }> {
@@ -95,15 +95,16 @@ export async function examineBinary(
 }
 
 async function candidates(
-  kind: ServerKind,
+  kind: ProgramKind,
   env: NodeJS.ProcessEnv,
   systemDirs: readonly string[],
 ): Promise<{ binary: string; source: string }[]> {
   const path = (env["PATH"] ?? "").split(delimiter).filter(isAbsolute);
+  // The cache comes last: what somebody installs later may have rights that an unpacked program lacks.
   const places = [
-    { dir: join(cacheDir(env), "bin"), source: "user cache" },
     ...path.map((dir) => ({ dir, source: "PATH" })),
     ...systemDirs.map((dir) => ({ dir, source: "system directory" })),
+    { dir: join(cacheDir(env), "bin"), source: "user cache" },
   ];
   const seen = new Set<string>();
   const found: { binary: string; source: string }[] = [];

@@ -6,6 +6,7 @@ import { test, type TestContext } from "node:test";
 
 import { startNatsServer } from "./nats-server.ts";
 import { startRedisServer } from "./redis-server.ts";
+import { resolveBubblewrap } from "./resolve-bubblewrap.ts";
 import { resolveServer, type ResolvedServer } from "./resolve.ts";
 import { runCommand, type RunCommand } from "./run-command.ts";
 import { testDirectory, testNats, testRedis } from "./test-servers.ts";
@@ -116,6 +117,46 @@ test("redis-server out of the distribution's packages brings the libraries that 
   assert.match(maps, new RegExp(`${machine.directory}/.*liblzf`));
 });
 
+test("bubblewrap comes with the libraries that the system lacks, and keeps them from what it runs", async (t) => {
+  const machine = await bareMachine(t);
+  if (machine === null) return;
+  // As where they are missing: the rest of this system needs them, so apt cannot be told that they are.
+  const run: RunCommand = (command, args, options) =>
+    runCommand(command, args.includes("install") ? [...args, "libcap2"] : args, options);
+  const found = await resolveBubblewrap({ ...machine, run });
+  if ("reason" in found) {
+    if (!noPackages.test(found.reason)) throw new Error(found.reason);
+    t.skip(`no packages to be had here: ${found.reason}`);
+    return;
+  }
+  const env = { PATH: process.env["PATH"] };
+  const options = { timeoutMs: 10_000, env };
+  const libraries = await runCommand("sh", ["-x", found.binary, "--version"], options);
+  assert.match(libraries.stderr, new RegExp(`LD_LIBRARY_PATH=.?${machine.directory}/`));
+  assert.match(libraries.stdout, /^bubblewrap /);
+  const show = ["--dev-bind", "/", "/", "sh", "-c", `echo "[$LD_LIBRARY_PATH]"`];
+  const boxed = await runCommand(found.binary, show, options);
+  if (boxed.code !== 0) {
+    t.skip(`no sandbox works here: ${boxed.stderr}`);
+    return;
+  }
+  assert.equal(boxed.stdout, "[]\n");
+  const own = { ...options, env: { ...env, LD_LIBRARY_PATH: "/of/the/caller" } };
+  assert.equal((await runCommand(found.binary, show, own)).stdout, "[/of/the/caller]\n");
+  const again = await resolveBubblewrap({ ...machine, fetch: false });
+  assert.deepEqual(again, { ...found, source: "user cache" });
+});
+
+test("where bubblewrap cannot be had it is said why, and a named one is never replaced", async () => {
+  const directory = await testDirectory();
+  const machine = { env: { HOME: directory, PATH: "" }, log: () => {}, systemDirs: [] };
+  assert.deepEqual(await resolveBubblewrap({ ...machine, platform: "darwin" }), {
+    reason: `no bwrap on PATH, in the system directories or in ${directory}/.cache/switchyard; there is no bubblewrap for macOS`,
+  });
+  const env = { ...machine.env, YARD_BWRAP_BIN: "/nowhere/bwrap" };
+  await assert.rejects(resolveBubblewrap({ ...machine, env }), /YARD_BWRAP_BIN: .*ENOENT/);
+});
+
 /** The INFO line of a server that this machine does not have. */
 async function natsThatSays(t: TestContext, info: object): Promise<string> {
   const listener = createServer(
@@ -143,6 +184,9 @@ async function bareMachine(t: TestContext) {
   };
 }
 
+const noPackages =
+  /Could not (resolve|connect)|Temporary failure|no Debian mirror|or newer is needed/;
+
 type FoundProgram = Extract<ResolvedServer, { how: "binary" }>;
 
 /** Skips where the machine has no mirror to fetch from; any other failure is a failure. */
@@ -155,12 +199,7 @@ async function fromPackages(
     assert.ok(found.how === "binary");
     return found;
   } catch (error) {
-    if (
-      !/Could not (resolve|connect)|Temporary failure|no Debian mirror|or newer is needed/.test(
-        String(error),
-      )
-    )
-      throw error;
+    if (!noPackages.test(String(error))) throw error;
     t.skip(`no packages to be had here: ${String(error)}`);
     return null;
   }

@@ -2,21 +2,29 @@ import { compareVersions } from "./version.ts";
 
 export type ServerKindName = "nats" | "redis";
 
-export interface ServerKind {
-  name: ServerKindName;
-  /** Programs that can serve, in order of preference, with the oldest version that is enough. */
+/** A program that is found on this machine, or unpacked from the packages of its distribution. */
+export interface ProgramKind {
+  name: string;
+  /** Programs that will do, in order of preference, with the oldest version that is enough. */
   programs: readonly { program: string; minimum: string }[];
-  urlVariable: string;
   binaryVariable: string;
+  /** `null` where macOS has no such program. */
+  brewFormula: string | null;
+  /** Debian packages: the first belongs to the program, the others are what of the same source it cannot run without. */
+  aptPackages: readonly string[];
+  /** On Debian, take the package of sid: stable's is too old, and this program needs nothing but libc. */
+  aptFromSid: boolean;
+  /** Shell text that the starter of the unpacked program runs before it sets LD_LIBRARY_PATH for it. */
+  beforeLibraryPath?: string;
+}
+
+export interface ServerKind extends ProgramKind {
+  name: ServerKindName;
+  urlVariable: string;
   imageVariable: string;
   image: string;
   /** Port of a URL that names none. */
   defaultPort: number;
-  brewFormula: string;
-  /** Debian packages: the first holds the program, the others are what of the same source it cannot run without. */
-  aptPackages: readonly string[];
-  /** On Debian, take the package of sid: stable's is too old, and this program needs nothing but libc. */
-  aptFromSid: boolean;
   /** Commands and pages for a person, one a line. */
   instructions: readonly string[];
 }
@@ -64,12 +72,12 @@ export const SERVER_KINDS: Readonly<Record<ServerKindName, ServerKind>> = {
 };
 
 /** The program of `kind` that a file or version text belongs to; the first one when it cannot be told. */
-export function programOf(kind: ServerKind, text: string): { program: string; minimum: string } {
+export function programOf(kind: ProgramKind, text: string): { program: string; minimum: string } {
   const product = kind.programs.find(({ program }) =>
     text.toLowerCase().includes(program.split("-")[0] ?? program),
   );
   const first = kind.programs[0];
-  if (first === undefined) throw new Error(`server kind ${kind.name} names no program`);
+  if (first === undefined) throw new Error(`${kind.name} names no program`);
   return product ?? first;
 }
 

@@ -145,8 +145,8 @@ async function openCage(config: ToolboxConfig, log: Log): Promise<CommandCage> {
   try {
     const cage = await openCommandCage({
       setting: config.YARD_SANDBOX,
-      // bwrap itself is looked for where everything of this process is.
-      path: process.env["PATH"] ?? "",
+      // On the PATH of this process, not on that of the commands.
+      bubblewrap: { program: config.YARD_BWRAP_BIN, path: process.env["PATH"] ?? "" },
       readable: config.YARD_SANDBOX_READABLE,
       network: config.YARD_SANDBOX_NETWORK,
     });
@@ -156,7 +156,7 @@ async function openCage(config: ToolboxConfig, log: Log): Promise<CommandCage> {
   } catch (cause) {
     if (!(cause instanceof SandboxError)) throw cause;
     throw new StartError(`YARD_SANDBOX=require cannot be met: ${cause.message}`, {
-      hint: "install bubblewrap and permit user namespaces, or set YARD_SANDBOX to auto",
+      hint: "install bubblewrap (or set YARD_BWRAP_BIN) and permit user namespaces, or set YARD_SANDBOX to auto",
       cause,
     });
   }

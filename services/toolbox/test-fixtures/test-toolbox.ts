@@ -15,6 +15,7 @@ import {
 import { callBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { readEnv } from "@switchyard/service/env";
+import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { Registry } from "prom-client";
@@ -29,6 +30,8 @@ export interface ToolboxWorld {
   readonly redisUrl: string;
   readonly cli: Bus;
   readonly policy: PolicyPeer;
+  /** Why commands cannot run here, as the `skip` of a test that needs them; else false. */
+  readonly noCommands: string | false;
   /** Starts a toolbox with these variables; its workspaces are in a directory of its own unless they say otherwise. */
   start(env?: Record<string, string>): Promise<TestToolbox>;
   call(
@@ -74,7 +77,7 @@ export function runToken(runId: string, session = ""): string {
 
 /** Starts NATS, Redis and the policy peer; call it at the top of a file. */
 export async function toolboxWorld(): Promise<ToolboxWorld> {
-  const [nats, redis] = await Promise.all([testNats(), testRedis()]);
+  const [nats, redis, sandbox] = await Promise.all([testNats(), testRedis(), testSandbox()]);
   const [cli, policyBus] = await Promise.all([
     connectBus({ servers: nats.url, user: "cli" }),
     connectBus({ servers: nats.url, user: "policy" }),
@@ -94,7 +97,13 @@ export async function toolboxWorld(): Promise<ToolboxWorld> {
     redisUrl: redis.url,
     cli,
     policy,
-    start: (env = {}) => start({ nats: nats.url, redis: redis.url, env }),
+    noCommands: sandbox.skip,
+    start: (env = {}) =>
+      start({
+        nats: nats.url,
+        redis: redis.url,
+        env: { YARD_BWRAP_BIN: sandbox.program, ...env },
+      }),
     call: (request, options) => call(cli, callBuiltin, request, options),
     tools: (request = {}) => call(cli, listBuiltins, request),
   };

@@ -26,6 +26,7 @@ function plan(
     redisIsOurs,
     runTokenKeyFile: "/state/keys/run-token.jwk",
     loginKey: "made-here",
+    bubblewrap: "/cache/bwrap",
     env,
   });
 }
@@ -38,6 +39,17 @@ test("starts each service after those it needs, each with a key of its own", () 
       name,
       `/state/keys/${name}.nk`,
     ]),
+  );
+});
+
+test("the services that make sandboxes get the bubblewrap that was found", () => {
+  const told = plan({}).filter(({ env }) => env["YARD_BWRAP_BIN"] !== undefined);
+  assert.deepEqual(
+    told.map(({ name, env }) => [name, env["YARD_BWRAP_BIN"]]),
+    [
+      ["broker", "/cache/bwrap"],
+      ["toolbox", "/cache/bwrap"],
+    ],
   );
 });
 

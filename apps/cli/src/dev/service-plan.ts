@@ -20,6 +20,8 @@ export interface ServicePlanOptions {
   readonly runTokenKeyFile: string;
   /** Encrypts logins at MCP servers, where the environment has no key for that. */
   readonly loginKey: string;
+  /** What sandboxes are made with; null where there is none. */
+  readonly bubblewrap: string | null;
   /** Our own environment: model keys and the variables that MCP servers refer to come from there. */
   readonly env: NodeJS.ProcessEnv;
 }
@@ -31,6 +33,7 @@ const DRAIN_MS = 10_000;
 export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
   const { state, project, workspace, runners, env } = options;
   const models = project.modelsFile === null ? {} : { YARD_MODELS_FILE: project.modelsFile };
+  const bubblewrap = options.bubblewrap === null ? {} : { YARD_BWRAP_BIN: options.bubblewrap };
   return [
     service(options, "policy", "policy", "policy", {
       YARD_POLICY_FILE: project.policyFile,
@@ -44,6 +47,7 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
     }),
     service(options, "broker", "broker", "mcp-broker", {
       ...withoutOurs(env),
+      ...bubblewrap,
       YARD_MCP_TOKEN_KEY: chosen(env, "YARD_MCP_TOKEN_KEY") ?? options.loginKey,
       YARD_MCP_SERVERS_FILE: project.mcpServersFile,
       // Servers of a laptop are on the laptop.
@@ -57,6 +61,7 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
       // As on any laptop: what `node` is for us, it is for commands.
       YARD_COMMAND_PATH: [dirname(process.execPath), COMMAND_PATH].join(delimiter),
       ...pick(env, TOOLBOX_SETTINGS),
+      ...bubblewrap,
     }),
     ...Array.from({ length: runners }, (_, index) =>
       service(options, runners === 1 ? "runner" : `runner-${index + 1}`, "runner", "agent-runner", {

@@ -27,6 +27,7 @@ import {
   type LocalServer,
   type ServerName,
 } from "./local-server.ts";
+import { localBubblewrap } from "./local-bubblewrap.ts";
 import { ensureLoginKey } from "./login-key.ts";
 import { prepareStreams } from "./prepare-streams.ts";
 import type { Project } from "./project.ts";
@@ -92,6 +93,7 @@ export class Stack {
         redisIsOurs,
         runTokenKeyFile,
         loginKey,
+        bubblewrap: await localBubblewrap(this.#options.env, this.#options.report),
       });
       for (const spec of specs) await this.#startService(spec, signal);
       await this.#update({ phase: "ready" });

@@ -1,6 +1,8 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { resolveServer } from "@switchyard/local-servers/resolve";
+import { resolveBubblewrap } from "@switchyard/local-servers/resolve-bubblewrap";
+import { findBubblewrap } from "@switchyard/service/process/sandbox";
 import { findRunningInstance } from "../instance-record.ts";
 import { HOME, type StateDirectory } from "../locations.ts";
 import { checked, failed, ok, skipped, warning, type Check } from "./check.ts";
@@ -18,6 +20,7 @@ export async function machineChecks(
     await checkDependencies(),
     await checkServer("nats", env),
     await checkServer("redis", env),
+    await checkSandbox(env),
     await checkPermissions(state),
     await checkModels({ ...(await placeOf(state)), env }),
   ];
@@ -73,6 +76,33 @@ async function checkServer(kind: "nats" | "redis", env: NodeJS.ProcessEnv): Prom
     );
   }
 }
+
+/** Tries to make a sandbox with what is installed; it downloads nothing. */
+async function checkSandbox(env: NodeJS.ProcessEnv): Promise<Check> {
+  const [id, off] = ["sandbox", "execute_command is off"];
+  if (env["YARD_SANDBOX"] === "off")
+    return warning(id, "commands run without a sandbox", "unset YARD_SANDBOX");
+  return checked(id, "correct YARD_BWRAP_BIN, or unset it", async () => {
+    const found = await resolveBubblewrap({ env, log: () => {}, fetch: false });
+    if ("reason" in found)
+      return process.platform === "linux"
+        ? warning(
+            id,
+            `${found.reason}; ${off} without it`,
+            "yard dev will try the distribution's packages",
+          )
+        : warning(id, `there is no bubblewrap for ${process.platform}; ${off}`, UNBOXED);
+    const place = { program: found.binary, path: env["PATH"] ?? "" };
+    return findBubblewrap(place).then(
+      () => ok(id, `bubblewrap ${found.version}: ${found.binary} (${found.source})`),
+      (error: unknown) =>
+        warning(id, `${off}: ${error instanceof Error ? error.message : String(error)}`, UNBOXED),
+    );
+  });
+}
+
+const UNBOXED =
+  "permit user namespaces where the system has them, or let commands run without a sandbox: YARD_SANDBOX=off";
 
 async function checkPermissions(state: StateDirectory): Promise<Check> {
   const keys = await stat(state.keys).catch((error: NodeJS.ErrnoException) => error);

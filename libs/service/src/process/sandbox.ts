@@ -54,24 +54,33 @@ export function sandboxed(launch: Launch, sandbox: Sandbox, program: string): La
   return { command: program, args: [...outer, command, ...args], cwd };
 }
 
+/** Where bubblewrap may be. */
+export interface BubblewrapPlace {
+  /** The value of YARD_BWRAP_BIN. Undefined or empty: the `bwrap` on `path`. */
+  readonly program: string | undefined;
+  /** In the form of PATH. */
+  readonly path: string;
+}
+
 const known = new Map<string, Promise<string>>();
 
 /**
  * The bubblewrap of this machine, once it has proven that it can make a sandbox. Rejects with a
  * SandboxError that says what is missing. A failure is not remembered: it may be repaired meanwhile.
  */
-export function findBubblewrap(path: string): Promise<string> {
-  const found = known.get(path) ?? probe(path);
-  known.set(path, found);
-  found.catch(() => known.delete(path));
+export function findBubblewrap({ program, path }: BubblewrapPlace): Promise<string> {
+  const key = JSON.stringify([program, path]);
+  const found = known.get(key) ?? probe(program, path);
+  known.set(key, found);
+  found.catch(() => known.delete(key));
   return found;
 }
 
-async function probe(path: string): Promise<string> {
-  const program = await findOn(path, "bwrap");
+async function probe(named: string | undefined, path: string): Promise<string> {
+  const program = named === undefined || named === "" ? await findOn(path, "bwrap") : named;
   if (program === null)
     throw new SandboxError(
-      'sandbox "bubblewrap" cannot be used: there is no bwrap on the PATH of this service; install bubblewrap, or do without the sandbox',
+      'sandbox "bubblewrap" cannot be used: there is no bwrap on the PATH of this service; install bubblewrap, set YARD_BWRAP_BIN, or do without the sandbox',
     );
   const { args } = sandboxed(
     { command: "true", args: [], cwd: null },

@@ -183,7 +183,7 @@ class Attempt {
     parts: { client: Client; refresh: ToolRefresh; login: UpstreamLogin | null },
   ): Promise<OpenedConnection> {
     const { config, options } = this.#own;
-    const resolved = await inSandbox(this.#own.resolved, options.env["PATH"] ?? "");
+    const resolved = await inSandbox(this.#own.resolved, options.env);
     if (this.#isOver) throw new Error("the attempt was given up");
     const { client, refresh, login } = parts;
     const onTrouble = (problem: string): void => this.#tell(problem);

@@ -8,16 +8,14 @@ import { promisify } from "node:util";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 import { findBubblewrap, SandboxError, sandboxed } from "@switchyard/service/process/sandbox";
+import { testSandbox } from "@switchyard/service/process/test-sandbox";
 
 const world = await testWorld();
 const emptyPath = await testDirectory();
 // Not below /tmp, which is another one inside of a sandbox.
 const outside = await mkdtemp(join(homedir(), ".switchyard-sandbox-test-"));
 after(() => rm(outside, { recursive: true, force: true }));
-const missing = await findBubblewrap(process.env["PATH"] ?? "").then(
-  () => null,
-  (error: unknown) => String(error),
-);
+const { program, skip: missing } = await testSandbox();
 const skip = reasonToSkip();
 
 test(
@@ -33,6 +31,7 @@ test(
           sandbox: { type: "bubblewrap", writable: [open], hidden: [join(closed, "secret.txt")] },
         }),
       ],
+      env: { PATH: process.env["PATH"] ?? "", YARD_BWRAP_BIN: program },
     });
     await broker.until("boxed", ({ status }) => status === "connected");
     const count = (file: string) => broker.call("boxed", { tool: "count", args: { file } });
@@ -47,7 +46,6 @@ test(
 );
 
 test("a process in a sandbox has no network unless it is allowed", { skip }, async () => {
-  const program = await findBubblewrap(process.env["PATH"] ?? "");
   const listInterfaces = async (network: boolean): Promise<string> => {
     const script = "console.log(Object.keys(require('node:os').networkInterfaces()).join())";
     const launch = { command: process.execPath, args: ["-e", script], cwd: null };
@@ -63,7 +61,6 @@ test(
   "a process in a sandbox has no capability, also when the broker is root, and cannot set the kernel up anew",
   { skip },
   async () => {
-    const program = await findBubblewrap(process.env["PATH"] ?? "");
     const pattern = "/proc/sys/kernel/core_pattern";
     // The value that it has already, so that a test that fails does no harm.
     const script = `grep -E 'Cap(Prm|Eff|Bnd)' /proc/self/status
@@ -82,7 +79,11 @@ test(
 );
 
 test("a sandbox that cannot be had is an error that says why, and the server does not start without it", async () => {
-  await assert.rejects(findBubblewrap(emptyPath), SandboxError);
+  await assert.rejects(findBubblewrap({ program: undefined, path: emptyPath }), SandboxError);
+  await assert.rejects(findBubblewrap({ program: "/nowhere/bwrap", path: emptyPath }), {
+    name: "SandboxError",
+    message: /\/nowhere\/bwrap does not work here/,
+  });
   const broker = await world.startBroker({
     servers: [fixtureServer("boxed", ["fixture-server.ts"], { sandbox: "bubblewrap" })],
     env: { PATH: emptyPath },
@@ -95,7 +96,7 @@ test("a sandbox that cannot be had is an error that says why, and the server doe
 });
 
 function reasonToSkip(): string | false {
-  if (missing !== null) return `bubblewrap does not work here: ${missing}`;
+  if (missing !== false) return missing;
   // A sandbox has a /tmp of its own, so these tests would look for the wrong thing in vain.
   return process.execPath.startsWith("/tmp/") ? "Node.js itself lies below /tmp here" : false;
 }

@@ -24,9 +24,13 @@ export const SandboxConfig = z
   });
 
 /** A resolved server whose process is started in its sandbox, when it has one. Rejects with SandboxError. */
-export async function inSandbox(resolved: ResolvedServer, path: string): Promise<ResolvedServer> {
+export async function inSandbox(
+  resolved: ResolvedServer,
+  env: NodeJS.ProcessEnv,
+): Promise<ResolvedServer> {
   const { launch } = resolved;
   if (launch.transport !== "stdio" || launch.sandbox === null) return resolved;
-  const outer = sandboxed(launch, launch.sandbox, await findBubblewrap(path));
+  const place = { program: env["YARD_BWRAP_BIN"], path: env["PATH"] ?? "" };
+  const outer = sandboxed(launch, launch.sandbox, await findBubblewrap(place));
   return { ...resolved, launch: { ...launch, ...outer } };
 }

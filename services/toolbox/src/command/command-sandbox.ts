@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import {
   findBubblewrap,
+  type BubblewrapPlace,
   NO_CAPABILITIES,
   OWN_PROC,
   SandboxError,
@@ -26,8 +27,7 @@ export type CommandCage =
 
 export interface SandboxOptions {
   readonly setting: SandboxSetting;
-  /** Where bwrap is looked for, in the form of PATH. */
-  readonly path: string;
+  readonly bubblewrap: BubblewrapPlace;
   /** Directories beside those of the system that commands may read. */
   readonly readable: readonly string[];
   readonly network: boolean;
@@ -62,7 +62,7 @@ const OWN_DEVICES = ["--dev", "/dev", ...OWN_PROC, "--tmpfs", "/tmp"];
 export async function openCommandCage(options: SandboxOptions): Promise<CommandCage> {
   if (options.setting === "off") return { kind: "off" };
   try {
-    const program = await findBubblewrap(options.path);
+    const program = await findBubblewrap(options.bubblewrap);
     return {
       kind: "bubblewrap",
       sandbox: { wrap: (launch) => wrap(launch, program, options) },

@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { isGroupAlive } from "@switchyard/service/process/process-group";
+import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { until } from "../../test-fixtures/until.ts";
 import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
@@ -16,10 +17,10 @@ const path = process.env["PATH"] ?? "";
 const { root, outside, context, put, run } = await testWorkspace();
 const emptyPath = await testDirectory();
 const bare = createExecuteCommand({ cage: { kind: "off" }, path });
-const options = { setting: "auto", path, readable: [], network: false } as const;
-const cage = await openCommandCage(options);
-const boxed = createExecuteCommand({ cage, path });
-const skip = cage.kind === "missing" ? `no sandbox works here: ${cage.reason}` : false;
+const { program, skip } = await testSandbox();
+const bubblewrap = { program, path };
+const options = { setting: "auto", bubblewrap, readable: [], network: false } as const;
+const boxed = createExecuteCommand({ cage: await openCommandCage(options), path });
 const kinds = [
   { name: "without a sandbox", tool: bare, skip: false },
   { name: "in a sandbox", tool: boxed, skip },
@@ -233,7 +234,7 @@ test("a command in a sandbox has no network unless it is allowed", { skip }, asy
 });
 
 test("where no sandbox works no command runs, unless commands are to have the service's rights [ER5]", async () => {
-  const without = { ...options, path: emptyPath };
+  const without = { ...options, bubblewrap: { program: undefined, path: emptyPath } };
   await assert.rejects(openCommandCage({ ...without, setting: "require" }), /no bwrap/);
   assert.deepEqual(await openCommandCage({ ...without, setting: "off" }), { kind: "off" });
   const uncaged = createExecuteCommand({ cage: await openCommandCage(without), path });
