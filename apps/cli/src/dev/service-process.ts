@@ -1,10 +1,9 @@
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { CliError } from "../cli-error.ts";
-import { EXIT } from "../exit-codes.ts";
 import { splitLines } from "./line-splitter.ts";
 import { parseLogLine } from "./log-line.ts";
+import { beginning, notReady, PATIENCE, startFailure, type Patience } from "./service-start.ts";
 import type { Running } from "./supervise.ts";
 
 export interface ServiceSpec {
@@ -17,7 +16,6 @@ export interface ServiceSpec {
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-const START_TIMEOUT_MS = 30_000;
 /** Longer than the service's own drain limit, which is the one that should decide. */
 const STOP_TIMEOUT_MS = 15_000;
 const READY_POLL_MS = 25;
@@ -29,9 +27,14 @@ const READY_POLL_MS = 25;
  */
 export async function launchService(
   spec: ServiceSpec,
-  onLine: (line: string) => void,
-  signal: AbortSignal,
+  options: {
+    readonly onLine: (line: string) => void;
+    /** Gives up the start. */
+    readonly signal: AbortSignal;
+    readonly patience?: Patience;
+  },
 ): Promise<Running> {
+  const { signal, patience = PATIENCE } = options;
   signal.throwIfAborted();
   const child: Child = spawn(process.execPath, [spec.entry], {
     cwd: spec.cwd,
@@ -41,24 +44,31 @@ export async function launchService(
   });
   child.stdin.on("error", () => {}); // it is gone; `exited` tells
   const exited = exitOf(child);
-  const ready = readyAddress(child, onLine);
-  const kill = (): void => killGroup(child);
-  signal.addEventListener("abort", kill, { once: true });
+  const begun = beginning(patience);
+  const ready = readyAddress(child, (line) => {
+    begun.heard(line);
+    options.onLine(line);
+  });
+  const over = AbortSignal.any([begun.givenUp, signal]);
   try {
     const early = exited.then((how) => {
-      throw startFailure(spec.name, how, child.exitCode);
+      throw startFailure(spec.name, { how, exitCode: child.exitCode, lines: begun.lines });
     });
-    const deadline = AbortSignal.timeout(START_TIMEOUT_MS);
-    const healthUrl = await Promise.race([ready, early, rejectedBy(deadline, spec.name)]);
-    await Promise.race([untilReady(healthUrl, deadline, spec.name), early]);
-    return { pid: child.pid ?? 0, healthUrl, exited, kill, stop: () => stopChild(child, exited) };
+    const healthUrl = await Promise.race([ready, early, rejectedBy(over)]);
+    await Promise.race([untilReady(healthUrl, over, (answer) => begun.asked(answer)), early]);
+    return {
+      pid: child.pid ?? 0,
+      healthUrl,
+      exited,
+      kill: () => killGroup(child),
+      stop: () => stopChild(child, exited),
+    };
   } catch (error) {
-    kill();
-    await exited;
+    await stopChild(child, exited);
     signal.throwIfAborted();
-    throw error;
+    throw begun.givenUp.aborted ? notReady(spec.name, begun) : error;
   } finally {
-    signal.removeEventListener("abort", kill);
+    begun.end();
   }
 }
 
@@ -85,32 +95,26 @@ function readyAddress(child: Child, onLine: (line: string) => void): Promise<str
   });
 }
 
-async function untilReady(healthUrl: string, signal: AbortSignal, name: string): Promise<void> {
-  while (!signal.aborted) {
+async function untilReady(
+  healthUrl: string,
+  signal: AbortSignal,
+  onAnswer: (answer: string) => void,
+): Promise<void> {
+  for (;;) {
     const response = await fetch(new URL("/readyz", healthUrl), { signal }).catch(() => null);
-    await response?.body?.cancel();
+    const body = (await response?.text().catch(() => "")) ?? "";
+    signal.throwIfAborted(); // what was cut short is no answer
     if (response?.ok === true) return;
+    onAnswer(response === null ? "no answer" : body.trim());
     await delay(READY_POLL_MS);
   }
-  throw notReady(name);
 }
 
-function rejectedBy(signal: AbortSignal, name: string): Promise<never> {
+function rejectedBy(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(notReady(name)), { once: true });
-  });
-}
-
-function notReady(name: string): CliError {
-  return new CliError("timeout", `${name} was not ready after ${START_TIMEOUT_MS / 1_000} s`, {
-    hint: "its log lines above say what it waits for",
-  });
-}
-
-function startFailure(name: string, how: string, exitCode: number | null): CliError {
-  const code = exitCode === EXIT.dependencyDown ? "disconnected" : "start_failed";
-  return new CliError(code, `${name} did not start (${how})`, {
-    hint: "its log lines above say why",
+    const give = (): void => reject(signal.reason as Error); // what an abort is rejected with everywhere
+    if (signal.aborted) give();
+    else signal.addEventListener("abort", give, { once: true });
   });
 }
 

@@ -1,8 +1,10 @@
 // Everything that `yard dev` and `yard demo` run: NATS, Redis, the streams, then the services.
 //
-// T1  Things start in order and stop in reverse; what was started is stopped, also after a failed start.
+// T1  NATS, Redis and the streams come first, then the services side by side: each waits for what it needs. Everything
+//     stops in reverse order, also after a failed start.
 // T2  A server that comes back has the port it had, so nobody needs a new address.
-// T3  The instance file names all processes that answer, so that a later start can end left-overs.
+// T3  A part is known from before its first start until the end of this process, so that `kill` reaches it.
+// T4  The instance file names all processes that answer, so that a later start can end left-overs.
 
 import { monitorRedisUser } from "@switchyard/contracts/redis-access";
 import { describeServer } from "@switchyard/local-servers/resolve";
@@ -54,7 +56,8 @@ const SERVER_TITLE = { nats: "NATS", redis: "Redis" } as const;
 
 export class Stack {
   readonly #options: StackOptions;
-  readonly #started: Supervised[] = [];
+  /** In the order of the start; services in the order of their plan. */
+  readonly #parts: Supervised[] = [];
   #record: InstanceRecord | null = null;
   #writing: Promise<void> = Promise.resolve();
 
@@ -95,7 +98,10 @@ export class Stack {
         loginKey,
         bubblewrap: await localBubblewrap(this.#options.env, this.#options.report),
       });
-      for (const spec of specs) await this.#startService(spec, signal);
+      await Promise.race([
+        Promise.all(specs.map((spec) => this.#startService(spec))),
+        rejectedBy(signal),
+      ]);
       await this.#update({ phase: "ready" });
     } catch (error) {
       await this.stop();
@@ -112,11 +118,12 @@ export class Stack {
     await this.#update({ phase: "stopping" }).catch((error: unknown) => {
       report.warn(`the state directory cannot be written: ${messageOf(error)}`);
     });
-    for (const part of this.#started.splice(0).toReversed()) {
+    for (const part of this.#parts.toReversed()) {
       const began = performance.now();
+      const ran = part.current !== null;
       try {
         await part.stop();
-        report.step(`${part.name} stopped (${formatDuration(performance.now() - began)})`);
+        if (ran) report.step(`${part.name} stopped (${formatDuration(performance.now() - began)})`);
       } catch (error) {
         report.warn(`${part.name} did not stop in order and is killed: ${messageOf(error)}`);
         part.kill();
@@ -129,7 +136,7 @@ export class Stack {
 
   /** Kills everything at once. */
   kill(): void {
-    for (const part of this.#started.toReversed()) part.kill();
+    for (const part of this.#parts.toReversed()) part.kill();
   }
 
   async #claim(): Promise<void> {
@@ -179,7 +186,7 @@ export class Stack {
       });
     const first = await this.#launchFirst(name, launchOn);
     let isFirst = true;
-    await this.#supervise(name, signal, async () => {
+    await this.#supervise(name, async () => {
       const server = isFirst ? first : await launchOn(first.port);
       isFirst = false;
       // The monitoring address may be another one. A record that cannot be written leaves no server behind.
@@ -222,24 +229,20 @@ export class Stack {
     return server;
   }
 
-  async #startService(spec: ServiceSpec, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
+  async #startService(spec: ServiceSpec): Promise<void> {
     const { report } = this.#options;
     const began = performance.now();
-    await this.#supervise(spec.name, signal, (stopping) =>
-      launchService(spec, (line) => report.output(spec.name, line), stopping),
+    await this.#supervise(spec.name, (signal) =>
+      launchService(spec, { onLine: (line) => report.output(spec.name, line), signal }),
     );
     report.step(`${spec.name} is ready (${formatDuration(performance.now() - began)})`);
   }
 
-  async #supervise(
-    name: string,
-    signal: AbortSignal,
-    launch: (signal: AbortSignal) => Promise<Running>,
-  ): Promise<void> {
+  async #supervise(name: string, launch: (signal: AbortSignal) => Promise<Running>): Promise<void> {
     const onChange = (change: Change): void => this.#took(name, change);
-    const part = await supervise({ name, launch, signal, onChange });
-    this.#started.push(part);
+    const part = supervise({ name, launch, onChange });
+    this.#parts.push(part);
+    await part.started;
     if (part.current !== null) await this.#runs(name, part.current);
   }
 
@@ -272,11 +275,11 @@ export class Stack {
     const process = await recordProcess(name, pid);
     if (process === null || this.#record === null) return;
     const entry = { ...process, healthUrl };
-    const { processes } = this.#record;
-    const at = processes.findIndex((known) => known.name === name);
-    await this.#update({
-      processes: at === -1 ? [...processes, entry] : processes.with(at, entry),
-    });
+    const known = new Map(this.#record.processes.map((each) => [each.name, each]));
+    known.set(name, entry);
+    // In the order of the parts, whichever was ready first.
+    const processes = this.#parts.flatMap((part) => known.get(part.name) ?? []);
+    await this.#update({ processes });
   }
 
   #notRecorded(name: string, error: unknown): void {
@@ -311,6 +314,14 @@ function alreadyRunning({ owner, phase, natsUrl, redisUrl }: InstanceRecord): Cl
     `Switchyard already runs here: process ${owner.pid}, ${phase}${where}`,
     { hint: `use it, or stop it with: kill ${owner.pid}` },
   );
+}
+
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const give = (): void => reject(new Error("stopped while it was starting"));
+    if (signal.aborted) give();
+    else signal.addEventListener("abort", give, { once: true });
+  });
 }
 
 function messageOf(error: unknown): string {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { test } from "node:test";
-import { supervise, type Change, type Running } from "./supervise.ts";
+import { supervise, type Change, type Running, type Supervised } from "./supervise.ts";
 
 /** A process that runs until it is told to end. */
 class StandIn implements Running {
@@ -57,18 +57,24 @@ function scene(): {
   };
 }
 
-const never = new AbortController().signal;
+/** A part that runs. */
+async function startedPart(options: Parameters<typeof supervise>[0]): Promise<Supervised> {
+  const part = supervise(options);
+  await part.started;
+  return part;
+}
+
 const pause = (): Promise<void> => Promise.resolve();
 
 test("rejects when the first start fails", async () => {
   const { launch, onChange, failNext } = scene();
   failNext(new Error("no"));
-  await assert.rejects(supervise({ name: "x", launch, onChange, pause, signal: never }), /no/);
+  await assert.rejects(supervise({ name: "x", launch, onChange, pause }).started, /no/);
 });
 
 test("starts a process again that died, and says how it ended", async () => {
   const { launched, changes, launch, onChange } = scene();
-  const part = await supervise({ name: "x", launch, onChange, pause, signal: never });
+  const part = await startedPart({ name: "x", launch, onChange, pause });
   const died = once(changes, "died");
   const restarted = once(changes, "restarted");
   launched[0]?.end("signal SIGKILL");
@@ -82,7 +88,7 @@ test("starts a process again that died, and says how it ended", async () => {
 
 test("tries again when a restart fails", async () => {
   const { launched, changes, launch, onChange, failNext } = scene();
-  const part = await supervise({ name: "x", launch, onChange, pause, signal: never });
+  const part = await startedPart({ name: "x", launch, onChange, pause });
   const failed = once(changes, "restart_failed");
   failNext(new Error("port taken"));
   launched[0]?.end("exit code 1");
@@ -95,7 +101,7 @@ test("tries again when a restart fails", async () => {
 
 test("a stopped process stays stopped", async () => {
   const { launched, changes, launch, onChange } = scene();
-  const part = await supervise({ name: "x", launch, onChange, pause, signal: never });
+  const part = await startedPart({ name: "x", launch, onChange, pause });
   let isRestarted = false;
   changes.on("died", () => {
     isRestarted = true;
@@ -108,10 +114,29 @@ test("a stopped process stays stopped", async () => {
 
 test("a stop ends the wait for a restart", async () => {
   const { launched, changes, launch, onChange } = scene();
-  const part = await supervise({ name: "x", launch, onChange, signal: never });
+  const part = await startedPart({ name: "x", launch, onChange });
   const died = once(changes, "died");
   launched[0]?.end("exit code 1");
   await died;
   await part.stop();
   assert.equal(launched.length, 1);
+});
+
+test("a stop and a kill reach a process that has not answered yet", async () => {
+  for (const end of ["stop", "kill"] as const) {
+    const given = Promise.withResolvers<AbortSignal>();
+    const part = supervise({
+      name: "x",
+      onChange: () => assert.fail("nothing was started"),
+      launch: async (signal) => {
+        given.resolve(signal);
+        await once(signal, "abort");
+        throw signal.reason;
+      },
+    });
+    await given.promise;
+    await part[end]();
+    await assert.rejects(part.started, { name: "AbortError" });
+    assert.equal(part.current, null);
+  }
 });

@@ -26,27 +26,33 @@ export type Change =
 
 export interface Supervised {
   readonly name: string;
+  /** Resolves when the process answered for the first time; rejects when the first start failed. */
+  readonly started: Promise<void>;
   readonly current: Running | null;
   stop(): Promise<void>;
   kill(): void;
 }
 
-export async function supervise(options: {
+/** Begins the first start. What is returned can be stopped and killed from the beginning. */
+export function supervise(options: {
   name: string;
   /** Starts the process and waits until it answers; must end it when the signal aborts. */
   launch: (signal: AbortSignal) => Promise<Running>;
   onChange: (change: Change) => void;
-  /** Aborts the first start. */
-  signal: AbortSignal;
   now?: () => number;
   /** Waits before a restart; an abort only ends the wait. */
   pause?: (ms: number, signal: AbortSignal) => Promise<void>;
-}): Promise<Supervised> {
-  const { name, launch, onChange, signal, now = Date.now, pause = pauseFor } = options;
+}): Supervised {
+  const { name, launch, onChange, now = Date.now, pause = pauseFor } = options;
   const stopping = new AbortController();
-  let current: Running | null = await launch(signal);
+  let current: Running | null = null;
   let restarts = { failures: 0, startedAtMs: now() };
 
+  const start = async (): Promise<Running> => {
+    current = await launch(stopping.signal);
+    restarts = { ...restarts, startedAtMs: now() };
+    return current;
+  };
   const schedule = (): number => {
     const { delayMs, failures } = nextRestart(restarts, now());
     restarts = { failures, startedAtMs: now() };
@@ -54,9 +60,8 @@ export async function supervise(options: {
   };
   const relaunch = async (): Promise<void> => {
     try {
-      current = await launch(stopping.signal);
-      restarts = { ...restarts, startedAtMs: now() };
-      if (!stopping.signal.aborted) onChange({ change: "restarted", running: current });
+      const running = await start();
+      if (!stopping.signal.aborted) onChange({ change: "restarted", running });
     } catch (error) {
       if (stopping.signal.aborted) return;
       const restartInMs = schedule();
@@ -78,10 +83,12 @@ export async function supervise(options: {
       await pause(restartInMs, stopping.signal);
     }
   };
-  const kept = keepRunning();
+  const started = start().then(() => undefined);
+  const kept = started.then(keepRunning, () => {}); // `started` tells of a first start that failed
 
   return {
     name,
+    started,
     get current() {
       return current;
     },
@@ -89,7 +96,7 @@ export async function supervise(options: {
       stopping.abort();
       await current?.stop();
       await kept;
-      // A restart that was under way may have come up between the two lines above.
+      // A start that was under way may have come up between the two lines above.
       await current?.stop();
     },
     kill() {
