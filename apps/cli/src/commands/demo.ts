@@ -41,10 +41,7 @@ export async function demo(terminal: Terminal, options: { json?: true }): Promis
   const stop = new AbortController();
   const signals = onStopSignals({
     stop: () => stop.abort(),
-    kill: () => {
-      stack.kill();
-      process.exit(EXIT.interrupted);
-    },
+    kill: () => void stack.kill().finally(() => process.exit(EXIT.interrupted)),
     env: process.env,
   });
   terminal.note("Starting NATS, Redis and the services on this machine:");

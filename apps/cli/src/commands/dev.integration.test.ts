@@ -6,7 +6,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { connect } from "nats";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
 import {
-  gone,
   instanceProcesses,
   survivors,
   yard,
@@ -269,17 +268,4 @@ test("after kill -9 the next start ends the left-overs and has the addresses and
   next.kill("SIGINT");
   assert.equal(await next.exited, 0);
   assert.deepEqual(await survivors(last), []);
-});
-
-test("a second Ctrl-C kills what does not end by itself", async () => {
-  const stubborn = yardDev([], env);
-  await stubborn.printed("Ctrl-C stops everything");
-  const processes = instanceProcesses(stateDir);
-  const runner = processes.find(({ name }) => name === "runner");
-  process.kill(runner?.pid ?? 0, "SIGSTOP");
-  stubborn.kill("SIGINT");
-  await stubborn.printed("a second Ctrl-C kills");
-  stubborn.kill("SIGINT");
-  assert.equal(await stubborn.exited, 130);
-  await gone(processes);
 });

@@ -30,10 +30,7 @@ export async function dev(
       report.step("stopping; a second Ctrl-C kills");
       stop.abort();
     },
-    kill: () => {
-      stack.kill();
-      process.exit(EXIT.interrupted);
-    },
+    kill: () => void stack.kill().finally(() => process.exit(EXIT.interrupted)),
     env: process.env,
   });
   try {

@@ -6,6 +6,7 @@
 // T3  A part is known from before its first start until the end of this process, so that `kill` reaches it.
 // T4  The instance file names all processes that answer, so that a later start can end left-overs.
 
+import { setTimeout as delay } from "node:timers/promises";
 import { monitorRedisUser } from "@switchyard/contracts/redis-access";
 import { describeServer } from "@switchyard/local-servers/resolve";
 import { CliError } from "../cli-error.ts";
@@ -30,6 +31,7 @@ import {
   type ServerName,
 } from "./local-server.ts";
 import { localBubblewrap } from "./local-bubblewrap.ts";
+import { killDescendants } from "./kill-descendants.ts";
 import { ensureLoginKey } from "./login-key.ts";
 import { prepareStreams } from "./prepare-streams.ts";
 import type { Project } from "./project.ts";
@@ -52,6 +54,7 @@ export interface StackOptions {
   readonly report: StackReport;
 }
 
+const KILL_TIMEOUT_MS = 3_000;
 const SERVER_TITLE = { nats: "NATS", redis: "Redis" } as const;
 
 export class Stack {
@@ -134,9 +137,12 @@ export class Stack {
     this.#record = null;
   }
 
-  /** Kills everything at once. */
-  kill(): void {
-    for (const part of this.#parts.toReversed()) part.kill();
+  /** Kills everything at once, in whatever state it is, and waits until it is gone. */
+  async kill(): Promise<void> {
+    const ends = this.#parts.flatMap(({ current }) => (current === null ? [] : [current.exited]));
+    await killDescendants();
+    for (const part of this.#parts) part.kill(); // a container is no descendant of ours
+    await Promise.race([Promise.all(ends), delay(KILL_TIMEOUT_MS)]);
   }
 
   async #claim(): Promise<void> {

@@ -5,6 +5,7 @@ export interface ProcessStat {
   readonly pid: number;
   /** It has ended and its parent has not collected it yet. */
   readonly isDead: boolean;
+  readonly parent: number;
   readonly group: number;
   readonly session: number;
   /** Clock ticks since the boot. */
@@ -30,11 +31,12 @@ export async function readProcessStats(): Promise<ProcessStat[]> {
 function parseStat(pid: number, text: string): ProcessStat {
   // The command may hold spaces and parentheses; what follows it does not.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  const [state, , group, session] = fields;
+  const [state, parent, group, session] = fields;
   const startedAt = fields[19] ?? "";
   return {
     pid,
     isDead: state === "Z" || state === "X",
+    parent: Number(parent),
     group: Number(group),
     session: Number(session),
     startedAt,
