@@ -55,3 +55,18 @@ test("the reason of a refused request names its status, whatever its body", () =
     assert.equal(classifyCallFailure(error).reason, reason);
   }
 });
+
+test("the reason of a refused probe or stream has what the server said about it", () => {
+  for (const [text, reason] of [
+    ["quota of this key is used up", "no (HTTP 403): quota of this key is used up"],
+    ["<!DOCTYPE html><html><title>Access denied</title><p>…", "no (HTTP 403): Access denied"],
+    ["<html></html>", "no (HTTP 403)"],
+    [undefined, "no (HTTP 403)"],
+  ]) {
+    const error = new SdkHttpError(SdkErrorCode.ClientHttpForbidden, "no (HTTP 403)", {
+      status: 403,
+      ...(text === undefined ? {} : { text }),
+    });
+    assert.equal(classifyCallFailure(error).reason, reason);
+  }
+});

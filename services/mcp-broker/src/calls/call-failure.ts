@@ -73,11 +73,16 @@ export function errorText(error: unknown): string {
 
 const POST_FAILED = "Error POSTing to endpoint:";
 
-/** The SDK tells of a refused request its body alone, which may be empty. */
-function httpText({ message, status }: SdkHttpError): string {
-  if (!message.startsWith(POST_FAILED)) return message;
-  const body = message.slice(POST_FAILED.length).trim();
-  return `the server answered HTTP ${status}${body === "" ? "" : `: ${body}`}`;
+/** The SDK tells of a refused request its body or its status, and the body may be empty or a page for a browser. */
+function httpText({ message, status, data }: SdkHttpError): string {
+  const isPost = message.startsWith(POST_FAILED);
+  const text = isPost ? message.slice(POST_FAILED.length) : String(Object(data)["text"] ?? "");
+  const body = /^\s*<(?:!doctype|html)\b/i.test(text)
+    ? (/<title[^>]{0,200}>([^<]{1,300})/i.exec(text)?.[1] ?? "")
+    : text;
+  const what = isPost ? `the server answered HTTP ${status}` : message;
+  const said = body.trim();
+  return said === "" || what.includes(said) ? what : `${what}: ${said}`;
 }
 
 function kindOfCode(code: SdkErrorCode): CallFailure["kind"] {

@@ -4,6 +4,7 @@ import { inspectAlone } from "../catalogue/inspect-tools.ts";
 import { createToolReader, type InspectListing } from "../catalogue/tool-reader.ts";
 import { createToolRefresh, type ToolRefresh } from "../catalogue/tool-refresh.ts";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import { redactText } from "@switchyard/service/redact";
 import type { ChildRecords } from "../process/child-records.ts";
 import { inSandbox } from "../process/sandbox.ts";
 import {
@@ -16,6 +17,7 @@ import { createChangeSubscription } from "./change-subscription.ts";
 import { BothFailedError, isPermanent, reasonOf, SilenceError } from "./connect-failure.ts";
 import { firstApproach, nextApproach, type Approach } from "./connect-approach.ts";
 import type { HttpAuth } from "./http-transport.ts";
+import { firstWords } from "./last-words.ts";
 import {
   ConnectError,
   keepSession,
@@ -58,7 +60,7 @@ const MAX_SHOWN = 2_000;
 export function createSessionOpener(options: SessionOpenerOptions): OpenSession {
   return async (config, events, signal) => {
     const resolved = resolve(config, options.env);
-    const show = (text: string): string => resolved.redact(text).slice(0, MAX_SHOWN);
+    const show = (text: string): string => firstWords(redactText(resolved.redact(text)), MAX_SHOWN);
     const attempt = new Attempt({ config, resolved, show, events, options });
     try {
       // One budget for every handshake and every page of the list: a slow server cannot stretch it.
@@ -149,7 +151,8 @@ class Attempt {
   #afterEarlier(error: unknown, earlier: unknown): unknown {
     if (earlier === undefined) return error;
     const last = reasonOf(error, this.#current?.link ?? null);
-    return new BothFailedError(`${errorText(earlier)}; then ${last}`, { cause: error });
+    const first = errorText(earlier);
+    return new BothFailedError(first === last ? last : `${first}; then ${last}`, { cause: error });
   }
 
   /** Ends whatever the attempt has begun. */

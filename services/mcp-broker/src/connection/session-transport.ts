@@ -4,6 +4,7 @@ import type { ChildRecords } from "../process/child-records.ts";
 import type { StdioConfig } from "../registry/server-config.ts";
 import type { ResolvedServer } from "../registry/env-references.ts";
 import { createHttpTransport, type HttpAuth } from "./http-transport.ts";
+import { lastWords } from "./last-words.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 /** A transport with what the session needs to know of it beyond the SDK's interface. */
@@ -39,7 +40,8 @@ export class AddressError extends Error {
   override readonly name = "AddressError";
 }
 
-const STDERR_SHOWN = 1_000;
+/** Of each stream. */
+const SAID_SHOWN = 900;
 
 /** Makes the transport of a server; nothing is started or connected yet. Throws AddressError. */
 export function createTransport(options: TransportOptions): SessionTransport {
@@ -82,13 +84,16 @@ function explained(
   reason: string,
   { transport, resolved }: { transport: StdioTransport; resolved: ResolvedServer },
 ): string {
-  const ignored =
-    transport.ignoredLines === 0
-      ? ""
-      : ` (${transport.ignoredLines} lines on stdout were no MCP messages)`;
   // Redacted before the cut: half of a value would not be found.
-  const stderr = resolved.redactTail(transport.stderrTail).trim();
-  return `${reason}${ignored}${stderr === "" ? "" : `; stderr: ${stderr.slice(-STDERR_SHOWN)}`}`;
+  const said = [
+    ["stderr", transport.stderrTail],
+    ["stdout", transport.ignoredTail],
+  ] as const;
+  const words = said.flatMap(([stream, tail]) => {
+    const text = lastWords(resolved.redactTail(tail), SAID_SHOWN);
+    return text === "" ? [] : [`; ${stream}: ${text}`];
+  });
+  return `${reason}${words.join("")}`;
 }
 
 /** `fetch` would repeat the value in its error. White space around it is taken off there. */

@@ -45,6 +45,7 @@ const DEFAULT_GRACE_MS = 2_000;
 /** What a server may leave unread on its stdin. All of it is kept in memory meanwhile. */
 const DEFAULT_MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 const STDERR_BYTES = 64 * 1024;
+const IGNORED_BYTES = 8 * 1024;
 /** After an exit the pipes may still hold an answer; a grandchild may hold them open for ever. */
 const PIPE_DRAIN_MS = 200;
 
@@ -61,6 +62,7 @@ export class StdioTransport implements Transport {
   readonly #options: StdioTransportOptions;
   readonly #lines: MessageLines;
   readonly #stderr = new TailBuffer(STDERR_BYTES);
+  readonly #ignored = new TailBuffer(IGNORED_BYTES);
   readonly #brake = createMessageBrake();
   readonly #stderrBrake = createMessageBrake();
   #child: ChildProcessWithoutNullStreams | null = null;
@@ -87,6 +89,11 @@ export class StdioTransport implements Transport {
   /** The last 64 KiB that the child wrote to stderr. */
   get stderrTail(): StreamTail {
     return { text: this.#stderr.text(), isCut: this.#stderr.isCut };
+  }
+
+  /** The last of the lines on stdout that were no messages: some programs write their errors there. */
+  get ignoredTail(): StreamTail {
+    return { text: this.#ignored.text(), isCut: this.#ignored.isCut };
   }
 
   /** Why the connection ended by itself; null while it lives or when it was closed from here. */
@@ -237,7 +244,10 @@ export class StdioTransport implements Transport {
     if (message === null || "method" in message) this.#brake.add(line.length);
     else this.#brake.answer(line.length);
     if (message !== null) this.#pass(message);
-    else if (line.trim() !== "") this.#ignoredLines += 1;
+    else if (line.trim() !== "") {
+      this.#ignoredLines += 1;
+      this.#ignored.push(Buffer.from(`${line.slice(0, IGNORED_BYTES)}\n`));
+    }
     return message;
   }
 

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { firstWords, lastWords } from "./last-words.ts";
+
+test("keeps the line that says what happened and leaves out the frames of its stack", () => {
+  const frames = Array.from({ length: 40 }, (_, n) => `    at step${n} (/app/index.js:${n}:9)`);
+  const text = [
+    "starting",
+    "",
+    "Error: the token has expired",
+    ...frames,
+    "",
+    "Node.js v20.1.0",
+    "",
+  ];
+  assert.equal(
+    lastWords(text.join("\n"), 60),
+    "starting\nError: the token has expired\nNode.js v20.1.0",
+  );
+});
+
+test("cuts at whole lines, and a line that is too long between two words", () => {
+  assert.equal(lastWords("one two\nthree four\nfive six\n", 20), "three four\nfive six");
+  assert.equal(lastWords(`Error: no such table ${"x".repeat(50)}`, 30), "Error: no such table…");
+  assert.equal(firstWords("a b c", 5), "a b c");
+  assert.equal(firstWords("alpha beta gamma", 12), "alpha beta…");
+  assert.equal(firstWords("x".repeat(20), 10), `${"x".repeat(9)}…`);
+});

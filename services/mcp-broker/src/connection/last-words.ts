@@ -1,0 +1,28 @@
+/** `    at connect (/app/index.js:3:9)`: the line above such lines says what happened. */
+const STACK_FRAME = /^\s+at .+(?::\d+(?::\d+)?\)?|<anonymous>\)?)\s*$/;
+const CUT = "…";
+
+/**
+ * The end of what a process wrote, short enough for a status: whole lines without the frames of stacks. Of a line that is
+ * too long by itself the beginning is kept, because the cause stands there.
+ */
+export function lastWords(text: string, maxLength: number): string {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "" && !STACK_FRAME.test(line));
+  const kept: string[] = [];
+  let room = maxLength;
+  for (const line of lines.toReversed()) {
+    const shown = kept.length === 0 ? firstWords(line, maxLength) : line;
+    if (shown.length > room) break;
+    kept.unshift(shown);
+    room -= shown.length + 1;
+  }
+  return kept.join("\n").trim();
+}
+
+/** The beginning of a text, cut between two words. */
+export function firstWords(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  const start = text.slice(0, maxLength - CUT.length);
+  const words = start.replace(/\s+\S*$/, "");
+  return `${words === "" ? start : words}${CUT}`;
+}
