@@ -1,5 +1,7 @@
 import {
   ProtocolError,
+  SdkError,
+  SdkErrorCode,
   SdkHttpError,
   SseError,
   UnauthorizedError,
@@ -46,9 +48,14 @@ export function nextApproach(
   failure: ConnectFailure,
 ): Approach | null {
   const { error, isShaken } = failure;
-  // Whoever is not reached or not let in has said nothing about the protocol.
-  if (failed.prior !== null) return isAnswer(error) ? freshApproach(transport) : null;
+  // A server that cannot be reached, or lets nobody in, has said nothing about the protocol.
+  if (failed.prior !== null)
+    return isAnswer(error) || (failed.prior.kind === "modern" && isServerError(error))
+      ? freshApproach(transport)
+      : null;
   if (isShaken || failed.transport !== transport) return null;
+  if (failed.mode === "auto" && isProbeFailure(error))
+    return { transport, mode: "legacy", prior: null };
   if (transport === "http" && error instanceof SdkHttpError && WRONG_TRANSPORT.has(error.status))
     return { transport: "sse", mode: "legacy", prior: null };
   const isRefused = error instanceof ProtocolError && WRONG_HANDSHAKE.has(error.code);
@@ -64,6 +71,28 @@ export function nextApproach(
 function freshApproach(transport: TransportKind): Approach {
   return { transport, mode: transport === "http" ? "auto" : "legacy", prior: null };
 }
+
+/**
+ * True when a server failed at the question for 2026-07-28 in a way that says nothing about `initialize`: older servers
+ * answer a method that they do not know with 500, with a closed connection or not at all.
+ */
+function isProbeFailure(error: unknown): boolean {
+  if (!(error instanceof SdkError)) return false;
+  if (error.code === SdkErrorCode.RequestTimeout || isServerError(error)) return true;
+  return error.code === SdkErrorCode.EraNegotiationFailed && isBrokenConnection(error.cause);
+}
+
+function isServerError(error: unknown): boolean {
+  return error instanceof SdkHttpError && error.status >= 500;
+}
+
+function isBrokenConnection(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : null;
+  return cause instanceof Error && "code" in cause && BROKEN.has(String(cause.code));
+}
+
+/** The connection stood and ended before an answer. */
+const BROKEN = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 function isAnswer(error: unknown): boolean {
   if (error instanceof UnauthorizedError) return false;

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
 import { test } from "node:test";
 import { sessionWorld, startProgram } from "../../test-fixtures/session-world.ts";
 import {
@@ -103,6 +104,55 @@ test("a server that is down is no reason to doubt what is known of it", async ()
   await assert.rejects(askedBy(server, { id: "down" }), /503|Service Unavailable|Error POSTing/);
   server.answer = modernAnswer(server.asked);
   assert.ok(!hasProbe(await askedBy(server, { id: "down" })));
+});
+
+test("a server that fails at the question for 2026-07-28 is connected with initialize [A5]", async () => {
+  const failures = {
+    "with 500": (response: ServerResponse) => response.writeHead(500).end("no such method"),
+    "with 501": (response: ServerResponse) => response.writeHead(501).end(),
+    "by hanging up": (response: ServerResponse) => response.destroy(),
+    "by not answering": () => undefined,
+  };
+  for (const [how, fail] of Object.entries(failures)) {
+    const server = await switchableServer(() => undefined);
+    const legacy = legacyAnswer(server.asked);
+    server.answer = (request, response) => {
+      if (request.headers["mcp-protocol-version"] !== "2026-07-28")
+        return legacy(request, response);
+      server.asked.push("server/discover");
+      return fail(response);
+    };
+    const id = how.replaceAll(" ", "-");
+    const { version, asked } = await askedBy(server, { id, connectTimeoutMs: 6_000 });
+    assert.equal(version, "2025-06-18", how);
+    assert.ok(asked.includes("server/discover"), how);
+    assert.ok(!hasProbe(await askedBy(server, { id, connectTimeoutMs: 6_000 })), how);
+  }
+});
+
+test("a server that became an older one which fails at everything newer is connected anew", async () => {
+  const server = await switchableServer(() => undefined);
+  server.answer = modernAnswer(server.asked);
+  await askedBy(server, { id: "downgraded" });
+  const legacy = legacyAnswer(server.asked);
+  server.answer = (request, response) =>
+    request.headers["mcp-protocol-version"] === "2026-07-28"
+      ? response.writeHead(500).end("not initialized")
+      : legacy(request, response);
+  assert.equal((await askedBy(server, { id: "downgraded" })).version, "2025-06-18");
+});
+
+test("what a server says with a refusal is in the reason", async () => {
+  for (const status of [403, 500]) {
+    const server = await switchableServer((_, response) =>
+      response.writeHead(status).end(`{"error":"the plan of this workspace has ended"}`),
+    );
+    await assert.rejects(world.open({ id: `says-${status}`, url: server.url }), (error: Error) => {
+      assert.match(error.message, /the plan of this workspace has ended/);
+      assert.match(error.message, new RegExp(String(status)));
+      return true;
+    });
+  }
 });
 
 test("http falls back to SSE exactly at 400, 404 and 405, and remembers it [A5, C3, X3]", async () => {

@@ -55,6 +55,7 @@ export interface UpstreamLogin {
 }
 
 const MAX_SHOWN = 2_000;
+const MAX_PROBE_MS = 10_000;
 
 /** Connects to servers, with the references in their configuration resolved from `env`. */
 export function createSessionOpener(options: SessionOpenerOptions): OpenSession {
@@ -176,6 +177,11 @@ class Attempt {
     return createSessionClient({
       version: options.version,
       mode,
+      // What is left of the time is for `initialize`, which every server has to answer.
+      probeTimeoutMs:
+        mode === "auto"
+          ? Math.min(MAX_PROBE_MS, Math.ceil(config.connectTimeoutMs / 3))
+          : config.connectTimeoutMs,
       hooks: options.hooks?.(config) ?? noHooks,
       onToolsChanged: () => refresh.request(),
     });

@@ -10,6 +10,8 @@ import type { ServerRequestMethod, SessionHooks } from "./session-hooks.ts";
 export interface SessionClientOptions {
   readonly version: string;
   readonly mode: VersionNegotiationMode;
+  /** How long the question for the newest protocol waits for its answer. */
+  readonly probeTimeoutMs: number;
   readonly hooks: SessionHooks;
   readonly onToolsChanged: () => void;
 }
@@ -18,11 +20,11 @@ const TOOLS_CHANGED = "notifications/tools/list_changed";
 
 /** The protocol layer of one connection, with what the session offers its server. */
 export function createSessionClient(options: SessionClientOptions): Client {
-  const { version, mode, hooks, onToolsChanged } = options;
+  const { version, mode, probeTimeoutMs, hooks, onToolsChanged } = options;
   const client = new Client(
     { name: "switchyard", version },
     {
-      versionNegotiation: { mode },
+      versionNegotiation: { mode, probe: { timeoutMs: probeTimeoutMs } },
       capabilities: hooks.capabilities,
       jsonSchemaValidator: unchecked,
     },
