@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
 import { test } from "node:test";
-import { stateDirectory } from "../locations.ts";
+import { HOME, stateDirectory } from "../locations.ts";
 import { servicePlan } from "./service-plan.ts";
 
 function plan(
@@ -97,6 +98,13 @@ test("what is recorded in the audit is the person's choice, for every service al
   }
   const [policy] = plan(chosen);
   assert.equal(policy?.env["YARD_AUDITOR"], undefined);
+});
+
+test("MCP servers get the person's own PATH, also when npm has put our Node.js first", () => {
+  const ours = dirname(process.execPath);
+  const path = [join(HOME, "node_modules", ".bin"), ours, "/home/me/bin", "/usr/bin"];
+  const broker = plan({ PATH: path.join(delimiter) }).find(({ name }) => name === "broker");
+  assert.equal(broker?.env["PATH"], ["/home/me/bin", "/usr/bin", ours].join(delimiter));
 });
 
 test("API keys reach the services that use them and no others", () => {

@@ -104,8 +104,7 @@ function service(
     env: {
       ...basics(options.env),
       ...own,
-      // `node` in an MCP server's command is the Node.js that we run on.
-      PATH: [dirname(process.execPath), options.env["PATH"] ?? ""].join(delimiter),
+      PATH: personsPath(options.env["PATH"] ?? ""),
       YARD_NATS_URL: options.natsUrl,
       YARD_NATS_NKEY_FILE: seedFile(options.state.keys, user),
       YARD_REDIS_URL: redis.url,
@@ -114,6 +113,16 @@ function service(
       YARD_DRAIN_MS: String(DRAIN_MS),
     },
   };
+}
+
+/**
+ * The person's own PATH: `npx` and native modules of MCP servers work with the Node.js that they were installed for, which need
+ * not be ours. Ours comes last, for a machine that has none; npm scripts put it first.
+ */
+function personsPath(path: string): string {
+  const ours = new Set([dirname(process.execPath), join(HOME, "node_modules", ".bin")]);
+  const own = path.split(delimiter).filter((entry) => entry !== "" && !ours.has(entry));
+  return [...own, dirname(process.execPath)].join(delimiter);
 }
 
 /** What every process needs. Services that start nothing and ask no model get no more: our environment holds API keys. */
