@@ -82,7 +82,7 @@ export const askOwner = rpc({
     ...disconnectServer.errors,
     not_owner: { data: z.object({ server: z.string() }), retryable: true },
   },
-  timeoutMs: 30_000,
+  timeoutMs: connectServer.timeoutMs,
 });
 
 /** A hint that what Redis says about a server or about the registry has changed. */

@@ -78,6 +78,8 @@ const InvalidConfig = { data: z.object({ problems: z.array(z.string()) }) };
 const ServerReply = z.object({ server: ServerInfo });
 /** A child gets up to 4 s to end, and its group is waited for. */
 const CHANGE_TIMEOUT_MS = 30_000;
+/** The end of the connection before, and an attempt that takes all of the default `connectTimeoutMs`. */
+const CONNECT_TIMEOUT_MS = 75_000;
 
 export const getServer = rpc({
   subject: "yard.rpc.{caller}.mcp.get",
@@ -154,7 +156,7 @@ export const connectServer = rpc({
     server_disabled: UnknownServer,
     owner_unavailable: OwnerUnavailable,
   },
-  timeoutMs: CHANGE_TIMEOUT_MS,
+  timeoutMs: CONNECT_TIMEOUT_MS,
 });
 
 export const disconnectServer = rpc({

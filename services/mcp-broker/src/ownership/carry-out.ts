@@ -1,5 +1,5 @@
 import { failuresOf } from "@switchyard/contracts/errors";
-import { getServer } from "@switchyard/contracts/mcp-servers";
+import { connectServer, getServer } from "@switchyard/contracts/mcp-servers";
 import type { OwnerRequest } from "@switchyard/contracts/mcp-ownership";
 import type { ServerPool } from "../connection/server-pool.ts";
 import { shownDeclaration } from "../registry/shown-declaration.ts";
@@ -8,8 +8,8 @@ import type { OwnerReply } from "./owner-requests.ts";
 
 const fail = failuresOf(getServer.errors);
 
-/** What a connect leaves of the caller's time for the way back, when it has to be cut short. */
-const ATTEMPT_MS = 28_000;
+/** An attempt that takes longer goes on, and the answer says that the server is connecting. */
+const ATTEMPT_MS = connectServer.timeoutMs - 2_000;
 
 /** Carries out what was asked about a server, on the broker that has the connection. */
 export async function carryOut(

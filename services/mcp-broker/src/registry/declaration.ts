@@ -43,7 +43,8 @@ export const Declaration = z.strictObject({
     .optional(),
   enabled: z.boolean().default(true),
   autoConnect: z.boolean().default(true),
-  connectTimeoutMs: Milliseconds.default(15_000),
+  // `npx -y` fetches a server at its first start, and several start at once.
+  connectTimeoutMs: Milliseconds.default(60_000),
   callTimeoutMs: Milliseconds.default(30_000),
   maxConcurrency: z.int().min(1).max(1_024).default(16),
   queueLimit: z.int().min(0).max(10_000).default(64),

@@ -28,7 +28,7 @@ test("reads a stdio server with the documented defaults [A6, A22, A27, A29, X7]"
       transport: "stdio",
       enabled: true,
       autoConnect: true,
-      connectTimeoutMs: 15_000,
+      connectTimeoutMs: 60_000,
       callTimeoutMs: 30_000,
       maxConcurrency: 16,
       queueLimit: 64,
