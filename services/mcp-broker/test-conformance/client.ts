@@ -61,6 +61,7 @@ if (config === null) throw new Error(problem ?? "no configuration");
 const open = createSessionOpener({
   env: process.env,
   records: await openChildRecords(directory),
+  stateDir: directory,
   version: "0.1.0",
   guard,
   verdicts: createVerdictStore({

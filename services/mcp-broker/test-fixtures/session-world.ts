@@ -71,6 +71,7 @@ export async function sessionWorld(): Promise<SessionWorld> {
       const open = createSessionOpener({
         env: { PATH: process.env["PATH"], ...env },
         records,
+        stateDir: directory,
         version: "0.0.0",
         guard: createEgressGuard({
           permitted: parsePrivateHosts(privateHosts),

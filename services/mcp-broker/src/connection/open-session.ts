@@ -5,6 +5,7 @@ import { createToolReader, type InspectListing } from "../catalogue/tool-reader.
 import { createToolRefresh, type ToolRefresh } from "../catalogue/tool-refresh.ts";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { redactText } from "@switchyard/service/redact";
+import { childEnvironment, type ChildEnvironment } from "../process/child-environment.ts";
 import type { ChildRecords } from "../process/child-records.ts";
 import { inSandbox } from "../process/sandbox.ts";
 import {
@@ -34,6 +35,8 @@ import { verdictContext, type EraVerdict, type VerdictStore } from "./verdict-st
 export interface SessionOpenerOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly records: ChildRecords;
+  /** Where servers get a home directory when the broker has none. */
+  readonly stateDir: string;
   readonly version: string;
   readonly guard: EgressGuard;
   readonly verdicts: VerdictStore;
@@ -192,7 +195,7 @@ class Attempt {
     parts: { client: Client; refresh: ToolRefresh; login: UpstreamLogin | null },
   ): Promise<OpenedConnection> {
     const { config, options } = this.#own;
-    const resolved = await inSandbox(this.#own.resolved, options.env);
+    const { environment, resolved } = await this.#prepare();
     if (this.#isOver) throw new Error("the attempt was given up");
     const { client, refresh, login } = parts;
     const onTrouble = (problem: string): void => this.#tell(problem);
@@ -200,7 +203,7 @@ class Attempt {
     const transportLink = createTransport({
       server: config.id,
       resolved,
-      path: options.env["PATH"] ?? "",
+      environment,
       records: options.records,
       onTrouble,
       http: {
@@ -246,6 +249,24 @@ class Attempt {
     if (prior?.kind === "modern" && client.getServerCapabilities()?.tools === undefined)
       await client.discover({ timeout });
     return { client, link, changes, refresh, read, readTools, isClosed: () => isClosed };
+  }
+
+  async #prepare(): Promise<{
+    environment: ChildEnvironment["variables"];
+    resolved: ResolvedServer;
+  }> {
+    const { config, resolved, options } = this.#own;
+    if (resolved.launch.transport !== "stdio") return { environment: {}, resolved };
+    const { env, stateDir } = options;
+    const { variables, privateHome } = await childEnvironment({ env, stateDir, server: config.id });
+    const { TMPDIR: _readOnly, ...sandboxed } = variables;
+    return {
+      environment: resolved.launch.sandbox === null ? variables : sandboxed,
+      resolved: await inSandbox(resolved, {
+        env,
+        writable: privateHome === null ? [] : [privateHome],
+      }),
+    };
   }
 
   /** Kept only where the next connection would have to ask otherwise. */

@@ -25,6 +25,7 @@ export interface PoolParts {
   readonly log: Log;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
+  readonly stateDir: string;
   readonly tokenKeys: TokenCipher | null;
   readonly records: ChildRecords;
   readonly guard: EgressGuard;
@@ -39,12 +40,13 @@ const START_PACE = { atOnce: 4 * availableParallelism(), holdMs: 2_000 };
 
 /** Connects the pool with the other parts: who may connect, what is listed, who is told. */
 export function poolOptions(parts: PoolParts): PoolOptions {
-  const { bus, redis, log, env, version, tokenKeys } = parts;
+  const { bus, redis, log, env, version, stateDir, tokenKeys } = parts;
   const { records, guard, logins, owner, features, pinning } = parts;
   const discovery = createDiscoveryReporter({ bus, log, now: Date.now });
   const open = createSessionOpener({
     env,
     records,
+    stateDir,
     version,
     guard,
     hooks: features.hooksOf,

@@ -1,5 +1,6 @@
 import type { Transport } from "@modelcontextprotocol/client";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import { redactText } from "@switchyard/service/redact";
 import type { ChildRecords } from "../process/child-records.ts";
 import type { StdioConfig } from "../registry/server-config.ts";
 import type { ResolvedServer } from "../registry/env-references.ts";
@@ -23,8 +24,8 @@ export interface SessionTransport {
 export interface TransportOptions {
   readonly server: string;
   readonly resolved: ResolvedServer;
-  /** PATH of a child. */
-  readonly path: string;
+  /** What a child's environment has beside its declared variables. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly records: ChildRecords;
   readonly onTrouble: (problem: string) => void;
   /** What an HTTP server needs beside its address. */
@@ -61,21 +62,21 @@ export function createTransport(options: TransportOptions): SessionTransport {
 }
 
 function stdioTransport(options: TransportOptions & { launch: StdioConfig }): SessionTransport {
-  const { server, launch, resolved, path, records } = options;
-  const notRecorded = (error: unknown): void =>
-    options.onTrouble(`child process not recorded: ${String(error)}`);
+  const { server, launch, resolved, environment, records, onTrouble } = options;
+  const record = records.expect(server, (error) =>
+    onTrouble(`child process not recorded: ${String(error)}`),
+  );
   const transport = new StdioTransport({
     ...launch,
-    path,
-    onSpawned: (pid) => void records.add({ pid, server }).catch(notRecorded),
-    onGone: (pid) => void records.remove(pid).catch(notRecorded),
+    env: { ...environment, ...launch.env, ...record.mark },
+    ...record,
   });
   const explain = (reason: string): string => explained(reason, { transport, resolved });
   return {
     transport,
     describeEnd: () => (transport.endReason === null ? null : explain(transport.endReason)),
     explain,
-    stderr: () => resolved.redactTail(transport.stderrTail),
+    stderr: () => redactText(resolved.redactTail(transport.stderrTail)),
     close: () => transport.close(),
   };
 }

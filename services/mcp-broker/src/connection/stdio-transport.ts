@@ -19,7 +19,7 @@ import { TailBuffer, type StreamTail } from "./tail-buffer.ts";
 /**
  * A child process that speaks MCP on its standard streams. Compared with the SDK's transport it
  * - leads its own process group, so that whatever it starts ends with it,
- * - gets an environment built from nothing: PATH and what its configuration declares,
+ * - gets the environment that it is given and nothing of this process's own,
  * - survives any garbage on stdout, and bounds a message before it is complete,
  * - is read more slowly while it sends more than it was asked for,
  * - reports its death at once, with its exit code and the end of its stderr, and the end of a stream, too.
@@ -29,15 +29,15 @@ export interface StdioTransportOptions {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | null;
-  /** PATH of the child unless `env` declares its own. */
-  readonly path: string;
   readonly maxMessageBytes?: number;
   readonly maxUnreadBytes?: number;
   /** How long each step of the shutdown waits: stdin closed, SIGTERM, SIGKILL. */
   readonly graceMs?: number;
+  /** Called right before the child is started. */
+  readonly onSpawning?: () => void;
   readonly onSpawned?: (pid: number) => void;
-  /** Called when the child and its whole group are gone. */
-  readonly onGone?: (pid: number) => void;
+  /** Called when the child and its whole group are gone, and when it could not be started. */
+  readonly onGone?: () => void;
 }
 
 const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
@@ -104,9 +104,23 @@ export class StdioTransport implements Transport {
   /** Starts the child. Rejects with SpawnError when the program cannot be run. */
   async start(): Promise<void> {
     if (this.#child !== null) throw new Error("a stdio transport starts one child and only once");
-    const { command, args, env, cwd, path } = this.#options;
+    this.#options.onSpawning?.();
+    let child: ChildProcessWithoutNullStreams;
+    try {
+      child = this.#spawn();
+      await once(child, "spawn");
+    } catch (error) {
+      this.#options.onGone?.();
+      throw spawnError(error, this.#options);
+    }
+    this.#isOpen = true;
+    if (child.pid !== undefined) this.#options.onSpawned?.(child.pid);
+  }
+
+  #spawn(): ChildProcessWithoutNullStreams {
+    const { command, args, env, cwd } = this.#options;
     const child = spawn(command, args, {
-      env: { PATH: path, ...env },
+      env,
       ...(cwd === null ? {} : { cwd }),
       stdio: ["pipe", "pipe", "pipe"],
       shell: false,
@@ -114,13 +128,7 @@ export class StdioTransport implements Transport {
     });
     this.#child = child;
     this.#listen(child);
-    try {
-      await once(child, "spawn");
-    } catch (error) {
-      throw spawnError(error, this.#options);
-    }
-    this.#isOpen = true;
-    if (child.pid !== undefined) this.#options.onSpawned?.(child.pid);
+    return child;
   }
 
   send(message: JSONRPCMessage): Promise<void> {
@@ -279,7 +287,7 @@ export class StdioTransport implements Transport {
     child.stdout.destroy();
     child.stderr.destroy();
     child.stdin.destroy();
-    this.#options.onGone?.(pid);
+    this.#options.onGone?.();
   }
 }
 

@@ -24,7 +24,9 @@ test("the memory of a child is that of its whole process group, and gone with it
     await exited;
   });
   const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
-  await children.records.add({ pid, server: "files" });
+  const record = children.records.expect("files", (error) => assert.fail(String(error)));
+  record.onSpawning();
+  record.onSpawned(pid);
   const whole = async (): Promise<number> => (await rss(pid)) + (await rss(Number(line)));
   let before: number;
   let measured: number | undefined;
@@ -35,7 +37,7 @@ test("the memory of a child is that of its whole process group, and gone with it
   } while ((await whole()) !== before);
   assert.ok(before > 0);
   assert.equal(measured, before);
-  await children.records.remove(pid);
+  record.onGone();
   assert.equal((await children.measure()).size, 0);
 });
 

@@ -16,13 +16,21 @@ export function watchChildren(records: ChildRecords): ChildMemory {
   return {
     records: {
       ...records,
-      add(child) {
-        running.set(child.pid, child.server);
-        return records.add(child);
-      },
-      remove(pid) {
-        running.delete(pid);
-        return records.remove(pid);
+      expect(server, onTrouble) {
+        const record = records.expect(server, onTrouble);
+        let child: number | null = null;
+        return {
+          ...record,
+          onSpawned(pid) {
+            child = pid;
+            running.set(pid, server);
+            record.onSpawned(pid);
+          },
+          onGone() {
+            if (child !== null) running.delete(child);
+            record.onGone();
+          },
+        };
       },
     },
     measure: () => measure(running),

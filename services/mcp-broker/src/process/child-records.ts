@@ -1,30 +1,46 @@
-import { lstat, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { appendFile, lstat, mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { z } from "zod";
 import { endGroup, isDetachedGroupAlive } from "@switchyard/service/process/process-group";
+import { readProcessStats } from "@switchyard/service/process/process-stat";
 import { processIdentity, processScope } from "./process-identity.ts";
 
 /**
- * One small file per child process, so that the next broker can end what a crashed one left
- * behind. A record counts only while its processes can be told from later ones with the same
- * numbers: the broker must be dead, and the child must be the very one that was started, or be
- * gone with members of its group still there.
+ * One small file per child process, so that the next broker can end what a crashed one left behind. It is written before the
+ * child is started, under a mark that the child has in its environment: whenever the broker is killed, a child is found by the
+ * mark or, when it took that out of its environment, by the number and start time that are added when it runs. A record counts
+ * only when its broker is dead.
  */
 export interface ChildRecords {
-  add(child: { pid: number; server: string }): Promise<void>;
-  remove(pid: number): Promise<void>;
+  /** For one child that is going to be started; nothing is written before `onSpawning`. */
+  expect(server: string, onTrouble: (error: unknown) => void): ChildRecord;
   /** Ends the children of dead brokers, and returns those that it ended. */
   reap(): Promise<{ pid: number; server: string }[]>;
 }
 
+export interface ChildRecord {
+  /** Belongs into the environment of the child. */
+  readonly mark: Readonly<Record<string, string>>;
+  onSpawning(): void;
+  onSpawned(pid: number): void;
+  /** The child and its group are gone, or it could not be started. */
+  onGone(): void;
+}
+
+const MARK = "YARD_MCP_CHILD";
+
 const Process = z.strictObject({ pid: z.int().positive(), startedAt: z.string() });
-const ChildRecord = z.strictObject({
-  scope: z.string(),
-  server: z.string(),
-  child: Process,
-  broker: Process,
-});
-type ChildRecord = z.infer<typeof ChildRecord>;
+type Process = z.infer<typeof Process>;
+/** The first line of a file. The second is the child, as a `Process`. */
+const Announcement = z.strictObject({ scope: z.string(), server: z.string(), broker: Process });
+
+interface StoredRecord extends z.infer<typeof Announcement> {
+  readonly id: string;
+  readonly file: string;
+  readonly child: Process | null;
+}
 
 const REAP_GRACE_MS = 2_000;
 
@@ -34,47 +50,101 @@ export async function openChildRecords(stateDir: string): Promise<ChildRecords> 
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await checkOwner(directory);
   const self = await processIdentity(process.pid);
-  const fileOf = (pid: number): string => join(directory, `${pid}.json`);
+  if (self === null) throw new Error("unreachable: this process runs");
+  const broker: Process = { pid: process.pid, startedAt: self.startedAt };
 
   return {
-    async add({ pid, server }) {
-      const identity = await processIdentity(pid);
-      if (identity === null || self === null) return; // it is dead already
-      const record: ChildRecord = {
-        scope: identity.scope,
-        server,
-        child: { pid, startedAt: identity.startedAt },
-        broker: { pid: process.pid, startedAt: self.startedAt },
+    expect(server, onTrouble) {
+      const id = randomUUID();
+      const file = join(directory, `${id}.json`);
+      let writing = Promise.resolve();
+      return {
+        mark: { [MARK]: id },
+        onSpawning() {
+          try {
+            const announced = { scope: self.scope, server, broker };
+            writeFileSync(file, `${JSON.stringify(announced)}\n`, { mode: 0o600 });
+          } catch (error) {
+            onTrouble(error);
+          }
+        },
+        onSpawned(pid) {
+          writing = addChild(file, pid).catch(onTrouble);
+        },
+        onGone() {
+          writing = writing.then(() => rm(file, { force: true })).catch(onTrouble);
+        },
       };
-      await writeFile(fileOf(pid), JSON.stringify(record), { mode: 0o600 });
-    },
-    async remove(pid) {
-      await rm(fileOf(pid), { force: true });
     },
     async reap() {
       const files = (await readdir(directory)).filter((name) => name.endsWith(".json"));
-      const reaped = await Promise.all(files.map((name) => reapOne(join(directory, name))));
+      const records = await Promise.all(files.map((name) => leftRecord(join(directory, name))));
+      const left = records.filter((record) => record !== null);
+      if (left.length === 0) return [];
+      const marked = await markedGroups();
+      const reaped = await Promise.all(left.map((record) => reapOne(record, marked)));
       return reaped.filter((child) => child !== null);
     },
   };
 }
 
-async function reapOne(file: string): Promise<{ pid: number; server: string } | null> {
+async function addChild(file: string, pid: number): Promise<void> {
+  const identity = await processIdentity(pid);
+  if (identity === null) return; // it is dead already
+  const child: Process = { pid, startedAt: identity.startedAt };
+  await appendFile(file, `${JSON.stringify(child)}\n`);
+}
+
+/** A record whose broker is dead; one that names nothing which could be here is removed. */
+async function leftRecord(file: string): Promise<StoredRecord | null> {
   const record = await readRecord(file);
-  // A record that a crash cut short names no process; one of another boot or container none that is here.
+  // A record that a crash cut short was of a child that was not started; one of another boot or container names none that is here.
   if (record === null || record.scope !== (await processScope())) {
     await rm(file, { force: true });
     return null;
   }
-  if (await isAlive(record.broker)) return null;
-  const { child, server } = record;
-  const isLeft = (await isAlive(child)) || (await isLeaderless(child.pid));
-  if (isLeft) await endGroup(child.pid, REAP_GRACE_MS);
-  await rm(file, { force: true });
-  return isLeft ? { pid: child.pid, server } : null;
+  return (await isAlive(record.broker)) ? null : record;
 }
 
-async function isAlive(recorded: z.infer<typeof Process>): Promise<boolean> {
+async function reapOne(
+  { id, file, child, server }: StoredRecord,
+  marked: ReadonlyMap<string, ReadonlySet<number>>,
+): Promise<{ pid: number; server: string } | null> {
+  const groups = new Set(marked.get(id));
+  if (child !== null && ((await isAlive(child)) || (await isLeaderless(child.pid))))
+    groups.add(child.pid);
+  await Promise.all([...groups].map((group) => endGroup(group, REAP_GRACE_MS)));
+  await rm(file, { force: true });
+  const [first] = groups;
+  return first === undefined ? null : { pid: child?.pid ?? first, server };
+}
+
+/**
+ * Process groups by the mark in the environment of a member. A child leads a session of its own, so everybody in such a group
+ * was started by it. Without `/proc` there are none, and a record counts when it names its child.
+ */
+async function markedGroups(): Promise<ReadonlyMap<string, ReadonlySet<number>>> {
+  const groups = new Map<string, Set<number>>();
+  if (process.platform !== "linux") return groups;
+  const stats = (await readProcessStats()).filter(({ isDead }) => !isDead);
+  const own = stats.find(({ pid }) => pid === process.pid)?.group;
+  for (const { pid, group } of stats) {
+    if (group === own) continue;
+    const id = await markOf(pid);
+    if (id !== null) groups.set(id, (groups.get(id) ?? new Set()).add(group));
+  }
+  return groups;
+}
+
+async function markOf(pid: number): Promise<string | null> {
+  // Another user's process cannot be read, and is none of ours.
+  const text = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
+  const prefix = `${MARK}=`;
+  const variable = text.split("\0").find((one) => one.startsWith(prefix));
+  return variable === undefined ? null : variable.slice(prefix.length);
+}
+
+async function isAlive(recorded: Process): Promise<boolean> {
   return (await processIdentity(recorded.pid))?.startedAt === recorded.startedAt;
 }
 
@@ -82,9 +152,17 @@ async function isLeaderless(groupId: number): Promise<boolean> {
   return (await processIdentity(groupId)) === null && isDetachedGroupAlive(groupId);
 }
 
-async function readRecord(file: string): Promise<ChildRecord | null> {
+async function readRecord(file: string): Promise<StoredRecord | null> {
+  const [first = "", second = ""] = (await readFile(file, "utf8").catch(() => "")).split("\n");
+  const announced = Announcement.safeParse(parsed(first));
+  if (!announced.success) return null;
+  const child = Process.safeParse(parsed(second)).data ?? null;
+  return { ...announced.data, id: basename(file, ".json"), file, child };
+}
+
+function parsed(line: string): unknown {
   try {
-    return ChildRecord.parse(JSON.parse(await readFile(file, "utf8")));
+    return JSON.parse(line);
   } catch {
     return null;
   }

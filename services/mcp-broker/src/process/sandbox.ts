@@ -26,11 +26,12 @@ export const SandboxConfig = z
 /** A resolved server whose process is started in its sandbox, when it has one. Rejects with SandboxError. */
 export async function inSandbox(
   resolved: ResolvedServer,
-  env: NodeJS.ProcessEnv,
+  { env, writable }: { readonly env: NodeJS.ProcessEnv; readonly writable: readonly string[] },
 ): Promise<ResolvedServer> {
   const { launch } = resolved;
   if (launch.transport !== "stdio" || launch.sandbox === null) return resolved;
   const place = { program: env["YARD_BWRAP_BIN"], path: env["PATH"] ?? "" };
-  const outer = sandboxed(launch, launch.sandbox, await findBubblewrap(place));
+  const sandbox = { ...launch.sandbox, writable: [...launch.sandbox.writable, ...writable] };
+  const outer = sandboxed(launch, sandbox, await findBubblewrap(place));
   return { ...resolved, launch: { ...launch, ...outer } };
 }
