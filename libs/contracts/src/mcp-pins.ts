@@ -158,6 +158,8 @@ export const diffPin = rpc({
     pin: ToolPin,
     /** The identity of the server (command or address) is another than the approved one. */
     identityChanged: z.boolean(),
+    /** Only descriptions, titles and the order of what has none differ. An older broker does not say. */
+    isReworded: z.boolean().optional(),
     /** Against nothing when the tool was never approved. */
     differences: z.array(PinDifference).max(MAX_PIN_DIFFERENCES),
     /** Differences beyond the limit. */

@@ -97,6 +97,27 @@ export async function diff(
     if (after !== null) terminal.out(terminal.paintOut("green", `+ ${printableLine(after)}`));
   }
   if (omitted > 0) terminal.note(`${omitted} more differences are not shown`);
+  if (pin.state === "changed") for (const line of waysToAccept(server, reply)) terminal.note(line);
+}
+
+function waysToAccept(
+  server: string,
+  { pin, isReworded = false }: { pin: ToolPin; isReworded?: boolean | undefined },
+): string[] {
+  const approval = `./yard mcp pins approve ${server} ${shellWord(pin.tool)} --digest ${pin.digest}`;
+  const trust = `./yard mcp update ${server} '{"trust":"pin-schema"}'`;
+  return [
+    `accept this definition with: ${approval}`,
+    ...(isReworded
+      ? [
+          `only texts differ. If the server words them anew at each start, accept other texts from now on with: ${trust}`,
+        ]
+      : []),
+  ];
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 export async function approve(

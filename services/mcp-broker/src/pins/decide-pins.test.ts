@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
 import fc from "fast-check";
-import { approveTools, blockTools, seeTool, type SeenTool } from "./decide-pins.ts";
+import { approveTools, blockTools, seeTool, type SeenTool, type Sight } from "./decide-pins.ts";
 import { stateOf, type PinRecord } from "./pin-record.ts";
 
 const digest = (letter: string): string => `sha256:${letter.repeat(64)}`;
@@ -22,13 +22,15 @@ const seen = (definition: string, more: Partial<SeenTool> = {}): SeenTool => ({
   findings: [],
   ...more,
 });
-const first = { trust: "pin-first-use", now: "2026-01-01T00:00:00.000Z" } as const;
+const first = {
+  trust: "pin-first-use",
+  isSameShape: false,
+  now: "2026-01-01T00:00:00.000Z",
+} as const;
 const review = { ...first, trust: "review" } as const;
-const see = (
-  record: PinRecord | undefined,
-  tool: SeenTool,
-  setting: typeof first | typeof review = first,
-) => seeTool(record, tool, setting) ?? record ?? assert.fail("no record");
+const reworded = { ...first, trust: "pin-schema", isSameShape: true } as const;
+const see = (record: PinRecord | undefined, tool: SeenTool, setting: Sight = first) =>
+  seeTool(record, tool, setting) ?? record ?? assert.fail("no record");
 const state = (record: PinRecord) => stateOf(record, record.digest);
 const approve = (record: PinRecord, override: ToolFinding["code"][] = []) => {
   const done = approveTools(new Map([[record.tool, record]]), {
@@ -53,6 +55,31 @@ test("holds every change, and takes the approved definition back", () => {
   assert.equal(stateOf(changed, digest("a")), "approved");
   assert.equal(state(see(changed, seen("c"))), "changed");
   assert.equal(state(see(changed, seen("a"))), "approved");
+});
+
+test("takes other texts of the same schema where the trust setting says so, and nothing else", () => {
+  const approved = see(undefined, seen("a"), reworded);
+  assert.equal(state(approved), "approved");
+  const next = see(approved, seen("b"), reworded);
+  assert.deepEqual([state(next), next.approved?.by], ["approved", "pin-schema"]);
+  assert.equal(state(see(approved, seen("b"), { ...reworded, isSameShape: false })), "changed");
+  for (const trust of ["pin-first-use", "review"] as const)
+    assert.equal(state(see(approved, seen("b"), { ...reworded, trust })), "changed");
+  // A change that was held before the setting was made is taken at the next sight.
+  const held = see(approved, seen("b"));
+  assert.equal(state(see(held, seen("b"), reworded)), "approved");
+  const blocked = { ...approved, blocked: { by: "ann", at: first.now } };
+  assert.equal(state(see(blocked, seen("b"), reworded)), "blocked");
+});
+
+test("holds other texts that have something remarkable which the approved ones had not", () => {
+  const approved = see(undefined, seen("a"), reworded);
+  assert.equal(state(see(approved, seen("b", { findings: [soft] }), reworded)), "changed");
+  assert.equal(state(see(approved, seen("b", { findings: [hard] }), reworded)), "blocked");
+  const known = see(undefined, seen("a", { findings: [soft] }), reworded);
+  assert.equal(state(see(known, seen("b", { findings: [soft] }), reworded)), "approved");
+  const schema = { ...soft, code: "schema_not_portable", where: "/inputSchema/anyOf" } as const;
+  assert.equal(state(see(approved, seen("b", { findings: [schema] }), reworded)), "approved");
 });
 
 test("blocks hard findings until each of them is named", () => {

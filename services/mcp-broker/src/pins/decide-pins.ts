@@ -1,6 +1,6 @@
 import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
 import type { TrustSetting } from "../registry/server-config.ts";
-import { BY_FINDING, BY_FIRST_USE, stateOf, type PinRecord } from "./pin-record.ts";
+import { BY_FINDING, BY_FIRST_USE, BY_SCHEMA, stateOf, type PinRecord } from "./pin-record.ts";
 
 export interface SeenTool {
   readonly name: string;
@@ -10,19 +10,28 @@ export interface SeenTool {
   readonly findings: readonly ToolFinding[];
 }
 
+export interface Sight {
+  readonly trust: TrustSetting;
+  /** True when the approved definition is another one in its texts alone. */
+  readonly isSameShape: boolean;
+  readonly now: string;
+}
+
 /**
  * What a tool's record becomes when its server lists it; null when it stays as it is.
  *
- * A first sight is approved or held, as the server's trust setting says. A change of the definition
- * always waits for an approval. When only the server's identity changed, an administrator changed
- * the server: that is a first sight of it.
+ * A first sight is approved or held, as the server's trust setting says. A change of the definition waits for an approval,
+ * unless the setting accepts other texts and these have nothing remarkable that the approved ones had not. When only the
+ * server's identity changed, an administrator changed the server: that is a first sight of it.
  */
 export function seeTool(
   record: PinRecord | undefined,
   seen: SeenTool,
-  { trust, now }: { trust: TrustSetting; now: string },
+  { trust, isSameShape, now }: Sight,
 ): PinRecord | null {
-  if (record?.digest === seen.pin) return null;
+  const isReworded = trust === "pin-schema" && isSameShape && !hasNewFinding(record, seen);
+  if (record?.digest === seen.pin && !(isReworded && stateOf(record, seen.pin) === "changed"))
+    return null;
   const isBack = record?.approved?.digest === seen.pin;
   const next = {
     tool: seen.name,
@@ -37,11 +46,25 @@ export function seeTool(
   };
   if (isBack || next.blocked !== null) return next;
   const isSame = record?.approved?.definitionDigest === seen.definitionDigest;
-  if (trust === "pin-first-use" && isSame) return { ...next, approved: approval(seen, now) };
+  if (trust !== "review" && isSame)
+    return { ...next, approved: approval(seen, { by: BY_FIRST_USE, at: now }) };
+  if (isReworded) return { ...next, approved: approval(seen, { by: BY_SCHEMA, at: now }) };
   if (seen.findings.some(isHard)) return { ...next, blocked: { by: BY_FINDING, at: now } };
-  if (record === undefined && trust === "pin-first-use")
-    return { ...next, approved: approval(seen, now) };
+  if (record === undefined && trust !== "review")
+    return { ...next, approved: approval(seen, { by: BY_FIRST_USE, at: now }) };
   return next;
+}
+
+/** True when something remarkable was said that was not when somebody, or the first sight, approved. */
+function hasNewFinding(record: PinRecord | undefined, { findings }: SeenTool): boolean {
+  const known = record?.approved?.digest === record?.digest ? record?.findings : undefined;
+  const codes = new Set(known?.map(({ code }) => code));
+  return findings.some(({ code, where }) => !codes.has(code) && !isAboutSchema(code, where));
+}
+
+/** What is found in a schema's structure is the same in every wording of it. */
+function isAboutSchema(code: ToolFinding["code"], where: string): boolean {
+  return code.startsWith("schema_") && /^\/(?:input|output)Schema/.test(where);
 }
 
 export type Refusal =
@@ -113,9 +136,11 @@ export function findRecord(
   return null;
 }
 
-function approval(seen: SeenTool, now: string): PinRecord["approved"] {
-  const { pin: digest, definitionDigest } = seen;
-  return { digest, definitionDigest, by: BY_FIRST_USE, at: now };
+function approval(
+  { pin: digest, definitionDigest }: SeenTool,
+  { by, at }: { by: string; at: string },
+): PinRecord["approved"] {
+  return { digest, definitionDigest, by, at };
 }
 
 function withApproval(record: PinRecord, { by, at }: { by: string; at: string }): PinRecord {

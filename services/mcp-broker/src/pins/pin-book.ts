@@ -1,10 +1,11 @@
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import type { PinState } from "@switchyard/contracts/mcp-pins";
-import type { JsonRecord } from "../json-record.ts";
+import { isRecord, type JsonRecord } from "../json-record.ts";
 import type { TrustSetting } from "../registry/server-config.ts";
 import { approveTools, blockTools, seeTool, type Refusal, type SeenTool } from "./decide-pins.ts";
 import { stateOf, type PinRecord } from "./pin-record.ts";
 import { PinStoreError, type PinStore, type StoredPins } from "./pin-store.ts";
+import { haveSameShape } from "./tool-shape.ts";
 
 /** The tools of a server as it lists them now. */
 export interface Sighting {
@@ -30,10 +31,11 @@ export interface PinBookOptions {
   readonly onTrouble: (server: string, problem: unknown) => void;
 }
 
+type Decided = { readonly changed: readonly PinRecord[] } | { readonly refusal: Refusal };
 export type PinChange = (
   records: ReadonlyMap<string, PinRecord>,
   now: string,
-) => { readonly changed: readonly PinRecord[] } | { readonly refusal: Refusal };
+) => Decided | Promise<Decided>;
 
 /** Of one server. Approved ones are kept when the server no longer lists them, so they count for ever. */
 const MAX_PINS = 20_000;
@@ -65,7 +67,15 @@ export class PinBook {
     const { server } = sighting;
     try {
       await this.#inTurn(server, () =>
-        this.#write(server, null, (records, now) => news(records, sighting, now), sighting),
+        this.#write(
+          server,
+          null,
+          async (records, now) => {
+            const reworded = await this.#reworded(records, sighting);
+            return news(records, sighting, { now, reworded });
+          },
+          sighting,
+        ),
       );
       this.#unwritten.delete(server);
     } catch (error) {
@@ -142,7 +152,7 @@ export class PinBook {
       change(stored.records, new Date(this.#options.now()).toISOString());
     try {
       let stored = await this.#options.store.load(server);
-      let decided = decide(stored);
+      let decided = await decide(stored);
       for (let conflicts = 0; "changed" in decided && decided.changed.length > 0;) {
         const batch = decided.changed.slice(0, BATCH);
         if (await this.#options.store.commit(server, commitOf(stored, batch, sighting))) {
@@ -155,13 +165,32 @@ export class PinBook {
         if (conflicts >= MAX_ATTEMPTS)
           throw new PinStoreError("other brokers wrote the pins again and again");
         stored = await this.#options.store.load(server);
-        decided = decide(stored);
+        decided = await decide(stored);
       }
       this.#learn(server, stored.records);
       return "refusal" in decided ? decided : { count: written.length };
     } finally {
       if (written.length > 0) this.#options.onWritten({ server, records: written, by });
     }
+  }
+
+  /** The listed tools whose approved definitions differ in their texts alone, where that is a reason to take them. */
+  async #reworded(
+    records: ReadonlyMap<string, PinRecord>,
+    { server, trust, tools }: Sighting,
+  ): Promise<ReadonlySet<string>> {
+    if (trust !== "pin-schema") return new Set();
+    const changed = tools.flatMap((tool) => {
+      const approved = records.get(tool.name)?.approved?.digest;
+      return approved === undefined || approved === tool.pin ? [] : [{ tool, approved }];
+    });
+    const digests = changed.map(({ approved }) => approved);
+    const texts = await this.#options.store.definitions(server, digests);
+    const same = changed.filter(({ tool }, index) => {
+      const kept: unknown = JSON.parse(texts[index] ?? "null");
+      return isRecord(kept) && haveSameShape(kept["definition"], tool.definition);
+    });
+    return new Set(same.map(({ tool }) => tool.name));
   }
 
   #learn(server: string, records: ReadonlyMap<string, PinRecord>): void {
@@ -195,14 +224,14 @@ export const blocking =
 function news(
   records: ReadonlyMap<string, PinRecord>,
   { trust, tools }: Sighting,
-  now: string,
+  { now, reworded }: { now: string; reworded: ReadonlySet<string> },
 ): { changed: PinRecord[] } {
   let room = MAX_PINS - records.size;
   const changed: PinRecord[] = [];
   for (const tool of tools) {
     const record = records.get(tool.name);
     if (record === undefined && room <= 0) continue;
-    const next = seeTool(record, tool, { trust, now });
+    const next = seeTool(record, tool, { trust, isSameShape: reworded.has(tool.name), now });
     if (next === null) continue;
     if (record === undefined) room -= 1;
     changed.push(next);

@@ -8,6 +8,7 @@ import { approving, blocking, type PinBook } from "./pin-book.ts";
 import { pinDifferences } from "./pin-diff.ts";
 import { shownPin } from "./pin-record.ts";
 import { PinStoreError } from "./pin-store.ts";
+import { haveSameShape } from "./tool-shape.ts";
 
 const fail = failuresOf({ ...approvePins.errors, ...blockPins.errors, ...diffPin.errors });
 
@@ -45,12 +46,14 @@ export function handlePins(
     const record = findRecord(await orUnavailable(() => pins.read(server)), tool);
     if (record === null) throw refused(server, { kind: "unknown", tools: [tool] });
     const { before, after } = await orUnavailable(() => pins.definitions(server, record));
-    const found = pinDifferences(memberOf(before, "definition"), memberOf(after, "definition"));
+    const [approved, listed] = [memberOf(before, "definition"), memberOf(after, "definition")];
+    const found = pinDifferences(approved, listed);
     return {
       pin: shownPin(server, record),
       identityChanged:
         before !== null &&
         canonicalJson(memberOf(before, "identity")) !== canonicalJson(memberOf(after, "identity")),
+      isReworded: found.differences.length > 0 && haveSameShape(approved, listed),
       differences: [...found.differences],
       omitted: found.omitted,
     };

@@ -23,6 +23,7 @@ export type PinRecord = z.infer<typeof PinRecord>;
 /** In the place of a NATS user, which is never written so. */
 export const BY_FIRST_USE = "first-use";
 export const BY_FINDING = "finding";
+export const BY_SCHEMA = "pin-schema";
 
 /** The state of a tool with this digest. A block because of findings is about the definition that has them. */
 export function stateOf(record: PinRecord | undefined, digest: string): PinState {

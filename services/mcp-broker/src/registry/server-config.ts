@@ -41,7 +41,7 @@ interface CommonConfig {
   readonly enabledTools: readonly string[] | null;
   /** Globs over names of tools that are left out, whatever `enabledTools` says. */
   readonly disabledTools: readonly string[];
-  /** What becomes of a tool that is seen for the first time: approved, or held for an approval. */
+  /** What becomes of a tool that is seen for the first time, and of one whose definition changed. */
   readonly trust: TrustSetting;
   /** Directories and `file:` addresses that the server is told as its roots; null is the broker's workspace. */
   readonly roots: readonly string[] | null;
@@ -50,7 +50,12 @@ interface CommonConfig {
   readonly instanceOf?: ServerConfig;
 }
 
-export type TrustSetting = "pin-first-use" | "review";
+/**
+ * - `pin-first-use`: a first sight is approved, a change is held.
+ * - `review`: both are held.
+ * - `pin-schema`: as `pin-first-use`, but other descriptions and titles are approved, too.
+ */
+export type TrustSetting = "pin-first-use" | "review" | "pin-schema";
 
 export interface StdioConfig {
   readonly transport: "stdio";
