@@ -14,6 +14,9 @@ import type { Receipt } from "./receipt.ts";
 import { retryDelayMs } from "./retry-delay.ts";
 import { inSpan, type WorkSpan } from "./tracing.ts";
 
+/** How often a renewal that fails is tried in the time between two. */
+const RETRIES = 4;
+
 /** One message in work: keeps it ours while the handler runs, then tells the queue what became of it. */
 export class ActiveDelivery implements Work {
   readonly #connection: Connection;
@@ -24,8 +27,12 @@ export class ActiveDelivery implements Work {
   #delivery: Delivery | null = null;
   #isOurs = true;
   #isStopped = false;
-  #isRenewing = false;
+  /** True when the message is not renewed any more. */
+  #isEnded = false;
   #renewals: NodeJS.Timeout | null = null;
+  /** When the last renewal that succeeded was asked for, by a clock that does not go back. */
+  #keptAt = performance.now();
+  #hasFailed = false;
 
   constructor(
     connection: Connection,
@@ -53,10 +60,10 @@ export class ActiveDelivery implements Work {
   }
 
   async #work(span: WorkSpan): Promise<void> {
-    const { consumer, onFault } = this.#options;
+    const { onFault } = this.#options;
     const { subject } = this.#message;
     let facts: DeliveryFacts | null = null;
-    this.#renewals = setInterval(() => void this.#renew(), consumer.ackWaitMs / 3);
+    this.#renewIn(this.#everyMs);
     try {
       const work = { signal: this.#controller.signal, traceparent: span.traceparent };
       facts = factsOf(this.#message, this.#receipt.facts(), work);
@@ -89,6 +96,8 @@ export class ActiveDelivery implements Work {
     switch (outcome.outcome) {
       case "done":
         return this.#confirm("+ACK");
+      case "left":
+        return;
       case "drop":
         return this.#confirm(`+TERM ${outcome.reason.replaceAll(/[\r\n]/g, " ").slice(0, 500)}`);
       case "retry":
@@ -111,29 +120,48 @@ export class ActiveDelivery implements Work {
     if (this.#isOurs) this.#receipt.giveBack(delayMs);
   }
 
+  get #everyMs(): number {
+    return this.#options.consumer.ackWaitMs / 3;
+  }
+
+  #renewIn(ms: number): void {
+    this.#renewals = setTimeout(() => void this.#renew(), ms);
+  }
+
+  /** One that fails is tried again: the message is ours until the ack wait is over, and then it may be somebody else's. */
   async #renew(): Promise<void> {
+    const askedAt = performance.now();
+    const leftMs = this.#keptAt + this.#options.consumer.ackWaitMs - askedAt;
+    const late = setTimeout(() => this.#lose("no renewal succeeded in time"), Math.max(0, leftMs));
+    let isKept = false;
+    try {
+      isKept = await this.#askToRenew();
+    } catch (error) {
+      if (!this.#hasFailed) this.#options.onFault({ error, subject: this.#message.subject });
+      this.#hasFailed = true;
+      if (leftMs <= 0) this.#lose("no renewal succeeded in time");
+    } finally {
+      clearTimeout(late);
+    }
+    if (!this.#isOurs || this.#isEnded) return;
+    if (!isKept) return this.#renewIn(this.#everyMs / RETRIES);
+    this.#keptAt = askedAt;
+    this.#hasFailed = false;
+    this.#receipt.keep();
+    this.#renewIn(this.#everyMs);
+  }
+
+  async #askToRenew(): Promise<boolean> {
     const { renew } = this.#options;
     const delivery = this.#delivery; // null while its payload is fetched
-    if (!this.#isOurs) return;
-    if (this.#isRenewing) {
-      this.#lose("the renewal took longer than the time between two of them");
-      return;
-    }
-    this.#isRenewing = true;
-    try {
-      if (renew !== undefined && delivery !== null && !(await renew(delivery)))
-        this.#lose("the renewal was refused");
-    } catch (error) {
-      this.#options.onFault({ error, subject: this.#message.subject });
-      this.#lose("the renewal failed");
-    } finally {
-      this.#isRenewing = false;
-    }
-    if (this.#isOurs && !this.#isStopped) this.#receipt.keep();
+    if (renew !== undefined && delivery !== null && !(await renew(delivery)))
+      this.#lose("the renewal was refused");
+    return true;
   }
 
   #endRenewals(): void {
-    if (this.#renewals !== null) clearInterval(this.#renewals);
+    this.#isEnded = true;
+    if (this.#renewals !== null) clearTimeout(this.#renewals);
   }
 
   #lose(why: string): void {

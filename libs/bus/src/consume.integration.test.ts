@@ -332,6 +332,47 @@ test("a renewal that throws or hangs aborts the work too", async () => {
   }
 });
 
+test("renewals that fail for less than the ack wait take no work away", async () => {
+  const consumer = await queue("flaky", 900);
+  await start("flaky", "x");
+  let asked = 0;
+  const faults: unknown[] = [];
+  const { promise: renewed, resolve: renew } = signalled();
+  const { all, take, deliveries } = collector(1);
+  await worker(consumer, {
+    onFault: (fault) => faults.push(fault),
+    // Each third one succeeds, so that every ack wait has one.
+    renew: () => {
+      asked += 1;
+      if (asked === 9) renew();
+      return asked % 3 === 0 ? Promise.resolve(true) : Promise.reject(new Error("redis is away"));
+    },
+    handle: async (delivery) => {
+      await renewed;
+      take(delivery);
+      return { outcome: "done" };
+    },
+  });
+  await all;
+  assert.equal(deliveries[0]?.signal.aborted, false);
+  assert.equal(deliveries[0]?.deliveryCount, 1);
+  assert.equal(faults.length, 3, "a row of failures is told once");
+});
+
+test("work that is left keeps no slot, and its message comes again after the ack wait", async () => {
+  const consumer = await queue("left", 600);
+  await start("left", "x");
+  const { all, take, deliveries } = collector(2);
+  await worker(consumer, {
+    handle: (delivery) => {
+      take(delivery);
+      return Promise.resolve({ outcome: delivery.deliveryCount === 1 ? "left" : "done" });
+    },
+  });
+  await all;
+  assert.equal(deliveries[1]?.deliveryCount, 2);
+});
+
 test("what is no command is delivered as rejected, with the reason and every problem", async () => {
   const consumer = await queue("rejects");
   const { nc } = connectionOf(publisher);

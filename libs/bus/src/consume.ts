@@ -15,6 +15,8 @@ export type { Delivery } from "./delivery.ts";
 /** What becomes of a message. */
 export type Outcome =
   | { readonly outcome: "done" }
+  /** The queue is told nothing: after the ack wait it delivers the message again, unless somebody else has it by then. */
+  | { readonly outcome: "left" }
   | { readonly outcome: "retry"; readonly delayMs: number }
   | { readonly outcome: "drop"; readonly reason: string };
 
@@ -27,8 +29,8 @@ export interface ConsumeOptions {
   /** A throw means: try again later (capped exponential backoff), and `onFault` hears it. */
   readonly handle: (delivery: Delivery) => Promise<Outcome>;
   /**
-   * Asked every third of the ack wait while a delivery is in work. False or a throw aborts the
-   * delivery's signal, and its message is left alone: it belongs to somebody else by now.
+   * Asked every third of the ack wait while a delivery is in work. After a throw it is asked again soon. False, or no
+   * answer for the whole ack wait, aborts the delivery's signal, and its message is left alone: it belongs to somebody else by now.
    */
   readonly renew?: (delivery: Delivery) => Promise<boolean>;
   readonly onFault: (fault: { error: unknown; subject: string }) => void;
