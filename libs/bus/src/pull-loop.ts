@@ -22,8 +22,9 @@ interface Pull {
   lastSign: number;
 }
 
-const PULL_EXPIRES_MS = 30_000;
-const HEARTBEAT_MS = 5_000;
+/** Short, because the server goes on to deliver to the pull of a process that is frozen. */
+const PULL_EXPIRES_MS = 3_000;
+const HEARTBEAT_MS = 1_000;
 const SILENCE_MS = 2 * HEARTBEAT_MS + 1_000;
 const PAUSE_MS = { first: 250, most: 5_000 };
 

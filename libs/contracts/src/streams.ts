@@ -132,7 +132,7 @@ export const runCommands: ConsumerDefinition = {
   name: "agent-runner",
   description: "Run commands, shared by all runner replicas",
   filterSubject: "yard.cmd.*.run.>",
-  ackWaitMs: 10_000,
+  ackWaitMs: 8_000,
   // What one caller starts waits behind none of what another one starts, and what is said about runs behind neither.
   lanes: {
     perCaller: [startRun.name],

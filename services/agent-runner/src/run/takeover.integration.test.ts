@@ -3,7 +3,7 @@ import { getRun } from "@switchyard/contracts/runs";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
 import { waitUntil } from "../../test-fixtures/wait-for.ts";
 import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
@@ -110,6 +110,22 @@ test("stops a runner that lost its run while it was frozen, and lets the other f
   assertOneRun(events, "frozen");
   await Promise.all([stop(holder), stop(other)]);
   assertOneRun(await lab.eventsUntil("frozen", "finished"), "frozen");
+});
+
+test("a frozen runner delays new runs by ten seconds at most", async () => {
+  peers.agents.set("quick", answering("quick", "done"));
+  const [frozen, other] = await Promise.all([lab.runner(), lab.runner()]);
+  frozen.kill("SIGSTOP");
+  const runs = Array.from({ length: 24 }, (_, n) => `behind-frozen-${n}`);
+  const startedAt = Date.now();
+  for (const runId of runs) await lab.command("quick", { runId, input: "x" });
+  const ends = await Promise.all(runs.map((runId) => lab.eventsUntil(runId, "finished")));
+  const lags = ends.map((events) => Date.parse(String(events.at(-1)?.payload["at"])) - startedAt);
+  const slackMs = 2_000; // for a machine that does other things as well
+  assert.ok(Math.max(...lags) < 10_000 + slackMs, `lags in ms: ${lags.join()}`);
+  assert.ok(Math.max(...lags) > 2_000, "the frozen one had some of them");
+  frozen.kill("SIGCONT");
+  await Promise.all([stop(frozen), stop(other)]);
 });
 
 test("finishes a run through a restart of NATS [G2]", async () => {
