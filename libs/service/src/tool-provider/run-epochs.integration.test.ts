@@ -33,3 +33,8 @@ test("what is about to be forgotten is written again", async () => {
   assert.equal(await epochs.admit("r3", 1), true);
   assert.ok((await redis.ttl(key)) > wholeTime / 2);
 });
+
+test("a run's epoch is forgotten within the shortest time that a run is kept, so its id can be used again", async () => {
+  assert.equal(await epochs.admit("r4", 7), true);
+  assert.ok((await redis.ttl("yard:run:{r4}:tool-epoch")) <= 24 * 3_600);
+});

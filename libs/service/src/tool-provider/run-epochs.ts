@@ -10,8 +10,11 @@ export interface RunEpochs {
   admit(runId: string, epoch: number): Promise<boolean>;
 }
 
-/** As long as the journal of a run that has ended is kept. */
-const KEPT_SECONDS = 30 * 24 * 3_600;
+/**
+ * A day: the shortest time for which a run is kept after its end. So nothing is known any more of a run whose id is
+ * used again, and a runner that lost its run has no valid token for so long.
+ */
+const KEPT_SECONDS = 24 * 3_600;
 
 /** Writes once for an epoch and not for each of its calls: every write goes to disk before the call may go on. */
 const RAISE = `
