@@ -234,6 +234,6 @@ export const deleteSession = rpc({
  */
 export const proceedSession = command({
   subject: "yard.cmd.{caller}.run.proceed.{sessionId}",
-  summary: "Asks a runner to begin the next run of a session.",
-  payload: z.strictObject({}),
+  summary: "Asks a runner to work on the run that has its turn in a session.",
+  payload: z.strictObject({ runId: RunId }),
 });

@@ -26,6 +26,7 @@ import { createModelRegistry, type ModelRegistry } from "../src/model/model-regi
 import { SCRIPTED_ONLY } from "../src/model/models-file.ts";
 import { createPeers, isOutage } from "../src/peers.ts";
 import { ActiveRuns } from "../src/run/active-runs.ts";
+import { Suspended } from "../src/run/interruption.ts";
 import { openRunControls, type RunControls } from "../src/run/run-controls.ts";
 import { openSessions } from "../src/sessions/open-sessions.ts";
 import type { SessionDesk } from "../src/sessions/session-desk.ts";
@@ -89,6 +90,15 @@ export function dyingAt(point: number | null): () => Promise<void> {
   return async () => {
     passed += 1;
     if (point !== null && passed >= point) throw new Crash("the runner died");
+  };
+}
+
+/** Leaves what it does at its n-th boundary, as when a service that it needs is down; then it goes on as before. */
+export function leavingAt(point: number): () => Promise<void> {
+  let passed = 0;
+  return async () => {
+    passed += 1;
+    if (passed === point) throw new Suspended("a service is down");
   };
 }
 
@@ -182,11 +192,12 @@ export function hintDelivery(
   contract: typeof resumeRun | typeof proceedSession,
   about: Record<string, string>,
   place: Place,
+  payload: Record<string, unknown> = {},
 ): Delivery {
   const verb = contract === resumeRun ? "resume" : "proceed";
   const subject = `yard.cmd.runner.run.${verb}.${Object.values(about).join()}`;
   const tokens = { caller: "runner", ...about };
-  return { ...delivered(place), contract, tokens, payload: {}, caller: "runner", subject };
+  return { ...delivered(place), contract, tokens, payload, caller: "runner", subject };
 }
 
 function delivered({ streamSequence, deliveryCount = 1, signal, isEarly = false }: Place) {

@@ -1,16 +1,22 @@
+import { randomUUID } from "node:crypto";
 import { DeadLetter } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
 import { reach } from "../journal/redis-scripts.ts";
 import type { MessageFacts } from "./run-command.ts";
 
 /**
- * Commands that never became a run because runners died of them. How often a message was begun and not left in
- * order is counted here, since no run is there yet that could count it. Methods reject with StoreUnavailable.
+ * Commands that never became a run because runners died of them. Each runner that begins a message leaves a mark, which it
+ * takes away when it leaves the message in order: what is left are deaths. A run that exists counts by itself.
+ * Methods reject with StoreUnavailable.
  */
 export interface DeadLetters {
-  /** Counts a beginning; gives how many there were since the message was last left in order. */
+  /** Marks the message as begun by this runner; gives how many others died of it or failed at it. */
   begin(message: MessageFacts): Promise<number>;
-  /** The message was left in order, or its run counts from now on. */
+  /** This runner has left the message in order, whatever kept it from going on. */
+  leave(message: MessageFacts): Promise<void>;
+  /** It failed at it by a fault of the program, which counts like a death. */
+  fail(message: MessageFacts, deliveryCount: number): Promise<void>;
+  /** The message is done with, or its run counts from now on. */
   forget(message: MessageFacts): Promise<void>;
   /**
    * True for the one runner that may take the message before its turn: its deaths are counted only then. It is remembered for
@@ -28,17 +34,30 @@ export interface DeadLetters {
 const LETTERS_KEY = "yard:runs:letters";
 const MAX_LETTERS = 1_000;
 /** Between two deliveries of a message lie minutes at most. */
-const COUNT_SECONDS = 86_400;
+const MARK_SECONDS = 86_400;
 /** One runner in ten minutes may die of a command whose turn has not come. */
 const EARLY_SECONDS = 600;
 
 export function openDeadLetters(redis: Redis): DeadLetters {
+  const runner = randomUUID();
   return {
     async begin(message) {
       const key = keyOf(message);
-      const count = await reach(redis.incr(key));
-      await reach(redis.expire(key, COUNT_SECONDS));
-      return count;
+      const [, , marks] = await Promise.all([
+        reach(redis.sadd(key, runner)),
+        reach(redis.expire(key, MARK_SECONDS)),
+        reach(redis.scard(key)),
+      ]);
+      return marks - 1;
+    },
+
+    async leave(message) {
+      await reach(redis.srem(keyOf(message), runner));
+    },
+
+    async fail(message, deliveryCount) {
+      await reach(redis.sadd(keyOf(message), `${runner}:${deliveryCount}`));
+      await reach(redis.srem(keyOf(message), runner));
     },
 
     async forget(message) {

@@ -5,7 +5,7 @@
  * (hash of requests to cancel a run that does not exist yet, and of the commands that brought them, by caller).
  *
  * State hash: digest (of the command), epoch, delivery (stream sequence of the command that holds
- * the run), heldUntil (ms, by Redis' clock), attempts, stalled (claims since the last progress),
+ * the run), heldUntil (ms, by Redis' clock), restsUntil (until then a message of a released run is surely in the queue), attempts, stalled (claims since the last progress),
  * published (events that are surely in the stream), cancel (1 when the journal has a request to
  * cancel), control:… (commands that were applied), status and the other columns of a summary;
  * for a run that waits: wakeAt (ms, 0: never by itself), wakeSeq (how often it was woken), open:… (what news
@@ -40,10 +40,12 @@ if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return {'fenced'} end
 /**
  * Takes a run, or makes it when a first entry is given.
  * A new run takes over the requests to cancel that came before it. An empty digest takes any command's run.
+ * A claim counts as one more without progress, unless it follows one that the runner could not give back and survived.
  * KEYS state, journal, blobs, cancels · ARGV digest, delivery, holdMs, first entry or '', requester,
- * number of columns, columns…, digest and content of blobs…
+ * number of columns, columns…, digest and content of blobs…, epoch of a claim that the runner could not give back or ''
  */
 export const CLAIM = `${NOW}
+local survived = table.remove(ARGV)
 local state, journal, cancels = KEYS[1], KEYS[2], KEYS[4]
 local digest, delivery, entry = ARGV[1], ARGV[2], ARGV[4]
 local heldUntil = now + tonumber(ARGV[3])
@@ -85,7 +87,7 @@ end
 redis.call('HSET', state, 'delivery', delivery, 'heldUntil', heldUntil)
 local epoch = redis.call('HINCRBY', state, 'epoch', 1)
 local attempts = redis.call('HINCRBY', state, 'attempts', 1)
-local stalled = redis.call('HINCRBY', state, 'stalled', 1)
+local stalled = redis.call('HINCRBY', state, 'stalled', run[5] == survived and 0 or 1)
 return {'claimed', tostring(epoch), tostring(attempts), tostring(stalled), run[6], ''}
 `;
 
@@ -218,11 +220,12 @@ return {'ok'}
 `;
 
 /**
- * Gives the run back unharmed: anyone may take it at once and the attempt does not count against it.
- * KEYS state · ARGV epoch
+ * Gives the run back: anyone may take it at once, and the attempt does not count against it. The sweeper leaves it
+ * alone for as long as its message rests in the queue.
+ * KEYS state · ARGV epoch, ms of rest
  */
-export const RELEASE = `${FENCE}
-redis.call('HSET', KEYS[1], 'heldUntil', 0)
+export const RELEASE = `${FENCE}${NOW}
+redis.call('HSET', KEYS[1], 'heldUntil', 0, 'restsUntil', now + tonumber(ARGV[2]))
 if tonumber(redis.call('HGET', KEYS[1], 'stalled') or 0) > 0 then
   redis.call('HINCRBY', KEYS[1], 'stalled', -1)
 end

@@ -43,7 +43,7 @@ test("refuses an old epoch at every function that writes", async () => {
   );
   await assert.rejects(store.markPublished(old, 1), FenceLost);
   assert.equal(await store.renew(old), "lost");
-  assert.equal(await store.release(old), false);
+  assert.equal(await store.release(old, 0), false);
   assert.equal((await store.load("fenced")).length, 1);
 });
 
@@ -54,7 +54,7 @@ test("lets the newest holder write, renew, mark and release", async () => {
   await store.append(newest, [resumed(2)], applyEntry(state, resumed(2)), 0);
   await store.markPublished(newest, 2);
   assert.equal(await store.renew(newest), "held");
-  assert.equal(await store.release(newest), true);
+  assert.equal(await store.release(newest, 0), true);
   const again = await claim("newest", "2");
   assert.equal(again.outcome, "claimed");
   assert.equal(again.outcome === "claimed" && again.published, 2);
@@ -102,7 +102,7 @@ test("counts picks without progress, starts again at progress, and forgives a re
   assert.equal((await stalledAt()).stalled, 2);
   const third = await stalledAt();
   assert.equal(third.stalled, 3);
-  await store.release(third.held);
+  await store.release(third.held, 0);
   const fourth = await stalledAt();
   assert.equal(fourth.stalled, 3);
 

@@ -42,19 +42,21 @@ export type ClaimResult =
       readonly cancel: JournalEntry | null;
     };
 
+export interface ClaimRequest {
+  readonly runId: string;
+  /** Null takes the run whatever command it is of. */
+  readonly commandDigest: string | null;
+  readonly delivery: string;
+  readonly started?: StartedEntry;
+}
+
 /** The runs in Redis. Every write is one script, see `journal-scripts.ts`. */
 export interface RunStore {
   /**
    * Takes the run for one delivery of its command. With `started` a run that does not exist is made
    * with that first entry; two runners that try at once get one run and two epochs.
    */
-  claim(request: {
-    runId: string;
-    /** Null takes the run whatever command it is of. */
-    commandDigest: string | null;
-    delivery: string;
-    started?: StartedEntry;
-  }): Promise<ClaimResult>;
+  claim(request: ClaimRequest): Promise<ClaimResult>;
   /** The journal of a run, whole; empty when there is none. */
   load(runId: string): Promise<JournalEntry[]>;
   /** What others wrote behind the first `length` entries. Rejects with FenceLost when there is anything else. */
@@ -75,8 +77,11 @@ export interface RunStore {
   renew(hold: Hold): Promise<"held" | "cancelled" | "lost">;
   /** Notes that the events up to `seq` are in the stream. Rejects with FenceLost. */
   markPublished(hold: Hold, seq: number): Promise<void>;
-  /** Gives the run back without counting the attempt. False when the hold was over already. */
-  release(hold: Hold): Promise<boolean>;
+  /**
+   * Gives the run back without counting the attempt, also when Redis does not answer and the run is claimed here again. Its
+   * message is delivered again after `restMs`; null when it is not in the queue. False when the hold was over already.
+   */
+  release(hold: Hold, restMs: number | null): Promise<boolean>;
 }
 
 /** How long a run is kept after its end when nothing else is said. */
@@ -88,6 +93,8 @@ export function openRunStore(
   { holdMs, keepSeconds = KEEP_SECONDS }: { holdMs: number; keepSeconds?: number },
 ): RunStore {
   const run = defineScripts(redis, SCRIPTS);
+  /** The epochs of runs that could not be given back. */
+  const unreleased = new Map<string, string>();
 
   const decode = async (runId: string, stored: readonly string[]): Promise<JournalEntry[]> => {
     const digests = blobsOf(stored);
@@ -103,23 +110,11 @@ export function openRunStore(
   };
 
   return {
-    async claim({ runId, commandDigest, delivery, started }) {
-      const first = started === undefined ? NO_ENTRY : encodeEntry(started);
-      const columns = started === undefined ? [] : firstColumns(started);
-      const reply = await run(
-        "yardRunClaim",
-        [...keysOf(runId), cancelsKey(runId)],
-        [
-          commandDigest ?? "",
-          delivery,
-          holdMs,
-          first.json,
-          started?.requester ?? "",
-          columns.length,
-          ...columns,
-          ...[...first.blobs].flat(),
-        ],
-      );
+    async claim(request) {
+      const { runId } = request;
+      const args = claimArguments(request, holdMs, unreleased.get(runId) ?? "");
+      const reply = await run("yardRunClaim", [...keysOf(runId), cancelsKey(runId)], args);
+      unreleased.delete(runId);
       return readClaim(runId, reply);
     },
 
@@ -161,8 +156,13 @@ export function openRunStore(
       if (reply !== "ok") throw lostAt(hold, reply, 0);
     },
 
-    async release(hold) {
-      const [reply] = await run("yardRunRelease", [stateKey(hold.runId)], [hold.epoch]);
+    async release(hold, restMs) {
+      const { runId, epoch } = hold;
+      unreleased.set(runId, epoch);
+      // A message that is due has to find a free runner.
+      const rest = restMs === null ? 0 : Math.round(restMs) + holdMs;
+      const [reply] = await run("yardRunRelease", [stateKey(runId)], [epoch, rest]);
+      unreleased.delete(runId);
       return reply === "ok";
     },
   };
@@ -208,6 +208,27 @@ const SCRIPTS = {
   yardRunMarkPublished: MARK_PUBLISHED,
   yardRunRelease: RELEASE,
 } as const;
+
+/** As CLAIM wants them. */
+function claimArguments(
+  { commandDigest, delivery, started }: ClaimRequest,
+  holdMs: number,
+  unreleased: string,
+): (string | number)[] {
+  const first = started === undefined ? NO_ENTRY : encodeEntry(started);
+  const columns = started === undefined ? [] : firstColumns(started);
+  return [
+    commandDigest ?? "",
+    delivery,
+    holdMs,
+    first.json,
+    started?.requester ?? "",
+    columns.length,
+    ...columns,
+    ...[...first.blobs].flat(),
+    unreleased,
+  ];
+}
 
 /** As APPEND wants them, from the number of entries on. */
 function appendArguments(

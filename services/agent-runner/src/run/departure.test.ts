@@ -7,7 +7,7 @@ import { JournalCorrupt } from "../journal/run-state.ts";
 import { StoreUnavailable } from "../journal/redis-scripts.ts";
 import { FenceLost } from "../journal/run-store.ts";
 
-const calm = { isDeliveryAborted: false, isStopping: false };
+const calm = { isLost: false, isDeliveryAborted: false, isStopping: false };
 const stopping = { ...calm, isStopping: true };
 const aborted = { ...calm, isDeliveryAborted: true };
 const abort = new DOMException("stop", "AbortError");
@@ -15,15 +15,20 @@ const abort = new DOMException("stop", "AbortError");
 test("never touches a run that is another runner's", () => {
   for (const facts of [calm, stopping, aborted])
     assert.equal(departureOf(new FenceLost("x"), facts), "lost");
-  assert.equal(departureOf(abort, aborted), "lost");
-  assert.equal(departureOf(new Suspended("x"), aborted), "lost");
+  for (const error of [abort, new Suspended("x")])
+    assert.equal(departureOf(error, { ...aborted, isLost: true }), "lost");
+});
+
+test("gives a run back that was left because nobody could say whose it is", () => {
+  assert.equal(departureOf(abort, aborted), "cut-off");
+  assert.equal(departureOf(new StoreUnavailable("x"), aborted), "cut-off");
 });
 
 test("tells hand-overs, outages, broken journals and faults apart", () => {
   const cases: [unknown, typeof calm, Departure][] = [
     [new HandOver("x"), stopping, "handed-over"],
     [abort, stopping, "handed-over"],
-    [new Error("cut off"), { isDeliveryAborted: true, isStopping: true }, "handed-over"],
+    [new Error("cut off"), { ...aborted, isStopping: true }, "handed-over"],
     [new TypeError("bug"), stopping, "faulted"],
     [new Suspended("x"), calm, "suspended"],
     [new StoreUnavailable("x"), calm, "suspended"],

@@ -8,6 +8,8 @@ import { FenceLost } from "../journal/run-store.ts";
 export type Departure =
   /** The run is another runner's; neither the run nor its message may be touched. */
   | "lost"
+  /** Nobody could say for too long whose the run is; if it is still this runner's, it is given back. */
+  | "cut-off"
   /** This runner stops; the run goes on elsewhere at once. */
   | "handed-over"
   /** Something the run needs is down; the run comes again after a pause. */
@@ -20,13 +22,17 @@ export type Departure =
 /** Reads the reason from the error, given whether the delivery was taken away and whether this runner stops. */
 export function departureOf(
   error: unknown,
-  facts: { readonly isDeliveryAborted: boolean; readonly isStopping: boolean },
+  facts: {
+    readonly isLost: boolean;
+    readonly isDeliveryAborted: boolean;
+    readonly isStopping: boolean;
+  },
 ): Departure {
-  if (error instanceof FenceLost) return "lost";
+  if (error instanceof FenceLost || facts.isLost) return "lost";
   if (error instanceof JournalCorrupt) return "corrupt";
   if (facts.isStopping && (error instanceof HandOver || isInterruption(error, facts)))
     return "handed-over";
-  if (facts.isDeliveryAborted) return "lost";
+  if (facts.isDeliveryAborted) return "cut-off";
   if (error instanceof Suspended || error instanceof StoreUnavailable || isOutage(error))
     return "suspended";
   return "faulted";

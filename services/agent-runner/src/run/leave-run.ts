@@ -7,7 +7,7 @@ import type { Hold, RunStore } from "../journal/run-store.ts";
 import type { RunnerMetrics } from "../metrics.ts";
 import type { ParkedRuns } from "../waits/parked-runs.ts";
 import { departureOf } from "./departure.ts";
-import { aborted, backoffMs, Suspended } from "./interruption.ts";
+import { backoffMs, Suspended } from "./interruption.ts";
 import type { RunControls } from "./run-controls.ts";
 
 export interface Leaving {
@@ -24,12 +24,15 @@ export interface Leaving {
   readonly delivery: Delivery;
   /** Null when the run was not held when it was left. */
   readonly hold: Hold | null;
+  /** True when a renewal said that another runner has the run. */
+  readonly isLost: boolean;
   /** A run that was found not to be in work. */
   readonly found: Hold | null;
   readonly reject: (rejection: Rejection, runId: string | null) => Promise<Outcome>;
 }
 
-const RETRY_CAP_MS = 30_000;
+/** What was away may be back at any moment, and then its runs go on within ten seconds. */
+const RETRY_CAP_MS = 6_000;
 /** However long something is known to be down, the run looks again after this: its time may be over, or somebody mended it. */
 const LONGEST_PAUSE_MS = 300_000;
 
@@ -39,6 +42,7 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
   const { signal, deliveryCount } = leaving.delivery;
   const runId = hold?.runId;
   const departure = departureOf(error, {
+    isLost: leaving.isLost,
     isDeliveryAborted: signal.aborted,
     isStopping: stopping.aborted,
   });
@@ -47,21 +51,24 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
     case "lost":
       log.warn({ runId }, "run lost to another runner");
       // Neither done nor retry would be right: the message is the other runner's.
-      await aborted(signal);
-      return { outcome: "retry", delayMs: 0 };
+      return { outcome: "left" };
+    case "cut-off":
+      log.warn({ runId, err: error }, "run left: its claim could not be renewed");
+      await release(leaving, 0);
+      return { outcome: "left" };
     case "handed-over":
-      await release(leaving);
+      await release(leaving, 0);
       return { outcome: "retry", delayMs: 0 };
     case "suspended": {
       const delayMs = pauseOf(error, deliveryCount) * (0.75 + random() / 2);
       log.warn({ runId, err: error, delayMs }, "run suspended");
-      await release(leaving);
+      await release(leaving, delayMs);
       return { outcome: "retry", delayMs };
     }
     case "corrupt":
       // It is buried when the message has its turn, which tells of it.
       if (leaving.delivery.isEarly) {
-        await release(leaving);
+        await release(leaving, 0);
         return { outcome: "retry", delayMs: 0 };
       }
       log.error({ runId: runId ?? found?.runId, err: error }, "journal is corrupt");
@@ -99,11 +106,12 @@ async function bury(reason: string, leaving: Leaving): Promise<Outcome> {
   return reject({ code, message, problems: [] }, hold?.runId ?? null);
 }
 
-/** Without a release the next runner takes the run all the same; the attempt then counts against it. */
-async function release({ store, parked, log, hold, delivery, now }: Leaving): Promise<void> {
+/** Without a release the next runner takes the run all the same; the attempt counts against it when it is another one. */
+async function release(leaving: Leaving, restMs: number): Promise<void> {
+  const { store, parked, log, hold, delivery, now } = leaving;
   if (hold === null) return;
   try {
-    await store.release(hold);
+    await store.release(hold, delivery.isEarly ? null : restMs);
     // The queue does not know that it was taken.
     if (delivery.isEarly) await parked.lookAgain(hold.runId, now());
   } catch (err) {

@@ -18,8 +18,16 @@ import { startOf } from "../journal/replay.ts";
 import { listProviderTools } from "../tools/listed-tool.ts";
 import type { ClaimResult, Hold } from "../journal/run-store.ts";
 
-/** A command that could not be prepared this often is given up: its services never came back. */
-const MAX_UNSTARTED_DELIVERIES = 100;
+type Received = Extract<Delivery, { kind: "command" }>;
+
+/** A run, and the digest of its command; null takes it whatever command it is of. */
+interface Claimable {
+  readonly runId: string;
+  readonly digest: string | null;
+  readonly parent?: RunCommand["parent"];
+}
+
+const DONE: Outcome = { outcome: "done" };
 
 /** One delivery of one command, from the claim to what the queue is told. */
 export class RunAttempt {
@@ -28,6 +36,9 @@ export class RunAttempt {
   /** The command's own message, which may be another one than brought it here. */
   #message: MessageFacts;
   #hold: Hold | null = null;
+  #isLost = false;
+  /** Where the command's run has its turn. */
+  #sessionId: string | null = null;
   #deaths = 0;
   /** A run that was found not to be in work. */
   #found: Hold | null = null;
@@ -45,7 +56,8 @@ export class RunAttempt {
     const { store, active } = this.#options;
     const answer = await store.renew(this.#hold);
     if (answer === "cancelled") await active.lookForNews(this.#hold.runId);
-    return answer !== "lost";
+    this.#isLost = answer === "lost";
+    return !this.#isLost;
   }
 
   async perform(): Promise<Outcome> {
@@ -61,13 +73,7 @@ export class RunAttempt {
       await this.#forgetDeaths();
       return outcome;
     } catch (error) {
-      return await leaveRun(error, {
-        ...this.#options,
-        delivery: this.#delivery,
-        hold: this.#hold,
-        found: this.#found,
-        reject: (rejection, runId) => this.#reject(rejection, runId),
-      });
+      return await this.#leave(error);
     } finally {
       metrics.active.dec();
       // One that was taken early waited until then.
@@ -92,20 +98,54 @@ export class RunAttempt {
     return { outcome: "retry", delayMs: 0 };
   }
 
-  /** How many runners died of this message, one after the other, before it had a run that counts them. */
-  async #countDeaths(): Promise<number> {
+  /** An outage, a stop and a lost claim are no deaths, however often and for however long. */
+  async #leave(error: unknown): Promise<Outcome> {
+    let isFault = true;
+    try {
+      const outcome = await leaveRun(error, {
+        ...this.#options,
+        delivery: this.#delivery,
+        hold: this.#hold,
+        isLost: this.#isLost,
+        found: this.#found,
+        reject: (rejection, runId) => this.#reject(rejection, runId),
+      });
+      isFault = false;
+      return outcome;
+    } finally {
+      if (!this.#delivery.isEarly) await this.#noteLeaving(isFault);
+    }
+  }
+
+  async #noteLeaving(isFault: boolean): Promise<void> {
     const { letters } = this.#options;
-    return this.#delivery.deliveryCount === 1 ? 0 : letters.begin(this.#delivery);
+    const delivery = this.#delivery;
+    try {
+      if (isFault) await letters.fail(delivery, delivery.deliveryCount);
+      else await letters.leave(delivery);
+    } catch {
+      // Where Redis is away the mark stays: it is this runner's own, which counts for nothing while it lives.
+    }
+  }
+
+  /** How many runners died of this message before it had a run that counts them. */
+  async #countDeaths(): Promise<number> {
+    const deaths = this.#options.letters.begin(this.#delivery);
+    if (this.#delivery.deliveryCount > 1) return deaths;
+    deaths.catch(() => {}); // nobody can have died of it yet, so nothing waits for the mark
+    return 0;
   }
 
   async #forgetDeaths(): Promise<void> {
-    if (this.#delivery.deliveryCount > 1) await this.#options.letters.forget(this.#delivery);
+    const forgotten = this.#options.letters.forget(this.#delivery);
+    if (this.#delivery.deliveryCount > 1) return forgotten;
+    forgotten.catch(() => {}); // the message does not come again
   }
 
   /** Takes a message off the queue of which runners died; `command` is null when even to read it may be deadly. */
   async #giveUp(command: RunCommand | null): Promise<Outcome> {
     const { subject, caller, streamSequence, publishedAt } = this.#delivery;
-    const message = `${this.#deaths} runners died of the command or failed at it, one after the other; send it again when the cause is mended`;
+    const message = `${this.#deaths} runners died while they worked on the command, or failed with an internal error; look for the cause in their logs, fix it and send the command again`;
     const failure = { code: "too_many_attempts", message };
     const runId = command?.runId ?? runIdOfMessage(this.#delivery);
     const sentAt = publishedAt.toISOString();
@@ -121,7 +161,7 @@ export class RunAttempt {
     if (delivery.kind === "rejected") return this.#reject(delivery, runIdOfMessage(delivery));
     const control = await applyControl(delivery, this.#options);
     if (control !== null) return this.#control(control);
-    if (delivery.contract.name === proceedSession.name) return this.#proceed(delivery.tokens);
+    if (delivery.contract.name === proceedSession.name) return this.#proceed(delivery);
     const read = await readStart(delivery, this.#options.store);
     if ("rejection" in read) return this.#reject(read.rejection, read.runId);
     const { command } = read;
@@ -133,39 +173,39 @@ export class RunAttempt {
   }
 
   /** Goes on with a run that exists. */
-  async #claimOr(command: RunCommand, isAbsent: () => Promise<Outcome>): Promise<Outcome> {
-    const claimed = await this.#claim(command);
-    return claimed.outcome === "absent" ? isAbsent() : this.#begin(command.runId, claimed, null);
+  async #claimOr(run: Claimable, isAbsent: () => Outcome | Promise<Outcome>): Promise<Outcome> {
+    const claimed = await this.#claim(run);
+    return claimed.outcome === "absent" ? isAbsent() : this.#begin(run, claimed, null);
   }
 
   async #control(control: ControlResult): Promise<Outcome> {
-    if (control.next === "done") return { outcome: "done" };
+    if (control.next === "done") return DONE;
     if (control.next === "reject") return this.#reject(control.rejection, control.runId);
-    const { store, active, metrics } = this.#options;
+    const { active, metrics } = this.#options;
     const { runId } = control;
     const isHint = control.next === "look" || control.isHint;
     if (!isHint && this.#delivery.deliveryCount === 1) metrics.retries.inc();
     if (isHint) await active.lookForNews(runId);
-    if (control.next === "look") return { outcome: "done" };
-    await this.#beSeen(runId);
-    const delivery = this.#delivery.holder;
-    const claimed = await store.claim({ runId, commandDigest: null, delivery });
+    if (control.next === "look") return DONE;
+    const claimed = await this.#claim({ runId, digest: null });
     // Whoever holds the run does what there is; and if it dies, whoever gets its message.
-    if (isHint && (claimed.outcome === "busy" || claimed.outcome === "absent"))
-      return { outcome: "done" };
-    return this.#begin(runId, claimed, null);
+    if (isHint && (claimed.outcome === "busy" || claimed.outcome === "absent")) return DONE;
+    return this.#begin({ runId, digest: null }, claimed, null);
   }
 
-  /** Begins the run whose turn it is in a session; nothing when it has begun. */
-  async #proceed({ sessionId = "" }: Readonly<Record<string, string>>): Promise<Outcome> {
-    const kept = await commandInTurn(this.#options.sessions, sessionId);
-    if (kept === null) return { outcome: "done" };
+  /**
+   * Works on a run that was given its turn in a session. It is a message of this run like any other, until the run has
+   * ended or waits; a run that exists goes on whatever has become of its session.
+   */
+  async #proceed({ tokens, payload }: Received): Promise<Outcome> {
+    const { runId } = proceedSession.payload.parse(payload);
+    const { sessionId = "" } = tokens;
+    const kept = await commandInTurn(this.#options.sessions, { sessionId, runId });
+    if (kept === null) return this.#claimOr({ runId, digest: null }, () => DONE);
     const { message, ...command } = kept;
+    this.#sessionId = sessionId;
     this.#message = { ...message, publishedAt: new Date(message.publishedAt) };
-    const claimed = await this.#claim(command);
-    if (claimed.outcome === "busy") return { outcome: "done" }; // its own message is with whoever has it
-    if (claimed.outcome !== "absent") return this.#begin(command.runId, claimed, null);
-    return this.#create(command);
+    return this.#claimOr(command, () => this.#create(command));
   }
 
   async #create(asked: RunCommand): Promise<Outcome> {
@@ -173,10 +213,6 @@ export class RunAttempt {
     if ("outcome" in entered) return entered;
     const { command } = entered;
     if (this.#deaths >= this.#options.maxAttempts) return this.#giveUp(command);
-    if (this.#delivery.deliveryCount > MAX_UNSTARTED_DELIVERIES) {
-      const message = `the run could not be prepared in ${MAX_UNSTARTED_DELIVERIES} deliveries; send the command again`;
-      return this.#refuse(command, { code: "not_startable", message, problems: [] });
-    }
     const { signal } = this.#delivery;
     const prepared = await prepareRun(command, { ...this.#options, signal });
     // A run that exists goes on, whatever has become of its agent since.
@@ -185,7 +221,7 @@ export class RunAttempt {
     const { started, token } = prepared;
     const listing = this.#listTools(prepared);
     const claimed = await this.#claim(command, started);
-    return this.#begin(command.runId, claimed, { started, token, listing });
+    return this.#begin(command, claimed, { started, token, listing });
   }
 
   /** Nothing of it depends on whether the run can be made, so neither waits for the other. */
@@ -209,15 +245,16 @@ export class RunAttempt {
       return this.#reject({ code: "invalid_command", message, problems }, command.runId);
     }
     const entering = await enterSession(this.#options.sessions, command, this.#message);
-    if (entering.next === "done") return { outcome: "done" };
+    if (entering.next === "done") return DONE;
     if (entering.next === "reject") return this.#reject(entering.rejection, command.runId);
+    this.#sessionId = entering.command.session?.sessionId ?? null;
     return { command: entering.command };
   }
 
   /** A parent that waits for a run that cannot be started must not wait for ever, nor a session. */
-  async #refuse(command: RunCommand, rejection: Rejection): Promise<Outcome> {
+  async #refuse(command: Claimable, rejection: Rejection): Promise<Outcome> {
     if (this.#delivery.isEarly) return this.#leaveForItsTurn();
-    const { runId: childRunId, parent, session } = command;
+    const { runId: childRunId, parent } = command;
     if (parent !== undefined) {
       const { controls, now } = this.#options;
       const at = new Date(now()).toISOString();
@@ -225,10 +262,9 @@ export class RunAttempt {
       await tellParent(controls, { parent, childRunId, at, status: "failed", text });
     }
     const outcome = await this.#reject(rejection, childRunId);
-    if (session !== undefined) {
-      const { sessionId } = session;
+    const sessionId = this.#sessionId;
+    if (sessionId !== null)
       await leaveSession(this.#options.sessions, { sessionId, runId: childRunId }, rejection);
-    }
     return outcome;
   }
 
@@ -242,21 +278,21 @@ export class RunAttempt {
     await parked.lookAgain(runId, firstLook(0, now()));
   }
 
-  async #claim(command: RunCommand, started?: StartedEntry): Promise<ClaimResult> {
-    await this.#beSeen(command.runId);
+  async #claim({ runId, digest }: Claimable, started?: StartedEntry): Promise<ClaimResult> {
+    await this.#beSeen(runId);
     return this.#options.store.claim({
-      runId: command.runId,
-      commandDigest: command.digest,
+      runId,
+      commandDigest: digest,
       delivery: this.#delivery.holder,
       ...(started === undefined ? {} : { started }),
     });
   }
 
-  async #begin(runId: string, claimed: ClaimResult, created: Created | null): Promise<Outcome> {
+  async #begin(run: Claimable, claimed: ClaimResult, created: Created | null): Promise<Outcome> {
     switch (claimed.outcome) {
       case "taken": {
-        const message = `run ${runId} belongs to another command; choose another runId`;
-        return this.#reject({ code: "run_id_taken", message, problems: [] }, runId);
+        const message = `run ${run.runId} belongs to another command; choose another runId`;
+        return this.#refuse(run, { code: "run_id_taken", message, problems: [] });
       }
       case "busy":
         this.#isNews = false;
@@ -266,10 +302,10 @@ export class RunAttempt {
         this.#isNews = false;
         this.#found = claimed.hold;
         await finishEnd({ ...this.#options, ...claimed, signal: this.#delivery.signal });
-        return { outcome: "done" };
+        return DONE;
       case "claimed":
         this.#hold = claimed.hold;
-        await this.#forgetDeaths(); // the run counts from here on
+        if (!this.#delivery.isEarly) await this.#forgetDeaths(); // the run counts from here on
         return workOnRun({ claimed, created, delivery: this.#delivery }, this.#options);
       case "absent": // made and removed between two reads; the next delivery makes it anew
         return { outcome: "retry", delayMs: 0 };

@@ -149,7 +149,7 @@ async function begun(
     await run.record({ kind: "resumed", at, attempt: attempts, journalEntries: length });
   }
   if (stalled <= maxAttempts || run.state.cancellation !== null) return;
-  const message = `${stalled - 1} runners took the run one after the other and it got no further`;
+  const message = `${stalled - 1} runners died or failed with an internal error while they worked on the run, and it made no progress; look for the cause in their logs, fix it, and let the run go on with run.retry`;
   await run.record({ kind: "dead", at, failure: { code: "too_many_attempts", message } });
 }
 

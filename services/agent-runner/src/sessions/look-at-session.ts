@@ -2,10 +2,18 @@ import { replay } from "../journal/replay.ts";
 import { JournalCorrupt, type RunState } from "../journal/run-state.ts";
 import { endSession, forgetPlace } from "./end-session.ts";
 import { settleInSession } from "./run-place.ts";
-import { endsAtMs, flush, proceed, RECHECK_MS, type SessionDesk } from "./session-desk.ts";
+import {
+  endsAtMs,
+  FIRST_LOOK_MS,
+  flush,
+  proceed,
+  RECHECK_MS,
+  type SessionDesk,
+} from "./session-desk.ts";
 import type { Place } from "./session-index.ts";
 import type { SessionState } from "./session-record.ts";
-import { release, waitingFor } from "./transitions.ts";
+import { lookAtTurn } from "./look-at-turn.ts";
+import { release } from "./transitions.ts";
 
 /** A hint that came to nothing for so long is sent again. */
 const REPEAT_MS = 30_000;
@@ -25,8 +33,8 @@ export async function lookAtSession(desk: SessionDesk, place: Place): Promise<vo
     return;
   }
   if (session.active !== null) {
-    await lookAtRun(desk, place, session);
-    return index.lookAgain(place, now() + RECHECK_MS);
+    const again = await lookAtRun(desk, place, session);
+    return index.lookAgain(place, now() + again);
   }
   const endsAt = endsAtMs(stored, limits);
   if (now() < endsAt) return index.lookAgain(place, endsAt);
@@ -46,31 +54,56 @@ async function readable({ runs }: SessionDesk, runId: string): Promise<RunState 
   }
 }
 
-/** A run that is over, or that nobody begins, must not keep its session for ever. */
-async function lookAtRun(desk: SessionDesk, place: Place, session: SessionState): Promise<void> {
-  const { active, sessionId } = session;
-  if (active === null) return;
-  if (!active.begun) {
-    const repeat = Math.floor(desk.now() / REPEAT_MS);
-    return proceed(desk, waitingFor(session), `:${repeat}`);
-  }
+/** A run that is over, or that nobody works on, must not keep its session for ever. Gives the time to the next look. */
+async function lookAtRun(
+  desk: SessionDesk,
+  place: Place,
+  { active, sessionId }: SessionState,
+): Promise<number> {
+  if (active === null) return RECHECK_MS;
   const { runId } = active;
-  const status = await desk.runs.status(runId);
-  if (status === "running" || status === "waiting") return;
-  if (status !== null) {
-    const state = await readable(desk, runId);
-    if (state !== null) return settleInSession(desk, state);
+  const look = lookAtTurn(active, await desk.runs.facts(runId), desk.now());
+  switch (look.next) {
+    case "later":
+      return RECHECK_MS;
+    case "hint":
+      await proceed(desk, { sessionId, runId }, `:${Math.floor(desk.now() / REPEAT_MS)}`);
+      return FIRST_LOOK_MS;
+    case "settle": {
+      const state = await readable(desk, runId);
+      if (state === null)
+        await goOnWithout(desk, place, { sessionId, runId, ...unreadable(runId) });
+      else await settleInSession(desk, state);
+      return FIRST_LOOK_MS;
+    }
+    case "gone":
+      await goOnWithout(desk, place, { sessionId, runId, ...gone(runId) });
+      return FIRST_LOOK_MS;
+    default:
+      return look satisfies never;
   }
-  // Redis has lost the run, or it cannot be read; its session goes on without it.
-  const why =
-    status === null
-      ? { code: "unknown_run", message: `run ${runId} is gone` }
-      : { code: "journal_corrupt", message: `the journal of run ${runId} cannot be read` };
+}
+
+function gone(runId: string) {
+  return { code: "unknown_run", message: `run ${runId} is gone: Redis has lost it` };
+}
+
+function unreadable(runId: string) {
+  return { code: "journal_corrupt", message: `the journal of run ${runId} cannot be read` };
+}
+
+/** Gives the turn to the next message when a run can never say that it is over. */
+async function goOnWithout(
+  desk: SessionDesk,
+  place: Place,
+  lost: Parameters<typeof release>[1],
+): Promise<void> {
+  const { runId } = lost;
   const next = await desk.store.change(place.slot, ({ record }) => {
     const { session: now } = record;
     if (now?.active?.runId !== runId) return { record, result: null };
     const open = { ...record, session: { ...now, active: { ...now.active, begun: false } } };
-    const room = release(open, { sessionId, runId, ...why });
+    const room = release(open, lost);
     return { record: room.record, result: room.next };
   });
   await proceed(desk, next);

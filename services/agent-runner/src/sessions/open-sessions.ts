@@ -4,6 +4,7 @@ import type { Redis } from "@switchyard/service/redis";
 import { reach } from "../journal/redis-scripts.ts";
 import { stateKey, type RunStore } from "../journal/run-store.ts";
 import type { RunControls } from "../run/run-controls.ts";
+import { FACTS, factsIn } from "../waits/look-at.ts";
 import type { SessionDesk } from "./session-desk.ts";
 import { openSessionIndex } from "./session-index.ts";
 import type { SessionSettings } from "./session-settings.ts";
@@ -30,6 +31,7 @@ export function openSessions(
     index: openSessionIndex(redis, maxPerOwner),
     runs: {
       load: runs.load,
+      facts: async (runId) => factsIn(await reach(redis.hmget(stateKey(runId), ...FACTS))),
       status: (runId) => reach(redis.hget(stateKey(runId), "status")),
       digest: (runId) => reach(redis.hget(stateKey(runId), "digest")),
     },

@@ -1,7 +1,7 @@
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import { arrive, type Placing } from "./arrive.ts";
 import { findSession, isAdmin } from "./find-session.ts";
-import { flush, RECHECK_MS, type SessionDesk } from "./session-desk.ts";
+import { FIRST_LOOK_MS, flush, type SessionDesk } from "./session-desk.ts";
 import type { Place } from "./session-index.ts";
 import type { Placed, SessionCommand, SessionState } from "./session-record.ts";
 import { slotOf, slotOfId } from "./session-slot.ts";
@@ -35,7 +35,7 @@ export async function placeMessage(
   if (where === null) return { outcome: "unknown" };
   const { place, key, isNew } = where;
   const nowMs = desk.now();
-  const times = { usedMs: nowMs, lookMs: nowMs + RECHECK_MS };
+  const times = { usedMs: nowMs, lookMs: nowMs + FIRST_LOOK_MS };
   if (isNew && !(await desk.index.reserve(place, times))) return { outcome: "too_many" };
   await desk.index.touch(place, times);
   const isKey = slotOfId(ref) === null;

@@ -3,7 +3,7 @@ import type { StartedEntry } from "../journal/started-entry.ts";
 import type { RunState } from "../journal/run-state.ts";
 import { placeMessage, type Placement } from "./place-message.ts";
 import { contextOf } from "./session-context.ts";
-import { flush, proceed, RECHECK_MS, type SessionDesk } from "./session-desk.ts";
+import { FIRST_LOOK_MS, flush, proceed, RECHECK_MS, type SessionDesk } from "./session-desk.ts";
 import { linesOf, previewOf } from "./session-lines.ts";
 import type { SessionCommand } from "./session-record.ts";
 import { slotOfId } from "./session-slot.ts";
@@ -40,17 +40,16 @@ export async function enterSession(
   return { next: "go", command: { ...command, payload: asked, session, before } };
 }
 
-/** The command whose turn it is in a session; null when there is none, or its run exists already. */
+/** The command of a run that has its turn in a session; null when it has not, or no longer. */
 export async function commandInTurn(
   { store }: Pick<SessionDesk, "store">,
-  sessionId: string,
+  { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
 ): Promise<SessionCommand | null> {
   const slot = slotOfId(sessionId);
   if (slot === null) return null;
   const { session } = (await store.read(slot)).record;
-  if (session?.sessionId !== sessionId || session.active === null || session.active.begun)
-    return null;
-  const [command] = await store.commands(slot, [session.active.runId]);
+  if (session?.sessionId !== sessionId || session.active?.runId !== runId) return null;
+  const [command] = await store.commands(slot, [runId]);
   return command ?? null;
 }
 
@@ -116,7 +115,8 @@ export async function settleInSession(desk: SessionDesk, state: RunState): Promi
   await flush(desk, { slot });
   if (!isNews || owner === null) return;
   const nowMs = desk.now();
-  await desk.index.touch({ slot, owner }, { usedMs: nowMs, lookMs: nowMs + RECHECK_MS });
+  const lookMs = nowMs + (next === null ? RECHECK_MS : FIRST_LOOK_MS);
+  await desk.index.touch({ slot, owner }, { usedMs: nowMs, lookMs });
 }
 
 function keptCommand(

@@ -11,6 +11,7 @@ import {
   Crash,
   dyingAt,
   hintDelivery,
+  leavingAt,
   mortalRunners,
   startDelivery,
 } from "../../test-fixtures/mortal-runners.ts";
@@ -64,6 +65,59 @@ test("keeps each message and its answer once, in turn, wherever runners die [G1]
     }),
     crashDraws(15),
   );
+});
+
+test("a run that has its turn comes to its end by its one hint, wherever runners die or have to leave [G1]", async () => {
+  const fate = fc.record({ point: fc.integer({ min: 1, max: 60 }), dies: fc.boolean() });
+  const fates = fc.array(fate, { maxLength: 4 });
+  await fc.assert(
+    fc.asyncProperty(fates, fates, async (ofSecond, ofThird) => {
+      sessions += 1;
+      const key = `hinted-${sessions}`;
+      const [a, b, c] = ["a", "b", "c"].map((name) => `${key}-${name}`);
+      assert.ok(a !== undefined && b !== undefined && c !== undefined);
+      await deliver([], startOf("patient", { runId: a, input: "one", session: key }));
+      await deliver([], startOf("echo", { runId: b, input: "two", session: key }));
+      await deliver([], startOf("echo", { runId: c, input: "three", session: key }));
+      assert.equal(await answerFirst(mortal.controls, a), "taken");
+      await deliver([], hintOf(resumeRun, { runId: a }));
+      const desk = mortal.desk();
+      const slot = slotOf("cli", key);
+      const { session } = (await desk.store.read(slot)).record;
+      assert.equal(session?.active?.runId, b);
+      const { sessionId } = session;
+      await deliverUntilDone(hintOf(proceedSession, { sessionId }, { runId: b }), ofSecond);
+      // The hint of a run that is over changes nothing for the one that has its turn now.
+      await deliverUntilDone(hintOf(proceedSession, { sessionId }, { runId: b }), []);
+      const after = (await desk.store.read(slot)).record.session;
+      assert.deepEqual([after?.active?.runId, after?.active?.begun], [c, false]);
+      await deliverUntilDone(hintOf(proceedSession, { sessionId }, { runId: c }), ofThird);
+      const history = await desk.store.history(slot);
+      assert.deepEqual(
+        history.filter(({ role }) => role !== "tool").map(({ text }) => text),
+        ["one", "one: yes", "two", "you said two", "three", "you said three"],
+      );
+      assert.equal((await desk.store.read(slot)).record.session?.active, null);
+    }),
+    crashDraws(25),
+  );
+});
+
+test("a message whose run id is another run's gives its turn to the next one", async () => {
+  const key = "squatted";
+  const desk = mortal.desk();
+  const slot = slotOf("cli", key);
+  await deliver([], startOf("patient", { runId: "squatted-a", input: "one", session: key }));
+  await deliver([], startOf("echo", { runId: "squatted-b", input: "two", session: key }));
+  await deliver([], startOf("echo", { runId: "squatted-c", input: "three", session: key }));
+  await deliver([], startOf("echo", { runId: "squatted-b", input: "of somebody else" }));
+  assert.equal(await answerFirst(mortal.controls, "squatted-a"), "taken");
+  await deliver([], hintOf(resumeRun, { runId: "squatted-a" }));
+  const { sessionId = "" } = (await desk.store.read(slot)).record.session ?? {};
+  await deliver([], hintOf(proceedSession, { sessionId }, { runId: "squatted-b" }));
+  assert.equal((await desk.store.read(slot)).record.session?.active?.runId, "squatted-c");
+  const rejected = (await lab.eventsUntil("squatted-b", "rejected")).at(-1);
+  assert.equal(rejected?.payload["code"], "run_id_taken");
 });
 
 test("takes up what is left when a runner died for good right after the end of its run", async () => {
@@ -128,12 +182,30 @@ async function deliver(deaths: number[], delivery: Delivery): Promise<void> {
   }
 }
 
+/** Delivers one message until it is acknowledged, as the queue does; each fate is that of one runner. */
+async function deliverUntilDone(
+  delivery: Delivery,
+  fates: readonly { readonly point: number; readonly dies: boolean }[],
+): Promise<void> {
+  for (const { point, dies } of fates) {
+    const worker = mortal.worker(dies ? dyingAt(point) : leavingAt(point));
+    try {
+      const { outcome } = await worker.handle(delivery);
+      if (outcome !== "retry") return;
+    } catch (error) {
+      assert.ok(error instanceof Crash, String(error));
+    }
+  }
+  assert.equal((await mortal.worker(dyingAt(null)).handle(delivery)).outcome, "done");
+}
+
 /** What the queue and the sweeper do: begin what has its turn, until nothing waits. */
 async function untilIdle(desk: SessionDesk, slot: string, deaths: number[]): Promise<void> {
   for (;;) {
     const { session } = (await desk.store.read(slot)).record;
     if (session?.active === undefined || session.active === null) return;
-    await deliver(deaths, hintOf(proceedSession, { sessionId: session.sessionId }));
+    const { sessionId, active } = session;
+    await deliver(deaths, hintOf(proceedSession, { sessionId }, { runId: active.runId }));
     await lookAtSession(desk, { slot, owner: "cli" });
   }
 }
@@ -145,6 +217,7 @@ function startOf(agentName: string, payload: Record<string, unknown>): Delivery 
 function hintOf(
   contract: typeof resumeRun | typeof proceedSession,
   about: Record<string, string>,
+  payload: Record<string, unknown> = {},
 ): Delivery {
-  return hintDelivery(contract, about, { streamSequence: (sequence += 1) });
+  return hintDelivery(contract, about, { streamSequence: (sequence += 1) }, payload);
 }

@@ -5,6 +5,7 @@ import type { Log } from "@switchyard/service/log";
 import type { JournalEntry } from "../journal/journal-entry.ts";
 import { isOutage } from "../peers.ts";
 import type { RunControls } from "../run/run-controls.ts";
+import type { RunFacts } from "../waits/look-at.ts";
 import { OUTBOX_EVENTS } from "./session-facts.ts";
 import type { Place, SessionIndex } from "./session-index.ts";
 import type { SessionLimits } from "./session-record.ts";
@@ -15,6 +16,7 @@ import type { Handover } from "./transitions.ts";
 export interface KnownRuns {
   load(runId: string): Promise<readonly JournalEntry[]>;
   status(runId: string): Promise<string | null>;
+  facts(runId: string): Promise<RunFacts | null>;
   /** Of the command that it was made from. */
   digest(runId: string): Promise<string | null>;
 }
@@ -35,6 +37,8 @@ export interface SessionDesk {
 
 /** How long an event or a run may be late when the runner that was to see to it has died. */
 export const RECHECK_MS = 60_000;
+/** The same for a run that was given its turn just now: the hint may not have been sent. */
+export const FIRST_LOOK_MS = 5_000;
 
 /**
  * Publishes what the record of a session has to tell, in order, and forgets it. What cannot be sent now is
@@ -71,7 +75,7 @@ export async function flush(desk: SessionDesk, { slot }: Pick<Place, "slot">): P
   });
 }
 
-/** Tells the queue that a run has its turn. A message that is lost is sent again by the sweeper. */
+/** Tells the queue that a run has its turn. The sweeper sends a lost message again. */
 export async function proceed(
   { bus, log }: Pick<SessionDesk, "bus" | "log">,
   next: Handover["next"],
@@ -81,7 +85,7 @@ export async function proceed(
   const { sessionId, runId } = next;
   try {
     const messageId = `${sessionId}:${runId}${mark}`;
-    await publishCommand(bus, proceedSession, { sessionId }, {}, { messageId });
+    await publishCommand(bus, proceedSession, { sessionId }, { runId }, { messageId });
   } catch (err) {
     if (!isOutage(err)) throw err;
     log.warn({ runId, err }, "turn of a session's run not told");

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { lookAt, RECHECK_MS, REPEAT_MS } from "./look-at.ts";
 
-const run = { status: "waiting", wakeAt: 0, wakeSeq: 2, heldUntil: 0 };
+const run = { status: "waiting", wakeAt: 0, wakeSeq: 2, heldUntil: 0, restsUntil: 0 };
 const NOW = 1_000_000_000_000;
 
 test("forgets what is gone or has ended", () => {
@@ -28,6 +28,8 @@ test("leaves a run alone that waits on, and one that is in work", () => {
     { next: "later", atMs: NOW + 1 },
     "whoever holds it may have died by then",
   );
+  const resting = lookAt({ ...run, status: "running", restsUntil: NOW + 2 }, NOW);
+  assert.deepEqual(resting, { next: "later", atMs: NOW + 2 }, "its message comes again by itself");
 });
 
 test("looks again at every run that has not ended, soon, and never repeats a message id too late", () => {
@@ -36,6 +38,7 @@ test("looks again at every run that has not ended, soon, and never repeats a mes
     wakeAt: fc.oneof(fc.constant(0), fc.integer({ min: NOW - 1e6, max: NOW + 1e9 })),
     wakeSeq: fc.nat(),
     heldUntil: fc.integer({ min: NOW - 1e6, max: NOW + 1e6 }),
+    restsUntil: fc.integer({ min: NOW - 1e6, max: NOW + 1e6 }),
   });
   fc.assert(
     fc.property(facts, (drawn) => {

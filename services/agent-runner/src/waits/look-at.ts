@@ -1,10 +1,24 @@
-/** What the store says about a run that was let go; times are milliseconds since the Unix epoch. */
+/** What the store says about a run; times are milliseconds since the Unix epoch. */
 export interface RunFacts {
   readonly status: string;
   /** When it goes on by itself; 0: never. */
   readonly wakeAt: number;
   readonly wakeSeq: number;
+  /** A runner works on it until then, unless it renews its claim. */
   readonly heldUntil: number;
+  /** It was left in order, and until then the queue delivers its message again. */
+  readonly restsUntil: number;
+}
+
+/** The columns of a run's state that are the facts. */
+export const FACTS = ["status", "wakeAt", "wakeSeq", "heldUntil", "restsUntil"] as const;
+
+/** Reads the columns; null when there is no such run. */
+export function factsIn(columns: readonly (string | null)[]): RunFacts | null {
+  const [status, ...times] = columns;
+  if (!status) return null;
+  const [wakeAt = 0, wakeSeq = 0, heldUntil = 0, restsUntil = 0] = times.map(Number);
+  return { status, wakeAt, wakeSeq, heldUntil, restsUntil };
 }
 
 export type Look =
@@ -19,19 +33,21 @@ const FIRST_LOOK_MS = 5_000;
 /** A wake-up that came to nothing for so long is sent again. */
 export const REPEAT_MS = 30_000;
 
-/** What a sweep does about a run that was let go once. Null facts: the run is kept no longer. */
+/** What a sweep does about a run. Null facts: there is none, or it is kept no longer. */
 export function lookAt(facts: RunFacts | null, nowMs: number): Look {
   if (facts === null) return { next: "forget" };
-  const { status, wakeAt, heldUntil } = facts;
+  const { status, wakeAt } = facts;
   switch (status) {
     case "waiting":
       if (wakeAt > 0 && wakeAt <= nowMs) return wakeUp(facts, nowMs);
       return { next: "later", atMs: nextLook(wakeAt, nowMs) };
-    case "running":
-      // Somebody has it, and perhaps its message with it, so that the queue tells the next if that one dies; perhaps not.
-      if (heldUntil > nowMs)
-        return { next: "later", atMs: Math.min(heldUntil, nowMs + RECHECK_MS) };
+    case "running": {
+      // A claim ends with its runner. Whether a message of the run is left then, nobody can tell from here.
+      const claimedUntil = Math.max(facts.heldUntil, facts.restsUntil);
+      if (claimedUntil > nowMs)
+        return { next: "later", atMs: Math.min(claimedUntil, nowMs + RECHECK_MS) };
       return wakeUp(facts, nowMs);
+    }
     default:
       return { next: "forget" };
   }

@@ -3,7 +3,7 @@ import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
 import { reach } from "../journal/redis-scripts.ts";
 import { stateKey } from "../journal/run-store.ts";
-import type { RunFacts } from "./look-at.ts";
+import { FACTS, factsIn, type RunFacts } from "./look-at.ts";
 import type { ParkedApproval } from "./missed-decisions.ts";
 
 /**
@@ -56,16 +56,8 @@ export function openParkedRuns(redis: Redis): ParkedRuns {
       );
       return Promise.all(
         ids.map(async (runId) => {
-          const read = await columns(runId, "status", "wakeAt", "wakeSeq", "heldUntil", "waits");
-          const [status, wakeAt, wakeSeq, heldUntil, waits] = read;
-          if (!status) return { runId, facts: null, approvals: [] };
-          const facts = {
-            status,
-            wakeAt: Number(wakeAt ?? 0),
-            wakeSeq: Number(wakeSeq ?? 0),
-            heldUntil: Number(heldUntil ?? 0),
-          };
-          return { runId, facts, approvals: approvalsOf(runId, waits ?? null) };
+          const [waits = null, ...read] = await columns(runId, "waits", ...FACTS);
+          return { runId, facts: factsIn(read), approvals: approvalsOf(runId, waits) };
         }),
       );
     },

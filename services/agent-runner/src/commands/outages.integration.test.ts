@@ -1,0 +1,93 @@
+import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { agent, labTool, type PeerName } from "../../test-fixtures/peers.ts";
+import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { waitUntil } from "../../test-fixtures/wait-for.ts";
+
+/**
+ * An accepted command survives any outage, however long: only runners that die count against it. The runner here gives a
+ * command or a run up after the first death, and each outage lasts for several deliveries of each message.
+ */
+const redisDir = await testDirectory();
+let redis = await testRedis({ dataDir: redisDir, appendfsync: "always" });
+const lab = await startLab({ nats: await testNats(), redis });
+const { peers } = lab;
+peers.tools.set("count", () => "counted");
+const steps = [1, 2].map((n) => ({ calls: [{ tool: labTool("count"), with: { n } }] }));
+peers.agents.set("walker", agent("walker", { plan: { steps, answer: "done" } }));
+const runner = await lab.runner({ YARD_RUN_MAX_ATTEMPTS: "1" });
+const RUNS = 5;
+const DELIVERIES = 4;
+/** What went before a service was back, and what is promised after that. */
+const PROMISED_MS = 10_000;
+const SLACK_MS = 5_000;
+
+for (const name of ["policy", "importer", "broker"] satisfies PeerName[]) {
+  test(`no command is given up while the ${name} is away, and all runs end soon after it is back`, async () => {
+    await peers.pause(name);
+    await startRuns(name);
+    await suspensions(RUNS * DELIVERIES);
+    await peers.resume(name);
+    await assertAllFinish(name);
+  });
+}
+
+test("no run is given up while Redis is away again and again, whatever it was doing", async () => {
+  const gate = newGate();
+  await startRuns("redis");
+  await waitUntil(async () => gate.came() >= RUNS);
+  for (let outage = 0; outage < 2; outage += 1) {
+    await redis.stop();
+    gate.open();
+    await suspensions(RUNS * 2);
+    redis = await testRedis({ dataDir: redisDir, appendfsync: "always", port: redis.port });
+  }
+  await assertAllFinish("redis");
+});
+
+async function startRuns(prefix: string): Promise<void> {
+  for (let n = 0; n < RUNS; n += 1)
+    await lab.command("walker", { runId: `${prefix}-${n}`, input: "x" });
+}
+
+/** Waits until runs were left so many times more, because something was away. */
+async function suspensions(more: number): Promise<void> {
+  const left = (): number =>
+    runner.lines.filter(({ msg }) => msg === "run suspended" || String(msg).startsWith("run left"))
+      .length;
+  const before = left();
+  await waitUntil(async () => left() >= before + more);
+}
+
+async function assertAllFinish(prefix: string): Promise<void> {
+  const backAt = Date.now();
+  for (let n = 0; n < RUNS; n += 1) {
+    const events = await lab.eventsUntil(`${prefix}-${n}`, ({ name }) =>
+      ["finished", "failed", "dead", "rejected"].includes(name),
+    );
+    const last = events.at(-1);
+    assert.equal(last?.name, "finished", JSON.stringify(last));
+    const endedAt = Date.parse(String(last?.payload["at"]));
+    assert.ok(
+      endedAt - backAt < PROMISED_MS + SLACK_MS,
+      `${endedAt - backAt} ms after it was back`,
+    );
+  }
+}
+
+function newGate() {
+  let came = 0;
+  let isOpen = false;
+  peers.tools.set("count", async () => {
+    came += 1;
+    await waitUntil(async () => isOpen);
+    return "counted";
+  });
+  return {
+    came: () => came,
+    open: () => {
+      isOpen = true;
+    },
+  };
+}

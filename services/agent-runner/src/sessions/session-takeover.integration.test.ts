@@ -1,0 +1,100 @@
+import { call } from "@switchyard/bus/call";
+import { getSession, sendToSession, sessionHistory } from "@switchyard/contracts/sessions";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { startLab } from "../../test-fixtures/runner-lab.ts";
+import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
+import { waitUntil } from "../../test-fixtures/wait-for.ts";
+
+const lab = await startLab();
+const { peers } = lab;
+const plan = { steps: [{ calls: [{ tool: labTool("gate"), with: {} }] }], answer: "{{/input}}!" };
+peers.agents.set("gated", agent("gated", { plan }));
+const MESSAGES = ["one", "two", "three", "four"];
+
+/** Without the sweeper: the session must go on by itself. */
+const NO_SWEEP = { YARD_RUN_SWEEP_MS: "600000" };
+
+test("a session with several queued messages answers each of them when its runner is killed in the middle of one [G2]", async () => {
+  const gate = newGate();
+  const runners = await Promise.all([lab.runner(NO_SWEEP), lab.runner(NO_SWEEP)]);
+  await say("killed");
+  gate.openFor("killed-one");
+  await gate.reached("killed-two");
+  const [holder, other] = holderOf(runners, "killed-two");
+  holder.kill("SIGKILL");
+  await holder.exited;
+  gate.open();
+  await assertAnswered("killed");
+  await stop(other);
+});
+
+test("a session with several queued messages answers each of them through a rolling restart [G6]", async () => {
+  const gate = newGate();
+  let runner = await lab.runner({ ...NO_SWEEP, YARD_DRAIN_MS: "500" });
+  await say("rolled");
+  for (const runId of ["rolled-one", "rolled-two", "rolled-three"]) {
+    await gate.reached(runId);
+    const next = await lab.runner({ ...NO_SWEEP, YARD_DRAIN_MS: "500" });
+    await stop(runner);
+    runner = next;
+    gate.openFor(runId);
+  }
+  gate.open();
+  await assertAnswered("rolled");
+  await stop(runner);
+});
+
+/** Says all messages in one session, each after the one before it has its place. */
+async function say(session: string): Promise<void> {
+  for (const message of MESSAGES) {
+    const runId = `${session}-${message}`;
+    await call(lab.bus, sendToSession, { session, agent: "gated", message, runId });
+  }
+}
+
+async function assertAnswered(session: string): Promise<void> {
+  await waitUntil(async () => {
+    // One that is asked of a runner that was just killed has no answer.
+    const found = await call(lab.bus, getSession, { session }).catch(() => null);
+    return found?.session.activeRun === null;
+  });
+  const { messages } = await call(lab.bus, sessionHistory, { session });
+  assert.deepEqual(
+    messages.map(({ text }) => text),
+    MESSAGES.flatMap((message) => [message, `${message}!`]),
+  );
+}
+
+/** A tool that answers when the test says so, to each run by itself. */
+function newGate() {
+  const came = new Set<string>();
+  const opened = new Set<string>();
+  let isOpen = false;
+  peers.tools.set("gate", async (_args, { correlationId: runId }) => {
+    came.add(runId);
+    await waitUntil(async () => isOpen || opened.has(runId));
+    return "passed";
+  });
+  return {
+    reached: (runId: string) => waitUntil(async () => came.has(runId)),
+    openFor: (runId: string) => void opened.add(runId),
+    open: () => {
+      isOpen = true;
+    },
+  };
+}
+
+function holderOf(runners: RunnerProcess[], runId: string): [RunnerProcess, RunnerProcess] {
+  const has = ({ lines }: RunnerProcess) => lines.some((line) => line["runId"] === runId);
+  const holder = runners.find(has);
+  const other = runners.find((runner) => runner !== holder);
+  assert.ok(holder !== undefined && other !== undefined, `one of two runners has ${runId}`);
+  return [holder, other];
+}
+
+async function stop(runner: RunnerProcess): Promise<void> {
+  runner.kill("SIGTERM");
+  await runner.exited;
+}
