@@ -8,6 +8,7 @@ import { payloadStore } from "@switchyard/contracts/streams";
 import { testNats } from "@switchyard/local-servers/test-servers";
 import { z } from "zod";
 import { call } from "./call.ts";
+import { StoreWatch } from "./store-watch.ts";
 import { ClaimCheck, ClaimError, MAX_PAYLOAD_BYTES } from "./claim-check.ts";
 import { connectionOf } from "./connection.ts";
 import { headersOf } from "./message-headers.ts";
@@ -127,7 +128,11 @@ test("a reference that leads elsewhere is refused unread", async () => {
     [],
     "x",
   ];
-  const offline = new ClaimCheck({ request: () => assert.fail("read") } as never, () => 1_000_000); // must not be asked
+  const offline = new ClaimCheck(
+    { request: () => assert.fail("read") } as never,
+    new StoreWatch(() => 0),
+    () => 1_000_000,
+  ); // must not be asked
   for (const reference of bad)
     await assert.rejects(offline.get(JSON.stringify(reference)), ClaimError);
   await assert.rejects(offline.get("{"), ClaimError);

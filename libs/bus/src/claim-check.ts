@@ -12,6 +12,7 @@ import {
 import { readPublishAck } from "./publish-ack.ts";
 import { randomHex } from "./random-hex.ts";
 import type { ReplyInbox } from "./reply-inbox.ts";
+import type { StoreWatch } from "./store-watch.ts";
 import { isLargerThan, parseObject } from "./wire.ts";
 
 /** Where a payload lies that was too large for its message. */
@@ -48,9 +49,11 @@ const READ_RETRIES_MS = [50, 200, 800];
 export class ClaimCheck {
   readonly #replies: ReplyInbox;
   readonly #maxPayload: () => number;
+  readonly #stores: StoreWatch;
 
-  constructor(replies: ReplyInbox, maxPayload: () => number) {
+  constructor(replies: ReplyInbox, stores: StoreWatch, maxPayload: () => number) {
     this.#replies = replies;
+    this.#stores = stores;
     this.#maxPayload = maxPayload;
   }
 
@@ -101,7 +104,7 @@ export class ClaimCheck {
   }
 
   async #putChunk(subject: string, chunk: Uint8Array): Promise<void> {
-    const answer = await this.#request(subject, chunk);
+    const answer = await this.#stores.watch(subject, () => this.#request(subject, chunk));
     try {
       readPublishAck(subject, answer.string());
     } catch (error) {

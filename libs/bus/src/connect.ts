@@ -16,6 +16,7 @@ import { flushConnection } from "./drain-subscription.ts";
 import { isUserSeed, seedAuthenticator } from "./keys.ts";
 import { Outbox } from "./outbox.ts";
 import { ReplyInbox } from "./reply-inbox.ts";
+import { StoreWatch } from "./store-watch.ts";
 import { TurnPacer } from "./turn-pacer.ts";
 
 export type BusStatus = "connected" | "reconnecting" | "closed";
@@ -33,6 +34,8 @@ export interface BusOptions {
   readonly connectTimeoutMs?: number;
   /** Hears every change, and, with an unchanged status, what the server refused. */
   readonly onStatus?: (status: BusStatus, detail: string) => void;
+  /** Hears when a stream no longer stores what is sent to it, and when it does again. */
+  readonly onStored?: (stream: string, isStored: boolean) => void;
 }
 
 export interface Bus {
@@ -41,6 +44,8 @@ export interface Bus {
   readonly serverVersion: string;
   /** Largest message the server takes, in bytes. */
   readonly maxPayload: number;
+  /** Streams that do not store what is sent to them although the connection stands, such as with a full disk. */
+  readonly silentStreams: readonly string[];
   /** Resolves when the server has processed everything sent so far, subscriptions included. */
   flush(): Promise<void>;
   /**
@@ -112,6 +117,10 @@ class NatsBus implements Bus {
     return this.#maxPayload;
   }
 
+  get silentStreams(): readonly string[] {
+    return this.#connection.stores.silent();
+  }
+
   async flush(): Promise<void> {
     this.#connection.outbox.flush();
     await this.#nc.flush();
@@ -141,6 +150,7 @@ class NatsBus implements Bus {
     const inboxPrefix = options.inboxPrefix ?? `_INBOX_${options.user}`;
     const deadlines = new DeadlineWheel();
     const outbox = new Outbox(this.#nc);
+    const stores = new StoreWatch(() => performance.now(), options.onStored);
     const replies = new ReplyInbox(this.#nc, {
       user: options.user,
       inboxPrefix,
@@ -154,8 +164,9 @@ class NatsBus implements Bus {
       deadlines,
       outbox,
       replies,
+      stores,
       pacer: new TurnPacer(),
-      claims: new ClaimCheck(replies, () => this.#maxPayload),
+      claims: new ClaimCheck(replies, stores, () => this.#maxPayload),
       intakes: new Set(),
       listeners: new Set(),
       isConnected: () => this.#status === "connected",
@@ -171,6 +182,7 @@ class NatsBus implements Bus {
     switch (status.type) {
       case "disconnect":
         this.#change("reconnecting", `lost ${status.server}`);
+        this.#connection.stores.forgetAll();
         for (const listener of this.#connection.listeners) listener.disconnected();
         break;
       case "reconnect":

@@ -4,6 +4,7 @@ import type { ClaimCheck } from "./claim-check.ts";
 import type { DeadlineWheel } from "./deadline-wheel.ts";
 import type { Outbox } from "./outbox.ts";
 import type { ReplyInbox } from "./reply-inbox.ts";
+import type { StoreWatch } from "./store-watch.ts";
 import type { TurnPacer } from "./turn-pacer.ts";
 
 /** What takes work from the bus: a service, a consumer, a live subscription. A drain stops all of them. */
@@ -29,6 +30,8 @@ export interface Connection {
   readonly deadlines: DeadlineWheel;
   readonly outbox: Outbox;
   readonly replies: ReplyInbox;
+  /** Which streams do not answer. */
+  readonly stores: StoreWatch;
   /** Begins the requests to all services of this connection. */
   readonly pacer: TurnPacer;
   readonly claims: ClaimCheck;

@@ -91,12 +91,20 @@ export class FastIngest implements Expirable {
     this.#subscribe();
     const now = performance.now();
     const batch = this.#batchAt(now);
-    if (batch.subjects.length === 0) this.#progressAt = now;
+    const isFirst = batch.subjects.length === 0;
+    if (isFirst) this.#progressAt = now;
     batch.sent += 1;
     batch.usedAt = now;
     batch.subjects.push(subject);
     const seq = batch.sent;
     if (!this.#connection.isConnected()) return this.#end(batch, seq, disconnected(subject));
+    if (isFirst) {
+      try {
+        this.#connection.stores.begin(subject);
+      } catch (error) {
+        return this.#end(batch, seq, error);
+      }
+    }
     this.#time();
     const operation = seq === 1 ? OPERATION.start : OPERATION.append;
     this.#connection.outbox.send({
@@ -115,6 +123,7 @@ export class FastIngest implements Expirable {
     const batch = this.#batch;
     if (batch === null || batch.subjects.length === 0) return;
     if (performance.now() - this.#progressAt < PUBLISH_TIMEOUT_MS) return this.#time();
+    this.#connection.stores.unanswered(batch.subjects[0] ?? "");
     this.#endAtFirst((subject) => timedOut(subject, PUBLISH_TIMEOUT_MS));
   }
 
@@ -159,6 +168,7 @@ export class FastIngest implements Expirable {
     if (batch === null || batch.token !== token) return; // of a batch that has ended
     const seq = Number(told);
     const subject = batch.subjects[seq - batch.stored - 1] ?? "";
+    this.#connection.stores.answered(batch.subjects[0] ?? "");
     if (text === null) return this.#end(batch, seq, streamMissing(subject));
     // What the server did not say leaves the batch to its deadline.
     const { type, seq: lastStored = 0, count, error }: Answer = parseObject(text) ?? {};

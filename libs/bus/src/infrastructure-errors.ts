@@ -102,6 +102,14 @@ export function streamMissing(subject: string): ServiceError {
   );
 }
 
+/** The stream has not answered what was sent to it before, so this was not sent. */
+export function notStored(subject: string, stream: string): ServiceError {
+  return new ServiceError(
+    "overloaded",
+    `${subject} was not sent: NATS is connected and does not answer for the stream ${stream}; its disk may be full (docs/operations.md says what to do)`,
+  );
+}
+
 /** A refusal by JetStream. A full stream is `overloaded`, because room may come back. */
 export function jetStreamError(subject: string, error: ApiError): ServiceError {
   const text = `JetStream refused ${subject}: ${error.description} (${error.err_code ?? error.code})`;

@@ -173,12 +173,14 @@ export async function readyMessage(
 
 /** Sends one message and waits until its stream has it. For this package; errors as for {@link publishEvent}. */
 export async function storeNow(
-  { replies }: Connection,
+  { replies, stores }: Connection,
   { subject, body, headers }: ReadyMessage,
 ): Promise<Published> {
   try {
     const timeoutMs = PUBLISH_TIMEOUT_MS;
-    const answer = await replies.request({ subject, body, headers, timeoutMs });
+    const answer = await stores.watch(subject, () =>
+      replies.request({ subject, body, headers, timeoutMs }),
+    );
     return readPublishAck(subject, answer.string());
   } catch (error) {
     if (error instanceof ServiceError && error.code === "no_responders")

@@ -40,6 +40,19 @@ test("names each check that fails, throws or does not answer in time", async () 
   });
 });
 
+test("says why a check fails that knows it", async () => {
+  const readiness = new Readiness();
+  readiness.phase = "running";
+  readiness.add("bus", () => true);
+  readiness.add("streams", () => "the disk is full");
+  assert.deepEqual(await readiness.report(), {
+    ready: false,
+    status: "not_ready",
+    checks: { bus: "ok", streams: "failing" },
+    reasons: { streams: "the disk is full" },
+  });
+});
+
 test("notices a stop that begins while the checks run", async () => {
   const readiness = new Readiness();
   readiness.phase = "running";

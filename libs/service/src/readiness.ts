@@ -1,5 +1,5 @@
-/** One named check. It must be cheap: it runs at every probe. */
-export type Check = () => boolean | Promise<boolean>;
+/** One named check. It must be cheap: it runs at every probe. A text is why it fails; it must hold no secret. */
+export type Check = () => boolean | string | Promise<boolean | string>;
 
 export type Phase = "starting" | "running" | "stopping";
 
@@ -7,6 +7,8 @@ export interface ReadinessReport {
   readonly ready: boolean;
   readonly status: "ready" | "not_ready" | "starting" | "stopping";
   readonly checks: Readonly<Record<string, "ok" | "failing" | "timeout">>;
+  /** Why checks fail that know it, by name; absent when none does. */
+  readonly reasons?: Readonly<Record<string, string>>;
   /** How the process does its work here; absent when there is nothing to say. */
   readonly details?: Readonly<Record<string, string>>;
 }
@@ -39,28 +41,40 @@ export class Readiness {
         async ([name, check]) => [name, await outcomeOf(check, this.#timeoutMs)] as const,
       ),
     );
-    const allPass = results.every(([, outcome]) => outcome === "ok");
+    const allPass = results.every(([, { outcome }]) => outcome === "ok");
     // Read after the checks: a signal may have arrived while they ran.
     const ready = this.phase === "running" && allPass;
     const status = this.phase === "running" ? (allPass ? "ready" : "not_ready") : this.phase;
-    const details = Object.fromEntries(this.#details);
+    const reasons = results.flatMap(([name, { reason }]) =>
+      reason === null ? [] : [[name, reason]],
+    );
     return {
       ready,
       status,
-      checks: Object.fromEntries(results),
-      ...(this.#details.size === 0 ? {} : { details }),
+      checks: Object.fromEntries(results.map(([name, { outcome }]) => [name, outcome])),
+      ...(reasons.length === 0 ? {} : { reasons: Object.fromEntries(reasons) }),
+      ...(this.#details.size === 0 ? {} : { details: Object.fromEntries(this.#details) }),
     };
   }
 }
 
-async function outcomeOf(check: Check, timeoutMs: number): Promise<"ok" | "failing" | "timeout"> {
-  const { promise: timeout, resolve } = Promise.withResolvers<"timeout">();
-  const timer = setTimeout(() => resolve("timeout"), timeoutMs);
-  const run = async () => ((await check()) ? "ok" : "failing");
+interface CheckResult {
+  readonly outcome: "ok" | "failing" | "timeout";
+  readonly reason: string | null;
+}
+
+async function outcomeOf(check: Check, timeoutMs: number): Promise<CheckResult> {
+  const { promise: timeout, resolve } = Promise.withResolvers<CheckResult>();
+  const timer = setTimeout(() => resolve({ outcome: "timeout", reason: null }), timeoutMs);
+  const run = async (): Promise<CheckResult> => {
+    const answer = await check();
+    if (answer === true) return { outcome: "ok", reason: null };
+    return { outcome: "failing", reason: answer === false ? null : answer };
+  };
   try {
     return await Promise.race([run(), timeout]);
   } catch {
-    return "failing";
+    return { outcome: "failing", reason: null };
   } finally {
     clearTimeout(timer);
   }

@@ -32,7 +32,7 @@ test("becomes ready, shows its health and metrics, and exits 0 on SIGTERM", asyn
   assert.deepEqual(await get(service, "/livez"), { status: 200, body: { status: "ok" } });
   assert.deepEqual(await get(service, "/readyz"), {
     status: 200,
-    body: { status: "ready", checks: { redis: "ok", bus: "ok", fixture: "ok" } },
+    body: { status: "ready", checks: { redis: "ok", bus: "ok", streams: "ok", fixture: "ok" } },
   });
   const metrics = await (await fetch(`${String(ready["healthUrl"])}/metrics`)).text();
   assert.match(metrics, /yard_build_info\{version="1\.2\.3",node="[^"]+",service="fixture"\} 1/);
@@ -220,7 +220,10 @@ test("is not ready while a check of the service fails", async () => {
   await call(bus, fixtureCall, { does: "fall-ill" });
   assert.deepEqual(await get(service, "/readyz"), {
     status: 503,
-    body: { status: "not_ready", checks: { redis: "ok", bus: "ok", fixture: "failing" } },
+    body: {
+      status: "not_ready",
+      checks: { redis: "ok", bus: "ok", streams: "ok", fixture: "failing" },
+    },
   });
   await stop(service);
 });
@@ -241,7 +244,10 @@ test("stays alive without NATS and Redis, says so, and still stops with exit 0",
   ]);
   assert.deepEqual(await get(service, "/readyz"), {
     status: 503,
-    body: { status: "not_ready", checks: { redis: "failing", bus: "failing", fixture: "ok" } },
+    body: {
+      status: "not_ready",
+      checks: { redis: "failing", bus: "failing", streams: "ok", fixture: "ok" },
+    },
   });
   assert.equal((await get(service, "/livez")).status, 200);
   service.child.kill("SIGTERM");

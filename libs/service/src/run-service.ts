@@ -119,6 +119,7 @@ async function startService<S extends ServiceEnv>(
   const bus = await openBus(definition.user, config, log);
   shutdown.push("bus", (remainingMs) => drainBus(bus, remainingMs * DRAIN_SHARE));
   readiness.add("bus", () => bus.status === "connected");
+  readiness.add("streams", () => bus.silentStreams.length === 0 || notStoring(bus));
   await checkStreams(bus, definition.consumers ?? []);
   await definition.start({
     config,
@@ -223,6 +224,7 @@ async function openBus(user: string, config: BaseConfig, log: Log): Promise<Bus>
       ...(file === undefined ? {} : { nkeySeed: () => readSeed(file) }),
       connectTimeoutMs: config.YARD_CONNECT_MS,
       onStatus: logStatus(log),
+      onStored: logStored(log),
     });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
@@ -251,6 +253,17 @@ function logStatus(log: Log): (status: BusStatus, detail: string) => void {
     else if (status === "connected") log.info({ detail }, "bus connection restored");
     else log.debug({ detail }, "bus closed");
     previous = status;
+  };
+}
+
+function notStoring({ silentStreams }: Bus): string {
+  return `NATS is connected and stores nothing in ${silentStreams.join(", ")}: make room on its disk and restart nats-server (docs/operations.md)`;
+}
+
+function logStored(log: Log): (stream: string, isStored: boolean) => void {
+  return (stream, isStored) => {
+    if (isStored) log.info({ stream }, "stream stores again");
+    else log.error({ stream }, "stream does not store; the disk of NATS may be full");
   };
 }
 

@@ -6,7 +6,7 @@ export const fixtureCall = rpc({
   subject: "yard.rpc.{caller}.fixture.call",
   summary: "Makes the fixture service behave in one way.",
   request: z.strictObject({
-    does: z.enum(["wait-for-stop", "hang", "throw-later", "reject-later", "fall-ill"]),
+    does: z.enum(["wait-for-stop", "hang", "throw-later", "reject-later", "fall-ill", "store"]),
   }),
   reply: z.object({ key: z.string().nullable() }),
   timeoutMs: 20_000,

@@ -1,6 +1,10 @@
 // A service with one contract, run as a process of its own by the tests of runService.
 
+import type { Bus } from "@switchyard/bus/connect";
+import { publishEvent } from "@switchyard/bus/publish";
 import { serve } from "@switchyard/bus/serve";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { sessionEnded } from "@switchyard/contracts/session-events";
 import { runCommands } from "@switchyard/contracts/streams";
 import { z } from "zod";
 import { natsEnv, processEnv, redisEnv } from "../src/env.ts";
@@ -53,6 +57,8 @@ await runService({
         case "reject-later":
           void Promise.reject(new Error("a rejection nobody handles"));
           return { key: null };
+        case "store":
+          return { key: await storeOnce(kit.bus) };
         case "fall-ill":
           isHealthy = false;
           return { key: null };
@@ -63,3 +69,15 @@ await runService({
     await kit.bus.flush();
   },
 });
+
+/** Stores an event; gives the code of what went wrong, or null. */
+async function storeOnce(bus: Bus): Promise<string | null> {
+  const sessionId = `ses-${"0".repeat(26)}-1`;
+  const said = { sessionId, key: "k", owner: "fixture", seq: 1, at: new Date().toISOString() };
+  try {
+    await publishEvent(bus, sessionEnded, { sessionId }, { ...said, reason: "idle" });
+    return null;
+  } catch (error) {
+    return error instanceof ServiceError ? error.code : String(error);
+  }
+}

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { StoreWatch } from "./store-watch.ts";
+
+const EVENT = "yard.evt.run.r1.started";
+const OTHER_EVENT = "yard.evt.session.s1.ended";
+const COMMAND = "yard.cmd.me.run.start.demo";
+
+function watchAt() {
+  const clock = { now: 0 };
+  const heard: string[] = [];
+  const watch = new StoreWatch(
+    () => clock.now,
+    (stream, isStored) => heard.push(`${stream} ${isStored}`),
+  );
+  return { clock, heard, watch };
+}
+
+function isRefused(watch: StoreWatch, subject: string): boolean {
+  try {
+    watch.begin(subject);
+    return false;
+  } catch (error) {
+    assert.ok(error instanceof ServiceError && error.code === "overloaded" && error.retryable);
+    assert.match(error.message, /YARD_EVENTS; its disk may be full/);
+    return true;
+  }
+}
+
+test("refuses nothing while streams answer", () => {
+  const { watch } = watchAt();
+  watch.begin(EVENT);
+  watch.begin(EVENT);
+  watch.answered(EVENT);
+  assert.deepEqual(watch.silent(), []);
+});
+
+test("lets one attempt at a silent stream through at a time, a second apart, and refuses the others at once", () => {
+  const { clock, watch } = watchAt();
+  watch.unanswered(EVENT);
+  assert.deepEqual(watch.silent(), ["YARD_EVENTS"]);
+  assert.equal(isRefused(watch, EVENT), false, "the first attempt looks whether it is so");
+  assert.equal(isRefused(watch, OTHER_EVENT), true, "it is the same stream");
+  watch.begin(COMMAND); // another stream
+  watch.unanswered(EVENT);
+  clock.now = 999;
+  assert.equal(isRefused(watch, EVENT), true);
+  clock.now = 1_000;
+  assert.equal(isRefused(watch, EVENT), false);
+});
+
+test("takes everything again as soon as the stream answers, or the connection is another one", () => {
+  const { watch, heard } = watchAt();
+  watch.unanswered(EVENT);
+  watch.begin(EVENT);
+  watch.answered(EVENT);
+  watch.begin(EVENT);
+  assert.deepEqual(heard, ["YARD_EVENTS false", "YARD_EVENTS true"]);
+  watch.unanswered(EVENT);
+  watch.begin(EVENT);
+  watch.forgetAll();
+  watch.begin(EVENT);
+  assert.deepEqual(watch.silent(), []);
+});
+
+test("says nothing of a stream that nobody has tried for a minute", () => {
+  const { clock, watch } = watchAt();
+  watch.unanswered(EVENT);
+  clock.now = 60_000;
+  assert.deepEqual(watch.silent(), ["YARD_EVENTS"]);
+  clock.now = 60_001;
+  assert.deepEqual(watch.silent(), []);
+});
+
+test("takes a refusal for an answer and a timeout for none", async () => {
+  const { watch } = watchAt();
+  const fail = (code: string) =>
+    watch.watch(EVENT, () => Promise.reject(new ServiceError(code, "no")));
+  await assert.rejects(fail("no_responders"), { code: "no_responders" });
+  assert.deepEqual(watch.silent(), []);
+  await assert.rejects(fail("timeout"), { code: "timeout" });
+  assert.deepEqual(watch.silent(), ["YARD_EVENTS"]);
+  assert.equal(await watch.watch(EVENT, () => Promise.resolve("stored")), "stored");
+  assert.deepEqual(watch.silent(), []);
+});

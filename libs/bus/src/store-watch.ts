@@ -1,0 +1,95 @@
+import { ServiceError } from "@switchyard/contracts/errors";
+import { allStreams, payloadStore } from "@switchyard/contracts/streams";
+import { notStored } from "./infrastructure-errors.ts";
+
+/** Between the end of one attempt at a silent stream and the next one. */
+const PAUSE_MS = 1_000;
+/** What nobody tried for so long says nothing any more. */
+const FORGET_MS = 60_000;
+
+interface Silence {
+  /** When an attempt is due; infinite while one is under way. */
+  nextAt: number;
+  triedAt: number;
+}
+
+/**
+ * Knows which streams do not answer, although the connection stands. A nats-server that cannot write to its disk gives no
+ * answer at all, and takes nothing more into that stream until it is started anew. Without this each message would wait for its
+ * whole timeout; with it one attempt at a time is made, and all others are refused at once.
+ */
+export class StoreWatch {
+  readonly #silences = new Map<string, Silence>();
+  readonly #now: () => number;
+  readonly #onChange: (stream: string, isStored: boolean) => void;
+
+  /** `now`: milliseconds of a clock that does not go back. `onChange` hears when a stream falls silent and when it answers again. */
+  constructor(now: () => number, onChange: (stream: string, isStored: boolean) => void = () => {}) {
+    this.#now = now;
+    this.#onChange = onChange;
+  }
+
+  /** Asks the subject's stream to store something. Rejects as `ask` does, and with `overloaded` when nothing is asked now. */
+  async watch<T>(subject: string, ask: () => Promise<T>): Promise<T> {
+    this.begin(subject);
+    try {
+      const answer = await ask();
+      this.answered(subject);
+      return answer;
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === "timeout") this.unanswered(subject);
+      else this.answered(subject);
+      throw error;
+    }
+  }
+
+  /** Throws `overloaded` when the subject's stream is silent and this is not the attempt that is due. */
+  begin(subject: string): void {
+    const stream = streamOf(subject);
+    const silence = this.#silences.get(stream);
+    if (silence === undefined) return;
+    if (this.#now() < silence.nextAt) throw notStored(subject, stream);
+    silence.nextAt = Number.POSITIVE_INFINITY;
+    silence.triedAt = this.#now();
+  }
+
+  /** The stream answered, whatever it said. */
+  answered(subject: string): void {
+    const stream = streamOf(subject);
+    if (this.#silences.delete(stream)) this.#onChange(stream, true);
+  }
+
+  /** No answer came in time. */
+  unanswered(subject: string): void {
+    const stream = streamOf(subject);
+    const isNews = !this.#silences.has(stream);
+    const now = this.#now();
+    this.#silences.set(stream, { nextAt: isNews ? now : now + PAUSE_MS, triedAt: now });
+    if (isNews) this.#onChange(stream, false);
+  }
+
+  /** What was sent over a connection that is gone tells nothing of the next one. */
+  forgetAll(): void {
+    this.#silences.clear();
+  }
+
+  /** Streams that do not answer now. */
+  silent(): string[] {
+    const since = this.#now() - FORGET_MS;
+    return [...this.#silences].flatMap(([stream, { triedAt }]) =>
+      triedAt < since ? [] : [stream],
+    );
+  }
+}
+
+const PREFIXES: readonly (readonly [prefix: string, stream: string])[] = [
+  ...allStreams.flatMap(({ name, subjects }) =>
+    subjects.map((subject) => [subject.replace(/[*>].*$/, ""), name] as const),
+  ),
+  [`$O.${payloadStore.bucket}.`, `OBJ_${payloadStore.bucket}`],
+];
+
+/** The subject itself when no stream of the contracts has it. */
+function streamOf(subject: string): string {
+  return PREFIXES.find(([prefix]) => subject.startsWith(prefix))?.[1] ?? subject;
+}
