@@ -60,9 +60,10 @@ export function servePeer(bus: Bus): PeerRules {
       ...(cacheable && { cacheable }),
     };
   });
-  service.handle(filterPolicy, (question) => {
+  service.handle(filterPolicy, (question, { fail }) => {
     const { tools, onBehalfOf, token } = question;
     rules.lists.push(question);
+    if (token === "forged") throw fail.invalid_token("not ours", { reason: "signature" });
     return {
       allowed: tools.filter(({ tool }) => !rules.denied.has(tool)).map(({ name }) => name),
       policyDigest: decision.policyDigest,

@@ -98,7 +98,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
     store,
     once: createCallOnce({
       store,
-      onNotStored: (err) => log.error({ err }, "call outcome not stored"),
+      onNotStored: (err) => log.error({ err }, "call outcome not stored yet; trying again"),
     }),
     running: createRunningCalls(),
     arriving: createArrivingCalls(),

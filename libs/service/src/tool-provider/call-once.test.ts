@@ -6,8 +6,9 @@ import { createCallOnce, NotSentError } from "./call-once.ts";
 import type { CallIdentity, CallOutcome, CallRecord, CallStore } from "./call-store.ts";
 
 const ref = builtinToolRef("read_file");
-const call: CallIdentity = { fingerprint: "f1", ref };
-const other: CallIdentity = { fingerprint: "f2", ref };
+const owner = { caller: "runner", token: "a-token" };
+const call: CallIdentity = { fingerprint: "f1", ref, ...owner };
+const other: CallIdentity = { fingerprint: "f2", ref, ...owner };
 const outcome: CallOutcome = { kind: "failed", reason: "no such file" };
 const notSent = new NotSentError(new ServiceError("overloaded", "no place is free"));
 
@@ -16,6 +17,11 @@ function lab(options: { finish?: () => Promise<void> } = {}) {
   const records = new Map<string, CallRecord>();
   const store: CallStore = {
     read: async (callId) => records.get(callId) ?? null,
+    async forbid(callId) {
+      const found = records.get(callId) ?? null;
+      if (found === null) records.set(callId, { state: "cancelled", owners: [] });
+      return found;
+    },
     async claim(callId, identity) {
       const found = records.get(callId);
       if (found !== undefined) return found;
@@ -38,7 +44,7 @@ function lab(options: { finish?: () => Promise<void> } = {}) {
     made += 1;
     return outcome;
   };
-  return { provider, notStored, make, made: () => made };
+  return { provider, store, notStored, make, made: () => made };
 }
 
 test("a repeat gets the stored outcome, at whichever provider, and the call was made once", async () => {
@@ -104,4 +110,11 @@ test("an outcome that cannot be kept is still told, and unknown to a repeat", as
   assert.equal((await provider().run("id", call, make)).kind, "outcome");
   assert.deepEqual(notStored, [full]);
   assert.deepEqual(await provider().run("id", call, make), { kind: "unknown" });
+});
+
+test("a call that was cancelled before it came is not made", async () => {
+  const { provider, store, make, made } = lab();
+  await store.forbid("id", owner);
+  assert.deepEqual(await provider().run("id", call, make), { kind: "cancelled" });
+  assert.equal(made(), 0);
 });

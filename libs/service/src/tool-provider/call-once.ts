@@ -6,6 +6,8 @@ export type OnceResult =
   | { readonly kind: "outcome"; readonly outcome: CallOutcome; readonly replayed: boolean }
   /** The id belongs to another call. */
   | { readonly kind: "conflict" }
+  /** It was cancelled before it came here. */
+  | { readonly kind: "cancelled" }
   /** An earlier call was sent and its outcome is lost. */
   | { readonly kind: "unknown" };
 
@@ -31,7 +33,7 @@ export interface CallOnce {
 /** Joins calls in work of this process; those of others it sees in the store. */
 export function createCallOnce(options: {
   store: CallStore;
-  /** The outcome is known but could not be kept: a repeat will be told that it is unknown. */
+  /** The outcome is known but could not be kept yet: until it is, only this process can tell it to a repeat. */
   onNotStored: (error: unknown) => void;
 }): CallOnce {
   const running = new Map<string, { fingerprint: string; result: Promise<OnceResult> }>();
@@ -64,6 +66,7 @@ async function claimAndRun(options: {
 }): Promise<OnceResult> {
   const { store, onNotStored, callId, call, execute } = options;
   const claim = await store.claim(callId, call);
+  if (claim.state === "cancelled") return { kind: "cancelled" };
   if (claim.state !== "new") {
     if (claim.fingerprint !== call.fingerprint) return { kind: "conflict" };
     return claim.state === "done"

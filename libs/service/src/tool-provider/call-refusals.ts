@@ -6,8 +6,15 @@ import { CallStoreError, type CallOutcome } from "./call-store.ts";
 import type { RunEpochs } from "./run-epochs.ts";
 
 /** Every contract that calls tools declares these alike. */
-const { stale_epoch, call_id_conflict, outcome_unknown, call_store_unavailable } = callTool.errors;
-const fail = failuresOf({ stale_epoch, call_id_conflict, outcome_unknown, call_store_unavailable });
+const { stale_epoch, call_id_conflict, outcome_unknown, call_store_unavailable, cancelled } =
+  callTool.errors;
+const fail = failuresOf({
+  stale_epoch,
+  call_id_conflict,
+  outcome_unknown,
+  call_store_unavailable,
+  cancelled,
+});
 
 /**
  * Throws `stale_epoch` for a call of a runner that has lost its run. An epoch is believed only of the
@@ -26,7 +33,7 @@ export async function refuseStale(
   );
 }
 
-/** The outcome of a call with an id; throws `call_id_conflict` and `outcome_unknown`. */
+/** The outcome of a call with an id; throws `call_id_conflict`, `cancelled` and `outcome_unknown`. */
 export function knownOutcome(
   result: OnceResult,
   callId: string,
@@ -39,6 +46,8 @@ export function knownOutcome(
         `callId ${callId} belongs to another call (other caller, tool or arguments); use a new one.`,
         { callId },
       );
+    case "cancelled":
+      throw fail.cancelled("The call was cancelled. Nothing was done.", { callId, sent: false });
     case "unknown":
       throw fail.outcome_unknown(
         `An earlier call with callId ${callId} was begun and its result was lost. It may or may not have happened.`,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { testRedis } from "@switchyard/local-servers/test-servers";
 import { Redis } from "ioredis";
@@ -13,7 +14,9 @@ const [here, there] = ["here", "there"].map((holder) => createCallStore(redis, h
   ReturnType<typeof createCallStore>,
 ];
 
-const call = { fingerprint: "f", ref: builtinToolRef("read_file") };
+const kept = { fingerprint: "f", ref: builtinToolRef("read_file") };
+const owner = { caller: "runner", token: "a-token" };
+const call = { ...kept, ...owner };
 const outcome: CallOutcome = { kind: "failed", reason: "no such file" };
 const DAY_SECONDS = 24 * 3_600;
 
@@ -42,7 +45,7 @@ test("claim and outcome are kept for a day", async () => {
   assert.ok(await isKeptForADay("b"));
   await claim.finish(outcome);
   assert.ok(await isKeptForADay("b"));
-  assert.deepEqual(await there.read("b"), { state: "done", outcome, ...call });
+  assert.deepEqual(await there.read("b"), { state: "done", outcome, ...kept });
 });
 
 test("a released id is free, and whoever has it by then keeps it", async () => {
@@ -51,8 +54,8 @@ test("a released id is free, and whoever has it by then keeps it", async () => {
   assert.equal(await here.read("c"), null);
   assert.equal((await there.claim("c", call)).state, "new");
   await claim.release();
-  const kept = await here.read("c");
-  assert.equal(kept?.state === "claimed" && kept.holder, "there");
+  const record = await here.read("c");
+  assert.equal(record?.state === "claimed" && record.holder, "there");
 });
 
 test("without Redis there is no answer to take for one", async () => {
@@ -62,3 +65,78 @@ test("without Redis there is no answer to take for one", async () => {
   await assert.rejects(store.read("d"), CallStoreError);
   await assert.rejects(store.claim("d", call), CallStoreError);
 });
+
+/** A connection that carries out what it is asked, and loses the answers while `isLosing`. */
+function losing(): { readonly connection: Redis; isLosing: boolean } {
+  const lost = { connection: Object.create(redis) as Redis, isLosing: true };
+  for (const command of ["set", "eval"] as const) {
+    const carriedOut = redis[command].bind(redis) as (...words: unknown[]) => Promise<unknown>;
+    Object.assign(lost.connection, {
+      async [command](...words: unknown[]) {
+        const answer = await carriedOut(...words);
+        if (lost.isLosing) throw new Error("Connection is closed.");
+        return answer;
+      },
+    });
+  }
+  return lost;
+}
+
+test("a claim whose answer was lost is not taken for a call that was made", async () => {
+  const lost = losing();
+  const store = createCallStore(lost.connection, "here");
+  await assert.rejects(store.claim("e", call), CallStoreError);
+  assert.equal((await there.read("e"))?.state, "claimed", "Redis has it all the same");
+  await assert.rejects(store.claim("e", call), CallStoreError);
+  lost.isLosing = false;
+  assert.equal((await store.claim("e", call)).state, "new");
+});
+
+test("a claim whose answer was lost frees its id for other processes too", async () => {
+  const lost = losing();
+  const store = createCallStore(lost.connection, "here");
+  await assert.rejects(store.claim("f", call), CallStoreError);
+  lost.isLosing = false;
+  await until("the id is free", async () => (await there.read("f")) === null);
+});
+
+test("an outcome that Redis did not take is told from here meanwhile, and stored when Redis is back", async () => {
+  const full = Object.create(redis) as Redis;
+  let isFull = false;
+  Object.assign(full, {
+    set: (...words: Parameters<Redis["set"]>) =>
+      isFull ? Promise.reject(new Error("OOM")) : redis.set(...words),
+  });
+  const store = createCallStore(full, "here");
+  const own = await store.claim("h", call);
+  assert.ok(own.state === "new");
+  isFull = true;
+  await assert.rejects(own.finish(outcome), CallStoreError);
+  const done = { state: "done", outcome, ...kept };
+  assert.deepEqual([await store.read("h"), await store.claim("h", call)], [done, done]);
+  assert.equal((await there.read("h"))?.state, "claimed");
+  isFull = false;
+  await until("Redis has the outcome", async () => (await there.read("h"))?.state === "done");
+});
+
+test("a call that its owner cancelled before it was claimed is not made, and nobody else can forbid it", async () => {
+  assert.equal(await there.forbid("i", { ...owner, caller: "somebody" }), null);
+  await there.forbid("i", owner);
+  assert.equal((await here.claim("i", call)).state, "cancelled");
+  await there.forbid("j", { ...owner, caller: "somebody" });
+  await there.forbid("k", { ...owner, token: "another" });
+  assert.equal((await here.claim("j", call)).state, "new");
+  assert.equal((await here.claim("k", call)).state, "new");
+  assert.equal((await there.claim("k", call)).state, "claimed");
+  // Once it is claimed, who has it is told, and the record stays.
+  assert.equal((await there.forbid("j", owner))?.state, "claimed");
+  assert.equal((await here.read("j"))?.state, "claimed");
+});
+
+async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 30_000;
+  while (!(await condition())) {
+    assert.ok(performance.now() < end, `not within 30 s: ${what}`);
+    await delay(20);
+  }
+}

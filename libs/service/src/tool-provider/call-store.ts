@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { ContentBlock, ValueProblem } from "@switchyard/contracts/mcp";
 import { ToolRef } from "@switchyard/contracts/tool-names";
 import type { Redis } from "../redis.ts";
@@ -13,9 +13,21 @@ export interface CallStore {
   read(callId: string): Promise<CallRecord | null>;
   /** Writes the claim unless the id has a record already, and returns that one. Rejects with CallStoreError. */
   claim(callId: string, call: CallIdentity): Promise<Claim | CallRecord>;
+  /**
+   * For a call that may be on its way to another process: when its owner comes to claim it within a minute, it
+   * is refused. Returns the record that the id has already, or null. Rejects with CallStoreError.
+   */
+  forbid(callId: string, owner: CallOwner): Promise<CallRecord | null>;
 }
 
-export interface CallIdentity {
+/** Whose call it is: somebody who may name the id is not yet somebody who may stop it. */
+export interface CallOwner {
+  readonly caller: string;
+  /** As the call carries it. */
+  readonly token: string | undefined;
+}
+
+export interface CallIdentity extends CallOwner {
   readonly fingerprint: string;
   readonly ref: ToolRef;
 }
@@ -62,50 +74,144 @@ const CallRecord = z.discriminatedUnion("state", [
     ...identity,
   }),
   z.object({ state: z.literal("done"), outcome: CallOutcome, ...identity }),
+  /** Cancelled before anybody had it in work. */
+  z.object({ state: z.literal("cancelled"), owners: z.array(z.string()) }),
 ]);
 export type CallRecord = z.infer<typeof CallRecord>;
 
 const KEPT_SECONDS = 24 * 60 * 60;
+/** Longer than a call waits for its server and its decision. */
+const FORBIDDEN_SECONDS = 60;
+const MOST_OWNERS = 9;
+/** How often Redis is told again what it did not confirm. */
+const TELL_AGAIN_MS = 1_000;
 
 /** Deletes the claim only while it is still ours: after a day the id may belong to another call. */
 const RELEASE = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`;
 
-/** `holder` is the name under which this process can be asked about its claims. */
+/** Changes a cancellation, or puts a claim in its place; returns what is there when it is another record by now. */
+const REPLACE = `
+local found = redis.call("GET", KEYS[1])
+if found and found ~= ARGV[1] then return found end
+redis.call("SET", KEYS[1], ARGV[2], "EX", ARGV[3])
+return false`;
+
+/** What Redis has not confirmed. */
+interface Owed {
+  /** What it says of the call once it has it; null: nothing. */
+  readonly record: CallRecord | null;
+  readonly write: () => Promise<unknown>;
+}
+
+/**
+ * `holder` is the name under which this process can be asked about its claims. A write that Redis did not confirm may
+ * have been carried out or not. It is made again until Redis confirms it: without that, a claim whose answer
+ * was lost, or an outcome that was not kept, would make the call's outcome unknown for a day.
+ */
 export function createCallStore(redis: Redis, holder: string): CallStore {
+  const owed = new Map<string, Owed>();
+  let telling: NodeJS.Timeout | null = null;
+
+  const pay = async (callId: string, debt: Owed): Promise<void> => {
+    await asked(debt.write);
+    if (owed.get(callId) === debt) owed.delete(callId);
+  };
+  const payAll = async (): Promise<void> => {
+    for (const [callId, debt] of owed) await pay(callId, debt);
+  };
+  const payLater = (): void => {
+    telling ??= setTimeout(() => {
+      payAll()
+        .catch(() => undefined) // Redis is still away
+        .finally(() => {
+          telling = null;
+          if (owed.size > 0) payLater();
+        });
+    }, TELL_AGAIN_MS).unref();
+  };
+  const orOwe = async <T>(callId: string, write: () => Promise<T>, debt: Owed): Promise<T> => {
+    try {
+      return await asked(write);
+    } catch (error) {
+      owed.set(callId, debt);
+      payLater();
+      throw error;
+    }
+  };
+
   return {
     async read(callId) {
-      return parseRecord(await asked(() => redis.get(keyOf(callId))));
+      return owed.get(callId)?.record ?? parseRecord(await asked(() => redis.get(keyOf(callId))));
     },
-    async claim(callId, { fingerprint, ref }) {
+    async forbid(callId, owner) {
       const key = keyOf(callId);
-      const claimId = randomUUID();
-      const text = JSON.stringify({
-        state: "claimed",
-        claimId,
-        holder,
-        fingerprint,
-        ref,
-      } satisfies CallRecord);
-      const existing = await asked(() => redis.set(key, text, "EX", KEPT_SECONDS, "NX", "GET"));
+      const text = cancelledText([ownerText(owner)]);
+      let found = await asked(() => redis.set(key, text, "EX", FORBIDDEN_SECONDS, "NX", "GET"));
+      const record = parseRecord(found);
+      if (found === null || record?.state !== "cancelled") return record;
+      // Whoever may name the id may have been here before.
+      const own = cancelledText([...record.owners.slice(-MOST_OWNERS), ownerText(owner)]);
+      found = await asked(() =>
+        replace(redis, key, { found, text: own, seconds: FORBIDDEN_SECONDS }),
+      );
+      return parseRecord(found);
+    },
+    async claim(callId, { fingerprint, ref, ...owner }) {
+      const debt = owed.get(callId);
+      if (debt !== undefined && debt.record !== null) return debt.record;
+      if (debt !== undefined) await pay(callId, debt);
+      const key = keyOf(callId);
+      const text = textOf({ state: "claimed", claimId: randomUUID(), holder, fingerprint, ref });
+      const release = { record: null, write: () => redis.eval(RELEASE, 1, key, text) };
+      let existing = await orOwe(
+        callId,
+        () => redis.set(key, text, "EX", KEPT_SECONDS, "NX", "GET"),
+        release,
+      );
+      const found = parseRecord(existing);
+      if (existing !== null && found?.state === "cancelled") {
+        if (found.owners.includes(ownerText(owner))) return found;
+        const isTheirs = { found: existing, text, seconds: KEPT_SECONDS };
+        existing = await orOwe(callId, () => replace(redis, key, isTheirs), release);
+      }
       const record = parseRecord(existing);
       if (record !== null) return record;
       return {
         state: "new",
         async finish(outcome) {
-          const done = JSON.stringify({
-            state: "done",
-            outcome,
-            fingerprint,
-            ref,
-          } satisfies CallRecord);
-          await asked(() => redis.set(key, done, "EX", KEPT_SECONDS));
+          const done = { state: "done", outcome, fingerprint, ref } as const;
+          const write = () => redis.set(key, textOf(done), "EX", KEPT_SECONDS);
+          await orOwe(callId, write, { record: done, write });
         },
-        async release() {
-          await asked(() => redis.eval(RELEASE, 1, key, text));
-        },
+        release: () => orOwe(callId, release.write, release).then(() => undefined),
       };
     },
   };
+}
+
+async function replace(
+  redis: Redis,
+  key: string,
+  change: { readonly found: string | null; readonly text: string; readonly seconds: number },
+): Promise<string | null> {
+  const { found, text, seconds } = change;
+  const there = await redis.eval(REPLACE, 1, key, found ?? "", text, seconds);
+  return typeof there === "string" ? there : null;
+}
+
+function textOf(record: CallRecord): string {
+  return JSON.stringify(record);
+}
+
+function cancelledText(owners: readonly string[]): string {
+  return textOf({ state: "cancelled", owners: [...owners] });
+}
+
+/** The token itself is a secret. */
+function ownerText({ caller, token = "" }: CallOwner): string {
+  return createHash("sha256")
+    .update(JSON.stringify([caller, token]))
+    .digest("hex");
 }
 
 function keyOf(callId: string): string {

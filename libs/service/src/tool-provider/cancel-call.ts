@@ -25,7 +25,10 @@ export interface CancelDeps {
   readonly passOn: (holder: string, request: CancelRequest, asked: AskedFor) => Promise<Cancelled>;
 }
 
-/** Cancels a call that arrives or is in work here, or is at the process that has it. */
+/**
+ * Cancels a call that arrives or is in work here, or is at the process that has it. One that waits for its server or its
+ * decision at another process is told as not in work, and is not made.
+ */
 export async function cancelCall(
   deps: CancelDeps,
   request: CancelRequest,
@@ -37,8 +40,9 @@ export async function cancelCall(
     return { cancelled: cancelled || inWork.cancelled };
   }
   if (cancelled) return { cancelled };
-  // Without Redis nobody knows where it is: for who asks it is as if there were none.
-  const record = await deps.store.read(request.callId).catch(() => null);
+  // Nobody may have it in work yet: then it is not made, wherever it waits. Without Redis nobody makes it either.
+  const owner = { caller: asked.onBehalfOf, token: asked.token };
+  const record = await deps.store.forbid(request.callId, owner).catch(() => null);
   const holder = record?.state === "claimed" ? record.holder : undefined;
   if (holder === undefined || holder === deps.holder) return { cancelled: false };
   return deps.passOn(holder, request, asked);
@@ -95,7 +99,6 @@ export async function cancelHere(
 async function isOfSameRun(gate: PolicyGate, call: RunningCall, asked: AskedFor): Promise<boolean> {
   if (asked.token === call.token) return true;
   if (asked.token === undefined || call.token === undefined) return false;
-  // What it decides about the tool does not matter; a token that is not good is refused.
-  const { principal } = await gate.check({ ref: call.ref, args: {} }, asked);
-  return principal.runId !== null && principal.runId === call.principal.runId;
+  const { runId } = await gate.identify(asked);
+  return runId !== null && runId === call.principal.runId;
 }

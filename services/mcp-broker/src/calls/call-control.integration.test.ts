@@ -172,6 +172,7 @@ test("nobody cancels the call of another caller or another run, or learns that i
   assert.deepEqual(await cancel("cancel-4"), nothing);
   assert.deepEqual(await cancel("cancel-4", { token: runToken("run-2") }), nothing);
   assert.deepEqual(await cancel("never-made", { token }), nothing);
+  const checks = rules.questions.length;
   await assert.rejects(cancel("cancel-4", { token: "forged" }), (error) =>
     isError(error, cancelCallContract, "invalid_token"),
   );
@@ -179,6 +180,7 @@ test("nobody cancels the call of another caller or another run, or learns that i
   const renewed = runToken("run-1", [], 2);
   assert.deepEqual(await cancel("cancel-4", { token: renewed }), { cancelled: true });
   await assert.rejects(result, failsWith("cancelled"));
+  assert.equal(rules.questions.length, checks, "a cancellation counts as no call of the tool");
 });
 
 test("a cancellation that reaches another broker is passed on to the one that has the call", async () => {
@@ -212,6 +214,22 @@ test("a cancellation that reaches another broker is passed on to the one that ha
   assert.deepEqual(await ask("cancel-5", "me"), { cancelled: false });
   assert.deepEqual(await ask("cancel-5"), { cancelled: true });
   await assert.rejects(result, failsWith("cancelled"));
+
+  const { file, lines } = await trace();
+  const decided = Promise.withResolvers<void>();
+  const before = rules.questions.length;
+  rules.hold = decided.promise;
+  const waiting = main.call("main", { tool: "count", args: { file }, callId: "cancel-8" });
+  waiting.catch(() => undefined);
+  await until(
+    () => rules.questions.length,
+    (count) => count > before,
+  );
+  await ask("cancel-8", "me");
+  assert.deepEqual(await ask("cancel-8"), { cancelled: false }, "it waits for its decision");
+  decided.resolve();
+  await assert.rejects(waiting, failsWith("cancelled"));
+  assert.deepEqual(await lines(), []);
   await bus.close();
 });
 

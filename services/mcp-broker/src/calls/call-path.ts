@@ -62,7 +62,7 @@ export function createCallPath(options: CallPathOptions): CallPath {
     store,
     once: createCallOnce({
       store,
-      onNotStored: (err) => log.error({ err }, "call outcome not stored"),
+      onNotStored: (err) => log.error({ err }, "call outcome not stored yet; trying again"),
     }),
     gate: createPolicyGate(bus, {
       cache,

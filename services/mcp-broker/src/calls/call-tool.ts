@@ -108,7 +108,8 @@ async function decideAndCall(
     return outcomeReply(outcome, { decision: asAllowed(decision), replayed: false });
   }
   const fingerprint = callFingerprint({ caller: asked.onBehalfOf, principal, ref, args });
-  const result = await deps.once.run(callId, { fingerprint, ref }, () =>
+  const identity = { fingerprint, ref, caller: asked.onBehalfOf, token: asked.token };
+  const result = await deps.once.run(callId, identity, () =>
     sendCancellable(deps, call, { callId, arriving }),
   );
   const { outcome, replayed } = knownOutcome(result, callId);
@@ -198,18 +199,13 @@ async function findTool(
   request: CallRequest,
   asked: AskedFor,
 ): Promise<ToolRef> {
-  const tool = connection.catalogue.find(request.tool);
-  if (tool !== null) return tool.ref;
-  const ref =
-    request.callId === undefined ? null : ((await store.read(request.callId))?.ref ?? null);
-  if (
-    ref !== null &&
-    ref.server === connection.entry.id &&
-    [ref.name, ref.tool].includes(request.tool)
-  )
-    return ref;
-  if (connection.session === null) throw serverDown(connection);
   const server = connection.entry.id;
+  const found =
+    connection.catalogue.find(request.tool) ?? (await storedTool(store, server, request));
+  // Once more, at the same moment as the session: the server may have been connected again meanwhile.
+  const tool = found ?? connection.catalogue.find(request.tool);
+  if (tool !== null) return tool.ref;
+  if (connection.session === null) throw serverDown(connection);
   await denyUnknown(gate, { server, request }, asked);
   throw fail.unknown_tool(
     `MCP server ${server} has no tool ${request.tool}; mcp.tools lists what it has.`,
@@ -218,6 +214,17 @@ async function findTool(
       tool: request.tool,
     },
   );
+}
+
+async function storedTool(
+  store: CallStore,
+  server: string,
+  { callId, tool }: CallRequest,
+): Promise<{ readonly ref: ToolRef } | null> {
+  const record = callId === undefined ? null : await store.read(callId);
+  if (record === null || record.state === "cancelled") return null;
+  const { ref } = record;
+  return ref.server === server && [ref.name, ref.tool].includes(tool) ? { ref } : null;
 }
 
 /** Who may not call a tool of this name is told just that, whether there is one or not. */

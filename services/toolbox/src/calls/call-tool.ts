@@ -113,7 +113,8 @@ async function decideAndCall(
   }
   const fingerprint = callFingerprint({ caller: asked.onBehalfOf, principal, ref, args });
   const owner = { callId, caller: asked.onBehalfOf, principal, token: asked.token, ref };
-  const result = await deps.once.run(callId, { fingerprint, ref }, async () => {
+  const identity = { fingerprint, ref, caller: asked.onBehalfOf, token: asked.token };
+  const result = await deps.once.run(callId, identity, async () => {
     refuseCancelled(deps, arriving);
     if (arriving !== null) deps.arriving.end(arriving);
     const running = deps.running.begin(owner, asked.signal);
