@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { afterEach, test } from "node:test";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
+import type { ServerInfo } from "@switchyard/contracts/mcp-servers";
 import { testDirectory, testRedis } from "@switchyard/local-servers/test-servers";
 import { createLog } from "@switchyard/service/log";
-import { connectRedis } from "@switchyard/service/redis";
+import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { fixtureServer, packageFile, testWorld, until } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();
@@ -97,6 +98,36 @@ test("an error of the server is tool_failed with the server's words [A16, C19]",
 test("an unknown tool is named to those who may call a tool of that name", async () => {
   await assert.rejects(main.call("main", { tool: "nope", args: {} }), failsWith("unknown_tool"));
   assert.equal(policy.checked.at(-1)?.tool, "mcp__main__nope");
+});
+
+test("a tool whose server comes back while its call is looked up is known", async () => {
+  const slow = Object.create(world.redis) as Redis;
+  const looking = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  Object.assign(slow, {
+    async get(key: string) {
+      if (!key.startsWith("yard:call:")) return world.redis.get(key);
+      looking.resolve();
+      await goOn.promise;
+      return world.redis.get(key);
+    },
+  });
+  const other = await world.startBroker({
+    servers: [fixtureServer("returning", ["fixture-server.ts"])],
+    redis: slow,
+    ownership: { instance: "slow" },
+  });
+  const isUp = ({ status }: ServerInfo) => status === "connected";
+  await other.until("returning", isUp);
+  await assert.rejects(other.call("returning", { tool: "die", args: {} }));
+  await other.until("returning", ({ status }) => status === "disconnected");
+  const request = { tool: "echo", args: { message: "back" }, callId: "during-reconnect" };
+  const called = other.call("returning", request);
+  await looking.promise;
+  await other.until("returning", isUp);
+  goOn.resolve();
+  assert.equal((await called).text, "back");
+  await other.stop();
 });
 
 test("asks the policy for the caller and the token of the request", async () => {
