@@ -103,6 +103,8 @@ export const callTool = rpc({
         server: z.string(),
         status: ServerStatus,
         lastError: z.string().nullable(),
+        /** The broker is connecting it again by itself: the call is worth sending again within its time. */
+        isReturning: z.boolean().optional(),
       }),
       retryable: true,
     },

@@ -98,6 +98,11 @@ export class ActiveRun {
     return promise;
   }
 
+  /** Whether an attempt at an open call may have reached its provider, here or in an earlier hold of the run. */
+  wasSent(callId: string): boolean {
+    return this.#sent.has(callId);
+  }
+
   /** A call is sent to its provider from here on. */
   noteSent(callId: string): void {
     this.#sent.add(callId);

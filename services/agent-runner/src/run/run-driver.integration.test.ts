@@ -134,7 +134,7 @@ test("hands failures of tools to the model and cuts what is too long to read", a
   tools.set("down", (_args, { fail }) => {
     throw fail.server_down("lab is down", {
       server: "lab",
-      status: "disconnected",
+      status: "error",
       lastError: null,
     });
   });
@@ -208,6 +208,29 @@ test("sends a call again under the same id while the policy is away", async () =
   const events = await lab.eventsUntil("patient", "finished");
   assert.equal(events.at(-1)?.payload["output"], "done");
   assert.equal(requested.get("patient:1:0"), 3);
+});
+
+test("leaves a run whose calls the policy cannot decide for a while, and tells the model nothing of it", async () => {
+  const { tools, agents, requested } = lab.peers;
+  let refusals = 7;
+  tools.set("undecided", (_args, { fail }) => {
+    if (refusals === 0) return "done";
+    refusals -= 1;
+    throw fail.policy_unavailable("the audit is full", { cause: "audit_unavailable" });
+  });
+  agents.set(
+    "held-up",
+    agent("held-up", {
+      plan: {
+        steps: [{ calls: [{ tool: labTool("undecided"), with: {}, as: "r" }] }],
+        answer: "{{/results/r/text}}",
+      },
+    }),
+  );
+  await lab.command("held-up", { runId: "held-up", input: "x" });
+  const events = await lab.eventsUntil("held-up", "finished");
+  assert.equal(events.at(-1)?.payload["output"], "done");
+  assert.equal(requested.get("held-up:1:0"), 8);
 });
 
 test("makes a call whose outcome nobody knows once more where the agent or a person says so", async () => {

@@ -130,7 +130,8 @@ async function callProvider(
   if (!dispatched) await options.record({ kind: "tool-dispatched", callId });
   const { server, isListed, args } = to;
   const { onUnknownOutcome = "fail" } = options.run.state.started;
-  const request = { callId, server, tool, args, isListed, onUnknownOutcome };
+  const mayHaveRun = options.run.wasSent(callId) && !isUnsent(call);
+  const request = { callId, server, tool, args, isListed, onUnknownOutcome, mayHaveRun };
   const isAgain = isWantedAgain(call) || (wait?.reason === "approval" && wait.again === true);
   const caller = callerOf(options);
   options.run.noteSent(callId);

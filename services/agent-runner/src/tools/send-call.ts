@@ -20,6 +20,8 @@ export interface ServerCall {
   readonly isListed: boolean;
   /** Whether a call whose outcome nobody knows is made once more, under another id. */
   readonly onUnknownOutcome: UnknownOutcome;
+  /** True when an earlier attempt at it was sent, and what became of it is not known. */
+  readonly mayHaveRun: boolean;
 }
 
 export interface ToolCaller {
@@ -65,6 +67,7 @@ export async function sendOnce(
     if (!watch.signal.aborted) throw error;
     throw new ServiceError("disconnected", "the bus was away while the call was under way", {
       cause: error,
+      retryable: false,
     });
   } finally {
     until.release();
@@ -74,13 +77,18 @@ export async function sendOnce(
 
 const MANY = Number.POSITIVE_INFINITY;
 
-/** How often a call is sent at most: failures in front of the tool may pass, the tool's own stand. */
+/** How often a call is sent at most within its time: failures in front of the tool may pass, the tool's own stand. */
 export function attemptsFor(error: ServiceError, call: ServerCall): number {
+  if (isError(error, callTool, "server_down")) return error.data.isReturning === true ? MANY : 1;
   switch (error.code) {
-    case "disconnected":
-      return MANY; // our own connection is being restored
-    case "invalid_token":
-      return 2; // with a new token
+    case "disconnected": // our own connection is being restored
+    case "timeout": // whoever had the call is gone; another one may know what became of it
+    case "deadline_exceeded":
+      return MANY;
+    case "invalid_token": // with a new token
+    case "internal": // to hear whether it was sent
+    case "invalid_reply":
+      return 2;
     case "no_responders":
       return call.isListed ? 6 : 1;
     case "policy_unavailable":
@@ -96,6 +104,50 @@ export function attemptsFor(error: ServiceError, call: ServerCall): number {
       return 1;
   }
 }
+
+/** True for an end that does not say whether the call was made: only the provider's record of it does. */
+export function isAmbiguous({ code, retryable }: ServiceError): boolean {
+  return code === "disconnected" ? !retryable : AMBIGUOUS.has(code);
+}
+
+const AMBIGUOUS: ReadonlySet<string> = new Set([
+  "timeout",
+  "deadline_exceeded",
+  "internal",
+  "invalid_reply",
+  "payload_too_large", // the result may be what is too large
+]);
+
+/** True for what a provider says of a call that was made, or may have been. All else is said of one attempt alone. */
+export function isOfTheCall({ code }: ServiceError): boolean {
+  return OF_THE_CALL.has(code);
+}
+
+const OF_THE_CALL: ReadonlySet<string> = new Set([
+  "tool_failed",
+  "invalid_result",
+  "result_too_large",
+  "tool_timeout",
+  "stopped",
+]);
+
+/** True when something that every call needs is down: the run waits for it, and the model is not troubled with it. */
+export function isOutageOfCalls(error: ServiceError): boolean {
+  if (isError(error, callTool, "policy_unavailable"))
+    return OUTAGE_CAUSES.has(error.data.cause.split(":")[0] ?? "");
+  return error.code === "call_store_unavailable" || error.code === "lease_unavailable";
+}
+
+/** Others are faults, which may last as long as the call is the same. */
+const OUTAGE_CAUSES: ReadonlySet<string> = new Set([
+  "timeout",
+  "no_responders",
+  "disconnected",
+  "overloaded",
+  "deadline_exceeded",
+  "audit_unavailable",
+  "stops_unknown",
+]);
 
 /** A run that is handed over or lost goes on elsewhere with the same call; only these two end it. */
 function endsTheCall({ aborted, reason }: AbortSignal): boolean {

@@ -5,14 +5,23 @@ import { callTool } from "@switchyard/contracts/mcp";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
 import { toolSpan } from "../gen-ai-spans.ts";
 import { backoffMs, pause, Suspended } from "../run/interruption.ts";
-import { failed, type CallStep, type Parked } from "./call-outcome.ts";
-import { attemptsFor, sendOnce, type ServerCall, type ToolCaller } from "./send-call.ts";
+import { failed, failure, type CallStep, type Parked } from "./call-outcome.ts";
+import {
+  attemptsFor,
+  isAmbiguous,
+  isOfTheCall,
+  isOutageOfCalls,
+  sendOnce,
+  type ServerCall,
+  type ToolCaller,
+} from "./send-call.ts";
 
 /**
  * Calls a tool through its provider: the broker or the toolbox, whose errors have the same names. Every
  * failure of the tool, the policy or the provider is an outcome that the model is told; the promise rejects only when the run must stop or pause.
  * Repeats carry the same call id, so the provider executes the call once; only a call whose outcome is
- * unknown gets another, where the agent wants it repeated.
+ * unknown gets another, where the agent wants it repeated. An attempt that was lost on its way makes the outcome unknown
+ * unless a later one brings the provider's record of the call.
  */
 export function callServerTool(call: ServerCall, caller: ToolCaller): Promise<CallStep> {
   return inSpan(toolSpan(call), async (span) => {
@@ -25,46 +34,80 @@ export function callServerTool(call: ServerCall, caller: ToolCaller): Promise<Ca
 
 async function callUntilAnswered(call: ServerCall, caller: ToolCaller): Promise<CallStep> {
   let deadline = Math.min(caller.now() + timeoutOf(call), caller.deadline);
-  let hasAskedAgain = false;
+  let { mayHaveRun } = call;
+  let isExtended = false;
   for (let attempt = 1; ; attempt += 1) {
+    let error: ServiceError;
     try {
       return await sendOnce(call, caller, deadline);
-    } catch (error) {
+    } catch (thrown) {
       caller.signal.throwIfAborted();
-      if (isError(error, callTool, "denied")) {
-        return { kind: "tool-denied", callId: call.callId, decision: error.data };
-      }
-      if (isError(error, callTool, "approval_required")) return parkFor(call.callId, error.data);
-      if (!(error instanceof ServiceError)) throw error;
-      if (error.code === "outcome_unknown" && call.onUnknownOutcome === "retry")
-        return callAgain(call, caller);
-      if (error.code === "outcome_unknown" && call.onUnknownOutcome === "ask")
-        return askAboutOutcome(call, caller.now());
-      if (error.code === "timeout" && !hasAskedAgain) {
-        // The reply may be lost while the broker has the result: it answers a repeat at once.
-        hasAskedAgain = true;
-        deadline = Math.min(caller.now() + ASK_AGAIN_MS, caller.deadline);
-        continue;
-      }
-      const isLate = caller.now() + backoffMs(attempt, BACKOFF_CAP_MS) >= deadline;
-      if (error.code === "disconnected" && isLate) {
-        throw new Suspended("the bus has been down for the length of a tool call", {
-          cause: error,
-        });
-      }
-      if (isLate || attempt >= attemptsFor(error, call)) return failed(call.callId, error);
+      if (!(thrown instanceof ServiceError)) throw thrown;
+      error = thrown;
     }
-    await pause(backoffMs(attempt, BACKOFF_CAP_MS), caller.signal);
+    if (isError(error, callTool, "approval_required")) return parkFor(call.callId, error.data);
+    if (error.code === "outcome_unknown") return outcomeUnknown(call, caller, error.message);
+    mayHaveRun ||= isAmbiguous(error);
+    const pauseMs = backoffMs(attempt, BACKOFF_CAP_MS);
+    let isLate = caller.now() + pauseMs >= deadline;
+    if (error.code === "disconnected" && isLate) {
+      throw new Suspended("the bus has been down for the length of a tool call", { cause: error });
+    }
+    if (isLate && mayHaveRun && !isExtended) {
+      // Whoever has the call's record answers a repeat at once.
+      isExtended = true;
+      isLate = false;
+      deadline = Math.min(caller.now() + pauseMs + ASK_AGAIN_MS, caller.deadline);
+    }
+    if (isLate || attempt >= attemptsFor(error, call))
+      return endOf(error, { call: { ...call, mayHaveRun }, caller });
+    await pause(pauseMs, caller.signal);
+  }
+}
+
+/** What an attempt says stands for the call only when no other attempt may have been carried out. */
+function endOf(
+  error: ServiceError,
+  { call, caller }: { readonly call: ServerCall; readonly caller: ToolCaller },
+): CallStep | Promise<CallStep> {
+  const { callId, tool } = call;
+  if (isOfTheCall(error)) return failed(callId, error);
+  if (isOutageOfCalls(error)) throw new Suspended(`${tool} cannot be called now`, { cause: error });
+  if (call.mayHaveRun) {
+    const said = `An attempt at ${tool} got no answer, so it may or may not have been carried out. The last one said ${error.code}: ${error.message}`;
+    return outcomeUnknown(call, caller, said);
+  }
+  if (isError(error, callTool, "denied"))
+    return { kind: "tool-denied", callId, decision: error.data };
+  return failed(callId, error);
+}
+
+/** Goes on as the agent wants it for a call that may or may not have been made. */
+function outcomeUnknown(
+  call: ServerCall,
+  caller: ToolCaller,
+  message: string,
+): CallStep | Promise<CallStep> {
+  switch (call.onUnknownOutcome) {
+    case "retry":
+      return callAgain(call, caller);
+    case "ask":
+      return askAboutOutcome(call, caller.now());
+    case "fail":
+      return failure(call.callId, "outcome_unknown", message);
+    default:
+      return call.onUnknownOutcome satisfies never;
   }
 }
 
 /** Makes a call once more whose outcome nobody knows. */
 export async function callAgain(call: ServerCall, caller: ToolCaller): Promise<CallStep> {
-  const repeat = { ...call, callId: `${call.callId}:again`, onUnknownOutcome: "fail" as const };
+  const callId = `${call.callId}:again`;
+  const repeat = { ...call, callId, onUnknownOutcome: "fail", mayHaveRun: true } as const;
   const step = await callServerTool(repeat, caller);
-  const { callId } = call;
-  if (step.kind !== "tool-parked" || step.wait.reason !== "approval") return { ...step, callId };
-  return { ...step, callId, wait: { ...step.wait, again: true } };
+  const first = { callId: call.callId };
+  if (step.kind !== "tool-parked" || step.wait.reason !== "approval") return { ...step, ...first };
+  return { ...step, ...first, wait: { ...step.wait, again: true } };
 }
 
 /** The id of the call that a provider knows by this id. */

@@ -121,6 +121,14 @@ test("a tool whose server comes back while its call is looked up is known", asyn
   await other.until("returning", isUp);
   await assert.rejects(other.call("returning", { tool: "die", args: {} }));
   await other.until("returning", ({ status }) => status === "disconnected");
+  await assert.rejects(
+    other.call("returning", { tool: "echo", args: { message: "" } }),
+    (error) => {
+      assert.ok(isError(error, callTool, "server_down"), String(error));
+      assert.equal(error.data.isReturning, true);
+      return true;
+    },
+  );
   const request = { tool: "echo", args: { message: "back" }, callId: "during-reconnect" };
   const called = other.call("returning", request);
   await looking.promise;

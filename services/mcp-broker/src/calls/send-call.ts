@@ -86,6 +86,7 @@ export function serverDown(connection: ServerConnection): ServiceError {
       server: id,
       status,
       lastError,
+      isReturning: connection.isReturning,
     },
   );
 }
@@ -208,6 +209,7 @@ function notReached(connection: ServerConnection, reason: string): ServiceError 
     server: id,
     status,
     lastError: reason,
+    isReturning: connection.isReturning,
   });
 }
 

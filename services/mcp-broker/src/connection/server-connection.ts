@@ -138,6 +138,12 @@ export class ServerConnection {
     return access === undefined || this.isStateless || access.owns(this.entry.id);
   }
 
+  /** True while it is not connected and is being connected again; in `error` nobody should wait for it. */
+  get isReturning(): boolean {
+    const isAway = this.#status === "connecting" || this.#status === "disconnected";
+    return isAway && this.heldBecause === null;
+  }
+
   get info(): ServerInfo {
     return serverInfo({
       entry: this.entry,
