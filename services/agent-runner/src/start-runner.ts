@@ -26,7 +26,7 @@ import { openTeamLedger } from "./limits/team-ledger.ts";
 import { NO_TEAM_LIMITS, openTeamLimits, type TeamLimitBook } from "./limits/team-limits-file.ts";
 import { openDeadLetters } from "./commands/dead-letters.ts";
 import { createModelRegistry } from "./model/model-registry.ts";
-import { readModelsFile, SCRIPTED_ONLY } from "./model/models-file.ts";
+import { modelsWithoutFile, readModelsFile } from "./model/models-file.ts";
 import { createPeers, isOutage } from "./peers.ts";
 import { keepingDefinitions } from "./run/kept-definitions.ts";
 import { patientPeers } from "./run/patient-peers.ts";
@@ -54,7 +54,8 @@ const DAY_SECONDS = 86_400;
 export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> {
   const { config, log, bus, redis } = kit;
   const { YARD_MODELS_FILE: file } = config;
-  const modelsConfig = file === undefined ? SCRIPTED_ONLY : await readModelsFile(file);
+  const modelsConfig =
+    file === undefined ? modelsWithoutFile(process.env) : await readModelsFile(file);
   const models = createModelRegistry(modelsConfig, process.env);
   const keepSeconds = config.YARD_RUN_KEEP_DAYS * DAY_SECONDS;
   const store = openRunStore(redis, { holdMs: runCommands.ackWaitMs, keepSeconds });

@@ -23,7 +23,7 @@ import { openTeamLedger } from "../src/limits/team-ledger.ts";
 import { NO_TEAM_LIMITS } from "../src/limits/team-limits-file.ts";
 import { createRunnerMetrics } from "../src/metrics.ts";
 import { createModelRegistry, type ModelRegistry } from "../src/model/model-registry.ts";
-import { SCRIPTED_ONLY } from "../src/model/models-file.ts";
+import { modelsWithoutFile } from "../src/model/models-file.ts";
 import { createPeers, isOutage } from "../src/peers.ts";
 import { ActiveRuns } from "../src/run/active-runs.ts";
 import { Suspended } from "../src/run/interruption.ts";
@@ -114,7 +114,7 @@ function newWorker(
   options: MortalOptions,
   pass: Pass,
 ): RunWorker {
-  const { holdMs, models = createModelRegistry(SCRIPTED_ONLY, {}) } = options;
+  const { holdMs, models = createModelRegistry(modelsWithoutFile({}), {}) } = options;
   const { executions = createExecutionAudit(null) } = options;
   const { bus, log, redis, stopping, now } = kit;
   const store = dying(openRunStore(redis, { holdMs }), pass);

@@ -7,7 +7,7 @@ import type { Recording } from "@switchyard/contracts/recording";
 import type { RunInput } from "@switchyard/contracts/runs";
 import type { ProviderScope } from "../limits/provider-limiter.ts";
 import type { ModelPrice } from "./model-price.ts";
-import type { ModelsConfig, ProviderConfig } from "./models-file.ts";
+import { USUAL_KEY_VARIABLES, type ModelsConfig, type ProviderConfig } from "./models-file.ts";
 import { createReplayModel, REPLAY_MODEL } from "./replay-model.ts";
 import { createScriptedModel, SCRIPTED_MODEL } from "./scripted-model.ts";
 
@@ -128,13 +128,6 @@ function providerOf(
   return { provider, settings };
 }
 
-const DEFAULT_KEY_ENV = {
-  anthropic: "ANTHROPIC_API_KEY",
-  openai: "OPENAI_API_KEY",
-  google: "GOOGLE_GENERATIVE_AI_API_KEY",
-  "openai-compatible": null,
-} as const satisfies Record<ProviderConfig["type"], string | null>;
-
 async function hasKey(
   provider: string,
   settings: ProviderConfig,
@@ -155,7 +148,7 @@ async function readKey(
   env: NodeJS.ProcessEnv,
 ): Promise<string | null> {
   if (settings.apiKeyFile !== undefined) return readKeyFile(model, settings.apiKeyFile);
-  const variable = settings.apiKeyEnv ?? DEFAULT_KEY_ENV[settings.type];
+  const variable = settings.apiKeyEnv ?? USUAL_KEY_VARIABLES[settings.type];
   if (variable === null) return null;
   const key = env[variable]?.trim() ?? "";
   if (key !== "") return key;

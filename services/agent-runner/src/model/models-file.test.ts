@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseModels } from "./models-file.ts";
+import { createModelRegistry } from "./model-registry.ts";
+import { modelsWithoutFile, parseModels } from "./models-file.ts";
 
 test("reads providers and the default model", () => {
   const models = parseModels(
@@ -21,6 +22,17 @@ test("reads providers and the default model", () => {
     providers: {},
     models: {},
   });
+});
+
+test("without a file there is each provider whose usual key is set, and scripted/plan stays the default", async () => {
+  assert.deepEqual(modelsWithoutFile({ OPENAI_API_KEY: " " }).providers, {});
+  const config = modelsWithoutFile({ ANTHROPIC_API_KEY: "canary" });
+  assert.deepEqual(config.providers, { anthropic: { type: "anthropic" } });
+  assert.equal(config.default, "scripted/plan");
+  const registry = createModelRegistry(config, { ANTHROPIC_API_KEY: "canary" });
+  const run = { plan: null, input: "hello" };
+  assert.equal((await registry.open("anthropic/claude-x", run)).modelId, "claude-x");
+  await assert.rejects(registry.open("openai/gpt-x", run), { code: "unknown_model" });
 });
 
 test("refuses what is wrong, with the file and the place", () => {

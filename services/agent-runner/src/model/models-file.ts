@@ -53,13 +53,21 @@ export const ModelsConfig = z.strictObject({
 });
 export type ModelsConfig = z.infer<typeof ModelsConfig>;
 
-/** The configuration of a runner that has only the scripted model. */
-export const SCRIPTED_ONLY: ModelsConfig = {
-  default: "scripted/plan",
-  sampling: [],
-  providers: {},
-  models: {},
-};
+/** Where a provider's key is when its entry does not say; null for one that may need none. */
+export const USUAL_KEY_VARIABLES = {
+  anthropic: "ANTHROPIC_API_KEY",
+  openai: "OPENAI_API_KEY",
+  google: "GOOGLE_GENERATIVE_AI_API_KEY",
+  "openai-compatible": null,
+} as const satisfies Record<ProviderConfig["type"], string | null>;
+
+/** The configuration of a runner without a file: each provider whose usual key is there, and the scripted model as the default. */
+export function modelsWithoutFile(env: NodeJS.ProcessEnv): ModelsConfig {
+  const types = ["anthropic", "openai", "google"] as const;
+  const present = types.filter((type) => (env[USUAL_KEY_VARIABLES[type]] ?? "").trim() !== "");
+  const providers = Object.fromEntries(present.map((type) => [type, { type }]));
+  return { default: "scripted/plan", sampling: [], providers, models: {} };
+}
 
 /** Reads the file of model providers. Rejects with a StartError that names the file and every problem in it. */
 export async function readModelsFile(path: string): Promise<ModelsConfig> {
@@ -68,7 +76,7 @@ export async function readModelsFile(path: string): Promise<ModelsConfig> {
     text = await readFile(path, "utf8");
   } catch (cause) {
     throw new StartError(`${path} cannot be read`, {
-      hint: "let YARD_MODELS_FILE name a readable file, or unset it to have only scripted/plan",
+      hint: "let YARD_MODELS_FILE name a readable file, or unset it to have scripted/plan and the providers whose usual key is set",
       cause,
     });
   }
