@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createUserKey, isUserSeed } from "@switchyard/bus/keys";
 import { anonymousUser } from "@switchyard/contracts/topology";
@@ -6,6 +6,7 @@ import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { CliError } from "./cli-error.ts";
 import { clientTeams, installedUsers } from "./client-teams.ts";
+import { ensureLoginKey, LOGIN_KEY_FILE } from "./login-key.ts";
 import { ensureRedisPasswords, type RedisPasswords } from "./redis-passwords.ts";
 import { readSecret, writeSecret } from "./secret-files.ts";
 
@@ -25,8 +26,8 @@ export function seedFile(directory: string, user: string): string {
 
 /**
  * Makes the keys that are missing: an NKey for each user (`broker.nk`, with the public half in
- * `broker.pub`), the key that signs run tokens (`run-token.jwk`) and a Redis password for each service
- * (`broker.redis`). Existing ones are never replaced. The directory is for its owner alone. `clients` are
+ * `broker.pub`), the key that signs run tokens (`run-token.jwk`), the key that encrypts logins at MCP servers
+ * (`mcp-logins.key`) and a Redis password for each service (`broker.redis`). Existing ones are never replaced. The directory is for its owner alone. `clients` are
  * teams that get a user, beside those that have a public key there already.
  */
 export async function ensureKeys(
@@ -34,7 +35,8 @@ export async function ensureKeys(
   { clients = [] }: { readonly clients?: readonly string[] } = {},
 ): Promise<KeyDirectory> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  await chmod(directory, 0o700);
+  // Nobody else may list or change it. Whoever let others pass through, to files that are theirs, meant it.
+  await chmod(directory, 0o700 | ((await stat(directory)).mode & 0o011));
   const created: string[] = [];
   const publicKeys = new Map<string, string>();
   const teams = await clientTeams(directory, clients);
@@ -51,6 +53,10 @@ export async function ensureKeys(
     await writeSecret(join(directory, "run-token.pub.jwk"), publicJwk);
     await writeSecret(runTokenKeyFile, privateJwk);
     created.push("run-token");
+  }
+  if ((await readSecret(join(directory, LOGIN_KEY_FILE))) === null) {
+    await ensureLoginKey(directory);
+    created.push("mcp-logins");
   }
   const redis = await ensureRedisPasswords(directory);
   return {

@@ -1,9 +1,26 @@
-import { chmod, readFile, rename, writeFile } from "node:fs/promises";
+import { chmod, chown, readFile, rename, stat, writeFile } from "node:fs/promises";
 
 /** Writes a file that only its owner may read, complete or not at all. */
 export async function writeSecret(file: string, content: string): Promise<void> {
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, content.endsWith("\n") ? content : `${content}\n`, { mode: 0o600 });
+  await rename(draft, file);
+}
+
+/**
+ * Writes a file that somebody else reads, complete or not at all: it keeps the owner, group and mode of the one before, such as
+ * those of the server that loads it. Without one before, only its owner may read it.
+ */
+export async function replaceFile(file: string, content: string): Promise<void> {
+  const before = await stat(file).catch(() => null);
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, content.endsWith("\n") ? content : `${content}\n`, { mode: 0o600 });
+  if (before !== null) {
+    const { uid, gid, mode } = before;
+    const own = await stat(draft);
+    if (own.uid !== uid || own.gid !== gid) await chown(draft, uid, gid);
+    await chmod(draft, mode & 0o777);
+  }
   await rename(draft, file);
 }
 

@@ -30,6 +30,8 @@ export const brokerEnv = z.object({
   YARD_MCP_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
   /** Keys that encrypt logins to servers: 32 bytes in base64 or hex, the first one encrypts. */
   YARD_MCP_TOKEN_KEY: z.string().default("").transform(parsedBy(parseTokenKeys)),
+  /** A file with such keys, for who keeps secrets out of the environment; read when the variable is not set. */
+  YARD_MCP_TOKEN_KEY_FILE: z.string().min(1).optional(),
   /** How long a server stays its owner's when nothing is heard of the owner. */
   YARD_MCP_LEASE_MS: envInteger(500, 600_000).default(5_000),
   /** The most servers that this broker owns. */

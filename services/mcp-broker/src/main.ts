@@ -1,5 +1,6 @@
 import { startAudit } from "@switchyard/service/audit/start-audit";
 import { runService } from "@switchyard/service/run-service";
+import { readTokenKeyFile } from "./auth/token-key-file.ts";
 import { brokerEnv } from "./config.ts";
 import { startBroker } from "./start-broker.ts";
 
@@ -35,7 +36,8 @@ await runService({
       questionMs: config.YARD_MCP_QUESTION_MS,
       stateDir: config.YARD_STATE_DIR,
       env: process.env,
-      tokenKeys: config.YARD_MCP_TOKEN_KEY,
+      tokenKeys:
+        config.YARD_MCP_TOKEN_KEY ?? (await readTokenKeyFile(config.YARD_MCP_TOKEN_KEY_FILE)),
       privateHosts: config.YARD_MCP_ALLOW_PRIVATE_HOSTS,
       decisionCache: config.YARD_MCP_DECISION_CACHE === "on",
       drainMs: config.YARD_DRAIN_MS * CALLS_SHARE,

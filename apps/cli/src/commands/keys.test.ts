@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { chmod, chown, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { collectingTerminal } from "../../test-fixtures/collecting-terminal.ts";
@@ -20,6 +20,24 @@ test("a run-token file that holds no key is refused and stays as it is", async (
     );
     assert.equal(await readFile(file, "utf8"), text);
   }
+});
+
+test("a new client leaves auth.conf and the directory to the server that reads them", async () => {
+  const dir = tempDirectory();
+  const { terminal } = collectingTerminal();
+  await init(terminal, { dir });
+  const file = join(dir, "auth.conf");
+  await chmod(dir, 0o711);
+  await chmod(file, 0o640);
+  // Only root may give a file away.
+  const owner = process.getuid?.() === 0 ? 10_001 : (await stat(file)).uid;
+  await chown(file, owner, (await stat(file)).gid);
+  await init(terminal, { dir, client: ["team-a"] });
+  const after = await stat(file);
+  assert.match(await readFile(file, "utf8"), /team-a/);
+  assert.deepEqual([after.uid, after.mode & 0o777], [owner, 0o640]);
+  assert.equal((await stat(dir)).mode & 0o777, 0o711);
+  assert.equal((await stat(join(dir, "team-a.nk"))).mode & 0o777, 0o600);
 });
 
 test("a public key of a service that is none is refused before the server's list is written", async () => {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { ensureKeys } from "../key-directory.ts";
-import { writeSecret } from "../secret-files.ts";
+import { replaceFile } from "../secret-files.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 /**
@@ -34,6 +34,6 @@ export async function init(
 async function writeIfChanged(file: string, wanted: string): Promise<boolean> {
   const current = await readFile(file, "utf8").catch(() => null);
   if (current === wanted) return false;
-  await writeSecret(file, wanted);
+  await replaceFile(file, wanted);
   return true;
 }

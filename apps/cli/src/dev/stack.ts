@@ -30,9 +30,9 @@ import {
   type LocalServer,
   type ServerName,
 } from "./local-server.ts";
+import { ensureLoginKey } from "../login-key.ts";
 import { localBubblewrap } from "./local-bubblewrap.ts";
 import { killDescendants } from "./kill-descendants.ts";
-import { ensureLoginKey } from "./login-key.ts";
 import { prepareStreams } from "./prepare-streams.ts";
 import type { Project } from "./project.ts";
 import { servicePlan } from "./service-plan.ts";
