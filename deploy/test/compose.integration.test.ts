@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
@@ -9,13 +11,24 @@ import { parse } from "yaml";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 interface ComposeService {
-  environment?: Record<string, string>;
+  environment?: Record<string, string | null>;
+  env_file?: { path: string; required?: boolean }[];
+  entrypoint?: string[];
+  build?: unknown;
+  image?: string;
+  pull_policy?: string;
+  tmpfs?: string[];
+  mem_limit?: string;
+  pids_limit?: number;
+  logging?: { options?: Record<string, string> };
+  security_opt?: string[];
+  volumes?: { type: string; source: string; target: string; read_only?: boolean }[];
   ports?: { host_ip?: string }[];
   read_only?: boolean;
   user?: string;
   cap_drop?: string[];
-  healthcheck?: unknown;
-  depends_on?: Record<string, { condition: string }>;
+  healthcheck?: { test: string[]; interval: string; start_interval: string };
+  depends_on?: Record<string, { condition: string; restart?: boolean }>;
 }
 
 /** `docker compose` where Compose v2 is a plugin, `docker-compose` where it is a command of its own. */
@@ -32,13 +45,20 @@ function composeCommand(): string[] | null {
 }
 
 const command = composeCommand();
+const LONG_RUNNING = ["nats", "redis", "policy", "importer", "broker", "runner", "toolbox"];
 const skip = command === null && "Docker Compose v2 is not installed";
 
-function resolvedConfig(): { services: Record<string, ComposeService> } {
+/** What Compose makes of the file with these variables, and of further files. */
+function resolvedConfig(
+  env: Record<string, string> = {},
+  files: readonly string[] = [],
+): { services: Record<string, ComposeService> } {
   const [tool = "", ...args] = command ?? [];
-  const result = spawnSync(tool, [...args, "config", "--format", "json"], {
+  const named = ["docker-compose.yml", ...files].flatMap((file) => ["--file", file]);
+  const result = spawnSync(tool, [...args, ...named, "config", "--format", "json"], {
     cwd: root,
     encoding: "utf8",
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
   });
   assert.equal(result.status, 0, result.stderr);
   return JSON.parse(result.stdout);
@@ -49,6 +69,7 @@ test("docker-compose.yml is what Compose accepts", { skip }, () => {
   assert.deepEqual(names, [
     "broker",
     "data",
+    "folders",
     "importer",
     "keys",
     "nats",
@@ -65,11 +86,15 @@ test(
   { skip },
   () => {
     const { services } = resolvedConfig();
-    for (const name of ["nats", "redis", "policy", "importer", "broker", "runner", "toolbox"]) {
+    for (const name of LONG_RUNNING) {
       const service = services[name];
       assert.ok(service?.healthcheck, `${name} has no health check`);
       assert.equal(service.read_only, true, name);
       assert.deepEqual(service.cap_drop, ["ALL"], name);
+      assert.ok(Number(service.mem_limit) > 0, `${name} has no memory limit`);
+      assert.ok(Number(service.pids_limit) > 0, `${name} has no limit of processes`);
+      assert.ok(service.logging?.options?.["max-size"], `${name} may log without end`);
+      for (const mount of service.tmpfs ?? []) assert.match(mount, /size=/, name);
       for (const port of service.ports ?? []) assert.equal(port.host_ip, "127.0.0.1", name);
     }
     assert.equal(
@@ -80,19 +105,142 @@ test(
   },
 );
 
+test(
+  "health checks start no Node.js, and are frequent only until the first success",
+  { skip },
+  () => {
+    const { services } = resolvedConfig();
+    for (const name of LONG_RUNNING) {
+      const { test: words = [], interval, start_interval } = services[name]?.healthcheck ?? {};
+      assert.doesNotMatch(words.join(" "), /\bnode\b/, name);
+      assert.deepEqual([interval, start_interval], ["10s", "1s"], name);
+    }
+  },
+);
+
+test("the health check tells a ready service from one that is not, and from none", async () => {
+  const composition = parse(await readFile(`${root}docker-compose.yml`, "utf8"), { merge: true });
+  const [, ...words]: string[] = composition["x-service"].healthcheck.test;
+  let status = 200;
+  const server = createServer((_, response) => {
+    response.statusCode = status;
+    response.end("{}");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  assert.ok(address !== null && typeof address === "object");
+  const check = async (): Promise<number | null> => {
+    const [tool = "", ...args] = words.map((word) =>
+      word.replaceAll("$$", "$").replace("/8080", `/${address.port}`),
+    );
+    const child = spawn(tool, args, { stdio: "ignore", timeout: 10_000 });
+    const [code]: (number | null)[] = await once(child, "exit");
+    return code ?? null;
+  };
+  assert.equal(await check(), 0);
+  status = 503;
+  assert.notEqual(await check(), 0);
+  server.close();
+  server.closeAllConnections();
+  assert.notEqual(await check(), 0);
+});
+
+test(
+  "images that are built here are pulled by nobody, and one service builds them",
+  { skip },
+  () => {
+    const { services } = resolvedConfig();
+    const ours = Object.entries(services).filter(([, { image }]) => image === "switchyard:dev");
+    assert.ok(ours.length >= 9);
+    for (const [name, service] of ours) assert.equal(service.pull_policy, "never", name);
+    const builders = ours.filter(([, { build }]) => build !== undefined && build !== null);
+    assert.deepEqual(
+      builders.map(([name]) => name),
+      ["keys"],
+    );
+  },
+);
+
+test(
+  "an upgrade makes the keys anew, and NATS and Redis are started again to read them",
+  { skip },
+  () => {
+    const { services } = resolvedConfig();
+    for (const name of ["nats", "redis"]) {
+      const keys = services[name]?.depends_on?.["keys"];
+      assert.equal(keys?.restart, true, name);
+      const mounts = services[name]?.volumes ?? [];
+      assert.ok(!mounts.some(({ type }) => type === "bind"), `${name} reads a file of the clone`);
+    }
+  },
+);
+
+test(
+  "the project, its policy and its models, the owner and the secrets are settings",
+  { skip },
+  () => {
+    const { services } = resolvedConfig({
+      YARD_PROJECT: "/srv/mine",
+      YARD_WORKSPACE: "/srv/files",
+      YARD_POLICY: "policy.yaml",
+      YARD_MODELS: "models.json",
+      YARD_UID: "1000",
+      ANTHROPIC_API_KEY: "canary",
+    });
+    for (const name of ["folders", "policy", "importer", "broker", "runner"]) {
+      const service = services[name];
+      assert.match(service?.user ?? "", /^1000:100\d\d$/, name);
+      const project = service?.volumes?.find(({ target }) => target === "/config");
+      assert.deepEqual([project?.source, project?.read_only], ["/srv/mine", true], name);
+    }
+    const environment = (name: string) => services[name]?.environment ?? {};
+    assert.equal(environment("policy")["YARD_POLICY_FILE"], "/config/policy.yaml");
+    assert.equal(environment("runner")["YARD_MODELS_FILE"], "/config/models.json");
+    assert.equal(environment("runner")["ANTHROPIC_API_KEY"], "canary");
+    assert.equal(environment("broker")["YARD_MCP_TOKEN_KEY_FILE"], "/keys/mcp-logins.key");
+    assert.equal(environment("importer")["YARD_IMPORT_WATCH"], "1");
+    assert.equal(environment("policy")["YARD_APPROVE_OWN"], "all");
+    // Without the settings there is no file of models, and no empty name of one either.
+    assert.equal(resolvedConfig().services["runner"]?.environment?.["YARD_MODELS_FILE"], "");
+  },
+);
+
+test("programs that MCP servers fetch have a home that they can be run from", { skip }, () => {
+  const broker = resolvedConfig().services["broker"];
+  const home = broker?.environment?.["HOME"];
+  const volume = broker?.volumes?.find(({ target }) => target === home);
+  assert.deepEqual([volume?.type, volume?.read_only ?? false], ["volume", false]);
+  assert.match(broker?.tmpfs?.[0] ?? "", /^\/tmp:.*\bexec\b/);
+});
+
+test(
+  "sandbox.yml lets the toolbox alone make namespaces, and nothing else changes",
+  { skip },
+  () => {
+    const before = resolvedConfig().services;
+    const { services } = resolvedConfig({}, ["deploy/docker/sandbox.yml"]);
+    assert.equal(services["toolbox"]?.environment?.["YARD_SANDBOX"], "require");
+    assert.ok(services["toolbox"]?.security_opt?.includes("seccomp=unconfined"));
+    assert.ok(services["toolbox"]?.security_opt?.includes("no-new-privileges:true"));
+    for (const [name, service] of Object.entries(services))
+      if (name !== "toolbox") assert.deepEqual(service, before[name], name);
+  },
+);
+
 test("every service logs in to Redis as itself, with a password of its own from a file", async () => {
   const composition: { services: Record<string, ComposeService> } = parse(
     await readFile(`${root}docker-compose.yml`, "utf8"),
     { merge: true },
   );
-  const handedOut = String(Object(composition.services["keys"])["command"]);
+  const handedOut = String(composition.services["keys"]?.entrypoint);
   for (const { name } of serviceRedisUsers) {
     const service = composition.services[name];
     const environment = service?.environment ?? {};
     assert.equal(environment["YARD_REDIS_URL"], `redis://${name}@redis:6379`);
     assert.equal(environment["YARD_REDIS_PASSWORD_FILE"], `/keys/${name}.redis`);
-    const owner = service?.user?.split(":")[0] ?? "";
-    assert.match(handedOut, new RegExp(`chown ${owner} .*\\b${name}\\.redis\\b`), name);
+    const group = service?.user?.split(":").at(-1) ?? "";
+    assert.match(handedOut, new RegExp(`give ${group} .*\\b${name}\\.redis\\b`), name);
   }
   const redisConf = await readFile(`${root}deploy/redis/redis.conf`, "utf8");
   assert.match(redisConf, /^aclfile \/keys\/users\.acl$/m);

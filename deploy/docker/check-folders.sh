@@ -1,0 +1,23 @@
+# Whether the services can read the two folders that Compose mounts: the project ($1 outside, /config here) and
+# the workspace ($2 outside, /workspace here). Runs as one of their users.
+
+closed() {
+  echo "$1 cannot be read by the containers ($2)." >&2
+  echo "Open it, with: chmod -R go+rX $1" >&2
+  echo "or let the containers run as its owner: YARD_UID=\$(id -u) docker compose up --wait" >&2
+  exit 1
+}
+
+incomplete() {
+  echo "The project folder $1 has no $2; $3." >&2
+  exit 1
+}
+
+ls /config >/dev/null 2>&1 || closed "$1" "user $(id -u)"
+first=$(find /config -maxdepth 3 -name node_modules -prune -o \( ! -readable -o -type d ! -executable \) -print 2>/dev/null | head -n 1)
+[ -z "$first" ] || closed "$1" "user $(id -u), $1${first#/config}"
+ls /workspace >/dev/null 2>&1 || closed "$2" "user $(id -u)"
+
+[ -f /config/mcp-servers.json ] || incomplete "$1" mcp-servers.json 'one without servers has {"mcpServers":{}}'
+[ -f "/config/$POLICY" ] || incomplete "$1" "$POLICY" 'name the policy with YARD_POLICY, below the folder'
+[ -z "$MODELS" ] || [ -f "/config/$MODELS" ] || incomplete "$1" "$MODELS" 'which YARD_MODELS names'

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+
+const script = await readFile(new URL("../docker/check-folders.sh", import.meta.url), "utf8");
+const base = await mkdtemp(join(tmpdir(), "yard-folders-"));
+after(() => rm(base, { recursive: true, force: true }));
+await chmod(base, 0o755);
+
+async function folders(): Promise<{ project: string; workspace: string }> {
+  const parent = await mkdtemp(join(base, "case-"));
+  await chmod(parent, 0o755);
+  const [project, workspace] = [join(parent, "project"), join(parent, "workspace")];
+  await mkdir(join(project, "policies"), { recursive: true });
+  await mkdir(workspace);
+  await writeFile(join(project, "mcp-servers.json"), "{}");
+  await writeFile(join(project, "policies/p.yaml"), "version: 1");
+  return { project, workspace };
+}
+
+/** What the container says, as a user who does not own the folders. */
+function check({ project, workspace }: { project: string; workspace: string }, models = "") {
+  const here = script.replaceAll("/config", project).replaceAll("/workspace", workspace);
+  const isRoot = process.getuid?.() === 0;
+  const { status, stderr } = spawnSync("sh", ["-euc", here, "sh", "./mine", "./files"], {
+    encoding: "utf8",
+    env: { PATH: process.env["PATH"], POLICY: "policies/p.yaml", MODELS: models },
+    // The owner of a folder without the right to read it is like another user.
+    ...(isRoot ? { uid: 65_534, gid: 65_534 } : {}),
+  });
+  return { status, stderr };
+}
+
+test("folders that everybody may read are fine", async () => {
+  assert.deepEqual(check(await folders()), { status: 0, stderr: "" });
+});
+
+test("a folder or a file that is closed to others is named, with two ways to open it", async () => {
+  const closed = { project: "./mine", workspace: "./files" } as const;
+  for (const which of ["project", "workspace"] as const) {
+    const both = await folders();
+    await chmod(both[which], 0o000);
+    const { status, stderr } = check(both);
+    await chmod(both[which], 0o700);
+    assert.equal(status, 1);
+    assert.match(stderr, new RegExp(`^${closed[which]} cannot be read by the containers`));
+    assert.match(stderr, /chmod -R go\+rX[^]*YARD_UID=\$\(id -u\) docker compose up/);
+  }
+  const inside = await folders();
+  await chmod(join(inside.project, "policies/p.yaml"), 0o000);
+  assert.match(check(inside).stderr, /mine\/policies\/p\.yaml/);
+});
+
+test("a project without a policy, servers or the models that are named is told what it lacks", async () => {
+  const both = await folders();
+  assert.match(check(both, "models.json").stderr, /no models\.json; which YARD_MODELS names/);
+  await rm(join(both.project, "policies/p.yaml"));
+  assert.match(check(both).stderr, /no policies\/p\.yaml; name the policy with YARD_POLICY/);
+  await rm(join(both.project, "mcp-servers.json"));
+  assert.match(check(both).stderr, /no mcp-servers\.json/);
+});
