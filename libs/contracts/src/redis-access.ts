@@ -107,7 +107,7 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:session:{*}:commands",
       auditHeads("runner"),
     ],
-    commands: [...strings, ...hashes, ...lists, ...sortedSets],
+    commands: [...strings, ...hashes, ...lists, ...sets, ...sortedSets],
   }),
   redisUser("toolbox", "Built-in tools", {
     keys: ["yard:{agent:*}:memory", auditHeads("toolbox"), ...providerKeys],
