@@ -56,7 +56,7 @@ await writeFile(
 );
 const RULES = `version: 1
 rules:
-  - { id: lines, effect: allow, what: { tools: ["counting.append"] } }
+  - { id: lines, effect: allow, approval: auto, what: { tools: ["counting.append"] } }
   - { id: no-secrets, effect: deny, what: { tools: ["counting.append"] }, when: [{ arg: /line, op: prefix, value: secret }] }
   - { id: asked, effect: allow, what: { tools: ["counting.big"] }, approval: always }
   - { id: looks, effect: allow, what: { resources: ["everything.*"], prompts: ["everything.*"], logging: [everything] } }

@@ -25,7 +25,7 @@ await writeFile(
 budgets:
   - { id: one-at-a-time, for: { users: [${anonymousUser.name}] }, per: user, concurrency: 1 }
 rules:
-  - { id: echo, effect: allow, what: { tools: ["echo.echo", "slow.hang"] } }
+  - { id: echo, effect: allow, approval: auto, what: { tools: ["echo.echo", "slow.hang"] } }
 `,
 );
 const slow = join(root, "services/mcp-broker/test-fixtures/fixture-server.ts");

@@ -30,6 +30,7 @@ import { z } from "zod";
 import { startPolicy, type LogRecord } from "../test/policy-process.ts";
 
 const RULES = `version: 1
+defaults: { approval: auto }
 rules:
   - { id: demo-reads, effect: allow, who: { agents: [demo] }, what: { tools: [files.*] } }
   - { id: people-echo, effect: allow, who: { users: [cli] }, what: { tools: [everything.echo] } }
@@ -317,7 +318,7 @@ test("a policy file that breaks while the service runs is refused, reported and 
   const { audit: recordedFirst, ...before } = await broker.checkPolicy(asked);
   await replacePolicy(RULES.replace("effect: allow", "efect: allow"));
   const warning = await policy.logged(withMessage("policy file refused, the old one stays"));
-  assert.match(String(warning["errors"]), /rules\.yaml:3:23: unknown key "efect"/);
+  assert.match(String(warning["errors"]), /rules\.yaml:4:23: unknown key "efect"/);
   const { audit: recordedThen, ...later } = await broker.checkPolicy(asked);
   assert.notEqual(recordedThen, recordedFirst);
   assert.deepEqual(later, before);

@@ -49,7 +49,7 @@ function policiesOf(rule: Rule): string[] {
   const policy = (kind: string, actions: string) =>
     `${kind} (principal, action${actions}, resource) ${body}`;
   if (rule.effect === "deny") return [policy("forbid", "")];
-  const tier = rule.approval ?? "auto";
+  const tier = rule.approval ?? "session"; // what MCP tools ask for by default; only they are drawn
   const unattended = tier === "auto" ? [] : [policy("forbid", ' == Action::"callUnattended"')];
   const session = tier === "always" ? [policy("forbid", ' == Action::"callForSession"')] : [];
   return [policy("permit", ""), ...unattended, ...session];

@@ -14,7 +14,8 @@ import { startPolicyWorld } from "../../test/policy-world.ts";
 
 // The setting, from the process that records to what `yard` prints of the stream.
 const world = await startPolicyWorld({
-  rules: 'version: 1\nrules:\n  - { id: any, effect: allow, what: { tools: ["files.*"] } }\n',
+  rules:
+    'version: 1\nrules:\n  - { id: any, effect: allow, approval: auto, what: { tools: ["files.*"] } }\n',
   teams: [],
 });
 const [broker, auditor] = [await world.connectAs("broker"), await world.connectAs("auditor")];

@@ -7,6 +7,7 @@ import { parseBundleFiles } from "../bundle/parse-bundle.ts";
 import { replay } from "./replay.ts";
 
 const rules = `version: 1
+defaults: { approval: auto }
 rules:
   - { id: reads, effect: allow, what: { tools: [files.read] } }
   - { id: docs, effect: allow, what: { tools: [files.write] }, when: [{ arg: /path, op: prefix, value: docs }] }

@@ -116,19 +116,28 @@ export function createBudgetStore(redis: Redis): BudgetStore {
   return {
     take: (counts, place) =>
       asked(async () => {
+        const names = counts
+          .filter(({ concurrency }) => concurrency !== null)
+          .map(({ name }) => name);
+        const key = reservationKey(place.reservation);
+        // First: a place whose reservation is not known could not be given back.
+        if (names.length > 0) await redis.set(key, JSON.stringify(names), "PX", RESERVATION_MS);
         const taken: BudgetCount[] = [];
+        const takeBack = () =>
+          Promise.allSettled([
+            ...taken.map((earlier) => undo(earlier, place)),
+            ...(names.length > 0 ? [redis.del(key)] : []),
+          ]);
         for (const count of counts) {
-          const answer = String(await take(count, place));
+          const answer = await take(count, place).catch(async (error: unknown) => {
+            await takeBack();
+            throw error;
+          });
           if (answer !== "taken") {
-            await Promise.all(taken.map((earlier) => undo(earlier, place)));
-            return { kind: "full", limit: answer, name: count.name };
+            await takeBack();
+            return { kind: "full", limit: String(answer), name: count.name };
           }
           taken.push(count);
-        }
-        const places = counts.filter(({ concurrency }) => concurrency !== null);
-        if (places.length > 0) {
-          const names = JSON.stringify(places.map(({ name }) => name));
-          await redis.set(reservationKey(place.reservation), names, "PX", RESERVATION_MS);
         }
         return null;
       }),

@@ -21,6 +21,9 @@ budgets:
   - { id: calls, for: { users: [often] }, per: user, calls: 2, window: 1h }
   - { id: repeats, for: { users: [same] }, per: user, repeats: 2, window: 1h }
   - { id: places, for: { users: [wide] }, per: user, concurrency: 2 }
+  - { id: first, for: { users: [both] }, per: user, calls: 2, concurrency: 2, window: 1h }
+  - { id: second, for: { users: [both] }, per: user, calls: 2, window: 1h }
+labels: [{ tools: [files.read], are: [sensitive] }]
 `,
   }),
 );
@@ -63,4 +66,25 @@ test("a call that cannot be counted is denied, and so it is explained", async ()
   assert.equal(decision.effect, "deny");
   assert.deepEqual((await explainCall(about, call)).decision, decision);
   assert.equal((await explainCall(about, callOf("nobody"))).decision.effect, "allow");
+});
+
+test("a call that is denied because Redis fails on the way is counted by no budget and holds no place", async () => {
+  const { redis, about } = await circumstances();
+  const run = { ...callOf("both"), principal: { user: "both", agent: "a", runId: "run-1" } };
+  const budget = (name: string) => `yard:policy:{budget:${name}:user:both}`;
+  const flow = "yard:policy:{flow:run-1}";
+  const second = `${budget("second")}:calls`;
+  // A value of another type makes one command of the decision fail, and all others work.
+  for (const broken of [flow, second]) {
+    await redis.lpush(broken, "of another type");
+    const { decision, reservation } = await judgeCall(about, { kind: "tool", call: run });
+    assert.equal(decision.effect, "deny", broken);
+    assert.match(decision.reason, /Redis did not count the call/);
+    assert.equal(reservation, null);
+    await redis.del(broken);
+    assert.equal(Number((await redis.get(`${budget("first")}:calls`)) ?? 0), 0, broken);
+    assert.equal(await redis.zcard(`${budget("first")}:places`), 0, broken);
+    assert.deepEqual(await redis.keys("yard:policy:{reservation:*"), [], broken);
+  }
+  assert.equal((await judgeCall(about, { kind: "tool", call: run })).decision.effect, "allow");
 });

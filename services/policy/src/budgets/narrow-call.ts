@@ -39,6 +39,9 @@ export async function narrowCall(
   const tooDeep = budgets.find((budget) => !isDeepEnough(budget, call));
   if (tooDeep !== undefined) return deny(refusalText(tooDeep, "depth", call));
   try {
+    // Before the count: when it fails, nothing has been counted. What is refused after it leaves its labels behind,
+    // as a call does that a person refuses.
+    const narrowed = isFlow ? await touched(store, labels, { call, decision }) : decision;
     const counts = budgets.flatMap((budget) => countOf(budget, call));
     const place = { reservation: randomUUID(), fingerprint: fingerprintOf(call) };
     const full = counts.length === 0 ? null : await store.take(counts, place);
@@ -47,9 +50,7 @@ export async function narrowCall(
       return deny(refusalText(budget, full.kind === "full" ? full.limit : "calls", call));
     }
     const isHeld = counts.some(({ concurrency }) => concurrency !== null);
-    const reservation = isHeld ? place.reservation : null;
-    if (!isFlow) return { decision, reservation };
-    return { decision: await touched(store, labels, { call, decision }), reservation };
+    return { decision: narrowed, reservation: isHeld ? place.reservation : null };
   } catch (error) {
     return deny(uncounted(error, call));
   }

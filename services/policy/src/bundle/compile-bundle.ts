@@ -108,9 +108,13 @@ export function compileBundle(bundle: Bundle): CompiledBundle {
   };
 }
 
-/** What a person has to do with a call of the tool that the rule allows. */
-export function tierOf(bundle: CompiledBundle, rule: CompiledRule, tool: ToolRef): ApprovalTier {
-  return rule.tier ?? bundle.defaultTier ?? defaultTier(tool);
+/** What a person has to do with a call of the tool that the rule allows; null is something that is not a tool. */
+export function tierOf(
+  bundle: CompiledBundle,
+  rule: CompiledRule,
+  tool: ToolRef | null,
+): ApprovalTier {
+  return rule.tier ?? bundle.defaultTier ?? (tool === null ? "auto" : defaultTier(tool));
 }
 
 /** `serverLabels` are those of the tool's server. */

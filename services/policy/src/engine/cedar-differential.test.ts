@@ -98,7 +98,7 @@ const what = fc.record(
 /** Mostly rules that match, or nearly all decisions would be the same denial. */
 const rule = fc.record({
   effect: one("allow", "allow", "allow", "deny"),
-  approval: one(undefined, "auto", "session", "always"),
+  approval: one(undefined, "auto", "auto", "auto", "session", "always"),
   who: fc.option(who, { nil: undefined, freq: 1 }),
   what: fc.option(what, { nil: undefined, freq: 2 }),
   when: fc.option(fc.array(condition, { minLength: 1, maxLength: 2 }), { nil: undefined, freq: 2 }),

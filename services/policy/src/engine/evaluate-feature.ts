@@ -54,7 +54,7 @@ export function decideFeature(bundle: CompiledBundle, call: FeatureCall): Decisi
       bundle,
       call,
       "allow",
-      (rule) => tierOf(bundle, rule, call.tool) === tier && holds(rule, call),
+      (rule) => tierOf(bundle, rule, null) === tier && holds(rule, call),
     );
   for (const tier of ["always", "session"] as const) {
     const asking = allowing(tier);

@@ -13,7 +13,12 @@ const person = (user: string) => ({ user, agent: null, runId: null });
 const agent = (name: string, user = "cli") => ({ user, agent: name, runId: "run-1" });
 
 function bundle(rules: string) {
-  return compileBundle(parseBundle({ file: "test.yaml", text: `version: 1\nrules:\n${rules}` }));
+  return compileBundle(
+    parseBundle({
+      file: "test.yaml",
+      text: `version: 1\ndefaults: { approval: auto }\nrules:\n${rules}`,
+    }),
+  );
 }
 
 function call(tool: ToolRef, rest: Partial<Call> = {}): Call {
@@ -289,7 +294,7 @@ test("layers and labels find a tool whatever the Unicode form of its name", () =
 layers: [{ id: kept, for: { agents: [kept] }, deny: ["docs.l\u00f6schen"] }]
 labels: [{ tools: ["docs.l\u00f6schen"], are: [dangerous] }]
 rules:
-  - { id: all, effect: allow }
+  - { id: all, effect: allow, approval: auto }
   - { id: no-danger, effect: deny, who: { agents: [labelled] }, what: { labels: { any: [dangerous] } } }
 `,
     }),

@@ -31,7 +31,12 @@ function ask(args: Record<string, unknown>, who: { user?: string; agent?: string
 }
 
 function bundleOf(rules: string) {
-  return compileBundle(parseBundle({ file: "test.yaml", text: `version: 1\nrules:\n${rules}` }));
+  return compileBundle(
+    parseBundle({
+      file: "test.yaml",
+      text: `version: 1\ndefaults: { approval: auto }\nrules:\n${rules}`,
+    }),
+  );
 }
 
 test("an allowance names its rule, and why the others did not match [A15]", () => {

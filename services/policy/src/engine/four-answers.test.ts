@@ -43,14 +43,21 @@ test("of the matching allow rules the strictest approval counts, and a deny rule
   ]);
 });
 
-test("without a word about approvals a shell asks always, built-in writes ask once, the rest does not [X14]", () => {
+test("without a word about approvals a shell asks always, writes and MCP tools ask once a session, reads do not ask [X14]", () => {
   const rules = "rules: [{ id: all, effect: allow }]\n";
   const tierOf = (tool: string, text = rules) => ask(text, { tool }).tier;
   assert.equal(tierOf("execute_command"), "always");
   assert.equal(tierOf("write_file"), "session");
+  assert.equal(tierOf("web_fetch"), "session");
   assert.equal(tierOf("read_file"), "auto");
-  assert.equal(tierOf("x.write_file"), "auto");
-  assert.equal(tierOf("x.read", `defaults: { approval: session }\n${rules}`), "session");
+  assert.equal(tierOf("agent"), "auto");
+  assert.equal(tierOf("x.write_file"), "session");
+  assert.equal(tierOf("x.read_file"), "session", "what a server calls its tool says nothing of it");
+  assert.equal(tierOf("message_send"), "session", "it is not known to only read");
+
+  assert.equal(tierOf("exec"), "always");
+  assert.equal(tierOf("x.read", `defaults: { approval: auto }\n${rules}`), "auto");
+  assert.equal(tierOf("read_file", `defaults: { approval: always }\n${rules}`), "always");
   const own = "rules: [{ id: all, effect: allow, approval: auto }]\n";
   assert.equal(tierOf("execute_command", own), "auto");
 });
@@ -93,7 +100,8 @@ test("what asks is listed, and is never kept by a provider", () => {
 });
 
 test("rules select by role, channel, group, server and label", () => {
-  const rules = `rules:
+  const rules = `defaults: { approval: auto }
+rules:
   - id: ops
     effect: allow
     who: { roles: [ops*], channels: ["slack:*"], groups: [core] }
@@ -117,7 +125,7 @@ test("rules select by role, channel, group, server and label", () => {
 });
 
 test("what the administrator of a server says narrows what rules allow [A7] [CR1] [X16]", () => {
-  const rules = "rules: [{ id: all, effect: allow }]\n";
+  const rules = "defaults: { approval: auto }\nrules: [{ id: all, effect: allow }]\n";
   const planner = { ...AGENT, roles: ["planner"] };
   const server = { roles: ["planner"], enabledTools: ["re*"] };
   assert.match(ask(rules, { server }).reason, /kept for agents with one of the roles planner/);
@@ -195,7 +203,7 @@ test("who can call a tool: the rules that reach it, what takes some out, and nob
 
 test("hostIn compares the host of a URL, and what is read differently helps nobody", () => {
   const rule = (effect: string) =>
-    `rules:\n  - { id: ok, effect: allow, approval: auto, when: [{ arg: /n, op: absent }] }\n  - { id: h, effect: ${effect}, when: [{ arg: /url, op: hostIn, value: [a.example, "*.b.example"] }] }\n`;
+    `defaults: { approval: auto }\nrules:\n  - { id: ok, effect: allow, approval: auto, when: [{ arg: /n, op: absent }] }\n  - { id: h, effect: ${effect}, when: [{ arg: /url, op: hostIn, value: [a.example, "*.b.example"] }] }\n`;
   const effect = (url: unknown) => ask(rule("allow"), { args: { url, n: 1 } }).effect;
   assert.equal(effect("https://a.example/x?y"), "allow");
   assert.equal(effect("A.example:443"), "allow");

@@ -10,6 +10,7 @@ const bundle = compileBundle(
   parseBundle({
     file: "test.yaml",
     text: `version: 1
+defaults: { approval: auto }
 rules:
   - { id: reads, effect: allow, who: { agents: [demo] }, what: { tools: [files.read_file] } }
   - { id: echo, effect: allow, who: { users: [cli] }, what: { tools: [everything.echo] }, when: [{ arg: /message, op: maxLength, value: 3 }] }
