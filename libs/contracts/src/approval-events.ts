@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ApprovalDecision, ApprovalId, AskedTier } from "./approval-record.ts";
+import { ApprovalDecision, ApprovalId, AskedTier, Risk } from "./approval-record.ts";
 import { command, event } from "./define.ts";
 import { CallId } from "./mcp-calls.ts";
 import { Digest, Timestamp, CallerName } from "./ids.ts";
@@ -17,6 +17,7 @@ export const expireApproval = command({
 const facts = {
   approvalId: ApprovalId,
   tier: AskedTier,
+  risk: Risk,
   principal: Principal,
   tool: ToolRef,
   argsDigest: Digest,

@@ -33,6 +33,13 @@ export type ApprovalState = z.infer<typeof ApprovalState>;
 export const AskedTier = ApprovalTier.exclude(["auto"]);
 export type AskedTier = z.infer<typeof AskedTier>;
 
+/**
+ * How much harm the call could do, for who has to decide which to look at first. It decides nothing. A record of an
+ * earlier version has none; its call counts as one that nothing is known of.
+ */
+export const Risk = z.enum(["low", "medium", "high"]).default("medium");
+export type Risk = z.infer<typeof Risk>;
+
 /** Data of the error `approval_required` that every tool provider declares. */
 export const ApprovalRequired = z.object({
   approvalId: ApprovalId,
@@ -63,6 +70,7 @@ export const Approval = z.object({
   id: ApprovalId,
   state: ApprovalState,
   tier: AskedTier,
+  risk: Risk,
   /** See {@link bindingDigest}. */
   binding: Digest,
   principal: Principal,

@@ -9,13 +9,15 @@ export function approvalLines(
   presentation: Presentation,
   paint: Terminal["paintOut"],
 ): string[] {
-  const { id, state, tier, tool, why, rule, expiresAt, decision, pin, policyDigest } = approval;
+  const { id, state, tier, risk, tool, why, rule, expiresAt, decision, pin, policyDigest } =
+    approval;
   return [
     `${paint("bold", tool.name)}  ${paint(COLOURS[state], stateText(approval))}`,
     ...fieldLines([
       ["id", id],
       ["who", actorText(approval)],
       ["tier", tier],
+      ["risk", risk],
       ["why", `${why}${rule === null ? "" : ` (rule ${rule})`}`],
       ["until", state === "pending" || state === "approved" ? expiresAt : ""],
       ["decided", decision === null ? "" : decisionText(decision)],
@@ -33,9 +35,9 @@ export function approvalLines(
 
 /** One line for a list or a log. */
 export function approvalLine(approval: Approval): string {
-  const { id, tool, tier } = approval;
+  const { id, tool, tier, risk } = approval;
   return printableLine(
-    `${id}  ${stateText(approval)}  ${tier}  ${tool.name}  ${actorText(approval)}`,
+    `${id}  ${stateText(approval)}  ${tier}  ${risk} risk  ${tool.name}  ${actorText(approval)}`,
     500,
   );
 }

@@ -38,6 +38,7 @@ export async function list(
     { title: "ID", value: ({ id }: Approval) => id },
     { title: "STATE", value: stateText },
     { title: "TIER", value: ({ tier }: Approval) => tier },
+    { title: "RISK", value: ({ risk }: Approval) => risk },
     { title: "TOOL", value: ({ tool }: Approval) => tool.name, maxWidth: 48 },
     { title: "WHO", value: actorText, maxWidth: 72 },
     { title: "UNTIL", value: ({ expiresAt }: Approval) => expiresAt },

@@ -13,6 +13,7 @@ import { entryOf, type ApprovalIndex } from "./approval-index.ts";
 import type { ApprovalReporter } from "./approval-reporter.ts";
 import type { ApprovalStore, StoredApproval, Transition } from "./approval-store.ts";
 import { constraintOf } from "./argument-constraint.ts";
+import { callRisk } from "./call-risk.ts";
 import type { GrantStore } from "./grant-store.ts";
 import type { LastApproved } from "./last-approved.ts";
 import { presentArguments } from "./present-arguments.ts";
@@ -128,6 +129,7 @@ function newApproval({ waitMs, now }: AdmitDeps, call: AskedCall): Approval {
     id: callId === undefined ? randomApprovalId() : approvalIdOf(binding, callId),
     state: "pending",
     tier,
+    risk: callRisk(tool, tier),
     binding,
     principal,
     caller,

@@ -91,6 +91,17 @@ export function createApprovalReporter(parts: {
 }
 
 function factsOf(approval: Approval, at: string) {
-  const { id, tier, principal, tool, argsDigest, rule, policyDigest, callId } = approval;
-  return { approvalId: id, tier, principal, tool, argsDigest, rule, policyDigest, callId, at };
+  const { id, tier, risk, principal, tool, argsDigest, rule, policyDigest, callId } = approval;
+  return {
+    approvalId: id,
+    tier,
+    risk,
+    principal,
+    tool,
+    argsDigest,
+    rule,
+    policyDigest,
+    callId,
+    at,
+  };
 }

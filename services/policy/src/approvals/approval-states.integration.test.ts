@@ -26,6 +26,7 @@ function pending(): NewApproval {
     id: randomApprovalId(),
     state: "pending",
     tier: "always",
+    risk: "high",
     binding: digest,
     principal: { user: "team-a", agent: "demo", runId: "run-1" },
     caller: "runner",
