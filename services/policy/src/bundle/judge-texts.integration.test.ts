@@ -8,7 +8,7 @@ const rules = (lines: string) => ({
   files: [{ name: "p.yaml", text: `version: 1\nrules:\n${lines}` }],
   tests: [],
 });
-const SMALL = rules("  - { id: all, effect: allow, what: { tools: [s.t] } }\n");
+const SMALL = rules("  - { id: all, effect: allow, approval: auto, what: { tools: [s.t] } }\n");
 const BROKEN = rules("  - { id: all, efect: allow }\n");
 
 test("what is judged in a thread is what would be judged here", async () => {

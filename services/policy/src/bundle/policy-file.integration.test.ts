@@ -7,7 +7,7 @@ import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { StartError } from "@switchyard/service/start-error";
 import { bundleName, PolicyFile } from "./policy-file.ts";
 
-const ALLOW = "version: 1\nrules:\n  - { id: all, effect: allow }\n";
+const ALLOW = "version: 1\nrules:\n  - { id: all, effect: allow, approval: auto }\n";
 const DENY = "version: 1\nrules:\n  - { id: none, effect: deny }\n";
 const BROKEN = "version: 1\nrules:\n  - { id: all, efect: allow }\n";
 

@@ -3,7 +3,12 @@ import { test } from "node:test";
 import { createValidator, MAX_VALIDATIONS } from "./validator.ts";
 
 const texts = {
-  files: [{ name: "p.yaml", text: "version: 1\nrules:\n  - { id: all, effect: allow }\n" }],
+  files: [
+    {
+      name: "p.yaml",
+      text: "version: 1\nrules:\n  - { id: all, effect: allow, approval: auto }\n",
+    },
+  ],
   tests: [
     {
       name: "p.test.yaml",
