@@ -97,50 +97,8 @@ return 1
 `;
 
 export function createBudgetStore(redis: Redis): BudgetStore {
-  const take = (count: BudgetCount, { reservation, fingerprint }: Place) =>
-    redis.eval(
-      TAKE,
-      3,
-      ...keysOf(count.name),
-      String(count.windowMs ?? RUN_MS),
-      ...[count.calls, count.repeats, count.concurrency].map((limit) => String(limit ?? -1)),
-      fingerprint,
-      reservation,
-      String(RESERVATION_MS),
-      count.windowMs === null ? "sliding" : "fixed",
-    );
-  const undo = (count: BudgetCount, { reservation, fingerprint }: Place) => {
-    const counted = [count.calls, count.repeats].map((limit) => (limit === null ? "0" : "1"));
-    return redis.eval(UNDO, 3, ...keysOf(count.name), ...counted, fingerprint, reservation);
-  };
   return {
-    take: (counts, place) =>
-      asked(async () => {
-        const names = counts
-          .filter(({ concurrency }) => concurrency !== null)
-          .map(({ name }) => name);
-        const key = reservationKey(place.reservation);
-        // First: a place whose reservation is not known could not be given back.
-        if (names.length > 0) await redis.set(key, JSON.stringify(names), "PX", RESERVATION_MS);
-        const taken: BudgetCount[] = [];
-        const takeBack = () =>
-          Promise.allSettled([
-            ...taken.map((earlier) => undo(earlier, place)),
-            ...(names.length > 0 ? [redis.del(key)] : []),
-          ]);
-        for (const count of counts) {
-          const answer = await take(count, place).catch(async (error: unknown) => {
-            await takeBack();
-            throw error;
-          });
-          if (answer !== "taken") {
-            await takeBack();
-            return { kind: "full", limit: String(answer), name: count.name };
-          }
-          taken.push(count);
-        }
-        return null;
-      }),
+    take: (counts, place) => asked(() => takeAll(redis, counts, place)),
     uncount: (counts, fingerprint) =>
       asked(async () => {
         const keys = counts.map(({ name }) => keysOf(name).slice(0, 2));
@@ -182,6 +140,55 @@ export function createBudgetStore(redis: Redis): BudgetStore {
         };
       }),
   };
+}
+
+/** Takes a place in each count, or in none. */
+async function takeAll(
+  redis: Redis,
+  counts: readonly BudgetCount[],
+  place: Place,
+): Promise<(Taken & { name: string }) | null> {
+  const names = counts.filter(({ concurrency }) => concurrency !== null).map(({ name }) => name);
+  const key = reservationKey(place.reservation);
+  // First: a place whose reservation is not known could not be given back.
+  if (names.length > 0) await redis.set(key, JSON.stringify(names), "PX", RESERVATION_MS);
+  const taken: BudgetCount[] = [];
+  const takeBack = () =>
+    Promise.allSettled([
+      ...taken.map((earlier) => undo(redis, earlier, place)),
+      ...(names.length > 0 ? [redis.del(key)] : []),
+    ]);
+  for (const count of counts) {
+    const answer = await take(redis, count, place).catch(async (error: unknown) => {
+      await takeBack();
+      throw error;
+    });
+    if (answer !== "taken") {
+      await takeBack();
+      return { kind: "full", limit: String(answer), name: count.name };
+    }
+    taken.push(count);
+  }
+  return null;
+}
+
+function take(redis: Redis, count: BudgetCount, { reservation, fingerprint }: Place) {
+  return redis.eval(
+    TAKE,
+    3,
+    ...keysOf(count.name),
+    String(count.windowMs ?? RUN_MS),
+    ...[count.calls, count.repeats, count.concurrency].map((limit) => String(limit ?? -1)),
+    fingerprint,
+    reservation,
+    String(RESERVATION_MS),
+    count.windowMs === null ? "sliding" : "fixed",
+  );
+}
+
+function undo(redis: Redis, count: BudgetCount, { reservation, fingerprint }: Place) {
+  const counted = [count.calls, count.repeats].map((limit) => (limit === null ? "0" : "1"));
+  return redis.eval(UNDO, 3, ...keysOf(count.name), ...counted, fingerprint, reservation);
 }
 
 /** All in one slot. */
