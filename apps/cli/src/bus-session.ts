@@ -1,3 +1,4 @@
+import { readdir } from "node:fs/promises";
 import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { CallerName } from "@switchyard/contracts/ids";
@@ -17,22 +18,18 @@ export interface BusTarget {
 }
 
 /**
- * Finds the bus: YARD_NATS_URL with YARD_USER and YARD_NATS_NKEY_FILE when it is set, else the
- * running `yard dev`. Throws `not_running` when there is neither.
+ * Finds the bus: YARD_NATS_URL when it is set, else the running `yard dev`. YARD_USER and YARD_NATS_NKEY_FILE say who
+ * we are in both cases. Throws `not_running` when there is no bus.
  */
 export async function findBus(
   env: NodeJS.ProcessEnv,
   defaultUser: string = cliUser.name,
 ): Promise<BusTarget> {
   const url = variable(env, "YARD_NATS_URL");
-  if (url !== null) {
-    return {
-      servers: url,
-      user: checkedUser(variable(env, "YARD_USER") ?? defaultUser),
-      nkeyFile: variable(env, "YARD_NATS_NKEY_FILE"),
-      source: "environment",
-    };
-  }
+  const named = variable(env, "YARD_USER");
+  const user = checkedUser(named ?? defaultUser);
+  const nkeyFile = variable(env, "YARD_NATS_NKEY_FILE");
+  if (url !== null) return { servers: url, user, nkeyFile, source: "environment" };
   const state = stateDirectory(env);
   const instance = await findRunningInstance(state.instanceFile);
   if (instance === null) {
@@ -49,10 +46,23 @@ export async function findBus(
   }
   return {
     servers: instance.natsUrl,
-    user: defaultUser,
-    nkeyFile: seedFile(state.keys, defaultUser),
+    user,
+    nkeyFile:
+      nkeyFile ?? (named === null ? seedFile(state.keys, user) : await keyOf(user, state.keys)),
     source: "dev",
   };
+}
+
+/** The key that `yard dev` made for a user; null for the one that has none. */
+async function keyOf(user: string, directory: string): Promise<string | null> {
+  if (user === anonymousUser.name) return null;
+  const users = (await readdir(directory).catch(() => []))
+    .filter((file) => file.endsWith(".nk"))
+    .map((file) => file.slice(0, -".nk".length));
+  if (users.includes(user)) return seedFile(directory, user);
+  throw new CliError("usage", `YARD_USER is ${user}, and there is no key of that user here`, {
+    hint: `it can be ${[...users, anonymousUser.name].join(", ")}; for another user name the file with its key in YARD_NATS_NKEY_FILE`,
+  });
 }
 
 /** An empty variable counts as unset, as in the services. */
@@ -64,9 +74,13 @@ function variable(env: NodeJS.ProcessEnv, name: string): string | null {
 /** It becomes a token of every subject. */
 function checkedUser(name: string): string {
   if (CallerName.safeParse(name).success) return name;
-  throw new CliError("usage", `YARD_USER is ${JSON.stringify(name)}, which is no name of a user`, {
-    hint: "a name has a-z, 0-9 and -, such as team-a",
-  });
+  throw new CliError(
+    "usage",
+    `YARD_USER is ${JSON.stringify(name)}, which is not a valid user name`,
+    {
+      hint: "a name has a-z, 0-9 and -, such as team-a",
+    },
+  );
 }
 
 /** Connects, lets `use` work, and closes, whatever happens. */

@@ -17,8 +17,9 @@ const EPILOGUE = `
 Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 denied, 6 NATS, Redis or a service is down,
 7 timeout, 130 interrupted.
 
-Environment: YARD_NATS_URL, YARD_USER and YARD_NATS_NKEY_FILE name a bus elsewhere; without them
-the commands use the instance that "yard dev" runs. YARD_STATE_DIR moves its files from .yard.`;
+Environment: YARD_NATS_URL names a bus elsewhere; without it the commands use the instance that
+"yard dev" runs. YARD_USER and YARD_NATS_NKEY_FILE say who you are there. YARD_STATE_DIR moves the
+files of "yard dev" from .yard.`;
 
 /** Declares the commands. What they do is imported when one of them is used. */
 export function buildProgram(version: string, perform: Perform): Command {
