@@ -12,6 +12,8 @@ import {
   runRejected,
 } from "@switchyard/contracts/run-events";
 import { cancelRun, retryRun } from "@switchyard/contracts/runs";
+import { CliError } from "./cli-error.ts";
+import { count } from "./quantities.ts";
 import { cancelText, payloadOf } from "./run-timeline.ts";
 
 /** How a run ended. */
@@ -40,8 +42,8 @@ export async function followRun(
     onEvent: (event: StoredEvent) => void;
     signal?: AbortSignal;
     stopAtEnd?: boolean;
-    /** Called when nothing is stored of the run, before it is waited for. */
-    onNothing?: () => void;
+    /** For a run that may not exist. Without it the run is known to come, and is waited for. */
+    patience?: Patience;
   },
 ): Promise<RunEnd | RunMerge | null> {
   const { runId, onEvent, signal, stopAtEnd = false } = options;
@@ -74,16 +76,43 @@ export async function followRun(
       if (taken !== null || lastSeq > seqBefore) end = taken;
     }
     if (end !== null || stopAtEnd) return end;
-    if (lastStored === 0 && signal?.aborted !== true) options.onNothing?.();
+    if (signal?.aborted === true) return null;
+    const first = lastStored === 0 ? options.patience : undefined;
+    first?.onNothing();
     const from = lastStored === 0 ? "beginning" : { sequence: lastStored + 1 };
-    for await (const event of readEvents(bus, { filters, from, ...signals })) {
-      const taken = take(event);
-      if (taken !== null) return taken;
+    const missed = new AbortController();
+    const timer =
+      first === undefined ? undefined : setTimeout(() => missed.abort(), first.seconds * 1_000);
+    const until = signal === undefined ? missed.signal : AbortSignal.any([signal, missed.signal]);
+    try {
+      for await (const event of readEvents(bus, { filters, from, signal: until })) {
+        clearTimeout(timer);
+        const taken = take(event);
+        if (taken !== null) return taken;
+      }
+    } finally {
+      clearTimeout(timer);
     }
+    if (first !== undefined && missed.signal.aborted) throw unknownRun(runId, first.seconds);
   } catch (error) {
     if (signal?.aborted !== true) throw error;
   }
   return null;
+}
+
+/** How long the first event of a run is waited for that nothing is known of. */
+export interface Patience {
+  readonly seconds: number;
+  /** Called before the wait. */
+  readonly onNothing: () => void;
+}
+
+function unknownRun(runId: string, seconds: number): CliError {
+  return new CliError(
+    "unknown_run",
+    `nothing is known of run ${runId} after ${count(seconds, "second")}: there is no such run, or no runner has taken it from the queue`,
+    { hint: "see the runs with: ./yard runs list; wait longer for a queued one with: --wait 600" },
+  );
 }
 
 /** Commands to a run: that one is refused says nothing about whether the run begins. */

@@ -4,7 +4,7 @@ import { publishCommand } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
 import { runLive } from "@switchyard/contracts/run-events";
 import { startRun, type StartRun } from "@switchyard/contracts/runs";
-import { followRun, type RunEnd } from "./follow-run.ts";
+import { followRun, type Patience, type RunEnd } from "./follow-run.ts";
 import { LiveText } from "./live-text.ts";
 import { timelineLines, timelineText, type TimelineLine } from "./run-timeline.ts";
 import { writeJsonLine, type Terminal } from "./terminal.ts";
@@ -58,10 +58,15 @@ interface FollowedStory {
  */
 export function tailRun(
   bus: Bus,
-  options: FollowedStory & { readonly runId: string; readonly opening?: TimelineLine },
+  options: FollowedStory & {
+    readonly runId: string;
+    readonly opening?: TimelineLine;
+    /** For a run that may not exist. */
+    readonly patience?: { readonly seconds: number };
+  },
 ): Promise<RunEnd | null> {
   const { opening } = options;
-  return tellAndFollow(bus, { ...options, isKnown: opening !== undefined }, async (story) => {
+  return tellAndFollow(bus, options, async (story) => {
     if (opening !== undefined) story.tell(opening, new Date());
   });
 }
@@ -71,13 +76,11 @@ async function tellAndFollow(
   options: FollowedStory & {
     readonly runId: string;
     readonly isStarted?: boolean;
-    /** There will be such a run, now or when it has its turn. */
-    readonly isKnown?: boolean;
+    readonly patience?: { readonly seconds: number };
   },
   begin: (story: Story) => Promise<void>,
 ): Promise<RunEnd | null> {
   const { terminal, runId, signal, onEvent, live = false, isStarted = false } = options;
-  const { isKnown = isStarted } = options;
   const story = tellStory(terminal, { json: options.json, to: "stderr", isStarted });
   // From before the run can begin, so that nothing of its text is missing.
   const text = live && !options.json ? tellText(bus, runId, story) : null;
@@ -88,8 +91,10 @@ async function tellAndFollow(
       text?.before(event);
       story.onEvent(event);
     };
-    const onNothing = isKnown ? {} : { onNothing: () => noteNothing(terminal, runId) };
-    return await followToEnd(bus, { runId, signal, onEvent: tell, ...onNothing });
+    const onNothing = (): void => noteNothing(terminal, runId);
+    const patience =
+      options.patience === undefined ? {} : { patience: { ...options.patience, onNothing } };
+    return await followToEnd(bus, { runId, signal, onEvent: tell, ...patience });
   } finally {
     text?.stop();
     story.end();
@@ -99,7 +104,7 @@ async function tellAndFollow(
 /** Of a run that somebody else may have started nothing says that there will be one. */
 export function noteNothing(terminal: Terminal, runId: string): void {
   terminal.note(
-    `nothing is known of run ${runId} yet, so this waits for its first event: no runner took it (./yard services), or there is no such run (./yard runs list)`,
+    `nothing is known of run ${runId} yet; waiting a moment, because it may be in the queue`,
   );
 }
 
@@ -126,7 +131,7 @@ export async function followToEnd(
     readonly runId: string;
     readonly signal: AbortSignal;
     readonly onEvent: (event: StoredEvent) => void;
-    readonly onNothing?: () => void;
+    readonly patience?: Patience;
   },
 ): Promise<RunEnd | null> {
   let end = await followRun(bus, options);

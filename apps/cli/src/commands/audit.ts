@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
+import { auditBounds, readAudit, type StoredAudit } from "@switchyard/bus/audit-log";
 import type { ChainedRecord } from "@switchyard/contracts/audit-chain";
 import { AuditFact } from "@switchyard/contracts/audit";
 import { AuditWriterId } from "@switchyard/contracts/audit-ref";
@@ -14,6 +14,7 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";
 import { writeJson, writeJsonLine, type Terminal } from "../terminal.ts";
+import { exitOfStop, untilStopped } from "../until-stopped.ts";
 import {
   recordsIn,
   recordText,
@@ -27,42 +28,39 @@ const LOOK_AGAIN_MS = 500;
 const SHOWN = 20;
 
 /** `yard audit tail`: the last records, then each one as it comes. */
-export async function tail(
+export function tail(
   terminal: Terminal,
   options: { since?: string; once?: true; json?: true },
-): Promise<void> {
-  const stopping = new AbortController();
-  const stop = (): void => stopping.abort();
-  process.once("SIGINT", stop);
-  process.once("SIGTERM", stop);
-  const print = (record: ChainedRecord): void => {
-    if (options.json) writeJsonLine(terminal, record);
-    else
-      terminal.out(
-        printableLine(`${record.at} ${record.writer}:${record.seq} ${recordText(record)}`),
-      );
-  };
-  try {
+): Promise<ExitCode> {
+  return untilStopped(async (stop) => {
+    const { signal } = stop;
     await withAudit(async (bus) => {
       const { last } = await auditBounds(bus);
-      const range = { since: options.since ?? "10m" };
       let seen = last;
-      for await (const message of storedMessages(bus, range)) {
+      for await (const message of storedMessages(bus, { since: options.since ?? "10m" })) {
+        if (signal.aborted) return;
         seen = Math.max(seen, message.sequence);
-        for (const record of recordsIn(message)) print(record);
+        printRecords(terminal, message, options);
       }
-      while (options.once !== true && !stopping.signal.aborted) {
+      while (options.once !== true && !signal.aborted) {
         const { last: upTo } = await auditBounds(bus);
         for await (const message of readAudit(bus, { from: { sequence: seen + 1 }, upTo })) {
+          if (signal.aborted) return;
           seen = message.sequence;
-          for (const record of recordsIn(message)) print(record);
+          printRecords(terminal, message, options);
         }
-        await delay(LOOK_AGAIN_MS, undefined, stopping).catch(() => undefined);
+        await delay(LOOK_AGAIN_MS, undefined, { signal }).catch(() => undefined);
       }
     });
-  } finally {
-    process.off("SIGINT", stop);
-    process.off("SIGTERM", stop);
+    return exitOfStop(stop.reason);
+  });
+}
+
+function printRecords(terminal: Terminal, message: StoredAudit, { json }: { json?: true }): void {
+  for (const record of recordsIn(message)) {
+    const { at, writer, seq } = record;
+    if (json) writeJsonLine(terminal, record);
+    else terminal.out(printableLine(`${at} ${writer}:${seq} ${recordText(record)}`));
   }
 }
 
@@ -82,9 +80,15 @@ export async function verify(
 }
 
 /** `yard audit export`: one record a line, each with what it takes to check it. */
-export async function exportRecords(terminal: Terminal, range: TimeRange): Promise<void> {
-  await withAudit(async (bus) => {
-    for await (const record of storedRecords(bus, range)) writeJsonLine(terminal, record);
+export function exportRecords(terminal: Terminal, range: TimeRange): Promise<ExitCode> {
+  return untilStopped(async (stop) => {
+    await withAudit(async (bus) => {
+      for await (const record of storedRecords(bus, range)) {
+        if (stop.signal.aborted) return;
+        writeJsonLine(terminal, record);
+      }
+    });
+    return exitOfStop(stop.reason);
   });
 }
 

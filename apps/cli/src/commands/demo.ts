@@ -136,7 +136,7 @@ function nextSteps(instance: InstanceRecord): string[] {
     "  ./yard dev                 starts everything and shows one log; then, in another terminal,",
     `  ./yard run demo "${QUESTION}"`,
     "or with any NATS client, no library of ours:",
-    `  ${natsCommand(instance.natsUrl ?? "", QUESTION)}`,
+    `  ${natsCommand(instance.natsUrl ?? "", { agent: "demo", question: QUESTION })}`,
     "",
   ];
 }

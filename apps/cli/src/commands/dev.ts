@@ -1,10 +1,12 @@
 import { once } from "node:events";
+import { client } from "@switchyard/bus/call";
+import { listAgents } from "@switchyard/contracts/agents";
 import { cliUser } from "@switchyard/contracts/topology";
 import { withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { isLogLevel, type LogLevel } from "../dev/log-line.ts";
 import { fromLevel, jsonLog, readableLog } from "../dev/merged-log.ts";
-import { readyBlock, serverText } from "../dev/ready-block.ts";
+import { agentToTry, readyBlock, serverText } from "../dev/ready-block.ts";
 import { stackOptions, type StackFlags } from "../dev/stack-options.ts";
 import { Stack, type StackOptions } from "../dev/stack.ts";
 import { onStopSignals } from "../dev/stop-signals.ts";
@@ -12,6 +14,7 @@ import { waitForMcpServers, waitsForItsFirstCall } from "../dev/wait-for-mcp-ser
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { seedFile } from "../key-directory.ts";
 import { writeJsonLine, type Terminal } from "../terminal.ts";
+import { onOutputClosed } from "../until-stopped.ts";
 
 const MCP_TIMEOUT_MS = 20_000;
 
@@ -33,6 +36,7 @@ export async function dev(
     kill: () => void stack.kill().finally(() => process.exit(EXIT.interrupted)),
     env: process.env,
   });
+  const output = onOutputClosed(() => stop.abort());
   try {
     await stack.start(stop.signal);
     try {
@@ -44,6 +48,7 @@ export async function dev(
   } catch (error) {
     if (!stop.signal.aborted) throw error;
   } finally {
+    output.remove();
     signals.remove();
   }
   return EXIT.ok;
@@ -70,9 +75,10 @@ async function announce(
     nkeyFile: seedFile(options.state.keys, cliUser.name),
     source: "dev" as const,
   };
-  const servers = await withBus(target, (bus) =>
-    waitForMcpServers(bus, { timeoutMs: MCP_TIMEOUT_MS, signal }),
-  );
+  const { servers, agents } = await withBus(target, async (bus) => ({
+    servers: await waitForMcpServers(bus, { timeoutMs: MCP_TIMEOUT_MS, signal }),
+    agents: (await client(bus, { listAgents }).listAgents({})).agents,
+  }));
   if (signal.aborted) return;
   const { defaultModel } = options.project;
   for (const server of servers) {
@@ -80,7 +86,8 @@ async function announce(
     if (!isUp) options.report.warn(`MCP server ${serverText(server)}`);
   }
   if (!json) {
-    for (const line of readyBlock({ record, servers, defaultModel })) terminal.out(line);
+    for (const line of readyBlock({ record, servers, defaultModel, agent: agentToTry(agents) }))
+      terminal.out(line);
     return;
   }
   const { natsUrl, natsMonitorUrl, redisUrl, processes } = record;

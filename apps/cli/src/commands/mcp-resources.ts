@@ -11,13 +11,13 @@ import {
   unsubscribeResource,
   type ResourceContent,
 } from "@switchyard/contracts/mcp-features";
-import { EXIT } from "../exit-codes.ts";
+import type { ExitCode } from "../exit-codes.ts";
 import { findBus, withBus } from "../bus-session.ts";
-import { onStopSignals } from "../dev/stop-signals.ts";
 import { printable, printableLine } from "../printable.ts";
 import { formatBytes } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, writeJsonLine, type Terminal } from "../terminal.ts";
+import { exitOfStop, untilStopped } from "../until-stopped.ts";
 import { askMcpServer } from "./ask-mcp-server.ts";
 import { renewWhile } from "./renew-while.ts";
 
@@ -80,39 +80,36 @@ export async function subscribe(
   terminal: Terminal,
   server: string,
   { uri, count, ttl, ...options }: { uri: string; count?: number; ttl?: number } & Options,
-): Promise<void> {
+): Promise<ExitCode> {
   const request = { uri, ttlSeconds: ttl ?? KEPT_SECONDS };
-  const ending = new AbortController();
-  const signals = onStopSignals({
-    stop: () => ending.abort(),
-    kill: () => process.exit(EXIT.interrupted),
-    env: process.env,
-  });
-  await withBus(await findBus(process.env), async (bus) => {
-    const renew = () => askMcpServer(bus, subscribeResource, { server, request });
-    const { expiresAt } = await renew();
-    terminal.note(`subscribed${ttl === undefined ? "" : ` until ${expiresAt}`}; Ctrl-C ends it`);
-    const lasting = ttl === undefined ? renewed(terminal, renew, ending) : ended(ttl, ending);
-    let seen = 0;
-    const filters = [filterOf(resourceUpdated, { server })];
-    try {
-      const { signal } = ending;
-      for await (const event of readEvents(bus, { filters, from: "now", signal })) {
-        const parsed = resourceUpdated.payload.safeParse(event.payload);
-        // Others subscribe to other resources of the server, and everybody's changes are events.
-        if (!parsed.success || !isPartOfResource(parsed.data.uri, uri)) continue;
-        if (options.json) writeJsonLine(terminal, parsed.data);
-        else terminal.out(`${parsed.data.at}  ${printableLine(parsed.data.uri)}`);
-        seen += 1;
-        if (seen === count) break;
+  return untilStopped(async (stop) => {
+    await withBus(await findBus(process.env), async (bus) => {
+      const renew = () => askMcpServer(bus, subscribeResource, { server, request });
+      const { expiresAt } = await renew();
+      terminal.note(`subscribed${ttl === undefined ? "" : ` until ${expiresAt}`}; Ctrl-C ends it`);
+      const ending = new AbortController();
+      const lasting = ttl === undefined ? renewed(terminal, renew, ending) : ended(ttl, ending);
+      const signal = AbortSignal.any([stop.signal, ending.signal]);
+      const filters = [filterOf(resourceUpdated, { server })];
+      let seen = 0;
+      try {
+        for await (const event of readEvents(bus, { filters, from: "now", signal })) {
+          const parsed = resourceUpdated.payload.safeParse(event.payload);
+          // Others subscribe to other resources of the server, and everybody's changes are events.
+          if (!parsed.success || !isPartOfResource(parsed.data.uri, uri)) continue;
+          if (options.json) writeJsonLine(terminal, parsed.data);
+          else terminal.out(`${parsed.data.at}  ${printableLine(parsed.data.uri)}`);
+          seen += 1;
+          if (seen === count) break;
+        }
+      } finally {
+        ending.abort();
+        await askMcpServer(bus, unsubscribeResource, { server, request: { uri } });
       }
-    } finally {
-      ending.abort();
-      signals.remove();
-      await askMcpServer(bus, unsubscribeResource, { server, request: { uri } });
-    }
-    const refusal = await lasting;
-    if (refusal !== null) throw refusal;
+      const refusal = await lasting;
+      if (refusal !== null) throw refusal;
+    });
+    return exitOfStop(stop.reason);
   });
 }
 

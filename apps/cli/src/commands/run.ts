@@ -13,6 +13,7 @@ import { runIdOf } from "../run-id.ts";
 import { limitsOf, type LimitOptions } from "../run-limits.ts";
 import { publishRun, startAndFollow, tailRun, type RunStart } from "../run-story.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
+import { exitOfStop, untilStopped } from "../until-stopped.ts";
 
 export interface RunOptions extends LimitOptions {
   readonly json?: true;
@@ -28,8 +29,8 @@ export interface RunOptions extends LimitOptions {
   readonly record?: string;
 }
 
-/** A run that has not ended this long after its own limit is not followed any further. */
-const GRACE_MS = 5_000;
+/** How long a run that has begun may take to say that it came to the limit of its time. */
+const GRACE_MS = 1_000;
 
 /** `yard run`: starts a run and tells its story until it ends. */
 export async function run(
@@ -90,12 +91,13 @@ async function startOnly(bus: Bus, terminal: Terminal, start: Start): Promise<Ex
   return EXIT.ok;
 }
 
-/** Starts a run and tells its story until it ends, or the person stops following it. */
+/** Starts a run and tells its story until it ends, the person stops following it, or its time is over. */
 export function startAndWait(bus: Bus, terminal: Terminal, start: Start): Promise<ExitCode> {
   const { runId, limits } = start.command;
   const { json } = start;
-  return untilStopped({ terminal, runId, json, timeoutMs: limits?.timeoutMs }, (signal) =>
-    startAndFollow(bus, { ...start, terminal, signal, live: true }),
+  const timeoutMs = limits?.timeoutMs ?? null;
+  return toItsEnd({ terminal, runId, json, timeoutMs, graceMs: GRACE_MS }, (followed) =>
+    startAndFollow(bus, { ...start, ...followed, terminal, live: true }),
   );
 }
 
@@ -103,45 +105,54 @@ export function startAndWait(bus: Bus, terminal: Terminal, start: Start): Promis
 export async function tail(
   terminal: Terminal,
   runId: string,
-  options: { json?: true },
+  options: { json?: true; wait: number },
 ): Promise<ExitCode> {
   namedRun(runId);
   const json = options.json === true;
+  const patience = { seconds: options.wait };
   return withBus(await findBus(process.env), (bus) =>
-    untilStopped({ terminal, runId, json, timeoutMs: undefined }, (signal) =>
-      tailRun(bus, { runId, terminal, json, signal, live: true }),
+    toItsEnd({ terminal, runId, json, timeoutMs: null, graceMs: 0 }, (followed) =>
+      tailRun(bus, { runId, terminal, json, ...followed, patience, live: true }),
     ),
   );
 }
 
-/** Follows a run to its end and shows it, unless the person stops following or the time is over. */
-async function untilStopped(
-  about: { terminal: Terminal; runId: string; json: boolean; timeoutMs: number | undefined },
-  follow: (signal: AbortSignal) => Promise<RunEnd | null>,
+/**
+ * Follows a run to its end and shows it, unless the person stops following or the time is over. A run that has begun
+ * gets the grace on top of the time, because its own last event may be on the way.
+ */
+export async function toItsEnd(
+  about: {
+    terminal: Terminal;
+    runId: string;
+    json: boolean;
+    timeoutMs: number | null;
+    graceMs: number;
+  },
+  follow: (followed: { signal: AbortSignal; onEvent: () => void }) => Promise<RunEnd | null>,
 ): Promise<ExitCode> {
-  const { terminal, runId, json, timeoutMs } = about;
-  const stop = new AbortController();
-  const onSignal = (): void => stop.abort("interrupted");
-  process.once("SIGINT", onSignal);
-  process.once("SIGTERM", onSignal);
-  const onClosed = (): void => stop.abort("closed");
-  process.stdout.once("error", onClosed);
-  const timer =
-    timeoutMs === undefined
-      ? null
-      : setTimeout(() => stop.abort("timeout"), timeoutMs + GRACE_MS).unref();
-  try {
-    const end = await follow(stop.signal);
-    if (end !== null) return conclude(terminal, end, json);
-    if (stop.signal.reason === "closed") return EXIT.ok; // whoever read has seen enough
-    terminal.note(`no longer following; the run goes on. See it with: ./yard runs show ${runId}`);
-    return stop.signal.reason === "timeout" ? EXIT.timeout : EXIT.interrupted;
-  } finally {
-    if (timer !== null) clearTimeout(timer);
-    process.off("SIGINT", onSignal);
-    process.off("SIGTERM", onSignal);
-    process.stdout.off("error", onClosed);
-  }
+  const { terminal, runId, json, timeoutMs, graceMs } = about;
+  return untilStopped(async (stop) => {
+    let hasBegun = false;
+    const onEvent = (): void => {
+      hasBegun = true;
+    };
+    const giveUp = (): void => stop.stop("timeout");
+    const atLimit = (): void => {
+      if (!hasBegun) giveUp();
+      else timer = setTimeout(giveUp, graceMs);
+    };
+    let timer = timeoutMs === null ? undefined : setTimeout(atLimit, timeoutMs);
+    try {
+      const end = await follow({ signal: stop.signal, onEvent });
+      if (end !== null) return conclude(terminal, end, json);
+    } finally {
+      clearTimeout(timer);
+    }
+    if (stop.reason !== "closed")
+      terminal.note(`no longer following; the run goes on. See it with: ./yard runs show ${runId}`);
+    return exitOfStop(stop.reason);
+  });
 }
 
 /** Shows the end of a run: the answer on stdout, a failure on stderr. */

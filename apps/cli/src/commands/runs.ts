@@ -1,4 +1,5 @@
 import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
 import { publishCommand } from "@switchyard/bus/publish";
 import type { StoredEvent } from "@switchyard/bus/events";
 import { runRetried } from "@switchyard/contracts/run-events";
@@ -17,6 +18,7 @@ import { runSpans, spanLines } from "../run-spans.ts";
 import { noteNothing, tellStory } from "../run-story.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
+import { exitOfStop, untilStopped, type Stop } from "../until-stopped.ts";
 
 export async function list(
   terminal: Terminal,
@@ -75,37 +77,33 @@ export async function show(
 export async function events(
   terminal: Terminal,
   runId: string,
-  options: { json?: true; follow?: true },
+  options: { json?: true; follow?: true; wait: number },
 ): Promise<ExitCode> {
   namedRun(runId);
   const story = tellStory(terminal, { json: options.json ?? false, to: "stdout" });
-  const stop = new AbortController();
-  process.once("SIGINT", () => stop.abort());
-  const closed = new AbortController();
-  const onClosed = (): void => closed.abort();
-  process.stdout.once("error", onClosed);
   let seen = 0;
-  try {
-    await withBus(await findBus(process.env), (bus) =>
-      followRun(bus, {
-        runId,
-        stopAtEnd: options.follow !== true,
-        signal: AbortSignal.any([stop.signal, closed.signal]),
-        onNothing: () => noteNothing(terminal, runId),
-        onEvent: (event) => {
-          seen += 1;
-          story.onEvent(event);
-        },
-      }),
-    );
-  } finally {
-    story.end();
-    process.stdout.off("error", onClosed);
-  }
-  if (stop.signal.aborted) return EXIT.interrupted;
-  if (seen > 0) return EXIT.ok;
-  throw new CliError("unknown_run", `no events of run ${runId} are stored`, {
-    hint: "events are kept for 30 days; see the runs with: ./yard runs list",
+  const follow = (bus: Bus, { signal }: Stop): Promise<unknown> =>
+    followRun(bus, {
+      runId,
+      stopAtEnd: options.follow !== true,
+      signal,
+      patience: { seconds: options.wait, onNothing: () => noteNothing(terminal, runId) },
+      onEvent: (event) => {
+        seen += 1;
+        story.onEvent(event);
+      },
+    });
+  return untilStopped(async (stop) => {
+    try {
+      await withBus(await findBus(process.env), (bus) => follow(bus, stop));
+    } finally {
+      story.end();
+    }
+    if (stop.reason !== null) return exitOfStop(stop.reason);
+    if (seen > 0) return EXIT.ok;
+    throw new CliError("unknown_run", `no events of run ${runId} are stored`, {
+      hint: "events are kept for 30 days; see the runs with: ./yard runs list",
+    });
   });
 }
 

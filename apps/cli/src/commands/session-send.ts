@@ -7,7 +7,7 @@ import { findBus, withBus } from "../bus-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { tailRun } from "../run-story.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
-import { conclude } from "./run.ts";
+import { toItsEnd } from "./run.ts";
 import { answerLine } from "./session-line.ts";
 import { ownerOf, type OwnerOption } from "./sessions.ts";
 
@@ -59,23 +59,10 @@ async function follow(
   { sent, json, timeout }: { sent: Sent; json: boolean; timeout: number | undefined },
 ): Promise<ExitCode> {
   const { runId, placed, sessionKey } = sent;
-  const stop = new AbortController();
-  const onSignal = (): void => stop.abort("interrupted");
-  process.once("SIGINT", onSignal);
-  process.once("SIGTERM", onSignal);
-  const timer =
-    timeout === undefined ? null : setTimeout(() => stop.abort("timeout"), timeout * 1_000);
-  try {
-    const { signal } = stop;
-    const text = `${runId}  session ${sessionKey}`;
-    const opening = { mark: "▸", label: placed, text, style: "dim" } as const;
-    const end = await tailRun(bus, { terminal, json, signal, runId, opening, live: true });
-    if (end !== null) return conclude(terminal, end, json);
-    terminal.note(`no longer following; the run goes on. See it with: ./yard runs show ${runId}`);
-    return signal.reason === "timeout" ? EXIT.timeout : EXIT.interrupted;
-  } finally {
-    if (timer !== null) clearTimeout(timer);
-    process.off("SIGINT", onSignal);
-    process.off("SIGTERM", onSignal);
-  }
+  const text = `${runId}  session ${sessionKey}`;
+  const opening = { mark: "▸", label: placed, text, style: "dim" } as const;
+  const timeoutMs = timeout === undefined ? null : timeout * 1_000;
+  return toItsEnd({ terminal, runId, json, timeoutMs, graceMs: 0 }, (followed) =>
+    tailRun(bus, { terminal, json, ...followed, runId, opening, live: true }),
+  );
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { natsCommand, readyBlock, serverText } from "./ready-block.ts";
+import { agentToTry, natsCommand, readyBlock, serverText } from "./ready-block.ts";
 
 const server = {
   id: "files",
@@ -15,32 +15,50 @@ const server = {
   origin: "file" as const,
 };
 
+const facts = {
+  record: {
+    owner: { name: "yard", pid: 1, identity: "x" },
+    phase: "ready" as const,
+    project: "/p",
+    workspace: "/w",
+    natsUrl: "nats://127.0.0.1:4222",
+    natsMonitorUrl: "http://127.0.0.1:8222",
+    redisUrl: "redis://127.0.0.1:6379",
+    processes: [{ name: "policy", pid: 2, identity: "y", healthUrl: "http://127.0.0.1:9000" }],
+  },
+  servers: [server],
+  defaultModel: "scripted/plan",
+};
+
 test("says where everything is, which model answers, and what to type next", () => {
-  const text = readyBlock({
-    record: {
-      owner: { name: "yard", pid: 1, identity: "x" },
-      phase: "ready",
-      project: "/p",
-      workspace: "/w",
-      natsUrl: "nats://127.0.0.1:4222",
-      natsMonitorUrl: "http://127.0.0.1:8222",
-      redisUrl: "redis://127.0.0.1:6379",
-      processes: [{ name: "policy", pid: 2, identity: "y", healthUrl: "http://127.0.0.1:9000" }],
-    },
-    servers: [server],
-    defaultModel: "scripted/plan",
-  }).join("\n");
+  const text = readyBlock({ ...facts, agent: "reviewer" }).join("\n");
   for (const part of [
     "nats://127.0.0.1:4222  (monitoring http://127.0.0.1:8222)",
     "redis://127.0.0.1:6379",
     "http://127.0.0.1:9000/readyz",
     "files connected (14 tools)",
     "scripted/plan — rule-based, no AI",
-    "./yard run demo",
+    "./yard run reviewer ",
+    "yard.cmd.me.run.start.reviewer ",
     "./yard mcp tools",
   ]) {
     assert.ok(text.includes(part), part);
   }
+  assert.ok(!text.includes("demo"), text);
+});
+
+test("recommends an agent of the project, and none where there is none", () => {
+  const [project, user, builtIn] = [
+    { name: "reviewer", source: "project" as const },
+    { name: "mine", source: "user" as const },
+    { name: "general", source: "built-in" as const },
+  ];
+  assert.equal(agentToTry([builtIn, user, project]), "reviewer");
+  assert.equal(agentToTry([builtIn, user]), "mine");
+  assert.equal(agentToTry([project, { name: "demo", source: "project" }]), "demo");
+  assert.equal(agentToTry([builtIn]), null);
+  const text = readyBlock({ ...facts, agent: null }).join("\n");
+  assert.ok(!text.includes("yard run ") && text.includes("./yard agents list"), text);
 });
 
 test("a server that is not connected says why", () => {
@@ -56,7 +74,7 @@ test("a server that only its first call connects is not called disconnected", ()
 
 test("the NATS command publishes under the anonymous user, as plain JSON", () => {
   assert.equal(
-    natsCommand("nats://127.0.0.1:4222", "hi"),
-    `nats pub -s nats://127.0.0.1:4222 yard.cmd.me.run.start.demo '{"input":"hi"}'`,
+    natsCommand("nats://127.0.0.1:4222", { agent: "reviewer", question: "hi" }),
+    `nats pub -s nats://127.0.0.1:4222 yard.cmd.me.run.start.reviewer '{"input":"hi"}'`,
   );
 });

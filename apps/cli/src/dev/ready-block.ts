@@ -1,3 +1,4 @@
+import type { AgentSummary } from "@switchyard/contracts/agents";
 import type { ServerInfo } from "@switchyard/contracts/mcp-servers";
 import { anonymousUser } from "@switchyard/contracts/topology";
 import { startRun } from "@switchyard/contracts/runs";
@@ -15,8 +16,10 @@ export function readyBlock(facts: {
   record: InstanceRecord;
   servers: readonly ServerInfo[];
   defaultModel: string;
+  /** The agent to try, or null when there is none. */
+  agent: string | null;
 }): string[] {
-  const { record, servers, defaultModel } = facts;
+  const { record, servers, defaultModel, agent } = facts;
   const services = record.processes.filter((process) => process.healthUrl !== null);
   const monitor = record.natsMonitorUrl === null ? "" : `  (monitoring ${record.natsMonitorUrl})`;
   return [
@@ -36,8 +39,12 @@ export function readyBlock(facts: {
     "",
     "Next, in another terminal:",
     "",
-    `  ./yard run demo "${QUESTION}"`,
-    `  ${natsCommand(record.natsUrl ?? "", QUESTION)}`,
+    ...(agent === null
+      ? ["  ./yard agents list    # empty until the project has an agent in agents/NAME.md"]
+      : [
+          `  ./yard run ${agent} "${QUESTION}"`,
+          `  ${natsCommand(record.natsUrl ?? "", { agent, question: QUESTION })}`,
+        ]),
     "  ./yard mcp tools",
     "",
     "Ctrl-C stops everything; the data stays for the next start.",
@@ -45,9 +52,21 @@ export function readyBlock(facts: {
   ];
 }
 
-/** How any NATS client starts the demo: no header, no library of ours. */
-export function natsCommand(natsUrl: string, question: string): string {
-  const subject = subjectOf(startRun, { caller: anonymousUser.name, agent: "demo" });
+/** The agent that is recommended: one of the project before one of the person, the demo before others. */
+export function agentToTry(
+  agents: readonly Pick<AgentSummary, "name" | "source">[],
+): string | null {
+  const own = agents.filter(({ source }) => source === "project");
+  const from = own.length > 0 ? own : agents.filter(({ source }) => source !== "built-in");
+  return (from.find(({ name }) => name === "demo") ?? from[0])?.name ?? null;
+}
+
+/** How any NATS client starts a run: no header, no library of ours. */
+export function natsCommand(
+  natsUrl: string,
+  { agent, question }: { agent: string; question: string },
+): string {
+  const subject = subjectOf(startRun, { caller: anonymousUser.name, agent });
   return `nats pub -s ${natsUrl} ${subject} '${JSON.stringify({ input: question })}'`;
 }
 

@@ -5,10 +5,14 @@ import {
   JSON_TEXT,
   label,
   limitOption,
+  seconds,
   wholeNumber,
   withLimits,
   type Perform,
 } from "./command-options.ts";
+
+const FIRST_EVENT = "how long to wait for the first event of a run that may be in the queue";
+const FIRST_EVENT_SECONDS = 5;
 
 /** `yard run` and `yard runs`. */
 export function addRunCommands(program: Command, perform: Perform): void {
@@ -59,6 +63,7 @@ export function addRunCommands(program: Command, perform: Perform): void {
     .command("events <run>")
     .description("the timeline of one run")
     .option("--follow", "wait for the events to come, until the run ends")
+    .option("--wait <seconds>", FIRST_EVENT, seconds, FIRST_EVENT_SECONDS)
     .option("--json", "print the events as lines of JSON")
     .action((runId, options) =>
       perform(options, async (terminal) =>
@@ -68,6 +73,7 @@ export function addRunCommands(program: Command, perform: Perform): void {
   runs
     .command("tail <run>")
     .description("follow a run to its end: timeline and live text on stderr, answer on stdout")
+    .option("--wait <seconds>", FIRST_EVENT, seconds, FIRST_EVENT_SECONDS)
     .option("--json", "print the events as lines of JSON")
     .action((runId, options) =>
       perform(options, async (terminal) =>

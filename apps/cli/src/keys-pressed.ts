@@ -1,0 +1,89 @@
+import { emitKeypressEvents } from "node:readline";
+import { createInterface } from "node:readline/promises";
+
+/** The keyboard of a terminal. */
+export interface Keys {
+  /** The next one of these letters that is pressed; null when the signal aborts. */
+  oneOf(letters: string, signal: AbortSignal): Promise<string | null>;
+  /** A line of text; null when the person leaves instead. */
+  line(question: string, signal: AbortSignal): Promise<string | null>;
+  close(): void;
+}
+
+interface Key {
+  readonly name?: string;
+  readonly ctrl?: boolean;
+}
+
+/** Standard input, when it is a terminal. */
+type Keyboard = NodeJS.ReadableStream & { setRawMode(isRaw: boolean): unknown };
+
+/** Listens to single keys from now on, also while nothing is asked: `q`, Ctrl-D and Ctrl-C always work. */
+export function openKeys(
+  on: { leave: () => void; interrupt: () => void },
+  { stdin, stdout }: { stdin: Keyboard; stdout: NodeJS.WritableStream } = process,
+): Keys {
+  let asked: { letters: string; answer: (key: string) => void } | null = null;
+  const onKey = (_: unknown, { name = "", ctrl = false }: Key): void => {
+    if (ctrl && name === "c") on.interrupt();
+    else if (name === "q" || (ctrl && name === "d")) on.leave();
+    else if (name.length === 1 && asked?.letters.includes(name)) asked.answer(name);
+  };
+  const listen = (): void => {
+    stdin.setRawMode(true);
+    stdin.on("keypress", onKey);
+    stdin.resume();
+  };
+  const pause = (): void => {
+    stdin.off("keypress", onKey);
+    stdin.setRawMode(false);
+    stdin.pause();
+  };
+  emitKeypressEvents(stdin);
+  stdin.on("end", on.leave);
+  listen();
+  return {
+    async oneOf(letters, signal) {
+      const { promise, resolve } = Promise.withResolvers<string | null>();
+      const give = (): void => resolve(null);
+      asked = { letters, answer: resolve };
+      if (signal.aborted) give();
+      signal.addEventListener("abort", give, { once: true });
+      try {
+        return await promise;
+      } finally {
+        signal.removeEventListener("abort", give);
+        asked = null;
+      }
+    },
+    async line(question, signal) {
+      pause();
+      const lines = createInterface({ input: stdin, output: stdout });
+      const left = Promise.withResolvers<null>();
+      lines.once("SIGINT", () => {
+        on.interrupt();
+        left.resolve(null);
+      });
+      // Ctrl-D, where the question would stay open for ever.
+      lines.once("close", () => {
+        on.leave();
+        left.resolve(null);
+      });
+      try {
+        const text = await Promise.race([lines.question(question, { signal }), left.promise]);
+        lines.removeAllListeners("close");
+        return text === null ? null : text.trim();
+      } catch (error) {
+        if (signal.aborted) return null;
+        throw error;
+      } finally {
+        lines.close();
+        listen();
+      }
+    },
+    close() {
+      pause();
+      stdin.off("end", on.leave);
+    },
+  };
+}

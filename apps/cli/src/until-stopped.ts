@@ -1,0 +1,87 @@
+import { spawn } from "node:child_process";
+import { fstatSync } from "node:fs";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+
+/** Why a command stopped following before the end of what it follows. */
+export type StopReason = "interrupted" | "closed" | "timeout";
+
+/** The stop of a command that follows something. */
+export interface Stop {
+  readonly signal: AbortSignal;
+  /** Null while nothing has stopped it. */
+  readonly reason: StopReason | null;
+  /** Stops it, unless it was stopped before. */
+  stop(reason: StopReason): void;
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/**
+ * Follows something until the work is done, the person presses Ctrl-C, or whoever reads our output has gone
+ * (`yard audit tail | head`). A second Ctrl-C ends the process.
+ */
+export async function untilStopped<T>(follow: (stop: Stop) => Promise<T>): Promise<T> {
+  const stopping = new AbortController();
+  let reason: StopReason | null = null;
+  const stop = (why: StopReason): void => {
+    reason ??= why;
+    stopping.abort();
+  };
+  const onSignal = (): void => stop("interrupted");
+  for (const name of SIGNALS) process.once(name, onSignal);
+  const output = onOutputClosed(() => stop("closed"));
+  try {
+    return await follow({
+      signal: stopping.signal,
+      get reason() {
+        return reason;
+      },
+      stop,
+    });
+  } finally {
+    output.remove();
+    for (const name of SIGNALS) process.off(name, onSignal);
+  }
+}
+
+/** What a command that was stopped exits with; whoever closed our output has seen enough. */
+export function exitOfStop(reason: StopReason | null): ExitCode {
+  if (reason === "timeout") return EXIT.timeout;
+  return reason === "interrupted" ? EXIT.interrupted : EXIT.ok;
+}
+
+/** Calls `onClosed` once, when nobody reads our standard output any more. */
+export function onOutputClosed(onClosed: () => void): { remove(): void } {
+  let isTold = false;
+  const tell = (): void => {
+    if (isTold) return;
+    isTold = true;
+    onClosed();
+  };
+  process.stdout.once("error", tell);
+  const watch = watchPipe(tell);
+  return {
+    remove() {
+      isTold = true;
+      process.stdout.off("error", tell);
+      watch?.kill();
+    },
+  };
+}
+
+/**
+ * A write is the only way in which Node.js learns that a pipe has no reader, and a quiet stream writes nothing. GNU
+ * tail looks (poll(2)), and ends with SIGPIPE. Where tail is another one, the next line that we write tells us.
+ */
+function watchPipe(onClosed: () => void): { kill(): void } | null {
+  if (!fstatSync(1).isFIFO()) return null;
+  const child = spawn("tail", ["-f", `--pid=${process.pid}`, "/dev/null"], {
+    stdio: ["ignore", "inherit", "ignore"],
+  });
+  child.on("error", () => {}); // there is no tail here
+  child.once("exit", (_code, signal) => {
+    if (signal === "SIGPIPE") onClosed();
+  });
+  child.unref();
+  return { kill: () => void child.kill("SIGKILL") };
+}
