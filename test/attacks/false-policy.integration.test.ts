@@ -8,7 +8,7 @@ import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { connectionOf } from "@switchyard/bus/connection";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { until } from "@switchyard/bus/test-bus";
+import { until } from "@switchyard/local-servers/until";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
 import { listServers } from "@switchyard/contracts/mcp-servers";

@@ -9,7 +9,7 @@ import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
-import { until } from "@switchyard/bus/test-bus";
+import { until } from "@switchyard/local-servers/until";
 import { listApprovals } from "@switchyard/contracts/approvals";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";

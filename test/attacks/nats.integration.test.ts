@@ -8,7 +8,7 @@ import { consume, type Delivery } from "@switchyard/bus/consume";
 import { createUserKey } from "@switchyard/bus/keys";
 import { headersOf } from "@switchyard/bus/message-headers";
 import { publishCommand } from "@switchyard/bus/publish";
-import { until } from "@switchyard/bus/test-bus";
+import { until } from "@switchyard/local-servers/until";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { auditHash } from "@switchyard/contracts/audit-chain";
 import { filterOf, type Rpc } from "@switchyard/contracts/define";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { publishCommand } from "@switchyard/bus/publish";
 import { startRun } from "@switchyard/contracts/runs";
+import { until } from "@switchyard/local-servers/until";
 import { readBook, readRuns } from "./checker/read-evidence.ts";
 import { describeFault } from "./driver/schedule.ts";
 import { runChaos } from "./run-chaos.ts";
@@ -79,8 +79,4 @@ async function traceOf(runId: string) {
 async function kindsOf(runId: string): Promise<string[]> {
   const entries = await redis.lrange(`yard:run:{${runId}}:journal`, 0, -1);
   return entries.map((text) => (JSON.parse(text) as { kind: string }).kind); // every entry has one
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await delay(50);
 }

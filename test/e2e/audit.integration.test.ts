@@ -4,7 +4,6 @@ import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
 import { call } from "@switchyard/bus/call";
@@ -23,6 +22,7 @@ import {
 } from "@switchyard/contracts/mcp-features";
 import { auditStream } from "@switchyard/contracts/streams";
 import { readAuditBlock } from "@switchyard/service/audit/verify-audit";
+import { until } from "@switchyard/local-servers/until";
 import { startYardDev } from "../lib/yard-dev.ts";
 import { plainClient } from "./plain-client.ts";
 
@@ -134,11 +134,7 @@ async function exported(): Promise<ChainedRecord[]> {
 }
 
 async function recordsUntil(fits: (records: ChainedRecord[]) => boolean): Promise<ChainedRecord[]> {
-  for (;;) {
-    const records = await exported();
-    if (fits(records)) return records;
-    await delay(50);
-  }
+  return until(exported, fits);
 }
 
 /** The error of a call; null when it was made. */
@@ -393,7 +389,7 @@ test("while the audit is full nothing is decided, approved or called, which says
   const marks = async () => (await readFile(join(directory, "calls"), "utf8")).split("\n").length;
   await fillAudit();
   // Until its first record is refused, nobody knows.
-  while ((await failureOf(append("fills"))) === null) await delay(20);
+  await until(() => failureOf(append("fills")));
   const made = await marks();
   client.publish("yard.cmd.me.run.start.counter", { runId: "held-up", input: { first: "one" } });
   for (const refused of [
@@ -414,9 +410,9 @@ test("while the audit is full nothing is decided, approved or called, which says
   const room = await yard("streams", "ensure", "--audit-gib", "5");
   assert.equal(room.code, 0, room.stderr);
   assert.equal(room.stdout, "updated YARD_AUDIT\n");
-  while ((await failureOf(call(cli, approveCall, { id }))) !== null) await delay(50);
-  while ((await failureOf(call(bus, callTool, { ...big, approvalId: id }, to))) !== null)
-    await delay(50);
+  await until(async () => (await failureOf(call(cli, approveCall, { id }))) === null);
+  const again = { ...big, approvalId: id };
+  await until(async () => (await failureOf(call(bus, callTool, again, to))) === null);
   await client.waitForEvent("yard.evt.run.held-up.finished", () => true);
   const verified = await yard("audit", "verify");
   assert.equal(verified.code, 0, verified.stdout + verified.stderr);
@@ -433,14 +429,12 @@ test("a policy that is killed leaves a chain that can be verified, and the next 
   );
   process.kill(policy.pid, "SIGKILL");
   assert.equal((await Promise.all(hammering)).includes("fault"), false);
-  for (;;) {
-    const made = await append("afterwards").then(
+  await until(() =>
+    append("afterwards").then(
       () => true,
       () => false,
-    );
-    if (made) break;
-    await delay(50);
-  }
+    ),
+  );
   const lines = (await readFile(join(directory, "calls"), "utf8")).trim().split("\n").length;
   const marksIn = (all: readonly ChainedRecord[]): number =>
     all.filter((record) => record.kind === "execution" && record.tool.tool === "append").length;

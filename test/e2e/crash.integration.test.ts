@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
 import { startYardDev, type DevProcess } from "../lib/yard-dev.ts";
 import { plainClient, type PlainClient } from "./plain-client.ts";
 
@@ -84,8 +85,5 @@ test("kill -9 of Redis in the middle of a run: everything reconnects and the run
 });
 
 async function reconnected(): Promise<PlainClient> {
-  for (;;) {
-    const next = await plainClient(dev.natsUrl).catch(() => null);
-    if (next !== null) return next;
-  }
+  return until(() => plainClient(dev.natsUrl).catch(() => null));
 }

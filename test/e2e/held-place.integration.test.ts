@@ -3,7 +3,6 @@ import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
@@ -12,6 +11,7 @@ import { callTool } from "@switchyard/contracts/mcp";
 import { listServers } from "@switchyard/contracts/mcp-servers";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";
 import { anonymousUser } from "@switchyard/contracts/topology";
+import { until } from "@switchyard/local-servers/until";
 import { startYardDev } from "../lib/yard-dev.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -54,8 +54,6 @@ after(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-const DEADLINE_MS = 30_000;
-
 const echo = (args: Record<string, unknown>) =>
   call(bus, callTool, { tool: "echo", args }, { tokens: { server: "echo" } });
 
@@ -71,11 +69,10 @@ async function endOf(args: Record<string, unknown>): Promise<string> {
 
 /** The place is given back a moment after the answer, and until then the next call is denied. */
 async function endWithPlace(args: Record<string, unknown>): Promise<string> {
-  const end = performance.now() + DEADLINE_MS;
-  for (;;) {
-    const answer = await endOf(args);
-    if (answer !== "denied" || performance.now() > end) return answer;
-  }
+  return until(
+    () => endOf(args),
+    (answer) => answer !== "denied",
+  );
 }
 
 test("a call that was allowed and not made gives back its place in a limit of calls at a time", async () => {
@@ -90,23 +87,22 @@ test("while a call is in work its place is taken, and it is free again when that
   const trace = join(directory, "trace");
   const slowly = async () =>
     (await call(bus, listServers, {})).servers.find(({ id }) => id === "slow");
-  while ((await slowly())?.status !== "connected") await delay(20);
+  await until(slowly, (server) => server?.status === "connected");
   const hang = async () => {
     const request = { tool: "hang", args: { file: trace }, callId: "hanging" };
     return call(bus, callTool, request, { tokens: { server: "slow" } }).catch(
       (error: unknown) => error,
     );
   };
-  const end = performance.now() + DEADLINE_MS;
-  const isHanging = async () => {
-    while ((await readFile(trace, "utf8").catch(() => "")) === "" && performance.now() < end)
-      await delay(20);
-  };
-  const calls = [hang()];
+  const isHanging = until(async () => (await readFile(trace, "utf8").catch(() => "")) !== "");
   // The place of the last call may not be given back yet.
-  while (isError(await Promise.race([calls.at(-1), isHanging()]), callTool, "denied"))
-    calls.push(hang());
-  const hanging = calls.at(-1);
+  const { hanging } = await until(
+    async () => {
+      const called = hang();
+      return { hanging: called, ended: await Promise.race([called, isHanging]) };
+    },
+    ({ ended }) => !isError(ended, callTool, "denied"),
+  );
   assert.equal(await endOf({ message: "meanwhile" }), "denied");
   await call(bus, cancelCall, { callId: "hanging" }, { tokens: { server: "slow" } });
   assert.ok(isError(await hanging, callTool, "cancelled"));

@@ -15,6 +15,7 @@ import { checkPolicy } from "@switchyard/contracts/policy";
 import { grantRun } from "@switchyard/contracts/policy-grants";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { yard, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
 import { startPolicyWorld } from "../../services/policy/test/policy-world.ts";
 
@@ -219,11 +220,13 @@ test("policy test and lint look at a file; activate and rollback change what is 
     /in force: version \d+/,
   );
   assert.equal((await yard(["policy", "check", "files.read_file"], env)).code, 4);
-  let state = "";
-  while (state !== "cancelled") {
-    const { stdout } = await yard(["approvals", "show", id, "--json"], env);
-    state = (JSON.parse(stdout) as { data: { approval: { state: string } } }).data.approval.state;
-  }
+  await until(
+    async () => {
+      const { stdout } = await yard(["approvals", "show", id, "--json"], env);
+      return (JSON.parse(stdout) as { data: { approval: { state: string } } }).data.approval.state; // as the contract says
+    },
+    (state) => state === "cancelled",
+  );
   await ok("policy", "rollback", "--note", "over");
   assert.equal((await yard(["policy", "check", "files.read_file"], env)).code, 0);
   assert.match(await ok("policy", "versions"), /an incident/);
@@ -253,17 +256,14 @@ function startInbox() {
   const command = `'${process.execPath}' '${main}' approvals watch`;
   const child = spawn("/usr/bin/script", ["-qefc", command, "/dev/null"], { env });
   let written = "";
-  let look = (): void => {};
   const take = (chunk: Buffer): void => {
     written += chunk.toString("utf8");
-    look();
   };
   child.stdout.on("data", take);
   child.stderr.on("data", take);
   let isOver = false;
   const ended = once(child, "close").then(([code]) => {
     isOver = true;
-    look();
     return code as number | null; // as Node documents
   });
   after(async () => {
@@ -271,15 +271,6 @@ function startInbox() {
     await ended;
   });
   const screen = (): string => stripVTControlCharacters(written).replaceAll("\r", "");
-  const until = async (isThere: () => boolean, what: string): Promise<void> => {
-    await new Promise<void>((resolve) => {
-      look = () => {
-        if (isThere() || isOver) resolve();
-      };
-      look();
-    });
-    assert.ok(isThere(), `the inbox ended before it showed ${what}:\n${screen()}`);
-  };
   let seen = 0;
   return {
     screen,
@@ -287,7 +278,9 @@ function startInbox() {
     press: (keys: string) => void child.stdin.write(keys),
     /** Waits for a text behind those that it waited for before. */
     async shows(text: string) {
-      await until(() => screen().includes(text, seen), text);
+      const isShown = (): boolean => screen().includes(text, seen);
+      await until(() => isShown() || isOver);
+      assert.ok(isShown(), `the inbox ended before it showed ${text}:\n${screen()}`);
       seen = screen().indexOf(text, seen) + text.length;
     },
   };

@@ -4,7 +4,6 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
@@ -12,6 +11,7 @@ import { publishCommand } from "@switchyard/bus/publish";
 import { startRun } from "@switchyard/contracts/runs";
 import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { anonymousUser } from "@switchyard/contracts/topology";
+import { until } from "@switchyard/local-servers/until";
 import { yard, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
 import { startYardDev } from "../lib/yard-dev.ts";
 
@@ -192,7 +192,7 @@ test(
   { skip },
   async () => {
     await start("sleeper", "sleep-1");
-    while (sleepers() === 0) await delay(50);
+    await until(() => sleepers() > 0);
     const { code, stderr } = await yard(["revoke", "run", "sleep-1"], env);
     assert.equal(code, 0, stderr);
     const told = await toldOf(
@@ -200,7 +200,7 @@ test(
       ({ name }) => name === "tool-failed" || TERMINAL.has(name),
     );
     assert.equal(told.at(-1)?.payload["code"], "stopped", JSON.stringify(told.at(-1)));
-    while (sleepers() > 0) await delay(50);
+    await until(sleepers, (count) => count === 0);
   },
 );
 
@@ -222,11 +222,13 @@ test("yard policy keys names the key that signs, and yard revoke key cancels cal
 
   const rotated = await yard(["keys", "rotate", "--dir", join(stateDir, "keys")], env);
   assert.equal(rotated.code, 0, rotated.stderr);
-  let newest = "";
-  while (newest === "" || newest === signing.kid) {
-    const { stdout } = await yard(["policy", "keys", "--json"], env);
-    newest = (JSON.parse(stdout) as { data: { keys: { kid: string }[] } }).data.keys[0]?.kid ?? "";
-  }
+  await until(
+    async () => {
+      const { stdout } = await yard(["policy", "keys", "--json"], env);
+      return (JSON.parse(stdout) as { data: { keys: { kid: string }[] } }).data.keys[0]?.kid; // as the contract says
+    },
+    (newest) => newest !== undefined && newest !== signing.kid,
+  );
   const ran = await yard(["run", "helper", "x"], env);
   assert.match(ran.stderr, /may not start agent helper/, "a token is minted again, for others");
   const works = await yard(["run", "looker", "x"], env);
@@ -236,11 +238,10 @@ test("yard policy keys names the key that signs, and yard revoke key cancels cal
 /** Until a server works on a call. */
 async function inWork(): Promise<void> {
   const broker = dev.processes.find(({ name }) => name.includes("broker"));
-  for (;;) {
+  await until(async () => {
     const metrics = await (await fetch(new URL("/metrics", broker?.healthUrl ?? ""))).text();
-    if (/^yard_mcp_calls_in_flight\{[^}]*\} [1-9]/m.test(metrics)) return;
-    await delay(50);
-  }
+    return /^yard_mcp_calls_in_flight\{[^}]*\} [1-9]/m.test(metrics);
+  });
 }
 
 /** How many processes of the command there are on this machine. */

@@ -3,10 +3,9 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { processIdentity } from "@switchyard/local-servers/process-identity";
+import { until } from "@switchyard/local-servers/until";
 
-const POLL_MS = 20;
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
 
 export interface YardResult {
@@ -85,11 +84,14 @@ export async function survivors(
   return alive.flat();
 }
 
-/** Resolves when all of them are gone; the time limit is the test's own. */
+/** Resolves when all of them are gone; rejects with the names of those that stay. */
 export async function gone(
   processes: readonly { name: string; pid: number; identity: string }[],
 ): Promise<void> {
-  while ((await survivors(processes)).length > 0) await delay(POLL_MS);
+  await until(
+    () => survivors(processes),
+    (names) => names.length === 0,
+  );
 }
 
 function collect(stream: NodeJS.ReadableStream): () => string {

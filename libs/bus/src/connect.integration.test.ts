@@ -10,6 +10,7 @@ import { startRun } from "@switchyard/contracts/runs";
 import { runCommands } from "@switchyard/contracts/streams";
 import { cliUser } from "@switchyard/contracts/topology";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { z } from "zod";
 import { call } from "./call.ts";
 import { connectBus, type BusStatus } from "./connect.ts";
@@ -19,7 +20,7 @@ import { createUserKey } from "./keys.ts";
 import { publishCommand, publishEvent } from "./publish.ts";
 import { serve } from "./serve.ts";
 import { ensureStreams } from "./streams.ts";
-import { signalled, testBus, until } from "./test-bus.ts";
+import { signalled, testBus } from "./test-bus.ts";
 
 const ping = rpc({
   subject: "yard.rpc.{caller}.target.ping",

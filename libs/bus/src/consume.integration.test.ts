@@ -5,11 +5,12 @@ import { nanos } from "@nats-io/transport-node";
 import { startRun } from "@switchyard/contracts/runs";
 import { commandStream, runCommands, type ConsumerDefinition } from "@switchyard/contracts/streams";
 import { testNats } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { connectionOf } from "./connection.ts";
 import { consume, type ConsumeOptions, type Consumption, type Delivery } from "./consume.ts";
 import { publishCommand } from "./publish.ts";
 import { ensureStreams } from "./streams.ts";
-import { signalled, testBus, until } from "./test-bus.ts";
+import { signalled, testBus } from "./test-bus.ts";
 
 const nats = await testNats();
 const publisher = await testBus(nats, "cli");

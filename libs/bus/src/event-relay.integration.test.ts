@@ -6,6 +6,7 @@ import { isRetryable, ServiceError } from "@switchyard/contracts/errors";
 import { runFailed } from "@switchyard/contracts/run-events";
 import { eventStream } from "@switchyard/contracts/streams";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { connectionOf } from "./connection.ts";
 import { EventRelay, type EventSource, type RelayedEvent } from "./event-relay.ts";
 import { readEvents } from "./events.ts";
@@ -177,7 +178,7 @@ test("a stream of an older version is told, and takes everything once it is up t
   await changeStream({ allow_batched: false });
   const source = new Noting("older", 3);
   source.push(1, 2, 3);
-  while (troubles.length === 0) await new Promise(setImmediate);
+  await until(() => troubles.length > 0);
   await ensureStreams(bus);
   await source.done.promise;
   assert.match(String(troubles), /batch publish is disabled.*yard streams ensure/);
@@ -189,7 +190,7 @@ test("a stream of an older version is told, and takes everything once it is up t
 test("goes on when the server has forgotten how far it was", async () => {
   const source = new Noting("forgotten", 5);
   source.push(1, 2);
-  while (source.stores.length < 2) await new Promise(setImmediate);
+  await until(() => source.stores.length >= 2);
   await changeStream({ allow_batched: false }); // the server forgets every batch
   await ensureStreams(bus);
   source.push(3, 4, 5);

@@ -4,11 +4,12 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { resumeRun } from "@switchyard/contracts/run-commands";
 import { commandStream, runCommands, timerStream } from "@switchyard/contracts/streams";
 import { testNats } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { connectionOf } from "./connection.ts";
 import { consume, type Delivery } from "./consume.ts";
 import { scheduleCommand } from "./publish.ts";
 import { ensureStreams } from "./streams.ts";
-import { testBus, until } from "./test-bus.ts";
+import { testBus } from "./test-bus.ts";
 
 const nats = await testNats();
 const bus = await testBus(nats, "runner");

@@ -5,6 +5,7 @@ import { rpc } from "@switchyard/contracts/define";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { testNats } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { z } from "zod";
 import { call, client } from "./call.ts";
 import { connectionOf } from "./connection.ts";
@@ -12,7 +13,7 @@ import type { Bus } from "./connect.ts";
 import { discoverServices } from "./discovery.ts";
 import { headersOf } from "./message-headers.ts";
 import { serve, type ServeOptions } from "./serve.ts";
-import { signalled, testBus, until } from "./test-bus.ts";
+import { signalled, testBus } from "./test-bus.ts";
 
 const ask = rpc({
   subject: "yard.rpc.{caller}.oracle.ask.{topic}",

@@ -14,10 +14,11 @@ import {
 } from "@switchyard/contracts/streams";
 import type { RunningServer } from "@switchyard/local-servers/server-process";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { connectionOf } from "./connection.ts";
 import { publishCommand } from "./publish.ts";
 import { ensureStreams, verifyStreams } from "./streams.ts";
-import { testBus, until } from "./test-bus.ts";
+import { testBus } from "./test-bus.ts";
 
 const nats = await testNats();
 const bus = await testBus(nats, "admin");

@@ -1,5 +1,4 @@
 import { after } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { connectBus, type Bus, type BusOptions } from "./connect.ts";
 
 /** A bus for a test file or a test; closed when it ends. */
@@ -11,11 +10,6 @@ export async function testBus(
   const bus = await connectBus({ servers: server.url, user, ...options });
   after(() => bus.close());
   return bus;
-}
-
-/** Waits for a condition of another process; the test's own timeout is the limit. */
-export async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await delay(5);
 }
 
 /** A promise and its ends, for waiting on something that a callback tells. */

@@ -19,7 +19,7 @@ test("what arrives alone begins at once", () => {
 test("what arrives together begins in portions, one a turn, in order", async () => {
   const begun = arrivals(new TurnPacer(), 40);
   const seen = [begun.length];
-  while (begun.length < 40) {
+  for (let turn = 0; turn < 10 && begun.length < 40; turn += 1) {
     await nextTurn();
     seen.push(begun.length);
   }
@@ -58,7 +58,7 @@ test("work that brings more work does not make a turn longer", async () => {
       pacer.begin(() => begun.push(`second ${piece}`));
     });
   const seen = [begun.length];
-  while (begun.length < 34) {
+  for (let turn = 0; turn < 10 && begun.length < 34; turn += 1) {
     await nextTurn();
     seen.push(begun.length);
   }

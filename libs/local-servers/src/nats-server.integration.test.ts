@@ -23,8 +23,10 @@ async function createStream(server: RunningServer, name: string): Promise<void> 
   const config = JSON.stringify({ name, subjects: [name] });
   socket.write('CONNECT {"verbose":false}\r\nSUB answer 1\r\n');
   socket.write(`PUB $JS.API.STREAM.CREATE.${name} answer ${config.length}\r\n${config}\r\n`);
+  const signal = AbortSignal.timeout(10_000);
   let heard = "";
-  while (!/MSG answer .*\r\n.*\r\n/.test(heard)) heard += String((await once(socket, "data"))[0]);
+  while (!/MSG answer .*\r\n.*\r\n/.test(heard))
+    heard += String((await once(socket, "data", { signal }))[0]);
   socket.destroy();
   assert.match(heard, /"did_create":true/);
 }

@@ -13,8 +13,9 @@ import { testDirectory, testRedis } from "./test-servers.ts";
 async function ask(server: RunningServer, command: string, last = "\r\n"): Promise<string> {
   const socket = connect(server.port, server.host).setEncoding("utf8");
   socket.write(`${command}\r\n`);
+  const signal = AbortSignal.timeout(10_000);
   let heard = "";
-  while (!heard.endsWith(last)) heard += String((await once(socket, "data"))[0]);
+  while (!heard.endsWith(last)) heard += String((await once(socket, "data", { signal }))[0]);
   socket.destroy();
   return heard;
 }

@@ -5,20 +5,16 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 
 import { processIdentity } from "./process-identity.ts";
 import { ServerStartError, startServerProcess, type ServerAddress } from "./server-process.ts";
 import { testDirectory } from "./test-servers.ts";
+import { until } from "./until.ts";
 
 /** Never ready: resolves nothing until it is told to give up. */
 async function neverReady(_pid: number, signal: AbortSignal): Promise<ServerAddress> {
   if (!signal.aborted) await once(signal, "abort");
   throw signal.reason;
-}
-
-async function processEnds(pid: number, signal: AbortSignal): Promise<void> {
-  while ((await processIdentity(pid)) !== null) await delay(20, undefined, { signal });
 }
 
 test("a program that cannot be run is named with the reason", async () => {
@@ -126,5 +122,8 @@ test("a server dies with the process that started it, however that one dies", as
   const serverPid = Number(line);
   assert.notEqual(await processIdentity(serverPid), null);
   parent.kill("SIGKILL");
-  await processEnds(serverPid, AbortSignal.timeout(10_000));
+  await until(
+    () => processIdentity(serverPid),
+    (identity) => identity === null,
+  );
 });

@@ -2,9 +2,9 @@ import { call } from "@switchyard/bus/call";
 import { getRun } from "@switchyard/contracts/runs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
 import { agent, answering, labTool } from "../test-fixtures/peers.ts";
 import { startLab } from "../test-fixtures/runner-lab.ts";
-import { waitFor } from "../test-fixtures/wait-for.ts";
 
 const lab = await startLab();
 const runner = await lab.runner();
@@ -44,7 +44,7 @@ test("counts lag, work, steps, tokens, cost, tool calls, parked runs, retries an
   await lab.eventsUntil("four", "rejected");
 
   // The last run is counted a moment after its last event.
-  const metrics = await waitFor(async () => {
+  const metrics = await until(async () => {
     const found = await readMetrics();
     return (found.get('yard_runs_total{outcome="succeeded"}') ?? 0) >= 4 ? found : null;
   });

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
-import { fixtureServer, testWorld, until } from "../test-fixtures/test-broker.ts";
+import { until } from "@switchyard/local-servers/until";
+import { fixtureServer, testWorld } from "../test-fixtures/test-broker.ts";
 
 const world = await testWorld();
 const fixture = (id: string, more: object = {}) => fixtureServer(id, ["fixture-server.ts"], more);

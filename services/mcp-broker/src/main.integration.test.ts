@@ -10,8 +10,9 @@ import { call } from "@switchyard/bus/call";
 import { callTool } from "@switchyard/contracts/mcp";
 import { connectServer, disconnectServer, listServers } from "@switchyard/contracts/mcp-servers";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { legacyAnswer, switchableServer } from "../test-fixtures/switchable-server.ts";
-import { fixtureServer, testWorld, until } from "../test-fixtures/test-broker.ts";
+import { fixtureServer, testWorld } from "../test-fixtures/test-broker.ts";
 import { processIdentity } from "./process/process-identity.ts";
 
 const world = await testWorld();

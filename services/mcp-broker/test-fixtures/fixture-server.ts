@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
-import { setTimeout as delay } from "node:timers/promises";
+import { until } from "@switchyard/local-servers/until";
 import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
@@ -51,9 +51,9 @@ serveStdio(() => {
       description: "Writes a line when it begins and answers when another file exists",
       inputSchema: z.object({ file: z.string(), until: z.string() }),
     },
-    async ({ file, until }) => {
+    async ({ file, until: signal }) => {
       await appendFile(file, "begun\n");
-      while (!existsSync(until)) await delay(10);
+      await until(() => existsSync(signal));
       return text("done");
     },
   );

@@ -18,6 +18,7 @@ import {
   type Principal,
 } from "@switchyard/contracts/policy";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { Registry } from "prom-client";
@@ -209,20 +210,6 @@ async function startTestBroker(
     until: (server, fits) => until(() => info(server), fits),
     stop,
   };
-}
-
-/** Asks again and again until the answer fits; fails with the last answer after a minute. */
-export async function until<T>(ask: () => T | Promise<T>, fits: (value: T) => boolean): Promise<T> {
-  const end = performance.now() + 60_000;
-  for (;;) {
-    const value = await ask();
-    if (fits(value)) return value;
-    if (performance.now() > end)
-      throw new Error(`not reached within a minute: ${JSON.stringify(value)}`);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 10);
-    });
-  }
 }
 
 function servePolicy(bus: Bus, peer: PolicyPeer): void {

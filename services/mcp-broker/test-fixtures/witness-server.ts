@@ -3,7 +3,7 @@
 
 import { appendFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
+import { until } from "@switchyard/local-servers/until";
 import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
@@ -29,12 +29,12 @@ serveStdio(() => {
       description: "Writes a line and answers when a file exists",
       inputSchema: z.object({ note: z.string(), until: z.string() }),
     },
-    async ({ note, until }) => {
+    async ({ note, until: file }) => {
       await appendFile(
         book,
         `${JSON.stringify({ note, broker: process.ppid, self: process.pid })}\n`,
       );
-      while (!existsSync(until)) await delay(10);
+      await until(() => existsSync(file));
       return { content: [{ type: "text", text: String(process.pid) }] };
     },
   );

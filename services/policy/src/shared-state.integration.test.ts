@@ -31,6 +31,7 @@ import {
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { adminUser, cliUser, client as team, serviceUsers } from "@switchyard/contracts/topology";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { startPolicy } from "../test/policy-process.ts";
 
@@ -133,11 +134,13 @@ async function check(token: string | undefined, ref = tool("get"), args = {}) {
 
 /** Both replicas answer from one queue, so what holds everywhere holds many times in a row. */
 async function everywhere(expected: string): Promise<void> {
-  let inARow = 0;
-  while (inARow < 12) {
-    const { decision } = await check(undefined);
-    inARow = decision.effect === expected ? inARow + 1 : 0;
-  }
+  await until(async () => {
+    for (let inARow = 0; inARow < 12; inARow += 1) {
+      const { decision } = await check(undefined);
+      if (decision.effect !== expected) return false;
+    }
+    return true;
+  });
 }
 
 test("a bundle of several files is in force, and its layers narrow what its rules allow", async () => {

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
 import { call } from "@switchyard/bus/call";
@@ -24,6 +23,7 @@ import { getAgent, listAgents } from "@switchyard/contracts/agents";
 import { getSkill, importSkills, listSkills, renderSkill } from "@switchyard/contracts/skills";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
+import { until } from "@switchyard/local-servers/until";
 import { importerWorld, type ImporterWorld } from "../test/importer-world.ts";
 
 const sent = (directory: string, text: string, more: Record<string, string> = {}): SentSkill => ({
@@ -300,7 +300,7 @@ test("ends in one state when two clients import the same skill at once, and afte
   const interrupted = call(world.cli, uploadSkills, request, { signal: gone.signal });
   // The first version is stored while most are not: the importer is in the middle.
   const redis = await connectRedis({ url: world.redis.url, name: "test", log });
-  while ((await redis.keys("yard:skill:{s*}:versions")).length === 0) await nextTurn();
+  await until(async () => (await redis.keys("yard:skill:{s*}:versions")).length > 0);
   await one.kill();
   redis.disconnect();
   gone.abort();

@@ -9,8 +9,8 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isGroupAlive } from "@switchyard/service/process/process-group";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { toolboxWorld } from "../test-fixtures/test-toolbox.ts";
-import { until } from "../test-fixtures/until.ts";
 
 const world = await toolboxWorld();
 const [workspace, emptyPath] = [await testDirectory(), await testDirectory()];

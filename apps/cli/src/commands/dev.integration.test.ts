@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
+import { until } from "@switchyard/local-servers/until";
 import { connect } from "nats";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
 import {
@@ -226,11 +226,14 @@ test("a server whose restart cannot be recorded runs all the same, and the recor
   await dev.printed("redis is back");
   await rm(record, { recursive: true });
   process.kill(toolbox, "SIGKILL");
-  while ((await findRunningInstance(record)) === null) await delay(20);
+  await until(() => findRunningInstance(record));
   assert.notEqual(pidOf("redis"), redis);
   assert.equal((await yard(["runs", "list"], env)).code, 0);
-  const drafts = (await readdir(stateDir)).filter((name) => name.startsWith("dev.json."));
-  assert.deepEqual(drafts, []);
+  // A restart that has just been recorded may still be writing its draft.
+  await until(
+    async () => (await readdir(stateDir)).filter((name) => name.startsWith("dev.json.")),
+    (drafts) => drafts.length === 0,
+  );
 });
 
 test("SIGTERM stops everything in order, no process remains, and other commands say so", async () => {

@@ -11,6 +11,7 @@ import { listAgents } from "@switchyard/contracts/agents";
 import { listSkills } from "@switchyard/contracts/skills";
 import * as sessions from "@switchyard/contracts/sessions";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
 
 const directory = await testDirectory();
@@ -99,7 +100,7 @@ service.handle(sessions.sendToSession, async (request) => {
 async function writeLive(runId: string): Promise<void> {
   const plain = await connect({ servers: nats.url });
   const manager = await plain.jetstreamManager();
-  while ((await manager.streams.info(eventStream.name)).state.consumer_count === 0);
+  await until(async () => (await manager.streams.info(eventStream.name)).state.consumer_count > 0);
   await plain.close();
   publishLive(bus, runLive, { runId }, { runId, step: 1, delta: "as it is\nwritten" });
   await finish(runId);

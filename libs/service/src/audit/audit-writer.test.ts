@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { AUDIT_EVENT_OF, type AuditFact } from "@switchyard/contracts/audit";
 import type { AuditBlock } from "@switchyard/contracts/audit-chain";
+import { until } from "@switchyard/local-servers/until";
 import { AuditUnavailableError, createAuditWriter } from "./audit-writer.ts";
 
 const fact: AuditFact = { kind: "refusal", provider: "broker", caller: "cli", reason: "expired" };
@@ -26,10 +26,6 @@ function lab(options: { patienceMs?: number; refusal?: string } = {}) {
     onRecovered: () => told.push("recovered"),
   });
   return { writer, blocks, ids, told, stream };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await delay(5);
 }
 
 test("facts that come together share a message, and are numbered in their order", async () => {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
 import type { Bus } from "@switchyard/bus/connect";
 import { publishEvent } from "@switchyard/bus/publish";
@@ -9,6 +8,7 @@ import { testUsers } from "@switchyard/bus/test-users";
 import { auditChain, auditDecision } from "@switchyard/contracts/audit";
 import { recordsOf, type AuditBlock } from "@switchyard/contracts/audit-chain";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { Registry } from "prom-client";
 import { createLog } from "../log.ts";
 import { connectRedis } from "../redis.ts";
@@ -59,10 +59,6 @@ async function report() {
   for await (const message of readAudit(auditor, { from, upTo: extent.last }))
     verifier.message(message);
   return verifier.finish();
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await delay(10);
 }
 
 test("a process that stops in order has a chain with an end, and the next one names it", async () => {

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
-import { until } from "@switchyard/bus/test-bus";
+import { until } from "@switchyard/local-servers/until";
 import { inSpan } from "@switchyard/bus/tracing";
 import { rpc } from "@switchyard/contracts/define";
 import { testNats } from "@switchyard/local-servers/test-servers";

@@ -8,6 +8,7 @@ import { auditStream } from "@switchyard/contracts/streams";
 import { createAuditWriter } from "@switchyard/service/audit/audit-writer";
 import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import { createAuditVerifier, readAuditBlock } from "@switchyard/service/audit/verify-audit";
+import { until } from "@switchyard/local-servers/until";
 import { connect } from "nats";
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";
 import {
@@ -18,7 +19,6 @@ import {
 } from "../../test-fixtures/mortal-runners.ts";
 import { agent, ALLOWED, answering, DENIED } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
-import { waitFor, waitUntil } from "../../test-fixtures/wait-for.ts";
 import { openRunStore } from "../journal/run-store.ts";
 
 const lab = await startLab();
@@ -80,13 +80,13 @@ test("while the start cannot be recorded no child is started, the approval is gi
   const fill = await takeRoom();
   peers.hooks.admit = () => ({ outcome: "passed", approvalId, grantId: null, by: "sam" });
   await decideApproval(lab.bus, { approvalId, callId: "held-up:1:0", tool: "agent" });
-  await waitUntil(async () =>
+  await until(async () =>
     runner.lines.some(
       ({ msg, err }) =>
         msg === "run suspended" && /cannot be recorded/.test(JSON.stringify(err ?? null)),
     ),
   );
-  await waitUntil(async () => peers.settled.includes(`${approvalId} not_sent`));
+  await until(async () => peers.settled.includes(`${approvalId} not_sent`));
   await fill.giveBack();
   const events = await lab.eventsUntil("held-up", "finished");
   const names = events.map(({ name }) => name);
@@ -163,7 +163,7 @@ function startsIn(records: readonly ChainedRecord[]): string[] {
 }
 
 async function storedUntil(fits: (records: ChainedRecord[]) => boolean): Promise<ChainedRecord[]> {
-  return waitFor(async () => {
+  return until(async () => {
     const records = await stored();
     return fits(records) ? records : null;
   });

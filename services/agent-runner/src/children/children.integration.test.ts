@@ -3,10 +3,10 @@ import type { AgentLimits } from "@switchyard/contracts/agents";
 import { getRun, requestCancel } from "@switchyard/contracts/runs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";
 import { agent, ALLOWED, answering, DENIED, labTool, skill } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
-import { waitUntil } from "../../test-fixtures/wait-for.ts";
 
 const lab = await startLab();
 const { peers } = lab;
@@ -171,7 +171,7 @@ test("ends the runs below a run that is cancelled", async () => {
   await lab.eventsUntil(idle, "waiting");
   await call(lab.bus, requestCancel, { runId: "top", reason: "enough" });
   for (const runId of ["top", middle, idle]) await lab.eventsUntil(runId, "cancelled");
-  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  await until(async () => (await lab.pendingCommands()) === 0);
 });
 
 test("runs a skill with context: fork as a run of its own [D28]", async () => {

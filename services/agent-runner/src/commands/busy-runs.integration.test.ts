@@ -3,12 +3,12 @@ import { join } from "node:path";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { startChatServer, textChunks } from "../../test-fixtures/chat-server.ts";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
-import { waitUntil } from "../../test-fixtures/wait-for.ts";
 
 /** Commands that reach a run while its model or one of its tools is at work. */
 
@@ -36,7 +36,7 @@ test("a message that comes while the model is at work is heard before the run en
   chat.answer({ chunks: textChunks("too soon"), from: gate.promise });
   chat.answer({ chunks: textChunks("as you said") });
   await lab.command("thinker", { runId: "thinking", input: "x" });
-  await waitUntil(() => Promise.resolve(chat.requests.length === 1));
+  await until(() => Promise.resolve(chat.requests.length === 1));
   await lab.publish("yard.cmd.cli.run.steer.thinking", '{"message":"make it short"}');
   await lab.eventsUntil("thinking", "steered");
   gate.resolve();
@@ -67,13 +67,13 @@ test("a cancel ends a run whose model is at work, and what it answers later is n
   const before = chat.requests.length;
   chat.answer({ chunks: textChunks("too late"), from: gate.promise });
   await lab.command("thinker", { runId: "unthought", input: "x" });
-  await waitUntil(() => Promise.resolve(chat.requests.length === before + 1));
+  await until(() => Promise.resolve(chat.requests.length === before + 1));
   await lab.publish("yard.cmd.cli.run.cancel.unthought", '{"reason":"enough"}');
   const events = await lab.eventsUntil("unthought", "cancelled");
   assertWhole(events);
   assert.deepEqual(namesOf(events), ["started", "cancelled"]);
   gate.resolve();
-  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  await until(async () => (await lab.pendingCommands()) === 0);
 });
 
 test("a copy of a run is whole when the run itself is kept no longer", async () => {

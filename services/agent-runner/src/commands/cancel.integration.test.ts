@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
+import { until } from "@switchyard/local-servers/until";
 import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
-import { waitUntil } from "../../test-fixtures/wait-for.ts";
 import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
 
 const lab = await startLab();
@@ -43,7 +43,7 @@ test("ends a run at once while a tool call hangs, and gives the call a result th
   assert.equal(failed?.payload["code"], "cancelled");
   assert.match(String(failed?.payload["message"]), /in flight/);
   assert.ok(events.some(({ name }) => name === "tool-completed"));
-  await waitUntil(async () => peers.cancelled.includes("hanging:1:1"));
+  await until(async () => peers.cancelled.includes("hanging:1:1"));
 
   const { run } = await call(lab.bus, getRun, { runId: "hanging" });
   assert.equal(run.status, "cancelled");
@@ -155,7 +155,7 @@ test("ends a run elsewhere whose runner is killed right after the cancel, and se
   const [holder, other] = sortByHolder(runners, "killed");
   holder.kill("SIGSTOP"); // so that it cannot be the one that takes the cancel
   await control("cli", "cancel", "killed", {});
-  await waitUntil(async () => (await redis.hexists("yard:run:{killed}:state", "cancel")) === 1);
+  await until(async () => (await redis.hexists("yard:run:{killed}:state", "cancel")) === 1);
   holder.kill("SIGKILL");
   await holder.exited;
   const events = await lab.eventsUntil("killed", "cancelled");
@@ -176,8 +176,8 @@ function control(
   return lab.publish(`yard.cmd.${caller}.run.${verb}.${runId}`, JSON.stringify(body));
 }
 
-function noneIsLeft(): Promise<void> {
-  return waitUntil(async () => (await lab.pendingCommands()) === 0);
+async function noneIsLeft(): Promise<void> {
+  await until(async () => (await lab.pendingCommands()) === 0);
 }
 
 /** Events without gap or repeat, one end, and a result for each call. */

@@ -2,10 +2,10 @@ import { call } from "@switchyard/bus/call";
 import { listDeadRuns } from "@switchyard/contracts/runs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
 import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
 import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
-import { waitUntil } from "../../test-fixtures/wait-for.ts";
 
 const lab = await startLab();
 const { peers } = lab;
@@ -38,6 +38,7 @@ test("takes runs and commands of which runner processes die off the queue, with 
   let deaths = 0;
   while ((await ending()) === "killed") {
     deaths += 1;
+    assert.ok(deaths <= 10, "the run is given up after a few deaths");
     runner = lab.runner(env);
     await runner;
     // The run was begun twice: the runner that this command kills does not count against it.
@@ -76,7 +77,7 @@ async function ending(): Promise<"killed" | "done"> {
   const { exited } = await runner;
   void exited.finally(() => gone.abort());
   let isDone = false;
-  await waitUntil(async () => {
+  await until(async () => {
     isDone = (await lab.pendingCommands()) === 0;
     return isDone || gone.signal.aborted;
   });

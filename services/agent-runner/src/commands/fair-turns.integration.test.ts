@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
 import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
-import { waitUntil } from "../../test-fixtures/wait-for.ts";
 
 const lab = await startLab();
 const { peers } = lab;
@@ -22,8 +22,8 @@ class Held {
     peers.agents.set(tool, agent(tool, { plan }));
   }
 
-  reached(calls: number): Promise<void> {
-    return waitUntil(() => Promise.resolve(this.calls >= calls));
+  async reached(calls: number): Promise<void> {
+    await until(() => this.calls >= calls);
   }
 
   letGo(): void {
@@ -56,7 +56,10 @@ async function flood(count: number): Promise<void> {
 /** Lets all that is queued come to its end. */
 async function drain(): Promise<void> {
   peers.tools.set("slow", () => "went on");
-  while ((await lab.pendingCommands()) > 0) slow.letGo();
+  await until(async () => {
+    slow.letGo();
+    return (await lab.pendingCommands()) === 0;
+  });
 }
 
 for (const signal of ["SIGKILL", "SIGTERM"] as const) {
@@ -73,7 +76,7 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
     const second = await lab.runner(ALONE);
     await slow.reached(before + 1);
     const wakeUp = `yard.cmd.runner.run.resume.${id("quiet")}`;
-    await waitUntil(async () => (await lab.stored(wakeUp)) > 0);
+    await until(async () => (await lab.stored(wakeUp)) > 0);
     slow.letGo();
     held.letGo();
     const events = await lab.eventsUntil(id("quiet"), "finished");

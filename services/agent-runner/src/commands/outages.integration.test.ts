@@ -1,9 +1,9 @@
+import { until } from "@switchyard/local-servers/until";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, labTool, type PeerName } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
-import { waitUntil } from "../../test-fixtures/wait-for.ts";
 
 /**
  * An accepted command survives any outage, however long: only runners that die count against it. The runner here gives a
@@ -36,7 +36,7 @@ for (const name of ["policy", "importer", "broker"] satisfies PeerName[]) {
 test("no run is given up while Redis is away again and again, whatever it was doing", async () => {
   const gate = newGate();
   await startRuns("redis");
-  await waitUntil(async () => gate.came() >= RUNS);
+  await until(async () => gate.came() >= RUNS);
   for (let outage = 0; outage < 2; outage += 1) {
     await redis.stop();
     gate.open();
@@ -57,7 +57,7 @@ async function suspensions(more: number): Promise<void> {
     runner.lines.filter(({ msg }) => msg === "run suspended" || String(msg).startsWith("run left"))
       .length;
   const before = left();
-  await waitUntil(async () => left() >= before + more);
+  await until(async () => left() >= before + more);
 }
 
 async function assertAllFinish(prefix: string): Promise<void> {
@@ -81,7 +81,7 @@ function newGate() {
   let isOpen = false;
   peers.tools.set("count", async () => {
     came += 1;
-    await waitUntil(async () => isOpen);
+    await until(async () => isOpen);
     return "counted";
   });
   return {

@@ -5,9 +5,9 @@ import { getRun } from "@switchyard/contracts/runs";
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
-import { waitUntil } from "../../test-fixtures/wait-for.ts";
 
 // Commands for one run in any order, against a model of what becomes of it. Each is carried out before the next.
 
@@ -191,7 +191,7 @@ async function fork(model: Model, runId: string, newRunId: string): Promise<void
   assert.equal(peers.requested.get(`${newRunId}:1:0`), undefined);
 }
 
-const settled = (): Promise<void> => waitUntil(async () => (await lab.pendingCommands()) === 0);
+const settled = () => until(async () => (await lab.pendingCommands()) === 0);
 
 async function statusOf(runId: string): Promise<string> {
   const found = await call(lab.bus, getRun, { runId }).catch(() => null);

@@ -4,9 +4,9 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
 import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
-import { waitUntil } from "../../test-fixtures/wait-for.ts";
 
 const lab = await startLab();
 const { peers } = lab;
@@ -33,7 +33,7 @@ test("goes on after limit_exceeded with raised limits and repeats no finished ca
   const runId = "limited";
   await lab.command("walker", { runId, input: "x".repeat(40_000), limits: { maxSteps: 2 } });
   await lab.eventsUntil(runId, "failed");
-  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  await until(async () => (await lab.pendingCommands()) === 0);
   const keys = (await redis.keys(`yard:run:{${runId}}:*`)).toSorted();
   assert.equal(keys.length, 3);
   for (const key of keys) assert.ok((await redis.ttl(key)) > 86_400, key);
@@ -70,7 +70,7 @@ test("goes on after limit_exceeded with raised limits and repeats no finished ca
 test("goes on after a cancel, and does not take the cancel for the run's second life", async () => {
   const runId = "regretted";
   await lab.publish(`yard.cmd.cli.run.cancel.${runId}`, "{}");
-  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  await until(async () => (await lab.pendingCommands()) === 0);
   await lab.command("walker", { runId, input: "x" });
   await lab.eventsUntil(runId, "cancelled");
   await retry(runId, {});
@@ -104,7 +104,7 @@ test("refuses to retry what never was, has succeeded, or still runs", async () =
   assert.equal(await codeOf("going"), "run_not_ended");
   opened.resolve("open");
   await lab.eventsUntil("going", "finished");
-  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  await until(async () => (await lab.pendingCommands()) === 0);
 });
 
 function retry(runId: string, body: unknown): Promise<void> {
@@ -124,7 +124,7 @@ test("a retried run that waits for its session is cancelled without waiting", as
   await lab.command("asking", { runId: "keeper", input: "x", session: "kept" });
   await lab.eventsUntil("keeper", "waiting");
   await lab.publish("yard.cmd.cli.run.retry.stuck", "{}");
-  await waitUntil(async () => {
+  await until(async () => {
     const { run } = await call(lab.bus, getRun, { runId: "stuck" });
     return run.status === "running";
   });

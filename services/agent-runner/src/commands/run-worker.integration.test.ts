@@ -10,8 +10,8 @@ import { test } from "node:test";
 import { startedEntry } from "../../test-fixtures/journals.ts";
 import { agent, answering, labTool, skill } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
-import { waitFor, waitUntil } from "../../test-fixtures/wait-for.ts";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { until } from "@switchyard/local-servers/until";
 import { applyEntry, startOf } from "../journal/replay.ts";
 import { openRunStore, type RunStore } from "../journal/run-store.ts";
 
@@ -45,7 +45,7 @@ test("answers every kind of bad command with a rejected event and never takes it
     assert.equal(payload["subject"], on);
     assert.notEqual(payload["message"], "");
   }
-  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  await until(async () => (await lab.pendingCommands()) === 0);
 });
 
 test("names the wrong field of a command and keeps the run id that it asked for", async () => {
@@ -71,7 +71,7 @@ test("takes a repeated command as the same run, and another command under its id
     ["started", "model-responded", "finished", "rejected"],
   );
   assert.equal(events.at(-1)?.payload["code"], "run_id_taken");
-  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  await until(async () => (await lab.pendingCommands()) === 0);
 });
 
 test("goes on with a run that exists, as it was pinned, whatever its agent has become", async () => {
@@ -103,7 +103,7 @@ test("goes on with a run that exists, as it was pinned, whatever its agent has b
 test("makes a run id when the command names none", async () => {
   lab.peers.agents.set("nameless", answering("nameless", "{{/input}}"));
   await lab.command("nameless", { input: "who am I?" });
-  const [run] = await waitFor(async () => {
+  const [run] = await until(async () => {
     const { runs } = await call(lab.bus, listRuns, { agent: "nameless", status: "succeeded" });
     return runs.length > 0 ? runs : null;
   });
@@ -124,7 +124,7 @@ test("gives up a run that nobody gets on with", async () => {
     ["started", "resumed", "dead"],
   );
   assert.match(JSON.stringify(events.at(-1)?.payload["failure"]), /too_many_attempts/);
-  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  await until(async () => (await lab.pendingCommands()) === 0);
 });
 
 test("publishes the events of a run whose runner died right after the last entry", async () => {
@@ -139,7 +139,7 @@ test("publishes the events of a run whose runner died right after the last entry
   const events = await lab.eventsUntil("unpublished", "finished");
   assert.deepEqual(sequenceOf(events), [1, 2]);
   assert.equal(events.at(-1)?.payload["output"], "kept");
-  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  await until(async () => (await lab.pendingCommands()) === 0);
 });
 
 test("refuses a run whose journal cannot be read instead of trying it for ever", async () => {
@@ -153,7 +153,7 @@ test("refuses a run whose journal cannot be read instead of trying it for ever",
     JSON.stringify({ runId: "corrupt", input: "x" }),
   );
   assert.equal(rejected["code"], "journal_corrupt");
-  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  await until(async () => (await lab.pendingCommands()) === 0);
 });
 
 test("waits for a service that is not there yet, and does not hold it against the run", async () => {

@@ -5,9 +5,9 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
 import { agent, answering } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
-import { waitUntil } from "../../test-fixtures/wait-for.ts";
 
 const lab = await startLab();
 const { peers } = lab;
@@ -39,7 +39,7 @@ test("lists a run whose journal cannot be read with the dead ones, and goes on w
       isError(error, getRun, "journal_corrupt"),
     );
   }
-  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  await until(async () => (await lab.pendingCommands()) === 0);
   const { runs } = await call(lab.bus, listDeadRuns, {});
   const reasons = new Map(runs.map(({ runId, failure }) => [runId, failure.code]));
   const both = new Map([

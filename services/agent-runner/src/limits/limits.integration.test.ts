@@ -3,13 +3,13 @@ import { getRun, listRuns } from "@switchyard/contracts/runs";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
-import { waitUntil } from "../../test-fixtures/wait-for.ts";
 
 const teamsFile = join(await testDirectory(), "teams.json");
 const lab = await startLab();
@@ -131,9 +131,9 @@ test("lets only those change limits who may cancel, and only of runs that have n
 test("asks no model for a team that has used up its share, and goes on when it gets more", async () => {
   await startAs("team-a", { runId: "shared", input: "x" });
   const waiting = await lab.eventsUntil("shared", "waiting");
-  const { waits, until } = waiting.at(-1)?.payload ?? {};
+  const { waits, until: nextMonth } = waiting.at(-1)?.payload ?? {};
   assert.match(JSON.stringify(waits), /"tokens","value":1,"team":{"name":"team-a","per":"month"}/);
-  assert.ok(Date.parse(String(until)) > Date.now(), "it goes on by itself with the next month");
+  assert.ok(Date.parse(String(nextMonth)) > Date.now(), "it goes on by itself with the next month");
   assert.equal(waiting.filter(({ name }) => name === "model-responded").length, 0);
 
   await writeTeams({
@@ -148,7 +148,7 @@ test("asks no model for a team that has used up its share, and goes on when it g
   assert.ok(used > 0);
   const month = new Date().toISOString().slice(0, 7);
   const key = `yard:team:{team-a}:spend:${month}`;
-  await waitUntil(async () => (await redis.hget(key, "tokens")) === String(used));
+  await until(async () => (await redis.hget(key, "tokens")) === String(used));
   assert.equal(await redis.hget("yard:team:{team-a}:amounts", "tokens"), "0");
 });
 

@@ -1,11 +1,11 @@
 import { call } from "@switchyard/bus/call";
 import { getRun } from "@switchyard/contracts/runs";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
-import { waitUntil } from "../../test-fixtures/wait-for.ts";
 import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
 
 const natsDir = await testDirectory();
@@ -135,7 +135,7 @@ test("finishes a run through a restart of NATS [G2]", async () => {
   await gate.reached;
   await nats.stop();
   nats = await testNats({ dataDir: natsDir, port: nats.port });
-  await waitUntil(async () => lab.bus.status === "connected");
+  await until(async () => lab.bus.status === "connected");
   gate.open("opened");
   assertOneRun(await lab.eventsUntil("nats-restart", "finished"), "nats-restart");
   await stop(runner);

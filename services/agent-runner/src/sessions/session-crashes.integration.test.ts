@@ -1,3 +1,4 @@
+import { until } from "@switchyard/local-servers/until";
 import { readEvents } from "@switchyard/bus/events";
 import type { Delivery } from "@switchyard/bus/consume";
 import { resumeRun } from "@switchyard/contracts/run-commands";
@@ -201,13 +202,14 @@ async function deliverUntilDone(
 
 /** What the queue and the sweeper do: begin what has its turn, until nothing waits. */
 async function untilIdle(desk: SessionDesk, slot: string, deaths: number[]): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const { session } = (await desk.store.read(slot)).record;
-    if (session?.active === undefined || session.active === null) return;
+    if (session?.active === undefined || session.active === null) return true;
     const { sessionId, active } = session;
     await deliver(deaths, hintOf(proceedSession, { sessionId }, { runId: active.runId }));
     await lookAtSession(desk, { slot, owner: "cli" });
-  }
+    return false;
+  });
 }
 
 function startOf(agentName: string, payload: Record<string, unknown>): Delivery {

@@ -2,9 +2,9 @@ import { call } from "@switchyard/bus/call";
 import { getSession, sendToSession, sessionHistory } from "@switchyard/contracts/sessions";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
-import { waitUntil } from "../../test-fixtures/wait-for.ts";
 
 const lab = await startLab();
 const { peers } = lab;
@@ -39,7 +39,7 @@ test("two messages of one session are never worked on at once, however many runn
     ),
   );
   for (const session of SESSIONS) {
-    await waitUntil(async () => {
+    await until(async () => {
       const known = await call(lab.bus, getSession, { session }).catch(() => null); // not begun yet
       return known?.session.messages === MESSAGES * 5;
     });
@@ -71,7 +71,7 @@ test("of many senders that begin one session at once, all are in the same one", 
   );
   assert.equal(new Set(sent.map(({ sessionId }) => sessionId)).size, 1);
   assert.equal(sent.filter(({ placed }) => placed === "started").length, 1);
-  await waitUntil(async () => {
+  await until(async () => {
     const { session } = await call(lab.bus, getSession, { session: "same" });
     return session.activeRun === null;
   });

@@ -1,3 +1,4 @@
+import { until } from "@switchyard/local-servers/until";
 import { call } from "@switchyard/bus/call";
 import { getSession, sendToSession, sessionHistory } from "@switchyard/contracts/sessions";
 import assert from "node:assert/strict";
@@ -5,7 +6,6 @@ import { test } from "node:test";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
-import { waitUntil } from "../../test-fixtures/wait-for.ts";
 
 const lab = await startLab();
 const { peers } = lab;
@@ -55,7 +55,7 @@ async function say(session: string): Promise<void> {
 }
 
 async function assertAnswered(session: string): Promise<void> {
-  await waitUntil(async () => {
+  await until(async () => {
     // One that is asked of a runner that was just killed has no answer.
     const found = await call(lab.bus, getSession, { session }).catch(() => null);
     return found?.session.activeRun === null;
@@ -74,11 +74,11 @@ function newGate() {
   let isOpen = false;
   peers.tools.set("gate", async (_args, { correlationId: runId }) => {
     came.add(runId);
-    await waitUntil(async () => isOpen || opened.has(runId));
+    await until(async () => isOpen || opened.has(runId));
     return "passed";
   });
   return {
-    reached: (runId: string) => waitUntil(async () => came.has(runId)),
+    reached: (runId: string) => until(async () => came.has(runId)),
     openFor: (runId: string) => void opened.add(runId),
     open: () => {
       isOpen = true;

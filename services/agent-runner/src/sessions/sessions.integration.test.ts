@@ -11,6 +11,7 @@ import {
   sessionHistory,
 } from "@switchyard/contracts/sessions";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,7 +20,6 @@ import type { z } from "zod";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
 import { agent, answering, labTool, skill } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
-import { waitUntil } from "../../test-fixtures/wait-for.ts";
 
 const model = await startModelServer();
 const directory = await testDirectory();
@@ -187,7 +187,7 @@ test("enqueues what arrives meanwhile, and begins it in order when the run has e
   // The same command again is the same message, wherever it is by now.
   await start("echo", { runId: "line-3", input: "three", session: "line" });
   assert.equal((await say("line", "two", { runId: "line-2", agent: "gated" })).placed, "started");
-  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  await until(async () => (await lab.pendingCommands()) === 0);
   assert.equal((await call(team, getSession, { session: "line" })).session.messages, 8);
 });
 
@@ -322,7 +322,7 @@ test("a reset begins anew under the same name, a delete forgets all, and each te
   assert.equal(dropped?.["code"], "session_ended");
   await lab.eventsUntil("old-1", "cancelled");
   // The end of a run of the life before is not this one's.
-  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  await until(async () => (await lab.pendingCommands()) === 0);
   assert.equal((await call(team, getSession, { session: "old" })).session.messages, 0);
   assert.equal(
     (await say("old", "three", { agent: "echo", timeoutSeconds: 30 })).reply,
@@ -396,7 +396,7 @@ function say(
 }
 
 async function settled(session: string): Promise<void> {
-  await waitUntil(async () => {
+  await until(async () => {
     const found = await call(team, getSession, { session });
     return found.session.activeRun === null && found.session.queued === 0;
   });

@@ -4,9 +4,9 @@ import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
 import { getRun, requestCancel } from "@switchyard/contracts/runs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
-import { waitUntil } from "../../test-fixtures/wait-for.ts";
 
 const lab = await startLab();
 const { peers } = lab;
@@ -28,7 +28,7 @@ test("waits for an answer without a runner, and goes on with it [X40]", async ()
     run.waits?.map(({ reason, callId }) => [reason, callId]),
     [["question", "asked:1:0"]],
   );
-  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  await until(async () => (await lab.pendingCommands()) === 0);
   await lab.command("plain", { runId: "in-between", input: "x" });
   await lab.eventsUntil("in-between", "finished");
 
@@ -127,7 +127,7 @@ test("takes hints about runs that do not wait, that wait on, and that are not th
   await lab.eventsUntil("hinted", "waiting");
   for (const runId of ["hinted", "nowhere", "asked"])
     await lab.publish(`yard.cmd.cli.run.resume.${runId}`, "{}");
-  await waitUntil(async () => (await lab.pendingCommands()) === 0);
+  await until(async () => (await lab.pendingCommands()) === 0);
   assert.equal((await call(lab.bus, getRun, { runId: "hinted" })).run.status, "waiting");
   await call(lab.bus, answerQuestion, { runId: "hinted", callId: "hinted:1:0", answer: "ok" });
   await lab.eventsUntil("hinted", "finished");

@@ -4,8 +4,9 @@ import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
 import { beginLogin, finishLogin, logout } from "@switchyard/contracts/mcp-auth";
+import { until } from "@switchyard/local-servers/until";
 import { oauthWorld } from "../../test-fixtures/oauth-world.ts";
-import { fixtureServer, testWorld, until } from "../../test-fixtures/test-broker.ts";
+import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 
 const [world, oauth] = await Promise.all([testWorld(), oauthWorld()]);
 const redirectUri = "http://127.0.0.1:4711/callback";

@@ -15,8 +15,9 @@ import {
   type CallProgress,
 } from "@switchyard/contracts/mcp-calls";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { runToken, servePeer } from "../../test-fixtures/policy-peer.ts";
-import { fixtureServer, packageFile, testWorld, until } from "../../test-fixtures/test-broker.ts";
+import { fixtureServer, packageFile, testWorld } from "../../test-fixtures/test-broker.ts";
 import { createCallStore } from "@switchyard/service/tool-provider/call-store";
 import { cancelCall } from "@switchyard/service/tool-provider/cancel-call";
 import { createCancelPasser } from "./pass-cancel.ts";

@@ -6,9 +6,10 @@ import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
 import type { ServerInfo } from "@switchyard/contracts/mcp-servers";
 import { testDirectory, testRedis } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
-import { fixtureServer, packageFile, testWorld, until } from "../../test-fixtures/test-broker.ts";
+import { fixtureServer, packageFile, testWorld } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();
 const { policy } = world;

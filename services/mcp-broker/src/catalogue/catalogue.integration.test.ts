@@ -7,12 +7,8 @@ import { readEvents } from "@switchyard/bus/events";
 import { isError } from "@switchyard/contracts/errors";
 import { refreshTools, toolsDiscovered } from "@switchyard/contracts/mcp-pins";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
-import {
-  fixtureServer,
-  testWorld,
-  until,
-  type TestBroker,
-} from "../../test-fixtures/test-broker.ts";
+import { until } from "@switchyard/local-servers/until";
+import { fixtureServer, testWorld, type TestBroker } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();
 const directory = await testDirectory();

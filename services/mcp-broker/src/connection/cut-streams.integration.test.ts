@@ -3,9 +3,10 @@ import { test } from "node:test";
 import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { isError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
+import { until } from "@switchyard/local-servers/until";
 import { cuttingServer } from "../../test-fixtures/cutting-server.ts";
 import { sessionWorld, type TestSession } from "../../test-fixtures/session-world.ts";
-import { testWorld, until } from "../../test-fixtures/test-broker.ts";
+import { testWorld } from "../../test-fixtures/test-broker.ts";
 
 const [sessions, world, server] = await Promise.all([sessionWorld(), testWorld(), cuttingServer()]);
 

@@ -7,8 +7,9 @@ import { test } from "node:test";
 import { generate } from "selfsigned";
 import { sessionWorld, startProgram } from "../../test-fixtures/session-world.ts";
 import { legacyAnswer, switchableServer } from "../../test-fixtures/switchable-server.ts";
-import { fixture, until } from "../../test-fixtures/test-broker.ts";
+import { fixture } from "../../test-fixtures/test-broker.ts";
 import { readProcessStats } from "@switchyard/service/process/process-stat";
+import { until } from "@switchyard/local-servers/until";
 import { ConnectError } from "./mcp-session.ts";
 
 const world = await sessionWorld();

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
-import { until } from "../../test-fixtures/test-broker.ts";
 import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/network/egress-guard";
+import { until } from "@switchyard/local-servers/until";
 import { createHttpTransport } from "./http-transport.ts";
 
 const guard = createEgressGuard({

@@ -3,9 +3,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { listeningServer } from "../../test-fixtures/listening-server.ts";
 import { sessionWorld, type TestSession } from "../../test-fixtures/session-world.ts";
-import { fixture, until } from "../../test-fixtures/test-broker.ts";
+import { fixture } from "../../test-fixtures/test-broker.ts";
 import { ConnectError } from "./mcp-session.ts";
 
 const [world, directory] = await Promise.all([sessionWorld(), testDirectory()]);

@@ -10,12 +10,12 @@ import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
 import { listServers } from "@switchyard/contracts/mcp-servers";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import {
   fixture,
   fixtureServer,
   packageFile,
   testWorld,
-  until,
   type TestBroker,
 } from "../../test-fixtures/test-broker.ts";
 

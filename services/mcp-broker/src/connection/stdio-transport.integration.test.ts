@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Client, type JSONRPCMessage } from "@modelcontextprotocol/client";
-import { fixture, until } from "../../test-fixtures/test-broker.ts";
+import { fixture } from "../../test-fixtures/test-broker.ts";
 import { isGroupAlive } from "@switchyard/service/process/process-group";
+import { until } from "@switchyard/local-servers/until";
 import { SpawnError, StdioTransport, type StdioTransportOptions } from "./stdio-transport.ts";
 
 const GRACE_MS = 300;

@@ -6,7 +6,8 @@ import { callTool } from "@switchyard/contracts/mcp";
 import { getServer, updateServer } from "@switchyard/contracts/mcp-servers";
 import { getPrompt, readResource } from "@switchyard/contracts/mcp-features";
 import { answerQuestion, listQuestions, type Question } from "@switchyard/contracts/mcp-questions";
-import { fixtureServer, packageFile, testWorld, until } from "../../test-fixtures/test-broker.ts";
+import { until } from "@switchyard/local-servers/until";
+import { fixtureServer, packageFile, testWorld } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();
 const everything = {

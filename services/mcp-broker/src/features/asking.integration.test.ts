@@ -16,8 +16,9 @@ import {
   type Question,
 } from "@switchyard/contracts/mcp-questions";
 import { completeModel } from "@switchyard/contracts/model-completion";
+import { until } from "@switchyard/local-servers/until";
 import { startProgram } from "../../test-fixtures/session-world.ts";
-import { fixture, packageFile, testWorld, until } from "../../test-fixtures/test-broker.ts";
+import { fixture, packageFile, testWorld } from "../../test-fixtures/test-broker.ts";
 import { ASKED_PER_MINUTE } from "./feature-hooks.ts";
 import { createQuestionStore } from "./questions/question-store.ts";
 

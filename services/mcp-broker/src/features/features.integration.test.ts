@@ -20,8 +20,9 @@ import {
 } from "@switchyard/contracts/mcp-features";
 import { addServer, removeServer } from "@switchyard/contracts/mcp-servers";
 import { callsStopped } from "@switchyard/contracts/policy-budgets";
+import { until } from "@switchyard/local-servers/until";
 import type { z } from "zod";
-import { fixtureServer, packageFile, testWorld, until } from "../../test-fixtures/test-broker.ts";
+import { fixtureServer, packageFile, testWorld } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();
 const everything = [packageFile("@modelcontextprotocol/server-everything/dist/index.js"), "stdio"];

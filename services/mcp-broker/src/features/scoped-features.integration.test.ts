@@ -4,7 +4,8 @@ import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
 import * as features from "@switchyard/contracts/mcp-features";
 import { answerQuestion, listQuestions } from "@switchyard/contracts/mcp-questions";
-import { fixtureServer, testWorld, until } from "../../test-fixtures/test-broker.ts";
+import { until } from "@switchyard/local-servers/until";
+import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();
 // In this file a token is a run and its session: `run-1@chat`.

@@ -3,8 +3,9 @@ import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
 import { resourceUpdated, subscribeResource } from "@switchyard/contracts/mcp-features";
+import { until } from "@switchyard/local-servers/until";
 import { listeningServer } from "../../test-fixtures/listening-server.ts";
-import { testWorld, until } from "../../test-fixtures/test-broker.ts";
+import { testWorld } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();
 

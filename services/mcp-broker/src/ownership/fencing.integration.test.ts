@@ -6,6 +6,7 @@ import { callTool, listTools } from "@switchyard/contracts/mcp";
 import { listServers } from "@switchyard/contracts/mcp-servers";
 import { ensureServer } from "@switchyard/contracts/mcp-ownership";
 import { testDirectory, testRedis } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import { connectRedis } from "@switchyard/service/redis";
@@ -14,7 +15,7 @@ import {
   type BrokerCluster,
   type ClusterBroker,
 } from "../../test-fixtures/broker-cluster.ts";
-import { fixtureServer, testWorld, until } from "../../test-fixtures/test-broker.ts";
+import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();
 const { cli } = world;

@@ -8,9 +8,10 @@ import { listTools } from "@switchyard/contracts/mcp";
 import { getServer, listServers, serverLogs } from "@switchyard/contracts/mcp-servers";
 import { ensureServer } from "@switchyard/contracts/mcp-ownership";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import { brokerCluster } from "../../test-fixtures/broker-cluster.ts";
-import { fixtureServer, testWorld, until } from "../../test-fixtures/test-broker.ts";
+import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();
 const { cli } = world;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { testRedis } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import { until } from "../../test-fixtures/test-broker.ts";
 import { createLeaseStore, LeaseStoreError } from "./lease-store.ts";
 
 const server = await testRedis();

@@ -11,7 +11,8 @@ import { type ServerInfo } from "@switchyard/contracts/mcp-servers";
 import { runCancelled, runFailed, runFinished } from "@switchyard/contracts/run-events";
 import { sessionEnded } from "@switchyard/contracts/session-events";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
-import { fixture, fixtureServer, testWorld, until } from "../../test-fixtures/test-broker.ts";
+import { until } from "@switchyard/local-servers/until";
+import { fixture, fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 import { processIdentity } from "../process/process-identity.ts";
 
 const world = await testWorld();

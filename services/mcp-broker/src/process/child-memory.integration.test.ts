@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { watchChildren } from "./child-memory.ts";
 import { openChildRecords } from "./child-records.ts";
 
@@ -28,13 +29,15 @@ test("the memory of a child is that of its whole process group, and gone with it
   record.onSpawning();
   record.onSpawned(pid);
   const whole = async (): Promise<number> => (await rss(pid)) + (await rss(Number(line)));
-  let before: number;
-  let measured: number | undefined;
-  do {
-    // They may still be loading.
-    before = await whole();
-    measured = (await children.measure()).get("files");
-  } while ((await whole()) !== before);
+  // They may still be loading.
+  const { before, measured } = await until(
+    async () => ({
+      before: await whole(),
+      measured: (await children.measure()).get("files"),
+      after: await whole(),
+    }),
+    (sizes) => sizes.before === sizes.after,
+  );
   assert.ok(before > 0);
   assert.equal(measured, before);
   record.onGone();

@@ -9,13 +9,13 @@ import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
 import * as mcp from "@switchyard/contracts/mcp-servers";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import {
   fixture,
   fixtureServer,
   testWorld,
-  until,
   type TestBroker,
   type TestBrokerOptions,
 } from "../../test-fixtures/test-broker.ts";

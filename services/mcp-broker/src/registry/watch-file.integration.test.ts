@@ -3,7 +3,7 @@ import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
-import { until } from "../../test-fixtures/test-broker.ts";
+import { until } from "@switchyard/local-servers/until";
 import { watchFile } from "./watch-file.ts";
 
 function watched(path: string, known: string): (string | null)[] {

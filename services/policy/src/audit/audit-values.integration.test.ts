@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
@@ -10,6 +9,7 @@ import { auditRef, recordsOf, type AuditBlock } from "@switchyard/contracts/audi
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { checkPolicy } from "@switchyard/contracts/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { until } from "@switchyard/local-servers/until";
 import { startPolicyWorld } from "../../test/policy-world.ts";
 
 // The setting, from the process that records to what `yard` prints of the stream.
@@ -41,12 +41,12 @@ function check(tool: string, args: Record<string, unknown>) {
 
 /** Resolves when the record of a decision is stored, a moment after it was made. */
 async function stored(ref: string | undefined): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const { first: sequence, last: upTo } = await auditBounds(auditor);
     for await (const { payload } of readAudit(auditor, { from: { sequence }, upTo }))
-      if (recordsOf(payload as AuditBlock).some((record) => auditRef(record) === ref)) return; // of nobody else
-    await delay(20);
-  }
+      if (recordsOf(payload as AuditBlock).some((record) => auditRef(record) === ref)) return true; // of nobody else
+    return false;
+  });
 }
 
 /** A record in what `yard audit export` printed. */

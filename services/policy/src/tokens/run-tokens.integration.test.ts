@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
 import { client } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
@@ -25,6 +24,7 @@ import {
   keyIdOf,
   runTokenKeyId,
 } from "@switchyard/service/run-token";
+import { until } from "@switchyard/local-servers/until";
 import { startPolicyWorld } from "../../test/policy-world.ts";
 
 const RULES = `version: 1
@@ -164,7 +164,7 @@ test("a token is good only in the hands that it was given to, and what others tr
 
 /** The refusals in the audit that are about one tool, once there are so many. */
 async function auditedRefusals(tool: string, least: number): Promise<string[]> {
-  for (;;) {
+  return until(async () => {
     const { first: sequence, last: upTo } = await auditBounds(auditor);
     const reasons: string[] = [];
     for await (const { subject, payload } of readAudit(auditor, { from: { sequence }, upTo })) {
@@ -173,9 +173,8 @@ async function auditedRefusals(tool: string, least: number): Promise<string[]> {
       for (const record of recordsOf(block))
         if (record.kind === "refusal" && record.tool?.tool === tool) reasons.push(record.reason);
     }
-    if (reasons.length >= least) return reasons;
-    await delay(20);
-  }
+    return reasons.length >= least && reasons;
+  });
 }
 
 test("forged, expired, changed and borrowed tokens decide nothing, and each is in the audit with its reason [X43]", async () => {
@@ -310,8 +309,7 @@ test("while Redis does not say what is stopped nothing passes, and no token is m
   world.redis.kill("SIGSTOP");
   t.after(() => world.redis.kill("SIGCONT"));
   // What was known a moment ago is good for a moment.
-  let refusal: unknown = null;
-  while (refusal === null) refusal = await check(token).then(() => null, rejection);
+  const refusal = await until(() => check(token).then(() => null, rejection));
   assert.ok(isError(refusal, checkPolicy, "stops_unknown") && refusal.retryable);
   assert.match(refusal.message, /cannot be seen what is stopped, because Redis does not answer/);
   const asked = { onBehalfOf: "runner", token, tools: [READ] };
@@ -319,13 +317,10 @@ test("while Redis does not say what is stopped nothing passes, and no token is m
   assert.deepEqual([allowed, cacheable], [[], undefined]);
   await assert.rejects(tokenOf("run-r"), (error) => isError(error, grantRun, "policy_unavailable"));
   world.redis.kill("SIGCONT");
-  const deadline = Date.now() + 30_000;
-  for (;;) {
-    const decided = await check(token).catch(rejection);
-    if (typeof decided === "object" && decided !== null && "decision" in decided) break;
-    assert.ok(Date.now() < deadline, String(decided));
-    await delay(50);
-  }
+  await until(
+    () => check(token).catch(rejection),
+    (decided) => typeof decided === "object" && decided !== null && "decision" in decided,
+  );
 });
 
 const rejection = (error: unknown): unknown => error;

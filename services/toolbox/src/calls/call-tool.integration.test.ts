@@ -6,8 +6,8 @@ import { afterEach, test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
 import { callBuiltin, cancelBuiltin } from "@switchyard/contracts/toolbox";
+import { until } from "@switchyard/local-servers/until";
 import { APPROVAL, DIGEST, runToken, toolboxWorld } from "../../test-fixtures/test-toolbox.ts";
-import { until } from "../../test-fixtures/until.ts";
 import { ownWorkspaces } from "../workspace/workspaces.ts";
 
 const world = await toolboxWorld();

@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
 import { callBuiltin, cancelBuiltin } from "@switchyard/contracts/toolbox";
+import { until } from "@switchyard/local-servers/until";
 import { runToken, toolboxWorld } from "../../test-fixtures/test-toolbox.ts";
-import { until } from "../../test-fixtures/until.ts";
 
 const world = await toolboxWorld();
 const toolbox = await world.start({ YARD_TOOLBOX_CONCURRENCY: "1" });

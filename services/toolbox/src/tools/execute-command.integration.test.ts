@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { isGroupAlive } from "@switchyard/service/process/process-group";
 import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
-import { until } from "../../test-fixtures/until.ts";
+import { until } from "@switchyard/local-servers/until";
 import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
 import { openCommandCage } from "../command/command-sandbox.ts";
 import { createExecuteCommand, STREAM_LIMIT_BYTES } from "./execute-command.ts";

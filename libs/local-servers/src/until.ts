@@ -1,0 +1,52 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { inspect } from "node:util";
+
+const LIMIT_MS = 60_000;
+const INTERVAL_MS = 10;
+
+/**
+ * For tests, where nothing announces what they wait for: asks again and again until the answer fits (default: until it is
+ * neither false nor null nor undefined), and returns it. After `timeoutMs`, a minute, it rejects with the text of what was
+ * asked and the last answer. An error of `ask` is passed on.
+ */
+export async function until<T>(
+  ask: () => T | Promise<T>,
+): Promise<Exclude<T, false | null | undefined>>;
+export async function until<T>(
+  ask: () => T | Promise<T>,
+  fits: (answer: T) => boolean,
+  options?: { timeoutMs?: number },
+): Promise<T>;
+export async function until<T>(
+  ask: () => T | Promise<T>,
+  fits: (answer: T) => boolean = isAnswer,
+  { timeoutMs = LIMIT_MS }: { timeoutMs?: number } = {},
+): Promise<T> {
+  const over = Promise.withResolvers<typeof OVER>();
+  const timer = setTimeout(() => over.resolve(OVER), timeoutMs);
+  let last: unknown = OVER;
+  try {
+    for (;;) {
+      const answer = await Promise.race([ask(), over.promise]);
+      if (answer === OVER) break;
+      if (fits(answer)) return answer;
+      last = answer;
+      if ((await Promise.race([delay(INTERVAL_MS), over.promise])) === OVER) break;
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+  const question = (fits === isAnswer ? [ask] : [ask, fits]).map(String).join(", ");
+  const told = last === OVER ? "no answer" : `the last answer was ${text(last)}`;
+  throw new Error(`waited ${timeoutMs / 1000} s for ${question}; ${told}`);
+}
+
+const OVER = Symbol("over");
+
+function text(answer: unknown): string {
+  return inspect(answer, { depth: 6, breakLength: Number.POSITIVE_INFINITY });
+}
+
+function isAnswer(answer: unknown): boolean {
+  return answer !== false && answer !== null && answer !== undefined;
+}
