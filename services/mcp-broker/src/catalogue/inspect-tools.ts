@@ -72,6 +72,7 @@ export async function inspectTools(
   signal?: AbortSignal,
 ): Promise<InspectedListing> {
   const identity = canonicalJson(context.identity);
+  const own = new Set(listing.tools.map(({ name }) => name));
   const tools: InspectedTool[] = [];
   let sliceFrom = performance.now();
   for (const tool of listing.tools) {
@@ -81,14 +82,19 @@ export async function inspectTools(
       signal?.throwIfAborted();
       sliceFrom = performance.now();
     }
-    tools.push(inspectTool(tool, { ...context, identity }));
+    tools.push(inspectTool(tool, { ...context, identity, own }));
   }
   return { tools, problems: listing.problems };
 }
 
 function inspectTool(
   tool: ListedTool,
-  { server, identity, neighbours }: InspectionContext & { identity: string },
+  {
+    server,
+    identity,
+    own,
+    neighbours,
+  }: InspectionContext & { identity: string; own: ReadonlySet<string> },
 ): InspectedTool {
   const { name, definition, inputSchema, outputSchema } = tool;
   const ref = mcpToolRef(server, name);
@@ -97,7 +103,7 @@ function inspectTool(
   const pin = sha256(`{"definition":${text},"identity":${identity},"v":1}`);
   const findings = [
     ...textFindings(definition),
-    ...neighbourFindings(tool, server, neighbours),
+    ...neighbourFindings(tool, { server, own }, neighbours),
     ...schemaFindings("/inputSchema", inputSchema, definition["inputSchema"]),
     ...(outputSchema === null ? [] : schemaFindings("/outputSchema", outputSchema, outputSchema)),
   ];

@@ -31,15 +31,15 @@ export function neighbourhoodOf(server: string, all: Iterable<Neighbour>): Neigh
   };
 }
 
-/** What a tool's name and descriptions have to do with the tools of other servers. */
+/** What a tool's name and descriptions have to do with the tools of other servers. `own` are the names of its server's tools. */
 export function neighbourFindings(
   tool: { readonly name: string; readonly definition: JsonRecord },
-  server: string,
+  { server, own }: { readonly server: string; readonly own: ReadonlySet<string> },
   neighbours: Neighbourhood,
 ): ToolFinding[] {
   return [
     ...nameFindings(tool.name, neighbours),
-    ...referenceFindings(tool.definition, server, neighbours),
+    ...referenceFindings(tool.definition, { server, own }, neighbours),
   ];
 }
 
@@ -137,12 +137,12 @@ const TELLING = /\/(?:description|title)$/;
 /** A description that names another server's tools may want to change how they are used. The first one says it. */
 function referenceFindings(
   definition: JsonRecord,
-  server: string,
+  of: { readonly server: string; readonly own: ReadonlySet<string> },
   neighbours: Neighbourhood,
 ): ToolFinding[] {
   for (const { text, where, isKey } of textsOf(definition)) {
     if (isKey || !TELLING.test(where)) continue;
-    const named = foreignToolIn(text, server, neighbours);
+    const named = foreignToolIn(text, of, neighbours);
     if (named !== null)
       return [
         {
@@ -156,10 +156,16 @@ function referenceFindings(
   return [];
 }
 
-function foreignToolIn(text: string, server: string, { bySkeleton }: Neighbourhood): string | null {
+/** A name that the server has, too, means its own tool: whoever describes tools speaks of those beside them. */
+function foreignToolIn(
+  text: string,
+  { server, own }: { readonly server: string; readonly own: ReadonlySet<string> },
+  { bySkeleton }: Neighbourhood,
+): string | null {
   for (const [, named] of text.matchAll(/\bmcp__([a-z0-9-]{1,24})__/g))
     if (named !== undefined && named !== server) return `mcp__${named}__…`;
   for (const [word] of text.matchAll(/[a-z0-9]{2,40}[_-][a-z0-9_-]{2,60}/g)) {
+    if (own.has(word)) continue;
     const other = bySkeleton.get(skeleton(word))?.find(({ tool }) => tool === word);
     if (other !== undefined) return `${word} of server ${other.server}`;
   }
