@@ -170,7 +170,7 @@ test("half a line, wrong ids, chatter and nothing at all end in connectTimeoutMs
     const message = await failureOf(world.open(hostile(mode)));
     assert.match(
       message,
-      /^no answer within connectTimeoutMs \(1500 ms\) to the handshake; raise it/,
+      /^no answer within connectTimeoutMs \(1500 ms\) to the handshake; if it needs longer: yard mcp update/,
     );
   }
   const said = await failureOf(world.open(hostile("chats")));

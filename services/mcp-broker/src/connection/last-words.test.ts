@@ -26,3 +26,9 @@ test("cuts at whole lines, and a line that is too long between two words", () =>
   assert.equal(firstWords("alpha beta gamma", 12), "alpha beta…");
   assert.equal(firstWords("x".repeat(20), 10), `${"x".repeat(9)}…`);
 });
+
+test("leaves out the warnings of npm unless there is nothing else", () => {
+  const text = "npm warn Unknown user config\nnpm error code E404\nTOKEN is not set\n";
+  assert.equal(lastWords(text, 100), "npm error code E404\nTOKEN is not set");
+  assert.equal(lastWords("npm warn deprecated\n", 100), "npm warn deprecated");
+});

@@ -1,13 +1,18 @@
 /** `    at connect (/app/index.js:3:9)`: the line above such lines says what happened. */
 const STACK_FRAME = /^\s+at .+(?::\d+(?::\d+)?\)?|<anonymous>\)?)\s*$/;
+/** What `npx` says before anything of the server. */
+const NPM_NOISE = /^npm (?:warn|notice)\b/i;
 const CUT = "…";
 
 /**
- * The end of what a process wrote, short enough for a status: whole lines without the frames of stacks. Of a line that is
+ * The end of what a process wrote, short enough for a status: whole lines without the frames of stacks and
+ * the warnings of npm. Of a line that is
  * too long by itself the beginning is kept, because the cause stands there.
  */
 export function lastWords(text: string, maxLength: number): string {
-  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "" && !STACK_FRAME.test(line));
+  const said = text.split(/\r?\n/).filter((line) => line.trim() !== "" && !STACK_FRAME.test(line));
+  const own = said.filter((line) => !NPM_NOISE.test(line));
+  const lines = own.length > 0 ? own : said;
   const kept: string[] = [];
   let room = maxLength;
   for (const line of lines.toReversed()) {

@@ -68,7 +68,7 @@ export function createSessionOpener(options: SessionOpenerOptions): OpenSession 
     const attempt = new Attempt({ config, resolved, show, events, options });
     try {
       // One budget for every handshake and every page of the list: a slow server cannot stretch it.
-      const opened = await withinBudget(attempt, config.connectTimeoutMs, signal);
+      const opened = await withinBudget(attempt, config, signal);
       // Its end came while the tools were looked at, and nobody else heard of it.
       if (opened.isClosed()) throw new Error("the server closed the connection");
       return keepSession(opened, { config, events, show });
@@ -287,13 +287,16 @@ class Attempt {
 /** The SDK's timeouts begin with its first request and leave out notifications, so the whole has one of its own. */
 async function withinBudget(
   attempt: Attempt,
-  timeoutMs: number,
+  { id: server, connectTimeoutMs: timeoutMs }: ServerConfig,
   signal: AbortSignal,
 ): Promise<OpenedConnection> {
   const over = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const what = `no answer within connectTimeoutMs (${timeoutMs} ms) to ${attempt.asked}`;
-    over.reject(new SilenceError(`${what}; raise it if the server needs longer`));
+    const longer = `'{"connectTimeoutMs":${Math.min(3 * timeoutMs, 3_600_000)}}'`;
+    over.reject(
+      new SilenceError(`${what}; if it needs longer: yard mcp update ${server} ${longer}`),
+    );
   }, timeoutMs);
   const giveUp = (): void => over.reject(new Error("the broker is stopping"));
   signal.addEventListener("abort", giveUp, { once: true });
