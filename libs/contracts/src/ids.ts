@@ -31,6 +31,18 @@ export const ServerId = z
     "must be 1-24 characters of a-z 0-9 -, starting with a letter or digit",
   );
 
+/** The id that stands for a server's name where the name is not a valid id: `Brave Search` is `brave-search`. Null when nothing is left of it. */
+export function serverIdOf(name: string): string | null {
+  if (ServerId.safeParse(name).success) return name;
+  const id = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replace(/^-/, "")
+    .slice(0, 24)
+    .replace(/-$/, "");
+  return id === "" ? null : id;
+}
+
 /** A tool as a model sees it: what every provider accepts. */
 export const ToolName = z
   .string()

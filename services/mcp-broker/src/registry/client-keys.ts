@@ -90,8 +90,14 @@ export function adoptClientKeys(entry: JsonRecord): Adopted {
   return { declaration, warnings, problems };
 }
 
-/** A command line in one list. */
+/** A command line in one list, or `{path, args, env}`. */
 function adoptCommand({ fields }: Draft): void {
+  const { command: object } = fields;
+  if (isRecord(object) && typeof object["path"] === "string") {
+    const { path, ...rest } = object;
+    delete fields["command"];
+    Object.assign(fields, { command: path, ...definedOnly({ ...rest, ...fields }) });
+  }
   const { command, args = [] } = fields;
   if (!Array.isArray(command) || !Array.isArray(args)) return;
   const [program, ...first] = command;

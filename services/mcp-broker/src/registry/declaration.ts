@@ -1,4 +1,4 @@
-import { ServerId } from "@switchyard/contracts/ids";
+import { ServerId, serverIdOf } from "@switchyard/contracts/ids";
 import { TransportKind } from "@switchyard/contracts/mcp-servers";
 import { MAX_LABELS, ToolLabel } from "@switchyard/contracts/policy";
 import { RoleName } from "@switchyard/contracts/run-token";
@@ -84,7 +84,7 @@ function problemOf(key: string, entry: Declaration): string | null {
   const id = ServerId.safeParse(key);
   if (entry.id === undefined) return 'missing "id"';
   if (!id.success)
-    return `id ${JSON.stringify(key)} ${id.error.issues[0]?.message}; rename it, for example to "${slug(key)}"`;
+    return `id ${JSON.stringify(key)} ${id.error.issues[0]?.message}; rename it, for example to "${serverIdOf(key) ?? "server"}"`;
   const { transport: written, type } = entry;
   if (written !== undefined && type !== undefined && kindOf(written) !== kindOf(type))
     return '"transport" and "type" disagree; keep one of them';
@@ -151,13 +151,4 @@ const KINDS: Readonly<Record<string, TransportKind>> = {
 
 function kindOf(written: string): string {
   return Object.hasOwn(KINDS, written) ? (KINDS[written] ?? written) : written;
-}
-
-/** An id that may stand in `mcp.servers` for a name that is none. */
-export function slug(name: string): string {
-  const safe = name
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, "-")
-    .replaceAll(/^-+|-+$/g, "");
-  return safe.slice(0, 24) || "unnamed";
 }

@@ -1,9 +1,9 @@
-import { ServerId } from "@switchyard/contracts/ids";
+import { serverIdOf } from "@switchyard/contracts/ids";
 import { TransportKind, type ServerOrigin } from "@switchyard/contracts/mcp-servers";
 import type { z } from "zod";
 import { isRecord, type JsonRecord } from "../json-record.ts";
 import { adoptClientKeys, type Adopted } from "./client-keys.ts";
-import { Declaration, problemsOf, slug, transportOf } from "./declaration.ts";
+import { Declaration, problemsOf, transportOf } from "./declaration.ts";
 import type { OAuthConfig, ServerConfig, ServerEntry } from "./server-config.ts";
 
 /** The largest declaration that is kept, as JSON: it is repeated in messages and in Redis. */
@@ -30,7 +30,7 @@ export function readDeclaration(
   const shown = parsed.success ? parsed.data : null;
   const transport = shown === null ? guessTransport(declaration) : transportOf(shown);
   const names = {
-    id: ServerId.safeParse(key).success ? key : slug(key),
+    id: serverIdOf(key) ?? "unnamed",
     name: shown?.name ?? key,
   };
   return {

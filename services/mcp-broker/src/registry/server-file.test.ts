@@ -200,6 +200,32 @@ for (const [what, document] of [
   });
 }
 
+test("makes ids of the names that a client gave its servers, and says so [CR2, E1]", () => {
+  const { entries } = parseFile({
+    mcpServers: {
+      "Brave Search": { command: "x" },
+      brave_search: { command: "y" },
+      ok: { command: "z" },
+    },
+  });
+  assert.deepEqual(
+    entries.map(({ id, name, warnings, problem }) => [id, name, warnings, problem !== null]),
+    [
+      ["brave-search", "Brave Search", ['"Brave Search" has the id brave-search here'], false],
+      ["brave-search-2", "brave_search", ['"brave_search" has the id brave-search here'], true],
+      ["ok", "ok", [], false],
+    ],
+  );
+});
+
+test("reads comments and trailing commas, and names line and column of what is not JSON", () => {
+  const text = '{ // mine\n  "mcpServers": { "a": { "command": "x", }, },\n}';
+  assert.equal(parseServerFile(text, "f.json").entries[0]?.problem, null);
+  assert.throws(() => parseServerFile('{\n  "mcpServers": {\n    "a": secret\n  }\n}', "f.json"), {
+    message: /^f\.json: not valid JSON: line 3, column 10: expected a value/,
+  });
+});
+
 for (const text of [
   "{",
   "[]",

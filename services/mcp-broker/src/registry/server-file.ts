@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
+import { serverIdOf } from "@switchyard/contracts/ids";
+import { JsonTextError, parseLenientJson } from "@switchyard/service/lenient-json";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
 import { isRecord, type JsonRecord } from "../json-record.ts";
@@ -46,8 +48,9 @@ export async function readServerFile(
  */
 export function parseServerFile(text: string, fileName: string): ServerFile {
   const taken = new Set<string>();
-  const entryOf = ({ key, value }: RawEntry): ServerEntry => {
-    const { problems, ...entry } = readDeclaration(key, value, "file");
+  const entryOf = ({ key, value, warnings: told = [] }: RawEntry): ServerEntry => {
+    const { problems, ...read } = readDeclaration(key, value, "file");
+    const entry = { ...read, warnings: [...told, ...read.warnings] };
     const id = freeId(entry.id, taken);
     taken.add(id);
     if (id !== entry.id && problems.length === 0) return duplicate(entry, id, fileName);
@@ -61,6 +64,7 @@ export function parseServerFile(text: string, fileName: string): ServerFile {
 interface RawEntry {
   readonly key: string;
   readonly value: unknown;
+  readonly warnings?: readonly string[];
 }
 
 interface RawFile {
@@ -95,10 +99,7 @@ function clientFile(document: JsonRecord): RawFile | null {
   if (!isRecord(inside)) return null;
   // The settings of VS Code have one more level.
   const servers = map === "mcp" && isRecord(inside["servers"]) ? inside["servers"] : inside;
-  const entries = Object.entries(servers).map(([key, value]) => ({
-    key,
-    value: isRecord(value) ? { id: key, ...value } : value,
-  }));
+  const entries = Object.entries(servers).map(([name, value]) => clientEntry(name, value));
   const left = Object.keys(document).filter(
     (key) => key !== map && key !== "version" && !key.startsWith("$"),
   );
@@ -106,15 +107,22 @@ function clientFile(document: JsonRecord): RawFile | null {
   return { entries, warnings };
 }
 
+/** What a client calls a server is its id here, or nearly: `Brave Search` is `brave-search`. */
+function clientEntry(name: string, value: unknown): RawEntry {
+  if (!isRecord(value)) return { key: name, value };
+  const id = serverIdOf(name);
+  if (id === null || id === name || "id" in value)
+    return { key: name, value: { id: name, ...value } };
+  const warnings = [`${JSON.stringify(name)} has the id ${id} here`];
+  return { key: id, value: { id, name: name.slice(0, 200), ...value }, warnings };
+}
+
 function parseJson(text: string, fileName: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseLenientJson(text);
   } catch (error) {
-    // The parser quotes what it read, and that may be somebody's password.
-    const place = /\(line \d+ column \d+\)|at position \d+|end of JSON input/.exec(String(error));
-    throw new ServerFileError(
-      place === null ? `${fileName}: not valid JSON` : `${fileName}: not valid JSON: ${place[0]}`,
-    );
+    if (!(error instanceof JsonTextError)) throw error;
+    throw new ServerFileError(`${fileName}: not valid JSON: ${error.message}`);
   }
 }
 
