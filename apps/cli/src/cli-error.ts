@@ -99,6 +99,7 @@ const HINTS: Readonly<Record<string, string>> = {
   not_supported: "see what a server offers with: ./yard mcp get SERVER",
   server_exists: "change it with: ./yard mcp update SERVER '{…}', or remove it first",
   server_disabled: "switch it on with: ./yard mcp enable SERVER",
+  not_in_file: "take it out with: ./yard mcp remove SERVER",
   login_expired: "begin again with: ./yard mcp login SERVER",
   tool_timeout:
     "wait longer with --timeout, up to callTimeoutMs of the server: ./yard mcp get SERVER",

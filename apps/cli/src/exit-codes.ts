@@ -130,6 +130,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   agents_invalid: EXIT.failed,
   agents_blocked: EXIT.failed,
   server_disabled: EXIT.failed,
+  not_in_file: EXIT.failed,
   result_too_large: EXIT.failed,
   call_id_conflict: EXIT.failed,
   outcome_unknown: EXIT.failed,

@@ -7,6 +7,7 @@ import {
   connectServer,
   disconnectServer,
   removeServer,
+  resetServer,
   updateServer,
 } from "./mcp-servers.ts";
 
@@ -52,6 +53,7 @@ export const OwnerRequest = z.discriminatedUnion("do", [
     changes: ServerDeclaration,
     isResume: z.boolean(),
   }),
+  z.strictObject({ do: z.literal("reset"), by: CallerName }),
   z.strictObject({ do: z.literal("logs") }),
   /** How the server is declared, for a broker whose own file does not name it. */
   z.strictObject({ do: z.literal("get") }),
@@ -78,6 +80,7 @@ export const askOwner = rpc({
   errors: {
     ...updateServer.errors,
     ...removeServer.errors,
+    ...resetServer.errors,
     ...connectServer.errors,
     ...disconnectServer.errors,
     not_owner: { data: z.object({ server: z.string() }), retryable: true },

@@ -42,6 +42,8 @@ export const ServerInfo = z.object({
   circuit: CircuitState.optional(),
   /** Whether it is connected from the start; else its first call connects it. An older broker does not say. */
   autoConnect: z.boolean().optional(),
+  /** True when it was changed over the bus and the broker's file has an entry for it, too, which is not read before `mcp.reset`. */
+  overridesFile: z.boolean().optional(),
   /** What of its declaration counts for nothing; left out when all of it counts. */
   warnings: z.array(z.string()).optional(),
 });
@@ -141,6 +143,20 @@ export const enableServer = rpc({
     ...changeErrors,
     invalid_config: InvalidConfig,
     unknown_server: UnknownServer,
+    owner_unavailable: OwnerUnavailable,
+  },
+});
+
+export const resetServer = rpc({
+  subject: "yard.rpc.{caller}.mcp.reset",
+  summary: "Forgets what was changed over the bus: the server is what the file says again.",
+  request: z.strictObject({ server: z.string() }),
+  reply: ServerReply,
+  errors: {
+    ...changeErrors,
+    unknown_server: UnknownServer,
+    /** It is only known over the bus. */
+    not_in_file: UnknownServer,
     owner_unavailable: OwnerUnavailable,
   },
 });

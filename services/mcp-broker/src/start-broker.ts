@@ -138,6 +138,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       if (change.kind === "removed") features.forget(change.serverId);
       if (owner.registryChanged(change)) reporter.changed(change);
     },
+    onIgnoredEdit: (server) => reporter.ignored(server),
     onTrouble: (err) => log.error({ err }, "mcp registry trouble"),
   });
   handleRegistry(service, { pool, registry, owner, admins });

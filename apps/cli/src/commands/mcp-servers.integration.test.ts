@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
 import { testBus } from "@switchyard/bus/test-bus";
 import * as mcp from "@switchyard/contracts/mcp-servers";
+import { whoCanCall } from "@switchyard/contracts/policy-bundles";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
 import { waitForMcpServers } from "../dev/wait-for-mcp-servers.ts";
@@ -27,6 +28,15 @@ const info = (id: string, more: Partial<mcp.ServerInfo> = {}): mcp.ServerInfo =>
 const down = info("down", { status: "error", toolCount: 0, lastError: "command not found: nope" });
 const servers = [info("good"), info("off", { status: "disabled" })];
 const asked: unknown[] = [];
+const anyone = {
+  users: null,
+  agents: null,
+  roles: null,
+  channels: null,
+  groups: null,
+  conditional: false,
+  except: [],
+};
 
 const service = serve(await testBus(nats, "broker"), {
   name: "broker",
@@ -46,11 +56,16 @@ service.handle(mcp.addServer, (request, { fail }) => {
 });
 service.handle(mcp.updateServer, (request) => {
   asked.push(request);
+  if (request.server === "both") return { server: info("both", { overridesFile: true }) };
   return { server: info(request.server, { warnings: ['"alwaysAllow" grants\u001b nothing'] }) };
 });
 service.handle(mcp.enableServer, (request) => {
   asked.push(request);
   return { server: info(request.server) };
+});
+service.handle(mcp.resetServer, ({ server }) => {
+  asked.push({ reset: server });
+  return { server: info(server) };
 });
 service.handle(mcp.connectServer, () => ({ server: down }));
 service.handle(mcp.disconnectServer, () => ({ server: null }));
@@ -58,6 +73,7 @@ service.handle(mcp.removeServer, ({ server }) => ({ removed: true as const, serv
 service.handle(mcp.getServer, ({ server }) => ({
   server: info(server, {
     origin: "api",
+    ...(server === "both" ? { overridesFile: true } : {}),
     capabilities: { tools: true, resources: false, prompts: true },
   }),
   declaration: { id: server, command: "npx", env: { TOKEN: "${TOKEN}" } },
@@ -93,6 +109,64 @@ test("adds a server from a command line, from options and from a client's JSON [
   });
   assert.deepEqual(await run("disable", "c"), { server: "c", enabled: false });
   assert.deepEqual(await run("enable", "c"), { server: "c", enabled: true });
+});
+
+test("takes command lines of other clients and says what became of them", async () => {
+  const added = await yard(
+    ["mcp", "add", "-t", "http", "-s", "user", "My Tracker", "https://a/mcp", "-H", "X-Key: ${K}"],
+    env,
+  );
+  assert.equal(added.code, 0, added.stderr);
+  assert.deepEqual(asked.pop(), {
+    id: "my-tracker",
+    name: "My Tracker",
+    transport: "http",
+    url: "https://a/mcp",
+    headers: { "X-Key": "${K}" },
+  });
+  assert.match(added.stderr, /"My Tracker" has the id my-tracker here/);
+  const bare = await yard(["mcp", "add", "notes", "npx", "-y", "some-server"], env);
+  assert.equal(bare.code, 2);
+  assert.match(bare.stderr, /write -- in front of the server's command/);
+});
+
+test("says after add which rule allows the tools, or that none does, with a rule to paste", async () => {
+  const policy = serve(await testBus(nats, "policy"), {
+    name: "policy",
+    version: "0.0.0",
+    description: "Allows the tools of one server",
+    onFault: ({ error }) => assert.fail(String(error)),
+  });
+  const rule = { ...anyone, rule: "people", users: ["cli"], tier: "session" as const };
+  policy.handle(whoCanCall, ({ tool }) => ({
+    tool,
+    policyDigest: `sha256:${"0".repeat(64)}`,
+    reach: tool.server === "known" ? [rule] : [],
+    deniedBy: [],
+    omitted: 0,
+  }));
+  const known = await yard(["mcp", "add", "known", "--", "npx"], env);
+  assert.match(
+    known.stderr,
+    /rule people lets users cli call the tools of known, after an approval/,
+  );
+  const unknown = await yard(["mcp", "add", "other", "--", "npx"], env);
+  assert.match(unknown.stderr, /no rule of the policy allows all tools of other/);
+  assert.match(unknown.stderr, /users: \[cli\].*\n.*tools: \[mcp__other__\*\]/);
+  asked.length = 0;
+});
+
+test("says that a change stands above the file, and how to go back", async () => {
+  const changed = await yard(["mcp", "update", "both", "{}"], env);
+  assert.match(changed.stderr, /ignored until: \.\/yard mcp reset both/);
+  const shown = await yard(["mcp", "get", "both"], env);
+  assert.match(
+    shown.stdout,
+    /its entry in the server file is ignored until: \.\/yard mcp reset both/,
+  );
+  const reset = await yard(["mcp", "reset", "both"], env);
+  assert.equal(reset.code, 0, reset.stderr);
+  assert.deepEqual(asked.splice(0).at(-1), { reset: "both" });
 });
 
 test("a refusal names the setting and exits 4", async () => {

@@ -7,17 +7,25 @@ import {
   getServer,
   listServers,
   removeServer,
+  resetServer,
   serverLogs,
   updateServer,
+  type ServerDeclaration,
   type ServerInfo,
 } from "@switchyard/contracts/mcp-servers";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { fieldLines } from "../field-lines.ts";
-import { jsonDeclaration, optionDeclaration, type AddOptions } from "../mcp-declaration.ts";
+import {
+  adoptionNotes,
+  jsonDeclaration,
+  optionDeclaration,
+  type AddOptions,
+} from "../mcp-declaration.ts";
 import { printableLine } from "../printable.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
+import { reachOfServer } from "./reach-of-server.ts";
 
 interface Output {
   readonly json?: true;
@@ -31,6 +39,7 @@ const contracts = {
   getServer,
   listServers,
   removeServer,
+  resetServer,
   serverLogs,
   updateServer,
 };
@@ -50,7 +59,7 @@ export async function get(terminal: Terminal, server: string, options: Output): 
     ["server", info.id],
     ["status", info.status],
     ["last error", info.lastError ?? ""],
-    ["origin", info.origin === "file" ? "the server file" : `changed over the bus ${updatedAt}`],
+    ["origin", originOf(info, updatedAt)],
     ["tools", String(info.toolCount)],
     ["offers", offersOf(info)],
     ["version", info.serverVersion ?? ""],
@@ -72,9 +81,8 @@ export async function add(
   name: string,
   options: AddOptions & Output,
 ): Promise<void> {
-  await change(terminal, options, "added", (api) =>
-    api.addServer({ server: optionDeclaration(name, options) }),
-  );
+  const server = optionDeclaration(name, options);
+  await addDeclared(terminal, server, { ...options, notes: adoptionNotes(name, options) });
 }
 
 /** Takes what the documentation of an MCP server tells people to put into their client's file. */
@@ -84,7 +92,18 @@ export async function addJson(
   options: Output & { text: string },
 ): Promise<void> {
   const server = jsonDeclaration(name, options.text);
+  await addDeclared(terminal, server, { ...options, notes: adoptionNotes(name) });
+}
+
+async function addDeclared(
+  terminal: Terminal,
+  server: ServerDeclaration,
+  options: Output & { notes: readonly string[] },
+): Promise<void> {
+  if (!options.json) for (const note of options.notes) terminal.note(note);
   await change(terminal, options, "added", (api) => api.addServer({ server }));
+  if (options.json) return;
+  for (const line of await reachOfServer(server)) terminal.note(line);
 }
 
 export async function update(
@@ -105,6 +124,13 @@ export async function enable(
   await change(terminal, options, enabled ? "enabled" : "disabled", (api) =>
     api.enableServer({ server, enabled }),
   );
+}
+
+/** Goes back to what the server file says. */
+export async function reset(terminal: Terminal, server: string, options: Output): Promise<void> {
+  const reply = await asked((api) => api.resetServer({ server }));
+  if (options.json) return writeJson(terminal, reply);
+  terminal.note(`${server} is what the server file says again; edits of the file count`);
 }
 
 export async function remove(terminal: Terminal, server: string, options: Output): Promise<void> {
@@ -193,6 +219,18 @@ async function change(
   for (const warning of reply.server.warnings ?? [])
     terminal.note(`${terminal.paintNote("yellow", "warning:")} ${printableLine(warning)}`);
   terminal.note(`${id} is ${what}${now}; look again with: ./yard mcp check ${id}`);
+  if (reply.server.overridesFile === true)
+    terminal.note(
+      `this stands above the server file: edits of ${id} there are ignored until: ./yard mcp reset ${id}`,
+    );
+}
+
+function originOf({ id, origin, overridesFile }: ServerInfo, updatedAt: string | null): string {
+  if (origin === "file") return "the server file";
+  const changed = `changed over the bus ${updatedAt}`;
+  return overridesFile === true
+    ? `${changed}; its entry in the server file is ignored until: ./yard mcp reset ${id}`
+    : changed;
 }
 
 function offersOf({ capabilities }: ServerInfo): string {

@@ -13,6 +13,7 @@ import { namedApproval } from "../named-approval.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { followProgress } from "./call-progress.ts";
+import { ruleFor } from "./reach-of-server.ts";
 import { printable, printableLine } from "../printable.ts";
 import { formatDuration } from "../quantities.ts";
 import { tableLines } from "../table.ts";
@@ -31,7 +32,11 @@ export async function servers(terminal: Terminal, options: { json?: true }): Pro
       { title: "SERVER", value: (server) => server.id },
       { title: "STATUS", value: (server) => server.status },
       { title: "TOOLS", value: (server) => String(server.toolCount), align: "right" },
-      { title: "ORIGIN", value: (server) => server.origin },
+      {
+        title: "ORIGIN",
+        value: ({ origin, overridesFile }) =>
+          overridesFile === true ? `${origin} (file ignored)` : origin,
+      },
       { title: "TRANSPORT", value: (server) => server.transport },
       {
         title: "VERSION",
@@ -59,9 +64,8 @@ export async function tools(
     ...(server === undefined ? {} : { server }),
     ...(options.findings === true ? { findings: true } : {}),
   };
-  const reply = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { listTools }).listTools(request),
-  );
+  const target = await findBus(process.env);
+  const reply = await withBus(target, (bus) => client(bus, { listTools }).listTools(request));
   for (const failure of reply.failures) {
     terminal.note(
       `${terminal.paintNote("yellow", "warning:")} tools of ${failure.server} are missing (${failure.status}): ${printableLine(failure.error)}`,
@@ -69,7 +73,11 @@ export async function tools(
   }
   if (options.json) return writeJson(terminal, reply);
   if (reply.tools.length === 0) {
-    return terminal.note("the policy lets you call no tool of a connected server");
+    terminal.note("the policy lets you call no tool of a connected server");
+    if (server === undefined || reply.failures.length > 0) return;
+    terminal.note(`a rule for the tools of ${server}:`);
+    for (const line of ruleFor(server, target.user)) terminal.note(line);
+    return;
   }
   const lines = tableLines(
     [

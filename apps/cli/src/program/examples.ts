@@ -58,6 +58,7 @@ const EXAMPLES: readonly string[] = [
   `mcp add-json notes '{"command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}'`,
   `mcp update notes '{"autoConnect":false}'`,
   `mcp remove notes`,
+  `mcp reset files`,
   `mcp enable notes`,
   `mcp disable notes`,
   `mcp connect notes`,

@@ -47,20 +47,28 @@ function addChangingCommands(mcp: Command, { perform, jsonText }: Shared): void 
     .command("add <server> [command...]")
     .description("add a server: --url for HTTP, or -- and the command for stdio")
     .option(
-      "--env <name=value>",
+      "-e, --env <name=value>",
       "variable of the process; can be repeated",
       pair("=", "name=value"),
     )
     .option(
-      "--header <name:value>",
+      "-H, --header <name:value>",
       "header of the requests; can be repeated",
       pair(":", "name: value"),
     )
-    .option("--url <url>", "address of a Streamable HTTP server")
+    .option(
+      "--url <url>",
+      "address of a Streamable HTTP server; one in the place of the command will do",
+    )
+    .option("-t, --transport <kind>", "stdio, http or sse, where that cannot be seen")
+    .option("-s, --scope <scope>", "shared, session or run; those of other clients are ignored")
     .option("--json", jsonText)
     .addHelpText(
       "after",
       "\nWrite '${VAR}' for a secret, in single quotes: the broker puts its own variable in.",
+    )
+    .showHelpAfterError(
+      "(write -- in front of the server's command: mcp add notes -- npx -y some-server)",
     )
     .action((server, command, options) =>
       perform(options, async (terminal) =>
@@ -104,6 +112,15 @@ function addSwitches(mcp: Command, { perform, jsonText }: Shared): void {
         ),
       );
   }
+  mcp
+    .command("reset <server>")
+    .description(
+      "forget what was changed over the bus, a removal too: the server file counts again",
+    )
+    .option("--json", jsonText)
+    .action((server, options) =>
+      perform(options, async (terminal) => (await load()).reset(terminal, server, options)),
+    );
   mcp
     .command("connect <server>")
     .description("connect a server, anew when it is connected")

@@ -18,7 +18,7 @@ export interface ConnectionState {
 /** What everybody may know of a server. */
 export function serverInfo(state: ConnectionState): ServerInfo {
   const { entry, status, session, toolCount, owner, circuit } = state;
-  const { id, name, origin, transport, config, warnings } = entry;
+  const { id, name, origin, transport, config, overridesFile = false, warnings } = entry;
   // Connected, but not by right any more: the connection ends in a moment.
   const isLeft = status === "connected" && session === null;
   return {
@@ -36,6 +36,7 @@ export function serverInfo(state: ConnectionState): ServerInfo {
     owner,
     circuit,
     ...(config === null ? {} : { autoConnect: config.autoConnect }),
+    ...(overridesFile ? { overridesFile } : {}),
     ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
   };
 }

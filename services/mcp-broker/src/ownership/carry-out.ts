@@ -37,6 +37,8 @@ export async function carryOut(
       const { changes, by, isResume } = request;
       return { server: await registry.update(server, changes, { by, isResume }) };
     }
+    case "reset":
+      return { server: await registry.reset(server, request.by) };
     case "logs": {
       const { connection } = known(pool, server);
       return { server: connection.info, stderr: connection.stderr };

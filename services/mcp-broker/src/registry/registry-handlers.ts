@@ -8,6 +8,7 @@ import {
   enableServer,
   getServer,
   removeServer,
+  resetServer,
   serverLogs,
   updateServer,
 } from "@switchyard/contracts/mcp-servers";
@@ -79,6 +80,12 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
   service.handle(removeServer, async ({ server }, context) => {
     await atOwner(server, { do: "remove", by: adminOf(context) }, limits(context));
     return { removed: true as const, server };
+  });
+  service.handle(resetServer, ({ server }, context) => {
+    const by = adminOf(context);
+    if (isKnown(server)) return changed(atOwner(server, { do: "reset", by }, limits(context)));
+    // One that was removed over the bus is nobody's.
+    return owner.claiming(server, async () => ({ server: await registry.reset(server, by) }));
   });
   service.handle(connectServer, ({ server }, context) =>
     changed(atOwner(server, { do: "connect", by: adminOf(context) }, limits(context))),

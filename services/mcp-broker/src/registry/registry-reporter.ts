@@ -11,6 +11,8 @@ import type { RegistryChange } from "./server-registry.ts";
 
 export interface RegistryReporter {
   changed(change: RegistryChange): void;
+  /** The file's entry of a server was edited, and a change over the bus stands above it. */
+  ignored(server: string): void;
   /** An edit of the server file cannot be used. */
   refused(problem: string): void;
 }
@@ -39,6 +41,10 @@ export function createRegistryReporter(options: {
       const contract = kind === "added" ? serverAdded : serverUpdated;
       log.info({ server: server.id, by }, `mcp server ${kind}`);
       publish(publishEvent(bus, contract, { server: server.id }, { server, by, at: at() }));
+    },
+    ignored(server) {
+      const wayBack = "yard mcp reset follows the file again";
+      log.warn({ server, wayBack }, "edit of the server file ignored, changed over the bus");
     },
     refused(problem) {
       log.warn({ problem }, "edited server file refused; the last good one stays");

@@ -22,7 +22,7 @@ import {
 import { processIdentity } from "../process/process-identity.ts";
 
 const world = await testWorld();
-const { getServer, addServer, updateServer, removeServer, enableServer } = mcp;
+const { getServer, addServer, updateServer, removeServer, enableServer, resetServer } = mcp;
 const { connectServer, disconnectServer, serverLogs, listServers } = mcp;
 const api = client(world.cli, {
   getServer,
@@ -30,6 +30,7 @@ const api = client(world.cli, {
   updateServer,
   removeServer,
   enableServer,
+  resetServer,
   connectServer,
   disconnectServer,
   serverLogs,
@@ -87,6 +88,36 @@ function events(server: string, count: number): Promise<string[]> {
     (kinds) => kinds.length >= count,
   );
 }
+
+test("says that a change over the bus stands above the file, ignores edits aloud and goes back on reset [A30]", async () => {
+  await withBroker({ servers: [real("both"), real("away")] }, async (broker) => {
+    await broker.until("both", isConnected);
+    const changed = await api.updateServer({ server: "both", changes: { name: "Ours" } });
+    assert.equal(changed.server.overridesFile, true);
+    await editFile(broker, [real("both", { name: "Theirs" }), real("away")]);
+    await until(broker.logText, (text) => text.includes("edit of the server file ignored"));
+    assert.equal(broker.info("both").name, "Ours");
+    const { server } = await api.resetServer({ server: "both" });
+    assert.deepEqual(
+      [server.name, server.origin, server.overridesFile],
+      ["Theirs", "file", undefined],
+    );
+    await editFile(broker, [real("both", { name: "Newer" }), real("away")]);
+    await broker.until("both", ({ name }) => name === "Newer");
+
+    await api.removeServer({ server: "away" });
+    assert.equal((await api.resetServer({ server: "away" })).server.origin, "file");
+    await broker.until("away", isConnected);
+    const { server: added } = await api.addServer({ server: declared("added") });
+    assert.equal(added.overridesFile, undefined);
+    await assert.rejects(api.resetServer({ server: "added" }), (error) =>
+      isError(error, resetServer, "not_in_file"),
+    );
+    await assert.rejects(api.resetServer({ server: "nobody" }), (error) =>
+      isError(error, resetServer, "unknown_server"),
+    );
+  });
+});
 
 test("an edit of the file adds, changes and removes servers while calls to another go on [A29, A30]", async () => {
   await withBroker({ servers: [real("steady")] }, async (broker) => {

@@ -95,6 +95,8 @@ export interface ServerEntry {
   /** As it was written, in our words, for `mcp.get` and for changes of single fields. */
   readonly declaration: ServerDeclaration;
   readonly config: ServerConfig | null;
+  /** True when the file has another entry for it, which a change over the bus stands above. */
+  readonly overridesFile?: boolean;
   readonly problem: string | null;
   /** What of it counts for nothing here; it does not keep the server from being used. */
   readonly warnings: readonly string[];

@@ -3,6 +3,7 @@ import { failuresOf } from "@switchyard/contracts/errors";
 import {
   addServer,
   connectServer,
+  resetServer,
   updateServer,
   type ServerDeclaration,
   type ServerInfo,
@@ -40,6 +41,8 @@ export interface ServerRegistryOptions {
   readonly file: readonly ServerEntry[];
   readonly now: () => number;
   readonly onChange: (change: RegistryChange) => void;
+  /** The file's entry of a server was edited, and a change over the bus stands above it. */
+  readonly onIgnoredEdit: (server: string) => void;
   /** Something failed that nobody waits for. */
   readonly onTrouble: (error: unknown) => void;
 }
@@ -50,6 +53,7 @@ const MAX_SERVERS = 256;
 const fail = failuresOf({
   ...addServer.errors,
   ...updateServer.errors,
+  ...resetServer.errors,
   ...connectServer.errors,
 });
 
@@ -105,6 +109,22 @@ export class ServerRegistry {
     });
   }
 
+  /** Forgets what was changed over the bus, a removal too. */
+  reset(id: string, by: string): Promise<ServerInfo> {
+    return this.#serially(async () => {
+      const entry = this.#file.get(id);
+      if (entry === undefined) {
+        this.#known(id);
+        throw fail.not_in_file(
+          `The server file has no MCP server ${id}: there is nothing to go back to.`,
+          { server: id },
+        );
+      }
+      await this.#write(id, null);
+      return this.#place(entry, { by });
+    });
+  }
+
   /** Resolves when nothing is left of the server. */
   async remove(id: string, by: string): Promise<void> {
     const { gone } = await this.#serially(async () => {
@@ -143,7 +163,11 @@ export class ServerRegistry {
   /** The file has changed. Servers that are the same in both are not touched. */
   reload(file: readonly ServerEntry[]): Promise<void> {
     return this.#serially(async () => {
+      const before = this.#file;
       this.#file = byId(file);
+      for (const [id, entry] of this.#file)
+        if (this.#records.has(id) && !isSameEntry(before.get(id), entry))
+          this.#options.onIgnoredEdit(id);
       await this.#forgetMarks().catch(this.#options.onTrouble);
       this.#apply({ by: null });
     });
@@ -168,13 +192,13 @@ export class ServerRegistry {
       if (!ids.has(connection.entry.id)) this.#drop(connection.entry.id, change).catch(onTrouble);
     for (const entry of wanted) {
       const current = pool.find(entry.id)?.connection.entry;
-      if (current === undefined || digestOf(current) !== digestOf(entry))
-        this.#place(entry, change);
+      if (!isSameEntry(current, entry)) this.#place(entry, change);
     }
   }
 
-  async #keep(entry: ServerEntry, change: ChangeBy): Promise<ServerInfo> {
-    const { id, declaration, warnings } = entry;
+  async #keep(checkedEntry: ServerEntry, change: ChangeBy): Promise<ServerInfo> {
+    const { id, declaration, warnings } = checkedEntry;
+    const entry = { ...checkedEntry, overridesFile: this.#file.has(id) };
     const updatedAt = this.#at();
     const told = warnings.length === 0 ? {} : { warnings: [...warnings] };
     await this.#write(id, { state: "set", declaration, updatedAt, ...told });
@@ -258,9 +282,15 @@ export function mergedEntries(
   records: ReadonlyMap<string, RegistryRecord>,
 ): ServerEntry[] {
   const fromFile = file.filter(({ id }) => !records.has(id));
+  const inFile = new Set(file.map(({ id }) => id));
   const fromApi = [...records].flatMap(([id, record]) =>
     record.state === "set"
-      ? [warned(readDeclaration(id, record.declaration, "api"), record.warnings)]
+      ? [
+          {
+            ...warned(readDeclaration(id, record.declaration, "api"), record.warnings),
+            overridesFile: inFile.has(id),
+          },
+        ]
       : [],
   );
   return [...fromFile, ...fromApi];
@@ -288,8 +318,13 @@ function isUp({ status }: ServerInfo): boolean {
   return status === "connected" || status === "connecting";
 }
 
-function digestOf({ declaration, problem, warnings, origin }: ServerEntry): string {
-  return canonicalDigest([declaration, problem, warnings, origin]);
+function isSameEntry(one: ServerEntry | undefined, other: ServerEntry): boolean {
+  return one !== undefined && digestOf(one) === digestOf(other);
+}
+
+function digestOf(entry: ServerEntry): string {
+  const { declaration, problem, warnings, origin, overridesFile = false } = entry;
+  return canonicalDigest([declaration, problem, warnings, origin, overridesFile]);
 }
 
 function byId(entries: readonly ServerEntry[]): ReadonlyMap<string, ServerEntry> {

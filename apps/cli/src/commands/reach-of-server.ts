@@ -1,0 +1,43 @@
+import { client } from "@switchyard/bus/call";
+import type { ServerDeclaration } from "@switchyard/contracts/mcp-servers";
+import { whoCanCall, type ToolReach } from "@switchyard/contracts/policy-bundles";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { findBus, withBus } from "../bus-session.ts";
+
+/** Stands for every tool of a server: a rule that names single tools does not match it. */
+const ANY_TOOL = "any-tool-of-this-server";
+
+/** Which rules allow the tools of a server, or a rule to paste when none allows all of them. Empty when the policy does not answer. */
+export async function reachOfServer({ id, tags }: ServerDeclaration): Promise<string[]> {
+  if (typeof id !== "string") return [];
+  const labels = Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];
+  const target = await findBus(process.env);
+  const reply = await withBus(target, (bus) =>
+    client(bus, { whoCanCall }).whoCanCall({ tool: mcpToolRef(id, ANY_TOOL), labels }),
+  ).catch(() => null);
+  if (reply === null) return [];
+  if (reply.reach.length > 0) return reply.reach.map((reach) => reachLine(id, reach));
+  return [
+    `no rule of the policy allows all tools of ${id}; without one that names them its tools are neither listed nor called. A rule for your own calls:`,
+    ...ruleFor(id, target.user),
+  ];
+}
+
+/** A rule that lets a user call every tool of a server, each after an approval that stays good for a while. */
+export function ruleFor(server: string, user: string): string[] {
+  return [
+    `  - id: use-${server}`,
+    `    effect: allow`,
+    `    who: { users: [${user}] } # or agents: [their names]`,
+    `    what: { tools: [mcp__${server}__*] }`,
+    `    approval: session # auto asks nobody, always asks for each call`,
+  ];
+}
+
+function reachLine(server: string, { rule, tier, agents, users, roles }: ToolReach): string {
+  const who = Object.entries({ agents, users, roles }).flatMap(([part, globs]) =>
+    globs === null ? [] : [`${part} ${globs.join(", ")}`],
+  );
+  const whom = who.length === 0 ? "everyone" : who.join("; ");
+  return `rule ${rule} lets ${whom} call the tools of ${server}${tier === "auto" ? "" : `, after an approval (${tier})`}`;
+}
