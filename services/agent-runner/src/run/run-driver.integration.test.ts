@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import {
   chunk,
   startChatServer,
@@ -333,6 +334,25 @@ test("ends a run whose time is over in the middle of a tool call", async () => {
   await lab.command("slow", { runId: "slow", input: "x", limits: { timeoutMs: 1_000 } });
   const events = await lab.eventsUntil("slow", "failed");
   assert.match(JSON.stringify(events.at(-1)?.payload["failure"]), /limit_exceeded.*timeoutMs/);
+});
+
+test("fails a run by its time limit when its provider gives a call up right before the call's time ends", async () => {
+  const { tools, agents } = lab.peers;
+  tools.set("punctual", async (_args, { deadline, fail }) => {
+    await delay(Math.max(0, deadline - Date.now() - 150));
+    throw fail.tool_timeout("it took too long", { timeoutMs: 1 });
+  });
+  const steps = [{ calls: [{ tool: labTool("punctual"), with: {} }] }];
+  agents.set("punctual", agent("punctual", { plan: { steps, answer: "as if nothing had been" } }));
+  const runs = ["punctual-1", "punctual-2", "punctual-3"];
+  for (const runId of runs)
+    await lab.command("punctual", { runId, input: "x", limits: { timeoutMs: 1_000 } });
+  for (const runId of runs) {
+    const events = await lab.eventsUntil(runId, ({ name }) =>
+      ["finished", "failed"].includes(name),
+    );
+    assert.match(JSON.stringify(events.at(-1)?.payload["failure"]), /limit_exceeded.*timeoutMs/);
+  }
 });
 
 test("fails a run whose plan asks for what is not there, naming the step and the pointer", async () => {

@@ -139,6 +139,12 @@ async function callProvider(
   return stillWaiting(call, step, options.now());
 }
 
+/**
+ * What ends a call at the run's time limit is the run, which says so. A call whose own time ended with it, or a moment
+ * before, would be told to the model as failed, and the run could come to its end as if nothing had been.
+ */
+const BEYOND_LIMIT_MS = 5_000;
+
 function callerOf({ run, bus, peers, tokens, signal, now }: RouteOptions): ToolCaller {
   const { state, hold } = run;
   return {
@@ -148,7 +154,7 @@ function callerOf({ run, bus, peers, tokens, signal, now }: RouteOptions): ToolC
     runId: state.started.runId,
     epoch: Number(hold.epoch),
     signal,
-    deadline: deadlineOf(state),
+    deadline: deadlineOf(state) + BEYOND_LIMIT_MS,
     now,
   };
 }
