@@ -17,7 +17,7 @@ export interface RunIndex {
     agent?: string | undefined;
     status?: RunStatus | undefined;
   }): Promise<RunSummary[]>;
-  /** Takes runs off the list that are kept no longer; looks at the ten oldest that may be. */
+  /** Takes runs off the list that are kept no longer; looks at ten that may be, the next ones each time. */
   trim(): Promise<void>;
   /** Notes that a run was given up. */
   addDead(runId: string, at: string): Promise<void>;
@@ -45,18 +45,20 @@ export function openRunIndex(
   const add = async (runId: string, createdAt: string): Promise<void> => {
     await reach(redis.zadd(INDEX_KEY, "NX", Date.parse(createdAt), runId));
   };
+  /** Old runs that are still there, as those that wait, and that the last looks went past. */
+  let passed = 0;
   return {
     add,
 
     async trim() {
       const madeBefore = now() - keepSeconds * 1_000;
-      const oldest = await reach(
-        redis.zrangebyscore(INDEX_KEY, "-inf", madeBefore, "LIMIT", 0, TRIMMED_AT_ONCE),
+      const old = await reach(
+        redis.zrangebyscore(INDEX_KEY, "-inf", madeBefore, "LIMIT", passed, TRIMMED_AT_ONCE),
       );
-      if (oldest.length === 0) return;
-      const kept = await Promise.all(oldest.map((runId) => reach(redis.exists(stateKey(runId)))));
-      const gone = oldest.filter((_, index) => kept[index] === 0);
+      const kept = await Promise.all(old.map((runId) => reach(redis.exists(stateKey(runId)))));
+      const gone = old.filter((_, index) => kept[index] === 0);
       if (gone.length > 0) await reach(redis.zrem(INDEX_KEY, ...gone));
+      passed = old.length < TRIMMED_AT_ONCE ? 0 : passed + old.length - gone.length;
     },
 
     async list({ limit, agent, status }) {

@@ -180,6 +180,23 @@ test("takes runs off the list that have expired, and no others", async () => {
   assert.notEqual(await redis.zscore("yard:runs", "kept"), null);
 });
 
+test("old runs that wait keep no other one on the list", async () => {
+  const index = openRunIndex(redis, store, { keepSeconds: 60 });
+  const at = "2025-01-01T00:00:00.000Z";
+  const waiting = Array.from({ length: 25 }, (_, n) => `waiting-${n}`);
+  for (const runId of waiting) {
+    await claim(runId, "1", started(runId));
+    await index.add(runId, at);
+  }
+  await index.add("behind-them", "2025-01-01T00:00:01.000Z");
+  for (let look = 0; look < 4; look += 1) await index.trim();
+  assert.equal(await redis.zscore("yard:runs", "behind-them"), null);
+  await index.add("added-again", at);
+  for (let look = 0; look < 4; look += 1) await index.trim();
+  assert.equal(await redis.zscore("yard:runs", "added-again"), null);
+  for (const runId of waiting) assert.notEqual(await redis.zscore("yard:runs", runId), null);
+});
+
 test("lets a run expire after its end, and not before", async () => {
   const brief = openRunStore(redis, { holdMs: 60_000, keepSeconds: 500 });
   const first = started("expiring", { prompt: "long ".repeat(BLOB_BYTES) });
