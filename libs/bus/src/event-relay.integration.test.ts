@@ -59,6 +59,8 @@ class Noting implements EventSource<Numbered> {
   readonly stores: number[] = [];
   readonly done = signalled();
   readonly count: number;
+  /** What the stream has already, as it says when it is asked. */
+  known: (seq: number) => boolean | Promise<boolean> = () => false;
   failure: unknown = null;
 
   constructor(runId: string, count: number, signal = new AbortController().signal) {
@@ -70,6 +72,10 @@ class Noting implements EventSource<Numbered> {
 
   get hasFailed(): boolean {
     return this.failure !== null;
+  }
+
+  isStored({ seq }: Numbered): boolean | Promise<boolean> {
+    return this.known(seq);
   }
 
   stored({ seq }: Numbered): void {
@@ -107,6 +113,15 @@ async function changeStream(change: object): Promise<void> {
   const manager = await jetstreamManager(connectionOf(bus).nc, { checkAPI: false });
   await manager.streams.update(eventStream.name, change);
 }
+
+test("sends nothing that the stream has already, and keeps the order of the others", async () => {
+  const source = new Noting("known", 5);
+  source.known = (seq) => (seq <= 2 ? Promise.resolve(true) : seq === 3);
+  source.push(...upTo(5));
+  await source.done.promise;
+  assert.deepEqual(source.stores, [1, 2, 3, 4, 5]);
+  assert.deepEqual(await inStream("known"), [4, 5]);
+});
 
 test("stores the events of many sources, each in its order", async () => {
   const sources = upTo(20).map((number) => new Noting(`many-${number}`, 60));

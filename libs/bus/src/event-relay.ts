@@ -19,6 +19,11 @@ export interface EventSource<E extends RelayedEvent> {
   readonly signal: AbortSignal;
   /** True when nothing of it is to be stored any more. */
   readonly hasFailed: boolean;
+  /**
+   * True when the stream has the event already. Asked before each time that it is sent: the stream itself drops a repeat
+   * only for as long as its duplicate window lasts. May look there; rejects when the stream cannot be reached.
+   */
+  isStored(event: E): boolean | Promise<boolean>;
   /** The stream has the event and all before it. */
   stored(event: E): void;
   /** The event before which it stopped cannot be stored. */
@@ -102,7 +107,10 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
   async #send(next: Relayed<E>): Promise<void> {
     const { contract, tokens, payload, options } = next.event;
     let message: ReadyMessage;
+    let isStored: boolean;
     try {
+      const known = next.source.isStored(next.event);
+      isStored = typeof known === "boolean" ? known : await known;
       const subject = subjectOf<string>(contract, tokens);
       const body = bodyOf(contract, subject, payload);
       message = await readyMessage(this.#connection, contract, { subject, body, options });
@@ -113,6 +121,7 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
     // Something that was on its way may have come back in the meantime, and goes first.
     if (this.#waiting[0] !== next) return;
     this.#waiting.shift();
+    if (isStored) return next.source.stored(next.event);
     this.#sent.push(next);
     this.#ingest.send(message);
   }

@@ -32,6 +32,7 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
   for (const contract of user.follows) subscribe.add(filterOf(contract));
   if (user.serves.length > 0) addDiscovery(user, everyone, publish, subscribe);
   if (user.readsEvents) addEventReading(publish, subscribe);
+  if (user.looksUpEvents) publish.add(`$JS.API.STREAM.MSG.GET.${eventStream.name}`);
   if (user.readsAudit) addAuditReading(publish);
   if (user.administersStreams) addAdministration(publish);
   addJetStream(user, publish);

@@ -47,6 +47,8 @@ export interface BusUser {
   readonly follows: readonly (Event | Live)[];
   /** True when it may read every event and the live output of runs. */
   readonly readsEvents: boolean;
+  /** True when it may ask which event of a subject is stored last. */
+  readonly looksUpEvents: boolean;
   /** True when it may read the audit. */
   readonly readsAudit: boolean;
   /** True when it creates streams, consumers and buckets. */
@@ -187,6 +189,8 @@ export const serviceUsers: readonly BusUser[] = [
     schedules: [resumeRun],
     follows: [approvalEvents.approvalDecided, approvalEvents.approvalExpired],
     consumes: [runCommands],
+    // To store each event of a run once, whoever has the run.
+    looksUpEvents: true,
   }),
   user("toolbox", "Built-in tools", {
     serves: contractsByOwner.toolbox.filter(isRpc),
@@ -240,6 +244,7 @@ function user(name: string, description: string, spec: Partial<BusUser>): BusUse
     consumes: [],
     follows: [],
     readsEvents: false,
+    looksUpEvents: false,
     readsAudit: false,
     administersStreams: false,
     inboxPrefix: `_INBOX_${name}`,

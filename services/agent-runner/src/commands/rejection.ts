@@ -1,5 +1,7 @@
 import type { Bus } from "@switchyard/bus/connect";
+import { lastMessageId } from "@switchyard/bus/last-event";
 import { publishEvent } from "@switchyard/bus/publish";
+import { subjectOf } from "@switchyard/contracts/define";
 import { runRejected } from "@switchyard/contracts/run-events";
 import { cutText } from "../tools/cut-text.ts";
 import { madeRunId, type MessageFacts, type Rejection } from "./run-command.ts";
@@ -8,12 +10,18 @@ const MAX_PROBLEMS = 20;
 
 /**
  * Publishes why a command was refused, under the run id that the command names or a made one. The
- * message id is the command's place in its stream, so a repeat after a crash is stored once.
+ * message id is the command's place in its stream, so a repeat after a crash is stored once, however late it comes.
  */
 export async function publishRejection(
   bus: Bus,
   message: MessageFacts,
-  facts: { readonly rejection: Rejection; readonly runId: string | null; readonly now: number },
+  facts: {
+    readonly rejection: Rejection;
+    readonly runId: string | null;
+    readonly now: number;
+    /** True when an earlier delivery of the command may have said it. */
+    readonly isRepeat: boolean;
+  },
 ): Promise<{ readonly runId: string; readonly caller: string; readonly subject: string }> {
   const { subject, caller, streamSequence, messageId, publishedAt } = message;
   const { code, problems } = facts.rejection;
@@ -29,9 +37,12 @@ export async function publishRejection(
     messageId,
     at: new Date(facts.now).toISOString(),
   };
-  await publishEvent(bus, runRejected, { runId }, payload, {
-    messageId: `rejected:${streamSequence}:${publishedAt.getTime()}`,
-    correlationId: runId,
-  });
+  const eventId = `rejected:${streamSequence}:${publishedAt.getTime()}`;
+  const isSaid =
+    facts.isRepeat && (await lastMessageId(bus, subjectOf(runRejected, { runId }))) === eventId;
+  if (!isSaid) {
+    const options = { messageId: eventId, correlationId: runId };
+    await publishEvent(bus, runRejected, { runId }, payload, options);
+  }
   return { runId, caller, subject };
 }

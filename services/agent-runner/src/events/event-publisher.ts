@@ -1,4 +1,6 @@
+import { eventStream } from "@switchyard/contracts/streams";
 import type { EventRelay, EventSource, RelayedEvent } from "@switchyard/bus/event-relay";
+import { messageIdOf } from "./last-seq.ts";
 import type { RunEvent } from "./run-events.ts";
 
 /** An event of a run on its way into the stream. */
@@ -9,17 +11,26 @@ export interface RelayedRunEvent extends RelayedEvent {
 /** What the runs of a process share to publish their events. */
 export type RunEventRelay = EventRelay<RelayedRunEvent>;
 
+/** For so long nothing that a runner sent can be stored twice: the stream knows the message ids. */
+const SURE_MS = eventStream.duplicateWindowMs / 2;
+
 /**
  * Publishes the events of one run in their order, behind the run's back: the journal already has
  * the facts, so a run need not wait. The message id is the event's number, so an event that two
- * runners publish is stored once.
+ * runners publish is stored once while the stream remembers ids; before anything is sent later than that, the
+ * publisher looks at what the stream has.
  */
 export class EventPublisher implements EventSource<RelayedRunEvent> {
   readonly signal: AbortSignal;
   readonly #relay: RunEventRelay;
   readonly #runId: string;
+  readonly #lastSeq: () => Promise<number>;
   #pushed: number;
   #published: number;
+  /** Events up to this one are in the stream, as it said when it was asked. */
+  #found = 0;
+  /** When it was known last what the stream has, by a clock that does not go back. */
+  #sureAt: number;
   #failure: { readonly error: unknown } | null = null;
   #drained: PromiseWithResolvers<void> | null = null;
 
@@ -28,11 +39,17 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
     relay: RunEventRelay;
     runId: string;
     published: number;
+    /** True for a run that nobody can have published anything of. */
+    isNew: boolean;
+    /** Asks for the number of the last event of the run in the stream. */
+    lastSeq: () => Promise<number>;
     signal: AbortSignal;
   }) {
     this.signal = options.signal;
     this.#relay = options.relay;
     this.#runId = options.runId;
+    this.#lastSeq = options.lastSeq;
+    this.#sureAt = options.isNew ? performance.now() : -Infinity;
     this.#pushed = options.published;
     this.#published = options.published;
   }
@@ -63,8 +80,21 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
     await this.#drained.promise;
   }
 
+  isStored({ seq }: RelayedRunEvent): boolean | Promise<boolean> {
+    if (performance.now() - this.#sureAt < SURE_MS) return seq <= this.#found;
+    return this.#look(seq);
+  }
+
+  async #look(seq: number): Promise<boolean> {
+    const askedAt = performance.now();
+    this.#found = await this.#lastSeq();
+    this.#sureAt = askedAt;
+    return seq <= this.#found;
+  }
+
   stored({ seq }: RelayedRunEvent): void {
-    this.#published = seq;
+    this.#published = Math.max(this.#published, seq);
+    if (seq > this.#found) this.#sureAt = performance.now();
     if (seq < this.#pushed) return;
     this.#drained?.resolve();
     this.#drained = null;
@@ -78,7 +108,7 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
 
   #relayed({ contract, seq, payload }: RunEvent): RelayedRunEvent {
     const runId = this.#runId;
-    const options = { messageId: `${runId}:${seq}`, correlationId: runId };
+    const options = { messageId: messageIdOf(runId, seq), correlationId: runId };
     return { contract, seq, payload, tokens: { runId }, options };
   }
 }

@@ -199,6 +199,8 @@ async function openRun() {
     relay,
     runId,
     published: Number.MAX_SAFE_INTEGER,
+    isNew: false,
+    lastSeq: () => Promise.resolve(0),
     signal,
   });
   const state = startOf(started);

@@ -1,6 +1,8 @@
+import type { Bus } from "@switchyard/bus/connect";
 import type { Log } from "@switchyard/service/log";
 import type { ActiveRun } from "./active-run.ts";
 import { EventPublisher, type RunEventRelay } from "../events/event-publisher.ts";
+import { lastSeqOf } from "../events/last-seq.ts";
 import type { TeamLedger } from "../limits/team-ledger.ts";
 import type { RunnerMetrics } from "../metrics.ts";
 import { eventsOf } from "../events/run-events.ts";
@@ -18,6 +20,7 @@ import type { RunControls } from "./run-controls.ts";
  * event was in the stream, or before others knew.
  */
 export async function finishEnd(options: {
+  bus: Bus;
   relay: RunEventRelay;
   store: RunStore;
   controls: RunControls;
@@ -28,14 +31,16 @@ export async function finishEnd(options: {
   published: number;
   signal: AbortSignal;
 }): Promise<void> {
-  const { relay, store, hold, published, signal } = options;
-  const entries = await store.load(hold.runId);
+  const { bus, relay, store, hold, published, signal } = options;
+  const { runId } = hold;
+  const entries = await store.load(runId);
   const state = replay(entries);
-  await options.index.add(hold.runId, state.started.at);
+  await options.index.add(runId, state.started.at);
   await spreadEnd(state, options);
   const events = eventsOf(entries);
   if (published >= events.length) return;
-  const publisher = new EventPublisher({ relay, runId: hold.runId, published, signal });
+  const lastSeq = (): Promise<number> => lastSeqOf(bus, runId);
+  const publisher = new EventPublisher({ relay, runId, published, isNew: false, lastSeq, signal });
   publisher.push(events);
   await publisher.drain();
   await store.markPublished(hold, publisher.published).catch(ignoreLoss);

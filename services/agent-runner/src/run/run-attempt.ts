@@ -319,7 +319,9 @@ export class RunAttempt {
     if (this.#delivery.isEarly) return this.#leaveForItsTurn();
     const { bus, metrics, log, now } = this.#options;
     const { code } = rejection;
-    const said = await publishRejection(bus, this.#message, { rejection, runId, now: now() });
+    const isRepeat = this.#delivery.deliveryCount > 1;
+    const facts = { rejection, runId, now: now(), isRepeat };
+    const said = await publishRejection(bus, this.#message, facts);
     metrics.rejected.inc({ code });
     log.warn(
       { runId: said.runId, caller: said.caller, code, subject: said.subject },

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
+import { shortWindow } from "../../test-fixtures/short-window.ts";
 import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
 
 const natsDir = await testDirectory();
@@ -60,6 +61,29 @@ test("finishes on another runner a run whose runner was killed, and repeats no f
   const { run } = await call(lab.bus, getRun, { runId: "killed" });
   assert.equal(run.attempts, 2);
   assert.deepEqual(peers.cancelled, [], "a run that goes on elsewhere takes no call back");
+  await stop(other);
+});
+
+test("stores each event once when the next runner comes later than the stream remembers message ids [G2]", async () => {
+  const gate = newGate();
+  const short = await shortWindow(nats); // the run goes on after eight seconds
+  const runners = await Promise.all([lab.runner(), lab.runner()]);
+  await lab.command("walker", { runId: "late", input: "x" });
+  await gate.reached;
+  await lab.eventsUntil("late", ({ payload }) => payload["callId"] === "late:2:1");
+  const [holder, other] = sortByHolder(runners);
+  holder.kill("SIGKILL");
+  await holder.exited;
+  // A word about the run that is not one of its own events.
+  await lab.publish("yard.cmd.team-b.run.cancel.late", "{}");
+  await lab.eventsUntil("late", "rejected");
+  gate.open("opened");
+  const events = await lab.eventsUntil("late", "finished");
+  assertOneRun(
+    events.filter(({ name }) => name !== "rejected"),
+    "late",
+  );
+  await short.end();
   await stop(other);
 });
 

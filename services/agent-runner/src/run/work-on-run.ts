@@ -3,6 +3,7 @@ import { publishLive } from "@switchyard/bus/publish";
 import { inSpan } from "@switchyard/bus/tracing";
 import { runLive } from "@switchyard/contracts/run-events";
 import { EventPublisher } from "../events/event-publisher.ts";
+import { lastSeqOf } from "../events/last-seq.ts";
 import { eventsOf } from "../events/run-events.ts";
 import { agentSpan } from "../gen-ai-spans.ts";
 import { isForeign } from "../journal/entry-traits.ts";
@@ -50,7 +51,7 @@ export async function workOnRun(work: Work, options: AttemptOptions): Promise<Ou
     ? [created.started, ...(claimed.cancel === null ? [] : [claimed.cancel])]
     : await store.load(claimed.hold.runId);
   const lifetime = linkSignals(delivery.signal);
-  const run = openRun({ claimed, entries, lifetime }, options);
+  const run = openRun({ claimed, entries, isNew, lifetime }, options);
   const forget = active.add(run);
   try {
     const { started } = run.state;
@@ -94,15 +95,18 @@ function openRun(
   opened: {
     readonly claimed: Claimed;
     readonly entries: readonly JournalEntry[];
+    readonly isNew: boolean;
     readonly lifetime: LinkedSignal;
   },
-  { relay, store }: AttemptOptions,
+  { bus, relay, store }: AttemptOptions,
 ): ActiveRun {
-  const { claimed, entries, lifetime } = opened;
+  const { claimed, entries, isNew, lifetime } = opened;
   const { signal } = lifetime;
   const { hold, published } = claimed;
   const state = replay(entries);
-  const publisher = new EventPublisher({ relay, runId: hold.runId, published, signal });
+  const { runId } = hold;
+  const lastSeq = (): Promise<number> => lastSeqOf(bus, runId);
+  const publisher = new EventPublisher({ relay, runId, published, isNew, lastSeq, signal });
   publisher.push(eventsOf(entries));
   return new ActiveRun({ hold, state, store, publisher, signal, lose: lifetime.abort });
 }

@@ -24,7 +24,7 @@ const REPEAT_MS = 30_000;
  */
 export async function lookAtSession(desk: SessionDesk, place: Place): Promise<void> {
   const { store, index, limits, now } = desk;
-  await flush(desk, place);
+  await flush(desk, place, { isLate: true });
   const stored = await store.read(place.slot);
   const { session } = stored.record;
   if (session === null) {

@@ -18,10 +18,12 @@ import {
 } from "../../test-fixtures/mortal-runners.ts";
 import { agent, answering } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { shortWindow } from "../../test-fixtures/short-window.ts";
 import { SESSION_SETTINGS } from "../../test-fixtures/session-settings.ts";
 import { lookAtSession } from "./look-at-session.ts";
 import type { SessionDesk } from "./session-desk.ts";
 import { slotOf } from "./session-slot.ts";
+import { patch } from "./transitions.ts";
 
 /**
  * Sessions whose runners die at drawn points: before or after any request to Redis or to a service. Whatever the points
@@ -144,6 +146,33 @@ test("takes up what is left when a runner died for good right after the end of i
     (await desk.store.history(slot)).map(({ text }) => text),
     [1, 2, 3].flatMap((point) => [`left-${point}`, `you said left-${point}`]),
   );
+});
+
+test("an event of a session that was stored long ago is not stored again", async () => {
+  const key = "told";
+  const desk = mortal.desk();
+  const slot = slotOf("cli", key);
+  await deliver([], startOf("echo", { runId: "told-1", input: "x", session: key }));
+  const { session } = (await desk.store.read(slot)).record;
+  assert.ok(session !== null);
+  const at = new Date().toISOString();
+  const stored = await lab.stored(`yard.evt.session.${session.sessionId}.patched`);
+  const record = (await desk.store.read(slot)).record;
+  const changed = patch(record, session, { changes: { label: "a" }, by: "cli", at });
+  const again = patch(changed, session, { changes: { label: "b" }, by: "cli", at });
+  await desk.store.change(slot, () => ({ record: again, result: null }));
+  await lookAtSession(desk, { slot, owner: "cli" });
+  assert.equal(await lab.stored(`yard.evt.session.${session.sessionId}.patched`), stored + 2);
+  // The runner died before it could forget what it had sent, and the stream has forgotten the ids.
+  const short = await shortWindow(lab.nats);
+  await desk.store.change(slot, ({ record: now }) => ({
+    record: { ...now, outbox: again.outbox },
+    result: null,
+  }));
+  await lookAtSession(desk, { slot, owner: "cli" });
+  assert.equal(await lab.stored(`yard.evt.session.${session.sessionId}.patched`), stored + 2);
+  assert.deepEqual((await desk.store.read(slot)).record.outbox, []);
+  await short.end();
 });
 
 test("ends a session that nobody uses, tells of it and forgets all of it", async () => {

@@ -1,5 +1,7 @@
 import type { Bus } from "@switchyard/bus/connect";
+import { lastMessageId } from "@switchyard/bus/last-event";
 import { publishCommand, publishEvent } from "@switchyard/bus/publish";
+import { subjectOf } from "@switchyard/contracts/define";
 import { proceedSession } from "@switchyard/contracts/sessions";
 import type { Log } from "@switchyard/service/log";
 import type { JournalEntry } from "../journal/journal-entry.ts";
@@ -42,9 +44,13 @@ export const FIRST_LOOK_MS = 5_000;
 
 /**
  * Publishes what the record of a session has to tell, in order, and forgets it. What cannot be sent now is
- * kept: the sweeper sends it.
+ * kept: the sweeper sends it. `isLate` says that it may have been sent long ago.
  */
-export async function flush(desk: SessionDesk, { slot }: Pick<Place, "slot">): Promise<void> {
+export async function flush(
+  desk: SessionDesk,
+  { slot }: Pick<Place, "slot">,
+  { isLate = false }: { readonly isLate?: boolean } = {},
+): Promise<void> {
   const { bus, store, log } = desk;
   const { outbox } = (await store.read(slot)).record;
   if (outbox.length === 0) return;
@@ -53,6 +59,7 @@ export async function flush(desk: SessionDesk, { slot }: Pick<Place, "slot">): P
       const contract = OUTBOX_EVENTS.get(event);
       if (contract === undefined) throw new TypeError(`no event of a session is called ${event}`);
       const tokens = event.startsWith("run.") ? { runId: token } : { sessionId: token };
+      if (isLate && (await isStored(bus, subjectOf<string>(contract, tokens), messageId))) continue;
       await publishEvent<typeof contract>(
         bus,
         contract,
@@ -73,6 +80,16 @@ export async function flush(desk: SessionDesk, { slot }: Pick<Place, "slot">): P
     const isSame = left.length === record.outbox.length;
     return { record: isSame ? record : { ...record, outbox: left }, result: undefined };
   });
+}
+
+/** The stream itself drops a repeat only for as long as it remembers the id. */
+async function isStored(bus: Bus, subject: string, messageId: string): Promise<boolean> {
+  const last = await lastMessageId(bus, subject);
+  if (last === null || last === messageId) return last !== null;
+  // The events of a session are numbered, and are stored in that order.
+  const [session, number] = messageId.split(":");
+  const [lastSession, lastNumber] = last.split(":");
+  return session === lastSession && Number(number) <= Number(lastNumber);
 }
 
 /** Tells the queue that a run has its turn. The sweeper sends a lost message again. */

@@ -1,0 +1,28 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { eventStream } from "@switchyard/contracts/streams";
+import { connect } from "nats";
+
+const WINDOW_MS = 200;
+
+/**
+ * Lets the stream of events remember message ids for a moment only, and waits until it has forgotten those of before: as
+ * when minutes have gone by.
+ */
+export async function shortWindow(nats: {
+  readonly url: string;
+}): Promise<{ end(): Promise<void> }> {
+  const plain = await connect({ servers: nats.url });
+  const manager = await plain.jetstreamManager();
+  const setTo = async (ms: number): Promise<void> => {
+    const { config } = await manager.streams.info(eventStream.name);
+    await manager.streams.update(eventStream.name, { ...config, duplicate_window: ms * 1e6 });
+  };
+  await setTo(WINDOW_MS);
+  await delay(3 * WINDOW_MS);
+  return {
+    async end() {
+      await setTo(eventStream.duplicateWindowMs);
+      await plain.close();
+    },
+  };
+}
