@@ -3,6 +3,7 @@ import { rpc } from "./define.ts";
 import { AgentName, ModelName, RunId, SkillName } from "./ids.ts";
 import { Recording } from "./recording.ts";
 import { RunInput } from "./runs.ts";
+import { storeUnavailable } from "./run-store-errors.ts";
 
 /** A run with what its models answered: `run.start` with `replay` plays it again without asking one. */
 export const RecordedRun = z.strictObject({
@@ -29,5 +30,6 @@ export const getRecording = rpc({
     journal_corrupt: { data: z.object({ runId: z.string() }) },
     /** No model has answered in it yet, or it begins in the middle: of another run, or of a conversation. */
     not_recordable: { data: z.object({ runId: z.string() }) },
+    store_unavailable: storeUnavailable,
   },
 });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { rpc } from "./define.ts";
 import { CallerName, RunId, Timestamp } from "./ids.ts";
+import { storeUnavailable } from "./run-store-errors.ts";
 
 /** What a run may wait for without a runner: a decision, another run, an answer, a time, or more to use up. */
 export const WaitReason = z.enum(["approval", "child", "question", "timer", "limit"]);
@@ -75,6 +76,7 @@ export const answerQuestion = rpc({
   reply: z.object({ outcome: z.enum(["accepted", "answered_before"]) }),
   errors: {
     not_allowed: NotAllowed,
+    store_unavailable: storeUnavailable,
     /** The run asks no such question: it never did, its time is over, or the run has ended. */
     no_question: { data: z.object({ runId: z.string(), callId: z.string() }) },
     /** The answer does not fit the question's schema; the question stays open. */
@@ -89,4 +91,5 @@ export const listQuestions = rpc({
   reply: z.object({
     questions: z.array(RunQuestion.extend({ requester: CallerName, agent: z.string() })),
   }),
+  errors: { store_unavailable: storeUnavailable },
 });

@@ -5,6 +5,7 @@ import { Recording } from "./recording.ts";
 import { SaidOrigin } from "./run-context.ts";
 import { RunWait } from "./run-waits.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionRef } from "./session-key.ts";
+import { storeUnavailable } from "./run-store-errors.ts";
 
 /** The text or the JSON object that a run works on. */
 export const RunInput = z.union([z.string().min(1), z.record(z.string(), z.unknown())], {
@@ -192,6 +193,7 @@ export const listRuns = rpc({
     status: RunStatus.optional(),
   }),
   reply: z.object({ runs: z.array(RunSummary) }),
+  errors: { store_unavailable: storeUnavailable },
 });
 
 export const getRun = rpc({
@@ -203,6 +205,7 @@ export const getRun = rpc({
     unknown_run: { data: z.object({ runId: z.string() }) },
     /** What is kept of the run cannot be read; `runs.dead` lists it once a runner came across it. */
     journal_corrupt: { data: z.object({ runId: z.string() }) },
+    store_unavailable: storeUnavailable,
   },
 });
 
@@ -230,9 +233,10 @@ export const listDeadRuns = rpc({
   request: z.strictObject({ limit: z.int().min(1).max(200).default(50) }),
   reply: z.object({
     runs: z.array(DeadRun),
-    /** Send such a command again when what killed the runners is mended. */
+    /** Send such a command again when what killed the runners is fixed. */
     letters: z.array(DeadLetter).optional(),
   }),
+  errors: { store_unavailable: storeUnavailable },
 });
 
 /** Needs no free slot of a runner, as the command does, and says what became of the request. */
@@ -244,5 +248,8 @@ export const requestCancel = rpc({
     /** `remembered`: no runner has the run yet. `ended`: it was over before, and nothing happens. */
     outcome: z.enum(["requested", "remembered", "ended"]),
   }),
-  errors: { not_allowed: { data: z.object({ runId: z.string() }) } },
+  errors: {
+    not_allowed: { data: z.object({ runId: z.string() }) },
+    store_unavailable: storeUnavailable,
+  },
 });

@@ -4,6 +4,7 @@ import { AgentName, CallerName, ModelName, RunId, SkillName, Timestamp } from ".
 import { SteerMessage } from "./run-commands.ts";
 import { RunFailure } from "./runs.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionKind, SessionRef } from "./session-key.ts";
+import { storeUnavailable, storeUnsure } from "./run-store-errors.ts";
 
 /**
  * A session is a conversation of which each message is a run. It belongs to the NATS user that began it;
@@ -85,6 +86,7 @@ export const listSessions = rpc({
     count: z.int().nonnegative(),
     sessions: z.array(Session.extend({ history: z.array(SessionMessage).optional() })),
   }),
+  errors: { store_unavailable: storeUnavailable },
 });
 
 export const getSession = rpc({
@@ -92,7 +94,7 @@ export const getSession = rpc({
   summary: "Returns one session: what it is, what it costs, what is under way in it.",
   request: z.strictObject({ session: SessionRef, owner: Owner }),
   reply: z.object({ session: Session }),
-  errors: { unknown_session: UnknownSession },
+  errors: { unknown_session: UnknownSession, store_unavailable: storeUnavailable },
 });
 
 export const sessionHistory = rpc({
@@ -116,7 +118,7 @@ export const sessionHistory = rpc({
     /** Of the messages as JSON; at most 81,920. */
     bytes: z.int().nonnegative(),
   }),
-  errors: { unknown_session: UnknownSession },
+  errors: { unknown_session: UnknownSession, store_unavailable: storeUnavailable },
 });
 
 /**
@@ -176,6 +178,8 @@ export const sendToSession = rpc({
     too_many_sessions: { data: z.object({ limit: z.int() }) },
     /** The run id belongs to something else. */
     run_id_taken: { data: z.object({ runId: z.string() }) },
+    /** With a `runId`, the same message again is no other one. */
+    store_unavailable: storeUnsure,
   },
   timeoutMs: 40_000,
 });
@@ -199,6 +203,7 @@ export const patchSession = rpc({
     unknown_session: UnknownSession,
     /** Another session of the owner has the label. */
     label_taken: { data: z.object({ label: z.string(), session: z.string() }) },
+    store_unavailable: storeUnavailable,
   },
 });
 
@@ -212,7 +217,7 @@ export const resetSession = rpc({
     cancelledRun: RunId.nullable(),
     droppedRuns: z.array(RunId),
   }),
-  errors: { unknown_session: UnknownSession },
+  errors: { unknown_session: UnknownSession, store_unavailable: storeUnsure },
 });
 
 export const deleteSession = rpc({
@@ -225,12 +230,12 @@ export const deleteSession = rpc({
     cancelledRun: RunId.nullable(),
     droppedRuns: z.array(RunId),
   }),
-  errors: { unknown_session: UnknownSession },
+  errors: { unknown_session: UnknownSession, store_unavailable: storeUnavailable },
 });
 
 /**
- * Says that the next run of a session may begin. It is a hint between runners: the message and who said
- * it are in the session's own record, so one too many changes nothing.
+ * Says that a run has its turn in a session, from one runner to any other. The message and who said it are in the session's
+ * own record, so one too many changes nothing.
  */
 export const proceedSession = command({
   subject: "yard.cmd.{caller}.run.proceed.{sessionId}",

@@ -7,6 +7,7 @@ import type { Log } from "@switchyard/service/log";
 import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import { startAudit } from "@switchyard/service/audit/start-audit";
 import type { ServiceKit } from "@switchyard/service/run-service";
+import { answersFromStore } from "./answers-from-store.ts";
 import { ActiveRuns } from "./run/active-runs.ts";
 import type { RunnerConfig } from "./config.ts";
 import { RUN_COMMANDS } from "./commands/control-command.ts";
@@ -101,7 +102,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
 
   const onFault = reportFaultTo(log);
   const about = { name: "runner", version: VERSION, description: "Runs agents" };
-  const service = serve(bus, { ...about, onFault });
+  const service = answersFromStore(serve(bus, { ...about, onFault }));
   handleRunQueries(service, index);
   handleRecordings(service, store);
   handleModelQueries(service, models);

@@ -1,3 +1,6 @@
+import { call } from "@switchyard/bus/call";
+import { getRun } from "@switchyard/contracts/runs";
+import { sendToSession } from "@switchyard/contracts/sessions";
 import { until } from "@switchyard/local-servers/until";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import assert from "node:assert/strict";
@@ -41,6 +44,13 @@ test("no run is given up while Redis is away again and again, whatever it was do
     await redis.stop();
     gate.open();
     await suspensions(RUNS * 2);
+    await assert.rejects(call(lab.bus, getRun, { runId: "redis-0" }), {
+      code: "store_unavailable",
+      retryable: true,
+      message: /Redis does not answer.*try again when Redis is up/,
+    });
+    const said = { session: "away", agent: "walker", message: "x" };
+    await assert.rejects(call(lab.bus, sendToSession, said), { code: "store_unavailable" });
     redis = await testRedis({ dataDir: redisDir, appendfsync: "always", port: redis.port });
   }
   await assertAllFinish("redis");

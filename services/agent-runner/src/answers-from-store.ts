@@ -1,0 +1,34 @@
+import type { Service } from "@switchyard/bus/serve";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { StoreUnavailable } from "./journal/redis-scripts.ts";
+
+/** A service that needs Redis for each answer: while that is away, callers are told so, and not of a fault. */
+export function answersFromStore(service: Service): Service {
+  return {
+    drain: () => service.drain(),
+    handle: (contract, handler, at) =>
+      service.handle(
+        contract,
+        async (request, context) => {
+          try {
+            return await handler(request, context);
+          } catch (error) {
+            throw error instanceof StoreUnavailable ? unavailable(contract, error) : error;
+          }
+        },
+        at,
+      ),
+  };
+}
+
+function unavailable(
+  { name, errors }: { readonly name: string; readonly errors: object },
+  error: StoreUnavailable,
+): Error {
+  if (!("store_unavailable" in errors)) return error;
+  const message = `Redis does not answer, so ${name} cannot be carried out now; try again when Redis is up`;
+  return new ServiceError("store_unavailable", message, {
+    data: { cause: error.message },
+    cause: error,
+  });
+}
