@@ -4,19 +4,26 @@ import { commandStream } from "@switchyard/contracts/streams";
 import { processIdentity } from "@switchyard/local-servers/process-identity";
 import type { Redis } from "@switchyard/service/redis";
 import { checkEvidence } from "./checker/check-evidence.ts";
-import type { Evidence, Violation } from "./checker/evidence.ts";
-import { readApprovals, readBook, readRuns, readStreams } from "./checker/read-evidence.ts";
+import type { Absence, Evidence, Violation } from "./checker/evidence.ts";
+import {
+  readApprovals,
+  readBook,
+  readRuns,
+  readSessions,
+  readStreams,
+} from "./checker/read-evidence.ts";
 import { playSchedule } from "./driver/play-schedule.ts";
-import { drawSchedule, type Fault } from "./driver/schedule.ts";
-import { decideApprovals, drawRuns, startRuns } from "./driver/workload.ts";
+import type { Cast, Disaster } from "./driver/disasters.ts";
+import type { Fault } from "./driver/fault.ts";
+import { drawSchedule } from "./driver/schedule.ts";
+import { decideApprovals, drawRuns, startRuns, type WorkloadOptions } from "./driver/workload.ts";
 import type { World } from "./world/world.ts";
 
-export interface ChaosOptions {
-  readonly seed: number;
-  readonly runs: number;
-  /** How long things go wrong. */
-  readonly durationMs: number;
+/** `durationMs` is how long things go wrong. */
+export interface ChaosOptions extends WorkloadOptions {
   readonly everyMs: number;
+  readonly disasters: readonly Disaster[];
+  readonly only: readonly string[];
 }
 
 export interface ChaosReport {
@@ -31,31 +38,26 @@ export interface ChaosReport {
 
 /** Plays one round on a world, which is stopped by it, and says which promises were broken. */
 export async function runChaos(world: World, options: ChaosOptions): Promise<ChaosReport> {
-  const { seed, durationMs, everyMs } = options;
+  const { seed } = options;
   const runs = drawRuns(options);
-  const faults = drawSchedule({
-    seed,
-    durationMs,
-    everyMs,
-    services: [...world.services.keys()],
-    servers: [world.nats.name, world.redis.name],
-  });
+  const faults = drawSchedule({ ...options, ...castOf(world) });
+  const startedAt = Date.now();
   const bus = await world.connect("cli");
-  const { settledMs, queued } = await whileDeciding({ bus, seed }, async () => {
+  const settledMs = await whileDeciding({ bus, seed }, async () => {
     await Promise.all([startRuns(bus, runs), playSchedule(world, faults)]);
-    const startedAt = performance.now();
-    const left = await untilSettled(
+    const wholeAt = performance.now();
+    await untilSettled(
       world,
       runs.map(({ runId }) => runId),
     );
-    return { settledMs: performance.now() - startedAt, queued: left };
+    return performance.now() - wholeAt;
   });
   const approvals = await readApprovals(bus);
   await bus.close();
   const evidence = await collectEvidence(world, {
     accepted: runs.map(({ runId }) => runId),
     approvals,
-    queued,
+    absences: faults.flatMap((fault) => absencesOf(fault, startedAt)),
   });
   const statuses = Map.groupBy(evidence.runs, ({ status }) => status);
   return {
@@ -65,6 +67,22 @@ export async function runChaos(world: World, options: ChaosOptions): Promise<Cha
     executions: evidence.effects.filter(({ phase }) => phase === "began").length,
     settledMs,
   };
+}
+
+/** Who takes part in a round. */
+export function castOf(world: World): Cast {
+  const servers = [world.nats.name, world.redis.name];
+  return {
+    services: [...world.services.keys()],
+    servers,
+    disks: world.noDisks === null ? servers : [],
+  };
+}
+
+/** A connection that says nothing for long is as good as a process that does not. */
+function absencesOf({ atMs, lastsMs, parts }: Fault, startedAt: number): Absence[] {
+  const from = startedAt + atMs;
+  return parts.map((part) => ({ part, from, to: from + lastsMs }));
 }
 
 /** Somebody decides about approvals while `act` is under way. */
@@ -86,21 +104,28 @@ async function whileDeciding<T>(
 
 /** Long enough for several failed pick-ups in a row (10 s each); what has not ended then is a violation. */
 const SETTLE_MS = 120_000;
+/** Nothing pauses longer than 30 s: what has not moved for this long is stuck. */
+const STUCK_MS = 45_000;
 const POLL_MS = 250;
-const OPEN_STATUSES: ReadonlySet<string | null> = new Set([null, "running", "waiting"]);
+const OPEN_STATUSES: ReadonlySet<string> = new Set(["null", "running", "waiting"]);
 
-/**
- * Resolves when every run has ended and the queue is empty, or when the time for that is over, with the number of
- * commands that are left then.
- */
-async function untilSettled(world: World, accepted: readonly string[]): Promise<number> {
+/** Resolves when every run has ended and the queue is empty, when nothing moves any more, or when the time for it is over. */
+async function untilSettled(world: World, accepted: readonly string[]): Promise<void> {
   const redis = await world.connectRedis();
   try {
     const end = performance.now() + SETTLE_MS;
+    let before = "";
+    let movedAt = performance.now();
     for (;;) {
-      const hasEnded = await allEnded(redis, accepted);
+      const states = await statesOf(redis, accepted);
       const queued = await queuedCommands(world);
-      if ((hasEnded && queued === 0) || performance.now() > end) return queued;
+      const now = performance.now();
+      const seen = `${queued} ${states.flat().join()}`;
+      if (seen !== before) movedAt = now;
+      before = seen;
+      const hasEnded = states.every(([status]) => !OPEN_STATUSES.has(status));
+      if (hasEnded && queued === 0) return;
+      if (now > end || now - movedAt > STUCK_MS) return;
       await delay(POLL_MS);
     }
   } finally {
@@ -108,14 +133,15 @@ async function untilSettled(world: World, accepted: readonly string[]): Promise<
   }
 }
 
-async function allEnded(redis: Redis, accepted: readonly string[]): Promise<boolean> {
+/** Of each run its status and the length of its journal. */
+async function statesOf(redis: Redis, accepted: readonly string[]): Promise<[string, number][]> {
   const known = await redis.zrange("yard:runs", "0", "-1"); // child runs, too
-  const statuses = await Promise.all(
-    [...new Set([...accepted, ...known])].map((runId) =>
-      redis.hget(`yard:run:{${runId}}:state`, "status"),
-    ),
+  return Promise.all(
+    [...new Set([...accepted, ...known])].map(async (runId): Promise<[string, number]> => {
+      const status = await redis.hget(`yard:run:{${runId}}:state`, "status");
+      return [String(status), await redis.llen(`yard:run:{${runId}}:journal`)];
+    }),
   );
-  return statuses.every((status) => !OPEN_STATUSES.has(status));
 }
 
 /** A run's last event is in the stream before its command leaves the queue. */
@@ -141,23 +167,25 @@ interface StreamReport {
 /** Stops everything and reads what is left. */
 async function collectEvidence(
   world: World,
-  { accepted, approvals, queued }: Pick<Evidence, "accepted" | "approvals" | "queued">,
+  known: Pick<Evidence, "accepted" | "approvals" | "absences">,
 ): Promise<Evidence> {
   await world.stopServices();
   const refusals = await world.refusals();
   await world.nats.reopen();
-  const { events, permits } = await readStreams(world.nats.url);
+  const { events, sessionEvents, rejections, permits, queued } = await readStreams(world.nats.url);
   const redis = await world.connectRedis();
   const runs = await readRuns(redis, events);
+  const sessions = await readSessions(redis, sessionEvents);
   redis.disconnect();
   await world.stopServers();
   const { effects, pids } = await readBook(world.book);
   const processes = [...world.services.values()].map((part) => part.process);
   return {
-    accepted,
+    ...known,
     runs,
+    sessions,
+    rejections,
     effects,
-    approvals,
     permits,
     queued,
     leftOver: await stillRunning([

@@ -66,10 +66,13 @@ const sound: Evidence = {
       isForAnyArguments: false,
     },
   ],
-  queued: 0,
+  queued: [],
   leftOver: [],
   crashes: [],
   refusals: [],
+  rejections: [],
+  sessions: [],
+  absences: [],
 };
 
 test("finds nothing in a round that was as it should be", () => {
@@ -227,7 +230,18 @@ const planted: readonly (readonly [string, Rule, Evidence])[] = [
       ),
     },
   ],
-  ["a command that nobody takes off the queue", "left-queued", { ...sound, queued: 1 }],
+  [
+    "a call that was executed and told as not made",
+    "denied-execution",
+    withJournal((facts) =>
+      facts.with(2, { kind: "tool-failed", at: 10, callId: "r1:1:0", code: "server_down" }),
+    ),
+  ],
+  [
+    "a command that nobody takes off the queue",
+    "left-queued",
+    { ...sound, queued: ["yard.cmd.cli.run.start.walker"] },
+  ],
   [
     "an approval that was good for two executions",
     "approval-used-twice",
@@ -275,7 +289,12 @@ for (const [what, rule, evidence] of planted) {
 
 test("lets a call that was given up have its effect later", () => {
   const givenUp = withRun({
-    journal: journal.with(2, { kind: "tool-failed", at: 4, callId: "r1:1:0" }),
+    journal: journal.with(2, {
+      kind: "tool-failed",
+      at: 4,
+      callId: "r1:1:0",
+      code: "outcome_unknown",
+    }),
     events: events.with(4, { name: "tool-failed", seq: 5, callId: "r1:1:0" }),
   });
   assert.deepEqual(checkEvidence(givenUp), []);

@@ -1,5 +1,7 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { checkChildren } from "./check-children.ts";
+import { checkOutcomes } from "./check-outcomes.ts";
+import { checkSessions } from "./check-sessions.ts";
 import type {
   AskedCall,
   Effect,
@@ -26,10 +28,10 @@ export function checkEvidence(evidence: Evidence): Violation[] {
       ...checkEvents(run),
       ...checkChildren(run, evidence),
     ]),
+    ...checkOutcomes(evidence),
+    ...checkSessions(evidence),
     ...checkEffects(evidence),
-    ...(evidence.queued === 0
-      ? []
-      : [broken("left-queued", "the queue", `it still has ${evidence.queued} commands`)]),
+    ...evidence.queued.map((subject) => broken("left-queued", subject, "it is still in the queue")),
     ...evidence.leftOver.map(({ pid, name }) =>
       broken("left-running", name, `process ${pid} still runs`),
     ),
@@ -47,6 +49,14 @@ const STATUS_OF_END = new Map([
 /** What the rules of the project say, whatever the policy has put on record. */
 const NEEDS_A_PERSON = "mcp__marking__danger";
 const FORBIDDEN = "mcp__marking__forbidden";
+/** Codes of a failed call that do not say that it was not made. */
+const ADMITS_EXECUTION: ReadonlySet<string> = new Set([
+  "cancelled",
+  "outcome_unknown",
+  "timeout",
+  "tool_failed",
+  "tool_timeout",
+]);
 const RESULTS = new Set(["tool-completed", "tool-denied", "tool-failed"]);
 
 /** Exactly one terminal state, told alike by journal, state and events. */
@@ -163,6 +173,8 @@ function checkExecutions({ callId, run, began }: TracedCall): Violation[] {
     found.push(broken("invented-result", callId, "it has a result and was never executed"));
   if (result.kind === "tool-completed" && result.effect !== "allow")
     found.push(broken("unpermitted-call", callId, `its result stands under ${result.effect}`));
+  if (result.kind === "tool-failed" && began.length > 0 && !ADMITS_EXECUTION.has(result.code ?? ""))
+    found.push(broken("denied-execution", callId, `it was executed and told as ${result.code}`));
   if (result.kind === "tool-denied" && began.length > 0)
     found.push(broken("unpermitted-call", callId, "it was denied and executed"));
   return found;

@@ -15,10 +15,49 @@ export interface Evidence {
   readonly leftOver: readonly { readonly pid: number; readonly name: string }[];
   /** Services that ended although nobody had ended them. */
   readonly crashes: readonly string[];
-  /** Commands that were still in the queue when the time for them was over. */
-  readonly queued: number;
+  /** Subjects of the commands that were still in the queue when the time for them was over. */
+  readonly queued: readonly string[];
   /** What a service asked of Redis or NATS and may not. */
   readonly refusals: readonly string[];
+  /** Commands that were refused, although every one of the round is good. */
+  readonly rejections: readonly Rejected[];
+  readonly sessions: readonly SessionEvidence[];
+  /** What was done to processes that may be taken for their death. */
+  readonly absences: readonly Absence[];
+}
+
+/** A `run.rejected` event. */
+export interface Rejected {
+  readonly runId: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A session as it lies in Redis, and what its events tell. */
+export interface SessionEvidence {
+  readonly sessionId: string;
+  /** The run that may be under way, and those that wait for their turn. */
+  readonly active: string | null;
+  readonly queue: readonly string[];
+  /** Runs whose messages are in the history, one entry for each message of a user. */
+  readonly said: readonly string[];
+  /** In the order of the stream. */
+  readonly events: readonly SessionEventFact[];
+}
+
+export interface SessionEventFact {
+  /** The last token of the subject. */
+  readonly name: string;
+  readonly seq: number;
+  readonly runId: string | null;
+}
+
+/** A time in which a process was away, in milliseconds since the epoch. */
+export interface Absence {
+  /** A process of the world, such as `runner-1`. */
+  readonly part: string;
+  readonly from: number;
+  readonly to: number;
 }
 
 export interface RunEvidence {
@@ -47,6 +86,11 @@ export interface JournalFact {
   readonly status?: string;
   /** Of the first entry: a second execution is allowed when the outcome of the first was unknown. */
   readonly onUnknownOutcome?: string;
+  /** Of the first entry: the session that the run belongs to, and the time that it has. */
+  readonly sessionId?: string;
+  readonly timeoutMs?: number;
+  /** Of a failed call, and of a run that failed or is dead. */
+  readonly code?: string;
 }
 
 export interface AskedCall {
@@ -105,4 +149,14 @@ export type Rule =
   | "left-queued"
   | "left-running"
   | "crashed"
-  | "refused";
+  | "refused"
+  | "rejected"
+  | "spoiled"
+  | "died-of-nothing"
+  | "limit-missed"
+  | "denied-execution"
+  | "wrong-reason"
+  | "session-blocked"
+  | "session-order"
+  | "session-history"
+  | "session-events";

@@ -4,10 +4,20 @@ import type { Bus } from "@switchyard/bus/connect";
 import type { Approval } from "@switchyard/contracts/approval-record";
 import { listApprovals } from "@switchyard/contracts/approvals";
 import { auditDecision } from "@switchyard/contracts/audit";
-import { auditStream, eventStream } from "@switchyard/contracts/streams";
+import { auditStream, commandStream, eventStream } from "@switchyard/contracts/streams";
 import type { Redis } from "@switchyard/service/redis";
 import { connect, consumerOpts, type JsMsg, type NatsConnection } from "nats";
-import type { AskedCall, Effect, EventFact, JournalFact, Permit, RunEvidence } from "./evidence.ts";
+import type {
+  AskedCall,
+  Effect,
+  EventFact,
+  JournalFact,
+  Permit,
+  Rejected,
+  RunEvidence,
+  SessionEventFact,
+  SessionEvidence,
+} from "./evidence.ts";
 
 /** Reads every approval that there is, as the policy service shows them. */
 export async function readApprovals(bus: Bus): Promise<Approval[]> {
@@ -40,22 +50,72 @@ export async function readBook(file: string): Promise<{ effects: Effect[]; pids:
 export async function readStreams(url: string): Promise<{
   /** By run. */
   events: Map<string, EventFact[]>;
+  rejections: Rejected[];
+  /** By session. */
+  sessionEvents: Map<string, SessionEventFact[]>;
   permits: Permit[];
+  /** Subjects. */
+  queued: string[];
 }> {
   const connection = await connect({ servers: url, name: "checker" });
   try {
     const messages = await readAll(connection, eventStream.name);
-    const ofRuns = messages.flatMap((message) => {
-      const [, , noun, runId = "", name = ""] = message.subject.split(".");
-      if (noun !== "run") return [];
-      const { seq, callId } = message.json<{ seq: number; callId?: string }>();
-      return [{ runId, name, seq, callId: callId ?? null }];
+    const facts = messages.map((message) => {
+      const [, , noun = "", id = "", name = ""] = message.subject.split(".");
+      return { noun, id, name, payload: message.json<EventPayload>() };
     });
+    const ofRuns = facts.filter(({ noun }) => noun === "run");
+    const ofSessions = facts.filter(({ noun }) => noun === "session");
+    // Some are told of a command that is no run yet, and have no number.
+    const numbered = ofRuns.flatMap(({ id, name, payload: { seq, callId = null } }) =>
+      seq === undefined ? [] : [{ runId: id, name, seq, callId }],
+    );
+    const rejections = ofRuns.flatMap(({ id, name, payload: { code = "", message = "" } }) =>
+      name === "rejected" ? [{ runId: id, code, message }] : [],
+    );
+    const told = ofSessions.map(({ id, name, payload: { seq = 0, runId = null } }) => ({
+      sessionId: id,
+      name,
+      seq,
+      runId,
+    }));
     const audit = await readAll(connection, auditStream.name);
-    return { events: Map.groupBy(ofRuns, ({ runId }) => runId), permits: audit.flatMap(permitsIn) };
+    return {
+      events: Map.groupBy(numbered, ({ runId }) => runId),
+      rejections,
+      sessionEvents: Map.groupBy(told, ({ sessionId }) => sessionId),
+      permits: audit.flatMap(permitsIn),
+      queued: await subjectsIn(connection, commandStream.name),
+    };
   } finally {
     await connection.close();
   }
+}
+
+/** What is looked at of the events of runs and sessions. */
+interface EventPayload {
+  readonly seq?: number;
+  readonly callId?: string;
+  readonly runId?: string;
+  readonly code?: string;
+  readonly message?: string;
+}
+
+/**
+ * What a work queue still has to deliver. A message that was acknowledged while the disk was full stays in the stream and
+ * is never delivered again: only its consumers know.
+ */
+async function subjectsIn(connection: NatsConnection, stream: string): Promise<string[]> {
+  const manager = await connection.jetstreamManager();
+  const consumers = await manager.consumers.list(stream).next();
+  if (consumers.every((one) => one.num_pending + one.num_ack_pending === 0)) return [];
+  const { first_seq: first, last_seq: last } = (await manager.streams.info(stream)).state;
+  const found: string[] = [];
+  for (let seq = first; seq <= last; seq += 1) {
+    const message = await manager.streams.getMessage(stream, { seq }).catch(() => null); // done, so gone
+    if (message !== null) found.push(message.subject);
+  }
+  return found;
 }
 
 async function readAll(connection: NatsConnection, stream: string): Promise<JsMsg[]> {
@@ -112,6 +172,44 @@ export async function readRuns(
   return found;
 }
 
+/** Reads every session that Redis has. */
+export async function readSessions(
+  redis: Redis,
+  events: ReadonlyMap<string, readonly SessionEventFact[]>,
+): Promise<SessionEvidence[]> {
+  const found: SessionEvidence[] = [];
+  for await (const keys of redis.scanStream({ match: "yard:session:{*}:state", count: 1_000 })) {
+    // ioredis' stream gives lists of keys.
+    for (const key of keys as string[]) {
+      const text = (await redis.hget(key, "record")) ?? "{}";
+      const { session } = JSON.parse(text) as RawSession; // as `session-record.ts` of the runner says
+      if (!session) continue;
+      const { sessionId, active, queue } = session;
+      const lines = await redis.lrange(key.replace(/state$/, "history"), 0, -1);
+      const said = lines.flatMap((line) => {
+        const { role, runId } = JSON.parse(line) as { role: string; runId: string };
+        return role === "user" ? [runId] : [];
+      });
+      found.push({
+        sessionId,
+        active: active?.runId ?? null,
+        queue: queue.map(({ runId }) => runId),
+        said,
+        events: events.get(sessionId) ?? [],
+      });
+    }
+  }
+  return found;
+}
+
+interface RawSession {
+  readonly session?: {
+    readonly sessionId: string;
+    readonly active: { readonly runId: string } | null;
+    readonly queue: readonly { readonly runId: string }[];
+  } | null;
+}
+
 interface RawEntry {
   readonly kind: string;
   readonly at: string;
@@ -122,12 +220,19 @@ interface RawEntry {
   readonly onUnknownOutcome?: string;
   readonly childRunId?: string;
   readonly status?: string;
+  readonly session?: { readonly sessionId: string };
+  readonly limits?: { readonly timeoutMs?: number };
+  readonly code?: string;
+  readonly failure?: { readonly code: string };
 }
 
 /** An entry as it lies in Redis. Long texts lie elsewhere; none that is looked at here is long. */
 function factOf(text: string): JournalFact {
   const entry = JSON.parse(text) as RawEntry; // what the README of the runner says an entry is
   const { kind, callId, step, content, onUnknownOutcome, childRunId, status } = entry;
+  const sessionId = entry.session?.sessionId;
+  const timeoutMs = entry.limits?.timeoutMs;
+  const code = entry.code ?? entry.failure?.code;
   const calls = content?.flatMap((part) => (part.type === "tool-call" ? [part] : []));
   return {
     kind,
@@ -139,5 +244,8 @@ function factOf(text: string): JournalFact {
     ...(onUnknownOutcome === undefined ? {} : { onUnknownOutcome }),
     ...(childRunId === undefined ? {} : { childRunId }),
     ...(status === undefined ? {} : { status }),
+    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(code === undefined ? {} : { code }),
   };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ProxyFault } from "../world/fault-proxy.ts";
 import type { World } from "../world/world.ts";
-import type { Fault } from "./schedule.ts";
+import type { Fault } from "./fault.ts";
 
 /** Does what the schedule says, and resolves when every part is whole again and every service ready. */
 export async function playSchedule(world: World, faults: readonly Fault[]): Promise<void> {
@@ -20,14 +20,26 @@ export async function playSchedule(world: World, faults: readonly Fault[]): Prom
 }
 
 /** Begins a fault; what it returns ends it. */
-function begin(world: World, fault: Fault): () => Promise<void> | void {
+function begin(world: World, fault: Fault): () => Promise<void> {
+  const undone = fault.parts.map((part) => beginAt(world, part, fault));
+  return async () => {
+    await Promise.all(undone.map(async (undo) => undo()));
+  };
+}
+
+function beginAt(world: World, name: string, fault: Fault): () => Promise<void> | void {
   if ("route" in fault) {
-    const proxy = world.service(fault.part).routes[fault.route];
+    const proxy = world.service(name).routes[fault.route];
     proxy.inject(proxyFaultOf(fault));
     return () => proxy.heal();
   }
-  const server = [world.nats, world.redis].find(({ name }) => name === fault.part);
-  const part = server ?? world.service(fault.part).process;
+  const server = [world.nats, world.redis].find((one) => one.name === name);
+  if (fault.kind === "fill-disk") {
+    if (server === undefined) throw new RangeError(`${name} has no disk`);
+    server.fillDisk();
+    return () => server.makeRoom();
+  }
+  const part = server ?? world.service(name).process;
   if (fault.kind === "freeze") {
     part.freeze();
     return () => part.thaw();

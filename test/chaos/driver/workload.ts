@@ -13,6 +13,10 @@ export interface PlannedRun {
   readonly atMs: number;
   /** When somebody asks to cancel it; null: nobody does. */
   readonly cancelAtMs: number | null;
+  /** Key of the conversation that it is a message of; null: of none. */
+  readonly session: string | null;
+  /** Its time limit; null: it has as much time as it needs. */
+  readonly timeoutMs: number | null;
 }
 
 /** The more often it stands here, the more runs it gets. */
@@ -27,44 +31,78 @@ const AGENTS = [
   "trespasser",
   "waiter",
   "parent",
+  "late",
 ];
+const TALKERS = ["talker", "talker", "talker", "talker", "asker", "waiter", "parent"];
 const CANCELLED_SHARE = 0.08;
+const MESSAGES = { least: 3, most: 6 };
+/** Less than one call of `late` takes. */
+const LATE_LIMIT_MS = 3_000;
 
-/** Draws which runs start when. */
-export function drawRuns(options: {
-  seed: number;
-  runs: number;
-  durationMs: number;
-}): PlannedRun[] {
-  const { seed, runs, durationMs } = options;
-  const random = seededRandom(seed ^ 0x5eed);
-  return Array.from({ length: runs }, (_, index) => {
-    const atMs = random.between(0, durationMs);
-    const isCancelled = random.next() < CANCELLED_SHARE;
-    return {
-      runId: `chaos-${seed}-${index}`,
-      agent: random.pick(AGENTS),
-      atMs,
-      cancelAtMs: isCancelled ? atMs + random.between(0, 4_000) : null,
-    };
-  });
+export interface WorkloadOptions {
+  readonly seed: number;
+  readonly runs: number;
+  /** Conversations beside them, of some messages each. */
+  readonly sessions: number;
+  readonly durationMs: number;
 }
 
-/** Starts the runs at their times, each until the queue has acknowledged it. */
+/** Draws which runs start when. Those of a session stand in the order in which they are said. */
+export function drawRuns({ seed, runs, sessions, durationMs }: WorkloadOptions): PlannedRun[] {
+  const random = seededRandom(seed ^ 0x5eed);
+  const draw = (runId: string, agent: string, atMs: number, session: string | null): PlannedRun => {
+    const isCancelled = random.next() < CANCELLED_SHARE;
+    const cancelAtMs = isCancelled ? atMs + random.between(0, 4_000) : null;
+    const timeoutMs = agent === "late" ? LATE_LIMIT_MS : null;
+    return { runId, agent, atMs, cancelAtMs, session, timeoutMs };
+  };
+  const alone = Array.from({ length: runs }, (_, index) =>
+    draw(`chaos-${seed}-${index}`, random.pick(AGENTS), random.between(0, durationMs), null),
+  );
+  const said = Array.from({ length: sessions }, (_, index) => {
+    let atMs = random.between(0, durationMs * 0.7);
+    // Half of them are said at once, so that messages wait for their turn.
+    const longestGapMs = random.pick([300, 4_000]);
+    return Array.from({ length: random.between(MESSAGES.least, MESSAGES.most) }, (__, place) => {
+      atMs += random.between(0, longestGapMs);
+      const runId = `chaos-${seed}-s${index}-${place}`;
+      return draw(runId, random.pick(TALKERS), atMs, `talk-${seed}-${index}`);
+    });
+  });
+  return [...alone, ...said.flat()];
+}
+
+/** Starts the runs at their times, each until the queue has acknowledged it; of a session one after the other. */
 export async function startRuns(bus: Bus, runs: readonly PlannedRun[]): Promise<void> {
   const startedAt = performance.now();
   const until = (atMs: number): Promise<void> =>
     delay(Math.max(0, startedAt + atMs - performance.now()));
+  const start = async ({ runId, agent, atMs, session, timeoutMs }: PlannedRun): Promise<void> => {
+    await until(atMs);
+    const payload = {
+      runId,
+      input: { run: runId },
+      ...(session === null ? {} : { session }),
+      ...(timeoutMs === null ? {} : { limits: { timeoutMs } }),
+    };
+    await untilStored(() =>
+      publishCommand(bus, startRun, { agent }, payload, { messageId: runId }),
+    );
+  };
+  const cancel = async ({ runId, cancelAtMs }: PlannedRun): Promise<void> => {
+    if (cancelAtMs === null) return;
+    await until(cancelAtMs);
+    await untilStored(() => publishCommand(bus, cancelRun, { runId }, { reason: "chaos" }));
+  };
+  const groups = Map.groupBy(runs, ({ session, runId }) => session ?? runId).values();
   await Promise.all(
-    runs.map(async ({ runId, agent, atMs, cancelAtMs }) => {
-      await until(atMs);
-      const options = { messageId: runId };
-      await untilStored(() =>
-        publishCommand(bus, startRun, { agent }, { runId, input: { run: runId } }, options),
-      );
-      if (cancelAtMs === null) return;
-      await until(cancelAtMs);
-      await untilStored(() => publishCommand(bus, cancelRun, { runId }, { reason: "chaos" }));
+    [...groups].map(async (group) => {
+      const cancelled: Promise<void>[] = [];
+      for (const run of group) {
+        await start(run);
+        cancelled.push(cancel(run));
+      }
+      await Promise.all(cancelled);
     }),
   );
 }

@@ -4,40 +4,59 @@ import type { RedisAccess } from "@switchyard/local-servers/redis-access";
 import { startRedisServer } from "@switchyard/local-servers/redis-server";
 import { resolveServer } from "@switchyard/local-servers/resolve";
 import type { RunningServer } from "@switchyard/local-servers/server-process";
+import type { SmallDisk } from "@switchyard/local-servers/small-disk";
+
+interface ServerOptions {
+  /** On the disk, when it has one of its own. */
+  readonly dataDir: string;
+  /** Elsewhere, so that it can be written when the disk is full. */
+  readonly logFile: string;
+  /** Null: its disk cannot be filled. */
+  readonly disk: SmallDisk | null;
+}
+
+type Start = (port: number, isOpen: boolean) => Promise<RunningServer>;
 
 /** NATS or Redis, which come back on the same port with the same data. */
 export class ServerProcess {
   readonly name: string;
   readonly pids: number[] = [];
   #server: RunningServer;
-  readonly #start: (port: number, isOpen: boolean) => Promise<RunningServer>;
+  readonly #start: Start;
+  readonly #disk: SmallDisk | null;
   #change: Promise<void> = Promise.resolve();
 
   private constructor(
     name: string,
-    server: RunningServer,
-    start: (port: number, isOpen: boolean) => Promise<RunningServer>,
+    { server, start, disk }: { server: RunningServer; start: Start; disk: SmallDisk | null },
   ) {
     this.name = name;
     this.#server = server;
     this.#start = start;
+    this.#disk = disk;
     this.pids.push(server.pid);
   }
 
   /** nats-server with `sync_interval: always`. */
-  static async nats(dataDir: string, config: string): Promise<ServerProcess> {
+  static async nats(
+    { disk, ...paths }: ServerOptions,
+    { config }: { config: string },
+  ): Promise<ServerProcess> {
     const binary = await binaryOf("nats");
-    const start = (port: number, isOpen: boolean) =>
-      startNatsServer({ binary, dataDir, port, ...(isOpen ? {} : { config }) });
-    return new ServerProcess("nats", await start(0, false), start);
+    const start: Start = (port, isOpen) =>
+      startNatsServer({ binary, ...paths, port, ...(isOpen ? {} : { config }) });
+    return new ServerProcess("nats", { server: await start(0, false), start, disk });
   }
 
   /** redis-server with `appendfsync always`, and nobody but the users of the list. */
-  static async redis(dataDir: string, access: RedisAccess): Promise<ServerProcess> {
+  static async redis(
+    { disk, ...paths }: ServerOptions,
+    { access }: { access: RedisAccess },
+  ): Promise<ServerProcess> {
     const binary = await binaryOf("redis");
-    const start = (port: number) =>
-      startRedisServer({ binary, dataDir, port, access, appendfsync: "always" });
-    return new ServerProcess("redis", await start(0), start);
+    const start: Start = (port) =>
+      startRedisServer({ binary, ...paths, port, access, appendfsync: "always" });
+    return new ServerProcess("redis", { server: await start(0, false), start, disk });
   }
 
   get port(): number {
@@ -75,6 +94,22 @@ export class ServerProcess {
 
   thaw(): void {
     this.#server.kill("SIGCONT");
+  }
+
+  /** Leaves no room on its disk. Redis then ends by itself, and NATS goes on without storing anything. */
+  fillDisk(): void {
+    if (this.#disk === null) throw new Error(`${this.name} has no disk of its own`);
+    this.#disk.fill();
+  }
+
+  /**
+   * Does what an operator does: makes room and starts the server anew. NATS needs that, too: it writes nothing more to a
+   * stream whose disk was full once.
+   */
+  async makeRoom(): Promise<void> {
+    this.#disk?.makeRoom();
+    this.takeDown("SIGTERM");
+    await this.restore();
   }
 
   async stop(): Promise<void> {

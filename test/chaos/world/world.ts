@@ -8,9 +8,11 @@ import { ensureStreams } from "@switchyard/bus/streams";
 import { adminRedisUserName } from "@switchyard/contracts/redis-access";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
+import { shortenWindow } from "./duplicate-window.ts";
 import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 import { ServerProcess } from "./server-process.ts";
 import { ServiceProcess } from "./service-process.ts";
+import { SmallDisk } from "@switchyard/local-servers/small-disk";
 import { makeWorldKeys, type WorldKeys } from "./world-keys.ts";
 
 /** Roots of the repository and of this suite. */
@@ -24,14 +26,26 @@ export interface ServicePart {
 }
 
 const SERVICES = [
-  ["policy", "policy", "policy"],
-  ["importer", "importer", "skill-importer"],
+  ["policy-1", "policy", "policy"],
+  ["policy-2", "policy", "policy"],
+  ["importer-1", "importer", "skill-importer"],
+  ["importer-2", "importer", "skill-importer"],
   ["broker-1", "broker", "mcp-broker"],
   ["broker-2", "broker", "mcp-broker"],
   ["runner-1", "runner", "agent-runner"],
   ["runner-2", "runner", "agent-runner"],
   ["runner-3", "runner", "agent-runner"],
 ] as const;
+
+export interface WorldOptions {
+  /** As the services have it when nobody sets it, or fewer slots than runs, so that commands are taken before their turn. */
+  readonly slots?: number;
+  /** How long NATS remembers the ids of events. The default makes any later repeat one that it does not know. */
+  readonly duplicateWindowMs?: number;
+}
+
+/** Shorter than any takeover. NATS takes nothing below 100 ms. */
+const SHORT_WINDOW_MS = 1_000;
 
 /** All of Switchyard with real servers, each service behind proxies of its own. */
 export class World {
@@ -41,7 +55,11 @@ export class World {
   readonly nats: ServerProcess;
   readonly redis: ServerProcess;
   readonly services = new Map<string, ServicePart>();
+  /** Why disks cannot be filled here; null when they can. */
+  readonly noDisks: string | null;
   readonly #keys: WorldKeys;
+  readonly #disks: readonly SmallDisk[];
+  readonly #slots: number;
   #stopped: Promise<void> | null = null;
 
   private constructor(options: {
@@ -49,8 +67,14 @@ export class World {
     keys: WorldKeys;
     nats: ServerProcess;
     redis: ServerProcess;
+    disks: readonly SmallDisk[];
+    noDisks: string | null;
+    slots: number;
   }) {
     this.directory = options.directory;
+    this.#disks = options.disks;
+    this.noDisks = options.noDisks;
+    this.#slots = options.slots;
     this.book = join(options.directory, "book");
     this.#keys = options.keys;
     this.nats = options.nats;
@@ -58,22 +82,43 @@ export class World {
   }
 
   /** Resolves when every service is ready. */
-  static async start(): Promise<World> {
+  static async start(options: WorldOptions = {}): Promise<World> {
+    const { slots = 3, duplicateWindowMs = SHORT_WINDOW_MS } = options;
     const directory = await mkdtemp(join(tmpdir(), "yard-chaos-"));
     await mkdir(join(directory, "log"));
     const keys = await makeWorldKeys(join(directory, "keys"));
-    const nats = await ServerProcess.nats(join(directory, "nats"), keys.authorization);
-    const redis = await ServerProcess.redis(join(directory, "redis"), keys.redisAccess);
-    const world = new World({ directory, keys, nats, redis });
-    const admin = await world.connect("admin");
+    const mounted = await Promise.all(
+      ["nats", "redis"].map((name) => SmallDisk.mount(join(directory, name))),
+    );
+    const disks = mounted.filter((one) => typeof one !== "string");
+    const noDisks = mounted.find((one) => typeof one === "string") ?? null;
+    const pathsOf = (name: string, disk: SmallDisk | undefined) => ({
+      dataDir: disk === undefined ? join(directory, name) : join(disk.directory, "data"),
+      logFile: join(directory, "log", `${name}.log`),
+      disk: disk ?? null,
+    });
+    const [natsDisk, redisDisk] = noDisks === null ? disks : [];
+    const nats = await ServerProcess.nats(pathsOf("nats", natsDisk), {
+      config: keys.authorization,
+    });
+    const redis = await ServerProcess.redis(pathsOf("redis", redisDisk), {
+      access: keys.redisAccess,
+    });
+    const world = new World({ directory, keys, nats, redis, disks, noDisks, slots });
+    await world.#makeStreams(duplicateWindowMs);
+    for (const service of SERVICES) await world.#startService(service);
+    await world.allReady();
+    return world;
+  }
+
+  async #makeStreams(duplicateWindowMs: number): Promise<void> {
+    const admin = await this.connect("admin");
     try {
       await ensureStreams(admin);
     } finally {
       await admin.close();
     }
-    for (const service of SERVICES) await world.#startService(service);
-    await world.allReady();
-    return world;
+    await shortenWindow(this.nats.url, this.#keys.seed("admin"), duplicateWindowMs);
   }
 
   /** A bus of a user, straight to the server. */
@@ -155,9 +200,25 @@ export class World {
     await this.redis.stop();
   }
 
-  /** Removes logs and data. */
-  remove(): Promise<void> {
-    return rm(this.directory, { recursive: true, force: true, maxRetries: 5 });
+  /** Removes logs and data, after the servers were stopped. */
+  async remove(): Promise<void> {
+    await Promise.all(this.#disks.map((disk) => disk.unmount()));
+    await rm(this.directory, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  /** Leaves logs and data in the directory, after the servers were stopped. */
+  async keep(): Promise<void> {
+    for (const [index, disk] of this.#disks.entries()) {
+      await disk.keep(join(this.directory, `disk-${index}`));
+      await disk.unmount();
+    }
+  }
+
+  /** Stops everything and removes it, in whatever state it is. */
+  async end(): Promise<void> {
+    await this.stopServices();
+    await this.stopServers();
+    await this.remove();
   }
 
   async #startService([name, user, folder]: (typeof SERVICES)[number]): Promise<void> {
@@ -197,10 +258,7 @@ export class World {
       YARD_STATE_DIR: join(this.directory, name),
       CHAOS_FIXTURES: join(SUITE, "fixtures"),
       CHAOS_BOOK: this.book,
-      // The time to detect trouble is what is tested, not how often a run survives it.
-      YARD_RUN_MAX_ATTEMPTS: "50",
-      // Fewer than there are runs, so that commands are taken before their turn.
-      YARD_RUNNER_SLOTS: "3",
+      YARD_RUNNER_SLOTS: String(this.#slots),
       // Only so does a policy that is killed lose no record of what it allowed (decision 015).
       YARD_AUDIT: "strict",
     };
