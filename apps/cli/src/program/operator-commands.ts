@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import { directory, JSON_TEXT, wholeNumber, type Perform } from "./command-options.ts";
 
 /** `yard services`, `streams` and `keys`: whoever operates an installation. */
@@ -17,7 +17,11 @@ export function addOperatorCommands(program: Command, perform: Perform): void {
     .description("JetStream streams and consumers")
     .command("ensure")
     .description("create or update streams and consumers; needs the admin key")
-    .option("--replicas <n>", "copies of each stream in a cluster", wholeNumber(1, 5))
+    .addOption(
+      new Option("--replicas <n>", "copies of each stream in a cluster (default: as they are)")
+        .env("YARD_STREAM_REPLICAS")
+        .argParser(wholeNumber(1, 5)),
+    )
     .option("--audit-gib <n>", "room of the audit; never made smaller", wholeNumber(1, 65_536))
     .option("--json", JSON_TEXT)
     .action((options) =>
