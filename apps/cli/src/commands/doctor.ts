@@ -1,7 +1,8 @@
 import { describeFailure } from "../cli-error.ts";
+import { clientChecks, isClientOnly } from "../doctor/bus-checks.ts";
 import { failed, type Check } from "../doctor/check.ts";
 import { instanceChecks } from "../doctor/instance-checks.ts";
-import { machineChecks } from "../doctor/machine-checks.ts";
+import { checkNode, machineChecks } from "../doctor/machine-checks.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { stateDirectory } from "../locations.ts";
 import { printable } from "../printable.ts";
@@ -16,12 +17,9 @@ const MARKS: Readonly<Record<Check["status"], readonly [mark: string, style: Sty
 
 /** `yard doctor`: exit 1 when a check failed. It changes nothing. */
 export async function doctor(terminal: Terminal, options: { json?: true }): Promise<ExitCode> {
-  const state = stateDirectory(process.env);
-  const instance = instanceChecks(state).catch((error: unknown) => {
-    const { message, hint } = describeFailure(error);
-    return [failed("instance", message, hint ?? "see: yard dev --help")];
-  });
-  const checks = [...(await machineChecks(process.env, state)), ...(await instance)];
+  const checks = isClientOnly(process.env)
+    ? [checkNode(process.versions.node), ...(await clientChecks(process.env))]
+    : await localChecks();
   const status = checks.some((check) => check.status === "failed")
     ? "failed"
     : checks.some((check) => check.status === "warning")
@@ -30,6 +28,16 @@ export async function doctor(terminal: Terminal, options: { json?: true }): Prom
   if (options.json === true) writeJson(terminal, { status, checks });
   else for (const line of checkLines(checks, terminal.paintOut)) terminal.out(line);
   return status === "failed" ? EXIT.failed : EXIT.ok;
+}
+
+/** The machine, and what `yard dev` runs on it. */
+async function localChecks(): Promise<Check[]> {
+  const state = stateDirectory(process.env);
+  const instance = instanceChecks(state).catch((error: unknown) => {
+    const { message, hint } = describeFailure(error);
+    return [failed("instance", message, hint ?? "see: yard dev --help")];
+  });
+  return [...(await machineChecks(process.env, state)), ...(await instance)];
 }
 
 /** A row for each check, and below it what to do. */

@@ -1,23 +1,17 @@
 import { connectBus, type Bus } from "@switchyard/bus/connect";
-import { client } from "@switchyard/bus/call";
-import { discoverServices } from "@switchyard/bus/discovery";
 import { verifyStreams } from "@switchyard/bus/streams";
-import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers";
-import { listPolicyVersions } from "@switchyard/contracts/policy-bundles";
 import { monitorRedisUser } from "@switchyard/contracts/redis-access";
 import { allConsumers } from "@switchyard/contracts/streams";
-import { adminUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
+import { adminUser, cliUser } from "@switchyard/contracts/topology";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { z } from "zod";
-import { serverText } from "../dev/ready-block.ts";
-import { waitsForItsFirstCall } from "../dev/wait-for-mcp-servers.ts";
 import { findRunningInstance, type InstanceRecord } from "../instance-record.ts";
 import { readSeed, seedFile } from "../key-directory.ts";
 import type { StateDirectory } from "../locations.ts";
-import { printableLine } from "../printable.ts";
 import { hasOwnRedis, redisLogin, type RedisLogin } from "../redis-login.ts";
 import { readSecret } from "../secret-files.ts";
+import { busChecks } from "./bus-checks.ts";
 import { checked, failed, ok, skipped, warning, type Check } from "./check.ts";
 
 const START = "start it with ./yard dev";
@@ -47,11 +41,9 @@ export async function instanceChecks(state: StateDirectory): Promise<Check[]> {
         return ok("streams", "streams, consumers and buckets exist");
       }),
     ),
-    ...(await asUser(state, natsUrl, cliUser.name, async (bus) => [
-      await checked("services", START, () => checkServices(bus)),
-      await checked("mcp", "look at them: ./yard mcp list", () => checkMcp(bus)),
-      await checked("rules", "look at them: ./yard policy versions", () => checkRules(bus)),
-    ]).catch((error: unknown) => [failed("services", String(error), START)])),
+    ...(await asUser(state, natsUrl, cliUser.name, (bus) =>
+      busChecks(bus, { start: START, why: "their lines in yard dev say why", yard: "./yard" }),
+    ).catch((error: unknown) => [failed("services", String(error), START)])),
     ...(await checkHealth(instance)),
   ];
 }
@@ -97,43 +89,6 @@ async function checkRedis({ url, passwordFile }: RedisLogin): Promise<Check> {
   } finally {
     redis.disconnect();
   }
-}
-
-async function checkServices(bus: Bus): Promise<Check> {
-  const found = await discoverServices(bus);
-  const expected = serviceUsers.map((user) => user.name);
-  const missing = expected.filter((name) => !found.some((service) => service.name === name));
-  return missing.length === 0
-    ? ok("services", found.map((service) => service.name).join(", "))
-    : failed("services", `no answer from ${missing.join(", ")}`, "their lines in yard dev say why");
-}
-
-function isWell(server: ServerInfo): boolean {
-  const { status } = server;
-  return status === "connected" || status === "disabled" || waitsForItsFirstCall(server);
-}
-
-async function checkMcp(bus: Bus): Promise<Check> {
-  const { servers } = await client(bus, { listServers }).listServers({});
-  const summary = servers.map(serverText).join(", ") || "none configured";
-  return servers.every(isWell)
-    ? ok("mcp", summary)
-    : failed("mcp", summary, "look at them: ./yard mcp list");
-}
-
-/** Rules that stay in force because their files are refused look as if nothing were wrong. */
-async function checkRules(bus: Bus): Promise<Check> {
-  const { policyDigest, filesRefused } = await client(bus, {
-    listPolicyVersions,
-  }).listPolicyVersions({});
-  const [first] = filesRefused ?? [];
-  return first === undefined
-    ? ok("rules", `in force: ${policyDigest.slice(0, 19)}`)
-    : warning(
-        "rules",
-        `the policy files are refused, other rules stay in force: ${printableLine(first)}`,
-        "see all that is wrong: ./yard policy versions",
-      );
 }
 
 async function checkHealth({ processes }: InstanceRecord): Promise<Check[]> {

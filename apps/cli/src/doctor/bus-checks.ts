@@ -1,0 +1,90 @@
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { discoverServices } from "@switchyard/bus/discovery";
+import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers";
+import { listPolicyVersions } from "@switchyard/contracts/policy-bundles";
+import { serviceUsers } from "@switchyard/contracts/topology";
+import { findBus, withBus } from "../bus-session.ts";
+import { describeFailure } from "../cli-error.ts";
+import { serverText } from "../dev/ready-block.ts";
+import { waitsForItsFirstCall } from "../dev/wait-for-mcp-servers.ts";
+import { printableLine } from "../printable.ts";
+import { checked, failed, ok, warning, type Check } from "./check.ts";
+
+/** How to go on, in the words of the place where the services run. */
+export interface Advice {
+  /** What to do when nothing answers. */
+  readonly start: string;
+  /** Where a service says what is wrong with it. */
+  readonly why: string;
+  /** The command line there. */
+  readonly yard: string;
+}
+
+const ELSEWHERE: Advice = {
+  start: "start the services, or correct YARD_NATS_URL",
+  why: "look at the logs of these services, such as: docker compose logs policy",
+  yard: "yard",
+};
+
+/** True where this command line is a client of services that run elsewhere, as in a container: nothing of `yard dev` is here. */
+export function isClientOnly(env: NodeJS.ProcessEnv): boolean {
+  return ["YARD_NATS_URL", "YARD_NATS_NKEY_FILE"].every((name) => (env[name] ?? "") !== "");
+}
+
+/** What can be seen of an installation over its bus. */
+export async function clientChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
+  try {
+    const target = await findBus(env);
+    const checks = await withBus(target, (bus) => busChecks(bus, ELSEWHERE));
+    return [ok("nats", `connected to ${target.servers} as ${target.user}`), ...checks];
+  } catch (error) {
+    const { message, hint } = describeFailure(error);
+    return [failed("nats", message, hint ?? ELSEWHERE.start)];
+  }
+}
+
+export async function busChecks(bus: Bus, { start, why, yard }: Advice): Promise<Check[]> {
+  return [
+    await checked("services", start, () => checkServices(bus, why)),
+    await checked("mcp", `look at them: ${yard} mcp list`, () => checkMcp(bus, yard)),
+    await checked("rules", `look at them: ${yard} policy versions`, () => checkRules(bus, yard)),
+  ];
+}
+
+async function checkServices(bus: Bus, why: string): Promise<Check> {
+  const found = await discoverServices(bus);
+  const expected = serviceUsers.map((user) => user.name);
+  const missing = expected.filter((name) => !found.some((service) => service.name === name));
+  return missing.length === 0
+    ? ok("services", found.map((service) => service.name).join(", "))
+    : failed("services", `no answer from ${missing.join(", ")}`, why);
+}
+
+function isWell(server: ServerInfo): boolean {
+  const { status } = server;
+  return status === "connected" || status === "disabled" || waitsForItsFirstCall(server);
+}
+
+async function checkMcp(bus: Bus, yard: string): Promise<Check> {
+  const { servers } = await client(bus, { listServers }).listServers({});
+  const summary = servers.map(serverText).join(", ") || "none configured";
+  return servers.every(isWell)
+    ? ok("mcp", summary)
+    : failed("mcp", summary, `look at them: ${yard} mcp list`);
+}
+
+/** Rules that stay in force because their files are refused look as if nothing were wrong. */
+async function checkRules(bus: Bus, yard: string): Promise<Check> {
+  const { policyDigest, filesRefused } = await client(bus, {
+    listPolicyVersions,
+  }).listPolicyVersions({});
+  const [first] = filesRefused ?? [];
+  return first === undefined
+    ? ok("rules", `in force: ${policyDigest.slice(0, 19)}`)
+    : warning(
+        "rules",
+        `the policy files are refused, other rules stay in force: ${printableLine(first)}`,
+        `see all that is wrong: ${yard} policy versions`,
+      );
+}
