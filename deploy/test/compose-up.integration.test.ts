@@ -1,0 +1,157 @@
+// The composition, started for real. It takes minutes and an engine, so it runs when it is asked for:
+//
+//   YARD_TEST_DOCKER=1 npm run test:integration -- deploy/test/compose-up
+//
+// Without a registry, name images in NODE_IMAGE, NATS_IMAGE and REDIS_IMAGE, or a built one in SWITCHYARD_IMAGE.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmod, cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const STEP_MS = 600_000;
+/** `start_interval` of a health check. */
+const LEAST_ENGINE = 25;
+
+const skip = whyNot();
+const image = process.env["SWITCHYARD_IMAGE"] ?? "switchyard:dev";
+const project = await mkdtemp(join(tmpdir(), "yard-compose-"));
+const name = `yard-test-${process.pid}`;
+
+after(async () => {
+  if (skip === false) {
+    compose(["--profile", "cli", "down", "--volumes", "--timeout", "5"]);
+    spawnSync("docker", ["image", "rm", `${name}:next`]);
+  }
+  await rm(project, { recursive: true, force: true });
+});
+
+interface Done {
+  readonly status: number | null;
+  readonly text: string;
+}
+
+function compose(args: readonly string[], env: Record<string, string> = {}): Done {
+  const { status, stdout, stderr } = spawnSync(
+    "docker",
+    ["compose", "--project-name", name, ...args],
+    {
+      cwd: root,
+      encoding: "utf8",
+      timeout: STEP_MS,
+      env: { ...process.env, YARD_PROJECT: project, YARD_NATS_PORT: "0", ...env },
+    },
+  );
+  return { status, text: `${stdout}${stderr}` };
+}
+
+function yard(...args: string[]): Done {
+  return compose(["run", "--rm", "--no-TTY", "cli", ...args]);
+}
+
+function succeeded({ status, text }: Done): string {
+  assert.equal(status, 0, text);
+  return text;
+}
+
+function startedAt(service: string): string {
+  const ids = compose(["ps", "--quiet", service]).text.trim();
+  return spawnSync("docker", ["inspect", "--format", "{{.State.StartedAt}}", ids], {
+    encoding: "utf8",
+  }).stdout.trim();
+}
+
+test(
+  "the composition works as docs/operations.md says",
+  { skip, timeout: 4 * STEP_MS },
+  async (t) => {
+    await cp(join(root, "examples"), project, { recursive: true });
+
+    await t.test(
+      "a folder that is closed to the containers is named before anything fails",
+      async () => {
+        if (process.env["SWITCHYARD_IMAGE"] === undefined) succeeded(compose(["build"]));
+        await chmod(project, 0o700);
+        assert.notEqual(compose(["up", "--detach", "--wait"]).status, 0);
+        assert.match(compose(["logs", "folders"]).text, /cannot be read by the containers/);
+        const owner = { YARD_UID: String(process.getuid?.() ?? 0), YARD_WORKSPACE: project };
+        succeeded(compose(["up", "--detach", "--wait"], owner));
+        await chmod(project, 0o755);
+      },
+    );
+
+    await t.test("it starts, with nothing pulled that is built here, and runs the demo", () => {
+      const text = succeeded(compose(["up", "--detach", "--wait"]));
+      assert.doesNotMatch(text, /error|denied|pull/i);
+      assert.match(succeeded(yard("run", "demo", "hello")), /You asked: "?hello/);
+      const doctor = succeeded(yard("doctor"));
+      assert.match(doctor, /services .*policy/);
+      assert.doesNotMatch(doctor, /yard dev/);
+    });
+
+    await t.test("a new agent file counts without a restart", async () => {
+      const agent = "name: fresh\nmodel: scripted/plan\ntools: none\nplan: { answer: I am here }\n";
+      await writeFile(join(project, "agents/fresh.yaml"), `${agent}description: A new one.\n`);
+      const deadline = Date.now() + 60_000;
+      let last = yard("run", "fresh", "hello");
+      while (last.status !== 0 && Date.now() < deadline) {
+        await delay(1_000);
+        last = yard("run", "fresh", "hello");
+      }
+      assert.match(succeeded(last), /I am here/);
+    });
+
+    await t.test("what cannot run is not offered, and one's own call can be approved", () => {
+      assert.doesNotMatch(succeeded(yard("tools", "list")), /execute_command/);
+      const call = ["tools", "call", "write_file", '{"path":"a.txt","content":"hi"}'];
+      const approval = /apr-[0-9a-f]{32}/.exec(yard(...call).text)?.[0] ?? "none";
+      succeeded(yard("approvals", "approve", approval));
+      assert.match(succeeded(yard(...call, "--approval", approval)), /Wrote 2 bytes/);
+    });
+
+    await t.test("a user for a team is let in after a reload", async () => {
+      succeeded(compose(["run", "--rm", "--no-TTY", "keys", "--client", "team-a"]));
+      succeeded(compose(["kill", "--signal", "HUP", "nats"]));
+      const deadline = Date.now() + 20_000;
+      const log = (): string => compose(["logs", "nats"]).text;
+      while (!/Reloaded server configuration|\[ERR\]/.test(log()) && Date.now() < deadline)
+        await delay(500);
+      assert.match(log(), /Reloaded server configuration/);
+      assert.match(succeeded(yard("run", "fresh", "hello")), /I am here/);
+    });
+
+    await t.test("an upgrade has NATS and Redis read the lists of the new version", () => {
+      const change =
+        "sed -i 's/^max_payload: 1MB/&\\nwrite_deadline: \"11s\"/' deploy/nats/nats.conf";
+      const dockerfile = `FROM ${image}\nUSER 0\nRUN ${change}\nUSER 10001:10001\n`;
+      const built = spawnSync("docker", ["build", "--tag", `${name}:next`, "-"], {
+        input: dockerfile,
+      });
+      assert.equal(built.status, 0, String(built.stderr));
+      const before = [startedAt("nats"), startedAt("redis")];
+      succeeded(compose(["up", "--detach", "--wait"], { SWITCHYARD_IMAGE: `${name}:next` }));
+      assert.ok(startedAt("nats") > (before[0] ?? ""));
+      assert.ok(startedAt("redis") > (before[1] ?? ""));
+      assert.match(
+        compose(["exec", "-T", "nats", "cat", "/keys/nats.conf"]).text,
+        /write_deadline/,
+      );
+    });
+  },
+);
+
+function whyNot(): string | false {
+  if (process.env["YARD_TEST_DOCKER"] !== "1") return "YARD_TEST_DOCKER is not 1";
+  const engine = spawnSync("docker", ["version", "--format", "{{.Server.Version}}"], {
+    encoding: "utf8",
+  });
+  if (engine.status !== 0) return "no Docker engine can be reached";
+  if (Number.parseInt(engine.stdout, 10) < LEAST_ENGINE)
+    return `the Docker engine is older than ${LEAST_ENGINE}`;
+  const plugin = spawnSync("docker", ["compose", "version"], { encoding: "utf8" });
+  return plugin.status === 0 ? false : "Docker Compose v2 is not installed";
+}
