@@ -1,13 +1,13 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
-import { join } from "node:path";
+import { globSync, readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
+import { isAllowedSkip, readAllowedSkips } from "./allowed-skips.ts";
+import { runTestFile, type FileResult, type TestOutcome } from "./run-test-file.ts";
 
 /**
  * Runs the unit tests (`*.test.ts`) or the integration tests (`*.integration.test.ts`) of the whole
- * repository, or only those whose path contains one of the further arguments.
+ * repository, or only those whose path contains one of the further arguments. A file that takes longer
+ * than YARD_TEST_LIMIT_SECONDS is killed with its process group, and the others go on.
  *
  *   node scripts/run-tests.ts unit|integration [path part …] [-- node options …]
  */
@@ -19,10 +19,20 @@ if (kind !== "unit" && kind !== "integration") {
   process.exit(2);
 }
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = process.env["YARD_TEST_ROOT"] ?? fileURLToPath(new URL("..", import.meta.url));
 const split = rest.indexOf("--");
 const parts = split === -1 ? rest : rest.slice(0, split);
 const nodeOptions = split === -1 ? [] : rest.slice(split + 1);
+/** Several times what the longest file takes on two busy cores. */
+const limitMs = Number(process.env["YARD_TEST_LIMIT_SECONDS"] ?? 480) * 1_000;
+const allowed = process.env["YARD_ALLOWED_SKIPS"];
+const allowedSkips = allowed === undefined ? null : readAllowedSkips(readFileSync(allowed, "utf8"));
+/** The longest files begin first, so that no core is idle while the last one ends. */
+const LONG = ["test/chaos/", "cli/src/commands/dev.", "test/e2e/", "agent-runner/src/commands/"];
+const orderOf = (file: string): number => {
+  const at = LONG.findIndex((part) => file.includes(part));
+  return at === -1 ? LONG.length : at;
+};
 
 const files = globSync("{libs,services,apps,test,bench,scripts,deploy}/**/*.test.ts", {
   cwd: root,
@@ -30,7 +40,8 @@ const files = globSync("{libs,services,apps,test,bench,scripts,deploy}/**/*.test
 })
   .filter((file) => file.endsWith(".integration.test.ts") === (kind === "integration"))
   .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
-  .toSorted();
+  .toSorted()
+  .toSorted((a, b) => orderOf(a) - orderOf(b));
 
 if (files.length === 0) {
   console.error(`no ${kind} test matches ${parts.join(", ")}`);
@@ -42,54 +53,78 @@ const concurrency = Math.max(1, Math.min(availableParallelism(), 4));
 /** More than this is no coincidence. */
 const MOST_SECOND_LOOKS = 3;
 
-const notes = mkdtempSync(join(tmpdir(), "yard-tests-"));
-const failedFiles = join(notes, "failed");
-const firstTotals = join(notes, "totals");
-process.exitCode = await runFiles(files, concurrency);
-const failed = readLines(failedFiles);
-const [counts = ""] = readLines(firstTotals);
+const interrupt = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interrupt.abort());
+
+const began = performance.now();
+const results = await runFiles(files, concurrency);
+print(
+  "Skipped",
+  results.flatMap(({ skips }) => skips).map(({ test, text }) => `${test}: ${text}`),
+);
+print("Failures", results.flatMap(({ failures }) => failures).map(describe));
 // Real processes and clocks: a test may fail by coincidence. It is named, and looked at once more by itself.
-if (kind === "integration" && process.exitCode === 1 && parts.length === 0) await lookAgain();
-rmSync(notes, { recursive: true, force: true });
+const again = kind === "integration" && parts.length === 0 ? await lookAgain() : [];
+const last = results.map((result) => again.find(({ file }) => file === result.file) ?? result);
+const unlisted = last.flatMap(({ skips }) => skips).filter(isUnlisted);
+print(
+  `Skipped for a reason that is not in ${allowed}, which counts as failed`,
+  unlisted.map(({ test, text }) => `${test}: ${text}`),
+);
+const count = (of: (result: FileResult) => number): number =>
+  last.reduce((sum, result) => sum + of(result), 0);
+const failed = count(({ failures }) => failures.length) + unlisted.length;
+const skipped = count(({ skips }) => skips.length) - unlisted.length;
+const ending = skipped === 0 ? "" : `, ${skipped} skipped`;
+console.log(`\n(${((performance.now() - began) / 1_000).toFixed(1)} s)`);
+console.log(`${count(({ passed }) => passed)} passed, ${failed} failed${ending}`);
+process.exitCode = interrupt.signal.aborted ? 130 : failed > 0 ? 1 : 0;
 
-async function lookAgain(): Promise<void> {
-  if (failed.length === 0 || failed.length > MOST_SECOND_LOOKS) return;
-  console.log(`\nOnce more, one by one: ${failed.join(", ")}`);
-  process.exitCode = await runFiles(failed, 1);
-  if (process.exitCode !== 0) return;
-  console.log(`\nFlaky, to be mended: ${failed.join(", ")} failed first and passed by itself.`);
-  const { passed, failed: mended, skipped } = JSON.parse(counts) as Record<string, number>; // the reporter's
-  console.log(`${(passed ?? 0) + (mended ?? 0)} passed, 0 failed, ${skipped ?? 0} skipped`);
+async function lookAgain(): Promise<FileResult[]> {
+  const failing = results.filter(({ failures }) => failures.length > 0);
+  // One that was killed would only hang again.
+  const flaky = failing.filter(({ isKilled }) => !isKilled).map(({ file }) => file);
+  if (flaky.length === 0 || failing.length > MOST_SECOND_LOOKS || interrupt.signal.aborted)
+    return [];
+  console.log(`\nOnce more, one by one: ${flaky.join(", ")}`);
+  const second = await runFiles(flaky, 1);
+  print("Failures", second.flatMap(({ failures }) => failures).map(describe));
+  const passed = second.filter(({ failures }) => failures.length === 0).map(({ file }) => file);
+  if (passed.length > 0)
+    console.log(`\nFlaky, to be fixed: ${passed.join(", ")} failed first and passed by itself.`);
+  return second;
 }
 
-async function runFiles(paths: readonly string[], atOnce: number): Promise<number> {
-  const child = spawn(
-    process.execPath,
-    [
-      "--test",
-      "--test-reporter=./scripts/test-reporter.ts",
-      "--test-reporter-destination=stdout",
-      `--test-concurrency=${atOnce}`,
-      // Nothing here takes minutes: a test that waits for ever is a failed one.
-      "--test-timeout=180000",
-      ...nodeOptions,
-      ...paths,
-    ],
-    { cwd: root, stdio: "inherit", env: { ...process.env, TEST_NOTES: notes } },
-  );
-  let interrupted = false;
-  const pass = (signal: NodeJS.Signals): void => {
-    interrupted = true;
-    child.kill(signal);
+async function runFiles(paths: readonly string[], atOnce: number): Promise<FileResult[]> {
+  const waiting = [...paths];
+  const done: FileResult[] = [];
+  const work = async (): Promise<void> => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      if (interrupt.signal.aborted) return;
+      const { signal } = interrupt;
+      const result = await runTestFile(file, { root, nodeOptions, limitMs, signal });
+      done.push(result);
+      console.log(fileLine(result));
+    }
   };
-  process.on("SIGINT", pass).on("SIGTERM", pass);
-  const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null]; // as Node documents
-  process.off("SIGINT", pass).off("SIGTERM", pass);
-  // A process that was ended has not run its tests, and is not looked at again.
-  return interrupted || signal !== null ? 130 : (code ?? 1);
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return done.toSorted((a, b) => paths.indexOf(a.file) - paths.indexOf(b.file));
 }
 
-function readLines(path: string): string[] {
-  if (!existsSync(path)) return [];
-  return [...new Set(readFileSync(path, "utf8").split("\n"))].filter((line) => line !== "");
+function fileLine({ file, passed, durationMs, failures, isKilled }: FileResult): string {
+  const mark = failures.length === 0 ? "✔" : "✖";
+  const seconds = (durationMs / 1_000).toFixed(1).padStart(5);
+  return `${mark} ${String(passed).padStart(4)} ${seconds} s  ${file}${isKilled ? " (killed)" : ""}`;
+}
+
+function isUnlisted({ text }: TestOutcome): boolean {
+  return allowedSkips !== null && !isAllowedSkip(text, allowedSkips);
+}
+
+function describe({ test, text }: TestOutcome): string {
+  return `${test}\n${text.replaceAll(/^/gm, "      ")}\n`;
+}
+
+function print(title: string, lines: readonly string[]): void {
+  if (lines.length > 0) console.log(`\n${title}:\n${lines.map((line) => `  ${line}`).join("\n")}`);
 }

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { processIdentity } from "@switchyard/local-servers/process-identity";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
+
+const runner = fileURLToPath(new URL("run-tests.ts", import.meta.url));
+const head = `import assert from "node:assert/strict"; import { test } from "node:test";\n`;
+
+/** Runs the integration tests of a repository that has these files. */
+async function run(files: Record<string, string>, env: Record<string, string> = {}) {
+  const root = await testDirectory();
+  await mkdir(join(root, "test"));
+  for (const [name, text] of Object.entries(files))
+    await writeFile(join(root, "test", `${name}.integration.test.ts`), head + text);
+  await symlink(
+    fileURLToPath(new URL("../node_modules", import.meta.url)),
+    join(root, "node_modules"),
+  );
+  const child = spawn(process.execPath, [runner, "integration"], {
+    cwd: root,
+    env: { ...process.env, YARD_TEST_ROOT: root, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  const [code] = (await once(child, "close")) as [number | null]; // as Node documents
+  return { root, code, output, last: output.trimEnd().split("\n").at(-1) };
+}
+
+test("a file that hangs is killed with its children, named and failed, and the others are run", async () => {
+  const limit = { YARD_TEST_LIMIT_SECONDS: "4" };
+  const { root, code, output, last } = await run(
+    {
+      "a-hangs": `import { spawn } from "node:child_process"; import { writeFileSync } from "node:fs";
+        test("passes before", () => {});
+        test("waits for ever", async () => {
+          writeFileSync("pid", String(spawn("sleep", ["600"]).pid));
+          while (true) await new Promise((resolve) => setTimeout(resolve, 10));
+        });`,
+      "b-does-not-end": `test("passes", () => {}); setInterval(() => {}, 1000);`,
+      "c-blocks": `test("turns and turns", () => { for (;;); });`,
+      "d-passes": `test("is run all the same", () => {});`,
+    },
+    limit,
+  );
+  assert.equal(code, 1, output);
+  assert.equal(last, "3 passed, 3 failed");
+  assert.match(output, /✖ +1 +\S+ s {2}test\/a-hangs\.integration\.test\.ts \(killed\)/);
+  assert.match(output, /killed after 4 s, in: test\/a-hangs\S+ waits for ever/);
+  assert.match(output, /test\/b-does\S+\n +killed after 4 s, after its last test: something keeps/);
+  assert.match(output, /test\/c-blocks\S+\n +killed after 4 s, before any test ended/);
+  assert.match(output, /✔ +1 .*d-passes/);
+  assert.doesNotMatch(output, /Once more/, "who hung would only hang again");
+  const pid = Number(await readFile(join(root, "pid"), "utf8"));
+  await until(
+    () => processIdentity(pid),
+    (identity) => identity === null,
+  );
+});
+
+test("a file that cannot be loaded or dies has failed, with what it printed last", async () => {
+  const { code, output, last } = await run({
+    broken: `import "./nothing.ts"; test("x", () => {});`,
+    dies: `test("x", () => { console.error("last words"); process.exit(7); });`,
+  });
+  assert.equal(code, 1);
+  assert.equal(last, "0 passed, 2 failed");
+  assert.match(output, /ended with code 1\n[^]*Cannot find module/);
+  assert.match(output, /ended with code 7\n +last words/);
+});
+
+test("a file that passes by itself is named as flaky, and one that does not has failed", async () => {
+  const { code, output, last } = await run({
+    flaky: `import { existsSync, writeFileSync } from "node:fs";
+      test("passes the second time", () => {
+        const wasThere = existsSync("seen"); writeFileSync("seen", "");
+        assert.ok(wasThere, "not yet");
+      });`,
+    fails: `test("never passes", () => assert.fail("no"));`,
+  });
+  assert.equal(code, 1);
+  assert.equal(last, "1 passed, 1 failed");
+  assert.match(output, /passes the second time\n +AssertionError \[ERR_ASSERTION\]: not yet/);
+  assert.match(output, /Flaky, to be fixed: test\/flaky\S+ failed first and passed by itself/);
+});
+
+test("a skip is told with its reason, and one that is not on the list fails", async () => {
+  const files = {
+    skips: `test("needs docker", { skip: "no container engine answers" }, () => {});
+      test("needs a moon", { skip: "the moon is new" }, () => {});
+      test("passes", () => {});`,
+  };
+  const free = await run(files);
+  assert.equal(free.code, 0);
+  assert.equal(free.last, "1 passed, 0 failed, 2 skipped");
+  assert.match(free.output, /skips\S+ needs a moon: the moon is new/);
+  const list = join(await testDirectory(), "allowed");
+  await writeFile(list, "# engines\nno container engine :: there is no registry\n");
+  const held = await run(files, { YARD_ALLOWED_SKIPS: list });
+  assert.equal(held.code, 1);
+  assert.equal(held.last, "1 passed, 1 failed, 1 skipped");
+  assert.match(held.output, /counts as failed:\n {2}test\/skips\S+ needs a moon: the moon is new/);
+});
