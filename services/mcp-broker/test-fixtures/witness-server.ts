@@ -9,6 +9,11 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 
 const book = process.argv[2] ?? "";
+if (process.argv[3] === "stubborn") {
+  // Neither the end of stdin nor SIGTERM ends it.
+  process.on("SIGTERM", () => undefined);
+  setInterval(() => undefined, 1_000);
+}
 
 serveStdio(() => {
   const server = new McpServer(

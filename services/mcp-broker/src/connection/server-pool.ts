@@ -63,12 +63,10 @@ export function createServerPool(
   /** Connections that are being ended, by server. */
   const ending = new Map<string, Promise<void>>();
   const instances = createServerInstances({
-    create: (entry) => {
-      const connection = new ServerConnection({
-        ...options,
-        entry,
-        onChange: options.onInstanceChange,
-      });
+    create: (entry, after) => {
+      const onChange = options.onInstanceChange;
+      const own = { ...options, entry, onChange, ...(after === undefined ? {} : { after }) };
+      const connection = new ServerConnection(own);
       return { connection, queue: createCallQueue(entry.config ?? NO_CALLS) };
     },
     schedule: options.schedule,

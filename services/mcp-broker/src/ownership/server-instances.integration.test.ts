@@ -33,6 +33,7 @@ const broker = await world.startBroker({
     scoped("by-session", { scope: "session" }),
     scoped("fleeting", { scope: "run", instanceIdleMs: 100 }),
     scoped("shared", {}),
+    fixtureServer("stubborn", ["witness-server.ts", book, "stubborn"], { scope: "run" }),
   ],
 });
 
@@ -115,6 +116,21 @@ test("the processes of a run end with it, however it ends", async () => {
   );
   await gone(third);
   assert.equal(broker.broker.pool.instances.count("by-run"), 0);
+});
+
+test("an instance begins when nothing of the one before it is left, however many calls come for it", async () => {
+  const before = await pidOf("stubborn", "run-7");
+  const { instances } = broker.broker.pool;
+  const ended = instances.endHolder({ scope: "run", id: "run-7" });
+  assert.notEqual(await processIdentity(before), null, "it does not end by itself");
+  const calls = [1, 2].map(async () => {
+    const pid = await pidOf("stubborn", "run-7");
+    return { pid, isAlone: (await processIdentity(before)) === null };
+  });
+  const [one, two] = await Promise.all(calls);
+  assert.deepEqual([one?.isAlone, two?.isAlone, one?.pid === two?.pid], [true, true, true]);
+  await ended;
+  await instances.endHolder({ scope: "run", id: "run-7" });
 });
 
 test("the processes of a session end with it, and those of other sessions stay", async () => {

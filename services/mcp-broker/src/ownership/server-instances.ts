@@ -44,8 +44,8 @@ interface Instance {
 const fail = failuresOf(contract.errors);
 
 export function createServerInstances(options: {
-  /** Makes an unconnected instance with a queue of its own. */
-  create: (entry: ServerEntry) => PoolMember;
+  /** Makes an unconnected instance with a queue of its own, which connects when nothing of the one before it is left. */
+  create: (entry: ServerEntry, after: Promise<void> | undefined) => PoolMember;
   schedule: (delayMs: number, callback: () => void) => () => void;
   onFault: (error: unknown) => void;
 }): ServerInstances {
@@ -81,9 +81,10 @@ export function createServerInstances(options: {
     entry: ServerEntry,
     { holder, idleMs }: { holder: Holder; idleMs: number },
   ): Instance => {
-    const member = options.create(entryOfInstance(entry));
+    const key = keyOf({ server: entry.id, holder });
+    const member = options.create(entryOfInstance(entry), ending.get(key));
     const instance = { server: entry.id, holder, member, idleMs, cancelTimer: () => undefined };
-    instances.set(keyOf(instance), instance);
+    instances.set(key, instance);
     return instance;
   };
 
@@ -95,13 +96,10 @@ export function createServerInstances(options: {
       const holder = holderOf(scope, principal);
       if (holder === null) throw new NotSentError(scopeRequired(id, scope));
       const key = keyOf({ server: id, holder });
-      let instance = instances.get(key);
-      if (instance === undefined) {
-        if (of(({ server }) => server === id).length >= maxInstances)
-          throw new NotSentError(exhausted({ server: id, scope, limit: maxInstances }));
-        instance = make(entry, { holder, idleMs });
-        await ending.get(key);
-      }
+      const there = instances.get(key);
+      if (there === undefined && of(({ server }) => server === id).length >= maxInstances)
+        throw new NotSentError(exhausted({ server: id, scope, limit: maxInstances }));
+      const instance = there ?? make(entry, { holder, idleMs });
       instance.cancelTimer(); // a slow start is no idleness
       await instance.member.connection.start();
       if (instances.get(key) === instance) watchIdle(instance);
