@@ -6,6 +6,8 @@ import { isError } from "@switchyard/contracts/errors";
 import { beginLogin, finishLogin, logout } from "@switchyard/contracts/mcp-auth";
 import { until } from "@switchyard/local-servers/until";
 import { oauthWorld } from "../../test-fixtures/oauth-world.ts";
+import { callTool } from "@switchyard/contracts/mcp";
+import type { Redis } from "@switchyard/service/redis";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 
 const [world, oauth] = await Promise.all([testWorld(), oauthWorld()]);
@@ -119,6 +121,37 @@ test("a logout forgets a login that no key opens any more", async () => {
   await broker.until("rekeyed", ({ status }) => status === "error");
   const { wasLoggedIn, revocation } = await call(world.cli, logout, { server: "rekeyed" });
   assert.deepEqual({ wasLoggedIn, revocation }, { wasLoggedIn: true, revocation: "failed" });
+  await broker.stop();
+});
+
+test("a call whose login cannot be read was not sent, and says so", async () => {
+  const redis = Object.create(world.redis) as Redis;
+  let isAway = false;
+  Object.assign(redis, {
+    async get(key: string) {
+      if (isAway && key.startsWith("yard:{mcp}:login:")) throw new Error("Connection is closed.");
+      return world.redis.get(key);
+    },
+  });
+  const broker = await world.startBroker({ servers: [locked("unread")], redis });
+  await logIn("unread");
+  const echo = () => broker.call("unread", { tool: "echo", args: { message: "in" } });
+  assert.equal((await echo()).text, "in");
+  isAway = true;
+  // For a few seconds it goes on with what it knows.
+  const error = await until(
+    () =>
+      echo().then(
+        () => null,
+        (reason: unknown) => reason,
+      ),
+    (found) => found !== null,
+  );
+  assert.ok(isError(error, callTool, "server_down"), String(error));
+  assert.match(error.message, /did not take the call/);
+  isAway = false;
+  await broker.until("unread", ({ status }) => status === "connected");
+  assert.equal((await echo()).text, "in");
   await broker.stop();
 });
 

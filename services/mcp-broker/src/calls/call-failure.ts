@@ -23,12 +23,19 @@ const BEFORE_SENDING = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** Ours: an address that is not permitted, and a login that somebody has to make or is making. */
-const REFUSED_HERE = new Set(["EGRESS_REFUSED", "LOGIN_NEEDED", "LOGIN_BUSY"]);
+/** Ours: an address that is not permitted. */
+const EGRESS_REFUSED = "EGRESS_REFUSED";
+
+/**
+ * The SDK marks so what goes wrong where a request gets its login: before it is sent, or after the server turned it away with
+ * 401 or 403. Whether a login is missing, Redis is away or the authorization server answers nothing: the call was not made.
+ */
+const AT_THE_LOGIN = Symbol.for("mcp.authSeamEscape");
 
 /** Classifies what the SDK throws from a request. Anything unknown counts as `lost`, the careful answer. */
 export function classifyCallFailure(error: unknown): CallFailure {
   const reason = errorText(error);
+  if (error instanceof Error && AT_THE_LOGIN in error) return { kind: "not_sent", reason };
   if (error instanceof ProtocolError) return { kind: "answered", reason };
   if (error instanceof SdkHttpError)
     return { kind: error.status < 500 ? "not_sent" : "lost", reason };
@@ -36,7 +43,7 @@ export function classifyCallFailure(error: unknown): CallFailure {
   // The SDK throws a plain error when the transport is gone before the request is written.
   if (error instanceof Error && error.message === "Not connected")
     return { kind: "not_sent", reason };
-  if (error instanceof Error && "code" in error && REFUSED_HERE.has(String(error.code)))
+  if (error instanceof Error && "code" in error && error.code === EGRESS_REFUSED)
     return { kind: "not_sent", reason };
   const code = networkCode(error);
   return { kind: code !== null && BEFORE_SENDING.has(code) ? "not_sent" : "lost", reason };
