@@ -3,3 +3,18 @@ export type JsonRecord = Readonly<Record<string, unknown>>;
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** What goes around a value on its way to the caller, and what the stack holds more by then. */
+const ROOM = 100;
+
+/** The size of a value as JSON; null for what is nested deeper than it can be written, here or in a reply around it. */
+export function jsonBytes(value: unknown): number | null {
+  let nested = value;
+  for (let depth = 0; depth < ROOM; depth += 1) nested = [nested];
+  try {
+    return Buffer.byteLength(JSON.stringify(nested)) - 2 * ROOM;
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}

@@ -6,6 +6,13 @@ import { createInterface } from "node:readline";
 const answer = (id: unknown, result: object): void =>
   void process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`);
 
+/** Answers with something that is nested as deeply as the number at the end of a name. */
+function deep(id: unknown, name: string, result: (nested: string) => string): void {
+  const depth = Number(name.split(":").at(-1));
+  const nested = "[".repeat(depth) + "]".repeat(depth);
+  process.stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result(nested)}}\n`);
+}
+
 const tools = [{ name: "say", inputSchema: { type: "object" } }];
 const drips = process.argv[2] === "drips";
 let pages = 0;
@@ -17,13 +24,28 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     case "initialize":
       return answer(id, {
         protocolVersion: "2025-06-18",
-        capabilities: { tools: {} },
+        capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} },
         serverInfo: { name: "parrot", version: "0" },
       });
     case "tools/list":
       pages += 1;
       if (!drips || pages === 1) return answer(id, { tools });
       return void setTimeout(() => answer(id, { tools: [], nextCursor: String(pages) }), 100);
+    case "resources/read":
+      return deep(
+        id,
+        params.uri,
+        (nested) => `{"contents":[{"uri":"x","text":"","_meta":{"more":${nested}}}]}`,
+      );
+    case "prompts/get":
+      return deep(
+        id,
+        params.name,
+        (nested) =>
+          `{"messages":[{"role":"user","content":{"type":"text","text":"","_meta":{"more":${nested}}}}]}`,
+      );
+    case "completion/complete":
+      return deep(id, params.ref.name, (nested) => `{"completion":{"values":[]},"more":${nested}}`);
     default:
       for (const said of params.arguments.lines)
         process.stdout.write(`${said.replaceAll("$id", JSON.stringify(id))}\n`);

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import type { Rpc } from "@switchyard/contracts/define";
 import { isError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
+import { completeArgument, getPrompt, readResource } from "@switchyard/contracts/mcp-features";
+import type { z } from "zod";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 import { MALFORMED_ANSWER } from "../connection/well-formed-answer.ts";
 
@@ -46,6 +50,32 @@ test("a result that is nested too deeply to be written is an answer, and opens n
     assert.match(error.message, /nested too deeply/);
   }
   assert.equal(broker.info("parrot").circuit, "closed");
+});
+
+test("however deeply a tool, a resource, a prompt or a completion is nested, its answer is one or an error that says so", async () => {
+  const ask = <R extends Rpc>(contract: R, request: z.input<R["request"]>): Promise<unknown> =>
+    call(world.cli, contract, request, { tokens: { server: "parrot" } as never }); // the one token of each
+  const ref = (name: string) => ({ ref: { type: "prompt", name } as const });
+  for (const depth of [
+    100, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000, 8_000, 10_000, 20_000,
+  ]) {
+    const name = `deep:${depth}`;
+    const ends = await Promise.allSettled([
+      say(
+        `{"jsonrpc":"2.0","id":$id,"result":{"content":[],"structuredContent":{"a":${nested(depth)}}}}`,
+      ),
+      ask(readResource, { uri: name }),
+      ask(getPrompt, { name, args: {} }),
+      ask(completeArgument, { ...ref(name), argument: { name: "a", value: "" }, args: {} }),
+    ]);
+    for (const end of ends) {
+      if (end.status === "fulfilled") continue;
+      assert.ok(depth > 1_000, `${depth}: ${String(end.reason)}`);
+      assert.match(String(end.reason), /nested too deeply/, String(depth));
+    }
+    if (depth === 20_000) assert.ok(ends.every(({ status }) => status === "rejected"));
+  }
+  assert.doesNotMatch(broker.logText(), /"level":"error"/);
 });
 
 test("a result in the form of 2024-10-07 reaches the caller", async () => {

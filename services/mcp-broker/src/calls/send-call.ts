@@ -15,6 +15,7 @@ import type { CallEnd } from "./circuit-breaker.ts";
 import type { ServerProgress } from "./progress-teller.ts";
 import type { McpSession } from "../connection/mcp-session.ts";
 import { admitCall, checkResult } from "../validation/call-checks.ts";
+import { jsonBytes } from "../json-record.ts";
 import { resultText } from "./result-text.ts";
 import type { ServerConfig } from "../registry/server-config.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
@@ -155,17 +156,7 @@ function toOutcome(
   return { kind: "result", result: { ...whole, text: resultText(whole), durationMs } };
 }
 
-const TOO_DEEP = "its result is nested too deeply to be passed on";
-
-/** Null for what is nested deeper than it can be written. */
-function jsonBytes(value: unknown): number | null {
-  try {
-    return Buffer.byteLength(JSON.stringify(value));
-  } catch (error) {
-    if (error instanceof RangeError) return null;
-    throw error;
-  }
-}
+export const TOO_DEEP = "its result is nested too deeply to be passed on";
 
 function failedOutcome(
   error: unknown,

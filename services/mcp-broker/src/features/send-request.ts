@@ -7,11 +7,13 @@ import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
 import { featureErrors } from "@switchyard/contracts/mcp-features";
 import { createCallClock, type CallClock } from "../calls/call-clock.ts";
 import { classifyCallFailure } from "../calls/call-failure.ts";
+import { TOO_DEEP } from "../calls/send-call.ts";
 import { QueueFullError, QueueWaitError, type CallQueue } from "../calls/call-queue.ts";
 import type { Principal } from "@switchyard/contracts/policy";
 import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { McpSession } from "../connection/mcp-session.ts";
+import { jsonBytes } from "../json-record.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import type { AskToOpen } from "./questions/ask-to-open.ts";
 import { questionPending } from "./questions/question-pending.ts";
@@ -123,7 +125,14 @@ async function sendNow(
       const timeoutMs = clock.isOver ? limitMs : timeLeftMs;
       throw requestError(error, { connection, session, timeoutMs });
     });
-  const bytes = Buffer.byteLength(JSON.stringify(result));
+  const bytes = jsonBytes(result);
+  if (bytes === null) {
+    const server = connection.entry.id;
+    throw fail.server_failed(`MCP server ${server} failed: ${TOO_DEEP}`, {
+      server,
+      reason: TOO_DEEP,
+    });
+  }
   const limitBytes = config?.maxResultBytes ?? bytes;
   if (bytes <= limitBytes) return result;
   throw fail.result_too_large(
