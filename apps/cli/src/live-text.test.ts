@@ -46,6 +46,14 @@ test("a runner that takes over makes the text of the one before void", () => {
   assert.deepEqual(lines, ["↺ the model is asked again: the text of step 2 so far does not count"]);
 });
 
+test("text of a step that comes before the event of an earlier one stays", () => {
+  const live = new LiveText();
+  live.take(delta(1, "one\ntail"));
+  assert.deepEqual(said(live.take(delta(2, "two\nrest"))), ["┆ tail", "┆ two"]);
+  assert.deepEqual(said(live.after(storedEvent(modelResponded, { step: 1 }))), []);
+  assert.deepEqual(said(live.after(storedEvent(modelResponded, { step: 2 }))), ["┆ rest"]);
+});
+
 test("a model's control characters stay visible text", () => {
   const [line] = new LiveText().take(delta(1, "\u001B[2Jx\n"));
   assert.equal(line?.text, "\\x1b[2Jx");

@@ -23,10 +23,10 @@ export class LiveText {
   take({ step, delta, kind }: LiveMessage): TimelineLine[] {
     if (step <= this.#done) return [];
     if (kind === "reset-step") return step === this.#step ? this.#void() : [];
-    const dropped = step === this.#step ? [] : this.#void();
+    const before = step > this.#step ? this.#flush() : step < this.#step ? this.#void() : [];
     this.#step = step;
     this.#rest += delta;
-    return [...dropped, ...this.#wholeLines()];
+    return [...before, ...this.#wholeLines()];
   }
 
   /** What an event of the run means to the text before it. */
@@ -39,7 +39,13 @@ export class LiveText {
 
   #end(step: number): TimelineLine[] {
     this.#done = Math.max(this.#done, step);
-    if (step !== this.#step) return this.#void();
+    // Events come later than text: text of the next step may be there before the end of this one is told.
+    if (step < this.#step) return [];
+    return step > this.#step ? this.#void() : this.#flush();
+  }
+
+  /** The end of a step's text, which is whole now: a step begins only when the one before has ended. */
+  #flush(): TimelineLine[] {
     const last = this.#rest;
     this.#forget();
     return textLines([last]);
