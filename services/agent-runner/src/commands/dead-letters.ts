@@ -87,5 +87,5 @@ export function openDeadLetters(redis: Redis): DeadLetters {
 
 /** A stream that was made anew counts from 1 again, so the time belongs to a message's name. */
 function keyOf({ streamSequence, publishedAt }: MessageFacts): string {
-  return `yard:command:${streamSequence}:${publishedAt.getTime()}:begun`;
+  return `yard:command:${streamSequence}:${publishedAt.getTime()}:runners`;
 }

@@ -136,6 +136,27 @@ test("stops a runner that lost its run while it was frozen, and lets the other f
   assertOneRun(await lab.eventsUntil("frozen", "finished"), "frozen");
 });
 
+test("a run whose calls are refused as those of an older claim keeps no slot from others, and goes on", async () => {
+  let refusals = 1;
+  peers.tools.set("fenced", (_args, { fail, correlationId: runId }) => {
+    if (refusals === 0) return "went on";
+    refusals -= 1;
+    throw fail.stale_epoch("another runner has it", { runId, epoch: 1 });
+  });
+  const steps = [{ calls: [{ tool: labTool("fenced"), with: {}, as: "r" }] }];
+  peers.agents.set("fenced", agent("fenced", { plan: { steps, answer: "{{/results/r/text}}" } }));
+  peers.agents.set("quick", answering("quick", "done"));
+  const runner = await lab.runner({ YARD_RUNNER_SLOTS: "1" });
+  await lab.command("fenced", { runId: "fenced", input: "x" });
+  await runner.logged("run lost to another runner");
+  await lab.command("quick", { runId: "not-kept", input: "x" });
+  const other = (await lab.eventsUntil("not-kept", "finished")).at(-1);
+  const last = (await lab.eventsUntil("fenced", "finished")).at(-1);
+  assert.equal(last?.payload["output"], "went on");
+  assert.ok(String(other?.payload["at"]) < String(last?.payload["at"]));
+  await stop(runner);
+});
+
 test("a frozen runner delays new runs by ten seconds at most", async () => {
   peers.agents.set("quick", answering("quick", "done"));
   const [frozen, other] = await Promise.all([lab.runner(), lab.runner()]);
