@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createCallQueue, QueueFullError, QueueWaitError } from "./call-queue.ts";
+import { createCallQueue, QueueFullError, QueueWaitError, notBegun } from "./call-queue.ts";
 
 const patient = { timeoutMs: 60_000, signal: new AbortController().signal };
 
@@ -111,4 +111,12 @@ test("keeps the order of arrival and never exceeds its limits", async () => {
     ),
     { numRuns: 50 },
   );
+});
+
+test("says that a call's time ran out, and not that a server without work has too much", () => {
+  const late = new QueueWaitError("the time had run out");
+  assert.match(notBegun("lab", { inFlight: 0, queued: 0 }, late), /^The call's time ran out/);
+  const full = new QueueFullError("no more may wait");
+  for (const error of [late, full])
+    assert.match(notBegun("lab", { inFlight: 4, queued: 2 }, error), /4 calls .* 2 waiting.*later/);
 });

@@ -28,6 +28,18 @@ export class QueueWaitError extends Error {
   override readonly name = "QueueWaitError";
 }
 
+/** Says to the caller why a call was not begun, and what to do. */
+export function notBegun(
+  server: string,
+  { inFlight, queued }: Pick<CallQueue, "inFlight" | "queued">,
+  error: QueueFullError | QueueWaitError,
+): string {
+  // However little the server has to do.
+  if (error instanceof QueueWaitError && inFlight + queued === 0)
+    return `The call's time ran out before it could be sent to MCP server ${server}; it was not made. Give it more time and make it again.`;
+  return `MCP server ${server} has ${inFlight} calls in work and ${queued} waiting, and ${error.message}; the call was not made. Try again later.`;
+}
+
 /** The limits are read each time that they count: they may change while calls are in work. */
 export function createCallQueue(limits: {
   readonly maxConcurrency: number;

@@ -5,7 +5,7 @@ import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { createCallClock, type CallClock } from "./call-clock.ts";
 import { classifyCallFailure, verdictOf } from "./call-failure.ts";
 import { NotSentError } from "@switchyard/service/tool-provider/call-once";
-import { QueueFullError, QueueWaitError, type CallQueue } from "./call-queue.ts";
+import { notBegun, QueueFullError, QueueWaitError, type CallQueue } from "./call-queue.ts";
 import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
 import type { AskToOpen } from "../features/questions/ask-to-open.ts";
 import { questionPending } from "../features/questions/question-pending.ts";
@@ -74,7 +74,7 @@ export async function sendCall(deps: SendDeps, call: AllowedCall): Promise<CallO
   } catch (error) {
     if (!(error instanceof QueueFullError || error instanceof QueueWaitError)) throw error;
     if (call.isCancelled()) throw new NotSentError(cancelled(call, { sent: false }));
-    throw new NotSentError(overloaded(connection, queue, error.message));
+    throw new NotSentError(overloaded(connection, queue, error));
   }
 }
 
@@ -204,12 +204,16 @@ function notReached(connection: ServerConnection, reason: string): ServiceError 
   });
 }
 
-function overloaded(connection: ServerConnection, queue: CallQueue, reason: string): ServiceError {
-  const { inFlight, queued } = queue;
-  return fail.server_overloaded(
-    `MCP server ${connection.entry.id} has ${inFlight} calls in work and ${queued} waiting, and ${reason}; try again later.`,
-    { server: connection.entry.id, inFlight, queued },
-  );
+function overloaded(
+  { entry: { id: server } }: ServerConnection,
+  { inFlight, queued }: CallQueue,
+  error: QueueFullError | QueueWaitError,
+): ServiceError {
+  return fail.server_overloaded(notBegun(server, { inFlight, queued }, error), {
+    server,
+    inFlight,
+    queued,
+  });
 }
 
 function circuitOpen(connection: ServerConnection, retryAfterMs: number): ServiceError {
