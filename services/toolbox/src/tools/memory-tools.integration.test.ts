@@ -5,6 +5,7 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
 import { createMemoryStore, MAX_NAMES } from "../memory/memory-store.ts";
+import { ToolError } from "../tool-error.ts";
 import type { ToolResult } from "../tool.ts";
 import { createMemoryTools } from "./memory-tools.ts";
 
@@ -17,8 +18,13 @@ const redis = await connectRedis({
 after(() => redis.disconnect());
 const tools = createMemoryTools(createMemoryStore(redis));
 
-function call(name: string, args: unknown, agent: string | null = "tester"): Promise<ToolResult> {
-  const tool = tools.find((candidate) => candidate.name === name);
+function call(
+  name: string,
+  args: unknown,
+  agent: string | null = "tester",
+  from = tools,
+): Promise<ToolResult> {
+  const tool = from.find((candidate) => candidate.name === name);
   assert.ok(tool);
   return tool.run(tool.input.parse(args), { ...context, agent });
 }
@@ -56,4 +62,20 @@ test("what is too large, or one name too many, is refused and writes nothing", a
   assert.equal((await Promise.all(writes)).filter(Boolean).length, MAX_NAMES);
   assert.equal(await redis.hlen("yard:{agent:hoarder}:memory"), MAX_NAMES);
   await call("memory_write", { name: "n0", content: "in place of the old" }, "hoarder");
+});
+
+test("a memory that does not answer is an error for the model to read, not a fault", async () => {
+  const gone = redis.duplicate({ lazyConnect: true, enableOfflineQueue: false });
+  const away = createMemoryTools(createMemoryStore(gone));
+  for (const [name, args] of [
+    ["memory_read", {}],
+    ["memory_read", { name: "likes" }],
+    ["memory_write", { name: "likes", content: "tea" }],
+    ["memory_write", { name: "likes", content: null }],
+  ] as const) {
+    const isToolError = (error: unknown) =>
+      error instanceof ToolError && /does not answer now.*try again later/.test(error.message);
+    await assert.rejects(call(name, args, "tester", away), isToolError);
+  }
+  gone.disconnect();
 });

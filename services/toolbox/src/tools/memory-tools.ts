@@ -20,11 +20,11 @@ export function createMemoryTools(store: MemoryStore): readonly Tool[] {
     async run({ name }, context) {
       const agent = agentOf(context);
       if (name === undefined) {
-        const names = await store.names(agent);
+        const names = await orToolError(() => store.names(agent));
         const text = names.length === 0 ? "Nothing is kept yet." : names.join("\n");
         return { text, structured: { names } };
       }
-      const content = await store.read(agent, name);
+      const content = await orToolError(() => store.read(agent, name));
       if (content === null)
         throw new ToolError(
           `Nothing is kept under '${name}'; memory_read without a name lists all.`,
@@ -40,7 +40,7 @@ export function createMemoryTools(store: MemoryStore): readonly Tool[] {
     async run({ name, content }, context) {
       const agent = agentOf(context);
       if (content === null) {
-        const forgotten = await store.forget(agent, name);
+        const forgotten = await orToolError(() => store.forget(agent, name));
         const text = forgotten ? `Forgot '${name}'.` : `Nothing was kept under '${name}'.`;
         return { text, structured: { name, bytesWritten: 0 } };
       }
@@ -49,7 +49,7 @@ export function createMemoryTools(store: MemoryStore): readonly Tool[] {
         throw new ToolError(
           `The text has ${bytes} bytes; a memory holds up to ${MAX_MEMORY_BYTES}.`,
         );
-      if (!(await store.write(agent, name, content)))
+      if (!(await orToolError(() => store.write(agent, name, content))))
         throw new ToolError(`${MAX_NAMES} names are kept already; forget one with content null.`);
       return {
         text: `Kept ${bytes} bytes under '${name}'.`,
@@ -64,4 +64,13 @@ function agentOf({ agent }: ToolContext): string {
   if (agent === null)
     throw new ToolError("Memory belongs to an agent; it can be used only within a run.");
   return agent;
+}
+
+/** Writing the same once more does no harm, so nobody needs to know whether it was done. */
+async function orToolError<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw new ToolError(`The memory does not answer now (${String(error)}); try again later.`);
+  }
 }
