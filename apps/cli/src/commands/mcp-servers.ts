@@ -241,6 +241,6 @@ function offersOf({ capabilities }: ServerInfo): string {
 
 function statusText({ id, status, toolCount, lastError }: ServerInfo): string {
   const detail =
-    status === "connected" ? `${toolCount} tools` : printableLine(lastError ?? "", 500);
+    status === "connected" ? `${toolCount} tools` : printableLine(lastError ?? "", 2_000);
   return detail === "" ? `${id}: ${status}` : `${id}: ${status}, ${detail}`;
 }

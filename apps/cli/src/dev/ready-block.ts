@@ -6,6 +6,7 @@ import { subjectOf } from "@switchyard/contracts/define";
 import { fieldLines } from "../field-lines.ts";
 import type { InstanceRecord } from "../instance-record.ts";
 import { modelLabel } from "../model-label.ts";
+import { printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";
 import { waitsForItsFirstCall } from "./wait-for-mcp-servers.ts";
 
@@ -75,5 +76,7 @@ export function serverText(server: ServerInfo): string {
   const { id, status, toolCount, lastError } = server;
   if (waitsForItsFirstCall(server)) return `${id} connects at its first call`;
   if (status === "connected") return `${id} connected (${count(toolCount, "tool")})`;
-  return lastError === null ? `${id} ${status}` : `${id} ${status}: ${lastError}`;
+  return lastError === null
+    ? `${id} ${status}`
+    : `${id} ${status}: ${printableLine(lastError, 300)}`;
 }
