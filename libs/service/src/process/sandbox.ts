@@ -83,7 +83,7 @@ async function probe(named: string | undefined, path: string): Promise<string> {
       'sandbox "bubblewrap" cannot be used: there is no bwrap on the PATH of this service; install bubblewrap, set YARD_BWRAP_BIN, or do without the sandbox',
     );
   const { args } = sandboxed(
-    { command: "true", args: [], cwd: null },
+    { command: "/bin/sh", args: ["-c", ":"], cwd: null },
     { writable: [], hidden: [], network: false },
     program,
   );

@@ -91,8 +91,9 @@ function wrap(
     "--unshare-all",
     ...NO_CAPABILITIES,
     ...(network ? ["--share-net"] : []),
-    ...shown.flatMap((path) => (existsSync(path) ? ["--ro-bind", path, path] : [])),
+    // What is shown may lie below /tmp, where somebody tries a clone.
     ...OWN_DEVICES,
+    ...shown.flatMap((path) => (existsSync(path) ? ["--ro-bind", path, path] : [])),
     "--bind",
     workspace,
     workspace,

@@ -13,7 +13,8 @@ import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
 import { openCommandCage } from "../command/command-sandbox.ts";
 import { createExecuteCommand, STREAM_LIMIT_BYTES } from "./execute-command.ts";
 
-const path = process.env["PATH"] ?? "";
+// What is mounted in the sandbox, which is not all that a PATH may lead to.
+const path = "/usr/local/bin:/usr/bin:/bin";
 const { root, outside, context, put, run } = await testWorkspace();
 const emptyPath = await testDirectory();
 const bare = createExecuteCommand({ cage: { kind: "off" }, path });
