@@ -40,7 +40,7 @@ await writeFile(
   JSON.stringify({
     mcpServers: {
       counting: {
-        command: "node",
+        command: "${TEST_NODE}",
         args: ["${YARD_HOME}/test/e2e/fixtures/counting-server.ts"],
         env: { CALLS_FILE: callsFile },
         callTimeoutMs: 600_000,

@@ -39,12 +39,12 @@ const canary = {
   token: "canary-token-4713",
 };
 const server = {
-  command: "node",
+  command: "${TEST_NODE}",
   args: ["${YARD_HOME}/test/e2e/fixtures/counting-server.ts"],
   env: { CALLS_FILE: "${CALLS_FILE}", SECRET: "${AUDIT_CANARY}" },
 };
 const everything = {
-  command: "node",
+  command: "${TEST_NODE}",
   args: [
     "${YARD_HOME}/node_modules/@modelcontextprotocol/server-everything/dist/index.js",
     "stdio",

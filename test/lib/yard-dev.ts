@@ -60,6 +60,8 @@ export async function startYardDev(options: {
       // However this process ends, the instance ends with it: its standard input closes.
       env: {
         ...withoutOurs(process.env),
+        // MCP servers get the person's own Node.js, which need not be able to run TypeScript.
+        TEST_NODE: process.execPath,
         YARD_STATE_DIR: stateDir,
         YARD_EXIT_WITH_PARENT: "1",
         ...env,
