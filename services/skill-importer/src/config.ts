@@ -20,6 +20,8 @@ export const ImporterEnv = z.object({
     ),
   /** A YAML file of findings that the operator accepts, each with its reason; read at start. */
   YARD_SCAN_SUPPRESSIONS: z.string().default(""),
+  /** A YAML file of places and files that the operator knows of, beside the scanner's own; read at start. */
+  YARD_SCAN_INDICATORS: z.string().default(""),
   /** Names that clients may bring in, in all. */
   YARD_IMPORT_MAX_SKILLS: envInteger(0, 1_000_000).default(50_000),
   /** Imports again when a file changes. */

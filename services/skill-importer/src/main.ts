@@ -12,6 +12,7 @@ import { serveCatalogue } from "./handlers.ts";
 import { Importer } from "./importer.ts";
 import { JudgePool } from "./judge/judge-pool.ts";
 import { judgesWith, scannerOf } from "./judge/suppressing-judges.ts";
+import { readIndicators } from "./scan/indicators.ts";
 import { readSuppressions } from "./scan/read-suppressions.ts";
 import { importLog } from "./import-log.ts";
 import { serveSkillStore } from "./store-handlers.ts";
@@ -42,18 +43,21 @@ await runService({
     kit.onStop("event outbox", () => outbox.stop());
     const versions = new VersionStore(redis, now);
     const agentVersions = new AgentVersionStore(redis, now);
-    const suppressions = await readSuppressions(config.YARD_SCAN_SUPPRESSIONS);
+    const settings = {
+      suppressions: await readSuppressions(config.YARD_SCAN_SUPPRESSIONS),
+      indicators: await readIndicators(config.YARD_SCAN_INDICATORS),
+    };
     const pool = new JudgePool({ size: 1, deadlineMs: 1_000 });
     pool.warm();
     kit.onStop("judges", () => pool.close());
-    const judges = judgesWith(pool, suppressions);
+    const judges = judgesWith(pool, settings);
     const announce = () => outbox.flush();
     const importer = new Importer({
       store,
       versions,
       agentVersions,
       judges,
-      scanner: scannerOf(suppressions),
+      scanner: scannerOf(settings),
       roots,
       now,
       newId: randomUUID,

@@ -1,5 +1,6 @@
 import type { ScanReport } from "@switchyard/contracts/skill-scan";
 import { parseAgentFile, type AgentFileFacts, type ParsedAgent } from "../agents/agent-file.ts";
+import type { Indicators } from "../scan/indicators.ts";
 import type { Suppression } from "../scan/read-suppressions.ts";
 import { scanSkill } from "../scan/scan-skill.ts";
 import { scannerOf } from "./suppressing-judges.ts";
@@ -12,6 +13,8 @@ export interface AgentJob {
   readonly scan: { readonly file: string; readonly now: Date } | null;
   /** Of all skills and agents; those of others do nothing here. */
   readonly suppressions?: readonly Suppression[];
+  /** What the operator knows of places and files. */
+  readonly indicators?: Indicators | null;
 }
 
 export interface AgentJudgement {
@@ -21,7 +24,13 @@ export interface AgentJudgement {
 }
 
 /** Parses an agent file, and scans it as the text of a skill is scanned: an agent's prompt is no less of an instruction. */
-export function judgeAgent({ bytes, facts, scan, suppressions = [] }: AgentJob): AgentJudgement {
+export function judgeAgent({
+  bytes,
+  facts,
+  scan,
+  suppressions = [],
+  indicators = null,
+}: AgentJob): AgentJudgement {
   const parsed = parseAgentFile(bytes, facts);
   if (parsed.kind !== "agent" || scan === null) return { parsed, report: null };
   const { name, digest } = parsed.agent;
@@ -32,7 +41,8 @@ export function judgeAgent({ bytes, facts, scan, suppressions = [] }: AgentJob):
     metadata: null,
     digest,
     now: scan.now,
+    indicators,
     suppressions: suppressions.filter(({ agent }) => agent === name).map((one) => one.suppression),
   });
-  return { parsed, report: { ...report, scanner: scannerOf(suppressions) } };
+  return { parsed, report: { ...report, scanner: scannerOf({ suppressions, indicators }) } };
 }

@@ -1,4 +1,5 @@
 import type { ScanReport } from "@switchyard/contracts/skill-scan";
+import type { Indicators } from "../scan/indicators.ts";
 import type { Suppression } from "../scan/read-suppressions.ts";
 import { scannerOf } from "./suppressing-judges.ts";
 import { scanSkill } from "../scan/scan-skill.ts";
@@ -17,6 +18,8 @@ export interface JudgeJob {
   readonly now: Date;
   /** Of all skills; those of others do nothing here. */
   readonly suppressions?: readonly Suppression[];
+  /** What the operator knows of places and files. */
+  readonly indicators?: Indicators | null;
 }
 
 export interface Judgement {
@@ -27,7 +30,15 @@ export interface Judgement {
 
 /** Parses, judges and scans a skill. */
 export function judgeSkill(job: JudgeJob): Judgement {
-  const { directoryName, skillFile, files, version, now, suppressions = [] } = job;
+  const {
+    directoryName,
+    skillFile,
+    files,
+    version,
+    now,
+    suppressions = [],
+    indicators = null,
+  } = job;
   const bytes = files.get(skillFile);
   if (bytes === undefined) throw new Error(`the skill file ${skillFile} is not among the files`);
   const parsed = parseSkill({ skillFile, files }, directoryName);
@@ -40,9 +51,10 @@ export function judgeSkill(job: JudgeJob): Judgement {
     written: writtenOf(parsed.skill),
     digest: version,
     now,
+    indicators,
     suppressions: suppressionsFor(parsed.skill.name, suppressions),
   });
-  return { parsed, report: { ...report, scanner: scannerOf(suppressions) } };
+  return { parsed, report: { ...report, scanner: scannerOf({ suppressions, indicators }) } };
 }
 
 function suppressionsFor(name: string, all: readonly Suppression[]) {

@@ -1,11 +1,10 @@
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import { HintFinder } from "./hint-finder.ts";
-import { asMention, findingAt, type RuleFacts } from "./rule.ts";
+import { asMention, isMention } from "./mention.ts";
+import { findingAt, type RuleFacts } from "./rule.ts";
 import type { ScannedText } from "./scanned-text.ts";
-import { isSpokenAbout } from "./spoken-about.ts";
 
-/** A rule that looks at one place of a text. */
-export interface PatternRule extends RuleFacts {
+interface Where {
   /** Where to try the pattern: lower-case, four or more characters. The pattern begins with one of them. */
   readonly hints: readonly string[];
   /** Sticky, and without a repetition in a repetition: its time is bounded by its own length. */
@@ -14,13 +13,23 @@ export interface PatternRule extends RuleFacts {
   readonly needs?: string;
   /** Only in files of these kinds. */
   readonly kinds?: readonly ScannedText["kind"][];
-  /** Another look at a match; null drops it. */
-  readonly judge?: (match: RegExpExecArray, text: ScannedText) => Partial<Judged> | null;
-  /** About sentences, not commands: quotation marks and backticks make a mention of it. */
-  readonly isProse?: boolean;
-  /** Also where the text only speaks about it: a token is a token, wherever it stands. */
-  readonly isLiteral?: boolean;
 }
+
+/** About what sentences say. A mention lowers it, and it has no way to block. */
+interface ProseRule extends RuleFacts, Where {
+  readonly isProse: true;
+  /** Another look at a match; null drops it. */
+  readonly judge?: (match: RegExpExecArray, text: ScannedText) => Partial<RuleFacts> | null;
+}
+
+/** About what would be run, and about what is bad wherever it stands. No words around it change what is found. */
+interface HardRule extends RuleFacts, Where {
+  readonly isProse?: false;
+  readonly judge?: (match: RegExpExecArray, text: ScannedText) => Partial<Judged> | null;
+}
+
+/** A rule that looks at one place of a text. */
+export type PatternRule = ProseRule | HardRule;
 
 interface Judged extends RuleFacts {
   readonly blocks: boolean;
@@ -31,12 +40,21 @@ const MAX_PER_CODE = 10;
 
 export type PatternScan = (text: ScannedText) => { findings: ScanFinding[]; leftOut: number };
 
-/** A file with more matches of one rule than this was made to cost time. */
-const MAX_LOOKS = 500;
+/** A file with more matches of one rule was made so that nobody judges them all. */
+const MAX_LOOKS = 400;
+const TOO_MANY: RuleFacts & { blocks: true } = {
+  code: "too_many_to_judge",
+  owasp: "AST08",
+  severity: "critical",
+  confidence: "high",
+  blocks: true,
+  message: `more than ${MAX_LOOKS} places that a rule would have to judge`,
+  advice: "make the file shorter",
+};
 /** No pattern reaches further from its hint to what it needs. */
 const REACH = 600;
 
-/** One pass over a text for all rules. Lines that only speak about a thing give a mention, and never block. */
+/** One pass over a text for all rules. */
 export function patternScan(rules: readonly PatternRule[]): PatternScan {
   for (const { code, pattern } of rules) {
     if (!pattern.sticky) throw new Error(`the pattern of ${code} must be sticky`);
@@ -71,31 +89,33 @@ class Matches {
     rule.pattern.lastIndex = offset;
     const match = rule.pattern.exec(text.text);
     if (match === null) return;
-    const judged = this.#judge(rule, match);
-    if (judged === null) return;
-    const facts = { ...rule, ...judged };
-    const blocks = judged.blocks === true;
-    const key = `${facts.code} ${String(blocks)}`;
-    const count = this.#counts.get(key) ?? 0;
-    if (count >= MAX_PER_CODE) {
-      this.leftOut += 1;
-      return;
+    const place = { start: offset, length: match[0].length };
+    if (rule.judge !== undefined && !this.#mayLook(rule)) {
+      this.#add(findingAt(text, place, TOO_MANY));
+    } else if (rule.isProse === true) {
+      const judged = rule.judge === undefined ? {} : rule.judge(match, text);
+      if (judged === null) return;
+      const finding = { ...findingAt(text, place, { ...rule, ...judged }), blocks: false as const };
+      this.#add(isMention(text, place) ? asMention(finding) : finding);
+    } else {
+      const judged = rule.judge === undefined ? {} : rule.judge(match, text);
+      if (judged !== null) this.#add(findingAt(text, place, { ...rule, ...judged }));
     }
-    const isMention = rule.isLiteral !== true && isSpokenAbout(text, offset, rule.isProse);
-    // Counted apart, so that examples never push out what is meant.
-    const countedAs = isMention ? `mention of ${key}` : key;
-    const sameCount = this.#counts.get(countedAs) ?? 0;
-    this.#counts.set(countedAs, sameCount + 1);
-    if (sameCount >= MAX_PER_CODE) return;
-    const finding = findingAt(text, { start: offset, length: match[0].length }, facts);
-    this.findings.push(isMention ? asMention(finding) : finding);
   }
 
-  #judge(rule: PatternRule, match: RegExpExecArray): Partial<Judged> | null {
+  /** Counted by weight, so that ten harmless ones never push out what blocks. */
+  #add(finding: ScanFinding): void {
+    const key = `${finding.code} ${finding.severity} ${String(finding.blocks)}`;
+    const count = this.#counts.get(key) ?? 0;
+    this.#counts.set(key, count + 1);
+    if (count < MAX_PER_CODE) this.findings.push(finding);
+    else if (finding.severity !== "info") this.leftOut += 1;
+  }
+
+  #mayLook(rule: PatternRule): boolean {
     const looks = this.#looks.get(rule) ?? 0;
-    if (rule.judge === undefined || looks >= MAX_LOOKS) return {};
     this.#looks.set(rule, looks + 1);
-    return rule.judge(match, this.#text);
+    return looks < MAX_LOOKS;
   }
 
   /** Where a text stands next; places are asked for in rising order, so all of it is read once. */

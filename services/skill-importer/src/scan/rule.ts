@@ -38,14 +38,3 @@ export function findingAt(
     advice: facts.advice,
   };
 }
-
-/** The same finding where the text only speaks about it. */
-export function asMention(finding: ScanFinding): ScanFinding {
-  return {
-    ...finding,
-    severity: "info",
-    confidence: "low",
-    blocks: false,
-    message: `${finding.message} (quoted, negated or named as an example)`,
-  };
-}

@@ -9,19 +9,12 @@ import type {
 import type { YamlMapping } from "../frontmatter/safe-yaml.ts";
 import { readRequirements } from "../skill/skill-requirements.ts";
 import { capabilitiesOf, type DeclaredNeeds } from "./capabilities.ts";
-import { patternScan } from "./pattern-rule.ts";
 import { readScanFiles, type ScanFile } from "./read-scan-files.ts";
 import { confusableName, triggerAbuse } from "./rules/trigger-abuse.ts";
-import { DATA_THEFT } from "./rules/data-theft.ts";
 import { declaredAuthority } from "./rules/declared-authority.ts";
-import { hiddenInstructions, INJECTION } from "./rules/injection.ts";
-import { hiddenUnicode } from "./rules/hidden-unicode.ts";
-import { hiddenByBlanks } from "./rules/hidden-by-blanks.ts";
-import { REMOTE_EXECUTION } from "./rules/remote-execution.ts";
-import { SECRETS } from "./rules/secrets.ts";
-import { socialPrerequisites } from "./rules/prerequisites.ts";
-import { SYSTEM_CHANGES } from "./rules/system-changes.ts";
 import { undeclaredUse } from "./rules/undeclared-use.ts";
+import { INDICATORS, joinedIndicators, type Indicators } from "./indicators.ts";
+import { rulebookOf, type Rulebook } from "./rulebook.ts";
 import { SCANNER_VERSION } from "./scanner-version.ts";
 import type { ScannedText } from "./scanned-text.ts";
 import { applySuppressions } from "./suppressions.ts";
@@ -38,6 +31,8 @@ export interface ScanInput {
   readonly digest: string;
   /** The operator's. A skill never brings its own. */
   readonly suppressions?: readonly ScanSuppression[];
+  /** What the operator knows of places and files, beside what the scanner knows. */
+  readonly indicators?: Indicators | null;
   readonly now: Date;
 }
 
@@ -50,9 +45,11 @@ export function scanSkill(input: ScanInput): ScanReport {
   const own = read.texts[0]?.file ?? input.files[0]?.path ?? "SKILL.md";
   const needs = declaredNeeds(input);
   const capabilities = capabilitiesOf(read.texts, needs.declared);
-  const scanned = read.texts.map((text) => scanText(text));
+  const rules = rulebookFor(input.indicators ?? null);
+  const scanned = read.texts.map((text) => rules.scanText(text));
   const findings = [
     ...read.findings,
+    ...rules.scanFiles(input.files),
     ...scanned.flatMap((part) => part.findings),
     ...declarationFindings(input, { own, needs, texts: read.texts }),
     ...undeclaredUse(capabilities, { file: own, declaresNeeds: needs.isGiven }),
@@ -74,26 +71,17 @@ const RANK: Readonly<Record<ScanSeverity, number>> = {
   info: 4,
 };
 
-const scanPatterns = patternScan([
-  ...REMOTE_EXECUTION,
-  ...DATA_THEFT,
-  ...SYSTEM_CHANGES,
-  ...INJECTION,
-  ...SECRETS,
-]);
+const builtIn = rulebookOf(INDICATORS);
+/** An operator's list is the same one for all skills, but comes to a thread with each of them. */
+let operators: { readonly key: string; readonly rules: Rulebook } | null = null;
 
-function scanText(text: ScannedText): { findings: ScanFinding[]; leftOut: number } {
-  const { findings, leftOut } = scanPatterns(text);
-  return {
-    findings: [
-      ...findings,
-      ...hiddenUnicode(text),
-      ...hiddenByBlanks(text),
-      ...hiddenInstructions(text),
-      ...socialPrerequisites(text),
-    ],
-    leftOut,
-  };
+function rulebookFor(indicators: Indicators | null): Rulebook {
+  if (indicators === null) return builtIn;
+  const key = JSON.stringify(indicators);
+  if (operators?.key !== key) {
+    operators = { key, rules: rulebookOf(joinedIndicators(INDICATORS, indicators)) };
+  }
+  return operators.rules;
 }
 
 interface Needs {

@@ -1,44 +1,21 @@
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
-import { findingAt, type RuleFacts } from "../rule.ts";
+import { findingAt } from "../rule.ts";
 import type { ScannedText } from "../scanned-text.ts";
+import { HARD, SOFT, type Judge, type Run } from "./unseen-run.ts";
+import { Scattered, ZERO_WIDTH, zeroWidth } from "./zero-width.ts";
+import { bidiEffect, hasRightToLeft, MAX_NAMED } from "./bidi.ts";
 
 /** Any of the characters below; most files have none, and are done with this one look. */
 const SUSPECT =
   /[\u0000-\u0008\u000B\u000E-\u001F\u007F\u115F\u1160\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2069\u3164\p{Variation_Selector}\uFEFF\uFFA0\u{E0000}-\u{E007F}]/u; // oxlint-disable-line no-control-regex -- these are what is looked for
-const RTL = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
 const MAX_FINDINGS = 20;
-
-const HARD = {
-  owasp: "AST01",
-  severity: "critical",
-  confidence: "high",
-  blocks: true,
-  advice: "remove the characters; a model reads them, and a person does not see them",
-} as const;
-
-const SOFT = {
-  owasp: "AST05",
-  severity: "medium",
-  confidence: "medium",
-  advice: "remove the characters",
-} as const;
-
-/** A run of one kind of unseen character; null where a language or an emoji needs it. */
-type Judge = (run: Run, text: string) => (RuleFacts & { blocks?: boolean }) | null;
-
-interface Run {
-  readonly start: number;
-  readonly end: number;
-  readonly count: number;
-}
 
 const KINDS: readonly { readonly of: RegExp; readonly judge: Judge }[] = [
   { of: /[\u{E0000}-\u{E007F}]/u, judge: tags },
   { of: /[\u{E0100}-\u{E01EF}]/u, judge: supplementarySelectors },
   { of: /[\uFE00-\uFE0F]/u, judge: selectors },
   { of: /[\u202A-\u202E\u2066-\u2069]/u, judge: direction },
-  { of: /[\u200B\u2060\uFEFF\u180E\u2061-\u2064]/u, judge: zeroWidth },
-  { of: /[\u200C\u200D]/u, judge: joiners },
+  { of: ZERO_WIDTH, judge: zeroWidth },
   { of: /[\u115F\u1160\u3164\uFFA0]/u, judge: fillers },
   { of: /[\u0000-\u0008\u000B\u000E-\u001F\u007F]/, judge: controls }, // oxlint-disable-line no-control-regex -- as above
 ];
@@ -47,11 +24,24 @@ const KINDS: readonly { readonly of: RegExp; readonly judge: Judge }[] = [
 export function hiddenUnicode(text: ScannedText): ScanFinding[] {
   if (!SUSPECT.test(text.text)) return [];
   const findings: ScanFinding[] = [];
+  const scattered = new Scattered();
+  let soft = 0;
+  let hard = 0;
   for (const run of runsOf(text.text)) {
-    const facts = run.judge(run, text.text);
+    scattered.take(run, text.text);
+    const facts = run.judge(run, text.text, text);
     if (facts === null) continue;
+    // Counted apart: harmless ones must not use up the room for others.
+    const count = facts.blocks === true ? (hard += 1) : (soft += 1);
+    if (count > MAX_FINDINGS) continue;
     findings.push(findingAt(text, { start: run.start, length: run.end - run.start }, facts));
-    if (findings.length >= MAX_FINDINGS) break;
+  }
+  const first = scattered.carriesData();
+  if (first !== null) {
+    const message = "unseen characters between letters that together can carry hidden text";
+    findings.push(
+      findingAt(text, { start: first, length: 80 }, { ...HARD, code: "zero_width_text", message }),
+    );
   }
   return findings;
 }
@@ -79,12 +69,16 @@ function codePointAt(text: string, index: number): readonly number[] {
   return code === undefined ? [] : [code];
 }
 
-/** Flags of regions (🏴 and tags, ended by a cancel tag) are the one use of tag characters. */
+/** Flags of regions (🏴, a code such as `gbsct` in tags, a cancel tag) are the one use of tag characters. */
 function tags(run: Run, text: string): ReturnType<Judge> {
+  const written = text
+    .slice(run.start, run.end)
+    .replaceAll(/[\u{E0020}-\u{E007E}]/gu, (tag) =>
+      String.fromCodePoint((tag.codePointAt(0) ?? 0) - 0xe0000),
+    );
   const isFlag =
     text.slice(run.start - 2, run.start) === "\u{1F3F4}" &&
-    text.slice(run.end - 2, run.end) === "\u{E007F}" &&
-    run.count <= 8;
+    /^[a-z]{2}[a-z0-9]{1,3}\u{E007F}$/u.test(written);
   if (isFlag) return null;
   return {
     ...HARD,
@@ -98,22 +92,24 @@ function supplementarySelectors(run: Run, text: string): ReturnType<Judge> {
   const before = text.slice(Math.max(0, run.start - 2), run.start);
   if (run.count === 1 && /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u.test(before))
     return null;
+  if (run.count === 1) return FEW_SELECTORS;
   return {
     ...HARD,
     code: "variation_selectors",
     message: "variation selectors that can carry hidden bytes",
   };
 }
+
+const FEW_SELECTORS = {
+  ...SOFT,
+  code: "variation_selectors",
+  message: "variation selectors that nothing here needs",
+} as const;
 
 /** One chooses how a character looks; several in a row carry bytes. */
 function selectors(run: Run): ReturnType<Judge> {
   if (run.count === 1) return null;
-  if (run.count < 4)
-    return {
-      ...SOFT,
-      code: "variation_selectors",
-      message: "several variation selectors in a row",
-    };
+  if (run.count < 4) return FEW_SELECTORS;
   return {
     ...HARD,
     code: "variation_selectors",
@@ -121,67 +117,40 @@ function selectors(run: Run): ReturnType<Judge> {
   };
 }
 
-/**
- * Overrides turn round what is read. Embeddings and isolates are how right-to-left languages are mixed
- * with others, so on a line in such a language they only become a finding when they do not pair up.
- */
-function direction(run: Run, text: string): ReturnType<Judge> {
-  const start = text.lastIndexOf("\n", run.start - 1) + 1;
-  const end = text.indexOf("\n", run.end);
-  const line = text.slice(
-    Math.max(start, run.start - 2_000),
-    Math.min(end < 0 ? text.length : end, run.end + 2_000),
-  );
-  const isOverride = /[\u202D\u202E]/.test(text.slice(run.start, run.end));
-  if (!isOverride && RTL.test(line)) {
-    const opened = line.match(/[\u202A\u202B\u2066-\u2068]/g)?.length ?? 0;
-    const ended = line.match(/[\u202C\u2069]/g)?.length ?? 0;
-    if (opened === ended) return null;
+/** Blocks what turns letters round, and in code whatever does not pair up; the rest is how languages are mixed. */
+function direction(run: Run, text: string, file: ScannedText): ReturnType<Judge> {
+  const index = file.lineIndexAt(run.start);
+  const from = Math.max(file.startOf(index), run.start - 300);
+  const to = Math.min(file.startOf(index + 1), run.end + 300);
+  const line = text.slice(from, to).replace(/\n$/, "");
+  const effect =
+    run.count > MAX_NAMED ? "reorders" : bidiEffect(line, run.start - from, run.end - from);
+  if (effect === "named")
+    return { ...BIDI, severity: "low", message: "names direction controls by themselves" };
+  if (effect === "reorders") {
     return {
-      ...SOFT,
-      code: "bidi_unbalanced",
-      message: "direction marks that do not pair up on this line",
+      ...HARD,
+      code: "bidi_control",
+      message: "direction controls that make text look other than it reads",
+    };
+  }
+  if (effect === "balanced") return hasRightToLeft(line) ? null : { ...BIDI, severity: "info" };
+  const isCode = file.kind === "script" || file.contextAt(index).fence !== null;
+  if (isCode) {
+    return {
+      ...HARD,
+      code: "bidi_control",
+      message: "direction controls in code that do not pair up on their line",
     };
   }
   return {
-    ...HARD,
-    code: "bidi_control",
-    message: "direction controls that make text look other than it reads",
+    ...BIDI,
+    code: "bidi_unbalanced",
+    message: "direction marks that do not pair up on this line",
   };
 }
 
-/** A single one comes from copying; many in a row carry bits. */
-function zeroWidth(run: Run, text: string): ReturnType<Judge> {
-  return (
-    joiners(run, text) ?? {
-      ...SOFT,
-      code: "zero_width",
-      severity: "info",
-      confidence: "low",
-      message: "a zero-width character",
-    }
-  );
-}
-
-/** Persian, Indic scripts and emoji need them; between Latin letters they hide a word. */
-function joiners(run: Run, text: string): ReturnType<Judge> {
-  if (run.count >= 8) {
-    return {
-      ...HARD,
-      code: "zero_width_text",
-      message: "a run of zero-width characters that can carry hidden text",
-    };
-  }
-  const isInWord =
-    /[A-Za-z]/.test(text[run.start - 1] ?? "") && /[A-Za-z]/.test(text[run.end] ?? "");
-  return isInWord
-    ? {
-        ...SOFT,
-        code: "zero_width_in_word",
-        message: "a zero-width character inside of a word, which hides it from searches",
-      }
-    : null;
-}
+const BIDI = { ...SOFT, code: "bidi_marks", message: "direction marks" } as const;
 
 function fillers(run: Run): ReturnType<Judge> {
   return run.count < 4

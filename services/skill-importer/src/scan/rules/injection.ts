@@ -2,7 +2,6 @@ import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import type { PatternRule } from "../pattern-rule.ts";
 import { findingAt } from "../rule.ts";
 import type { ScannedText } from "../scanned-text.ts";
-import { isSpokenAbout } from "../spoken-about.ts";
 
 /** A skill is instructions, so single phrases say little: what hides in a comment weighs more. */
 const inComment: PatternRule["judge"] = (match, text) =>
@@ -42,16 +41,6 @@ export const INJECTION: readonly PatternRule[] = [
     pattern: CONCEAL,
     message: "asks to keep something from the user",
     advice: "tell the user what happens",
-    // "Do not tell the user" is its own negation, so its line speaks about nothing.
-    isLiteral: true,
-    judge(match, text) {
-      const line = text.lineAt(text.lineIndexAt(match.index));
-      const isExample = /["“`']/.test(
-        line.slice(0, match.index - text.startOf(text.lineIndexAt(match.index))),
-      );
-      if (isExample) return { severity: "info" };
-      return inComment(match, text);
-    },
   },
   {
     ...PHRASE,
@@ -84,7 +73,6 @@ export const INJECTION: readonly PatternRule[] = [
     ],
     pattern:
       /(?:never|do not|don['’]t|without|must not) (?:refus|declin)\w{1,5}\b(?! to (?:use|run) the)/iy,
-    isLiteral: true,
     message: "asks the agent never to refuse",
     advice: "remove it",
   },
@@ -93,10 +81,7 @@ export const INJECTION: readonly PatternRule[] = [
 /** The same patterns without their stickiness. */
 const HIDES = [OVERRIDE, CONCEAL].map(({ source }) => new RegExp(source, "i"));
 
-/**
- * An HTML comment that both overrides instructions and conceals it from the user: nobody writes that to
- * teach, and nobody who reads the page sees it.
- */
+/** An HTML comment that both overrides instructions and keeps it from the user: nobody who reads the page sees it. */
 export function hiddenInstructions(text: ScannedText): ScanFinding[] {
   if (text.kind !== "markdown") return [];
   const findings: ScanFinding[] = [];
@@ -105,9 +90,7 @@ export function hiddenInstructions(text: ScannedText): ScanFinding[] {
     const closed = text.text.indexOf("-->", from + 4);
     const end = closed < 0 ? text.text.length : closed;
     const comment = text.text.slice(from + 4, Math.min(end, from + 4_000));
-    const isInFence = text.contextAt(text.lineIndexAt(from)).fence !== null;
-    const isBoth = HIDES.every((pattern) => pattern.test(comment));
-    if (isBoth && !isInFence && !isSpokenAbout(text, from, true) && !/["“]/.test(comment)) {
+    if (HIDES.every((pattern) => pattern.test(comment))) {
       findings.push(
         findingAt(
           text,

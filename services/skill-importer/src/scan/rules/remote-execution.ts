@@ -1,47 +1,21 @@
+import { commandAt, linesAround, type Command } from "../near.ts";
 import type { PatternRule } from "../pattern-rule.ts";
-import { firstHost, isDropHost, isPublicAddress } from "./internet-places.ts";
+import { isUntrusted, type Place, type Places } from "../places.ts";
 
-/** Installers that nearly everybody knows by this very command. */
-const KNOWN_INSTALLERS =
-  /^(?:sh\.rustup\.rs|get\.docker\.com|bun\.sh|astral\.sh|deno\.land|get\.pnpm\.io|get\.helm\.sh|install\.python-poetry\.org|nodejs\.org|deb\.nodesource\.com|rpm\.nodesource\.com|fnm\.vercel\.app|starship\.rs|get\.k3s\.io|tailscale\.com|fly\.io|cli\.github\.com|ollama\.com|ollama\.ai|claude\.ai|cursor\.com|get\.sdkman\.io|mise\.run|sh\.brew\.sh|foundry\.paradigm\.xyz|release\.anza\.xyz|openclaw\.ai|raw\.githubusercontent\.com)$/;
-
-const pipedToShell: PatternRule["judge"] = (match) => {
-  const host = firstHost(match[0]);
-  if (host !== null && (isPublicAddress(host) || isDropHost(host))) {
-    return {
-      code: "remote_execution_from_drop",
-      severity: "critical",
-      confidence: "high",
-      blocks: true,
-      message: "runs a script from a bare address or a paste site that can change at any moment",
-    };
-  }
-  if (host !== null && KNOWN_INSTALLERS.test(host)) return { severity: "low" };
-  return {};
-};
-
-const encodedPayload: PatternRule["judge"] = (match) => {
-  const decoded = decodedText(match[1] ?? match[2] ?? "");
-  if (decoded === null) return {};
-  const isDownloader =
-    /(?:curl|wget|https?:\/\/|\/dev\/tcp|invoke-webrequest|\biwr\b|bash -c)/i.test(decoded);
-  return isDownloader
-    ? {
-        code: "encoded_downloader",
-        severity: "critical",
-        confidence: "high",
-        blocks: true,
-        message: "decodes a hidden command that downloads something, and runs it",
-      }
-    : {};
-};
-
-function decodedText(encoded: string): string | null {
-  if (encoded.length < 16) return null;
-  const bytes = Buffer.from(encoded, "base64");
-  // PowerShell's are UTF-16.
-  return bytes.includes(0) ? bytes.toString("utf16le") : bytes.toString("utf8");
-}
+/** Whatever reads a program from its input. An interpreter with a program of its own only gets data. */
+const INTO_SHELL =
+  /\|&?\s{0,4}(?:(?:sudo|env|nohup|exec|command|time|xargs|busybox)\s{1,4}(?:-{1,2}[\w=-]{1,20}\s{1,4}){0,3}){0,3}["']?(?:\/(?:usr\/)?(?:local\/)?bin\/)?(?:env\s{1,4})?(?:(?:ba|z|da|k|fi|c)?sh|pwsh|powershell|osascript|iex|invoke-expression|cmd|source|\.)(?![\w.-])|\|&?\s{0,4}(?:sudo\s{1,4})?(?:python[\d.]{0,4}|node|perl|ruby|php)\b(?!\s{1,4}-{0,2}(?:[cempnlir]|[\w./-]{1,60}\.\w{1,4}\b))/i;
+/** What runs the output of what follows: `bash -c "$(`, `eval "$(`, `source <(`. */
+const RUNS_OUTPUT =
+  /(?:(?:\b(?:ba|z|da|k)?sh|\beval|\bsource|\bpython[\d.]{0,4}|\bnode|\bperl|\bruby|(?:^|[\s;&|])\.)[ \t]{1,4}(?:-\w{1,4}[ \t]{1,4}){0,3}["']?(?:<\(|\$\(|`)\s{0,4}|<<<[ \t]{0,4}["']?\$\(\s{0,4}|\b(?:eval|exec|system|subprocess\.\w{2,12})\(["'`]?(?:\$\(|`)\s{0,4})(?:sudo )?$/i;
+/** The same of what fetches within a program: `exec(requests.get(`, `iex (iwr `. */
+const EVALUATES =
+  /(?:\b(?:eval|exec|compile|new function|\w{0,20}system|subprocess\.\w{2,12}|vm\.run\w{1,20})\(|\b(?:iex|invoke-expression)\b|&\s?\()[\s({["'`&$]{0,6}(?:new-object |await |compile\(|\()?[\w.\s(){"'`-]{0,60}$/i;
+const NAMES_OUTPUT =
+  /(?:(?:^|\s)-(?:o|O|outfile|destination)[ \t=]{0,3}|--output(?:-document)?[ \t=]{1,3}|(?:^|[^-=])>{1,2}[ \t]{0,3}|^url[^\n]{0,200},[ \t]{0,3}(?=["']))["']?(\$?[{\w./~%:\\-]{1,80})/gi;
+const SAVES_AS_NAMED = /^(?:wget(?![^\n]{0,200} -(?:q?O|-output-document))|aria2c|curl[^\n]{0,200} -(?:\w{0,6}[OJ]|-remote-name)|start-bits)/i; // prettier-ignore
+const RUNS_FILE =
+  /(?:\bchmod[^\n]{1,16}|\b(?:(?:ba|z|da|k)?sh|source|python[\d.]{0,4}|node|perl|ruby|open|start|sudo|nohup|exec|start-process|installer -pkg|msiexec(?: \/\w)?|system|popen|run|call|execsync|spawn)\b|(?:^|[\n;&|`(]|\bthen|\bdo)[ \t]{0,8}\.?)[ \t"'([{]{0,6}(?:-\w{1,4}[ \t]{1,3}){0,2}["']?(?:[\w.~$/{}%:\\-]{0,60}[/\\])?$/i;
 
 const REMOTE = {
   owasp: "AST02",
@@ -49,122 +23,92 @@ const REMOTE = {
   confidence: "medium",
   advice: "download it, read it, pin its digest, and only then run it",
 } as const;
-
-const HIDDEN = {
-  owasp: "AST01",
-  severity: "high",
-  confidence: "medium",
-  advice: "decode it and read what would run; there is no honest reason to hide a command",
+const UNTRUSTED = {
+  ...REMOTE,
+  code: "remote_execution_from_drop",
+  severity: "critical",
+  confidence: "high",
+  blocks: true,
+  message: "runs what it fetches from a bare address, a paste site or a known attacker",
 } as const;
 
-export const REMOTE_EXECUTION: readonly PatternRule[] = [
-  {
-    ...REMOTE,
-    code: "remote_execution",
-    hints: ["curl ", "wget "],
-    needs: "|",
-    pattern:
-      /(?:curl|wget) [^\n|;]{4,300}\|[ \t]{0,4}(?:sudo (?:-\w{1,3} ){0,2})?(?:\/(?:usr\/)?bin\/)?(?:env )?(?:ba|z|da|k)?sh\b/iy,
-    message: "pipes a download into a shell",
-    judge: pipedToShell,
-  },
-  {
-    ...REMOTE,
-    code: "remote_execution",
-    hints: ["curl ", "wget "],
-    needs: "|",
-    pattern:
-      /(?:curl|wget) [^\n|;]{4,300}\|[ \t]{0,4}(?:sudo )?(?:python3?|node|perl|ruby|php)\b(?! -[cem]| -m)/iy,
-    message: "pipes a download into an interpreter",
-    judge: pipedToShell,
-  },
-  {
-    ...REMOTE,
-    code: "remote_execution",
-    hints: ["bash <(", "bash -c", "sh -c ", "eval ", "source <("],
-    pattern:
-      /(?:bash|sh|eval|source)[ \t]{1,4}(?:-c[ \t]{1,4})?["']?(?:<|\$)\([ \t]{0,4}(?:curl|wget)[^\n)]{1,300}/iy,
-    message: "runs the output of a download",
-    judge: pipedToShell,
-  },
-  {
-    ...REMOTE,
-    code: "remote_execution",
-    hints: ["iex(", "iex (", "invoke-expression", "| iex", "|iex"],
-    pattern:
-      /(?:\|[ \t]?iex\b|(?:iex|invoke-expression)[ \t]{0,4}\(?[^\n]{0,40}(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|net\.webclient)[^\n]{0,200})/iy,
-    message: "runs a download in PowerShell",
-    judge: pipedToShell,
-  },
-  {
-    ...REMOTE,
-    code: "remote_execution",
-    hints: ["eval(", "exec("],
-    pattern:
-      /(?:eval|exec)\([^\n]{0,40}(?:requests\.get|urlopen|urllib|fetch\(|axios|https?:\/\/)[^\n]{0,200}/iy,
-    message: "evaluates what it fetches",
-    severity: "high",
-  },
-  {
-    ...HIDDEN,
-    code: "encoded_execution",
-    hints: ["echo "],
-    pattern:
-      /echo [ \t]{0,3}(?:-n )?["']?([A-Za-z0-9+/]{24,8000}={0,2})["']?[ \t]{0,3}\|[ \t]{0,3}(?:openssl )?base64 [^\n|]{1,20}\|[ \t]{0,3}(?:sudo )?(?:ba|z)?sh\b/iy,
-    message: "decodes a text and runs it in a shell",
-    judge: encodedPayload,
-  },
-  {
-    ...HIDDEN,
-    code: "encoded_execution",
-    hints: ["base64 "],
-    needs: "|",
-    pattern: /base64 (?:-d|-D|--decode)\b[^\n|]{0,200}\|[ \t]{0,3}(?:sudo )?(?:ba|z)?sh\b/iy,
-    message: "decodes a text and runs it in a shell",
-  },
-  {
-    ...HIDDEN,
-    code: "encoded_execution",
-    hints: ["powershell"],
-    pattern:
-      /powershell(?:\.exe)?[^\n]{0,80} -e(?:nc|ncodedcommand|c)?[ \t]{1,4}["']?([A-Za-z0-9+/]{24,8000}={0,2})/iy,
-    message: "runs an encoded PowerShell command",
-    judge: encodedPayload,
-  },
-  {
-    ...HIDDEN,
-    code: "encoded_execution",
-    hints: ["exec(", "eval("],
-    pattern:
-      /(?:exec|eval)\([^\n]{0,40}(?:b64decode|atob\(|fromCharCode|bytes\.fromhex|unhexlify|zlib\.decompress|marshal\.loads|codecs\.decode)[^\n]{0,200}/iy,
-    message: "decodes a text and runs it as code",
-  },
-  {
-    code: "reverse_shell",
-    owasp: "AST01",
-    severity: "critical",
-    confidence: "medium",
-    hints: ["/dev/tcp/", "/dev/udp/"],
-    pattern: /\/dev\/(?:tcp|udp)\/([A-Za-z0-9.$_{}-]{1,100})\/\S{1,40}/iy,
-    message: "opens a connection from a shell, as reverse shells do",
-    advice: "do not use the skill unless you know why it needs this",
-    judge(match, text) {
-      const isCertain = text.kind === "script" && isPublicAddress(match[1] ?? "");
-      if (isCertain) return { blocks: true, confidence: "high" };
-      return /^(?:localhost|127\.|\$|redis|db|postgres)/i.test(match[1] ?? "")
-        ? { severity: "low" }
-        : {};
+/** Commands that fetch something and run it. Where from is what counts. */
+export function remoteExecution(places: Places): readonly PatternRule[] {
+  return [
+    {
+      ...REMOTE,
+      code: "remote_execution",
+      hints: [
+        "curl",
+        "wget",
+        "aria2c",
+        "iwr ",
+        "irm ",
+        "invoke-webrequest",
+        "invoke-restmethod",
+        "downloadstring",
+        "downloadfile",
+        "start-bitstransfer",
+        "bitsadmin",
+        "certutil",
+        "mshta",
+        "urlopen",
+        "urlretrieve",
+        "requests.get",
+        "httpx.get",
+        "fetch(",
+        "axios",
+      ],
+      pattern:
+        /(?:(?:curl|wget)(?:\.exe)?(?=[\s"'$\\])|aria2c |iwr |irm |invoke-\w{10}|download(?:string|file)|start-bitstransfer|bitsadmin|certutil|mshta|urlopen|urlretrieve|requests\.get|httpx\.get|fetch\(|axios)[^\n]{0,160}/iy,
+      message: "runs what it downloads",
+      judge(match, text) {
+        const command = commandAt(text, match.index);
+        const isRun = runsAtOnce(command);
+        if (!isRun && !mayRunLater(command)) return null;
+        const from = places.in(command.text, true);
+        // An address in a variable is given somewhere near.
+        const isGiven = from.length > 0 || !/[$%({]/.test(command.text.slice(0, 200));
+        const near = isGiven ? from : places.in(linesAround(text, match.index, NEAR), true);
+        if (near.some(isUntrusted) && (isRun || runsLater(command, near))) return UNTRUSTED;
+        if (!isRun) return null;
+        const isKnown = from.length > 0 && from.every(({ kind }) => kind === "installer");
+        return isKnown ? { severity: "low" } : {};
+      },
     },
-  },
-  {
-    code: "reverse_shell",
-    owasp: "AST01",
-    severity: "high",
-    confidence: "medium",
-    hints: ["ncat ", "netcat "],
-    pattern:
-      /(?:ncat|netcat) [^\n]{0,60}-e[ \t]{1,3}(?:\/bin\/)?(?:ba|z)?(?:sh|cmd)\b[^\n]{0,60}/iy,
-    message: "gives a shell to whoever is connected",
-    advice: "do not use the skill unless you know why it needs this",
-  },
-];
+  ];
+}
+
+function runsAtOnce({ before, text }: Command): boolean {
+  const isProgram = /^(?:curl|wget|aria2c|bitsadmin|certutil)/i.test(text);
+  return (
+    /^mshta/i.test(text) ||
+    INTO_SHELL.test(text) ||
+    (isProgram ? RUNS_OUTPUT : EVALUATES).test(before)
+  );
+}
+
+/** Something is named like what was saved, and what stands before it runs files. */
+function runsLater({ text, below }: Command, from: readonly Place[]): boolean {
+  const names = [...text.matchAll(NAMES_OUTPUT)].map((match) => match[1] ?? "");
+  // Without a name it is saved under the last part of its address.
+  if (SAVES_AS_NAMED.test(text)) names.push(...from.map(({ path }) => path.replace(/[?#].*$/, "")));
+  const all = `${text}${below}`;
+  return names.slice(0, 6).some((name) => {
+    const base = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
+    if (base === "") return false;
+    for (let at = all.indexOf(base), seen = 0; at >= 0 && seen < 16; seen += 1) {
+      const isWhole = !/^[\w-]/.test(all.slice(at + base.length, at + base.length + 1));
+      if (isWhole && RUNS_FILE.test(all.slice(Math.max(0, at - 120), at))) return true;
+      at = all.indexOf(base, at + base.length);
+    }
+    return false;
+  });
+}
+
+const NEAR = { before: 12, after: 3 };
+const LATER =
+  /\bchmod\b|sh\b|python|node|perl|ruby|open|start|exec|installer|source|\.\/|run|\/tmp|%temp%|\$env:temp/i;
+function mayRunLater({ text, below }: Command): boolean {
+  return LATER.test(text) || LATER.test(below.slice(0, 600));
+}

@@ -10,7 +10,6 @@ const SECRET = {
   owasp: "AST04",
   severity: "high",
   confidence: "medium",
-  isLiteral: true,
   message: "looks like a real secret",
   advice: "revoke it, and read it from an environment variable",
 } as const;

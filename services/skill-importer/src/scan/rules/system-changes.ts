@@ -1,23 +1,5 @@
 import type { PatternRule } from "../pattern-rule.ts";
 
-const PERSISTS = {
-  code: "persistence",
-  owasp: "AST03",
-  severity: "low",
-  confidence: "medium",
-  message: "installs something that runs later, or at every start",
-  advice: "let a person do this once, knowingly",
-} as const;
-
-const SELF = {
-  code: "memory_poisoning",
-  owasp: "AST05",
-  severity: "medium",
-  confidence: "medium",
-  message: "writes into a file that steers agents in other sessions",
-  advice: "keep a skill's notes in a file of its own",
-} as const;
-
 /** What changes the machine or other agents beyond the task. */
 export const SYSTEM_CHANGES: readonly PatternRule[] = [
   {
@@ -40,36 +22,6 @@ export const SYSTEM_CHANGES: readonly PatternRule[] = [
     pattern: /(?:mkfs\.\w{2,6}[ \t]|of=\/dev\/(?:sd|nvme|disk|hd))[^\n]{0,60}/iy,
     message: "overwrites a disk",
     advice: "ask a person for the device each time",
-  },
-  { ...PERSISTS, hints: ["crontab -"], pattern: /crontab -(?!l)[^\n]{0,60}/iy },
-  {
-    ...PERSISTS,
-    hints: ["launchctl load", "systemctl enable", "schtasks /create"],
-    pattern: /[^\n]{8,100}/iy,
-  },
-  {
-    ...PERSISTS,
-    hints: [">> ~/.bashrc", ">> ~/.zshrc", ">> ~/.profile", ">> $home/.bashrc"],
-    pattern: /[^\n]{8,40}/iy,
-  },
-  {
-    ...PERSISTS,
-    code: "ssh_access",
-    severity: "high",
-    hints: [
-      ">> ~/.ssh/authorized_keys",
-      ">> $home/.ssh/authorized_keys",
-      ">>~/.ssh/authorized_keys",
-    ],
-    pattern: /[^\n]{8,60}/iy,
-    message: "lets somebody log in with a key",
-  },
-  {
-    ...SELF,
-    hints: ["append ", "write ", "add this", "insert ", "echo "],
-    needs: ".md",
-    pattern:
-      /(?:append|write|add this|insert|echo) [^\n]{0,120}(?:\bto\b|\binto\b|>>?)[^\n]{0,30}\b(?:SOUL\.md|MEMORY\.md|AGENTS\.md|CLAUDE\.md|HEARTBEAT\.md|IDENTITY\.md)/iy,
   },
   {
     code: "confirmation_bypass",

@@ -1,0 +1,134 @@
+import type { Indicators } from "./indicators.ts";
+
+/** What is known of a place that a text names. */
+export type PlaceKind = "known_bad" | "address" | "catch" | "paste" | "installer" | "other";
+
+export interface Place {
+  readonly kind: PlaceKind;
+  readonly host: string;
+  /** Begins with `/`, or is empty. */
+  readonly path: string;
+  /** Of a place of attackers: what is known of it. */
+  readonly reason?: string | undefined;
+}
+
+/** Tells what is known of places. */
+export interface Places {
+  /** Of a host and a path below it. */
+  of(host: string, path?: string): Place;
+  /** All that a text names as URLs; with `isCommand`, bare names and addresses, too. */
+  in(text: string, isCommand?: boolean): Place[];
+}
+
+const ADDRESS = /(?:https?|ftp|wss?|tcp):\/\/([^\s"'`<>()|\\^]{3,400})/gi;
+const BARE = /(?<![\w.@/$-])((?:[a-z0-9-]{1,63}\.){1,6}[a-z0-9]{1,24})(?::\d{1,5})?(\/[^\s"'`<>()|\\^]{0,200})?(?=[\s"'`<>()|;\\&]|$)/gi; // prettier-ignore
+const MAX_PLACES = 32;
+
+/** Indexes the indicators once, for all texts. */
+export function placesOf(indicators: Indicators): Places {
+  const kinds = new Map<string, PlaceKind>();
+  for (const host of indicators.installerHosts) kinds.set(host, "installer");
+  for (const host of indicators.pasteHosts) kinds.set(host, "paste");
+  for (const host of indicators.catchHosts) kinds.set(host, "catch");
+  const bad = new Map(indicators.places.map(({ place, reason }) => [place, reason]));
+
+  const of = (written: string, path = ""): Place => {
+    const host = canonicalHost(written);
+    for (const name of [host, ...parentsOf(host)]) {
+      const reason = badReason(name, path);
+      if (reason !== undefined) return { kind: "known_bad", host, path, reason };
+    }
+    if (isPublicAddress(host)) return { kind: "address", host, path };
+    // An installer is one host; below a paste site every name is one.
+    const known =
+      kinds.get(host) ??
+      parentsOf(host)
+        .map((name) => kinds.get(name))
+        .find(isDrop);
+    return { kind: known ?? "other", host, path };
+  };
+  const badReason = (host: string, path: string): string | undefined => {
+    const whole = bad.get(host);
+    if (whole !== undefined) return whole;
+    let name = host === "raw.githubusercontent.com" ? "github.com" : host;
+    for (const part of path.toLowerCase().split(/[/?#]/, 9).slice(1)) {
+      name += `/${part}`;
+      const reason = bad.get(name);
+      if (reason !== undefined) return reason;
+    }
+    return undefined;
+  };
+  return {
+    of,
+    in(text, isCommand = false) {
+      const found: Place[] = [];
+      for (const match of text.matchAll(ADDRESS)) {
+        const { host, path } = split(match[1] ?? "");
+        if (found.length < MAX_PLACES) found.push(of(host, path));
+      }
+      if (!isCommand) return found;
+      for (const match of text.matchAll(BARE)) {
+        const name = match[1] ?? "";
+        // `1.5` is a number here, and an address only in a URL.
+        if (/^[\d.]+$/.test(name) && !/^\d+\.\d+\.\d+\.\d+$/.test(name)) continue;
+        const place = of(name, match[2] ?? "");
+        // A word with a dot is a file's name more often than a host.
+        if (place.kind !== "other" && found.length < MAX_PLACES) found.push(place);
+      }
+      return found;
+    },
+  };
+}
+
+/** Anybody may put something there, or take it away, without a name. */
+export function isDrop(kind: PlaceKind | undefined): boolean {
+  return kind === "paste" || kind === "catch";
+}
+
+/** Nobody can say whose it is, or it is known to be an attacker's. */
+export function isUntrusted({ kind }: Place): boolean {
+  return kind === "known_bad" || kind === "address" || isDrop(kind);
+}
+
+/** `user@host:port/path` without the user and the port. */
+function split(authority: string): { host: string; path: string } {
+  const at = authority.search(/[/?#]/);
+  const server = at < 0 ? authority : authority.slice(0, at);
+  const host = server.slice(server.lastIndexOf("@") + 1).replace(/:\d{1,5}$/, "");
+  return { host, path: at < 0 ? "" : authority.slice(at) };
+}
+
+/** As a browser reads it: `0x5b.92.1` and `1540157982` are addresses, too. */
+function canonicalHost(written: string): string {
+  const host = written.toLowerCase().replace(/\.$/, "");
+  if (!/^(?:0x[\da-f]|\d)[\da-fx.]*$|^\[/.test(host)) return host;
+  return URL.parse(`http://${host}/`)?.hostname ?? host;
+}
+
+function parentsOf(host: string): string[] {
+  const parts = host.split(".");
+  return parts.slice(1, -1).map((_, index) => parts.slice(index + 1).join("."));
+}
+
+const PLACEHOLDERS = new Set("1.2.3.4 5.6.7.8 1.1.1.1 8.8.8.8 8.8.4.4 9.9.9.9".split(" "));
+
+/** A public address: not private, local, reserved for documentation, or an obvious placeholder. */
+export function isPublicAddress(host: string): boolean {
+  if (host.startsWith("[")) return /^\[2(?!001:db8)[\da-f]{3}:/.test(host);
+  const parts = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(host);
+  if (parts === null) return false;
+  const [a = 0, b = 0, c = 0, d = 0] = parts.slice(1).map(Number);
+  if (Math.max(a, b, c, d) > 255) return false;
+  const isReserved =
+    a === 0 ||
+    a === 10 ||
+    a === 127 ||
+    a >= 224 ||
+    (a === 100 && b >= 64 && b < 128) ||
+    (a === 169 && b === 254) ||
+    (a === 172 && b >= 16 && b < 32) ||
+    (a === 192 && (b === 168 || (b === 0 && (c === 0 || c === 2)))) ||
+    (a === 198 && (b === 18 || b === 19 || (b === 51 && c === 100))) ||
+    (a === 203 && b === 0 && c === 113);
+  return !isReserved && !PLACEHOLDERS.has(host);
+}

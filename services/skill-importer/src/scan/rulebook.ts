@@ -1,0 +1,58 @@
+import type { ScanFinding } from "@switchyard/contracts/skill-scan";
+import type { Indicators } from "./indicators.ts";
+import { patternScan } from "./pattern-rule.ts";
+import { placesOf } from "./places.ts";
+import type { ScanFile } from "./read-scan-files.ts";
+import { dataTheft } from "./rules/data-theft.ts";
+import { encodedExecution } from "./rules/encoded-execution.ts";
+import { hiddenByBlanks } from "./rules/hidden-by-blanks.ts";
+import { hiddenUnicode } from "./rules/hidden-unicode.ts";
+import { hiddenInstructions, INJECTION } from "./rules/injection.ts";
+import { knownBadFiles, knownBadPlaces } from "./rules/known-bad.ts";
+import { LEAKS } from "./rules/leaks.ts";
+import { luresIn } from "./rules/lures.ts";
+import { PERSISTENCE } from "./rules/persistence.ts";
+import { remoteExecution } from "./rules/remote-execution.ts";
+import { reverseShells } from "./rules/reverse-shells.ts";
+import { SECRETS } from "./rules/secrets.ts";
+import { SYSTEM_CHANGES } from "./rules/system-changes.ts";
+import type { ScannedText } from "./scanned-text.ts";
+
+/** All rules about texts and files, with what is known of places. */
+export interface Rulebook {
+  scanText(text: ScannedText): { findings: ScanFinding[]; leftOut: number };
+  scanFiles(files: readonly ScanFile[]): ScanFinding[];
+}
+
+/** Builds the tables once, for all skills. */
+export function rulebookOf(indicators: Indicators): Rulebook {
+  const places = placesOf(indicators);
+  const scanPatterns = patternScan([
+    ...remoteExecution(places),
+    ...encodedExecution(places),
+    ...reverseShells(places),
+    ...dataTheft(places, [...indicators.pasteHosts, ...indicators.catchHosts]),
+    ...LEAKS,
+    knownBadPlaces(places, indicators),
+    ...PERSISTENCE,
+    ...SYSTEM_CHANGES,
+    ...INJECTION,
+    ...SECRETS,
+  ]);
+  return {
+    scanText(text) {
+      const { findings, leftOut } = scanPatterns(text);
+      return {
+        findings: [
+          ...findings,
+          ...hiddenUnicode(text),
+          ...hiddenByBlanks(text),
+          ...hiddenInstructions(text),
+          ...luresIn(text, places),
+        ],
+        leftOut,
+      };
+    },
+    scanFiles: knownBadFiles(indicators),
+  };
+}

@@ -1,0 +1,116 @@
+import { linesAround } from "../near.ts";
+import type { PatternRule } from "../pattern-rule.ts";
+import { isUntrusted, type Places } from "../places.ts";
+import type { ScannedText } from "../scanned-text.ts";
+
+const HIDDEN = {
+  owasp: "AST01",
+  severity: "high",
+  confidence: "medium",
+  advice: "decode it and read what would run; there is no honest reason to hide a command",
+} as const;
+
+const LITERAL = /[A-Za-z0-9+/_-]{20,8000}={0,2}|(?:\\x[\da-fA-F]{2}){8,2000}/g;
+const MAX_LITERALS = 12;
+const FETCHES =
+  /\b(?:curl|wget|iwr|irm|invoke-(?:webrequest|restmethod)|downloadstring|downloadfile|bitsadmin|certutil|urlopen|requests\.get|fetch\()|\/dev\/(?:tcp|udp)\/|https?:\/\//i;
+const RUNS =
+  /\|\s{0,4}(?:sudo )?(?:ba|z|da)?sh\b|\b(?:ba|z|da)?sh (?:-\w{1,3} )?(?:-c|<)|\$\(|<\(|\b(?:eval|exec)\b|\biex\b|invoke-expression|\bsystem\(|subprocess|chmod \+|\/dev\/tcp|osascript/i;
+const INTO_SHELL = /\|[ \t]{0,4}(?:sudo (?:-\w )?)?(?:\/(?:usr\/)?bin\/)?(?:(?:ba|z|da|k)?sh|iex|python[\d.]{0,4}|perl|node|osascript)\b/i; // prettier-ignore
+
+/** Commands that nobody can read as they are written. */
+export function encodedExecution(places: Places): readonly PatternRule[] {
+  /** Runs something hidden when one of the texts near by decodes to a command that fetches something. */
+  const judgeFor = (runs: boolean) => (match: RegExpExecArray, text: ScannedText) => {
+    const near = linesAround(text, match.index, { before: 6, after: 6 });
+    const isRun = runs || INTO_SHELL.test(near);
+    for (const decoded of decodedTexts(withLiterals(text, match.index, near))) {
+      const isBad = places.in(decoded, true).some(isUntrusted);
+      if (!FETCHES.test(decoded) && !isBad) continue;
+      if (isRun || RUNS.test(decoded)) return DOWNLOADER;
+    }
+    return runs || runsDecoded(near) ? {} : null;
+  };
+  return [
+    {
+      ...HIDDEN,
+      code: "encoded_execution",
+      hints: ["base64", "b64decode", "atob(", "xxd -", "unhexlify", "fromhex", "printf "],
+      pattern:
+        /(?:base64|b64decode|atob\(|xxd -\w|unhexlify|fromhex|printf [^\n]{0,12}\\x[\da-f]{2})[^\n]{0,80}/iy,
+      message: "decodes a text and runs it",
+      judge: judgeFor(false),
+    },
+    {
+      ...HIDDEN,
+      code: "encoded_execution",
+      hints: ["powershell", "pwsh"],
+      pattern:
+        /(?:powershell|pwsh)(?:\.exe)?[^\n]{0,80} [-/]e(?:nc|ncodedcommand|c)?[ \t]{1,4}["']?[A-Za-z0-9+/]{24,8000}/iy,
+      message: "runs an encoded PowerShell command",
+      judge: judgeFor(true),
+    },
+    {
+      ...HIDDEN,
+      code: "encoded_execution",
+      hints: ["exec(", "eval("],
+      pattern:
+        /(?:exec|eval)\([^\n]{0,40}(?:b64decode|atob\(|fromCharCode|bytes\.fromhex|unhexlify|zlib\.decompress|marshal\.loads|codecs\.decode|Buffer\.from)[^\n]{0,200}/iy,
+      message: "decodes a text and runs it as code",
+      judge: judgeFor(true),
+    },
+  ];
+}
+
+const DOWNLOADER = {
+  code: "encoded_downloader",
+  severity: "critical",
+  confidence: "high",
+  blocks: true,
+  message: "hides a command that downloads something, and runs it",
+} as const;
+
+/** The literal of an encoded command may be long. */
+function withLiterals(text: ScannedText, offset: number, near: string): string {
+  const index = text.lineIndexAt(offset);
+  const start = Math.max(text.startOf(index), offset - 9_000);
+  const end = Math.min(text.startOf(index + 1), offset + 9_000);
+  return end - start > 1_000 ? `${text.text.slice(start, end)}\n${near}` : near;
+}
+
+/** Only a decoder whose output goes into a shell or an `eval`. */
+function runsDecoded(near: string): boolean {
+  return /(?:base64[ \t]{1,4}(?:-d|-D|--decode|-di)\b|xxd -r|openssl (?:enc )?-?base64 -d)[^\n|]{0,200}\|[ \t]{0,4}(?:sudo )?(?:\/(?:usr\/)?bin\/)?(?:(?:ba|z|da|k)?sh|python3?|perl|node)\b|(?:eval|(?:ba|z)?sh -c)[ \t]{1,3}["']?(?:\$\(|`)[^\n]{0,300}base64[ \t]{1,4}(?:-d|-D|--decode)/i.test(
+    near,
+  );
+}
+
+function* decodedTexts(near: string, depth = 0): Generator<string> {
+  let seen = 0;
+  for (const [literal] of near.matchAll(LITERAL)) {
+    if (seen >= MAX_LITERALS) return;
+    seen += 1;
+    for (const decoded of decodings(literal)) {
+      yield decoded;
+      if (depth < 2) yield* decodedTexts(decoded, depth + 1);
+    }
+  }
+}
+
+/** What a literal can stand for, where that is text. */
+function decodings(literal: string): string[] {
+  if (literal.startsWith("\\x")) return texts(Buffer.from(literal.replaceAll("\\x", ""), "hex"));
+  const isHex = /^(?:[\da-f]{2})+$/i.test(literal);
+  return [
+    ...texts(Buffer.from(literal, "base64")),
+    ...(isHex ? texts(Buffer.from(literal, "hex")) : []),
+    // `rev` turns the letters round before they are decoded.
+    ...texts(Buffer.from(literal.split("").toReversed().join(""), "base64")),
+  ];
+}
+
+function texts(bytes: Buffer): string[] {
+  // PowerShell's are UTF-16.
+  const text = bytes.toString(bytes.includes(0) ? "utf16le" : "utf8");
+  return /^[\t\n\r\u0020-\u007E]*$/.test(text.slice(0, 200)) ? [text] : [];
+}

@@ -1,0 +1,65 @@
+import { hash } from "node:crypto";
+import type { ScanFinding } from "@switchyard/contracts/skill-scan";
+import type { Indicators } from "../indicators.ts";
+import { linesAround } from "../near.ts";
+import type { PatternRule } from "../pattern-rule.ts";
+import type { Places } from "../places.ts";
+import type { ScanFile } from "../read-scan-files.ts";
+
+const REACHES =
+  /\b(?:curl|wget|nc|ncat|ssh|scp|ping|iwr|irm|git clone|telnet|connect|fetch|socket)\b|\/dev\/tcp/i;
+
+/** Places of attackers: to go there blocks; a text that only names one is a finding. */
+export function knownBadPlaces(places: Places, indicators: Indicators): PatternRule {
+  return {
+    code: "known_bad_place",
+    owasp: "AST01",
+    severity: "medium",
+    confidence: "medium",
+    hints: indicators.places.map(({ place }) => place).filter((place) => place.length >= 4),
+    pattern: /\S{4,120}/iy,
+    message: "names a place of known attackers",
+    advice: "do not go there, and run nothing from there",
+    judge(match, text) {
+      const line = linesAround(text, match.index, { before: 0, after: 0 });
+      const place = places.in(line, REACHES.test(line)).find(({ kind }) => kind === "known_bad");
+      return place === undefined
+        ? {}
+        : {
+            severity: "critical",
+            confidence: "high",
+            blocks: true,
+            message: `leads to a place of known attackers: ${place.reason ?? place.host}`,
+          };
+    },
+  };
+}
+
+/** Files that are known to be bad, whatever their names. */
+export function knownBadFiles(
+  indicators: Indicators,
+): (files: readonly ScanFile[]) => ScanFinding[] {
+  const reasons = new Map(indicators.files.map(({ sha256, reason }) => [sha256, reason]));
+  if (reasons.size === 0) return () => [];
+  return (files) =>
+    files.flatMap(({ path, content }) => {
+      const reason = reasons.get(hash("sha256", content));
+      return reason === undefined ? [] : [finding(path, reason)];
+    });
+}
+
+function finding(file: string, reason: string): ScanFinding {
+  return {
+    code: "known_bad_file",
+    owasp: "AST01",
+    severity: "critical",
+    confidence: "high",
+    blocks: true,
+    file,
+    line: null,
+    column: null,
+    evidence: file.slice(0, 140),
+    message: `is a file of known attackers: ${reason}`,
+    advice: "do not use the skill, and report it",
+  };
+}

@@ -1,0 +1,75 @@
+import type { ScanFinding } from "@switchyard/contracts/skill-scan";
+import type { Places } from "../places.ts";
+import { findingAt } from "../rule.ts";
+import type { ScannedText } from "../scanned-text.ts";
+import { lureSigns, type LureSign, type Sign } from "./lure-signs.ts";
+
+/**
+ * Known campaigns do not attack with code but with prose: a "prerequisite" that the user must fetch and run.
+ * No sign of it is bad alone. These together, close to each other, are: something comes from a place that
+ * nobody answers for or in a form that nobody can look into, and a person is to run it.
+ */
+const BLOCKING: readonly Way[] = [
+  { signs: ["archive_password", "run_program"], lines: 40 },
+  { signs: ["paste_link", "terminal"], lines: 12 },
+  { signs: ["address_program", "run_program"], lines: 12 },
+  { signs: ["lookalike_tool", "required", "install"], lines: 4 },
+  { signs: ["hidden_link", "run_program", "required"], lines: 12 },
+  { signs: ["no_protection", "program_link", "run_program"], lines: 40 },
+];
+/** Worth a look. */
+const NOTED: readonly Way[] = [
+  { signs: ["program_link", "run_program", "required"], lines: 40 },
+  { signs: ["archive_password"], lines: 1 },
+  { signs: ["paste_link", "run_program"], lines: 40 },
+  { signs: ["hidden_link", "install"], lines: 12 },
+  { signs: ["lookalike_tool"], lines: 1 },
+];
+
+/** Signs that must all stand within so many lines; blank ones do not count. */
+interface Way {
+  readonly signs: readonly LureSign[];
+  readonly lines: number;
+}
+
+/** Blocks where all signs of one way to lure stand within one part of a Markdown file. */
+export function luresIn(text: ScannedText, places: Places): ScanFinding[] {
+  if (text.kind !== "markdown" || !text.text.includes("://")) return [];
+  const seen = lureSigns(text, places);
+  const blocking = firstTogether(seen, BLOCKING);
+  const found = blocking ?? firstTogether(seen, NOTED);
+  if (found === null) return [];
+  const isBlocked = blocking !== null;
+  const names = found.map(({ says }) => says).join(", ");
+  const [first] = found.toSorted((one, other) => one.offset - other.offset);
+  return [
+    findingAt(
+      text,
+      { start: first?.offset ?? 0, length: first?.length ?? 0 },
+      {
+        code: "social_prerequisite",
+        owasp: "AST01",
+        severity: isBlocked ? "critical" : "medium",
+        confidence: isBlocked ? "high" : "low",
+        blocks: isBlocked,
+        message: `asks a person to fetch and run something: ${names}`,
+        advice: "run nothing that a skill's text asks for; get the program from its maker",
+      },
+    ),
+  ];
+}
+
+/** The signs of the first way that is complete; one look at each sign, in the order of the text. */
+function firstTogether(seen: readonly Sign[], ways: readonly Way[]): readonly Sign[] | null {
+  const last = new Map<LureSign, Sign>();
+  for (const sign of seen) {
+    last.set(sign.is, sign);
+    for (const { signs, lines } of ways) {
+      if (!signs.includes(sign.is)) continue;
+      const near = signs.map((is) => last.get(is)).filter((one) => one !== undefined);
+      if (near.length < signs.length) continue;
+      if (near.every(({ line }) => sign.line - line <= lines)) return near;
+    }
+  }
+  return null;
+}
