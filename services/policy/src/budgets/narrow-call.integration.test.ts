@@ -16,7 +16,7 @@ const bundle = compileBundle(
   parseBundle({
     file: "policy.yaml",
     text: `version: 1
-rules: [{ id: all, effect: allow }]
+rules: [{ id: all, effect: allow, approval: auto }]
 budgets:
   - { id: calls, for: { users: [often] }, per: user, calls: 2, window: 1h }
   - { id: repeats, for: { users: [same] }, per: user, repeats: 2, window: 1h }
@@ -74,6 +74,8 @@ test("a call that is denied because Redis fails on the way is counted by no budg
   const budget = (name: string) => `yard:policy:{budget:${name}:user:both}`;
   const flow = "yard:policy:{flow:run-1}";
   const second = `${budget("second")}:calls`;
+  const reservations = () => redis.keys("yard:policy:{reservation:*");
+  const before = await reservations();
   // A value of another type makes one command of the decision fail, and all others work.
   for (const broken of [flow, second]) {
     await redis.lpush(broken, "of another type");
@@ -84,7 +86,7 @@ test("a call that is denied because Redis fails on the way is counted by no budg
     await redis.del(broken);
     assert.equal(Number((await redis.get(`${budget("first")}:calls`)) ?? 0), 0, broken);
     assert.equal(await redis.zcard(`${budget("first")}:places`), 0, broken);
-    assert.deepEqual(await redis.keys("yard:policy:{reservation:*"), [], broken);
+    assert.equal((await reservations()).length, before.length, broken);
   }
   assert.equal((await judgeCall(about, { kind: "tool", call: run })).decision.effect, "allow");
 });
