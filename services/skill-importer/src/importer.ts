@@ -127,10 +127,7 @@ export class Importer {
       const current = await store.load();
       const change = this.#plan(current, found, places);
       if (dryRun) return change;
-      if (await store.commit(current.revision, change)) {
-        await this.#retire(current, change);
-        return change;
-      }
+      if (await store.commit(current, change)) return change;
     }
     throw new Error(
       `the catalogue changed ${MAX_ATTEMPTS} times during one import; is another importer in a loop?`,
@@ -208,27 +205,6 @@ export class Importer {
       }),
     ];
   }
-
-  async #retire(before: Catalogue, change: CatalogueChange): Promise<void> {
-    const { store, versions, agentVersions } = this.#options;
-    // A version that a client sent and that a file hides now is still that client's current one.
-    const waiting = new Set(before.imported.map((entry) => versionOfEntry(entry)));
-    const sent = new Set(before.importedAgents.map(({ summary }) => summary.digest));
-    const skills = replaced(before.skills, change.skills);
-    await Promise.all([
-      ...skills
-        .filter((entry) => !waiting.has(versionOfEntry(entry)))
-        .map((entry) =>
-          versions.retire(entry.summary.name, versionOfEntry(entry), entry.summary.digest),
-        ),
-      ...replaced(before.agents, change.agents)
-        .filter(({ summary }) => !sent.has(summary.digest))
-        .map(async ({ summary: { name, digest } }) => {
-          await agentVersions.retire(name, digest);
-          await store.retire("agent", name, digest);
-        }),
-    ]);
-  }
 }
 
 interface Work {
@@ -265,16 +241,6 @@ function joined(parts: readonly Definitions[]): Definitions {
     },
     diagnostics: parts.flatMap((part) => part.diagnostics),
   };
-}
-
-/** Versions that were current and no longer are. */
-function replaced(
-  before: readonly Entry<Named>[],
-  plan: CatalogueChange["skills" | "agents"],
-): Entry<Named>[] {
-  const removed = new Set(plan.remove);
-  const announced = new Set(plan.announce.map(({ summary }) => summary.name));
-  return before.filter(({ summary: { name } }) => removed.has(name) || announced.has(name));
 }
 
 /** What waits from the places that were looked at is replaced by what was found there now. */

@@ -16,6 +16,7 @@ import { readIndicators } from "./scan/indicators.ts";
 import { readSuppressions } from "./scan/read-suppressions.ts";
 import { importLog } from "./import-log.ts";
 import { serveSkillStore } from "./store-handlers.ts";
+import { retireVersion } from "./store/retire-version.ts";
 import { tellingStoreOutages } from "./store/store-outage.ts";
 import { VersionStore } from "./store/version-store.ts";
 import { watchImports } from "./watch-imports.ts";
@@ -34,15 +35,16 @@ await runService({
     const store = new CatalogueStore(redis, (key) =>
       log.warn({ key }, "stored value cannot be read"),
     );
+    const versions = new VersionStore(redis, now);
+    const agentVersions = new AgentVersionStore(redis, now);
     const outbox = createEventOutbox({
       bus,
       store,
+      retire: (item) => retireVersion({ store, versions, agentVersions }, item),
       retryMs: 5_000,
       onFailure: (err) => log.warn({ err }, "events not published yet"),
     });
     kit.onStop("event outbox", () => outbox.stop());
-    const versions = new VersionStore(redis, now);
-    const agentVersions = new AgentVersionStore(redis, now);
     const settings = {
       suppressions: await readSuppressions(config.YARD_SCAN_SUPPRESSIONS),
       indicators: await readIndicators(config.YARD_SCAN_INDICATORS),

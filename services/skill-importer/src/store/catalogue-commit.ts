@@ -5,8 +5,22 @@ import { AgentEntry, IMPORTED_ROOT, SkillEntry } from "./definition.ts";
 
 type Kind = "skill" | "agent";
 
-/** A change that was committed but that nobody was told about yet. */
+/** A version that nothing names any more. It is told to nobody; its time begins to run. */
+export const Superseded = z.object({
+  kind: z.literal("superseded"),
+  what: z.enum(["skill", "agent"]),
+  name: z.string(),
+  version: z.string(),
+  /** Of the SKILL.md or the agent file. */
+  digest: z.string(),
+  /** False for one that waited for somebody's trust: no run can be pinned to it. */
+  wasUsable: z.boolean(),
+});
+export type Superseded = z.infer<typeof Superseded>;
+
+/** What was committed and has yet to be done: mostly events to be published. */
 export const Announcement = z.discriminatedUnion("kind", [
+  Superseded,
   z.object({
     id: z.string(),
     at: z.string(),
@@ -171,7 +185,7 @@ function sentOperations(
 }
 
 /** One for each place; whatever a client sends has one place. */
-function withheldField({ kind, entry }: WithheldEntry): string {
+export function withheldField({ kind, entry }: WithheldEntry): string {
   const file = entry.root === IMPORTED_ROOT ? "" : entry.file;
   return JSON.stringify([kind, entry.summary.name, entry.root, file]);
 }

@@ -1,7 +1,14 @@
 import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
 import { TrustRecord, WithheldEntry } from "./admission.ts";
-import { AgentEntry, SkillEntry, StoredAgent, StoredSkill, versionOfEntry } from "./definition.ts";
+import {
+  AgentEntry,
+  IMPORTED_ROOT,
+  SkillEntry,
+  StoredAgent,
+  StoredSkill,
+  versionOfEntry,
+} from "./definition.ts";
 import {
   Announcement,
   COMMIT,
@@ -15,8 +22,10 @@ import {
   TRUST,
   WITHHELD,
   type CatalogueChange,
+  type Superseded,
 } from "./catalogue-commit.ts";
 import { KeepPromises } from "./keep-promises.ts";
+import { supersededBy, type References } from "./superseded.ts";
 
 /**
  * The catalogue in Redis. What is listed (`current`) changes in one step, guarded by a revision, so
@@ -46,6 +55,15 @@ export interface NamedAgents {
 }
 
 type Kind = "skill" | "agent";
+
+/** What {@link CatalogueStore.loadAgents} loaded, as a commit wants it. */
+export function committedAgents({ revision, listed, imported, withheld }: NamedAgents): Committed {
+  return { revision, agents: listed, importedAgents: imported, withheld };
+}
+
+/** What was loaded before a change: its revision, and all that names a version of the names it is about. */
+export type Committed = { readonly revision: string } & Partial<References>;
+const NOTHING_KNOWN = { skills: [], imported: [], agents: [], importedAgents: [], withheld: [] };
 
 /** Longer than a run command may wait in its stream, so that a pinned run always finds its version. */
 const SUPERSEDED_TTL_SECONDS = 45 * 24 * 3_600;
@@ -98,15 +116,19 @@ export class CatalogueStore {
       .hlen(IMPORTED)
       .exec();
     const [revision, skills, imported, withheld, trust, size] = values(answers);
+    const waiting = this.#values(WithheldEntry, WITHHELD, withheld);
+    const sent = waiting.filter(
+      ({ kind, entry }) => kind === "skill" && entry.root === IMPORTED_ROOT,
+    );
     return {
       revision: typeof revision === "string" ? revision : "0",
       skills: this.#present(SkillEntry, CURRENT.skill, { names, texts: skills }),
       agents: [],
       imported: this.#present(SkillEntry, IMPORTED, { names, texts: imported }),
       importedAgents: [],
-      withheld: this.#values(WithheldEntry, WITHHELD, withheld),
+      withheld: waiting,
       trust: this.#values(TrustRecord, TRUST, trust),
-      size: Number(size),
+      size: Number(size) + sent.length,
     };
   }
 
@@ -133,10 +155,16 @@ export class CatalogueStore {
     };
   }
 
-  /** False: the catalogue changed since `revision` was loaded, and nothing was written. */
-  async commit(revision: string, change: CatalogueChange): Promise<boolean> {
-    const operations = commitOperations(change);
+  /**
+   * Makes the change in one step, and with it the list of versions that nothing names any more. False: the catalogue
+   * changed since `before` was loaded, and nothing was written.
+   */
+  async commit(before: Committed, change: CatalogueChange): Promise<boolean> {
+    const superseded = supersededBy({ ...NOTHING_KNOWN, ...before }, change);
+    const announcements = [...change.announcements, ...superseded];
+    const operations = commitOperations({ ...change, announcements });
     if (operations.length === 0) return true;
+    const { revision } = before;
     const keys = [COMMIT_KEYS.length, ...COMMIT_KEYS] as const;
     const done = await this.#promises.change(() =>
       this.#redis.eval(COMMIT, ...keys, revision, ...operations),
@@ -189,9 +217,8 @@ export class CatalogueStore {
 
   /** Versions are written before they become current, so that a listed one can always be read. */
   async saveSkill(stored: StoredSkill): Promise<void> {
-    const transaction = this.#redis.multi();
-    for (const [key, text] of textsOf(stored)) transaction.set(key, text);
-    await transaction.exec();
+    const { name, digest, version = digest } = stored.skill;
+    await this.#redis.set(versionKey("skill", name, version), JSON.stringify(stored));
   }
 
   /**
@@ -199,9 +226,9 @@ export class CatalogueStore {
    * every change of one file looks at thousands of skills, and each write waits for the disk.
    */
   async refreshSkill(stored: StoredSkill): Promise<void> {
-    const texts = textsOf(stored);
-    const there = await this.#redis.mget(texts.map(([key]) => key));
-    if (texts.some(([, text], index) => text !== there[index])) await this.saveSkill(stored);
+    const { name, digest, version = digest } = stored.skill;
+    const there = await this.#redis.get(versionKey("skill", name, version));
+    if (there !== JSON.stringify(stored)) await this.saveSkill(stored);
   }
 
   async saveAgent(stored: StoredAgent): Promise<void> {
@@ -211,6 +238,23 @@ export class CatalogueStore {
   /** Lets a version that is no longer current go when no run can be pinned to it any more. */
   async retire(kind: Kind, name: string, digest: string): Promise<void> {
     await this.#redis.expire(versionKey(kind, name, digest), SUPERSEDED_TTL_SECONDS);
+  }
+
+  /** A version that is current again stays. */
+  async keep(kind: Kind, name: string, digest: string): Promise<void> {
+    await this.#redis.persist(versionKey(kind, name, digest));
+  }
+
+  /** True when the version is listed, or is what a client sent, or waits for somebody's trust. */
+  async isNamed({
+    what,
+    name,
+    version,
+  }: Pick<Superseded, "what" | "name" | "version">): Promise<boolean> {
+    const named = await this.#namedVersions(what, name);
+    if (named.some((one) => one.version === version)) return true;
+    // The digest is looked for in the text: there may be thousands, and nearly none is meant.
+    return (await this.#redis.hvals(WITHHELD)).some((text) => text.includes(version));
   }
 
   /** The oldest announcement, or null; `raw` is what {@link settleAnnouncement} wants back. */
@@ -229,24 +273,39 @@ export class CatalogueStore {
     version: { kind: Kind; name: string; digest: string | undefined },
   ): Promise<z.output<T> | null> {
     const { kind, name } = version;
-    const digest = version.digest ?? (await this.#currentDigest(kind, name));
-    if (digest === null) return null;
-    const key = versionKey(kind, name, digest);
+    const id = await this.#versionOf(kind, name, version.digest);
+    if (id === null) return null;
+    const key = versionKey(kind, name, id);
     const text = await this.#redis.get(key);
-    if (text === null) return null;
-    const pointer = Pointer.safeParse(jsonOf(text));
-    if (!pointer.success) return this.#parse(schema, key, text);
-    const target = versionKey(kind, name, pointer.data.version);
-    const whole = await this.#redis.get(target);
-    return whole === null ? null : this.#parse(schema, target, whole);
+    return text === null ? null : this.#parse(schema, key, text);
   }
 
-  async #currentDigest(kind: Kind, name: string): Promise<string | null> {
-    const text = await this.#redis.hget(CURRENT[kind], name);
-    if (text === null) return null;
+  /**
+   * The id that a version is stored under. The digest of a SKILL.md is that of several versions when other files
+   * differ: the current one counts, then the last that was current.
+   */
+  async #versionOf(kind: Kind, name: string, digest: string | undefined): Promise<string | null> {
+    const used = await this.#namedVersions(kind, name);
+    if (digest === undefined) return used[0]?.version ?? null;
+    const known = used.find((one) => one.version === digest || one.digest === digest);
+    if (known !== undefined) return known.version;
+    const pointer = Pointer.safeParse(
+      jsonOf((await this.#redis.get(versionKey(kind, name, digest))) ?? ""),
+    );
+    return pointer.success ? pointer.data.version : digest;
+  }
+
+  /** The version that is listed under a name, then the one that a client sent; without what waits for trust. */
+  async #namedVersions(kind: Kind, name: string): Promise<{ version: string; digest: string }[]> {
     const schema = kind === "skill" ? SkillEntry : AgentEntry;
-    const entry = this.#parse(schema, `${CURRENT[kind]} ${name}`, text);
-    return entry === null ? null : versionOfEntry(entry);
+    const keys = [CURRENT[kind], kind === "skill" ? IMPORTED : IMPORTED_AGENTS];
+    const texts = await Promise.all(keys.map((key) => this.#redis.hget(key, name)));
+    return texts.flatMap((text, index) => {
+      const entry =
+        text === null ? null : this.#parse(schema, `${keys[index] ?? ""} ${name}`, text);
+      if (entry === null) return [];
+      return [{ version: versionOfEntry(entry), digest: entry.summary.digest }];
+    });
   }
 
   /** In HMGET's order, without those that are not there. */
@@ -288,19 +347,8 @@ export class CatalogueStore {
   }
 }
 
-/** What stands under the digest of a SKILL.md: the newest version that has it. */
+/** What stands under the digest of a SKILL.md: the last version with it that was current and is not any more. */
 const Pointer = z.strictObject({ version: z.string() });
-
-/** What is kept of a version, by key: its text, and under the SKILL.md's digest where that is. */
-function textsOf(stored: StoredSkill): [key: string, text: string][] {
-  const { name, digest, version } = stored.skill;
-  const text = JSON.stringify(stored);
-  if (version === undefined) return [[versionKey("skill", name, digest), text]];
-  return [
-    [versionKey("skill", name, version), text],
-    [versionKey("skill", name, digest), JSON.stringify({ version })],
-  ];
-}
 
 function versionKey(kind: Kind, name: string, digest: string): string {
   return `yard:${kind}:{${name}}:${digest}`;

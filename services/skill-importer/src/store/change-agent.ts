@@ -3,7 +3,7 @@ import { builtInAgents } from "../agents/built-in-agents.ts";
 import type { AgentVersionStore } from "./agent-version-store.ts";
 import { planCatalogue } from "./catalogue-plan.ts";
 import type { Announcement } from "./catalogue-commit.ts";
-import type { CatalogueStore } from "./catalogue-store.ts";
+import { committedAgents, type CatalogueStore } from "./catalogue-store.ts";
 import { BUILT_IN_ROOT, IMPORTED_ROOT, type AgentEntry } from "./definition.ts";
 
 export interface ChangeAgentParts {
@@ -29,9 +29,10 @@ export async function removeAgent(
   parts: ChangeAgentParts,
   name: string,
 ): Promise<RemoveAgentResult> {
-  const { store, versions, roots } = parts;
+  const { store, roots } = parts;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    const { revision, listed, imported } = await store.loadAgents([name]);
+    const loaded = await store.loadAgents([name]);
+    const { listed, imported } = loaded;
     const [sent] = imported;
     if (sent === undefined) return withoutImport(listed[0]);
     const builtIn = builtInAgents.filter((agent) => agent.name === name);
@@ -47,7 +48,7 @@ export async function removeAgent(
       roots,
     });
     const { digest } = sent.summary;
-    const done = await store.commit(revision, {
+    const done = await store.commit(committedAgents(loaded), {
       skills: { set: [], remove: [], announce: [], hidden: [] },
       agents,
       importedAgents: { set: [], remove: [name] },
@@ -61,24 +62,11 @@ export async function removeAgent(
       ],
     });
     if (!done) continue;
-    await versions.retire(name, digest);
-    if (!isOfFile(listed, sent.summary)) await store.retire("agent", name, digest);
     await parts.announce();
     const now = agents.remove.length > 0 ? undefined : (agents.set[0] ?? listed[0]);
     return { kind: "removed", digest, current: now?.summary.digest ?? null };
   }
   throw new Error(`the catalogue changed ${MAX_ATTEMPTS} times during one change`);
-}
-
-/** True when a file on the roots has the same bytes: then they stay, whatever becomes of what a client sent. */
-export function isOfFile(
-  listed: readonly AgentEntry[],
-  { name, digest }: { name: string; digest: string },
-): boolean {
-  return listed.some(
-    ({ root, summary }) =>
-      root !== IMPORTED_ROOT && summary.name === name && summary.digest === digest,
-  );
 }
 
 function withoutImport(listed: AgentEntry | undefined): RemoveAgentResult {

@@ -54,7 +54,6 @@ export async function removeImported(parts: ChangeParts, name: string): Promise<
           ? [{ ...newAnnouncement(parts), kind: "skill-removed" as const, name, version }]
           : [],
       },
-      after: () => parts.versions.retire(name, version, imported.summary.digest),
     };
   });
 }
@@ -105,12 +104,8 @@ export async function rollback(
         imported: { set: [entry], remove: [] },
         announcements: importedAnnouncements(parts, skills),
       },
-      async after() {
-        await versions.restore(name, version, target.digest);
-        if (before !== undefined && now !== null && now !== version) {
-          await versions.retire(name, now, before.summary.digest);
-        }
-      },
+      // Before it is current: what is listed never has an end.
+      before: () => versions.restore(name, version),
     };
   });
 }
@@ -134,7 +129,7 @@ export async function trust(
     const { root, file } = item.entry;
     const { kind, name, version, reason, by } = wanted;
     const at = parts.now().toISOString();
-    const done = await parts.store.commit(current.revision, {
+    const done = await parts.store.commit(current, {
       ...listing(parts, current, item),
       withheld: { set: [], remove: [item] },
       trust: { kind, name, version, root, file, blocked, by, at, reason },
@@ -201,7 +196,8 @@ interface Decision<R> {
   readonly result: R;
   /** Missing: nothing changes. */
   readonly change?: Omit<CatalogueChange, "agents">;
-  readonly after?: () => Promise<void>;
+  /** What has to be done first. */
+  readonly before?: () => Promise<void>;
 }
 
 /** Plans against one name until nobody else was faster. */
@@ -212,10 +208,10 @@ async function changing<R>(
 ): Promise<R> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const current = await store.loadSkills([name]);
-    const { result, change, after } = await decide(current);
+    const { result, change, before } = await decide(current);
     if (change === undefined) return result;
-    if (!(await store.commit(current.revision, { ...change, agents: NOTHING }))) continue;
-    await after?.();
+    await before?.();
+    if (!(await store.commit(current, { ...change, agents: NOTHING }))) continue;
     await announce();
     return result;
   }

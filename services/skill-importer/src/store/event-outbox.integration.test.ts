@@ -31,7 +31,13 @@ test("publishes after an outage of the bus what was committed during it, each on
   await ensureStreams(bus);
   const store = new CatalogueStore(redis, () => {});
   const failed = Promise.withResolvers<unknown>();
-  const outbox = createEventOutbox({ bus, store, retryMs: 20, onFailure: failed.resolve });
+  const outbox = createEventOutbox({
+    bus,
+    store,
+    retire: async () => {},
+    retryMs: 20,
+    onFailure: failed.resolve,
+  });
   const nothing = { set: [], remove: [], announce: [], hidden: [] };
   const announcements = builtInAgents.map((agent, index) => ({
     id: String(index),
@@ -42,7 +48,7 @@ test("publishes after an outage of the bus what was committed during it, each on
 
   await nats.stop();
   await lost.promise;
-  await store.commit("0", { skills: nothing, agents: nothing, announcements });
+  await store.commit({ revision: "0" }, { skills: nothing, agents: nothing, announcements });
   await outbox.flush();
   assert(await failed.promise, "the failure is told");
   assert.notEqual(await store.nextAnnouncement(), null, "and nothing is lost");

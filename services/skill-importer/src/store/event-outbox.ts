@@ -4,7 +4,7 @@ import { agentRemoved } from "@switchyard/contracts/agent-store";
 import { agentImported } from "@switchyard/contracts/agents";
 import { batchImported, skillRemoved } from "@switchyard/contracts/skill-store";
 import { skillImported } from "@switchyard/contracts/skills";
-import type { Announcement } from "./catalogue-commit.ts";
+import type { Announcement, Superseded } from "./catalogue-commit.ts";
 import type { CatalogueStore } from "./catalogue-store.ts";
 
 export interface EventOutbox {
@@ -17,6 +17,8 @@ export interface EventOutbox {
 export interface EventOutboxOptions {
   readonly bus: Bus;
   readonly store: CatalogueStore;
+  /** Lets the versions of a name go that nothing names any more. */
+  readonly retire: (item: Superseded) => Promise<void>;
   readonly retryMs: number;
   readonly onFailure: (error: unknown) => void;
 }
@@ -59,15 +61,17 @@ export function createEventOutbox(options: EventOutboxOptions): EventOutbox {
   };
 }
 
-async function publishNext({ bus, store }: EventOutboxOptions): Promise<boolean> {
+async function publishNext({ bus, store, retire }: EventOutboxOptions): Promise<boolean> {
   const next = await store.nextAnnouncement();
   if (next === null) return false;
-  if (next.announcement !== null) await publish(bus, next.announcement);
+  const { announcement } = next;
+  if (announcement?.kind === "superseded") await retire(announcement);
+  else if (announcement !== null) await publish(bus, announcement);
   await store.settleAnnouncement(next.raw);
   return true;
 }
 
-async function publish(bus: Bus, announcement: Announcement): Promise<void> {
+async function publish(bus: Bus, announcement: Exclude<Announcement, Superseded>): Promise<void> {
   const { id, at, kind } = announcement;
   switch (kind) {
     case "skill": {

@@ -3,7 +3,7 @@ import { AgentSummary } from "@switchyard/contracts/agents";
 import { fresh, MAX_ATTEMPTS, type ChangeAgentParts } from "./change-agent.ts";
 import type { Announcement } from "./catalogue-commit.ts";
 import { planCatalogue } from "./catalogue-plan.ts";
-import type { NamedAgents } from "./catalogue-store.ts";
+import { committedAgents, type NamedAgents } from "./catalogue-store.ts";
 import { BUILT_IN_ROOT, IMPORTED_ROOT, type AgentEntry, type StoredAgent } from "./definition.ts";
 
 export type RollbackAgentResult =
@@ -34,14 +34,10 @@ export async function rollbackAgent(
     const chosen = await choose(parts, current, { name, wanted, all });
     if ("kind" in chosen) return chosen;
     const { digest, before, agent } = chosen;
-    // Written again, so that its time does not end.
+    // Before it is current: what is listed never has an end.
     await store.saveAgent(agent);
-    if (!(await commit(parts, current, chosen.entry))) continue;
     await versions.restore(name, digest);
-    if (before !== null && before !== digest) {
-      await versions.retire(name, before);
-      await store.retire("agent", name, before);
-    }
+    if (!(await commit(parts, current, chosen.entry))) continue;
     await parts.announce();
     return { kind: "rolled-back", digest, before };
   }
@@ -82,16 +78,16 @@ async function choose(
 
 function commit(
   parts: ChangeAgentParts,
-  { revision, listed }: NamedAgents,
+  current: NamedAgents,
   entry: AgentEntry,
 ): Promise<boolean> {
   const agents = planCatalogue({
-    current: listed,
+    current: current.listed,
     found: [entry],
     isInScope: ({ root }) => root === IMPORTED_ROOT,
     roots: parts.roots,
   });
-  return parts.store.commit(revision, {
+  return parts.store.commit(committedAgents(current), {
     skills: { set: [], remove: [], announce: [], hidden: [] },
     agents,
     importedAgents: { set: [entry], remove: [] },

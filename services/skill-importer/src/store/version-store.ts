@@ -1,6 +1,7 @@
 import { ScanReport } from "@switchyard/contracts/skill-scan";
 import { SkillVersion } from "@switchyard/contracts/skill-store";
 import type { Redis } from "@switchyard/service/redis";
+import type { Superseded } from "./catalogue-commit.ts";
 
 /** Longer than a run command may wait in its stream, so that a pinned run always finds its version. */
 export const SUPERSEDED_TTL_SECONDS = 45 * 24 * 3_600;
@@ -76,31 +77,37 @@ export class VersionStore {
     return this.#redis.hgetBuffer(filesKey(name, version), path);
   }
 
-  /** Lets everything of a version go when no run can be pinned to it any more. */
-  async retire(name: string, version: string, digest: string): Promise<void> {
+  /** Lets everything of a version go when no run can be pinned to it any more; one that nobody could use leads nowhere. */
+  async retire({
+    name,
+    version,
+    digest,
+    wasUsable,
+  }: Omit<Superseded, "kind" | "what">): Promise<void> {
     const record = await this.record(name, version);
-    const pointer = await this.#redis.get(textKey(name, digest));
     const transaction = this.#redis.multi();
     if (record !== null) {
       const supersededAt = this.#now().toISOString();
       transaction.hset(versionsKey(name), version, JSON.stringify({ ...record, supersededAt }));
     }
     const keys = [textKey(name, version), filesKey(name, version), reportKey(name, version)];
-    // Another version may have the same SKILL.md; then the digest leads there.
-    if (pointer === JSON.stringify({ version })) keys.push(textKey(name, digest));
     for (const key of keys) transaction.expire(key, SUPERSEDED_TTL_SECONDS);
+    // Who knows it by the digest of its SKILL.md finds it until another version with that digest takes its place.
+    if (wasUsable && digest !== version) {
+      const pointer = JSON.stringify({ version });
+      transaction.set(textKey(name, digest), pointer, "EX", SUPERSEDED_TTL_SECONDS);
+    }
     await done(transaction.exec());
   }
 
   /** A version that is current again stays. */
-  async restore(name: string, version: string, digest: string): Promise<void> {
+  async restore(name: string, version: string): Promise<void> {
     const record = await this.record(name, version);
     const transaction = this.#redis.multi();
     if (record !== null) {
       const text = JSON.stringify({ ...record, supersededAt: null });
       transaction.hset(versionsKey(name), version, text);
     }
-    transaction.set(textKey(name, digest), JSON.stringify({ version }));
     for (const key of [textKey(name, version), filesKey(name, version), reportKey(name, version)]) {
       transaction.persist(key);
     }

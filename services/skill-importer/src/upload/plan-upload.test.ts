@@ -86,6 +86,23 @@ test("every skill is loaded or skipped, for a reason, and the counts add up", as
   );
 });
 
+test("what waits for somebody's trust counts towards the limit, and its next version does not count again", async () => {
+  const read = async (name: string) =>
+    readPackage(packageOf(name, bytesOf([["SKILL.md", `---\nname: ${name}\n---\nText.`]])), place);
+  const [one, two] = [await read("one"), await read("two")];
+  assert.ok(one.found !== null);
+  const waiting = { kind: "skill" as const, reason: "blocked" as const, entry: one.found.entry };
+  const full = { ...nothing, withheld: [waiting], size: 1 };
+  const { outcomes } = planUpload(full, [one, two], { roots: [], maxSkills: 1 });
+  assert.deepEqual(
+    outcomes.map(({ entry, diagnostics }) => [entry?.summary.name, diagnostics[0]?.code]),
+    [
+      ["one", undefined],
+      [undefined, "catalogue_full"],
+    ],
+  );
+});
+
 test("a version depends on the files and not on their order", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(path, text), { maxLength: 5 }), (files) => {

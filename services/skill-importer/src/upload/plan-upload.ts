@@ -90,18 +90,23 @@ export function countsOf(skills: readonly ImportedSkill[]): ImportCounts {
 
 class Judge {
   readonly #listed: ReadonlyMap<string, SkillEntry>;
-  readonly #imported: ReadonlyMap<string, SkillEntry>;
+  /** Names that clients have brought in, listed or waiting for trust. */
+  readonly #known: ReadonlySet<string>;
   readonly #trust: Catalogue["trust"];
   readonly #limits: UploadLimits;
   readonly #taken = new Map<string, string>();
   #size: number;
 
   constructor(
-    current: Pick<Catalogue, "skills" | "imported" | "trust"> & { size: number },
+    current: Pick<Catalogue, "skills" | "imported" | "withheld" | "trust"> & { size: number },
     limits: UploadLimits,
   ) {
     this.#listed = byName(current.skills);
-    this.#imported = byName(current.imported);
+    const waiting = current.withheld.filter(
+      ({ kind, entry }) => kind === "skill" && entry.root === IMPORTED_ROOT,
+    );
+    const names = [...current.imported, ...waiting.map(({ entry }) => entry)];
+    this.#known = new Set(names.map(({ summary }) => summary.name));
     this.#trust = current.trust;
     this.#limits = limits;
     this.#size = current.size;
@@ -116,11 +121,11 @@ class Judge {
       const message = `the name ${name} belongs to ${first}, which comes first; rename one of them`;
       return skipped(read, { code: "duplicate_name", message });
     }
-    if (!this.#imported.has(name) && this.#size >= this.#limits.maxSkills) {
-      const message = `the importer holds ${this.#limits.maxSkills} imported skills, its limit; remove some`;
+    if (!this.#known.has(name) && this.#size >= this.#limits.maxSkills) {
+      const message = `the importer holds ${this.#limits.maxSkills} imported skills, those that wait for trust included, its limit; remove some`;
       return skipped(read, { code: "catalogue_full", message });
     }
-    if (!this.#imported.has(name)) this.#size += 1;
+    if (!this.#known.has(name)) this.#size += 1;
     this.#taken.set(name, read.file);
     const withheld = admit("skill", entry, this.#trust);
     const listed = this.#listed.get(name);

@@ -2,13 +2,13 @@ import { basename, dirname } from "node:path/posix";
 import type { AgentImportCounts, ImportedAgent } from "@switchyard/contracts/agent-store";
 import type { Provenance } from "@switchyard/contracts/definition-store";
 import { agentFactsOf } from "../agents/agent-facts.ts";
-import { isOfFile, type ChangeAgentParts } from "../store/change-agent.ts";
 import { saveAgentVersion } from "../store/save-agent-version.ts";
 import { errorFinding, type Finding } from "../finding.ts";
 import type { Judges } from "../judge/judge-job.ts";
 import { pathProblemOf } from "../source/safe-path.ts";
 import type { Announcement } from "../store/catalogue-commit.ts";
-import type { NamedAgents } from "../store/catalogue-store.ts";
+import { committedAgents, type NamedAgents } from "../store/catalogue-store.ts";
+import type { ChangeAgentParts } from "../store/change-agent.ts";
 import { agentCounts, planAgents, type AgentUploadPlan, type ReadAgent } from "./plan-agents.ts";
 
 export interface UploadAgentsParts extends ChangeAgentParts {
@@ -79,7 +79,7 @@ async function store(
     for (const { agent, report } of plan.stored) {
       await saveAgentVersion(parts, { agent, report }, provenance);
     }
-    const done = await parts.store.commit(current.revision, {
+    const done = await parts.store.commit(committedAgents(current), {
       skills: { set: [], remove: [], announce: [], hidden: [] },
       agents: plan.agents,
       importedAgents: { set: admittedOf(plan).map(({ entry }) => entry), remove: [] },
@@ -87,7 +87,6 @@ async function store(
       announcements: announcementsOf(parts, { plan, at, upload }),
     });
     if (!done) continue;
-    await retireReplaced(parts, current, plan);
     await parts.announce();
     return plan;
   }
@@ -109,21 +108,6 @@ function admittedOf({ stored }: AgentUploadPlan): AgentUploadPlan["stored"] {
 
 function load({ store: catalogue }: UploadAgentsParts, names: readonly string[]) {
   return catalogue.loadAgents(names.length === 0 ? ["-"] : [...new Set(names)]);
-}
-
-/** What was the imported version of a name until now may go when no run is pinned to it any more. */
-async function retireReplaced(
-  { store: catalogue, versions }: UploadAgentsParts,
-  current: NamedAgents,
-  plan: AgentUploadPlan,
-): Promise<void> {
-  const now = new Map(admittedOf(plan).map(({ agent }) => [agent.name, agent.digest]));
-  for (const { summary } of current.imported) {
-    const { name, digest } = summary;
-    if (now.get(name) === undefined || now.get(name) === digest) continue;
-    await versions.retire(name, digest);
-    if (!isOfFile(current.listed, summary)) await catalogue.retire("agent", name, digest);
-  }
 }
 
 function announcementsOf(

@@ -86,7 +86,8 @@ async function store(
     const current = await load(parts.store, names);
     const plan = planUpload(current, read, parts.limits);
     for (const { read: one, entry } of plan.outcomes) {
-      if (entry !== null && !saved.has(one)) await saveVersion(parts, one, provenance);
+      if (entry === null || saved.has(one)) continue;
+      await saveVersion(parts, one, provenance);
       saved.add(one);
     }
     const announcements = await announcementsOf(parts, { plan, at, upload });
@@ -95,8 +96,7 @@ async function store(
       agents: { set: [], remove: [], announce: [], hidden: [] },
       announcements,
     };
-    if (await parts.store.commit(current.revision, change)) {
-      await retireReplaced(parts.versions, current, plan.outcomes);
+    if (await parts.store.commit(current, change)) {
       await parts.announce();
       return plan.outcomes;
     }
@@ -109,21 +109,6 @@ async function load(
   names: readonly string[],
 ): Promise<Catalogue & { readonly size: number }> {
   return catalogue.loadSkills(names.length === 0 ? ["-"] : names);
-}
-
-/** What was the imported version of a name until now may go when no run is pinned to it any more. */
-async function retireReplaced(
-  versions: VersionStore,
-  current: Pick<Catalogue, "imported">,
-  outcomes: readonly UploadOutcome[],
-): Promise<void> {
-  const before = new Map(current.imported.map((entry) => [entry.summary.name, entry]));
-  for (const { entry, withheld } of outcomes) {
-    const old = entry === null || withheld !== null ? undefined : before.get(entry.summary.name);
-    if (old === undefined || entry === null || versionOfEntry(old) === versionOfEntry(entry))
-      continue;
-    await versions.retire(old.summary.name, versionOfEntry(old), old.summary.digest);
-  }
 }
 
 async function announcementsOf(
