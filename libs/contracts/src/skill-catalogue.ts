@@ -6,6 +6,7 @@ import { Digest, SkillName } from "./ids.ts";
 /** One skill in the list that a model is given. */
 export const ListedSkill = z.object({
   name: SkillName,
+  /** Of all its files: `skills.render` with it renders this version, whatever is listed by then. */
   digest: Digest,
   /** Estimated cost of its line in the list: UTF-8 bytes / 4. */
   tokens: z.int().nonnegative(),

@@ -229,6 +229,7 @@ export const renderSkill = rpc({
   }),
   reply: z.object({
     name: SkillName,
+    /** Of all files of the version that was rendered. */
     digest: Digest,
     text: z.string(),
     allowedTools: z.array(z.string()).nullable(),

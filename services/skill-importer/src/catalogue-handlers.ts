@@ -67,7 +67,7 @@ export function serveCatalogueViews(
     const page = wanted.slice(offset, offset + limit);
     const registered = await Promise.all(
       page.map(async (summary) => {
-        const stored = await store.readSkill(summary.name, summary.digest);
+        const stored = await store.readSkill(summary.name, summary.version ?? summary.digest);
         if (stored === null) return null;
         const dependencies = await dependenciesOf(stored.metadata);
         return registeredSkill({ skill: stored.skill, dependencies });

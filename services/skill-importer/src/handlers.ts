@@ -97,7 +97,7 @@ export function serveCatalogue(
     const disallowedTools = forbiddenPatterns(record?.disallowedTools ?? []);
     return {
       name: skill.name,
-      digest: skill.digest,
+      digest: skill.version ?? skill.digest,
       text,
       allowedTools: allowedTools === null ? null : allowedPatterns(allowedTools),
       ...(disallowedTools.length === 0 ? {} : { disallowedTools }),

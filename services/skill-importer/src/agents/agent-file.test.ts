@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
+import { builtinNamed } from "@switchyard/contracts/toolbox";
 import { AgentDefinition, NO_AGENT_LIMITS } from "@switchyard/contracts/agents";
 import fc from "fast-check";
 import { agentFactsOf } from "./agent-facts.ts";
@@ -303,6 +304,12 @@ test("has the built-in agents default, explore, coder and planner [D16, D61]", (
     ],
   );
   assert.equal(new Set(parsed.map(({ digest }) => digest)).size, 4);
+  const bare = parsed.flatMap(({ tools }) => tools ?? []).filter((tool) => !tool.includes("__"));
+  assert.deepEqual(
+    bare.filter((tool) => builtinNamed(tool) === null),
+    [],
+    "each tool that they name exists",
+  );
 });
 
 test("gives the built-in planner no tools rather than all [X25]", () => {

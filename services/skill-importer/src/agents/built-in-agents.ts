@@ -36,7 +36,7 @@ export const builtInAgents: readonly AgentDefinition[] = [
     tools: [
       "read_file",
       "list_directory",
-      "web_search",
+      "web_fetch", // the seed's web_search
       "mcp__files__read_*",
       "mcp__files__list_*",
       "mcp__files__search_*",

@@ -55,7 +55,7 @@ export function skillCatalogue({ skills, budgetTokens, relevance }: BudgetReques
     wholeTokens: tokensOf(lines, MAX_DESCRIPTION),
     listed: kept.map((line) => ({
       name: line.skill.name,
-      digest: line.skill.digest,
+      digest: line.skill.version ?? line.skill.digest,
       tokens: tokensOfBytes(bytesOf(line, length ?? 0)),
       shortened: isCut(line, length ?? 0),
     })),

@@ -6,7 +6,7 @@ import { agentFactsOf } from "../agents/agent-facts.ts";
 import { fileTooLarge, MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
 import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
 import type { AgentEntry, StoredAgent } from "../store/definition.ts";
-import { errorFinding, type Finding } from "../finding.ts";
+import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 import type { AgentJudgement } from "../judge/judge-agent.ts";
 import { judgesHere, type Judges } from "../judge/judge-job.ts";
 import { directoryNameOf, type Candidate, type Scan } from "./scan-directory.ts";
@@ -146,7 +146,11 @@ function addAgent(
   { parsed, report }: AgentJudgement,
   { root, candidate, options }: Item,
 ): void {
-  if (parsed.kind === "not-an-agent") return;
+  if (parsed.kind === "not-an-agent") {
+    if (basename(candidate.file).toLowerCase() === "readme.md") return;
+    definitions.diagnostics.push(...located([NO_FRONTMATTER], candidate));
+    return;
+  }
   definitions.diagnostics.push(...located(parsed.findings, candidate));
   if (parsed.kind === "skipped") {
     definitions.skipped.agents += 1;
@@ -167,6 +171,11 @@ function addAgent(
     report,
   });
 }
+
+const NO_FRONTMATTER = warningFinding(
+  "not_an_agent",
+  "the file is left out: it has no frontmatter, so it is not an agent; begin it with a line ---, its fields and another ---",
+);
 
 /** The bytes of a file, or why they cannot be had. */
 export async function readCandidate(candidate: Candidate): Promise<Uint8Array | Finding> {
