@@ -1,11 +1,13 @@
 import { answerJobs } from "../src/judge/answer-jobs.ts";
 import { doJob } from "../src/judge/judge-job.ts";
 
-// A judge as the pool starts them, that hangs, dies or eats memory where the name of a skill or agent says so.
+// A judge as the pool starts them, that hangs, waits, dies or eats memory where the name of a skill or agent says so.
 
 answerJobs((job) => {
   const name = job.kind === "skill" ? job.job.directoryName : job.job.facts.fallbackName;
   if (name === "hangs") for (;;);
+  // As on a machine that has no processor for it.
+  if (name === "waits") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
   if (name === "dies") process.exit(3);
   if (name === "throws") throw new Error("a bug");
   if (name === "eats")

@@ -43,6 +43,16 @@ test("a skill that hangs is skipped with the deadline named, and the next ones a
   assert.equal(next.parsed.skill?.name, "fine");
 });
 
+test("a skill whose thread waits for a processor is read, however long that takes by the clock", async () => {
+  const hurried = new JudgePool({ size: 1, deadlineMs: 300, worker: HANGING });
+  try {
+    const { parsed } = await hurried.skill(job("waits"));
+    assert.equal(parsed.skill?.name, "waits", JSON.stringify(parsed.findings));
+  } finally {
+    await hurried.close();
+  }
+});
+
 for (const how of ["dies", "throws", "eats"]) {
   test(`a thread that ${how} costs one skill, and no other`, async () => {
     const patient = new JudgePool({ size: 1, deadlineMs: 600_000, worker: HANGING });

@@ -7,8 +7,8 @@ export interface JudgePoolOptions {
   /** Threads; each is started when it is first needed. */
   readonly size: number;
   /**
-   * How long one file may take, by the clock. No input is known that needs a tenth of a second, so
-   * what reaches this hangs; a machine that is busy with other things does not.
+   * How much processor time one file may take. No input is known that needs a third of a second, so what reaches
+   * this hangs; a machine that is busy with other things does not.
    */
   readonly deadlineMs: number;
   /** The worker's file; another one only in tests. */

@@ -4,28 +4,35 @@ export interface JudgeProgress {
   end(): void;
   /** How many jobs have come to their end, answered or not. */
   done(): number;
-  /** For how long it has been at the present job; 0 between two. */
+  /** For how long it has been at the present job, by the clock; 0 between two. */
   busyMs(): number;
+  /** Processor time of the thread when the present job began, in milliseconds. */
+  cpuAtBeginMs(): number;
 }
 
 const NOT_BUSY = 0n;
 
 export function newProgress(): { memory: SharedArrayBuffer; progress: JudgeProgress } {
-  const memory = new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT);
+  const memory = new SharedArrayBuffer(3 * BigInt64Array.BYTES_PER_ELEMENT);
   return { memory, progress: progressIn(memory) };
 }
 
 export function progressIn(memory: SharedArrayBuffer): JudgeProgress {
-  const [DONE, BEGUN] = [0, 1];
+  const [DONE, BEGUN, CPU] = [0, 1, 2];
   const numbers = new BigInt64Array(memory);
   return {
-    begin: () => void Atomics.store(numbers, BEGUN, process.hrtime.bigint()),
+    begin: () => {
+      const { user, system } = process.threadCpuUsage();
+      Atomics.store(numbers, CPU, BigInt(user + system));
+      Atomics.store(numbers, BEGUN, process.hrtime.bigint());
+    },
     end: () => {
       // In this order, or the next job would seem to have begun with this one.
       Atomics.store(numbers, BEGUN, NOT_BUSY);
       Atomics.add(numbers, DONE, 1n);
     },
     done: () => Number(Atomics.load(numbers, DONE)),
+    cpuAtBeginMs: () => Number(Atomics.load(numbers, CPU)) / 1_000,
     busyMs: () => {
       const begun = Atomics.load(numbers, BEGUN);
       // All threads of a process have this clock in common.

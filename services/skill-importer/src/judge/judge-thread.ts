@@ -10,6 +10,7 @@ export type ThreadEnd = {
 
 export interface JudgeThreadOptions {
   readonly worker: URL;
+  /** Of processor time. By the clock a job may take {@link MOST_PATIENCE} times as long. */
   readonly deadlineMs: number;
   /** Called once for each job, in the order in which they were given; those of one message come together. */
   readonly onVerdict: (verdict: Verdict) => void;
@@ -19,6 +20,11 @@ export interface JudgeThreadOptions {
 
 /** A thread that needs more is ended, as one that takes too long. */
 const MAX_HEAP_MB = 192;
+
+/** A machine that gives the thread less than a thirtieth of a processor reads nothing else in time either. */
+const MOST_PATIENCE = 30;
+/** How long after one look at a late thread the next one is. */
+const LOOK_MS = 20;
 
 /** A worker that does its jobs in order, with a clock that runs while it has one. */
 export class JudgeThread {
@@ -96,14 +102,32 @@ export class JudgeThread {
     const isIdle = !this.#isReady || this.#isEnded || this.#answered === this.#given;
     if (isIdle || this.#timer !== null) return;
     const leftMs = this.#options.deadlineMs - this.#progress.busyMs();
-    this.#timer = setTimeout(() => this.#checkClock(), Math.max(1, Math.ceil(leftMs)));
+    this.#timer = setTimeout(() => void this.#checkClock(), Math.max(LOOK_MS, Math.ceil(leftMs)));
   }
 
-  #checkClock(): void {
+  /** A thread that waits for a processor is not late: between two jobs, or in one on a machine that is busy with others. */
+  async #checkClock(): Promise<void> {
+    const done = this.#progress.done();
+    const isLate = await this.#isLate();
+    if (this.#isEnded) return;
     this.#timer = null;
-    // A thread between two jobs is not late, however long ago it got them: it waits for a processor.
-    if (this.#progress.busyMs() < this.#options.deadlineMs) return this.#startClock();
-    this.#finish({ kind: "late", answersLost: this.#answersLost() });
+    if (isLate && this.#progress.done() === done)
+      this.#finish({ kind: "late", answersLost: this.#answersLost() });
+    else this.#startClock();
+  }
+
+  async #isLate(): Promise<boolean> {
+    const { deadlineMs } = this.#options;
+    const busyMs = this.#progress.busyMs();
+    if (busyMs < deadlineMs) return false;
+    if (busyMs > deadlineMs * MOST_PATIENCE) return true;
+    const cpuAtBeginMs = this.#progress.cpuAtBeginMs();
+    try {
+      const { user, system } = await this.#worker.cpuUsage();
+      return (user + system) / 1_000 - cpuAtBeginMs >= deadlineMs;
+    } catch {
+      return false; // it has just ended, which is told by itself
+    }
   }
 
   #fail(error: unknown): void {
