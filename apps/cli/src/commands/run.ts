@@ -149,8 +149,12 @@ export async function toItsEnd(
     } finally {
       clearTimeout(timer);
     }
+    const what =
+      stop.reason === "timeout" && !hasBegun
+        ? "still queued: no runner took the run yet; it begins when one does"
+        : "the run goes on";
     if (stop.reason !== "closed")
-      terminal.note(`no longer following; the run goes on. See it with: ./yard runs show ${runId}`);
+      terminal.note(`no longer following; ${what}. See it with: ./yard runs show ${runId}`);
     return exitOfStop(stop.reason);
   });
 }
