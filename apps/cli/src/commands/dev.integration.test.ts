@@ -226,6 +226,7 @@ test("a server whose restart cannot be recorded runs all the same, and the recor
   await dev.printed("redis is back");
   await rm(record, { recursive: true });
   process.kill(toolbox, "SIGKILL");
+  await dev.printed("toolbox is back");
   await until(() => findRunningInstance(record));
   assert.notEqual(pidOf("redis"), redis);
   assert.equal((await yard(["runs", "list"], env)).code, 0);
