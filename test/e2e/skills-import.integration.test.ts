@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { ImportedSkill, type ImportCounts } from "@switchyard/contracts/skill-store";
@@ -12,24 +13,36 @@ import { importerWorld } from "../../services/skill-importer/test/importer-world
 
 const yardMain = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url));
 
+/** A tag character: nobody writes one by accident. */
+const TAG = String.fromCodePoint(0xe0041);
+
 interface Summary {
   readonly type: "summary";
   readonly counts: ImportCounts;
 }
 
-/** Runs `yard … --json` and reads its lines, or its one document. */
-async function yard(env: Readonly<Record<string, string>>, ...args: string[]) {
-  const child = spawn(process.execPath, [yardMain, ...args, "--json"], {
-    env: { ...process.env, ...env },
+/** Runs `yard …` as a person does: the lines of both outputs. */
+async function yardText(env: Readonly<Record<string, string>>, ...args: string[]) {
+  const child = spawn(process.execPath, [yardMain, ...args], {
+    env: { ...process.env, ...env, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  child.stderr.resume();
   const ended = once(child, "close");
-  const written: string[] = [];
-  for await (const line of createInterface({ input: child.stdout })) written.push(line);
+  const linesOf = async (stream: Readable) => {
+    const lines: string[] = [];
+    for await (const line of createInterface({ input: stream })) lines.push(line);
+    return lines;
+  };
+  const [out, notes] = await Promise.all([linesOf(child.stdout), linesOf(child.stderr)]);
   const [code] = await ended;
-  const documents = written[0] === "{" ? [written.join("\n")] : written;
-  return { code: Number(code), lines: documents.map((text): unknown => JSON.parse(text)) };
+  return { code: Number(code), out, notes };
+}
+
+/** Runs `yard … --json` and reads its lines, or its one document. */
+async function yard(env: Readonly<Record<string, string>>, ...args: string[]) {
+  const { code, out } = await yardText(env, ...args, "--json");
+  const documents = out[0] === "{" ? [out.join("\n")] : out;
+  return { code, lines: documents.map((text): unknown => JSON.parse(text)) };
 }
 
 test("imports 2,000 skills of this machine, one line for each, and loses none silently [B32]", async () => {
@@ -94,4 +107,37 @@ test("has versions, a difference, a way back, and exit codes [DR10]", async () =
   assert.equal((await run("import", join(tree, "no-archive.zip"))).code, 2);
   await writeFile(file, `---\nname: greet\n---\nHidden ${String.fromCodePoint(0xe0041)} text.`);
   assert.equal((await run("scan", tree)).code, 1);
+});
+
+test("prints what the scanner found, and a block counts more than a file that was skipped", async () => {
+  const world = await importerWorld();
+  await world.start();
+  const tree = await testDirectory();
+  const files: Readonly<Record<string, string>> = {
+    "skills/sly/SKILL.md": `---\nname: sly\ndescription: Sly.\n---\nHidden${TAG} text.`,
+    "skills/half/SKILL.md": "---\nname: half\n",
+    "agents/sly.md": `---\ndescription: Sly.\n---\nHidden${TAG} text.`,
+    "agents/half.yaml": "temperature: 7\n",
+  };
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(tree, path)), { recursive: true });
+    await writeFile(join(tree, path), text);
+  }
+  for (const what of ["skills", "agents"]) {
+    const run = (...args: string[]) => yardText(world.cliEnv, what, ...args);
+    for (const args of [["--dry-run"], []]) {
+      const { code, out, notes } = await run("import", join(tree, what), ...args);
+      assert.equal(code, 1);
+      const at = out.findIndex((line) => line.startsWith("withheld: blocked  sly"));
+      assert.match(
+        out[at + 1] ?? "",
+        /^ {2}critical AST\d\d tag_characters \S+:\d+: /,
+        out.join("\n"),
+      );
+      assert.match(notes.join("\n"), /1 of 2 \w+ were skipped/);
+    }
+    const scan = await run("scan", join(tree, what));
+    assert.equal(scan.code, 1);
+    assert.match(scan.notes.join("\n"), /1 skipped: .*\n.*1 of 2 \w+ are blocked/);
+  }
 });

@@ -14,7 +14,7 @@ import { readGitOrigin } from "@switchyard/service/git-origin";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { printableLine } from "../printable.ts";
-import { scanLines } from "../skills/scan-lines.ts";
+import { findingLines, scanLines } from "../skills/scan-lines.ts";
 import { writeJsonLine, type Terminal } from "../terminal.ts";
 import { formatOf, readArchive, readStandardInput } from "./skills-import.ts";
 
@@ -38,10 +38,17 @@ interface LocalFile {
 const MAX_FILE_BYTES = 262_144;
 const BATCH = { files: 64, bytes: 300 * 1024 };
 
-/** How the agents are sent, and what is said of each. */
+/** How the agents are sent, and what comes back of each. */
 interface Sending {
   readonly dryRun: boolean;
   readonly withReports: boolean;
+}
+
+interface Telling {
+  readonly dryRun: boolean;
+  readonly json: boolean;
+  /** The lines of one agent, for a person. */
+  readonly show: (agent: ImportedAgent) => readonly string[];
 }
 
 /** Sends agents of this machine to the importer. Fails, when all are sent, if one was skipped. */
@@ -50,48 +57,59 @@ export async function importAgents(
   path: string,
   options: Options,
 ): Promise<void> {
-  const sending = { dryRun: options.dryRun === true, withReports: false };
-  const { counts } = await sendAndTell(terminal, path, { ...sending, json: options.json === true });
-  finish(path, counts);
+  const { counts } = await sendAndTell(terminal, path, {
+    dryRun: options.dryRun === true,
+    json: options.json === true,
+    show: linesOf,
+  });
+  requireAll(path, counts);
 }
 
-/** Judges what agents of this machine could do, without importing them. Fails when one is blocked. */
+/**
+ * Judges what agents of this machine could do, without importing them. Fails when one is blocked, and
+ * only then for one that was skipped: a block is what the command is there to find.
+ */
 export async function scanAgents(
   terminal: Terminal,
   path: string,
   options: { json?: true },
 ): Promise<void> {
-  const sending = { dryRun: true, withReports: true };
-  const sent = await sendAndTell(terminal, path, { ...sending, json: options.json === true });
-  finish(path, sent.counts);
-  const blocked = sent.agents.filter(({ scan }) => scan?.verdict === "blocked").length;
-  if (blocked === 0) return;
-  throw new CliError("agents_blocked", `${blocked} of ${sent.counts.found} agents are blocked`, {
-    hint: "look at the findings above; after an import: yard skills trust <name> --agent",
+  const sent = await sendAndTell(terminal, path, {
+    dryRun: true,
+    json: options.json === true,
+    show: (agent) =>
+      agent.scan === undefined ? linesOf(agent) : scanLines(agent.name ?? agent.file, agent.scan),
   });
+  const blocked = sent.agents.filter(({ scan }) => scan?.verdict === "blocked").length;
+  if (blocked > 0) {
+    throw new CliError("agents_blocked", `${blocked} of ${sent.counts.found} agents are blocked`, {
+      hint: "look at the findings above; after an import: yard skills trust <name> --agent",
+    });
+  }
+  requireAll(path, sent.counts);
 }
 
 async function sendAndTell(
   terminal: Terminal,
   path: string,
-  { json, ...sending }: Sending & { readonly json: boolean },
+  { json, dryRun, show }: Telling,
 ): Promise<Sent> {
+  const sending = { dryRun, withReports: true };
   const sent = await withBus(await findBus(process.env), (bus) => send(bus, path, sending));
   for (const agent of sent.agents) {
     if (agent.outcome === "not_an_agent") continue;
-    const { name, file, scan } = agent;
-    const lines = scan === undefined ? linesOf(agent) : scanLines(name ?? file, scan);
     if (json) writeJsonLine(terminal, { schemaVersion: 1, type: "agent", ...agent });
-    else for (const line of lines) terminal.out(printableLine(line));
+    else for (const line of show(agent)) terminal.out(printableLine(line));
   }
   for (const diagnostic of sent.diagnostics) terminal.note(diagnosticText(diagnostic));
   const { counts } = sent;
   if (json) writeJsonLine(terminal, { schemaVersion: 1, type: "summary", counts });
-  else terminal.note(countsText(counts, sending.dryRun));
+  else terminal.note(countsText(counts, dryRun));
   return sent;
 }
 
-function finish(path: string, counts: AgentImportCounts): void {
+/** Fails when there was no agent, or when one was skipped. */
+function requireAll(path: string, counts: AgentImportCounts): void {
   if (counts.found === 0) {
     throw new CliError("no_agent_files", `${path} has no agent file`, {
       hint: "agent files are *.yaml, *.yml, and *.md with frontmatter, as a rule in a directory agents",
@@ -100,7 +118,7 @@ function finish(path: string, counts: AgentImportCounts): void {
   if (counts.skipped > 0) {
     const { skipped, found } = counts;
     throw new CliError("agents_invalid", `${skipped} of ${found} agents were skipped`, {
-      hint: "mend the files that are named above",
+      hint: "fix the files that are named above",
     });
   }
 }
@@ -194,12 +212,14 @@ async function readLocal(absolute: string, path: string): Promise<LocalFile> {
   return { path, base64: buffer.subarray(0, bytesRead).toString("base64") };
 }
 
-function linesOf({ outcome, change, withheld, name, file, diagnostics }: ImportedAgent): string[] {
+function linesOf(agent: ImportedAgent): string[] {
+  const { outcome, change, withheld, name, file, diagnostics, scan } = agent;
   const worth = diagnostics.filter(({ severity }) => severity !== "info");
   const state = withheld === null ? (change ?? outcome) : `withheld: ${withheld}`;
   return [
     `${outcome === "skipped" ? "skipped" : state}  ${name ?? file}`,
     ...worth.map((diagnostic) => `  ${diagnosticText(diagnostic)}`),
+    ...(scan === undefined ? [] : findingLines(scan)),
   ];
 }
 

@@ -13,7 +13,7 @@ import { CliError } from "../cli-error.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { printableLine } from "../printable.ts";
 import { localSkills } from "../skills/local-skills.ts";
-import { scanLines } from "../skills/scan-lines.ts";
+import { findingLines, scanLines } from "../skills/scan-lines.ts";
 import { sendSkills } from "../skills/send-skills.ts";
 import { writeJsonLine, type Terminal } from "../terminal.ts";
 
@@ -43,13 +43,16 @@ export async function importSkills(
   const dryRun = options.dryRun === true;
   const counts = await run(
     terminal,
-    { path, dryRun, targets: [], withReports: false },
+    { path, dryRun, targets: [], withReports: true },
     { json: options.json === true, show: (skill) => importLines(skill) },
   );
   finish(terminal, counts, { json: options.json === true, dryRun });
 }
 
-/** Judges what skills of this machine could do, without importing them. Fails when one is blocked. */
+/**
+ * Judges what skills of this machine could do, without importing them. Fails when one is blocked, and
+ * only then for one that was skipped: a block is what the command is there to find.
+ */
 export async function scanSkills(
   terminal: Terminal,
   path: string,
@@ -69,12 +72,13 @@ export async function scanSkills(
       },
     },
   );
-  finish(terminal, counts, { json, dryRun: true });
+  if (!json) terminal.note(countsText(counts, true));
   if (blocked > 0) {
     throw new CliError("skills_blocked", `${blocked} of ${counts.found} skills are blocked`, {
       hint: "look at the findings above; after an import: yard skills trust <name>",
     });
   }
+  requireAll(counts);
 }
 
 /** Holds skills of this machine against the rules of other clients. Fails when one breaks them. */
@@ -175,6 +179,11 @@ function finish(
   { json, dryRun }: { json: boolean; dryRun: boolean },
 ): void {
   if (!json) terminal.note(countsText(counts, dryRun));
+  requireAll(counts);
+}
+
+/** Fails when there was no skill, or when one was skipped. */
+function requireAll(counts: ImportCounts): void {
   if (counts.found === 0) {
     throw new CliError("no_skill_found", "there is no skill in it", {
       hint: "a skill is a directory with a SKILL.md",
@@ -183,7 +192,7 @@ function finish(
   if (counts.skipped > 0) {
     const { skipped, found } = counts;
     throw new CliError("skills_skipped", `${skipped} of ${found} skills were skipped`, {
-      hint: "mend the files that are named above",
+      hint: "fix the files that are named above",
     });
   }
 }
@@ -207,6 +216,7 @@ function importLines(skill: ImportedSkill): string[] {
   return [
     `${outcome === "skipped" ? "skipped" : state}  ${name ?? file}`,
     ...worth.map((diagnostic) => `  ${diagnosticText(diagnostic)}`),
+    ...(skill.scan === undefined ? [] : findingLines(skill.scan)),
     ...skill.dependencyWarnings.map((warning) => `  warning: ${warning}`),
   ];
 }
