@@ -35,20 +35,16 @@ export function isOurs({ root }: { readonly root: string }): boolean {
 /** What an import found, and what became of it. */
 export function reportOf(
   found: Definitions,
-  change: CatalogueChange,
+  change: Planned,
 ): Omit<ImportReport, "directories" | "missing"> {
-  const hiddenAgents = change.agents.hidden.filter(({ entry }) => !isOurs(entry));
-  const hiddenSkills = change.skills.hidden.filter(({ entry }) => !isOurs(entry));
   const { skills, agents } = change;
+  const counts = countsOfAll(found, change);
   const withheld = change.withheld?.set ?? [];
   return {
     withheld,
     hasChanged: [skills, agents].some(({ set, remove }) => set.length + remove.length > 0),
-    skills: {
-      ...countsOf(found.skills.length, hiddenSkills.length, found.skipped.skills),
-      repaired: repairedOf(found, change),
-    },
-    agents: countsOf(found.agents.length, hiddenAgents.length, found.skipped.agents),
+    skills: { ...counts.skills, repaired: repairedOf(found, change) },
+    agents: counts.agents,
     diagnostics: [
       ...found.diagnostics,
       ...change.skills.hidden.map(({ entry, by }) => duplicateName(entry, by)),
@@ -60,7 +56,32 @@ export function reportOf(
   };
 }
 
-function repairedOf(found: Definitions, change: CatalogueChange): number {
+/** Skills and agents in one, as the event of an import's end has them. */
+export function totalsOf(
+  found: Definitions,
+  change: Planned,
+): { imported: number; failed: number; totalScanned: number } {
+  const { skills, agents } = countsOfAll(found, change);
+  return {
+    imported: skills.loaded + agents.loaded,
+    failed: skills.skipped + agents.skipped,
+    totalScanned: skills.found + agents.found,
+  };
+}
+
+type Planned = Pick<CatalogueChange, "skills" | "agents" | "withheld">;
+
+function countsOfAll(found: Definitions, change: Planned): { skills: Counts; agents: Counts } {
+  const hiddenSkills = change.skills.hidden.filter(({ entry }) => !isOurs(entry)).length;
+  const hiddenAgents = change.agents.hidden.filter(({ entry }) => !isOurs(entry)).length;
+  const agents = found.agents.filter(({ entry }) => !isOurs(entry)).length;
+  return {
+    skills: countsOf(found.skills.length, hiddenSkills, found.skipped.skills),
+    agents: countsOf(agents, hiddenAgents, found.skipped.agents),
+  };
+}
+
+function repairedOf(found: Definitions, change: Planned): number {
   const hidden = new Set(change.skills.hidden.map(({ entry }) => entry));
   const loaded = found.skills.filter(({ entry }) => !hidden.has(entry));
   return loaded.filter(({ entry }) => entry.summary.repaired === true).length;

@@ -5,10 +5,11 @@ import { builtInAgents } from "./agents/built-in-agents.ts";
 import { planCatalogue, type CatalogueInput } from "./store/catalogue-plan.ts";
 import type { Announcement, CatalogueChange } from "./store/catalogue-commit.ts";
 import type { Catalogue, CatalogueStore } from "./store/catalogue-store.ts";
-import { isOurs, reportOf, type ImportReport } from "./import-report.ts";
+import { isOurs, reportOf, totalsOf, type ImportReport } from "./import-report.ts";
 import { admitAll, type WithheldEntry } from "./store/admission.ts";
 import { BUILT_IN_ROOT, IMPORTED_ROOT, versionOfEntry, type Entry } from "./store/definition.ts";
 import type { Judges } from "./judge/judge-job.ts";
+import { announceSkills } from "./store/announce-skills.ts";
 import { keepVersion } from "./store/keep-version.ts";
 import { saveAgentVersion } from "./store/save-agent-version.ts";
 import type { AgentVersionStore } from "./store/agent-version-store.ts";
@@ -60,7 +61,7 @@ export class Importer {
     return this.#queue(async () => {
       const { present, missing } = await presentRoots(this.#options.roots);
       const scopes = present.map(({ path }) => ({ root: path, directory: path }));
-      const work = { scopes, covers: () => true, by: "importer", dryRun: false };
+      const work = { scopes, covers: () => true, by: "importer", batch: null, dryRun: false };
       return { ...(await this.#import(work)), missing };
     });
   }
@@ -71,7 +72,8 @@ export class Importer {
     { by, dryRun }: { by: string; dryRun: boolean },
   ): Promise<ImportReport> {
     const covers = (entry: Place) => isBelow(entry, scope);
-    return this.#queue(() => this.#import({ scopes: [scope], covers, by, dryRun }));
+    const batch = { label: scope.directory, by };
+    return this.#queue(() => this.#import({ scopes: [scope], covers, by, batch, dryRun }));
   }
 
   #queue<T>(work: () => Promise<T>): Promise<T> {
@@ -80,7 +82,7 @@ export class Importer {
     return result;
   }
 
-  async #import({ scopes, covers, by, dryRun }: Work): Promise<ImportReport> {
+  async #import({ scopes, covers, by, batch, dryRun }: Work): Promise<ImportReport> {
     const directories: string[] = [];
     const parts: Definitions[] = [];
     const { store, versions, agentVersions, judges, scanner, now, roots } = this.#options;
@@ -111,22 +113,28 @@ export class Importer {
     const agents = [...found.agents, ...BUILT_INS];
     if (!dryRun) await Promise.all(BUILT_INS.map(({ stored }) => store.saveAgent(stored)));
     const isInScope = (entry: Place) => isOurs(entry) || covers(entry);
-    const change = await this.#commit({ ...found, agents }, { isInScope, dryRun });
+    const change = await this.#commit({ ...found, agents }, { isInScope, batch, dryRun });
     if (!dryRun) await this.#options.announce();
     return { ...reportOf(found, change), directories, missing: [] };
   }
 
   async #commit(
     found: Definitions,
-    { isInScope, dryRun }: { isInScope: (entry: Place) => boolean; dryRun: boolean },
+    {
+      isInScope,
+      batch,
+      dryRun,
+    }: Pick<Work, "batch" | "dryRun"> & { isInScope: (entry: Place) => boolean },
   ): Promise<CatalogueChange> {
     const { store, roots } = this.#options;
     const places = { isInScope, roots: roots.map((root) => root.path) };
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       // Each try plans against what another importer may have written since.
       const current = await store.load();
-      const change = this.#plan(current, found, places);
-      if (dryRun) return change;
+      const planned = this.#plan(current, found, places);
+      if (dryRun) return { ...planned, announcements: [] };
+      const announcements = await this.#announcements(current, found, { ...planned, batch });
+      const change = { ...planned, announcements };
       if (await store.commit(current, change)) return change;
     }
     throw new Error(
@@ -138,7 +146,7 @@ export class Importer {
     current: Catalogue,
     found: Definitions,
     places: Pick<CatalogueInput<Named>, "isInScope" | "roots">,
-  ): CatalogueChange {
+  ): Planned {
     const entries = found.skills.map(({ entry }) => entry);
     const skillsFound = admitAll("skill", entries, current.trust);
     const agentsFound = admitAll(
@@ -169,24 +177,21 @@ export class Importer {
         reason,
       })),
     ];
-    const announcements = this.#announcements(current, { skills, agents });
-    return { skills, agents, announcements, withheld: changedWithheld(current, withheld, places) };
+    return { skills, agents, withheld: changedWithheld(current, withheld, places) };
   }
 
-  #announcements(
+  async #announcements(
     current: Catalogue,
-    { skills, agents }: Pick<CatalogueChange, "skills" | "agents">,
-  ): Announcement[] {
+    found: Definitions,
+    { batch, ...planned }: Planned & Pick<Work, "batch">,
+  ): Promise<Announcement[]> {
+    const { skills, agents } = planned;
     const { now, newId } = this.#options;
     const at = now().toISOString();
     const before = new Map(current.skills.map((entry) => [entry.summary.name, entry]));
+    const read = new Map(found.skills.map(({ entry, stored }) => [entry, stored]));
     return [
-      ...skills.announce.map(({ summary }) => ({
-        id: newId(),
-        at,
-        kind: "skill" as const,
-        summary,
-      })),
+      ...(await announceSkills(this.#options, skills.announce, { at, read })),
       ...skills.remove.map((name) => {
         const entry = before.get(name);
         const version = entry === undefined ? null : versionOfEntry(entry);
@@ -203,6 +208,9 @@ export class Importer {
         const digest = entry?.summary.digest ?? null;
         return { id: newId(), at, kind: "agent-removed" as const, name, digest };
       }),
+      ...(batch === null
+        ? []
+        : [{ id: newId(), at, kind: "import" as const, ...batch, ...totalsOf(found, planned) }]),
     ];
   }
 }
@@ -213,8 +221,13 @@ interface Work {
   readonly covers: (entry: Place) => boolean;
   /** NATS user. */
   readonly by: string;
+  /** What the event of its end is told about; null for an import that nobody asked for, which has none. */
+  readonly batch: { readonly label: string; readonly by: string } | null;
   readonly dryRun: boolean;
 }
+
+/** A change before it is known what is to be told of it. */
+type Planned = Omit<CatalogueChange, "announcements">;
 
 type Named = { name: string; digest: string };
 type Place = Pick<Entry<Named>, "root" | "file">;

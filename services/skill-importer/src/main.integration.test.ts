@@ -1,13 +1,20 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
 import { getAgent, listAgents } from "@switchyard/contracts/agents";
 import { isError } from "@switchyard/contracts/errors";
-import { getSkill, importSkills, listSkills, renderSkill } from "@switchyard/contracts/skills";
+import { batchImported } from "@switchyard/contracts/skill-store";
+import {
+  getSkill,
+  importSkills,
+  listSkills,
+  renderSkill,
+  skillImported,
+} from "@switchyard/contracts/skills";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import {
   importerWorld,
@@ -139,7 +146,7 @@ test("imports a directory on request [B18, B20]", async () => {
   const world = await importerWorld();
   const first = skillText("First.");
   await world.write({ "team/greet/SKILL.md": first, "other/keep/SKILL.md": "Keep me." });
-  await world.start();
+  await world.start({ PATH: dirname(process.execPath) });
 
   await test("keeps an old version readable by its digest after an update", async () => {
     const second = skillText("Second.");
@@ -192,6 +199,42 @@ test("imports a directory on request [B18, B20]", async () => {
     );
     const { skill } = await call(world.cli, getSkill, { name: "twin" });
     assert.equal(skill.body, "The first.");
+  });
+
+  await test("tells the bus how it ended, and what a skill needs of this machine [B24, B25]", async () => {
+    const needs = (bins: string) => `metadata: { openclaw: { requires: { bins: [${bins}] } } }\n`;
+    await world.write({
+      "needy/bad/SKILL.md": `---\nname: needs-more\n${needs("no-such-program-here")}---\nx`,
+      "needy/good/SKILL.md": `---\nname: needs-little\n${needs("node")}---\nx`,
+      "needy/plain/SKILL.md": "---\nname: needs-nothing\n---\nx",
+      "needy/broken/SKILL.md": "---\nname: broken\n",
+      "needy/agents/helper.yaml": "description: Helps",
+    });
+    const label = join(world.root, "needy");
+    const by = "cli";
+    await call(world.cli, importSkills, { directory: "needy", dryRun: true });
+    await call(world.cli, importSkills, { directory: "needy" });
+    const met: unknown[] = [];
+    const ended: unknown[] = [];
+    const filters = ["yard.evt.skill.*.imported", "yard.evt.import.*.completed"];
+    const options = { filters, from: "beginning", stopAtEnd: true } as const;
+    for await (const { subject, payload } of readEvents(world.cli, options)) {
+      if (subject.includes(".needs-")) {
+        const { skill, dependenciesMet } = skillImported.payload.parse(payload);
+        met.push([skill.name, dependenciesMet]);
+      } else if (subject.startsWith("yard.evt.import.")) {
+        const { at: _, ...counts } = batchImported.payload.parse(payload);
+        if (counts.label === label) ended.push(counts);
+      }
+    }
+    assert.deepEqual(met, [
+      ["needs-more", false],
+      ["needs-little", true],
+      ["needs-nothing", null],
+    ]);
+    assert.deepEqual(ended, [{ label, by, imported: 4, failed: 1, totalScanned: 5 }]);
+    await rm(label, { recursive: true });
+    await call(world.cli, importSkills, { directory: "." });
   });
 
   await test("refuses a directory outside of its roots, however it is written", async () => {

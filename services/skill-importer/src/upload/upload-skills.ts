@@ -1,4 +1,4 @@
-import { SkillSummary, type SkillTarget } from "@switchyard/contracts/skills";
+import type { SkillTarget } from "@switchyard/contracts/skills";
 import type { ImportCounts, ImportedSkill } from "@switchyard/contracts/skill-store";
 import type { Provenance } from "@switchyard/contracts/definition-store";
 import type { Finding } from "../finding.ts";
@@ -6,6 +6,7 @@ import type { Judges } from "../judge/judge-job.ts";
 import { dependenciesOf } from "../skill/dependencies-of.ts";
 import { locatedAt, readPackage, type ReadPackage } from "../source/read-package.ts";
 import type { SkillPackage } from "../source/skill-package.ts";
+import { announceSkills } from "../store/announce-skills.ts";
 import type { Announcement } from "../store/catalogue-commit.ts";
 import type { Catalogue, CatalogueStore } from "../store/catalogue-store.ts";
 import { IMPORTED_ROOT, versionOfEntry } from "../store/definition.ts";
@@ -116,19 +117,9 @@ async function announcementsOf(
   given: { plan: ReturnType<typeof planUpload>; at: string; upload: Upload },
 ): Promise<Announcement[]> {
   const { plan, at, upload } = given;
-  const entries = plan.outcomes.flatMap(({ read }) => read.found ?? []);
-  const stored = new Map(entries.map((one) => [one.entry, one.stored]));
-  const announcements: Announcement[] = [];
-  for (const entry of plan.skills.announce) {
-    const dependencies = await dependenciesOf(stored.get(entry)?.metadata ?? null);
-    announcements.push({
-      id: parts.newId(),
-      at,
-      kind: "skill",
-      summary: SkillSummary.parse(entry.summary),
-      dependenciesMet: dependencies?.met ?? null,
-    });
-  }
+  const found = plan.outcomes.flatMap((outcome) => outcome.read.found ?? []);
+  const read = new Map(found.map(({ entry, stored }) => [entry, stored]));
+  const announcements = await announceSkills(parts, plan.skills.announce, { at, read });
   const failed = plan.outcomes.filter(({ entry }) => entry === null).length;
   announcements.push({
     id: parts.newId(),
