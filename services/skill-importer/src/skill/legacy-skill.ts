@@ -20,8 +20,6 @@ const MAX_KEYS = 128;
 const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 /** The JSON5 parser is slow beside the other; what is longer was not written by hand. */
 const MAX_JSON5_CHARACTERS = 16 * 1024;
-/** Names of the former format for fields that the others have. */
-const FORMER_NAMES: Readonly<Record<string, string>> = { variables: "arguments" };
 
 /**
  * Reads `skill.json` with its `prompt.md` into the same form as a SKILL.md. What only packages use
@@ -93,7 +91,7 @@ function readManifest(text: string): Manifest {
   try {
     const values = asText(parsed.value, 1);
     if (typeof values === "object" && values !== null && !Array.isArray(values)) {
-      return { values: renamed(values), repair: parsed.repair };
+      return { values: withMetadata(values), repair: parsed.repair };
     }
     return { problem: refused("there must be an object") };
   } catch (error) {
@@ -149,14 +147,12 @@ function asText(value: unknown, depth: number): YamlValue {
 }
 
 /** OpenClaw's part stands at the top here; in a SKILL.md it is below `metadata`. */
-function renamed(values: YamlMapping): YamlMapping {
+function withMetadata(values: YamlMapping): YamlMapping {
   const mapping = Object.create(null) as YamlMapping; // as above
   const metadata = Object.create(null) as YamlMapping; // as above
   for (const [key, value] of Object.entries(values)) {
     if (METADATA_ALIASES.some((alias) => alias === key)) metadata[key] = value;
-    else
-      mapping[values[FORMER_NAMES[key] ?? ""] === undefined ? (FORMER_NAMES[key] ?? key) : key] =
-        value;
+    else mapping[key] = value;
   }
   if (Object.keys(metadata).length === 0) return mapping;
   const given = mapping["metadata"];

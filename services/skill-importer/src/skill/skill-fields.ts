@@ -102,7 +102,8 @@ export function readSkillFields(
       absent: null,
       unreadable: null,
     }),
-    arguments: read("arguments", {
+    // The same under its older name; where a file has both, the newer one counts.
+    arguments: read(keys.has("arguments") ? "arguments" : "variables", {
       schema: ArgumentNames,
       rule: "must be names of letters, digits, _ and -, separated by spaces; read as none",
       absent: [],

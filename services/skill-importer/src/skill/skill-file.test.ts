@@ -84,6 +84,17 @@ test("uses a heading as the description only when there is nothing else", () => 
   assert.deepEqual(codes, ["no_description"]);
 });
 
+test("reads variables as names for arguments, where there are no arguments [D4]", () => {
+  const { skill, codes } = load("---\nname: my-skill\nvariables: [topic, depth]\n---\n$topic");
+  assert.deepEqual(skill.arguments, ["topic", "depth"]);
+  assert.deepEqual(skill.record?.unknown, {});
+  assert.deepEqual(codes, []);
+  const both = load("---\nname: my-skill\nvariables: [a]\narguments: [b]\n---\nx").skill;
+  assert.deepEqual(both.arguments, ["b"]);
+  const odd = load("---\nname: my-skill\nvariables: { a: b }\n---\nx");
+  assert.deepEqual([odd.skill.arguments, odd.codes], [[], ["invalid_field"]]);
+});
+
 test("ignores unknown fields without a word [B7]", () => {
   const { codes } = load(
     "---\nname: my-skill\ndescription: d\nauthor: me\ntags: [a]\nversion: 1.0\n---\nx",

@@ -13,6 +13,7 @@ const KNOWN = new Set([
   "allowed-tools",
   "argument-hint",
   "arguments",
+  "variables",
   "metadata",
   "plan",
   "when-to-use",
