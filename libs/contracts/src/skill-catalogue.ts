@@ -83,11 +83,13 @@ export const SkillManifest = z.object({
   id: z.string(),
   name: SkillName,
   version: z.string(),
-  author: z.string(),
+  /** Null when the skill names none. */
+  author: z.string().nullable(),
   description: z.string(),
   category: z.literal("tools"),
   icon: z.literal("Plug"),
-  source: z.literal("openclaw"),
+  /** `openclaw`: it has OpenClaw's metadata, or a command of its kind; the others only keep the common format. */
+  source: z.enum(["openclaw", "agent-skills"]),
   /** The tool that stands for the skill; it has no handler of its own. */
   tools: z.array(
     z.object({

@@ -155,7 +155,7 @@ function manifestLines(skill: RegisteredSkill): string[] {
     ["id", shown.id],
     ["name", shown.name],
     ["version", shown.version],
-    ["author", shown.author],
+    ["author", printableLine(shown.author ?? "(none given)")],
     ["description", printableLine(shown.description)],
     ["category", shown.category],
     ["source", shown.source],

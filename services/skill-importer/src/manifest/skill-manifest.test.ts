@@ -34,7 +34,7 @@ test("maps a skill to the manifest of a plugin [B12, B14, B16, B30]", () => {
     tools: [
       {
         name: "image-processor",
-        description: "Use the image-processor skill",
+        description: "Makes thumbnails.",
         dispatch: "skill",
         parameters: {},
       },
@@ -47,8 +47,32 @@ test("maps a skill to the manifest of a plugin [B12, B14, B16, B30]", () => {
   assert.equal(dependenciesMet, true);
 });
 
-test("gives a skill without a description one [B12]", () => {
-  assert.equal(register("---\nname: bare\n---\n").manifest.description, "OpenClaw skill: bare");
+test("gives a skill without a description one, and its tool too [B12, B13]", () => {
+  const { manifest } = register("---\nname: bare\nmetadata: {openclaw: {}}\n---\n");
+  assert.equal(manifest.description, "OpenClaw skill: bare");
+  assert.equal(manifest.tools[0]?.description, "Use the bare skill");
+  assert.equal(register("---\nname: bare\n---\n").manifest.description, "Skill: bare");
+  const head = "name: bare\ncommand-dispatch: tool\ncommand-tool: fetch";
+  const [tool] = register(`---\n${head}\n---\n`).manifest.tools;
+  assert.equal(tool?.description, "Execute the bare skill");
+});
+
+test("says openclaw only of a skill that comes from there, and names the skill's own author [B4]", () => {
+  const facts = (head: string) => {
+    const { manifest } = register(`---\nname: x\n${head}\n---\nText.`);
+    return [manifest.source, manifest.author, manifest.keywords];
+  };
+  const others = ["agent-skills", null, ["imported"]];
+  assert.deepEqual(facts("description: Does x."), others);
+  assert.deepEqual(facts("metadata: { short: x }"), others);
+  assert.deepEqual(facts("author: Ada"), ["agent-skills", "Ada", ["imported"]]);
+  // Where the Agent Skills standard has it.
+  assert.deepEqual(facts("metadata: { author: Ada }"), ["agent-skills", "Ada", ["imported"]]);
+  const community = ["openclaw", "OpenClaw Community", ["openclaw", "imported"]];
+  assert.deepEqual(facts("metadata: { clawdbot: { emoji: x } }"), community);
+  assert.deepEqual(facts("command-dispatch: tool\ncommand-tool: fetch"), community);
+  const own = ["openclaw", "Ada", ["openclaw", "imported"]];
+  assert.deepEqual(facts("author: Ada\nmetadata: { openclaw: {} }"), own);
 });
 
 test("lets the tool of command-dispatch stand for its skill, and only then [B13]", () => {
@@ -56,7 +80,7 @@ test("lets the tool of command-dispatch stand for its skill, and only then [B13]
   const [tool] = register(`---\n${head}\ncommand-dispatch: tool\n---\nx`).manifest.tools;
   assert.deepEqual(tool, {
     name: "browser_fetch",
-    description: "Execute the web-scraper skill",
+    description: "x",
     dispatch: "tool",
     parameters: {},
   });

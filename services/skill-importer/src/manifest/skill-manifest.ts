@@ -2,7 +2,7 @@ import type { RegisteredSkill, SkillManifest } from "@switchyard/contracts/skill
 import type { Skill, SkillDependencies } from "@switchyard/contracts/skills";
 import { shadowWarning, slashCommandOf } from "./slash-command.ts";
 
-/** A skill, what it needs, and what the machine has of that; null when it says nothing of needs. */
+/** A skill, what it needs, and what the machine has of that; null when it has no metadata of OpenClaw. */
 export interface ManifestSource {
   readonly skill: Skill;
   readonly dependencies: SkillDependencies | null;
@@ -13,7 +13,7 @@ export function registeredSkill({ skill, dependencies }: ManifestSource): Regist
   const command = slashCommandOf(skill);
   const shadow = shadowWarning(command);
   return {
-    manifest: manifestOf(skill, dependencies?.requirements.os ?? []),
+    manifest: manifestOf(skill, dependencies),
     command,
     digest: skill.digest,
     instructions: skill.body.trim(),
@@ -30,8 +30,9 @@ export function registeredSkill({ skill, dependencies }: ManifestSource): Regist
   };
 }
 
-function manifestOf(skill: Skill, os: readonly string[]): SkillManifest {
-  const { name, description, dispatch } = skill;
+function manifestOf(skill: Skill, dependencies: SkillDependencies | null): SkillManifest {
+  const { name, description, dispatch, record } = skill;
+  const isOpenClaw = dependencies !== null || dispatch !== undefined;
   const tool =
     dispatch === undefined
       ? { name, description: `Use the ${name} skill`, dispatch: "skill" as const }
@@ -44,13 +45,17 @@ function manifestOf(skill: Skill, os: readonly string[]): SkillManifest {
     id: `openclaw-skill-${name}`,
     name,
     version: "1.0.0",
-    author: "OpenClaw Community",
-    description: description === "" ? `OpenClaw skill: ${name}` : description,
+    author: record?.author ?? (isOpenClaw ? "OpenClaw Community" : null),
+    description: description || (isOpenClaw ? `OpenClaw skill: ${name}` : `Skill: ${name}`),
     category: "tools",
     icon: "Plug",
-    source: "openclaw",
-    tools: [{ ...tool, parameters: {} }],
-    keywords: ["openclaw", "imported", ...os],
+    source: isOpenClaw ? "openclaw" : "agent-skills",
+    tools: [{ ...tool, description: description || tool.description, parameters: {} }],
+    keywords: [
+      ...(isOpenClaw ? ["openclaw"] : []),
+      "imported",
+      ...(dependencies?.requirements.os ?? []),
+    ],
   };
 }
 

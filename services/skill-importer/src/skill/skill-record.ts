@@ -79,7 +79,8 @@ export function readRecord(source: RecordSource): { record: SkillRecord; finding
     license: text("license"),
     compatibility: text("compatibility"),
     version: text("version"),
-    author: text("author"),
+    // The standard has it below `metadata`.
+    author: text("author") ?? textOf(source.metadata?.["author"]),
     homepage: text("homepage"),
     model: text("model"),
     effort: word("effort", EFFORTS),
