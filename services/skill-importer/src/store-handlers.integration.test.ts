@@ -20,7 +20,13 @@ import {
   type SentSkill,
 } from "@switchyard/contracts/skill-store";
 import { getAgent, listAgents } from "@switchyard/contracts/agents";
-import { getSkill, importSkills, listSkills, renderSkill } from "@switchyard/contracts/skills";
+import {
+  getSkill,
+  importSkills,
+  listSkills,
+  renderSkill,
+  skillImported,
+} from "@switchyard/contracts/skills";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { until } from "@switchyard/local-servers/until";
@@ -240,11 +246,12 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
   });
 });
 
-test("lists what a found project brings only when somebody trusts it [D53, DR12, SEC-SKILL-06]", async () => {
+test("lists what a found project brings only when somebody trusts it [B24, D53, DR12, SEC-SKILL-06]", async () => {
   const world = await importerWorld();
   const { cli, root } = world;
+  const needs = "metadata: { openclaw: { requires: { bins: [no-such-program-here] } } }\n";
   await world.write({
-    "skills/greet/SKILL.md": skillText("Hello."),
+    "skills/greet/SKILL.md": skillText("Hello.", needs),
     "agents/helper.md": "---\ndescription: Helps.\n---\nYou help.",
   });
   await world.start({ YARD_SKILL_ROOTS: `found=${root}` });
@@ -258,6 +265,12 @@ test("lists what a found project brings only when somebody trusts it [D53, DR12,
     await call(cli, trustSkill, { kind, name, version });
   }
   assert.deepEqual(await listed(world), ["greet"]);
+  const met: unknown[] = [];
+  const filters = ["yard.evt.skill.*.imported"];
+  for await (const event of readEvents(cli, { filters, from: "beginning", stopAtEnd: true })) {
+    met.push(skillImported.payload.parse(event.payload).dependenciesMet);
+  }
+  assert.deepEqual(met, [false]);
   assert.equal((await call(cli, getAgent, { name: "helper" })).agent.source, "project");
   await world.write({ "skills/greet/scripts/run.sh": "echo changed" });
   await call(cli, importSkills, { directory: "." });

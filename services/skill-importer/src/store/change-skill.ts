@@ -2,6 +2,7 @@ import { SkillSummary } from "@switchyard/contracts/skills";
 import type { WithheldReason } from "@switchyard/contracts/definition-store";
 import type { WithheldEntry } from "./admission.ts";
 import { planCatalogue, type CatalogueInput, type CataloguePlan } from "./catalogue-plan.ts";
+import { announceSkills } from "./announce-skills.ts";
 import type { Announcement, CatalogueChange } from "./catalogue-commit.ts";
 import type { Catalogue, CatalogueStore } from "./catalogue-store.ts";
 import { IMPORTED_ROOT, versionOfEntry, type Entry, type SkillEntry } from "./definition.ts";
@@ -102,7 +103,7 @@ export async function rollback(
       change: {
         skills,
         imported: { set: [entry], remove: [] },
-        announcements: importedAnnouncements(parts, skills),
+        announcements: await importedAnnouncements(parts, skills),
       },
       // Before it is current: what is listed never has an end.
       before: () => versions.restore(name, version),
@@ -130,7 +131,7 @@ export async function trust(
     const { kind, name, version, reason, by } = wanted;
     const at = parts.now().toISOString();
     const done = await parts.store.commit(current, {
-      ...listing(parts, current, item),
+      ...(await listing(parts, current, item)),
       withheld: { set: [], remove: [item] },
       trust: { kind, name, version, root, file, blocked, by, at, reason },
     });
@@ -143,7 +144,11 @@ export async function trust(
 }
 
 /** What the catalogue becomes when this entry may be listed. */
-function listing(parts: ChangeParts, current: Catalogue, item: WithheldEntry): CatalogueChange {
+async function listing(
+  parts: ChangeParts,
+  current: Catalogue,
+  item: WithheldEntry,
+): Promise<CatalogueChange> {
   const { roots } = parts;
   if (item.kind === "agent") {
     const agents = planCatalogue({ ...sameName(current.agents, item.entry), roots });
@@ -164,7 +169,7 @@ function listing(parts: ChangeParts, current: Catalogue, item: WithheldEntry): C
   return {
     skills,
     agents: NOTHING,
-    announcements: importedAnnouncements(parts, skills),
+    announcements: await importedAnnouncements(parts, skills),
     ...(isImported ? { imported: { set: [item.entry], remove: [] } } : {}),
   };
 }
@@ -185,11 +190,9 @@ function sameName<S extends { name: string; digest: string }>(
 function importedAnnouncements(
   parts: ChangeParts,
   skills: CataloguePlan<SkillEntry["summary"]>,
-): Announcement[] {
-  return skills.announce.map(({ summary }) => {
-    const { id, at } = newAnnouncement(parts);
-    return { id, at, kind: "skill", summary };
-  });
+): Promise<Announcement[]> {
+  const at = parts.now().toISOString();
+  return announceSkills(parts, skills.announce, { at, read: new Map() });
 }
 
 interface Decision<R> {
