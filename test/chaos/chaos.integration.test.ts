@@ -31,7 +31,7 @@ after(async () => {
   await world.remove();
 });
 
-test("a runner that wakes after its run was taken over writes nothing and calls nothing [G2]", async () => {
+test("a runner that wakes after its run was taken over writes nothing and calls nothing [run-goal-2]", async () => {
   const runId = "zombie";
   const started = Promise.race(RUNNERS.map((name) => loggedBy(name, "run started", runId)));
   await publishCommand(bus, startRun, { agent: "sleeper" }, { runId, input: { run: runId } });
@@ -61,7 +61,7 @@ test("a runner that wakes after its run was taken over writes nothing and calls 
   );
 });
 
-test("no run is lost, no call repeated and none made unpermitted, whatever is killed, frozen or cut off [G2]", async (t) => {
+test("no run is lost, no call repeated and none made unpermitted, whatever is killed, frozen or cut off [run-goal-2]", async (t) => {
   const disasters = SHORT.disasters.filter((one) => one !== "disk-nats" || world.noDisks === null);
   if (world.noDisks !== null) t.diagnostic(`no full disk here: ${world.noDisks}`);
   const report = await runChaos(world, { ...SHORT, disasters });

@@ -78,7 +78,7 @@ function sequencesOf(deliveries: readonly Delivery[]): number[] {
   return deliveries.map(({ streamSequence }) => streamSequence);
 }
 
-test("a caller with hundreds of commands in the queue delays another one by a slot [G10]", async () => {
+test("a caller with hundreds of commands in the queue delays another one by a slot [run-goal-10]", async () => {
   await flood();
   const gate = new Gate();
   const consumption = await worker(gate.handle, 2);
@@ -109,7 +109,7 @@ test("a caller with hundreds of commands in the queue delays another one by a sl
   );
 });
 
-test("what is said about a run waits behind no start, not even of the same caller [G10]", async () => {
+test("what is said about a run waits behind no start, not even of the same caller [run-goal-10]", async () => {
   await flood();
   const gate = new Gate();
   const consumption = await worker(gate.handle, 1);
@@ -123,7 +123,7 @@ test("what is said about a run waits behind no start, not even of the same calle
   await consumption.stop();
 });
 
-test("an early delivery that came to nothing is handled in its turn, by whoever gets it [G10]", async () => {
+test("an early delivery that came to nothing is handled in its turn, by whoever gets it [run-goal-10]", async () => {
   await flood();
   const gate = new Gate();
   const consumption = await worker(gate.handle, 1);
@@ -144,7 +144,7 @@ test("an early delivery that came to nothing is handled in its turn, by whoever 
   assert.notEqual(inTurn.holder, early.holder, "both may be in work at once");
 });
 
-test("several workers take turns, too, and nothing stays behind [G10]", async () => {
+test("several workers take turns, too, and nothing stays behind [run-goal-10]", async () => {
   await flood();
   const gates = [new Gate(), new Gate()];
   const consumptions = await Promise.all(gates.map(({ handle }) => worker(handle, 2)));

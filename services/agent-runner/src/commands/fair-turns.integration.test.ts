@@ -63,7 +63,7 @@ async function drain(): Promise<void> {
 }
 
 for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-  test(`a run that was begun before its turn goes on elsewhere after ${signal}, before its turn [G3][G10]`, async () => {
+  test(`a run that was begun before its turn goes on elsewhere after ${signal}, before its turn [run-goal-3][run-goal-10]`, async () => {
     await flood(20);
     const first = await lab.runner(ALONE);
     await slow.reached(1);
@@ -88,7 +88,7 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
   });
 }
 
-test("what cannot become a run is refused once, in its turn [G10]", async () => {
+test("what cannot become a run is refused once, in its turn [run-goal-10]", async () => {
   await flood(5);
   const runner = await lab.runner(ALONE);
   await slow.reached(1);
@@ -106,7 +106,7 @@ test("what cannot become a run is refused once, in its turn [G10]", async () => 
   assert.equal(await lab.stored(rejected), 1);
 });
 
-test("a command that kills runners is taken before its turn by one of them [G10]", async () => {
+test("a command that kills runners is taken before its turn by one of them [run-goal-10]", async () => {
   await flood(20);
   let current = await lab.runner(ALONE);
   let deaths = 0;
@@ -133,7 +133,7 @@ test("a command that kills runners is taken before its turn by one of them [G10]
   await current.exited;
 });
 
-test("a caller with 1,000 runs in the queue delays the first step of another by one slot [G10]", async () => {
+test("a caller with 1,000 runs in the queue delays the first step of another by one slot [run-goal-10]", async () => {
   peers.agents.set("quick", answering("quick", "here"));
   await flood(1_000);
   const runner = await lab.runner({ YARD_RUNNER_SLOTS: "2" });

@@ -46,7 +46,7 @@ test("makes a conversation smaller before the window is full, and goes on as if 
   assert.match(points[0]?.summary ?? "", /^Rule-based summary, no AI: \d+ calls so far/);
 });
 
-test("a run of 500 steps stores five times what one of 100 steps stores, not twenty-five [G7]", async () => {
+test("a run of 500 steps stores five times what one of 100 steps stores, not twenty-five [run-goal-7]", async () => {
   const bytes: number[] = [];
   for (const steps of [100, 500]) {
     lab.peers.agents.set(`long-${steps}`, looping(`long-${steps}`, steps, null));

@@ -9,7 +9,7 @@ const lab = await startLab();
 await lab.runner();
 const RECONNECTS = 20;
 
-test("a client that reconnects 20 times by the last sequence reads each event once, in order [G8]", async () => {
+test("a client that reconnects 20 times by the last sequence reads each event once, in order [run-goal-8]", async () => {
   let count = 0;
   lab.peers.tools.set("next", () => `${(count += 1)}`);
   const repeat = { while: { at: "/last/isError", equals: false }, times: 30 };

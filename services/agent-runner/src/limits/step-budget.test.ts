@@ -19,7 +19,7 @@ test("makes no request that does not fit into what is left", () => {
   assert.equal(tooMuchForRun(dear, { tokens: 10, costUsd: 0.6 })?.limit, "maxCostUsd");
 });
 
-test("goes beyond a limit by one answer at most [G9]", () => {
+test("goes beyond a limit by one answer at most [run-goal-9]", () => {
   const calls = fc.array(fc.record({ request: fc.nat(500), answer: fc.nat(500) }), {
     minLength: 1,
   });

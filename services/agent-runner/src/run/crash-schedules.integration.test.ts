@@ -75,7 +75,7 @@ lab.peers.agents.set(
 
 let runs = 0;
 
-test("comes to one end and repeats nothing, wherever its runners die [G1]", async () => {
+test("comes to one end and repeats nothing, wherever its runners die [run-goal-1]", async () => {
   const points = fc.array(fc.integer({ min: 1, max: 70 }), { maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(points, async (schedule) => {
@@ -98,7 +98,7 @@ test("comes to one end and repeats nothing, wherever its runners die [G1]", asyn
   );
 });
 
-test("comes to one end and repeats nothing when two runners have the run at once [G1]", async () => {
+test("comes to one end and repeats nothing when two runners have the run at once [run-goal-1]", async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 40 }), async (start) => {
       const run = newRun();
@@ -122,7 +122,7 @@ test("comes to one end and repeats nothing when two runners have the run at once
   );
 });
 
-test("ends once, and begins nothing after the cancel, wherever it is cancelled and its runners die [G1]", async () => {
+test("ends once, and begins nothing after the cancel, wherever it is cancelled and its runners die [run-goal-1]", async () => {
   const points = fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 4 });
   const cancelPoints = fc.integer({ min: 1, max: 90 });
   await fc.assert(
@@ -155,7 +155,7 @@ test("ends once, and begins nothing after the cancel, wherever it is cancelled a
   );
 });
 
-test("comes to one end when it waits, wherever its runners die and however its wake-ups come [G1]", async () => {
+test("comes to one end when it waits, wherever its runners die and however its wake-ups come [run-goal-1]", async () => {
   const points = fc.array(fc.integer({ min: 1, max: 45 }), { maxLength: 4 });
   const messages = fc.array(fc.constantFrom("start", "hint", "answer"), { maxLength: 8 });
   await fc.assert(
@@ -189,7 +189,7 @@ test("comes to one end when it waits, wherever its runners die and however its w
   );
 });
 
-test("a schedule that is played again writes the same journal, byte for byte [G1]", async () => {
+test("a schedule that is played again writes the same journal, byte for byte [run-goal-1]", async () => {
   const points = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 5 });
   await fc.assert(
     fc.asyncProperty(points, async (schedule) => {

@@ -19,7 +19,7 @@ const { peers } = lab;
 const DEPLOYS = Number(process.env["YARD_DEPLOYS"] ?? 4);
 const WEEK_MS = 7 * 24 * 3_600_000;
 
-test("a run comes to its end through one deploy after the other, and none uses up an attempt [G6]", async () => {
+test("a run comes to its end through one deploy after the other, and none uses up an attempt [run-goal-6]", async () => {
   const reached = Array.from({ length: DEPLOYS }, () => Promise.withResolvers<void>());
   const opened = Array.from({ length: DEPLOYS }, () => Promise.withResolvers<string>());
   peers.tools.set("gate", ({ n }) => {
@@ -62,7 +62,7 @@ test("a run comes to its end through one deploy after the other, and none uses u
 });
 
 for (const version of ["older", "newer"] as const) {
-  test(`an approval that came after a week without runners is used once, where the journal is of ${version === "older" ? "an older" : "a newer"} runner [G5]`, async () => {
+  test(`an approval that came after a week without runners is used once, where the journal is of ${version === "older" ? "an older" : "a newer"} runner [run-goal-5]`, async () => {
     const runId = `week-${version}`;
     const parkedAt = Date.now();
     const mortal = await mortalRunners(lab, { holdMs: 0 });

@@ -119,7 +119,7 @@ function ofKind<K extends JournalEntry["kind"]>(entries: readonly JournalEntry[]
 
 const deaths = fc.array(fc.integer({ min: 1, max: 150 }), { maxLength: 5 });
 
-test("summarises each part of a conversation once and goes on with it, wherever its runners die [G1]", async () => {
+test("summarises each part of a conversation once and goes on with it, wherever its runners die [run-goal-1]", async () => {
   await fc.assert(
     fc.asyncProperty(deaths, async (schedule) => {
       const { entries, crashes, asked } = await runThrough("narrow", schedule);
@@ -145,7 +145,7 @@ test("summarises each part of a conversation once and goes on with it, wherever 
   );
 });
 
-test("stays with the model that answered when another failed, wherever its runners die [G1]", async () => {
+test("stays with the model that answered when another failed, wherever its runners die [run-goal-1]", async () => {
   const failing = fc.integer({ min: 0, max: COUNTS });
   await fc.assert(
     fc.asyncProperty(deaths, failing, async (schedule, from) => {
@@ -178,7 +178,7 @@ test("stays with the model that answered when another failed, wherever its runne
   refuses = () => null;
 });
 
-test("summarises with the model that stepped in, wherever its runners die [G1]", async () => {
+test("summarises with the model that stepped in, wherever its runners die [run-goal-1]", async () => {
   await fc.assert(
     fc.asyncProperty(deaths, async (schedule) => {
       // It is down for the first summary, and for everything after it.

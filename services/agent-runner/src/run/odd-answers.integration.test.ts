@@ -56,7 +56,7 @@ test("a run survives a provider's impossible figures and arguments", async () =>
   assert.deepEqual(run.usage, { inputTokens: 1e9 + 11, outputTokens: 1e9 + 3 });
 });
 
-test("counts what answers used that broke off: asked for again, given up, or cancelled [G9]", async () => {
+test("counts what answers used that broke off: asked for again, given up, or cancelled [run-goal-9]", async () => {
   const { usage: whole } = await usageOf("unbroken", [{ chunks: textChunks("ok") }]);
   assert.equal(whole.estimatedTokens, undefined);
   const begun = [chunk({ delta: { content: "y".repeat(400) } })];

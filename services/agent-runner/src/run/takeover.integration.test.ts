@@ -36,7 +36,7 @@ peers.agents.set(
   }),
 );
 
-test("finishes on another runner a run whose runner was killed, and repeats no finished call [G2] [G3]", async () => {
+test("finishes on another runner a run whose runner was killed, and repeats no finished call [run-goal-2] [run-goal-3]", async () => {
   const gate = newGate();
   const runners = await Promise.all([lab.runner(), lab.runner()]);
   await lab.command("walker", { runId: "killed", input: "x" });
@@ -64,7 +64,7 @@ test("finishes on another runner a run whose runner was killed, and repeats no f
   await stop(other);
 });
 
-test("stores each event once when the next runner comes later than the stream remembers message ids [G2]", async () => {
+test("stores each event once when the next runner comes later than the stream remembers message ids [run-goal-2]", async () => {
   const gate = newGate();
   const short = await shortWindow(nats); // the run goes on after eight seconds
   const runners = await Promise.all([lab.runner(), lab.runner()]);
@@ -87,7 +87,7 @@ test("stores each event once when the next runner comes later than the stream re
   await stop(other);
 });
 
-test("hands a run over at a step boundary when its runner is stopped, and counts no attempt [G3]", async () => {
+test("hands a run over at a step boundary when its runner is stopped, and counts no attempt [run-goal-3]", async () => {
   const gate = newGate();
   const first = await lab.runner();
   await lab.command("walker", { runId: "handed", input: "x" });
@@ -119,7 +119,7 @@ test("gives a run back unharmed when a call outlasts the time to stop", async ()
   await stop(second);
 });
 
-test("stops a runner that lost its run while it was frozen, and lets the other finish [G2]", async () => {
+test("stops a runner that lost its run while it was frozen, and lets the other finish [run-goal-2]", async () => {
   const gate = newGate();
   const runners = await Promise.all([lab.runner(), lab.runner()]);
   await lab.command("walker", { runId: "frozen", input: "x" });
@@ -173,7 +173,7 @@ test("a frozen runner delays new runs by ten seconds at most", async () => {
   await Promise.all([stop(frozen), stop(other)]);
 });
 
-test("finishes a run through a restart of NATS [G2]", async () => {
+test("finishes a run through a restart of NATS [run-goal-2]", async () => {
   const gate = newGate();
   const runner = await lab.runner();
   await lab.command("walker", { runId: "nats-restart", input: "x" });
@@ -186,7 +186,7 @@ test("finishes a run through a restart of NATS [G2]", async () => {
   await stop(runner);
 });
 
-test("finishes a run through a crash of Redis [G2]", async () => {
+test("finishes a run through a crash of Redis [run-goal-2]", async () => {
   const gate = newGate();
   const runner = await lab.runner();
   await lab.command("walker", { runId: "redis-restart", input: "x" });

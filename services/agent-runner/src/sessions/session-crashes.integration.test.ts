@@ -40,7 +40,7 @@ lab.peers.agents.set("patient", agent("patient", { plan }));
 let sessions = 0;
 let sequence = 0;
 
-test("keeps each message and its answer once, in turn, wherever runners die [G1]", async () => {
+test("keeps each message and its answer once, in turn, wherever runners die [run-goal-1]", async () => {
   const points = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(points, async (schedule) => {
@@ -70,7 +70,7 @@ test("keeps each message and its answer once, in turn, wherever runners die [G1]
   );
 });
 
-test("a run that has its turn comes to its end by its one hint, wherever runners die or have to leave [G1]", async () => {
+test("a run that has its turn comes to its end by its one hint, wherever runners die or have to leave [run-goal-1]", async () => {
   const fate = fc.record({ point: fc.integer({ min: 1, max: 60 }), dies: fc.boolean() });
   const fates = fc.array(fate, { maxLength: 4 });
   await fc.assert(

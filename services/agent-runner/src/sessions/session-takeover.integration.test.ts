@@ -16,7 +16,7 @@ const MESSAGES = ["one", "two", "three", "four"];
 /** Without the sweeper: the session must go on by itself. */
 const NO_SWEEP = { YARD_RUN_SWEEP_MS: "600000" };
 
-test("a session with several queued messages answers each of them when its runner is killed in the middle of one [G2]", async () => {
+test("a session with several queued messages answers each of them when its runner is killed in the middle of one [run-goal-2]", async () => {
   const gate = newGate();
   const runners = await Promise.all([lab.runner(NO_SWEEP), lab.runner(NO_SWEEP)]);
   await say("killed");
@@ -30,7 +30,7 @@ test("a session with several queued messages answers each of them when its runne
   await stop(other);
 });
 
-test("a session with several queued messages answers each of them through a rolling restart [G6]", async () => {
+test("a session with several queued messages answers each of them through a rolling restart [run-goal-6]", async () => {
   const gate = newGate();
   let runner = await lab.runner({ ...NO_SWEEP, YARD_DRAIN_MS: "500" });
   await say("rolled");
