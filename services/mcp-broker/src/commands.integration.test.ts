@@ -55,7 +55,7 @@ async function done(...args: string[]): Promise<string> {
 
 const isUp = (id: string) => broker.until(id, ({ status }) => status === "connected");
 
-test("yard mcp add, add-json, list, get, tools and call work with real servers [A3, A32, A37, A38, A39, C4, CR6, A60, C8]", async () => {
+test("yard mcp add, add-json, list, get, tools and call work with real servers [A3, A32, A37, A38, A39, C1, C8, CR6, A60]", async () => {
   await Promise.all([
     done("add", "files", "--", process.execPath, FILES, directory),
     done(
@@ -105,7 +105,7 @@ test("yard mcp check exits 0, and non-zero as soon as any enabled server is not 
   assert.match(await done("check"), /^files: disabled/m);
 });
 
-test("yard mcp enable, connect, update, disconnect and remove change a server and tell what came of it [A33, A34, A35, A36, C13, CR7, CR8, E1, X10]", async () => {
+test("yard mcp enable, connect, update, disconnect and remove change a server and tell what came of it [A33, A34, A35, A36, C8, C13, CR7, CR8, E1, X10]", async () => {
   await done("enable", "files");
   await isUp("files");
   const before = broker.info("files").connectedAt;
@@ -113,7 +113,13 @@ test("yard mcp enable, connect, update, disconnect and remove change a server an
   await broker.until("files", (info) => info.status === "connected" && info.connectedAt !== before);
   await done("update", "files", '{"name":"Files of this test"}');
   await isUp("files");
-  assert.match(await done("get", "files"), /Files of this test/);
+  const updated = await done("get", "files");
+  assert.match(updated, /Files of this test/);
+  assert.match(updated, /server-filesystem/, "what the update does not name stays");
+  assert.match(
+    (await yard("update", "absent", '{"name":"x"}')).stderr,
+    /MCP server not found: absent/,
+  );
   const invalid = await yard("update", "files", '{"command":null}');
   assert.notEqual(invalid.code, 0);
   assert.match(invalid.stderr, /must specify at least 'command' \(stdio\) or 'url' \(http\)/);

@@ -56,7 +56,7 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
     assert.equal(fewer.searched, 4);
   });
 
-  await test("shows skills as a plugin registry does, a page at a time [B12, B14, B4, X18, BR14]", async () => {
+  await test("shows skills as a plugin registry does, a page at a time [B12, B14, B4, X18]", async () => {
     const first = await call(cli, skillManifests, { limit: 2 });
     assert.deepEqual(
       first.skills.map(({ manifest }) => manifest.id),
@@ -74,7 +74,24 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
     );
   });
 
-  await test("judges agent files that a client sends [D14, D57]", async () => {
+  await test("what was found, what is ready and what a model sees are three answers [BR14]", async () => {
+    const { skills } = await call(cli, skillManifests, {});
+    const { listed } = await call(cli, skillCatalogue, {});
+    const namesOf = (some: readonly { name: string }[]) => some.map(({ name }) => name).toSorted();
+    const all = ["deploy", "help", "hidden", LONG, "pdf"].toSorted();
+    assert.deepEqual(namesOf(skills.map(({ manifest }) => manifest)), all);
+    const ready = skills.filter(({ dependenciesMet }) => dependenciesMet);
+    assert.deepEqual(
+      namesOf(ready.map(({ manifest }) => manifest)),
+      all.filter((name) => name !== "help"),
+    );
+    assert.deepEqual(
+      namesOf(listed),
+      all.filter((name) => name !== "hidden"),
+    );
+  });
+
+  await test("judges agent files that a client sends [D57]", async () => {
     const { files } = await call(cli, checkAgents, {
       files: [
         { file: "agents/reviewer.md", text: "---\nskills: [pdf, absent]\n---\nYou review." },

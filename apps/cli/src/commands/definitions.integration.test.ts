@@ -13,7 +13,7 @@ const files: Readonly<Record<string, string>> = {
   "agents/reviewer.md":
     "---\ndescription: Reviews.\nskills: [pdf]\nroles: [reviewer]\nlimits: { tokens: 500, depth: 2 }\napproval: always\ntemperature: 0.5\n---\nYou review.",
   "skills/pdf/SKILL.md":
-    "---\nname: pdf\ndescription: Extracts tables from PDF files.\nargument-hint: '[file]'\ncontext: fork\nagent: reviewer\nplan: { answer: 'Read {{/input}}.' }\n---\nRead $ARGUMENTS.",
+    "---\nname: pdf\ndescription: Extracts tables from PDF files.\nargument-hint: '[file]'\nallowed-tools: [read_file]\ncontext: fork\nagent: reviewer\nplan: { answer: 'Read {{/input}}.' }\n---\nRead $ARGUMENTS.",
   "skills/pdf/scripts/read.sh": "#!/bin/sh\necho \u001b[2J",
   "skills/pdf/data.bin": "\0\u0001",
   "skills/old/skill.json": JSON.stringify({
@@ -98,6 +98,8 @@ test("lists and shows skills with what the seed asks for [D35, D36, D65]", async
   const pdf = (await ok("skills", "show", "pdf")).stdout;
   assert.match(pdf, /^context +fork, as the agent reviewer$/m);
   assert.match(pdf, /^argument hint +\[file\]$/m);
+  assert.match(pdf, /^allowed tools +read_file$/m);
+  assert.match(pdf, /^model invocable +yes$/m);
 });
 
 test("shows a file that lies with a skill, and a version of it", async () => {

@@ -214,8 +214,10 @@ test("a skill with context: fork waits for the person that the policy asks, and 
   peers.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
   peers.hooks.admit = () => ({ outcome: "waiting", approvalId, expiresAt, tier: "always" });
   await lab.command("user", { runId: "fork-asked", input: "x" });
-  const waiting = (await lab.eventsUntil("fork-asked", "waiting")).at(-1)?.payload["waits"];
+  const before = await lab.eventsUntil("fork-asked", "waiting");
+  const waiting = before.at(-1)?.payload["waits"];
   assert.match(JSON.stringify(waiting), new RegExp(`"approval".*${approvalId}`));
+  assert.ok(!before.some(({ name }) => name === "child-started"), "before a person said yes");
   peers.hooks.admit = () => ({ outcome: "passed", approvalId, grantId: null, by: "sam" });
   await decideApproval(lab.bus, { approvalId, callId: "fork-asked:1:0", tool: "agent" });
   const events = await lab.eventsUntil("fork-asked", "finished");

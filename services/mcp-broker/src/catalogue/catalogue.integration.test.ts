@@ -46,7 +46,7 @@ async function discovered(server: string, count: number) {
   );
 }
 
-test("lists all pages, leaves a malformed tool out by name, and calls tools whose names have dots, slashes, emoji or 200 characters [A38, X1, A47]", async () => {
+test("lists all pages, leaves a malformed tool out by name, and calls tools whose names have dots, slashes, emoji or 200 characters [A38, X1]", async () => {
   const odd = ["a.b/c", "🚀 launch", "x".repeat(200)];
   const broker = await world.startBroker({
     servers: [
@@ -83,7 +83,8 @@ test("follows the list as it changes, and tells what is different [A45]", async 
   );
   assert.deepEqual(await namesOf(broker, "moving"), ["a", "c", "notify"]);
   const [first, second] = await discovered("moving", 2);
-  assert.deepEqual(first?.added, ["mcp__moving__a", "mcp__moving__b", "mcp__moving__notify"]);
+  assert.equal(first?.server, "moving");
+  assert.deepEqual(first.added, ["mcp__moving__a", "mcp__moving__b", "mcp__moving__notify"]);
   assert.deepEqual(
     [second?.added, second?.removed, second?.changed, second?.toolCount],
     [["mcp__moving__c"], ["mcp__moving__b"], [], 3],

@@ -34,6 +34,7 @@ test("gives a tool its canonical name and its prefixed description, and passes i
   };
   const { tools } = await catalogueOf("files", [
     { name: "read_file", description: "Reads", inputSchema },
+    { name: "roots", inputSchema: { type: "object" } },
   ]);
   const { pin, ...info } = tools[0]?.info ?? assert.fail("no tool");
   assert.match(pin ?? "", /^sha256:[0-9a-f]{64}$/);
@@ -44,6 +45,7 @@ test("gives a tool its canonical name and its prefixed description, and passes i
     description: "[MCP: files] Reads",
     inputSchema,
   });
+  assert.deepEqual(tools[1]?.info.inputSchema, { type: "object" }, "a tool without arguments");
 });
 
 test("finds a tool by its canonical name and by the server's own name, whatever characters it has [X1]", async () => {

@@ -159,6 +159,10 @@ test("after an error an HTTP server is asked with a ping, and stays connected wh
     () => server.asked,
     (asked) => asked.includes("ping"),
   );
+  assert.deepEqual(
+    server.asked.filter((method) => [...order, "tools/call", "ping"].includes(method)),
+    [...order, "tools/call", "ping"],
+  );
   const before = server.asked.length;
   await session.refreshTools();
   assert.ok(server.asked.slice(before).includes("tools/list"));

@@ -71,21 +71,24 @@ async function allGone(pids: readonly number[]): Promise<void> {
   );
 }
 
-/** Kinds of the events of one server, oldest first, when there are so many. */
-function events(server: string, count: number): Promise<string[]> {
+/** What was told on subjects below `yard.evt.mcp`, oldest first, when there are so many. */
+function eventsOn(subjects: string, count: number) {
   return until(
     async () => {
-      const kinds: string[] = [];
-      const filters = [`yard.evt.mcp.${server}.*`];
-      for await (const event of readEvents(world.cli, {
-        filters,
-        from: "beginning",
-        stopAtEnd: true,
-      }))
-        kinds.push(event.subject.split(".").at(-1) ?? "");
-      return kinds;
+      const filters = [`yard.evt.mcp.${subjects}`];
+      const options = { filters, from: "beginning", stopAtEnd: true } as const;
+      const found = [];
+      for await (const event of readEvents(world.cli, options)) found.push(event);
+      return found;
     },
-    (kinds) => kinds.length >= count,
+    (found) => found.length >= count,
+  );
+}
+
+/** Kinds of the events of one server, oldest first, when there are so many. */
+async function events(server: string, count: number): Promise<string[]> {
+  return (await eventsOn(`${server}.*`, count)).map(
+    ({ subject }) => subject.split(".").at(-1) ?? "",
   );
 }
 
@@ -198,11 +201,17 @@ test("a change over the bus wins over the file, also after a restart [A30, A34, 
   });
 });
 
-test("adds, checks and changes servers [A32, A34, A40, C20, CR8, AR13]", async () => {
+test("adds, checks and changes servers, and tells of what was added [A32, A34, A40, C20, CR8, AR13]", async () => {
   await withBroker({ servers: [] }, async (broker) => {
     await api.addServer({ server: declared("made") });
     await broker.until("made", isConnected);
     assert.equal((await broker.call("made", { tool: "echo", args: { message: "hi" } })).text, "hi");
+    const added = await eventsOn("made.added", 1);
+    const payloads = added.map(({ payload }) => mcp.serverAdded.payload.parse(payload));
+    assert.deepEqual(
+      payloads.map(({ server, by }) => [server.id, server.transport, by]),
+      [["made", "stdio", "cli"]],
+    );
     await assert.rejects(api.addServer({ server: declared("made") }), (error) =>
       isError(error, addServer, "server_exists"),
     );

@@ -10,7 +10,7 @@ const problemOf = (entry: object): string | null | undefined =>
 
 const NO_ADDRESS = '"url" must be an http or https address';
 
-test("reads a stdio server with the documented defaults [A6, A22, A27, A29, X7]", () => {
+test("reads a stdio server with the documented defaults [C4, A6, A22, A27, A29, X7]", () => {
   const [entry] = parse({
     servers: [{ id: "files", command: "node", args: ["a", "${HOME}"], env: { A: "${B}" } }],
   });
@@ -128,7 +128,7 @@ const problems: [string, object, string][] = [
   ],
 ];
 for (const [what, entry, problem] of problems) {
-  test(`names file, server and problem for ${what} [AR13]`, () => {
+  test(`names file, server and problem for ${what} [AR13, C4]`, () => {
     assert.equal(problemOf(entry), `mcp-servers.json: server x: ${problem}`);
   });
 }
@@ -185,7 +185,7 @@ for (const [what, document] of [
   ["VS Code's settings", { "a.b": 1, mcp: { servers: { a: { command: "x" } } } }],
   ["opencode's file", { $schema: "x", mcp: { a: { type: "local", command: ["x", "y"] } } }],
 ] as const) {
-  test(`reads ${what}, and says what of it is not read [E1, E3]`, () => {
+  test(`reads ${what}, and says what of it is not read [E1]`, () => {
     const { entries, warnings } = parseFile(document);
     assert.deepEqual(
       entries.map(({ id, problem }) => [id, problem]),
@@ -199,6 +199,18 @@ for (const [what, document] of [
     );
   });
 }
+
+test("an agent in the servers' file is not read: agents are files of their own [D20]", () => {
+  const { entries, warnings } = parseFile({
+    mcpServers: { a: { command: "x" } },
+    agents: { helper: { description: "Helps." } },
+  });
+  assert.deepEqual(
+    entries.map(({ id, problem }) => [id, problem]),
+    [["a", null]],
+  );
+  assert.deepEqual(warnings, ['"agents" at the top of the file is not read']);
+});
 
 test("makes ids of the names that a client gave its servers, and says so [CR2, E1]", () => {
   const { entries } = parseFile({

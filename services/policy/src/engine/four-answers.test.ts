@@ -23,7 +23,7 @@ function ask(
   return decide(compileBundle(bundleOf(text)), call);
 }
 
-test("of the matching allow rules the strictest approval counts, and a deny rule beats all [A15]", () => {
+test("of the matching allow rules the strictest approval counts, and a deny rule beats all", () => {
   const rules = `rules:
   - { id: a-auto, effect: allow, approval: auto }
   - { id: b-session, effect: allow, approval: session, ttl: 10m, what: { tools: [x.*] } }
@@ -43,7 +43,7 @@ test("of the matching allow rules the strictest approval counts, and a deny rule
   ]);
 });
 
-test("without a word about approvals a shell asks always, writes and MCP tools ask once a session, reads do not ask [X14]", () => {
+test("without a word about approvals a shell asks always, writes and MCP tools ask once a session, reads do not ask [E8, X14]", () => {
   const rules = "rules: [{ id: all, effect: allow }]\n";
   const tierOf = (tool: string, text = rules) => ask(text, { tool }).tier;
   assert.equal(tierOf("execute_command"), "always");
@@ -60,6 +60,12 @@ test("without a word about approvals a shell asks always, writes and MCP tools a
   assert.equal(tierOf("read_file", `defaults: { approval: always }\n${rules}`), "always");
   const own = "rules: [{ id: all, effect: allow, approval: auto }]\n";
   assert.equal(tierOf("execute_command", own), "auto");
+});
+
+test("one setting lets every MCP tool pass without a person [A15]", () => {
+  const rules = "defaults: { approval: auto }\nrules: [{ id: all, effect: allow }]\n";
+  for (const tool of ["x.read", "x.delete_everything", "y.write_file"])
+    assert.deepEqual([ask(rules, { tool }).effect, ask(rules, { tool }).tier], ["allow", "auto"]);
 });
 
 test("the tiers auto, session and always are three answers, and a rule's word for one tool says nothing of another [E13][E14]", () => {

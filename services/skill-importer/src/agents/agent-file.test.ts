@@ -41,6 +41,7 @@ test("reads all fields of a YAML file [D13, D14, D61]", () => {
     "skills: [summarise-files]",
     "max_tool_iterations: 7",
     "temperature: 0.5",
+    "context_window: 200000",
     "plan: { answer: done }",
   ].join("\n");
   assert.deepEqual(load(text), {
@@ -59,12 +60,12 @@ test("reads all fields of a YAML file [D13, D14, D61]", () => {
     limits: NO_AGENT_LIMITS,
     onUnknownOutcome: "fail",
     approval: null,
-    contextWindow: null,
+    contextWindow: 200_000,
     memoryBytes: null,
   });
 });
 
-test("reads roles, limits, the window and what to do about an unknown outcome [D14]", () => {
+test("reads roles, limits, the window and what to do about an unknown outcome", () => {
   const agent = load(
     [
       "roles: [reviewer]",
@@ -89,7 +90,7 @@ test("reads roles, limits, the window and what to do about an unknown outcome [D
   });
 });
 
-test("keeps what bounds the agent, and says of a key that nobody knows that it is passed over [D14]", () => {
+test("keeps what bounds the agent, and says of a key that nobody knows that it is passed over", () => {
   const text =
     "limits: { cost_usd: 0.5, depth: 2 }\napproval: always\non_unknown_outcome: ask\ncolour: red";
   const parsed = parseAgentFile(Buffer.from(text), YAML);
@@ -120,7 +121,7 @@ for (const [text, message, line] of [
   ["on_unknown_outcome: guess", "on_unknown_outcome: must be one of retry, fail, ask", 1],
   ["roles: [Admin!]", "roles.0: must be 1-64 characters of A-Z a-z 0-9 _ -", 1],
 ] as const) {
-  test(`refuses \`${text.replace("\n ", "")}\` at its line, with the range [D14]`, () => {
+  test(`refuses \`${text.replace("\n ", "")}\` at its line, with the range [DR13]`, () => {
     const [finding] = findingsOf(text);
     assert.deepEqual([finding?.message, finding?.line], [message, line]);
   });
@@ -304,6 +305,14 @@ test("has the built-in agents default, explore, coder and planner [D16, D61]", (
     ],
   );
   assert.equal(new Set(parsed.map(({ digest }) => digest)).size, 4);
+  const [general, explore, coder, planner] = parsed;
+  assert.deepEqual([general?.model, general?.temperature, general?.skills], [null, null, []]);
+  const builtIn = (tools: readonly string[] | null | undefined) =>
+    tools?.filter((name) => !name.startsWith("mcp__"));
+  assert.deepEqual(builtIn(explore?.tools), ["read_file", "list_directory", "web_fetch"]);
+  const files = ["read_file", "write_file", "edit_file", "list_directory"];
+  assert.deepEqual(builtIn(coder?.tools), [...files, "execute_command"]);
+  assert.ok((planner?.temperature ?? 0) > 0.8);
   const bare = parsed.flatMap(({ tools }) => tools ?? []).filter((tool) => !tool.includes("__"));
   assert.deepEqual(
     bare.filter((tool) => builtinNamed(tool) === null),
