@@ -101,7 +101,7 @@ async function storedCommands(): Promise<number> {
 const others = (user: BusUser): readonly BusUser[] =>
   users.filter(({ name }) => name !== user.name);
 
-test("nobody sends a request or a command under another one's name [ER1]", async () => {
+test("nobody sends a request or a command under another one's name", async () => {
   for (const user of users) {
     const foreign = others(user).flatMap((other) =>
       allContracts
@@ -249,7 +249,7 @@ function forgedBlock(writer: string): object {
   return { ...about, prev: null, records: [{ ...fact, ...place, hash }] };
 }
 
-test("stored bytes do not get into the audit, nor out of it, by what the server does for a client: no push consumer, mirror, source or republishing [ER1]", async () => {
+test("stored bytes do not get into the audit, nor out of it, by what the server does for a client: no push consumer, mirror, source or republishing", async () => {
   const writer = `policy-${"f".repeat(16)}`;
   const bytes = JSON.stringify(forgedBlock(writer));
   const subject = "yard.evt.audit.policy.decision";
@@ -295,7 +295,7 @@ test("stored bytes do not get into the audit, nor out of it, by what the server 
   assert.equal((await storedAudit()).length, before);
 });
 
-test("an answer of the server that somebody sends to a command of another one is refused, whatever it holds [ER1]", async () => {
+test("an answer of the server that somebody sends to a command of another one is refused, whatever it holds", async () => {
   const { nc } = connectionOf(busOf("cli"));
   // Bytes that would make a command, as the attacker may store them for a large payload.
   const chunk = `$O.${payloadStore.bucket}.C.attack.0`;

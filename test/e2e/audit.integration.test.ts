@@ -172,7 +172,7 @@ const approvalId = (error: unknown): string => {
   return error.data.approvalId;
 };
 
-test("every decision, refusal, approval and call of a run and of clients is in the audit, and proven by it [A7] [F39]", async () => {
+test("every decision, refusal, approval and call of a run and of clients is in the audit, and proven by it", async () => {
   client.publish("yard.cmd.me.run.start.counter", { runId: "audited", input: { first: "one" } });
   await client.waitForEvent("yard.evt.run.audited.finished", () => true);
   await append(canary.argument);
@@ -222,7 +222,7 @@ test("every decision, refusal, approval and call of a run and of clients is in t
   assert.match(verified.stdout, /^intact: \d+ records in \d chains\n7 calls, 7 with the decision/);
 });
 
-test("secrets of arguments, environments and tokens are in no record, event or log [ER1]", async () => {
+test("secrets of arguments, environments and tokens are in no record, event or log", async () => {
   const stdout = JSON.stringify(await exported());
   const events = await client.eventsOfRun("audited");
   const told = { audit: stdout, log: JSON.stringify(dev.log), events: JSON.stringify(events) };
@@ -341,7 +341,7 @@ test("what is read, got, completed, watched and set beside tools is in the audit
   );
 });
 
-test("a run that a run starts is in the audit by the runner, proven by its decision or by the person that the policy asked [ER1]", async () => {
+test("a run that a run starts is in the audit by the runner, proven by its decision or by the person that the policy asked", async () => {
   const startsIn = (all: readonly ChainedRecord[]) =>
     all
       .filter((record) => record.kind === "execution")

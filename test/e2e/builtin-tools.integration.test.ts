@@ -154,7 +154,7 @@ test("an agent uses built-in tools and some of an MCP server's side by side, and
   ]);
 });
 
-test("what an agent kept is in the prompt of its next run, where a rule lets it read memory [E8] [ER1]", async () => {
+test("what an agent kept is in the prompt of its next run, where a rule lets it read memory", async () => {
   for (const agent of ["keeper", "keeper", "locked"])
     await yard("run", agent, "x", "--timeout", "60");
   const { runs } = await call(bus, listRuns, { limit: 3 });

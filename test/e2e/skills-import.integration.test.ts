@@ -45,7 +45,7 @@ async function yard(env: Readonly<Record<string, string>>, ...args: string[]) {
   return { code, lines: documents.map((text): unknown => JSON.parse(text)) };
 }
 
-test("imports 2,000 skills of this machine, one line for each, and loses none silently [B32]", async () => {
+test("imports 2,000 skills of this machine, one line for each, and loses none silently", async () => {
   const world = await importerWorld();
   await world.start();
   const tree = await testDirectory();

@@ -17,7 +17,7 @@ async function checkout(files: Readonly<Record<string, string>>): Promise<string
 
 const config = (url: string) => `[core]\n\tbare = false\n[remote "origin"]\n\turl = ${url}\n`;
 
-test("reads the remote and the commit of the checkout around a directory [D33]", async () => {
+test("reads the remote and the commit of the checkout around a directory", async () => {
   const top = await checkout({
     HEAD: "ref: refs/heads/main\n",
     "refs/heads/main": `${COMMIT}\n`,

@@ -72,7 +72,7 @@ test("imports agents that a client sends", async () => {
     await assert.rejects(absent, (error) => isError(error, getAgent, "unknown_agent"));
   });
 
-  await test("keeps each version by its digest, with who brought it [D60]", async () => {
+  await test("keeps each version by its digest, with who brought it", async () => {
     const [first] = (await upload(world, { "helper.md": text("First.") })).agents;
     assert.equal((await upload(world, { "helper.md": text("First.") })).agents[0]?.change, "same");
     const [second] = (await upload(world, { "helper.md": text("Second.") })).agents;
@@ -151,7 +151,7 @@ test("imports agents that a client sends", async () => {
     );
   });
 
-  await test("tells the bus of agents and of each batch [B26]", async () => {
+  await test("tells the bus of agents and of each batch", async () => {
     assert.deepEqual(await eventsOf(world), [
       "helper imported",
       "import completed",

@@ -89,7 +89,7 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
     );
   });
 
-  await test("the same files have the same version, however often they come [D60]", async () => {
+  await test("the same files have the same version, however often they come", async () => {
     const one = await upload(world, [first]);
     const two = await upload(world, [first]);
     assert.equal(one.skills[0]?.change, "new");

@@ -30,7 +30,7 @@ const ARGS = { agent: "helper", task: "it", wait: false };
 peers.agents.set("helper", answering("helper", "helped"));
 peers.agents.set("boss", agent("boss", { plan: { steps: [{ calls: [task] }], answer: "done" } }));
 
-test("the start of a child is recorded with its call, its decision and the approval that let it pass; a denied one is not [ER1]", async () => {
+test("the start of a child is recorded with its call, its decision and the approval that let it pass; a denied one is not", async () => {
   await lab.command("boss", { runId: "allowed", input: "x" });
   await lab.eventsUntil("allowed", "finished");
   peers.hooks.check = () => DENIED;

@@ -30,7 +30,7 @@ test("makes only the calls that have no result, then asks again", () => {
   assert.deepEqual(nextAction(all, SOON), { action: "call-model", step: 2 });
 });
 
-test("stops at each limit, by its name [D20]", () => {
+test("stops at each limit, by its name", () => {
   const limits = { maxSteps: 1, maxToolCalls: 1, timeoutMs: 60_000 };
   const started = startedEntry({ limits });
   const cases: [JournalEntry[], number, string][] = [

@@ -266,7 +266,7 @@ test("makes a call whose outcome nobody knows once more where the agent or a per
   }
 });
 
-test("keeps to the agent's own limits and asks for its roles [D14]", async () => {
+test("keeps to the agent's own limits and asks for its roles", async () => {
   const { tools, agents, grants } = lab.peers;
   tools.set("echo", () => "echo");
   const plan = {

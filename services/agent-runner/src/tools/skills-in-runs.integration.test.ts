@@ -16,7 +16,7 @@ await writeFile(modelsFile, JSON.stringify({ default: "local/m", providers: { lo
 await lab.runner({ YARD_RUNNER_SLOTS: "4", YARD_MODELS_FILE: modelsFile });
 tools.set("echo", () => "heard");
 
-test("the model gets the text of preloaded skills with its instructions, and that of the command's skill as the message; a missing one is passed over [B2, D18, D19, DR7]", async () => {
+test("the model gets the text of preloaded skills with its instructions, and that of the command's skill as the message; a missing one is passed over [B2, D18, DR7]", async () => {
   skills.set("house-rules", skill("house-rules", { text: "Write short sentences." }));
   skills.set("greet", skill("greet", { text: "Greet the person." }));
   const own = { model: "local/m", temperature: 0.25, systemPrompt: "You are a host." };
@@ -103,7 +103,7 @@ test("a child run gets no more than its parent has after a skill took tools away
   assert.ok(grants[child]?.parentToken !== undefined);
 });
 
-test("asks the policy for the agent's own least approval [D14]", async () => {
+test("asks the policy for the agent's own least approval", async () => {
   agents.set("asking", answering("asking", "done", { approval: "always" }));
   agents.set("silent", answering("silent", "done"));
   await Promise.all(

@@ -234,7 +234,7 @@ test("a cancellation that reaches another broker is passed on to the one that ha
   await bus.close();
 });
 
-test("the progress of a real server is told on the live subject of the caller [A15]", async () => {
+test("the progress of a real server is told on the live subject of the caller", async () => {
   const heard: CallProgress[] = [];
   const to = { caller: "cli", progressId: "p1" };
   const live = subscribeLive(world.cli, callProgress, to, (progress) => heard.push(progress));

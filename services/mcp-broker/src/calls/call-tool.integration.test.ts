@@ -201,7 +201,7 @@ test("a token that the policy refuses is the caller's error", async () => {
   );
 });
 
-test("lists only what the policy allows [A7]", async () => {
+test("lists the tools of all servers that the policy allows, and no others [A47]", async () => {
   policy.answer = (tool) => (tool.endsWith("__echo") ? "allow" : "deny");
   const { tools } = await main.tools();
   assert.deepEqual(tools.map(({ name }) => name).toSorted(), [

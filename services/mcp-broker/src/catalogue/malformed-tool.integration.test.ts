@@ -6,7 +6,7 @@ import { testWorld } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();
 
-test("a malformed tool of a 2026-07-28 server over HTTP is left out and named, and the others stay [A12]", async () => {
+test("a malformed tool of a 2026-07-28 server over HTTP is left out and named, and the others stay", async () => {
   const handler = createMcpHandler(() => {
     const server = new Server(
       { name: "sloppy", version: "1.0.0" },

@@ -177,7 +177,7 @@ const refused = async (call: TestCall) => {
   return reply.outcome === "refused" ? reply : assert.fail(`not refused: ${reply.outcome}`);
 };
 
-test("a call waits for a person, passes once when it is approved, and never again [E18][ER1]", async () => {
+test("a call waits for a person, passes once when it is approved, and never again [E18]", async () => {
   const token = await tokenOf("run-once");
   const call = { token, callId: "run-once:1" };
   const id = await waiting(call);
@@ -209,7 +209,7 @@ test("of fifty parallel attempts one passes", async () => {
   assert.equal(replies.filter(({ outcome }) => outcome === "passed").length, 1);
 });
 
-test("an approval is good for no other arguments, run, agent or call id [E17][ER1]", async () => {
+test("an approval is good for no other arguments, run, agent or call id [E17]", async () => {
   const call = { token: await tokenOf("run-bound"), callId: "run-bound:1" };
   const id = await waiting(call);
   await person.approveCall({ id });

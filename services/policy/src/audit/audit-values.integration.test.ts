@@ -64,7 +64,7 @@ function recordIn(printed: string, ref: string | undefined): Record<string, unkn
 const key = ["AK", "IA", "Q3".repeat(8)].join("");
 const args = { path: "canary-path-4711", apiKey: "canary-secret-4712", note: `with ${key}` };
 
-test("argument values are recorded by names and digest alone where nothing says otherwise [ER1]", async () => {
+test("argument values are recorded by names and digest alone where nothing says otherwise", async () => {
   const policy = await world.startReplica();
   const { audit } = await check("read", args);
   await stored(audit);

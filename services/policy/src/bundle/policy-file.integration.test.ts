@@ -138,7 +138,7 @@ test("a change that sends no notice is seen at the next interval", async () => {
   assert.equal((await next()).kind, "activated");
 });
 
-test("a policy comes into force only when the tests beside it pass [A15]", async () => {
+test("a policy comes into force only when the tests beside it pass", async () => {
   const path = await policyAt(ALLOW);
   const testsPath = join(dirname(path), "policy.test.yaml");
   await writeFile(testsPath, TESTS);

@@ -194,7 +194,7 @@ test("whatever is allowed is listed", () => {
   );
 });
 
-test("an explanation tells the decision, and the rules that match account for it [A15]", () => {
+test("an explanation tells the decision, and the rules that match account for it", () => {
   fc.assert(
     fc.property(rules, call, (list, given) => {
       const asked = { ...given, layers: null };

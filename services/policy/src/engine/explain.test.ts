@@ -39,7 +39,7 @@ function bundleOf(rules: string) {
   );
 }
 
-test("an allowance names its rule, and why the others did not match [A15]", () => {
+test("an allowance names its rule, and why the others did not match", () => {
   const { decision, considered, omitted, nearest } = ask({ path: "reports/a", count: 3 });
   assert.equal(decision.rule, "reports");
   assert.deepEqual({ omitted, nearest }, { omitted: 0, nearest: null });

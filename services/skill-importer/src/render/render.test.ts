@@ -21,7 +21,7 @@ function render(body: string, line = "", more: Partial<RenderRequest> = {}) {
 
 const cases: readonly { body: string; line: string; expected: string; title: string }[] = [
   {
-    title: "puts all arguments in place of $ARGUMENTS",
+    title: "puts all arguments in place of $ARGUMENTS [D11]",
     body: "Research $ARGUMENTS thoroughly.",
     line: "quantum computing",
     expected: "Research quantum computing thoroughly.",
@@ -51,13 +51,13 @@ const cases: readonly { body: string; line: string; expected: string; title: str
     expected: "Session: sess-1",
   },
   {
-    title: "appends arguments when there is no placeholder",
+    title: "appends arguments when there is no placeholder [D12]",
     body: "Just instructions with no placeholders.",
     line: "extra args",
     expected: "Just instructions with no placeholders.\n\nARGUMENTS: extra args",
   },
   {
-    title: "appends nothing without arguments",
+    title: "appends nothing without arguments [D12]",
     body: "No args here.",
     line: "  ",
     expected: "No args here.",

@@ -22,7 +22,7 @@ async function scanned(root: string, directory = root) {
   };
 }
 
-test("finds skills and agents by name and place, in path order [BR12, X29, D30]", async () => {
+test("finds skills and agents by name and place, in path order [BR12, X29]", async () => {
   const root = await rootWith({
     "skills/b/SKILL.md": "x",
     "skills/a/skill.md": "x",

@@ -232,7 +232,7 @@ test(
   },
 );
 
-test("memory belongs to the agent of the token [D12]", async () => {
+test("memory belongs to the agent of the token", async () => {
   const token = runToken("memory");
   await world.call({ tool: "memory_write", args: { name: "n", content: "kept" }, token });
   const later = await world.call({

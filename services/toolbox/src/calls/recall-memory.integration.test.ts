@@ -23,7 +23,7 @@ async function keep(name: string, content: string | null): Promise<void> {
   assert.equal(reply.isError, false);
 }
 
-test("reads what the run's agent kept, each text by a decision of its own about memory_read [ER1]", async () => {
+test("reads what the run's agent kept, each text by a decision of its own about memory_read", async () => {
   assert.deepEqual(await recall(), { memories: [], kept: 0, refused: null });
   await keep("likes", "tea");
   await keep("long", "x".repeat(2_000));
