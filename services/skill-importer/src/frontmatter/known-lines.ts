@@ -3,6 +3,12 @@ import type { YamlMapping, YamlValue } from "./safe-yaml.ts";
 
 const KNOWN = new Set(["name", "description", "argument-hint"]);
 const PAIR = /^["']?([A-Za-z][\w-]*)["']?:(?:[ \t]+(.*))?$/;
+const BLOCK = /^[|>][-+\d]*$/;
+
+/** True for a key that is read even where its file is no YAML. */
+export function isKnownKey(key: string): boolean {
+  return KNOWN.has(key) || isRestriction(key);
+}
 
 /**
  * The last resort for a frontmatter that is no YAML: takes name, description, argument hint and the
@@ -14,20 +20,34 @@ export function parseKnownLines(yaml: string): YamlMapping | null {
   const values = Object.create(null) as YamlMapping; // nothing inherited, so no key can mean more than it says
   let count = 0;
   for (const [index, line] of lines.entries()) {
-    const [, key = "", written = ""] = PAIR.exec(line) ?? [];
-    if (!KNOWN.has(key) && !isRestriction(key)) continue;
+    const [, key = "", rest = ""] = PAIR.exec(line) ?? [];
+    if (!isKnownKey(key)) continue;
     count += 1;
+    const written = rest.trim();
+    if (!isRestriction(key)) {
+      values[key] = textOf(written, textBelow(lines, index + 1, written));
+      continue;
+    }
     let end = index + 1;
     while (end < lines.length && isBelow(lines[end] ?? "")) end += 1;
     const below = lines.slice(index + 1, end).map((next) => next.trim());
-    const isDoubtful =
-      isRestriction(key) && written.trim() !== "" && below.some((next) => next !== "");
-    const items = below.map((next) => next.replace(/^- /, ""));
-    const value = isDoubtful ? null : valueOf(written.trim(), items);
+    const isDoubtful = written !== "" && below.some((next) => next !== "");
+    const value = isDoubtful ? null : valueOf(written, below);
     // Two readings of a restriction: neither can be believed.
-    values[key] = isRestriction(key) && key in values && values[key] !== value ? null : value;
+    values[key] = key in values && values[key] !== value ? null : value;
   }
   return count === 0 ? null : values;
+}
+
+/** A text without the quotes around it, and without one that has no partner. */
+export function withoutQuotes(text: string): string {
+  const [, mark, inner] = /^(["'])([^]*)\1$/.exec(text) ?? [];
+  if (mark !== undefined && inner !== undefined) {
+    return inner.replaceAll(mark === '"' ? '\\"' : "''", mark);
+  }
+  if (/^["']/.test(text) && hasOpenQuote(text)) return text.slice(1).trimStart();
+  // At an end a single quote may be an apostrophe.
+  return text.endsWith('"') && text.split('"').length === 2 ? text.slice(0, -1).trimEnd() : text;
 }
 
 /** Further in, empty, or an item of a list. */
@@ -35,10 +55,45 @@ function isBelow(line: string): boolean {
   return !/^\S/.test(line) || line.startsWith("- ");
 }
 
+/**
+ * The lines that go on with a text. Many writers know no indentation, so what stands at the margin and is
+ * no field belongs to it, too: in open quotes up to the one that closes them, in a block all of it, and
+ * else up to an empty line or a comment.
+ */
+function textBelow(lines: readonly string[], start: number, written: string): string[] {
+  const isQuoted = /^["']/.test(written) && hasOpenQuote(written);
+  const mark = written.slice(0, 1);
+  const field = lines.findIndex((line, index) => index >= start && PAIR.test(line));
+  const below = lines.slice(start, field < 0 ? lines.length : field);
+  const close = isQuoted ? below.findIndex((line) => line.split(mark).length % 2 === 0) : -1;
+  if (close >= 0) return below.slice(0, close + 1);
+  if (isQuoted || BLOCK.test(written)) return below;
+  const end = below.findIndex(
+    (line, index) => !isBelow(line) && (line.startsWith("#") || below[index - 1]?.trim() === ""),
+  );
+  return below.slice(0, end < 0 ? below.length : end);
+}
+
+/** Of a restriction, whose quotes are not guessed at: what cannot be read is the strictest. */
 function valueOf(written: string, below: readonly string[]): YamlValue {
-  const text = /^[|>][-+\d]*$/.test(written) ? below.join(" ") : [written, ...below].join(" ");
+  const items = below.map((line) => line.replace(/^- /, ""));
+  const text = BLOCK.test(written) ? items.join(" ") : [written, ...items].join(" ");
   const trimmed = text.trim();
   const [, , inner] = /^(["'])(.*)\1$/.exec(trimmed) ?? [];
   const value = inner ?? trimmed;
+  return value === "" ? null : value;
+}
+
+/** True when the mark that a text begins with stands there an odd number of times. */
+function hasOpenQuote(text: string): boolean {
+  return text.split(text.slice(0, 1)).length % 2 === 0;
+}
+
+function textOf(written: string, below: readonly string[]): YamlValue {
+  const isWhole = /^(["']).*\1$/.test(written) && written.length > 1;
+  const first = BLOCK.test(written) ? "" : isWhole ? withoutQuotes(written) : written;
+  const more = below.map((line) => line.trim().replace(/^- /, "")).filter((line) => line !== "");
+  const text = [first, ...more].join(" ").trim();
+  const value = isWhole ? text : withoutQuotes(text);
   return value === "" ? null : value;
 }

@@ -176,6 +176,57 @@ test("takes known fields line by line when nothing else helps, and asks for a re
   assert.equal(findings[0]?.code, "repaired_known_fields");
 });
 
+/** A line after which nothing but the known fields can be read. */
+const HOPELESS = "\nkind: x\n- stray";
+
+for (const [what, text, description] of [
+  [
+    "a quoted text on several lines",
+    '"第一行：说明。\n触发词：写作"',
+    "第一行：说明。 触发词：写作",
+  ],
+  ["a quoted text with an empty line", '"写作\n\n更多内容"', "写作 更多内容"],
+  ["a heading in quotes", "'写作\n# 用法\n更多'", "写作 # 用法 更多"],
+  [
+    "a text that goes on at the margin",
+    "写作助手: 说明\n支持多种格式",
+    "写作助手: 说明 支持多种格式",
+  ],
+  ["a block that is not indented", "|\n第一行\n\n第二行", "第一行 第二行"],
+  ["quotes in quotes", '"这是一个"智能"助手"', '这是一个"智能"助手'],
+  ["a quote that nothing closes", '"写作助手，支持多种格式', "写作助手，支持多种格式"],
+  ["a quote that nothing opens", '写作助手，支持多种格式"', "写作助手，支持多种格式"],
+  ["a text that begins with a quotation", '"写作助手"，支持: 格式', '"写作助手"，支持: 格式'],
+  ["a comment below", "写作: 助手\n# 备注", "写作: 助手"],
+] as const) {
+  test(`keeps ${what} whole where only known fields can be read`, () => {
+    const { skill, findings } = parse(`name: my-skill\ndescription: ${text}${HOPELESS}`);
+    assert.ok(findings.some(({ code }) => code === "repaired_known_fields"));
+    assert.equal(skill?.description, description);
+  });
+}
+
+test("leaves no stray quote where a text is put in quotes", () => {
+  const { skill } = parse('name: my-skill\ndescription: "写作助手，支持多种格式');
+  assert.equal(skill?.description, "写作助手，支持多种格式");
+});
+
+test("takes a full-width colon behind a known field for a colon, restrictions too", () => {
+  const { skill, findings } = parse(
+    "name：my-skill\ndescription：写作助手：支持多种格式\nuser-invocable：false\nallowed-tools： Read",
+  );
+  assert.deepEqual(
+    [skill?.description, skill?.userInvocable, skill?.allowedTools],
+    ["写作助手：支持多种格式", false, ["Read"]],
+  );
+  assert.deepEqual(
+    findings.filter(({ severity }) => severity === "warning").map(({ code, line }) => [code, line]),
+    [2, 3, 4, 5].map((line) => ["repaired_colon", line]),
+  );
+  const broken = parse(`name: my-skill\ndescription：写作${HOPELESS}`);
+  assert.equal(broken.skill?.description, "写作");
+});
+
 for (const [what, text, code] of [
   [
     "a git conflict",
@@ -261,6 +312,9 @@ const anyLine = fc.oneof(
     '"open',
     "  further in",
     "margin text",
+    'description: "',
+    'it"',
+    "name：x",
     "description: |",
     "description: >",
     "x: *y",

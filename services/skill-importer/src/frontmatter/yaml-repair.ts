@@ -1,6 +1,6 @@
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 import { balancedFlow } from "./balance-flow.ts";
-import { parseKnownLines } from "./known-lines.ts";
+import { isKnownKey, parseKnownLines, withoutQuotes } from "./known-lines.ts";
 import { isRestriction, restrictUnread } from "../skill/restrictions.ts";
 import { parseYaml, type ParsedYaml, type YamlMapping } from "./safe-yaml.ts";
 
@@ -45,6 +45,8 @@ export function repairYaml(
   const conflict = yaml.split("\n").findIndex((line) => CONFLICT_MARKER.test(line));
   if (conflict >= 0) return { problem: unresolvedConflict(conflict + 1 + linesBefore) };
   if (NEVER_REPAIRED.has(problem.code)) return { problem };
+  const colons = withPlainColons(yaml, linesBefore);
+  if (colons !== null) return withFindings(colons.findings, readAgain(colons.yaml, linesBefore));
   const mended =
     mistakes > MAX_MISTAKES ? null : mendLines(yaml, { linesBefore, problem, mistakes });
   if (mended !== null) {
@@ -61,6 +63,46 @@ export function repairYaml(
     yaml: null,
     findings: [warningFinding("repaired_known_fields", message, at)],
   };
+}
+
+/** A field as some write it whose keyboard makes a colon of another width. */
+const WIDE_COLON = /^(["']?)([A-Za-z][\w-]*)\1[ \t]*：[ \t]*/;
+
+/** Null when no known field has such a colon. */
+function withPlainColons(
+  yaml: string,
+  linesBefore: number,
+): { yaml: string; findings: Finding[] } | null {
+  const findings: Finding[] = [];
+  const lines = yaml.split("\n").map((before, index) => {
+    const [start = "", , key = ""] = WIDE_COLON.exec(before) ?? [];
+    if (!isKnownKey(key)) return before;
+    const after = `${key}: ${before.slice(start.length)}`;
+    const line = index + 1 + linesBefore;
+    const message = `${key}: the colon behind it is a full-width one; write a plain colon and a space`;
+    findings.push({
+      ...warningFinding("repaired_colon", message, { line, column: key.length + 1 }),
+      patch: { line, before, after },
+    });
+    return after;
+  });
+  return findings.length === 0 ? null : { yaml: lines.join("\n"), findings };
+}
+
+/** The text as it was changed, repaired once more where that was not all. */
+function readAgain(yaml: string, linesBefore: number): ReturnType<typeof repairYaml> {
+  const parsed = parseYaml(yaml, { schema: "failsafe", linesBefore });
+  if ("problem" in parsed) return repairYaml(yaml, { linesBefore, ...parsed });
+  restrictUnread(yaml, parsed.values);
+  return { parsed, yaml, findings: [] };
+}
+
+function withFindings(
+  findings: readonly Finding[],
+  repaired: ReturnType<typeof repairYaml>,
+): ReturnType<typeof repairYaml> {
+  if ("problem" in repaired) return repaired;
+  return { ...repaired, findings: [...findings, ...repaired.findings] };
 }
 
 /** A key at the margin. */
@@ -213,10 +255,7 @@ function continuationLines(lines: readonly string[], index: number, indent: numb
 }
 
 function quotedText(text: string): string {
-  const [, mark, inner] = /^(["'])(.*)\1$/.exec(text) ?? [];
-  const plain =
-    inner === undefined ? text : inner.replaceAll(mark === '"' ? '\\"' : "''", mark ?? "");
-  return `'${plain.replaceAll("'", "''")}'`;
+  return `'${withoutQuotes(text).replaceAll("'", "''")}'`;
 }
 
 function unresolvedConflict(line: number): Finding {
