@@ -69,7 +69,7 @@ const RULES_A_FILE = 1_000;
 function rule(n: number): string {
   const effect = n % 10 === 9 ? "deny" : "allow";
   const when = n % 3 === 0 ? `, when: [{ arg: /limit, op: lte, value: ${n} }]` : "";
-  return `  - { id: rule-${n}, effect: ${effect}, who: { agents: [agent-${n % 50}, researcher] }, what: { tools: ["server-${n % 100}.${effect === "deny" ? "delete" : "read"}_*"] }${when} }\n`;
+  return `  - { id: rule-${n}, effect: ${effect}${effect === "allow" ? ", approval: auto" : ""}, who: { agents: [agent-${n % 50}, researcher] }, what: { tools: ["server-${n % 100}.${effect === "deny" ? "delete" : "read"}_*"] }${when} }\n`;
 }
 
 async function roundTrip(bench: Bench): Promise<Figure[]> {

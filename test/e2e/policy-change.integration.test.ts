@@ -48,7 +48,7 @@ async function echo(): Promise<Answer> {
 async function writePolicy(effect: "allow" | "deny"): Promise<void> {
   const file = join(project, "policies/demo.yaml");
   const rule = `{ id: echo, effect: ${effect}, what: { tools: ["mcp__echo__echo"] } }`;
-  await writeFile(`${file}.new`, `version: 1\nrules:\n  - ${rule}\n`);
+  await writeFile(`${file}.new`, `version: 1\ndefaults: { approval: auto }\nrules:\n  - ${rule}\n`);
   await rename(`${file}.new`, file);
 }
 

@@ -77,7 +77,7 @@ test("approvals show what waits with its exact arguments, hidden characters, sec
   const first = await waiting({ path: "notes/a.txt", content: "one" });
   assert.match(
     await ok("approvals", "list"),
-    new RegExp(`^${first} +pending +session +mcp__files`, "m"),
+    new RegExp(`^${first} +pending +session +medium +mcp__files`, "m"),
   );
   assert.match(await ok("approvals", "approve", first, "--reason", "fine"), /approved/);
   assert.equal((await ask({ path: "notes/a.txt", content: "one" })).outcome, "passed");

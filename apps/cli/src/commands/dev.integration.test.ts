@@ -181,9 +181,10 @@ test("the demo uses the running instance and leaves it running", async () => {
   assert.equal((await survivors(instanceProcesses(stateDir))).length, 7);
 });
 
-test("Ctrl-C and --timeout end the following, not the run: 130 and 7", async () => {
+test("Ctrl-C and --timeout end the following, not the run: 130 and 7", async (t) => {
   const runner = instanceProcesses(stateDir).find(({ name }) => name === "runner");
   process.kill(runner?.pid ?? 0, "SIGSTOP");
+  t.after(() => process.kill(runner?.pid ?? 0, "SIGCONT"));
   const stories = [
     ["run", "demo", "hi"],
     ["run", "demo", "hi", "--timeout", "1"],
