@@ -263,6 +263,24 @@ test("a skill is rendered for the run, told as it is typed, and given to no othe
   await settled("greeted");
 });
 
+test("an agent's tools count for its own runs: back with the agent of before, a session has all of them again [D19]", async () => {
+  peers.agents.set("narrow", answering("narrow", "few", { tools: [labTool("gate")] }));
+  peers.agents.set("general", answering("general", "all"));
+  for (const name of ["general", "narrow", "general"]) {
+    if (name === "narrow") await call(team, patchSession, { session: "switched", agent: name });
+    const asked = name === "narrow" ? {} : { agent: name };
+    const said = await say("switched", "hi", { ...asked, timeoutSeconds: 30 });
+    assert.equal(said.reply, name === "narrow" ? "few" : "all");
+  }
+  const names = new Set(["general", "narrow"]);
+  const granted = new Map(
+    peers.grants
+      .filter((grant) => names.has(grant.agent))
+      .map(({ runId, tools }) => [runId, tools]),
+  );
+  assert.deepEqual([...granted.values()], [[], [[labTool("gate")]], []]);
+});
+
 test("waits for the answer as long as the sender wants, by key or by label [F8]", async () => {
   const ok = await say("quick", "hi", { agent: "echo", timeoutSeconds: 30 });
   assert.deepEqual([ok.status, ok.reply], ["ok", "you said hi"]);
