@@ -24,7 +24,7 @@ export interface FoundAgent {
 export interface Definitions {
   readonly skills: FoundSkill[];
   readonly agents: FoundAgent[];
-  /** Files that could not be used; each has an error among the diagnostics. */
+  /** Files that could not be used, each with an error among the diagnostics, and what a limit left out. */
   readonly skipped: { skills: number; agents: number };
   readonly diagnostics: Diagnostic[];
 }
@@ -50,7 +50,7 @@ export async function readDefinitions(
   const definitions: Definitions = {
     skills: [],
     agents: [],
-    skipped: { skills: 0, agents: 0 },
+    skipped: { skills: scan.skillsLeftOut, agents: 0 },
     diagnostics: [...scan.diagnostics],
   };
   const running: Promise<Add>[] = [];

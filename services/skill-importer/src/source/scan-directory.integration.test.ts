@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdir, realpath, symlink } from "node:fs/promises";
+import { mkdir, realpath, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
@@ -78,14 +78,33 @@ test("goes six levels down, tells that it stopped, and skips installed packages 
   assert.deepEqual(await scanned(root), { ...expected, codes: ["scan_limit 1/2/3/4/5/6/7"] });
 });
 
-test("reads no more than 10,000 directories, the upper ones first", async () => {
+test("reads no more than 10,000 directories, the upper ones first, and names what it left out", async () => {
   const root = await rootWith({ "a/deep/SKILL.md": "x" });
   const many = Array.from({ length: 10_000 }, (_, index) => join(root, `d${index}`));
   await Promise.all(many.map((directory) => mkdir(directory)));
-  const { found, codes } = await scanned(root);
-  assert.deepEqual(found, []);
-  assert.equal(codes.length, 1);
-  assert.match(codes[0] ?? "", /^scan_limit /);
+  await Promise.all(
+    ["d1", "d9997", "d9998", "d9999"].map((name) => writeFile(join(root, name, "SKILL.md"), "x")),
+  );
+  const scan = await scanDirectory(root, root);
+  assert.deepEqual(
+    scan.candidates.map(({ file }) => file),
+    ["d1/SKILL.md", "d9997/SKILL.md"],
+  );
+  // The root and `a` take two of the places, and `a/deep` is met after all of them.
+  assert.deepEqual(
+    scan.diagnostics.map(({ code, file, message }) => ({ code, file, message })),
+    [
+      {
+        code: "scan_limit",
+        file: "d9998",
+        message:
+          "the search ends after 10000 directories: 3 directories with at least 3 skills were not searched (d9998, d9999, a/deep); put them under a root of their own",
+      },
+    ],
+  );
+  assert.equal(scan.skillsLeftOut, 3);
+  const { skills, skipped } = await readDefinitions(root, scan);
+  assert.deepEqual([skills.length, skipped.skills], [2, 3]);
 });
 
 test("follows links inside the root once, and none that leaves it [BR12]", async () => {
@@ -182,7 +201,7 @@ test("reads what it found; a file that is too large or no text is skipped [B15]"
   assert.deepEqual(definitions.skipped, { skills: 2, agents: 0 });
   assert.deepEqual(
     definitions.diagnostics.map(({ code, file }) => `${code} ${file}`),
-    ["file_too_large b/SKILL.md", "binary_file c/SKILL.md"],
+    ["not_an_agent agents/helper.md", "file_too_large b/SKILL.md", "binary_file c/SKILL.md"],
   );
 });
 

@@ -25,12 +25,16 @@ export interface Scan {
   /** Real paths of every directory that was read. */
   readonly directories: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
+  /** Skills that a limit left out, as far as the search came: what lies below them nobody knows. */
+  readonly skillsLeftOut: number;
 }
 
 const MAX_LEVELS = 6;
 const MAX_DIRECTORIES = 10_000;
 /** Listed at a time: the disk answers many as fast as one. */
 const AT_ONCE = 16;
+/** Of what was left out, so many are named. */
+const NAMED = 5;
 const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard"]);
 const SPELT_LIKE_A_SKILL = /^skills?\.md$/i;
 /** Directories whose entries are skills and agents, or links to some. */
@@ -67,7 +71,8 @@ class Walk {
   readonly #candidates: Candidate[] = [];
   readonly #diagnostics: Diagnostic[] = [];
   readonly #seen = new Set<string>();
-  #limitReported = false;
+  /** What each limit left out: the limit in words, and the directories in the order of the search. */
+  readonly #unsearched = new Map<string, { path: string; isSkill: boolean }[]>();
 
   constructor(root: string) {
     this.#root = root;
@@ -98,14 +103,28 @@ class Walk {
     return {
       candidates: this.#candidates.toSorted((a, b) => (a.file < b.file ? -1 : 1)),
       directories: [...this.#seen],
-      diagnostics: this.#diagnostics,
+      diagnostics: [
+        ...this.#diagnostics,
+        ...[...this.#unsearched].map(([limit, places]) => this.#limitReached(limit, places)),
+      ],
+      skillsLeftOut: [...this.#unsearched.values()].flat().filter(({ isSkill }) => isSkill).length,
     };
   }
 
   async #enter(place: Place, listed: readonly Dirent[] | string): Promise<Place[]> {
     if (this.#seen.has(place.path)) return [];
-    if (place.level > MAX_LEVELS || this.#seen.size >= MAX_DIRECTORIES) {
-      this.#reportLimit(place);
+    const limit =
+      place.level > MAX_LEVELS
+        ? `${MAX_LEVELS} levels`
+        : this.#seen.size >= MAX_DIRECTORIES
+          ? `${MAX_DIRECTORIES} directories`
+          : null;
+    if (limit !== null) {
+      const names = new Set(typeof listed === "string" ? [] : listed.map(({ name }) => name));
+      const isSkill = !place.isInSkill && skillFileIn(names) !== undefined;
+      const places = this.#unsearched.get(limit) ?? [];
+      places.push({ path: place.path, isSkill });
+      this.#unsearched.set(limit, places);
       return [];
     }
     this.#seen.add(place.path);
@@ -178,11 +197,16 @@ class Walk {
     this.#report(join(place.path, name), warningFinding("skill_file_name", message));
   }
 
-  #reportLimit(place: Place): void {
-    if (this.#limitReported) return;
-    this.#limitReported = true;
-    const message = `not searched, and perhaps others: the search ends after ${MAX_LEVELS} levels or ${MAX_DIRECTORIES} directories`;
-    this.#report(place.path, warningFinding("scan_limit", message));
+  #limitReached(limit: string, places: readonly { path: string; isSkill: boolean }[]): Diagnostic {
+    const skills = places.filter(({ isSkill }) => isSkill);
+    const shown = (skills.length > 0 ? skills : places).map(({ path }) => this.#shown(path));
+    const more = shown.length > NAMED ? `, and ${shown.length - NAMED} more` : "";
+    const count =
+      skills.length > 0
+        ? `${places.length} directories with at least ${skills.length} skills were`
+        : `${places.length} directories were`;
+    const message = `the search ends after ${limit}: ${count} not searched (${shown.slice(0, NAMED).join(", ")}${more}); put them under a root of their own`;
+    return { ...warningFinding("scan_limit", message), file: shown[0] ?? "." };
   }
 
   #report(path: string, finding: Finding): void {
