@@ -141,3 +141,29 @@ test("prints what the scanner found, and a block counts more than a file that wa
     assert.match(scan.notes.join("\n"), /1 skipped: .*\n.*1 of 2 \w+ are blocked/);
   }
 });
+
+test("of two skills with one name the first counts, whatever part of an import they come in", async () => {
+  const world = await importerWorld();
+  await world.start();
+  const tree = await testDirectory();
+  const twin = (body: string) => `---\nname: twin\ndescription: One of two.\n---\n${body}`;
+  const files = new Map([
+    ["a/SKILL.md", twin("First.")],
+    ["b/SKILL.md", twin("In the same part.")],
+    ["z/SKILL.md", twin("In the next part.")],
+  ]);
+  for (let index = 0; index < 70; index += 1) files.set(`n${index}/SKILL.md`, `Skill ${index}.`);
+  for (const [path, text] of files) {
+    await mkdir(dirname(join(tree, path)), { recursive: true });
+    await writeFile(join(tree, path), text);
+  }
+  // The second import finds what the first one stored, and says the same.
+  for (const args of [["--dry-run"], [], []]) {
+    const { code, lines } = await yard(world.cliEnv, "skills", "import", tree, ...args);
+    const { counts } = lines.at(-1) as Summary; // the last line, as documented
+    assert.deepEqual([code, counts.found, counts.loaded], [1, 73, 71]);
+    assert.deepEqual(counts.reasons, { duplicate_name: 2 });
+  }
+  const shown = await yard(world.cliEnv, "skills", "show", "twin");
+  assert.match(JSON.stringify(shown.lines), /First\./);
+});

@@ -55,12 +55,13 @@ function serveUploads(
       request.skills.flatMap(({ files }) => files),
       fail,
     );
-    const { label, git, dryRun, targets, withReports } = request;
+    const { label, git, dryRun, importId, targets, withReports } = request;
     return upload(uploads, {
       packages: request.skills.map((skill) => packageOfSent(skill)),
       findings: [],
       provenance: { source: "upload", label, by: caller, git },
       dryRun,
+      importId,
       targets,
       withReports,
     });
@@ -69,13 +70,14 @@ function serveUploads(
   service.handle(unpackSkills, async (request, context) => {
     const { caller, fail } = context;
     if (!request.dryRun) requireAdmin(context, admins);
-    const { label, git, dryRun, targets, withReports } = request;
+    const { label, git, dryRun, importId, targets, withReports } = request;
     const { files, findings } = await unpackSent(request, fail);
     return upload(uploads, {
       packages: packagesIn(files),
       findings,
       provenance: { source: "archive", label, by: caller, git },
       dryRun,
+      importId,
       targets,
       withReports,
     });

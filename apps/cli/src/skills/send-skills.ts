@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { ServiceError } from "@switchyard/contracts/errors";
@@ -43,17 +44,20 @@ export async function sendSkills(
   options: SendOptions,
 ): Promise<ImportCounts> {
   const total = noCounts();
+  const importId = randomUUID();
   const seen = new Map<string, string>();
   const waiting: Promise<ImportedSkill[]>[] = [];
   const settle = async () => {
     for (const skill of (await waiting.shift()) ?? []) {
-      const told = withDuplicate(skill, seen);
+      const told = options.dryRun ? withDuplicate(skill, seen) : skill;
       count(total, told);
       options.onSkill(told);
     }
   };
   for await (const batch of batches(skills)) {
-    const sending = send(bus, batch, options);
+    // One part after the other, so that of two skills with one name it is always the first that counts.
+    if (!options.dryRun) await settle();
+    const sending = send(bus, batch, { ...options, importId });
     // It is awaited in its turn; until then a rejection is nobody's.
     sending.catch(() => {});
     waiting.push(sending);
@@ -81,7 +85,7 @@ function count(total: ImportCounts, { outcome, withheld, diagnostics }: Imported
   total.reasons[code] = (total.reasons[code] ?? 0) + 1;
 }
 
-/** Two batches know nothing of each other: that the second one's skill took the first one's name is told here. */
+/** A dry run stores nothing by which the importer could know the names of earlier parts. */
 function withDuplicate(skill: ImportedSkill, seen: Map<string, string>): ImportedSkill {
   if (skill.name === null) return skill;
   const first = seen.get(skill.name);
@@ -89,10 +93,19 @@ function withDuplicate(skill: ImportedSkill, seen: Map<string, string>): Importe
     seen.set(skill.name, skill.file);
     return skill;
   }
-  const message = `${first} has the name ${skill.name}, too; this one is the newer version of it now, rename one of them`;
+  const message = `the name ${skill.name} belongs to ${first}, which comes first; rename one of them`;
   const place = { file: skill.file, line: null, column: null };
-  const warning = { severity: "warning" as const, code: "duplicate_name", message, ...place };
-  return { ...skill, diagnostics: [...skill.diagnostics, warning] };
+  const error = { severity: "error" as const, code: "duplicate_name", message, ...place };
+  return {
+    ...skill,
+    name: null,
+    description: "",
+    version: null,
+    outcome: "skipped",
+    change: null,
+    withheld: null,
+    diagnostics: [error, ...skill.diagnostics],
+  };
 }
 
 async function* batches(skills: AsyncIterable<LocalSkill>): AsyncGenerator<LocalSkill[]> {
@@ -117,7 +130,14 @@ async function* batches(skills: AsyncIterable<LocalSkill>): AsyncGenerator<Local
 async function send(
   bus: Bus,
   batch: readonly LocalSkill[],
-  { label, git, dryRun, targets = [], withReports = false }: SendOptions,
+  {
+    label,
+    git,
+    dryRun,
+    importId,
+    targets = [],
+    withReports = false,
+  }: SendOptions & { readonly importId: string },
 ): Promise<ImportedSkill[]> {
   const leftOut = new Map(batch.map(({ skill, leftOut: files }) => [skill.directory, files]));
   try {
@@ -125,6 +145,7 @@ async function send(
       label: label.slice(0, 1_024),
       git,
       dryRun,
+      importId,
       targets: [...targets],
       withReports,
       skills: batch.map(({ skill }) => skill),

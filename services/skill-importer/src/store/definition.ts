@@ -41,8 +41,13 @@ const place = {
   blocked: z.boolean().optional(),
 };
 
-export const SkillEntry = z.object({ ...place, summary: SkillSummary });
-export type SkillEntry = Entry<SkillSummary>;
+export const SkillEntry = z.object({
+  ...place,
+  summary: SkillSummary,
+  /** The import that brought it, where a client sent it in parts. */
+  importId: z.string().optional(),
+});
+export type SkillEntry = Entry<SkillSummary> & { readonly importId?: string | undefined };
 
 export const AgentEntry = z.object({ ...place, summary: AgentSummary });
 export type AgentEntry = Entry<AgentSummary>;

@@ -12,6 +12,8 @@ export interface UploadLimits {
   readonly roots: readonly string[];
   /** Names that clients may have brought in all. */
   readonly maxSkills: number;
+  /** Of an import that comes in parts. */
+  readonly importId?: string | undefined;
 }
 
 /** What is to be written, and what became of each package. */
@@ -94,7 +96,9 @@ class Judge {
   readonly #known: ReadonlySet<string>;
   readonly #trust: Catalogue["trust"];
   readonly #limits: UploadLimits;
+  /** Names that this upload has, and those of earlier parts of the same import, each with its file. */
   readonly #taken = new Map<string, string>();
+  readonly #takenBefore: ReadonlyMap<string, string>;
   #size: number;
 
   constructor(
@@ -107,6 +111,12 @@ class Judge {
     );
     const names = [...current.imported, ...waiting.map(({ entry }) => entry)];
     this.#known = new Set(names.map(({ summary }) => summary.name));
+    const { importId } = limits;
+    this.#takenBefore = new Map(
+      names
+        .filter((entry) => importId !== undefined && importIdOf(entry) === importId)
+        .map(({ summary, file }) => [summary.name, file]),
+    );
     this.#trust = current.trust;
     this.#limits = limits;
     this.#size = current.size;
@@ -116,7 +126,9 @@ class Judge {
     if (read.found === null) return skipped(read);
     const { entry } = read.found;
     const { name } = entry.summary;
-    const first = this.#taken.get(name);
+    const before = this.#takenBefore.get(name);
+    // The same file again is the same part again.
+    const first = this.#taken.get(name) ?? (before === read.file ? undefined : before);
     if (first !== undefined) {
       const message = `the name ${name} belongs to ${first}, which comes first; rename one of them`;
       return skipped(read, { code: "duplicate_name", message });
@@ -148,6 +160,10 @@ class Judge {
         : [],
     };
   }
+}
+
+function importIdOf(entry: SkillEntry | WithheldEntry["entry"]): string | undefined {
+  return "importId" in entry ? entry.importId : undefined;
 }
 
 function changeOf(entry: SkillEntry, listed: SkillEntry | undefined): "new" | "changed" | "same" {

@@ -31,6 +31,8 @@ export interface Upload {
   readonly findings: readonly Finding[];
   readonly provenance: Omit<Provenance, "at">;
   readonly dryRun: boolean;
+  /** Of an import that comes in parts. */
+  readonly importId?: string | undefined;
   readonly targets: readonly SkillTarget[];
   readonly withReports: boolean;
 }
@@ -53,8 +55,8 @@ const MAX_ATTEMPTS = 20;
 export async function uploadSkills(parts: UploadParts, upload: Upload): Promise<UploadReport> {
   // All are in memory already; the thread that judges them takes a few at a time.
   const read = await Promise.all(
-    upload.packages.map((pkg) =>
-      readPackage(pkg, {
+    upload.packages.map(async (pkg) => {
+      const one = await readPackage(pkg, {
         root: IMPORTED_ROOT,
         scope: "imported",
         baseDirectory: (name) => `skill://${name}`,
@@ -62,17 +64,25 @@ export async function uploadSkills(parts: UploadParts, upload: Upload): Promise<
         needsTrust: false,
         scans: true,
         judge: (job) => parts.judges.skill({ ...job, now: parts.now() }),
-      }),
-    ),
+      });
+      return broughtBy(upload.importId, one);
+    }),
   );
+  const limits = { ...parts.limits, importId: upload.importId };
   const names = [...new Set(read.flatMap(({ found }) => found?.entry.summary.name ?? []))];
   const outcomes = upload.dryRun
-    ? planUpload(await load(parts.store, names), read, parts.limits).outcomes
-    : await store(parts, { read, names, upload });
+    ? planUpload(await load(parts.store, names), read, limits).outcomes
+    : await store({ ...parts, limits }, { read, names, upload });
   const skills: ImportedSkill[] = [];
   for (const outcome of outcomes) skills.push(await describe(outcome, upload));
   const diagnostics = locatedAt(upload.provenance.label, upload.findings);
   return { counts: countsOf(skills), skills, diagnostics };
+}
+
+function broughtBy(importId: string | undefined, read: ReadPackage): ReadPackage {
+  const { found } = read;
+  if (found === null || importId === undefined) return read;
+  return { ...read, found: { ...found, entry: { ...found.entry, importId } } };
 }
 
 async function store(
