@@ -68,10 +68,24 @@ function isWell(server: ServerInfo): boolean {
 
 async function checkMcp(bus: Bus, yard: string): Promise<Check> {
   const { servers } = await client(bus, { listServers }).listServers({});
+  return mcpCheck(servers, yard);
+}
+
+/** More make every list of tools long, and each stdio server is a process: it works, and is worth a thought. */
+const RECOMMENDED_SERVERS = 10;
+
+/** What is to be said of the configured MCP servers. */
+export function mcpCheck(servers: readonly ServerInfo[], yard: string): Check {
   const summary = servers.map(serverText).join(", ") || "none configured";
-  return servers.every(isWell)
+  if (!servers.every(isWell)) return failed("mcp", summary, `look at them: ${yard} mcp list`);
+  const inUse = servers.filter(({ status }) => status !== "disabled").length;
+  return inUse <= RECOMMENDED_SERVERS
     ? ok("mcp", summary)
-    : failed("mcp", summary, `look at them: ${yard} mcp list`);
+    : warning(
+        "mcp",
+        `${inUse} servers, more than the recommended ${RECOMMENDED_SERVERS}: ${summary}`,
+        `disable what no agent needs: ${yard} mcp disable NAME`,
+      );
 }
 
 /** Rules that stay in force because their files are refused look as if nothing were wrong. */
