@@ -159,8 +159,10 @@ test("imports agents that a client sends", async () => {
       "helper imported",
       "import completed",
       "helper imported",
+      "import completed", // of the directory
       "import completed",
       "helper imported",
+      "import completed", // of the directory
       "import completed",
       "import completed",
       "helper removed",
