@@ -201,7 +201,7 @@ test(
     assert.equal(environment("broker")["YARD_MCP_TOKEN_KEY_FILE"], "/keys/mcp-logins.key");
     assert.equal(environment("importer")["YARD_IMPORT_WATCH"], "1");
     assert.equal(environment("policy")["YARD_APPROVE_OWN"], "all");
-    // Without the settings there is no file of models, and no empty name of one either.
+    // Without the settings the variable is empty, which counts as unset.
     assert.equal(resolvedConfig().services["runner"]?.environment?.["YARD_MODELS_FILE"], "");
   },
 );

@@ -66,7 +66,7 @@ export async function readStreams(url: string): Promise<{
     });
     const ofRuns = facts.filter(({ noun }) => noun === "run");
     const ofSessions = facts.filter(({ noun }) => noun === "session");
-    // Some are told of a command that is no run yet, and have no number.
+    // Events about a command that is not a run yet have no number.
     const numbered = ofRuns.flatMap(({ id, name, payload: { seq, callId = null } }) =>
       seq === undefined ? [] : [{ runId: id, name, seq, callId }],
     );

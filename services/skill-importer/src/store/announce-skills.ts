@@ -10,7 +10,7 @@ export interface AnnounceParts {
 }
 
 /**
- * What the bus is told of skills that are new on the list, with what they need and this machine has.
+ * The announcements of newly listed skills, with whether this machine has what each of them needs.
  * `read` holds those that this change has read; the others, which were stored before, are looked up.
  */
 export async function announceSkills(
