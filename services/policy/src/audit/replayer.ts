@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { Handler } from "@switchyard/bus/serve";
 import type { RecordedDecision, replayDecisions } from "@switchyard/contracts/policy-replay";
+import { threadLimits } from "@switchyard/service/thread-limits";
 import type { z } from "zod";
 import { splitTexts, type PolicyTexts } from "../bundle/validate.ts";
 
@@ -31,7 +32,7 @@ export function createReplayHandler(
     const worker = new Worker(new URL("./replay-worker.ts", import.meta.url), {
       workerData: { texts, decisions } satisfies ReplayJob,
       env: {}, // it needs none of the service's keys
-      resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB },
+      resourceLimits: threadLimits(MAX_MEMORY_MB),
     });
     const timeout = AbortSignal.timeout(limitMs);
     try {

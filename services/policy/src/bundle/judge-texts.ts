@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { LintFinding } from "@switchyard/contracts/policy-texts";
+import { threadLimits } from "@switchyard/service/thread-limits";
 import { compileBundle, type CompiledBundle } from "./compile-bundle.ts";
 import { isGood, validate, type PolicyTexts, type Validation } from "./validate.ts";
 import { problemLine } from "./yaml-file.ts";
@@ -75,7 +76,7 @@ async function judgeApart(
   const worker = new Worker(new URL("./judge-worker.ts", import.meta.url), {
     workerData: texts,
     env: {}, // it needs none of the service's keys
-    resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB },
+    resourceLimits: threadLimits(MAX_MEMORY_MB),
   });
   try {
     return await new Promise<JudgedApart>((resolve, reject) => {

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { validatePolicy } from "@switchyard/contracts/policy-texts";
+import { threadLimits } from "@switchyard/service/thread-limits";
 import type { z } from "zod";
 import type { PolicyTexts } from "./validate.ts";
 
@@ -28,7 +29,7 @@ export function createValidator({ limitMs = 10_000 }: { limitMs?: number } = {})
       const worker = new Worker(new URL("./validation-worker.ts", import.meta.url), {
         workerData: texts,
         env: {}, // it needs none of the service's keys
-        resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB },
+        resourceLimits: threadLimits(MAX_MEMORY_MB),
       });
       try {
         return await answerOf(worker, AbortSignal.any([signal, AbortSignal.timeout(limitMs)]));

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { threadLimits } from "@switchyard/service/thread-limits";
 import { packed, type Job, type Packed, type Verdict } from "./judge-job.ts";
 import { newProgress, type JudgeProgress } from "./judge-progress.ts";
 
@@ -45,7 +46,7 @@ export class JudgeThread {
     this.#progress = progress;
     this.#worker = new Worker(options.worker, {
       workerData: memory,
-      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+      resourceLimits: threadLimits(MAX_HEAP_MB),
     });
     this.#worker.once("message", () => this.#begin());
     this.#worker.on("error", (error) => this.#fail(error));

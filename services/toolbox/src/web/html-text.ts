@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import { threadLimits } from "@switchyard/service/thread-limits";
 import { ToolError } from "../tool-error.ts";
 
 /** Turns HTML into what a person reads of it. */
@@ -45,7 +46,7 @@ export function createHtmlTexts(deadlineMs = DEADLINE_MS): HtmlTexts {
 
 /** Resolves when all modules are loaded: starting takes longer than most pages, and is not their time. */
 async function startThread(): Promise<Worker> {
-  const worker = new Worker(WORKER, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
+  const worker = new Worker(WORKER, { resourceLimits: threadLimits(MAX_HEAP_MB) });
   // The heap's limit is an error of the worker; without a listener it would be one of this process.
   worker.on("error", () => undefined);
   await once(worker, "message");

@@ -1,0 +1,12 @@
+import type { ResourceLimits } from "node:worker_threads";
+
+/**
+ * V8 ends the whole process when a thread at its limit still has more young objects than the spare room that Node
+ * grants it. The default young generation of a large machine is larger than that room; this one is not.
+ */
+const MAX_YOUNG_MB = 16;
+
+/** Limits for a worker thread that reads what strangers wrote: at `maxHeapMb` MiB the thread ends, not the process. */
+export function threadLimits(maxHeapMb: number): ResourceLimits {
+  return { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: MAX_YOUNG_MB };
+}
