@@ -60,6 +60,26 @@ const REFUSED = [
   "http://[fd00:ec2::254]/",
   "http://[ff02::1]/",
   "http://[2001:db8::1]/",
+  "http://[::ffff:0:127.0.0.1]/",
+  "http://[::ffff:0:a9fe:a9fe]/",
+  "http://[::ffff:0:808:808]/",
+  "http://[3fff::1]/",
+  "http://[3fff:fff:ffff::1]/",
+  "http://[5f00::1]/",
+  "http://[100::1]/",
+  "http://[100:0:0:1::1]/",
+  "http://[64:ff9b:1::1]/",
+  "http://[2001::1]/",
+  "http://[2001:20::1]/",
+  "http://[2620:4f:8000::1]/",
+  "http://[fec0::1]/",
+  "http://[1fff::1]/",
+  "http://[4000::1]/",
+  "http://[8000::1]/",
+  "http://192.31.196.1/",
+  "http://192.52.193.1/",
+  "http://192.88.99.1/",
+  "http://192.175.48.1/",
 ];
 
 const OPEN = [
@@ -69,6 +89,9 @@ const OPEN = [
   "http://[2606:2800:220:1::1]/",
   "http://[64:ff9b::5db8:d822]/",
   "http://[2002:5db8:d822::1]/",
+  "http://[::ffff:5db8:d822]/",
+  "http://[2a00::1]/",
+  "http://[3ffe::1]/",
 ];
 
 test("refuses every notation of an address that is not public, and no public one", () => {

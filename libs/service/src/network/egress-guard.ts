@@ -32,32 +32,39 @@ const LOOPBACK = ["127.0.0.0/8", "::1/128"];
 const PRIVATE = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
 /** The metadata services of clouds; most are link-local, these are not. Only a full address permits one. */
 const METADATA = ["168.63.129.16/32", "100.100.100.200/32", "fd00:ec2::254/128"];
-/** IANA's special-purpose registries: nothing there is a public service. */
+/**
+ * The IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890, as of November 2026) and multicast, RFC 5771.
+ * Those of IPv6 that lie outside of 2000::/3 are below.
+ */
 const SPECIAL = [
   "0.0.0.0/8",
   "169.254.0.0/16",
   "192.0.0.0/24",
   "192.0.2.0/24",
+  "192.31.196.0/24",
+  "192.52.193.0/24",
   "192.88.99.0/24",
+  "192.175.48.0/24",
   "198.18.0.0/15",
   "198.51.100.0/24",
   "203.0.113.0/24",
   "224.0.0.0/4",
   "240.0.0.0/4",
-  "::/128",
-  "64:ff9b:1::/48",
-  "100::/64",
   "2001::/23",
   "2001:db8::/32",
-  "fe80::/10",
-  "fec0::/10",
-  "ff00::/8",
+  "2620:4f:8000::/48",
+  "3fff::/20",
 ];
 /** IPv6 addresses that carry an IPv4 address: prefix and the position of its first group. */
 const CARRIERS = [
-  { network: networks(["::ffff:0:0/96", "::/96", "64:ff9b::/96"]), group: 6 },
+  { network: networks(["::ffff:0:0/96", "64:ff9b::/96"]), group: 6 },
   { network: networks(["2002::/16"]), group: 1 },
 ];
+/**
+ * Whatever of IPv6 may be public: IANA has given out global addresses from 2000::/3 alone (RFC 4291, the IPv6 Address
+ * Space registry). IPv4-translated addresses (::ffff:0:0:0/96), 5f00::/16, 100::/64 and the link-local ones are outside.
+ */
+const GLOBAL_IPV6 = networks(["2000::/3", "::ffff:0:0/96", "64:ff9b::/96"]);
 
 const refused = networks([...LOOPBACK, ...PRIVATE, ...METADATA, ...SPECIAL]);
 const metadata = networks(METADATA);
@@ -126,6 +133,7 @@ export function createEgressGuard({
 
 /** True for every address that is not a public one, in whichever notation. */
 export function isSpecialAddress(address: string): boolean {
+  if (isIP(address) === 6 && !GLOBAL_IPV6.check(withoutZone(address), "ipv6")) return true;
   return includes(refused, address);
 }
 
