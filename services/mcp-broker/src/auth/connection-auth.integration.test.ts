@@ -5,11 +5,38 @@ import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/networ
 import { switchableServer } from "../../test-fixtures/switchable-server.ts";
 import { guardedFetch } from "./connection-auth.ts";
 
-test("an authorization server cannot fill the memory with what it answers, packed or not", async () => {
-  const guard = createEgressGuard({
-    permitted: parsePrivateHosts("loopback"),
-    setting: "YARD_MCP_ALLOW_PRIVATE_HOSTS",
+const guard = createEgressGuard({
+  permitted: parsePrivateHosts("loopback"),
+  setting: "YARD_MCP_ALLOW_PRIVATE_HOSTS",
+});
+
+test("metadata and token requests are not redirected to another origin, only within their own", async () => {
+  const reached: string[] = [];
+  const other = await switchableServer((request, response) => {
+    reached.push(request.url ?? "");
+    response.end();
   });
+  const server = await switchableServer((request, response) => {
+    if (request.url === "/here") return response.end("here");
+    const location = request.url === "/moved" ? "/here" : `${other.url}?state=canary`;
+    return response.writeHead(302, { location }).end();
+  });
+  const { fetch, close } = guardedFetch(guard, { url: server.url, headers: { "X-Key": "k" } });
+  assert.equal(await (await fetch(new URL("/moved", server.url))).text(), "here");
+  for (const method of ["GET", "POST"])
+    await assert.rejects(fetch(new URL("/away", server.url), { method }), (error) => {
+      assert.match(
+        String(error),
+        /\/away redirects to another origin, http:\/\/.*name that address/,
+      );
+      assert.doesNotMatch(String(error), /canary/);
+      return true;
+    });
+  assert.deepEqual(reached, []);
+  close();
+});
+
+test("an authorization server cannot fill the memory with what it answers, packed or not", async () => {
   const packed = gzipSync(Buffer.alloc(8 * 1024 * 1024));
   const server = await switchableServer((request, response) => {
     if (request.url === "/packed") {

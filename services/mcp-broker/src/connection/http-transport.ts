@@ -46,9 +46,8 @@ export interface HttpTransport {
 const FAREWELL_MS = 1_000;
 
 /**
- * The SDK's HTTP transports with a cap on one message and with guarded sockets. Redirects of a
- * message stay within the origin; of an authorization server's metadata they go where the guard
- * permits, without credentials.
+ * The SDK's HTTP transports with a cap on one message and with guarded sockets. Redirects
+ * stay within their origin, those of an authorization server's metadata too.
  */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const { url, headers, guard, authProvider } = options;

@@ -1,6 +1,6 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { Agent, fetch } from "undici";
-import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import { EgressError, type EgressGuard } from "@switchyard/service/network/egress-guard";
 
 /** A `fetch` whose sockets reach permitted addresses only, with the sockets to end it. */
 export interface GuardedFetch {
@@ -11,24 +11,16 @@ export interface GuardedFetch {
 
 export interface GuardedFetchOptions {
   readonly guard: EgressGuard;
-  /** Sent to this origin and to no other, wherever a redirect or the server's metadata points. */
+  /** Sent to this origin and to no other, wherever the server's metadata points. */
   readonly own: { readonly origin: string; readonly headers: Readonly<Record<string, string>> };
 }
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** What speaks for somebody or of a conversation with one server. */
-const STAYS_IN_ORIGIN = [
-  "authorization",
-  "cookie",
-  "proxy-authorization",
-  "mcp-session-id",
-  "dpop",
-];
 
 /**
- * `fetch` with a resolver of our own. Redirects are followed here, so that each of them is checked
- * and loses what belongs to the origin before.
+ * `fetch` with a resolver of our own. Redirects are followed here, and within their origin only: a request speaks for
+ * somebody to the server that an administrator or checked metadata named, and to nobody whom that server names.
  */
 export function createGuardedFetch({ guard, own }: GuardedFetchOptions): GuardedFetch {
   // A call has its own time, and an event stream may be silent for hours.
@@ -66,10 +58,8 @@ export function createGuardedFetch({ guard, own }: GuardedFetchOptions): Guarded
         if (init.redirect === "error")
           throw new TypeError(`unexpected redirect from ${url.origin}`);
         await response.body?.cancel();
-        const next = redirected(request, response.status);
-        // A body may be a code or a client's secret, and nobody else asked for it.
-        if (target.origin !== url.origin && next.body !== undefined) return response;
-        request = target.origin === url.origin ? next : withoutOrigin(next);
+        if (target.origin !== url.origin) throw elsewhere(url, target);
+        request = redirected(request, response.status);
         url = target;
       }
     },
@@ -128,8 +118,9 @@ function redirected(request: RequestToSend, status: number): RequestToSend {
   return { ...request, method: "GET", headers, body: undefined };
 }
 
-function withoutOrigin(request: RequestToSend): RequestToSend {
-  const headers = new Headers(request.headers);
-  for (const name of STAYS_IN_ORIGIN) headers.delete(name);
-  return { ...request, headers };
+/** Without the queries, which may hold a code or a state. */
+function elsewhere(from: URL, to: URL): EgressError {
+  return new EgressError(
+    `${from.origin}${from.pathname} redirects to another origin, ${to.origin}${to.pathname}, which was not asked; name that address itself if it is meant`,
+  );
 }

@@ -117,7 +117,11 @@ test("web_fetch reaches no private address: not by number, not by name, not by a
   assert.equal(requests.length, before);
 
   pages.set("/away", redirect("http://10.0.0.1/"));
-  await assert.rejects(run(open, { url: at("/away") }), /10\.0\.0\.1 is not a public address/);
+  assert.equal(
+    (await run(open, { url: at("/away") })).structured["redirect"],
+    "http://10.0.0.1/",
+    "told, not followed",
+  );
   pages.set("/file", redirect("file:///etc/passwd"));
   await assert.rejects(run(open, { url: at("/file") }), /is not an http or https URL/);
 });
@@ -137,7 +141,23 @@ test("a socket connects to what was checked of a name, so one that leads inside 
   assert.equal(requests.length, before);
 });
 
-test("web_fetch follows redirects to their end, but not forever", async () => {
+test("a redirect to another host is not followed: the result names its URL, to be decided about in a call of its own", async () => {
+  const before = requests.length;
+  const target = `http://localhost:${port}/page?q=private`;
+  pages.set("/elsewhere", redirect(target));
+  const { text, structured } = await run(open, { url: at("/elsewhere") });
+  assert.deepEqual(requests.slice(before), ["/elsewhere"]);
+  assert.deepEqual({ ...structured }, { url: at("/elsewhere"), status: 302, redirect: target });
+  assert.match(
+    text,
+    /answered 302 and leads to another host: http:\/\/localhost.*\n.*call web_fetch/,
+  );
+  pages.set("/other-port", redirect(`http://127.0.0.1:1/page`));
+  const other = await run(open, { url: at("/other-port") });
+  assert.equal(other.structured["redirect"], "http://127.0.0.1:1/page");
+});
+
+test("web_fetch follows redirects within a host to their end, but not forever", async () => {
   pages.set("/old", redirect("/page"));
   assert.equal((await run(open, { url: at("/old") })).structured["url"], at("/page"));
   pages.set("/round", redirect("/round"));

@@ -1,8 +1,8 @@
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { z } from "zod";
-import { defineTool, type Tool } from "../tool.ts";
+import { defineTool, type Tool, type ToolResult } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
-import { fetchPage } from "../web/fetch-page.ts";
+import { fetchPage, type Elsewhere } from "../web/fetch-page.ts";
 import { createHtmlTexts } from "../web/html-text.ts";
 import { pageText } from "../web/page-text.ts";
 import { cutBytes } from "../workspace/cut-bytes.ts";
@@ -22,7 +22,7 @@ export function createWebFetch(guard: EgressGuard): Tool<typeof Input> {
   const html = createHtmlTexts();
   return defineTool({
     name: "web_fetch",
-    description: `Gets a page of the public web by GET and returns its text, HTML without its tags. At most ${TEXT_LIMIT_BYTES} bytes; 'offset' reads on from there.`,
+    description: `Gets a page of the public web by GET and returns its text, HTML without its tags. At most ${TEXT_LIMIT_BYTES} bytes; 'offset' reads on from there. A redirect to another host is told, not followed.`,
     input: Input,
     async run({ url, offset }, { signal }) {
       const page = await fetchPage(url, {
@@ -31,6 +31,7 @@ export function createWebFetch(guard: EgressGuard): Tool<typeof Input> {
         timeoutMs: TIMEOUT_MS,
         limitBytes: PAGE_LIMIT_BYTES,
       });
+      if ("elsewhere" in page) return redirected(page);
       const text = await pageText(page, { html, signal });
       if (text === null)
         throw new ToolError(
@@ -64,4 +65,10 @@ export function createWebFetch(guard: EgressGuard): Tool<typeof Input> {
       };
     },
   });
+}
+
+/** The new URL is decided about like every other one, in a call of its own. */
+function redirected({ url, status, elsewhere }: Elsewhere): ToolResult {
+  const text = `${url} answered ${status} and leads to another host: ${elsewhere}\nNothing was fetched from there; call web_fetch with that URL if it is what you want.`;
+  return { text, structured: { url, status, redirect: elsewhere } };
 }

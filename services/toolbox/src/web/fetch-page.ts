@@ -17,6 +17,13 @@ export interface Page {
   readonly truncated: boolean;
 }
 
+/** The page is said to be at another host, which was not asked. */
+export interface Elsewhere {
+  readonly url: string;
+  readonly status: number;
+  readonly elsewhere: string;
+}
+
 export interface FetchOptions {
   readonly guard: EgressGuard;
   readonly timeoutMs: number;
@@ -32,15 +39,18 @@ const HEADERS = {
 };
 
 /**
- * Gets a page from a permitted address, without credentials. Each redirect is a URL of somebody
- * else's choice, so it is checked like the first one. Throws ToolError for what cannot be had.
+ * Gets a page from a permitted address, without credentials. Redirects are followed within the host
+ * that the policy has decided about; another host is for the caller to ask for. Throws ToolError for
+ * what cannot be had.
  */
-export async function fetchPage(asked: string, options: FetchOptions): Promise<Page> {
+export async function fetchPage(asked: string, options: FetchOptions): Promise<Page | Elsewhere> {
   const { guard, timeoutMs, limitBytes } = options;
   const agent = new Agent({ connect: { lookup: guard.lookup } });
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]);
   try {
-    const { response, url } = await follow(urlOf(asked), { guard, agent, signal });
+    const { response, url, elsewhere } = await follow(urlOf(asked), { guard, agent, signal });
+    if (elsewhere !== null)
+      return { url: url.href, status: response.status, elsewhere: elsewhere.href };
     const { body, truncated } = await readBody(response, limitBytes);
     return { url: url.href, status: response.status, ...typeOf(response), body, truncated };
   } catch (error) {
@@ -54,7 +64,7 @@ export async function fetchPage(asked: string, options: FetchOptions): Promise<P
 async function follow(
   first: URL,
   { guard, agent, signal }: { guard: EgressGuard; agent: Agent; signal: AbortSignal },
-): Promise<{ response: Response; url: URL }> {
+): Promise<{ response: Response; url: URL; elsewhere: URL | null }> {
   let url = first;
   for (let followed = 0; followed <= MAX_REDIRECTS; followed += 1) {
     guard.checkUrl(url);
@@ -65,11 +75,20 @@ async function follow(
       signal,
     });
     const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
-    if (location === null) return { response, url };
+    if (location === null) return { response, url, elsewhere: null };
     await response.body?.cancel();
-    url = urlOf(location, url);
+    const target = urlOf(location, url);
+    if (!isSameHost(url, target)) return { response, url, elsewhere: target };
+    url = target;
   }
   throw new ToolError(`'${first.href}' redirects more than ${MAX_REDIRECTS} times.`);
+}
+
+/** The same origin, or its https instead of http. */
+function isSameHost(from: URL, to: URL): boolean {
+  if (from.origin === to.origin) return true;
+  const isUpgrade = from.protocol === "http:" && to.protocol === "https:";
+  return isUpgrade && from.hostname === to.hostname && from.port === "" && to.port === "";
 }
 
 function urlOf(text: string, base?: URL): URL {
