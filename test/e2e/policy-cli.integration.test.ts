@@ -72,7 +72,9 @@ async function ok(...args: string[]): Promise<string> {
   return stdout + stderr;
 }
 
-test("approvals show what waits with its exact arguments, hidden characters, secrets left out, and what changed", async () => {
+const SEED = `SU${"A2".repeat(28)}`;
+
+test("approvals show what waits with its exact arguments, hidden characters, credentials masked, and what changed", async () => {
   assert.match(await ok("approvals", "list"), /no call waits for an approval/);
   const first = await waiting({ path: "notes/a.txt", content: "one" });
   assert.match(
@@ -82,7 +84,7 @@ test("approvals show what waits with its exact arguments, hidden characters, sec
   assert.match(await ok("approvals", "approve", first, "--reason", "fine"), /approved/);
   assert.equal((await ask({ path: "notes/a.txt", content: "one" })).outcome, "passed");
 
-  const args = { path: "notes/b\u200b.txt", content: "one", password: "hunter2-hunter2" };
+  const args = { path: "notes/b\u200b.txt", content: "one", password: "$(reboot)", token: SEED };
   const second = await waiting(args);
   const shown = await ok("approvals", "show", second);
   assert.match(shown, /^mcp__files__write_file {2}pending$/m);
@@ -90,8 +92,14 @@ test("approvals show what waits with its exact arguments, hidden characters, sec
   assert.match(shown, /why +.*it changes files.*\(rule writes\)/);
   assert.match(shown, /│ .*notes\/b\\u\{200b\}\.txt/);
   assert.match(shown, /! characters that cannot be seen are written as/);
-  assert.match(shown, /! secrets are not shown/);
-  assert.equal(shown.includes("hunter2"), false);
+  assert.match(
+    shown,
+    /"password": "\$\(reboot\)"|"password":"\$\(reboot\)"/,
+    "it could be a command",
+  );
+  assert.match(shown, /! of credentials only length and digest are shown/);
+  assert.match(shown, /\[redacted 58 chars sha256:[0-9a-f]{32}…\]/);
+  assert.equal(shown.includes(SEED), false);
   assert.match(shown, /\/path\n +- "notes\/a\.txt"\n +\+ "notes\/b\\u\{200b\}\.txt"/);
   assert.doesNotMatch(shown, /^ +\/content$/m, "what is the same is no change");
 

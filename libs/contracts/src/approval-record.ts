@@ -106,7 +106,10 @@ export const ArgumentChange = z.object({
 });
 export type ArgumentChange = z.infer<typeof ArgumentChange>;
 
-/** What a person sees of the arguments: secrets are redacted, and what cannot be seen stands as `\u{…}`. */
+/**
+ * What a person sees of the arguments: all of them, but of what has the shape of a credential only length and digest
+ * (`[redacted 40 chars sha256:ab12…]`), and what cannot be seen stands as `\u{…}`.
+ */
 export const Presentation = z.object({
   /** Canonical JSON. */
   args: z.string(),

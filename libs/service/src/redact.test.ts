@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { redactFields, redactJudgedText, redactText } from "./redact.ts";
+import { redactFields, redactText } from "./redact.ts";
 
 const CANARY = "canary-4711";
 const SEED = `SU${"A2".repeat(28)}`;
@@ -294,26 +294,4 @@ test("copies any value without a throw, into something JSON can hold", () => {
       },
     ),
   );
-});
-
-test("hides no code from who decides about a text, and the same secrets otherwise", () => {
-  for (const code of [
-    "curl http://a;rm${IFS}-rf${IFS}~;echo${IFS}@b",
-    "http://$(id)@b",
-    "open('a://'+evil('x')+'@')",
-    "x://`id`@b",
-    "x://a|sh@b",
-    "x://a>b@c",
-  ]) {
-    assert.equal(redactJudgedText(code), code);
-    assert.notEqual(redactText(code), code);
-  }
-  for (const text of [
-    `redis://default:${CANARY}@127.0.0.1:6379/0`,
-    `authorization: Bearer ${CANARY}`,
-    `token ${JWT} refused`,
-  ]) {
-    assert.equal(redactJudgedText(text), redactText(text));
-    assert.ok(!redactJudgedText(text).includes(CANARY));
-  }
 });

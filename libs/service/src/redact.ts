@@ -14,27 +14,13 @@ export function redactFields(value: unknown): unknown {
 
 /** Replaces what looks like a credential. The patterns never cross a quote, so JSON text stays JSON. */
 export function redactText(text: string): string {
-  return withoutShapes(text).replace(USER_INFORMATION, `$1${REDACTED}@`);
-}
-
-/**
- * The same for who decides about the text, before anything is done with it: user information in a URL may have any
- * characters, so what looks like some and could be code is shown. All else that is taken out are single words.
- */
-export function redactJudgedText(text: string): string {
-  return withoutShapes(text).replace(USER_INFORMATION, (found: string, scheme: string) =>
-    COULD_BE_CODE.test(found) ? found : `${scheme}${REDACTED}@`,
-  );
-}
-
-function withoutShapes(text: string): string {
   let clean = text;
   for (const [pattern, replacement] of SECRET_SHAPES) clean = clean.replace(pattern, replacement);
-  return clean;
+  return clean.replace(USER_INFORMATION, `$1${REDACTED}@`);
 }
 
 /** True for the name of a field whose value is a secret, whatever it looks like. */
-export function isSecretKey(key: string): boolean {
+function isSecretKey(key: string): boolean {
   return SECRET_KEY.test(key.toLowerCase().replaceAll(/[-_\s.]/g, ""));
 }
 
@@ -73,8 +59,6 @@ const SECRET_SHAPES: readonly (readonly [RegExp, string])[] = [
 
 /** In a URL. A quote or backslash inside it is escaped in JSON text. */
 const USER_INFORMATION = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)(?:\\.|[^\s/@"\\]){1,1024}@/gi;
-/** Of shells and other languages; a URL has to encode most of them anyway. */
-const COULD_BE_CODE = /[$`;|&<>(){}'\\]/;
 
 interface Place {
   readonly depth: number;

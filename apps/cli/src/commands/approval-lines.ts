@@ -88,7 +88,7 @@ function warnings({
   return [
     ...(isCut ? [`only a part of the arguments is shown; they have ${argsBytes} bytes`] : []),
     ...(hasHiddenCharacters ? ["characters that cannot be seen are written as \\u{…}"] : []),
-    ...(hasRedactions ? ["secrets are not shown"] : []),
+    ...(hasRedactions ? ["of credentials only length and digest are shown"] : []),
   ];
 }
 

@@ -398,15 +398,20 @@ test("the tier always takes no session approval", async () => {
   );
 });
 
-test("a person sees the exact arguments without secrets, hidden characters, and what changed since the last approval", async () => {
+test("a person sees the exact arguments, credentials as length and digest, hidden characters, and what changed since the last approval", async () => {
   const token = await tokenOf("run-shown", { agent: "shown" });
-  const first = { token, callId: "run-shown:1", args: { path: "a.txt", apiKey: "secret-value-1" } };
+  const apiKey = ["sk", "proj", "q7Rw2Lx9Tb4Z".repeat(4)].join("-");
+  const common = { apiKey, password: "$(reboot)" };
+  const first = { token, callId: "run-shown:1", args: { path: "a.txt", ...common } };
   await person.approveCall({ id: await waiting(first) });
   assert.equal((await admit(first)).outcome, "passed");
-  const args = { path: "a\u200b.txt", apiKey: "secret-value-2", more: [1] };
+  const args = { path: "a\u200b.txt", ...common, more: [1] };
   const id = await waiting({ ...first, callId: "run-shown:2", args });
   const { presentation } = await person.getApproval({ id });
-  assert.equal(presentation.args, '{"apiKey":"[redacted]","more":[1],"path":"a\\u{200b}.txt"}');
+  assert.match(
+    presentation.args,
+    /^\{"apiKey":"\[redacted 56 chars sha256:[0-9a-f]{32}…\]","more":\[1\],"password":"\$\(reboot\)","path":"a\\u\{200b\}\.txt"\}$/,
+  );
   assert.ok(presentation.hasHiddenCharacters && presentation.hasRedactions);
   assert.deepEqual(presentation.changes, [
     { pointer: "/path", before: '"a.txt"', after: '"a\\u{200b}.txt"' },

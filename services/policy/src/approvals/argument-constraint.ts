@@ -1,8 +1,6 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { locate, parsePointer } from "@switchyard/contracts/json-pointer";
-
-/** Secrets are not kept, so whether they are the same cannot be told. */
-const REDACTED = "[redacted]";
+import { hasMask } from "./mask-secrets.ts";
 
 /**
  * The digest of the values at some JSON pointers, from the comparable form of the arguments; null when
@@ -33,6 +31,7 @@ function valueAt(document: unknown, pointer: string): unknown {
   const tokens = parsePointer(pointer);
   if (tokens === null || tokens.length === 0) return undefined;
   const found = locate(document, tokens);
-  if (found.kind !== "found" || JSON.stringify(found.value).includes(REDACTED)) return undefined;
+  // Secrets are not kept, so whether they are the same cannot be told.
+  if (found.kind !== "found" || hasMask(JSON.stringify(found.value))) return undefined;
   return found.value;
 }

@@ -1,18 +1,17 @@
 import type { ArgumentChange, Presentation } from "@switchyard/contracts/approval-record";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
-import { isSecretKey, redactJudgedText } from "@switchyard/service/redact";
 import { visible } from "@switchyard/service/visible-text";
+import { maskSecrets } from "./mask-secrets.ts";
 
 /** More of the arguments than this is not shown, and said to be cut. In characters. */
 const MAX_SHOWN = 65_536;
 const MAX_CHANGES = 50;
 const MAX_CHANGE_TEXT = 2_000;
-const REDACTED = "[redacted]";
 
-/** Arguments without their secrets, and how they differ from what a person is used to seeing. */
+/** Arguments with their secrets masked, and how they differ from what a person is used to seeing. */
 export interface PresentedArguments {
   readonly presentation: Presentation;
-  /** Canonical JSON without secrets, to compare the next call with; null when it is too long to keep. */
+  /** Canonical JSON with secrets masked, to compare the next call with; null when it is too long to keep. */
   readonly comparable: string | null;
 }
 
@@ -83,21 +82,14 @@ function cleanCopy(value: unknown, seen: Seen): unknown {
   const copy: Record<string, unknown> = Object.create(null) as Record<string, unknown>; // no `__proto__` setter
   for (const [key, member] of Object.entries(value)) {
     if (visible(key) !== key) seen.hidden = true;
-    const isSecret = isSecretKey(key) && isTelling(member);
-    if (isSecret) seen.redacted = true;
-    copy[key] = isSecret ? REDACTED : cleanCopy(member, seen);
+    copy[key] = cleanCopy(member, seen);
   }
   return copy;
 }
 
 function cleanText(text: string, seen: Seen): string {
   if (visible(text) !== text) seen.hidden = true;
-  const clean = redactJudgedText(text);
+  const clean = maskSecrets(text);
   if (clean !== text) seen.redacted = true;
   return clean;
-}
-
-/** A field that is empty or a switch holds no secret, whatever its name is. */
-function isTelling(value: unknown): boolean {
-  return value !== null && value !== "" && typeof value !== "boolean";
 }
