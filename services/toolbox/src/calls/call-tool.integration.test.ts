@@ -129,6 +129,16 @@ test("an unknown tool and bad arguments look like a denied call to who may not c
   );
 });
 
+test("bad arguments are told without repeating much of them", async () => {
+  const args = { path: "a", content: "x", ["k".repeat(100_000)]: 1 };
+  await assert.rejects(world.call({ tool: "write_file", args }), (error) => {
+    assert.ok(isError(error, callBuiltin, "invalid_arguments"));
+    assert.match(error.message, /Unrecognized key/);
+    assert.ok(JSON.stringify([error.message, error.data]).length < 2_000);
+    return true;
+  });
+});
+
 test("what a tool cannot do is a result with isError, for the model to read", async () => {
   const reply = await world.call({ tool: "read_file", args: { path: "../../etc/passwd" } });
   assert.equal(reply.isError, true);

@@ -33,6 +33,7 @@ import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/pol
 import type { RunEpochs } from "@switchyard/service/tool-provider/run-epochs";
 import type { RunningCalls } from "@switchyard/service/tool-provider/running-calls";
 import type { StopWatch } from "@switchyard/service/tool-provider/stop-watch";
+import { visible } from "@switchyard/service/visible-text";
 import type { Tool } from "../tool.ts";
 import type { Workspaces } from "../workspace/workspaces.ts";
 import { runTool, type ToolRun } from "./run-tool.ts";
@@ -200,8 +201,9 @@ async function readCall(
   if (args.success) return { tool, ref, args: args.data };
   await notDenied(gate, { ref, args: request.args }, asked);
   const problems = args.error.issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => ({
-    pointer: path.map((part) => `/${String(part)}`).join(""),
-    expected: message,
+    pointer: visible(path.map((part) => `/${String(part)}`).join(""), MAX_PROBLEM_TEXT),
+    // Names of properties that are not known are the caller's own words, and may be of any length.
+    expected: visible(message, MAX_PROBLEM_TEXT),
   }));
   const shown = problems.map(({ pointer, expected }) => `${pointer || "/"}: ${expected}`);
   throw fail.invalid_arguments(
@@ -216,7 +218,8 @@ function namesOf(tools: CallToolDeps["tools"]): string[] {
   );
 }
 
-const MAX_PROBLEMS = 20;
+const MAX_PROBLEMS = 5;
+const MAX_PROBLEM_TEXT = 300;
 
 /** The decision, which is to allow it or to ask a person; a denial is thrown. */
 async function notDenied(

@@ -1,6 +1,6 @@
 import { failuresOf } from "@switchyard/contracts/errors";
 import type { Principal } from "@switchyard/contracts/policy";
-import { callBuiltin as contract } from "@switchyard/contracts/toolbox";
+import { builtinTimeoutMs, callBuiltin as contract } from "@switchyard/contracts/toolbox";
 import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
 import { ToolError } from "../tool-error.ts";
 import type { Tool, ToolResult } from "../tool.ts";
@@ -38,7 +38,9 @@ export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutc
   const { tool, args, principal, deadline } = run;
   const { workspaces, stopping, now } = deps;
   const startedAt = performance.now();
-  const timeLeftMs = Math.max(1, deadline - REPLY_MARGIN_MS - now());
+  // A caller that says it waits for an hour gets no place of others for that long.
+  const waitsMs = Math.min(deadline - now(), builtinTimeoutMs(tool.name, args));
+  const timeLeftMs = Math.max(1, waitsMs - REPLY_MARGIN_MS);
   const over = AbortSignal.timeout(timeLeftMs);
   const signal = AbortSignal.any([run.signal, over, stopping]);
   let result: ToolResult | ToolError;

@@ -24,10 +24,11 @@ export const searchFiles = defineTool({
   name: "search_files",
   description: `Finds the lines of text files that contain a text. At most ${MATCH_LIMIT} lines; files over ${FILE_LIMIT_BYTES} bytes and binary ones are passed over.`,
   input: z.strictObject({
-    text: z.string().min(1).describe("The text to find, not a pattern"),
+    text: z.string().min(1).max(1_000).describe("The text to find, not a pattern"),
     directory: z.string().default(".").describe("Where to look, relative to the workspace"),
     files: z
       .string()
+      .max(1_000)
       .default("*")
       .describe("Which files: a glob with * and ? over their paths, such as *.ts"),
     ignoreCase: z.boolean().default(false),

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
@@ -61,10 +71,41 @@ test("a file that does not exist yet below a link out of the workspace is refuse
   await symlink(outside, join(root, "escape"));
   await assert.rejects(write("escape/new/file.txt", "x"), /outside the allowed workspace/);
   await symlink(join(outside, "dangling.txt"), join(root, "dangling"));
-  // What a dangling link leads to does not exist, so the link itself is what is replaced.
-  await write("dangling", "kept inside");
-  assert.equal(await read("dangling"), "kept inside");
+  await assert.rejects(write("dangling", "x"), /outside the allowed workspace/);
+  await symlink("inside/not-yet.txt", join(root, "not-yet"));
+  await write("not-yet", "kept inside");
+  assert.equal(await read("inside/not-yet.txt"), "kept inside");
   assert.deepEqual(await readdir(outside), ["secret.txt"]);
+});
+
+test("an error tells nothing of a place outside: what exists, what does not and what cannot be read look alike [E12]", async () => {
+  await mkdir(join(outside, "closed", "in"), { recursive: true });
+  await chmod(join(outside, "closed"), 0);
+  await symlink("circle", join(outside, "circle"));
+  await symlink("nothing", join(outside, "dangling"));
+  const places = ["secret.txt", "missing", "secret.txt/x", "missing/x", "closed/in", "closed/no"];
+  places.push("circle", "circle/x", "dangling", "x".repeat(300), `missing/${"x".repeat(300)}`);
+  const told = new Set<string>();
+  for (const [index, place] of places.entries()) {
+    await symlink(join(outside, place).slice(0, 4_000), join(root, `oracle-${index}`));
+    await symlink(`oracle-${index}`, join(root, `oracle-chain-${index}`));
+    const ways = [`oracle-${index}`, `oracle-chain-${index}`, `oracle-${index}/below`];
+    ways.push(join(outside, place), join("..", "outside", place));
+    for (const path of ways)
+      for (const attempt of [() => read(path), () => write(path, "x")])
+        await assert.rejects(attempt, (error) => {
+          assert.ok(error instanceof ToolError);
+          told.add(error.message.replaceAll(path, "PATH"));
+          return true;
+        });
+  }
+  await chmod(join(outside, "closed"), 0o700);
+  for (const name of ["closed", "circle", "dangling"])
+    await rm(join(outside, name), { recursive: true });
+  assert.deepEqual(
+    [...told],
+    [`Path 'PATH' is outside the allowed workspace '${root}'; use a path inside it.`],
+  );
 });
 
 test("circles of links, zero bytes and endless paths are clear errors", async () => {
@@ -72,7 +113,7 @@ test("circles of links, zero bytes and endless paths are clear errors", async ()
   await assert.rejects(read("round"), /circle of symbolic links/);
   await assert.rejects(placeOf(workspace, "a\0b"), /zero byte/);
   await assert.rejects(placeOf(workspace, "a/".repeat(4_000)), /longer than 4096 bytes/);
-  await assert.rejects(placeOf(workspace, "x".repeat(300)), /too long/);
+  await assert.rejects(read("x".repeat(300)), /too long/);
   await assert.rejects(placeOf(workspace, ""), /is empty/);
 });
 

@@ -80,7 +80,7 @@ export function explained(error: unknown, asked: string): unknown {
     case "ENOENT":
       return new ToolError(`'${asked}' does not exist; list_files shows what does.`);
     case "ENOTDIR":
-      return new ToolError(`'${asked}' is no directory, or goes through something that is none.`);
+      return new ToolError(`'${asked}' is no directory, or goes through a file.`);
     case "ELOOP":
       return new ToolError(
         `'${asked}' became a symbolic link while it was opened; nothing was done.`,
@@ -88,6 +88,8 @@ export function explained(error: unknown, asked: string): unknown {
     case "EACCES":
     case "EPERM":
       return new ToolError(`'${asked}' may not be opened by this service.`);
+    case "ENAMETOOLONG":
+      return new ToolError(`'${asked}' has a name that is too long.`);
     case "EISDIR":
       return new ToolError(`'${asked}' is a directory.`);
     case "ENOSPC":

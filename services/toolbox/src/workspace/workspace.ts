@@ -1,5 +1,5 @@
-import { realpath, stat } from "node:fs/promises";
-import { isAbsolute, relative, resolve, sep } from "node:path";
+import { readlink, realpath, stat } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { systemErrorCode, ToolError } from "../tool-error.ts";
 
 /** How far the built-in tools reach: inside the workspace only, or wherever the process may [E12]. */
@@ -22,6 +22,8 @@ export interface Place {
 }
 
 const MAX_PATH_BYTES = 4_096;
+/** As many as Linux follows. */
+const MAX_LINKS = 40;
 
 /** Throws ToolError when the directory does not exist, or is none. */
 export async function openWorkspace(directory: string, mode: SecurityMode): Promise<Workspace> {
@@ -38,13 +40,13 @@ export async function openWorkspace(directory: string, mode: SecurityMode): Prom
  */
 export async function placeOf(workspace: Workspace, asked: string): Promise<Place> {
   checkText(asked);
-  const real = await realPathOf(resolve(workspace.root, asked), asked);
   const base = workspace.mode === "limited-control" ? workspace.root : sep;
-  const inside = relative(base, real);
-  if (inside.split(sep)[0] === ".." || isAbsolute(inside))
+  const real = await realPathOf({ path: resolve(workspace.root, asked), base, asked });
+  if (!isWithin(base, real))
     throw new ToolError(
       `Path '${asked}' is outside the allowed workspace '${workspace.root}'; use a path inside it.`,
     );
+  const inside = relative(base, real);
   return { base, names: inside === "" ? [] : inside.split(sep), asked };
 }
 
@@ -60,24 +62,48 @@ function checkText(asked: string): void {
     throw new ToolError(`The path is longer than ${MAX_PATH_BYTES} bytes.`);
 }
 
-/** The real path of the nearest part that exists, with the rest as it was written. */
-async function realPathOf(path: string, asked: string): Promise<string> {
+/**
+ * The real path of the nearest part that exists, with the rest as it was written. A link that leads to nothing is read
+ * here, so that one out of the workspace is told as such whether or not there is something behind it: the answer says
+ * nothing about places outside.
+ */
+async function realPathOf({ path, base, asked }: PathToResolve): Promise<string> {
   const missing: string[] = [];
-  for (let existing = path; ; existing = resolve(existing, "..")) {
-    try {
-      return resolve(await realpath(existing), ...missing);
-    } catch (error) {
-      const code = systemErrorCode(error);
-      if (code === "ELOOP")
-        throw new ToolError(`Path '${asked}' is a circle of symbolic links.`, { cause: error });
-      if (code === "EACCES")
-        throw new ToolError(`Path '${asked}' may not be read by this service.`, { cause: error });
-      if (code === "ENAMETOOLONG")
-        throw new ToolError(`Path '${asked}' has a name that is too long.`, { cause: error });
-      if (code === "ENOTDIR")
-        throw new ToolError(`Path '${asked}' goes through a file.`, { cause: error });
-      if (code !== "ENOENT") throw error;
-      missing.unshift(existing.slice(existing.lastIndexOf(sep) + 1));
+  let links = 0;
+  for (let existing = path; ;) {
+    const real = await realpath(existing).catch(unresolved);
+    if (real !== null) return join(real, ...missing);
+    const parent = dirname(existing);
+    const target = await readlink(existing).catch(() => null);
+    const directory = target === null ? null : await realpath(parent).catch(unresolved);
+    if (target === null || directory === null) {
+      missing.unshift(basename(existing));
+      existing = parent;
+      continue;
     }
+    // Where a link outside leads is nobody's business here.
+    if (!isWithin(base, directory)) return join(directory, ...missing);
+    links += 1;
+    if (links > MAX_LINKS) throw new ToolError(`Path '${asked}' is a circle of symbolic links.`);
+    existing = resolve(directory, target);
   }
+}
+
+interface PathToResolve {
+  readonly path: string;
+  /** Links below it may be read. */
+  readonly base: string;
+  readonly asked: string;
+}
+
+/** Null when the path does not exist, or cannot be walked to its end; any other error is one of the machine. */
+function unresolved(error: unknown): null {
+  if (UNRESOLVED.has(systemErrorCode(error) ?? "")) return null;
+  throw error;
+}
+const UNRESOLVED = new Set(["ENOENT", "ENOTDIR", "EACCES", "ELOOP", "ENAMETOOLONG"]);
+
+function isWithin(base: string, real: string): boolean {
+  const inside = relative(base, real);
+  return inside.split(sep)[0] !== ".." && !isAbsolute(inside);
 }

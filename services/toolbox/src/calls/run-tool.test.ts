@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { BuiltinName } from "@switchyard/contracts/toolbox";
+import { z } from "zod";
+import { defineTool } from "../tool.ts";
+import { runTool } from "./run-tool.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** The time that a tool is given by a caller who says that it waits for so long. */
+async function timeGiven(name: BuiltinName, args: object, waitsMs: number): Promise<unknown> {
+  const now = 1_000_000;
+  const tool = defineTool({
+    name,
+    description: "tells its time",
+    input: z.looseObject({}),
+    run: async (_args, { timeLeftMs }) => ({ text: "", structured: { timeLeftMs } }),
+  });
+  const outcome = await runTool(
+    {
+      workspaces: {
+        of: async () => ({ root: "/nowhere", mode: "limited-control" }),
+        sweep: async () => 0,
+      },
+      stopping: new AbortController().signal,
+      now: () => now,
+    },
+    {
+      tool,
+      args: { ...args },
+      principal: { user: "cli", agent: null, runId: null },
+      callId: undefined,
+      deadline: now + waitsMs,
+      signal: new AbortController().signal,
+      isCancelled: () => false,
+    },
+  );
+  assert.ok(outcome.kind === "result");
+  return outcome.result.structuredContent;
+}
+
+test("a tool gets the time of its caller, and no more than such a tool takes", async () => {
+  assert.deepEqual(await timeGiven("read_file", {}, 10_000), { timeLeftMs: 9_900 });
+  assert.deepEqual(await timeGiven("read_file", {}, HOUR_MS), { timeLeftMs: 34_900 });
+  assert.deepEqual(await timeGiven("execute_command", { timeout: 100_000 }, HOUR_MS), {
+    timeLeftMs: 104_900,
+  });
+});
