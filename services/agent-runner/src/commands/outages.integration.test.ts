@@ -36,6 +36,29 @@ for (const name of ["policy", "importer", "broker"] satisfies PeerName[]) {
   });
 }
 
+test("runs that wait for a service are no work in the queue, and come back by themselves", async () => {
+  await peers.pause("broker");
+  await startRuns("parked");
+  // At the first time they are worked on, and again after that.
+  for (let round = 0; round < 2; round += 1) {
+    await suspensions(RUNS);
+    await until(async () => (await lab.pendingCommands()) === 0);
+  }
+  const { run } = await call(lab.bus, getRun, { runId: "parked-0" });
+  assert.equal(run.status, "running");
+  await peers.resume("broker");
+  await assertAllFinish("parked");
+});
+
+test("a run that waits for a service can be cancelled at once", async () => {
+  await peers.pause("broker");
+  await lab.command("walker", { runId: "unwanted", input: "x" });
+  await suspensions(1);
+  await lab.publish("yard.cmd.cli.run.cancel.unwanted", "{}");
+  await lab.eventsUntil("unwanted", "cancelled");
+  await peers.resume("broker");
+});
+
 test("no run is given up while Redis is away again and again, whatever it was doing", async () => {
   const gate = newGate();
   await startRuns("redis");

@@ -5,10 +5,10 @@
  * (hash of requests to cancel a run that does not exist yet, and of the commands that brought them, by caller).
  *
  * State hash: digest (of the command), epoch, delivery (stream sequence of the command that holds
- * the run), heldUntil (ms, by Redis' clock), restsUntil (until then a message of a released run is surely in the queue), attempts, stalled (claims since the last progress),
+ * the run), heldUntil (ms, by Redis' clock), restsUntil (until then a released run is brought back by its message in the queue, or by nobody), attempts, stalled (claims since the last progress),
  * published (events that are surely in the stream), cancel (1 when the journal has a request to
  * cancel), control:… (commands that were applied), status and the other columns of a summary;
- * for a run that waits: wakeAt (ms, 0: never by itself), wakeSeq (how often it was woken), open:… (what news
+ * for a run that waits: wakeAt (ms, 0: never by itself), wakeSeq (how often it was let go or woken), open:… (what news
  * is expected of, each taken once).
  */
 
@@ -221,11 +221,12 @@ return {'ok'}
 
 /**
  * Gives the run back: anyone may take it at once, and the attempt does not count against it. The sweeper leaves it
- * alone for as long as its message rests in the queue.
+ * alone until its rest is over; what wakes it then is another message than what woke it before.
  * KEYS state · ARGV epoch, ms of rest
  */
 export const RELEASE = `${FENCE}${NOW}
 redis.call('HSET', KEYS[1], 'heldUntil', 0, 'restsUntil', now + tonumber(ARGV[2]))
+redis.call('HINCRBY', KEYS[1], 'wakeSeq', 1)
 if tonumber(redis.call('HGET', KEYS[1], 'stalled') or 0) > 0 then
   redis.call('HINCRBY', KEYS[1], 'stalled', -1)
 end

@@ -12,8 +12,9 @@ import type { RunState } from "./run-state.ts";
 import { openRunControls } from "../run/run-controls.ts";
 import { openRunIndex } from "./run-index.ts";
 import { StoreUnavailable } from "./redis-scripts.ts";
-import { FenceLost, openRunStore, type ClaimResult } from "./run-store.ts";
+import { FenceLost, openRunStore, type ClaimResult, type Rest } from "./run-store.ts";
 
+const AT_ONCE: Rest = { ms: 0, by: "queue" };
 const AT = "2026-01-01T00:00:01.000Z";
 const server = await testRedis();
 const log = createLog({ service: "test", level: "silent" });
@@ -43,7 +44,7 @@ test("refuses an old epoch at every function that writes", async () => {
   );
   await assert.rejects(store.markPublished(old, 1), FenceLost);
   assert.equal(await store.renew(old), "lost");
-  assert.equal(await store.release(old, 0), false);
+  assert.equal(await store.release(old, AT_ONCE), false);
   assert.equal((await store.load("fenced")).length, 1);
 });
 
@@ -54,7 +55,7 @@ test("lets the newest holder write, renew, mark and release", async () => {
   await store.append(newest, [resumed(2)], applyEntry(state, resumed(2)), 0);
   await store.markPublished(newest, 2);
   assert.equal(await store.renew(newest), "held");
-  assert.equal(await store.release(newest, 0), true);
+  assert.equal(await store.release(newest, AT_ONCE), true);
   const again = await claim("newest", "2");
   assert.equal(again.outcome, "claimed");
   assert.equal(again.outcome === "claimed" && again.published, 2);
@@ -102,7 +103,7 @@ test("counts picks without progress, starts again at progress, and forgives a re
   assert.equal((await stalledAt()).stalled, 2);
   const third = await stalledAt();
   assert.equal(third.stalled, 3);
-  await store.release(third.held, 0);
+  await store.release(third.held, AT_ONCE);
   const fourth = await stalledAt();
   assert.equal(fourth.stalled, 3);
 

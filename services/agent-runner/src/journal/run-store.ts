@@ -21,6 +21,12 @@ export interface Hold {
   readonly epoch: string;
 }
 
+/** For how long a run that is given back is left alone, and who brings it to a runner then. */
+export interface Rest {
+  readonly ms: number;
+  readonly by: "queue" | "sweeper";
+}
+
 export type ClaimResult =
   /** There is no such run yet. */
   | { readonly outcome: "absent" }
@@ -78,10 +84,10 @@ export interface RunStore {
   /** Notes that the events up to `seq` are in the stream. Rejects with FenceLost. */
   markPublished(hold: Hold, seq: number): Promise<void>;
   /**
-   * Gives the run back without counting the attempt, also when Redis does not answer and the run is claimed here again. Its
-   * message is delivered again after `restMs`; null when it is not in the queue. False when the hold was over already.
+   * Gives the run back without counting the attempt, also when Redis does not answer and the run is claimed here again.
+   * False when the hold was over already.
    */
-  release(hold: Hold, restMs: number | null): Promise<boolean>;
+  release(hold: Hold, rest: Rest): Promise<boolean>;
 }
 
 /** How long a run is kept after its end when nothing else is said. */
@@ -156,11 +162,11 @@ export function openRunStore(
       if (reply !== "ok") throw lostAt(hold, reply, 0);
     },
 
-    async release(hold, restMs) {
+    async release(hold, { ms, by }) {
       const { runId, epoch } = hold;
       unreleased.set(runId, epoch);
       // A message that is due has to find a free runner.
-      const rest = restMs === null ? 0 : Math.round(restMs) + holdMs;
+      const rest = Math.round(ms) + (by === "queue" ? holdMs : 0);
       const [reply] = await run("yardRunRelease", [stateKey(runId)], [epoch, rest]);
       unreleased.delete(runId);
       return reply === "ok";

@@ -1,9 +1,10 @@
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
+import { resumeRun } from "@switchyard/contracts/run-commands";
 import type { Log } from "@switchyard/service/log";
 import { tellParent } from "../children/after-end.ts";
 import type { Rejection } from "../commands/run-command.ts";
 import type { RunIndex } from "../journal/run-index.ts";
-import type { Hold, RunStore } from "../journal/run-store.ts";
+import type { Hold, Rest, RunStore } from "../journal/run-store.ts";
 import type { RunnerMetrics } from "../metrics.ts";
 import type { ParkedRuns } from "../waits/parked-runs.ts";
 import { departureOf } from "./departure.ts";
@@ -31,15 +32,15 @@ export interface Leaving {
   readonly reject: (rejection: Rejection, runId: string | null) => Promise<Outcome>;
 }
 
-/** What was away may be back at any moment, and then its runs go on within ten seconds. */
-const RETRY_CAP_MS = 6_000;
+/** What was away may be back at any moment, and then its runs go on within ten seconds, the sweeper's included. */
+const RETRY_CAP_MS = 5_000;
 /** However long something is known to be down, the run looks again after this: its time may be over, or somebody mended it. */
 const LONGEST_PAUSE_MS = 300_000;
 
 /** What the queue is told when a run is left before its end; a fault is thrown on and counts as an attempt. */
 export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcome> {
   const { metrics, log, stopping, random, hold, found } = leaving;
-  const { signal, deliveryCount } = leaving.delivery;
+  const { signal, isEarly } = leaving.delivery;
   const runId = hold?.runId;
   const departure = departureOf(error, {
     isLost: leaving.isLost,
@@ -54,21 +55,22 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
       return { outcome: "left" };
     case "cut-off":
       log.warn({ runId, err: error }, "run left: its claim could not be renewed");
-      await release(leaving, 0);
+      await handBack(leaving);
       return { outcome: "left" };
     case "handed-over":
-      await release(leaving, 0);
+      await handBack(leaving);
       return { outcome: "retry", delayMs: 0 };
     case "suspended": {
-      const delayMs = pauseOf(error, deliveryCount) * (0.75 + random() / 2);
+      const delayMs = pauseOf(error, leaving.delivery) * (0.75 + random() / 2);
       log.warn({ runId, err: error, delayMs }, "run suspended");
-      await release(leaving, delayMs);
-      return { outcome: "retry", delayMs };
+      const isParked = await release(leaving, { ms: delayMs, by: "sweeper" });
+      // In the queue it would count as work that waits for a runner, and keep the place of some.
+      return isParked && !isEarly ? { outcome: "done" } : { outcome: "retry", delayMs };
     }
     case "corrupt":
       // It is buried when the message has its turn, which tells of it.
-      if (leaving.delivery.isEarly) {
-        await release(leaving, 0);
+      if (isEarly) {
+        await handBack(leaving);
         return { outcome: "retry", delayMs: 0 };
       }
       log.error({ runId: runId ?? found?.runId, err: error }, "journal is corrupt");
@@ -81,8 +83,10 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
 }
 
 /** What is known to last is not asked after every half a minute, by every run that it keeps waiting. */
-function pauseOf(error: unknown, deliveryCount: number): number {
-  const usual = backoffMs(deliveryCount, RETRY_CAP_MS);
+function pauseOf(error: unknown, delivery: Delivery): number {
+  // One that was woken has been away before: its message is a new one each time.
+  const isWoken = delivery.kind === "command" && delivery.contract.name === resumeRun.name;
+  const usual = isWoken ? RETRY_CAP_MS : backoffMs(delivery.deliveryCount, RETRY_CAP_MS);
   const known = error instanceof Suspended ? (error.waitMs ?? 0) : 0;
   return Math.max(usual, Math.min(known, LONGEST_PAUSE_MS));
 }
@@ -106,15 +110,25 @@ async function bury(reason: string, leaving: Leaving): Promise<Outcome> {
   return reject({ code, message, problems: [] }, hold?.runId ?? null);
 }
 
-/** Without a release the next runner takes the run all the same; the attempt counts against it when it is another one. */
-async function release(leaving: Leaving, restMs: number): Promise<void> {
-  const { store, parked, log, hold, delivery, now } = leaving;
-  if (hold === null) return;
+/** Anybody may have the run at once. The queue does not know of one that was taken early, so the sweeper is told. */
+function handBack(leaving: Leaving): Promise<boolean> {
+  return release(leaving, { ms: 0, by: leaving.delivery.isEarly ? "sweeper" : "queue" });
+}
+
+/**
+ * False when it could not be released, or there was nothing to release. The next runner takes the run all the same; the
+ * attempt counts against it when it is another one.
+ */
+async function release(leaving: Leaving, rest: Rest): Promise<boolean> {
+  const { store, parked, log, hold, now } = leaving;
+  if (hold === null) return false;
   try {
-    await store.release(hold, delivery.isEarly ? null : restMs);
-    // The queue does not know that it was taken.
-    if (delivery.isEarly) await parked.lookAgain(hold.runId, now());
+    // First, so that a run that nobody holds is always known to somebody.
+    if (rest.by === "sweeper") await parked.lookAgain(hold.runId, now() + rest.ms);
+    await store.release(hold, rest);
+    return true;
   } catch (err) {
     log.warn({ runId: hold.runId, err }, "run not released");
+    return false;
   }
 }

@@ -195,7 +195,7 @@ export class RunAttempt {
 
   /**
    * Works on a run that was given its turn in a session. It is a message of this run like any other, until the run has
-   * ended or waits; a run that exists goes on whatever has become of its session.
+   * ended, waits or rests; a run that exists goes on whatever has become of its session.
    */
   async #proceed({ tokens, payload }: Received): Promise<Outcome> {
     const { runId } = proceedSession.payload.parse(payload);

@@ -56,7 +56,7 @@ export interface RunControls {
   }): Promise<TellOutcome>;
 }
 
-const NOBODY: WakeRun = () => Promise.resolve();
+const NOBODY: WakeRun = () => Promise.resolve(false);
 const REMEMBER_SECONDS = 24 * 3_600;
 
 /** `wake` is asked for when a run was let go and has work now, also when that was told before. */

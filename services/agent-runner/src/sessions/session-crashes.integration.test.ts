@@ -212,21 +212,28 @@ async function deliver(deaths: number[], delivery: Delivery): Promise<void> {
   }
 }
 
-/** Delivers one message until it is acknowledged, as the queue does; each fate is that of one runner. */
+/**
+ * Delivers one message until it is acknowledged, as the queue does, and wakes the run that was let go with it, as the sweeper
+ * does; each fate is that of one runner.
+ */
 async function deliverUntilDone(
   delivery: Delivery,
   fates: readonly { readonly point: number; readonly dies: boolean }[],
 ): Promise<void> {
+  const { runId } = proceedSession.payload.parse(delivery.payload);
+  let next = delivery;
   for (const { point, dies } of fates) {
     const worker = mortal.worker(dies ? dyingAt(point) : leavingAt(point));
     try {
-      const { outcome } = await worker.handle(delivery);
-      if (outcome !== "retry") return;
+      const { outcome } = await worker.handle(next);
+      if (outcome === "retry") continue;
+      if ((await redis.hget(`yard:run:{${runId}}:state`, "status")) !== "running") return;
+      next = hintOf(resumeRun, { runId });
     } catch (error) {
       assert.ok(error instanceof Crash, String(error));
     }
   }
-  assert.equal((await mortal.worker(dyingAt(null)).handle(delivery)).outcome, "done");
+  assert.equal((await mortal.worker(dyingAt(null)).handle(next)).outcome, "done");
 }
 
 /** What the queue and the sweeper do: begin what has its turn, until nothing waits. */

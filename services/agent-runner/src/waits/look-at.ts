@@ -6,7 +6,7 @@ export interface RunFacts {
   readonly wakeSeq: number;
   /** A runner works on it until then, unless it renews its claim. */
   readonly heldUntil: number;
-  /** It was left in order, and until then the queue delivers its message again. */
+  /** It was left in order, and until then it is left alone, or the queue delivers its message again. */
   readonly restsUntil: number;
 }
 

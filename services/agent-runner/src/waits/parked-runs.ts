@@ -1,7 +1,7 @@
 import { RunWait, type RunQuestion } from "@switchyard/contracts/run-waits";
 import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
-import { reach } from "../journal/redis-scripts.ts";
+import { defineScripts, reach } from "../journal/redis-scripts.ts";
 import { stateKey } from "../journal/run-store.ts";
 import { FACTS, factsIn, type RunFacts } from "./look-at.ts";
 import type { ParkedApproval } from "./missed-decisions.ts";
@@ -13,6 +13,8 @@ import type { ParkedApproval } from "./missed-decisions.ts";
 export interface ParkedRuns {
   /** Sets the time of the next look, in milliseconds since the Unix epoch. */
   lookAgain(runId: string, atMs: number): Promise<void>;
+  /** The same for runs that were due at a time, unless somebody set another time since. */
+  postpone(looks: readonly NextLook[], dueMs: number): Promise<void>;
   forget(runIds: readonly string[]): Promise<void>;
   /** Runs to look at now, and what is known of each. */
   due(nowMs: number, limit: number): Promise<DueRun[]>;
@@ -20,6 +22,11 @@ export interface ParkedRuns {
   questions(limit: number): Promise<ParkedQuestion[]>;
   /** True for the one runner that sweeps for the next `holdMs`. */
   takeSweep(runner: string, holdMs: number): Promise<boolean>;
+}
+
+export interface NextLook {
+  readonly runId: string;
+  readonly atMs: number;
 }
 
 export interface DueRun {
@@ -38,12 +45,27 @@ const PAGE = 200;
 /** A search for questions ends after so many runs. */
 const MAX_SCANNED = 10_000;
 
+/** KEYS parked · ARGV due, run and time of the next look… */
+const POSTPONE = `
+for i = 2, #ARGV, 2 do
+  local due = redis.call('ZSCORE', KEYS[1], ARGV[i])
+  if due and tonumber(due) <= tonumber(ARGV[1]) then redis.call('ZADD', KEYS[1], ARGV[i + 1], ARGV[i]) end
+end
+return {}
+`;
+
 export function openParkedRuns(redis: Redis): ParkedRuns {
+  const run = defineScripts(redis, { yardRunsPostpone: POSTPONE });
   const columns = (runId: string, ...names: string[]) =>
     reach(redis.hmget(stateKey(runId), ...names));
   return {
     async lookAgain(runId, atMs) {
       await reach(redis.zadd(PARKED_KEY, atMs, runId));
+    },
+
+    async postpone(looks, dueMs) {
+      const args = looks.flatMap(({ runId, atMs }) => [runId, atMs]);
+      if (args.length > 0) await run("yardRunsPostpone", [PARKED_KEY], [dueMs, ...args]);
     },
 
     async forget(runIds) {

@@ -4,8 +4,8 @@ import { resumeRun } from "@switchyard/contracts/run-commands";
 import type { Log } from "@switchyard/service/log";
 import { isOutage } from "../peers.ts";
 
-/** Says in the queue that a run may have work. `mark` names the occasion: one is told once. */
-export type WakeRun = (runId: string, mark: string) => Promise<void>;
+/** Says in the queue that a run may have work. `mark` names the occasion: one is told once. False when it could not be said. */
+export type WakeRun = (runId: string, mark: string) => Promise<boolean>;
 
 /** A wake-up that cannot be sent is no failure: the sweeper sends it again. */
 export function createRunWaker(bus: Bus, log: Log): WakeRun {
@@ -21,9 +21,11 @@ export function createRunWaker(bus: Bus, log: Log): WakeRun {
           correlationId: runId,
         },
       );
+      return true;
     } catch (err) {
       if (!isOutage(err)) throw err;
       log.warn({ runId, err }, "wake-up not sent");
+      return false;
     }
   };
 }

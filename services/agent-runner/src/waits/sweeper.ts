@@ -1,10 +1,12 @@
 import { startLeasedRounds, type RoundsOptions } from "../leased-rounds.ts";
 import { lookAt } from "./look-at.ts";
 import type { FindMissedDecisions, ParkedApproval } from "./missed-decisions.ts";
-import type { ParkedRuns } from "./parked-runs.ts";
+import type { NextLook, ParkedRuns } from "./parked-runs.ts";
 import type { WakeRun } from "./run-waker.ts";
 
 const AT_ONCE = 500;
+/** A wake-up that could not be sent is sent again after this. */
+const UNSENT_MS = 1_000;
 
 interface SweepOptions {
   readonly parked: ParkedRuns;
@@ -18,25 +20,31 @@ export async function sweep(options: SweepOptions): Promise<{ readonly woken: nu
   const { parked, wake, findMissedDecisions, now } = options;
   let woken = 0;
   for (;;) {
-    const due = await parked.due(now(), AT_ONCE);
+    const dueMs = now();
+    const due = await parked.due(dueMs, AT_ONCE);
     const gone: string[] = [];
     const asking: ParkedApproval[] = [];
+    const later: NextLook[] = [];
+    const wanted: { readonly runId: string; readonly mark: string }[] = [];
     for (const { runId, facts, approvals } of due) {
-      const look = lookAt(facts, now());
+      const look = lookAt(facts, dueMs);
       if (look.next === "forget") {
         gone.push(runId);
         continue;
       }
-      if (look.next === "wake") {
-        await wake(runId, look.mark);
-        woken += 1;
-      }
-      await parked.lookAgain(runId, look.atMs);
-      if (look.next === "later" && facts?.status === "waiting") asking.push(...approvals);
+      later.push({ runId, atMs: look.atMs });
+      if (look.next === "wake") wanted.push({ runId, mark: look.mark });
+      else if (facts?.status === "waiting") asking.push(...approvals);
     }
+    // Before they are woken: one that is let go again at once says itself when to look at it.
+    await parked.postpone(later, dueMs);
+    const sent = await Promise.all(wanted.map(({ runId, mark }) => wake(runId, mark)));
+    const unsent = wanted.filter((_, n) => sent[n] === false);
+    woken += wanted.length - unsent.length;
+    await Promise.all(unsent.map(({ runId }) => parked.lookAgain(runId, now() + UNSENT_MS)));
     await parked.forget(gone);
     await findMissedDecisions(asking);
-    if (due.length < AT_ONCE) return { woken };
+    if (due.length < AT_ONCE || unsent.length > 0) return { woken };
   }
 }
 

@@ -1,0 +1,48 @@
+import { connectRedis } from "@switchyard/service/redis";
+import { createLog } from "@switchyard/service/log";
+import { testRedis } from "@switchyard/local-servers/test-servers";
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { openParkedRuns } from "./parked-runs.ts";
+import { sweep } from "./sweeper.ts";
+
+const server = await testRedis();
+const log = createLog({ service: "test", level: "silent" });
+const redis = await connectRedis({ url: server.url, name: "test", log });
+after(() => {
+  redis.disconnect();
+});
+const parked = openParkedRuns(redis);
+const findMissedDecisions = () => Promise.resolve();
+
+test("a run that is let go again while it is being woken is looked at when it said", async () => {
+  await suspended("again", 1_000);
+  const wake = async (runId: string): Promise<boolean> => {
+    await parked.lookAgain(runId, 3_000);
+    return true;
+  };
+  await sweep({ parked, wake, findMissedDecisions, now: () => 2_000 });
+  assert.deepEqual(await dueAt(3_000), ["again"]);
+  // Another sweep that had read it before knows nothing of that time either.
+  await parked.postpone([{ runId: "again", atMs: 60_000 }], 2_000);
+  assert.deepEqual(await dueAt(3_000), ["again"]);
+  await parked.forget(["again"]);
+});
+
+test("a wake-up that cannot be sent is sent again soon", async () => {
+  await suspended("unsent", 1_000);
+  const wake = () => Promise.resolve(false);
+  assert.deepEqual(await sweep({ parked, wake, findMissedDecisions, now: () => 2_000 }), {
+    woken: 0,
+  });
+  assert.deepEqual(await dueAt(3_000), ["unsent"]);
+});
+
+async function suspended(runId: string, lookMs: number): Promise<void> {
+  await redis.hset(`yard:run:{${runId}}:state`, { status: "running", heldUntil: 0, restsUntil: 0 });
+  await parked.lookAgain(runId, lookMs);
+}
+
+async function dueAt(nowMs: number): Promise<string[]> {
+  return (await parked.due(nowMs, 10)).map(({ runId }) => runId);
+}
