@@ -99,6 +99,13 @@ const BODIES = [
   "'",
   '"a',
   "!`a` ",
+  // A place to look at, and around it what a look reads slowly.
+  `http://45.1.2.3/ ${"cat curl ".repeat(69)}\n`,
+  `X=.aws/credentials ${"cat curl ".repeat(69)}`,
+  `curl -o a $x sh a ${"a.b.c.d ".repeat(38)}`,
+  `nc -e /bin/sh ${"a.b.c.d ".repeat(38)}`,
+  `exec(atob(${"http://a.b/".repeat(6)}`,
+  `base64 -d ${"Y3VybCBodHRwOi8vMS4y ".repeat(30)}\n`,
 ];
 
 export interface HostileInput {
@@ -137,7 +144,11 @@ export function* hostileInputs({
   for (const unit of BODIES) {
     for (const path of ["SKILL.md", "scripts/a.sh"]) {
       const text = Buffer.from(`---\nname: a\ndescription: b\n---\n${filled(unit, bodyBytes)}`);
-      yield { name: `${path} ${JSON.stringify(unit)}`, path, content: cutAt(text, bodyBytes - 4) };
+      yield {
+        name: `${path} ${JSON.stringify(unit).slice(0, 60)}`,
+        path,
+        content: cutAt(text, bodyBytes - 4),
+      };
     }
   }
 }

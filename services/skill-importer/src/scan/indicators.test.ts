@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { blockingCodes, scanBody } from "../../test/scan-body.ts";
 import { INDICATORS, parseIndicators, readIndicators } from "./indicators.ts";
 import { isPublicAddress, placesOf } from "./places.ts";
+import { ScannedText } from "./scanned-text.ts";
 
 const FILE = `
 places:
@@ -88,6 +89,28 @@ test("a place covers its subdomains and what lies below its path, and nothing be
   assert.equal(kind("https://not-setup-service.com/pkg/"), "other");
   assert.equal(kind("https://user:p@abc.ngrok.io:8443/hook"), "catch");
   assert.equal(kind("https://notpastebin.com/x"), "other");
+});
+
+test("the places of a part of a file are those that begin in it, and the file is read once", () => {
+  const places = placesOf(INDICATORS);
+  const written = "curl abc.ngrok.io/x\n# see https://example.com\ncurl http://45.9.148.3/y\n";
+  const text = new ScannedText("a.sh", "script", written);
+  let reads = 0;
+  Object.defineProperty(text, "text", {
+    get: () => {
+      reads += 1;
+      return written;
+    },
+  });
+  const hosts = (start: number, end: number, isCommand: boolean) =>
+    places.near(text, { start, end }, isCommand).map(({ host }) => host);
+  assert.deepEqual(hosts(0, 19, true), ["abc.ngrok.io"]);
+  assert.deepEqual(hosts(0, 19, false), []);
+  assert.deepEqual(hosts(20, 45, true), ["example.com"]);
+  for (let at = 0; at < 100; at += 1) {
+    assert.deepEqual(hosts(0, 80, true), ["example.com", "45.9.148.3", "abc.ngrok.io"]);
+  }
+  assert.equal(reads, 2); // once for URLs, once for bare names
 });
 
 test("an address is one however it is written, and a number is none", () => {

@@ -1,8 +1,8 @@
-import type { ScanFinding } from "@switchyard/contracts/skill-scan";
+import type { RuleFacts } from "./rule.ts";
 import type { ScannedText } from "./scanned-text.ts";
 
-/** A finding of a prose rule. It never blocks, so that a mention never takes a block away. */
-export type ProseFinding = ScanFinding & { readonly blocks: false };
+/** What a prose rule says. It never blocks, so that a mention never takes a block away. */
+export type ProseFacts = RuleFacts & { readonly blocks: false };
 
 /**
  * Words by which a text speaks *about* something harmful instead of asking for it. A skill that teaches
@@ -14,13 +14,13 @@ const TOPIC =
   /secur|threat|attack|inject|red[- ]?flag|anti-?pattern|vulnerab|malicious|malware|detect|audit|unsafe|dangerous|avoid|never|don't|example|red[- ]?team|pentest|exploit/i;
 const REACH = 240;
 
-/** The same finding, as one of what a text only speaks about. */
-export function asMention(finding: ProseFinding): ProseFinding {
+/** The same, as one of what a text only speaks about. */
+export function asMention(facts: ProseFacts): ProseFacts {
   return {
-    ...finding,
+    ...facts,
     severity: "info",
     confidence: "low",
-    message: `${finding.message} (quoted, negated or given as an example)`,
+    message: `${facts.message} (quoted, negated or given as an example)`,
   };
 }
 

@@ -3,32 +3,65 @@ import type { ScannedText } from "./scanned-text.ts";
 /** No line is read further than this from where something was seen. */
 const REACH = 1_200;
 
+/** A part of a text. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** The lines around an offset, and of long ones only what is near. */
 export function linesAround(
   text: ScannedText,
   offset: number,
-  { before, after }: { before: number; after: number },
+  lines: { before: number; after: number },
 ): string {
-  const index = text.lineIndexAt(offset);
-  const start = Math.max(text.startOf(Math.max(0, index - before)), offset - REACH);
-  const end = Math.min(text.startOf(index + after + 1), offset + REACH);
+  const { start, end } = spanAround(text, offset, lines);
   return text.text.slice(start, end);
 }
 
-/** The lines next to an offset, and further ones only where they are code. */
-export function codeAround(text: ScannedText, offset: number, lines: number): string {
+/** Where the lines around an offset stand. */
+export function spanAround(
+  text: ScannedText,
+  offset: number,
+  { before, after }: { before: number; after: number },
+): Span {
   const index = text.lineIndexAt(offset);
-  const near: string[] = [];
+  return {
+    start: Math.max(text.startOf(Math.max(0, index - before)), offset - REACH),
+    end: Math.min(text.startOf(index + after + 1), offset + REACH),
+  };
+}
+
+/** What begins in a part of a text, of things in its order. */
+export function beginningIn<T extends { readonly offset: number }>(
+  things: readonly T[],
+  { start, end }: Span,
+): T[] {
+  let low = 0;
+  let high = things.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((things[middle]?.offset ?? 0) < start) low = middle + 1;
+    else high = middle;
+  }
+  let last = low;
+  while ((things[last]?.offset ?? end) < end) last += 1;
+  return things.slice(low, last);
+}
+
+/** The lines next to an offset, and further ones only where they are code: 0-based indexes. */
+export function codeAround(text: ScannedText, offset: number, lines: number): number[] {
+  const index = text.lineIndexAt(offset);
+  const near: number[] = [];
   const last = Math.min(text.lineCount - 1, index + lines);
   for (let at = Math.max(0, index - lines); at <= last; at += 1) {
-    const line = text.lineAt(at).slice(0, REACH);
     const isCode =
       text.kind !== "markdown" ||
       text.contextAt(at).fence !== null ||
-      /^(?: {4}|\t|\s{0,3}>)/.test(line);
-    if (isCode || Math.abs(at - index) <= 2) near.push(line);
+      /^(?: {4}|\t|\s{0,3}>)/.test(text.lineAt(at).slice(0, 8));
+    if (isCode || Math.abs(at - index) <= 2) near.push(at);
   }
-  return near.join("\n");
+  return near;
 }
 
 /** A command with what stands before it on its line, and what follows it. */
@@ -36,6 +69,8 @@ export interface Command {
   readonly before: string;
   /** From the offset to the end of its line, with the lines that it goes on to. */
   readonly text: string;
+  /** Where that stands. */
+  readonly span: Span;
   /** The lines below, where what it left behind may be used. */
   readonly below: string;
 }
@@ -60,6 +95,7 @@ export function commandAt(text: ScannedText, offset: number): Command {
   return {
     before: whole.slice(Math.max(lineStart, offset - 160), offset),
     text: whole.slice(offset, end),
+    span: { start: offset, end },
     below: whole.slice(end, Math.min(whole.length, end + REACH)),
   };
 }

@@ -1,6 +1,6 @@
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import { HintFinder } from "./hint-finder.ts";
-import { asMention, isMention } from "./mention.ts";
+import { asMention, isMention, type ProseFacts } from "./mention.ts";
 import { findingAt, type RuleFacts } from "./rule.ts";
 import type { ScannedText } from "./scanned-text.ts";
 
@@ -85,37 +85,38 @@ class Matches {
   take(rule: PatternRule, offset: number): void {
     const text = this.#text;
     if (rule.kinds !== undefined && !rule.kinds.includes(text.kind)) return;
+    if ((this.#looks.get(rule) ?? 0) > MAX_LOOKS) return;
     if (rule.needs !== undefined && this.#next(rule.needs, offset) - offset > REACH) return;
     rule.pattern.lastIndex = offset;
     const match = rule.pattern.exec(text.text);
     if (match === null) return;
     const place = { start: offset, length: match[0].length };
     if (rule.judge !== undefined && !this.#mayLook(rule)) {
-      this.#add(findingAt(text, place, TOO_MANY));
+      this.#add(place, TOO_MANY);
     } else if (rule.isProse === true) {
       const judged = rule.judge === undefined ? {} : rule.judge(match, text);
       if (judged === null) return;
-      const finding = { ...findingAt(text, place, { ...rule, ...judged }), blocks: false as const };
-      this.#add(isMention(text, place) ? asMention(finding) : finding);
+      const facts: ProseFacts = { ...rule, ...judged, blocks: false };
+      this.#add(place, isMention(text, place) ? asMention(facts) : facts);
     } else {
       const judged = rule.judge === undefined ? {} : rule.judge(match, text);
-      if (judged !== null) this.#add(findingAt(text, place, { ...rule, ...judged }));
+      if (judged !== null) this.#add(place, { ...rule, ...judged });
     }
   }
 
-  /** Counted by weight, so that ten harmless ones never push out what blocks. */
-  #add(finding: ScanFinding): void {
-    const key = `${finding.code} ${finding.severity} ${String(finding.blocks)}`;
+  /** Counted by weight, so that ten harmless ones never push out what blocks. Only what is kept is written out. */
+  #add(place: { start: number; length: number }, facts: RuleFacts & { blocks?: boolean }): void {
+    const key = `${facts.code} ${facts.severity} ${String(facts.blocks ?? false)}`;
     const count = this.#counts.get(key) ?? 0;
     this.#counts.set(key, count + 1);
-    if (count < MAX_PER_CODE) this.findings.push(finding);
-    else if (finding.severity !== "info") this.leftOut += 1;
+    if (count < MAX_PER_CODE) this.findings.push(findingAt(this.#text, place, facts));
+    else if (facts.severity !== "info") this.leftOut += 1;
   }
 
   #mayLook(rule: PatternRule): boolean {
-    const looks = this.#looks.get(rule) ?? 0;
-    this.#looks.set(rule, looks + 1);
-    return looks < MAX_LOOKS;
+    const looks = (this.#looks.get(rule) ?? 0) + 1;
+    this.#looks.set(rule, looks);
+    return looks <= MAX_LOOKS;
   }
 
   /** Where a text stands next; places are asked for in rising order, so all of it is read once. */

@@ -1,4 +1,6 @@
 import type { Indicators } from "./indicators.ts";
+import { beginningIn, type Span } from "./near.ts";
+import type { ScannedText } from "./scanned-text.ts";
 
 /** What is known of a place that a text names. */
 export type PlaceKind = "known_bad" | "address" | "catch" | "paste" | "installer" | "other";
@@ -18,6 +20,8 @@ export interface Places {
   of(host: string, path?: string): Place;
   /** All that a text names as URLs; with `isCommand`, bare names and addresses, too. */
   in(text: string, isCommand?: boolean): Place[];
+  /** The same of a part of a file. A file is read once, however many parts of it are asked for. */
+  near(text: ScannedText, part: Span, isCommand?: boolean): Place[];
 }
 
 const ADDRESS = /(?:https?|ftp|wss?|tcp):\/\/([^\s"'`<>()|\\^]{3,400})/gi;
@@ -31,6 +35,7 @@ export function placesOf(indicators: Indicators): Places {
   for (const host of indicators.pasteHosts) kinds.set(host, "paste");
   for (const host of indicators.catchHosts) kinds.set(host, "catch");
   const bad = new Map(indicators.places.map(({ place, reason }) => [place, reason]));
+  const withPaths = new Set(indicators.places.map(({ place }) => place.split("/", 1)[0]));
 
   const of = (written: string, path = ""): Place => {
     const host = canonicalHost(written);
@@ -51,6 +56,7 @@ export function placesOf(indicators: Indicators): Places {
     const whole = bad.get(host);
     if (whole !== undefined) return whole;
     let name = host === "raw.githubusercontent.com" ? "github.com" : host;
+    if (!withPaths.has(name)) return undefined;
     for (const part of path.toLowerCase().split(/[/?#]/, 9).slice(1)) {
       name += `/${part}`;
       const reason = bad.get(name);
@@ -58,26 +64,48 @@ export function placesOf(indicators: Indicators): Places {
     }
     return undefined;
   };
+  const addressesIn = function* (text: string): Generator<PlaceAt> {
+    for (const match of text.matchAll(ADDRESS)) {
+      const { host, path } = split(match[1] ?? "");
+      yield { offset: match.index, place: of(host, path) };
+    }
+  };
+  const bareIn = function* (text: string): Generator<PlaceAt> {
+    for (const match of text.matchAll(BARE)) {
+      const name = match[1] ?? "";
+      // `1.5` is a number here, and an address only in a URL.
+      if (/^[\d.]+$/.test(name) && !/^\d+\.\d+\.\d+\.\d+$/.test(name)) continue;
+      const place = of(name, match[2] ?? "");
+      // A word with a dot is a file's name more often than a host.
+      if (place.kind !== "other") yield { offset: match.index, place };
+    }
+  };
+  const ofText = new WeakMap<ScannedText, { addresses: PlaceAt[]; bare: PlaceAt[] }>();
+  const indexed = (text: ScannedText) => {
+    const known = ofText.get(text);
+    if (known !== undefined) return known;
+    const made = { addresses: [...addressesIn(text.text)], bare: [...bareIn(text.text)] };
+    ofText.set(text, made);
+    return made;
+  };
   return {
     of,
-    in(text, isCommand = false) {
-      const found: Place[] = [];
-      for (const match of text.matchAll(ADDRESS)) {
-        const { host, path } = split(match[1] ?? "");
-        if (found.length < MAX_PLACES) found.push(of(host, path));
-      }
-      if (!isCommand) return found;
-      for (const match of text.matchAll(BARE)) {
-        const name = match[1] ?? "";
-        // `1.5` is a number here, and an address only in a URL.
-        if (/^[\d.]+$/.test(name) && !/^\d+\.\d+\.\d+\.\d+$/.test(name)) continue;
-        const place = of(name, match[2] ?? "");
-        // A word with a dot is a file's name more often than a host.
-        if (place.kind !== "other" && found.length < MAX_PLACES) found.push(place);
-      }
-      return found;
+    in: (text, isCommand = false) =>
+      [...addressesIn(text), ...(isCommand ? bareIn(text) : [])]
+        .slice(0, MAX_PLACES)
+        .map(({ place }) => place),
+    near(text, part, isCommand = false) {
+      const { addresses, bare } = indexed(text);
+      return [...beginningIn(addresses, part), ...(isCommand ? beginningIn(bare, part) : [])].map(
+        ({ place }) => place,
+      );
     },
   };
+}
+
+interface PlaceAt {
+  readonly offset: number;
+  readonly place: Place;
 }
 
 /** Anybody may put something there, or take it away, without a name. */
@@ -101,6 +129,7 @@ function split(authority: string): { host: string; path: string } {
 /** As a browser reads it: `0x5b.92.1` and `1540157982` are addresses, too. */
 function canonicalHost(written: string): string {
   const host = written.toLowerCase().replace(/\.$/, "");
+  if (/^[1-9]\d{0,2}(?:\.(?:0|[1-9]\d{0,2})){3}$/.test(host)) return host;
   if (!/^(?:0x[\da-f]|\d)[\da-fx.]*$|^\[/.test(host)) return host;
   return URL.parse(`http://${host}/`)?.hostname ?? host;
 }

@@ -1,8 +1,9 @@
 import { CREDENTIAL_HINTS, STRONG_CREDENTIALS, TOOL_CREDENTIALS } from "../credentials.ts";
-import { codeAround, linesAround } from "../near.ts";
+import { codeAround, spanAround } from "../near.ts";
 import type { PatternRule } from "../pattern-rule.ts";
 import { isDrop, isUntrusted, type Places } from "../places.ts";
 import type { ScannedText } from "../scanned-text.ts";
+import { sequence } from "../sequence.ts";
 
 /** Whatever can carry data away. */
 const SENDS =
@@ -12,9 +13,11 @@ const ALL_VARIABLES =
 const READS_DOT_ENV = /(?:@|cat |open\(["']|readFileSync\(["']|<[ ]?)[^\n"']{0,60}\.env\b/i;
 /** To log in with a key is not to read it. */
 const USES_KEY =
-  /(?:\s-i|IdentityFile|ssh-add|ssh-keygen[^\n]{0,40} -f)[ =]["']?[\w~$/{}.-]{4,80}/g;
+  /(?:(?:\s|^)-i|IdentityFile|ssh-add|ssh-keygen[^\n]{0,40} -f)[ =]["']?[\w~$/{}.-]{4,80}/g;
 const ASSIGNS = /[=:]\s{0,3}["']?[\w./:-]{4,100}["']?[;,]?\s*$/;
 const NEAR_LINES = 20;
+const ONE_LINE = { before: 0, after: 0 };
+const MAX_LINE = 1_200;
 
 const THEFT = {
   code: "credential_theft",
@@ -30,11 +33,12 @@ const THEFT = {
 export function dataTheft(places: Places, dropHosts: readonly string[]): readonly PatternRule[] {
   /** Credentials, near a line that sends to a place nobody answers for. */
   const toUntrusted = (match: RegExpExecArray, text: ScannedText) => {
-    const line = linesAround(text, match.index, { before: 0, after: 0 });
+    const span = spanAround(text, match.index, ONE_LINE);
+    const line = text.text.slice(span.start, span.end);
     const isCommand = SENDS.test(line) || ASSIGNS.test(line);
-    if (!places.in(line, isCommand).some(isUntrusted)) return null;
-    const near = codeAround(text, match.index, NEAR_LINES);
-    return SENDS.test(near) && namesCredentials(near) ? {} : null;
+    if (!places.near(text, span, isCommand).some(isUntrusted)) return null;
+    const near = codeAround(text, match.index, NEAR_LINES).map((index) => lineOf(text, index));
+    return near.some(({ sends }) => sends) && near.some(({ names }) => names) ? {} : null;
   };
   return [
     {
@@ -93,30 +97,90 @@ function uploads(
   text: ScannedText,
   places: Places,
 ): { blocks?: boolean; severity?: "critical" } | null {
-  const line = linesAround(text, match.index, { before: 0, after: 0 });
-  const near = linesAround(text, match.index, { before: 0, after: 12 });
+  const span = spanAround(text, match.index, ONE_LINE);
+  const line = text.text.slice(span.start, span.end);
+  const below = spanAround(text, match.index, { before: 0, after: 12 });
   const name =
     /(?:^|[\s;(])(?:export |const |let |var |local |\$)?(\w{1,40})[ \t]{0,2}=[^\n=]/.exec(
       line,
     )?.[1];
   const isSent =
-    UPLOADS_PATH.test(line) ||
+    UPLOADS_PATH.some((way) => way(text, span).length > 0) ||
     (name !== undefined &&
-      [...near.matchAll(UPLOADS_NAME)].some((one) => (one[1] ?? one[2]) === name));
+      UPLOADS_NAME(text, below).some((offset) => nameAt(text, offset) === name));
   if (!isSent) return null;
-  const isUntrustedPlace = places.in(near, true).some(isUntrusted);
+  const isUntrustedPlace = places.near(text, below, true).some(isUntrusted);
   return isUntrustedPlace || STRONG_CREDENTIALS.test(line)
     ? { severity: "critical", blocks: true }
     : {};
 }
 
-const UPLOADS_PATH =
-  /(?:curl|wget|iwr|irm|invoke-\w{10})[^\n]{0,300}(?:@["']?[~$/\w.{}-]{0,60}\.(?:ssh|aws|gnupg|openclaw|clawdbot|moltbot|claude|codex|gemini|config|git-credentials)|(?:-T|--upload-file|--post-file|-InFile)[ =]["']?[~$/\w.{}-]{0,60}\.|\$\((?:cat|base64|<)[^\n)]{0,60}\.)|\b(?:cat|base64|tar|zip|gzip)\b[^\n]{0,200}\|[^\n]{0,120}\b(?:curl|nc|ncat|wget)\b|\bnc\b[^\n]{0,80}<|requests\.(?:post|put)\([^\n]{0,200}open\(|\b(?:scp|rsync)\b[^\n]{0,120}@/i;
-const UPLOADS_NAME =
-  /(?:curl|wget|nc|ncat|requests\.(?:post|put)|httpx\.(?:post|put)|fetch|axios\.(?:post|put))[^\n]{0,300}?(?:@["']?\$\{?(\w{1,40})|(?:-T|--post-file|--upload-file)[ =]["']?\$\{?(\w{1,40}))/gi;
+/** A file that is sent: as what is uploaded, or through a pipe. */
+const UPLOADS_PATH = [
+  sequence([
+    { pattern: /curl|wget|iwr|irm|invoke-\w{10}/, within: 0 },
+    {
+      pattern:
+        /@(?=["']?[~$/\w.{}-]{0,60}\.(?:ssh|aws|gnupg|openclaw|clawdbot|moltbot|claude|codex|gemini|config|git-credentials))|(?:-T|--upload-file|--post-file|-InFile)(?=[ =]["']?[~$/\w.{}-]{0,60}\.)|\$\((?=(?:cat|base64|<)[^\n)]{0,60}\.)/,
+      within: 300,
+    },
+  ]),
+  sequence([
+    { pattern: /\b(?:cat|base64|tar|zip|gzip)\b/, within: 0 },
+    { pattern: /\|/, within: 200 },
+    { pattern: /\b(?:curl|nc|ncat|wget)\b/, within: 120 },
+  ]),
+  sequence([
+    { pattern: /\bnc\b/, within: 0 },
+    { pattern: /</, within: 80 },
+  ]),
+  sequence([
+    { pattern: /requests\.(?:post|put)\(/, within: 0 },
+    { pattern: /open\(/, within: 200 },
+  ]),
+  sequence([
+    { pattern: /\b(?:scp|rsync)\b/, within: 0 },
+    { pattern: /@/, within: 120 },
+  ]),
+];
+/** The same through a variable. */
+const UPLOADS_NAME = sequence([
+  {
+    pattern:
+      /curl|wget|nc|ncat|requests\.(?:post|put)|httpx\.(?:post|put)|fetch|axios\.(?:post|put)/,
+    within: 0,
+  },
+  {
+    pattern: /@(?=["']?\$\{?\w)|(?:-T|--post-file|--upload-file)(?=[ =]["']?\$\{?\w)/,
+    within: 300,
+  },
+]);
+const NAME = /(?:@|-T[ =]|--[a-z]{4,6}-file[ =])["']?\$\{?(\w{1,40})/iy;
 
-function namesCredentials(lines: string): boolean {
-  const near = lines.replaceAll(USES_KEY, "");
+function nameAt({ text }: ScannedText, offset: number): string | undefined {
+  NAME.lastIndex = offset;
+  return NAME.exec(text)?.[1];
+}
+
+interface LineFacts {
+  readonly sends: boolean;
+  readonly names: boolean;
+}
+
+/** Each line is read once, however many looks are near it. */
+const knownLines = new WeakMap<ScannedText, Map<number, LineFacts>>();
+
+function lineOf(text: ScannedText, index: number): LineFacts {
+  const known = knownLines.get(text) ?? new Map<number, LineFacts>();
+  knownLines.set(text, known);
+  const line = text.lineAt(index).slice(0, MAX_LINE);
+  const facts = known.get(index) ?? { sends: SENDS.test(line), names: namesCredentials(line) };
+  known.set(index, facts);
+  return facts;
+}
+
+function namesCredentials(line: string): boolean {
+  const near = line.replaceAll(USES_KEY, "");
   return (
     STRONG_CREDENTIALS.test(near) ||
     TOOL_CREDENTIALS.test(near) ||

@@ -1,7 +1,8 @@
-import { linesAround } from "../near.ts";
+import { beginningIn, spanAround, type Span } from "../near.ts";
 import type { PatternRule } from "../pattern-rule.ts";
 import { isUntrusted, type Places } from "../places.ts";
 import type { ScannedText } from "../scanned-text.ts";
+import { sequence } from "../sequence.ts";
 
 const HIDDEN = {
   owasp: "AST01",
@@ -20,16 +21,18 @@ const INTO_SHELL = /\|[ \t]{0,4}(?:sudo (?:-\w )?)?(?:\/(?:usr\/)?bin\/)?(?:(?:b
 
 /** Commands that nobody can read as they are written. */
 export function encodedExecution(places: Places): readonly PatternRule[] {
+  const literals = literalsOf(places);
   /** Runs something hidden when one of the texts near by decodes to a command that fetches something. */
   const judgeFor = (runs: boolean) => (match: RegExpExecArray, text: ScannedText) => {
-    const near = linesAround(text, match.index, { before: 6, after: 6 });
+    const span = spanAround(text, match.index, { before: 6, after: 6 });
+    const near = text.text.slice(span.start, span.end);
     const isRun = runs || INTO_SHELL.test(near);
-    for (const decoded of decodedTexts(withLiterals(text, match.index, near))) {
-      const isBad = places.in(decoded, true).some(isUntrusted);
-      if (!FETCHES.test(decoded) && !isBad) continue;
-      if (isRun || RUNS.test(decoded)) return DOWNLOADER;
-    }
-    return runs || runsDecoded(near) ? {} : null;
+    const around = [longLine(text, match.index), span];
+    const isDownloader = around.some((part) =>
+      literals(text, part).some(({ says }) => says.runs || (isRun && says.fetches)),
+    );
+    if (isDownloader) return DOWNLOADER;
+    return runs || RUNS_DECODED.some((way) => way(text, span).length > 0) ? {} : null;
   };
   return [
     {
@@ -71,18 +74,67 @@ const DOWNLOADER = {
 } as const;
 
 /** The literal of an encoded command may be long. */
-function withLiterals(text: ScannedText, offset: number, near: string): string {
+function longLine(text: ScannedText, offset: number): Span {
   const index = text.lineIndexAt(offset);
-  const start = Math.max(text.startOf(index), offset - 9_000);
-  const end = Math.min(text.startOf(index + 1), offset + 9_000);
-  return end - start > 1_000 ? `${text.text.slice(start, end)}\n${near}` : near;
+  return {
+    start: Math.max(text.startOf(index), offset - 9_000),
+    end: Math.min(text.startOf(index + 1), offset + 9_000),
+  };
 }
 
 /** Only a decoder whose output goes into a shell or an `eval`. */
-function runsDecoded(near: string): boolean {
-  return /(?:base64[ \t]{1,4}(?:-d|-D|--decode|-di)\b|xxd -r|openssl (?:enc )?-?base64 -d)[^\n|]{0,200}\|[ \t]{0,4}(?:sudo )?(?:\/(?:usr\/)?bin\/)?(?:(?:ba|z|da|k)?sh|python3?|perl|node)\b|(?:eval|(?:ba|z)?sh -c)[ \t]{1,3}["']?(?:\$\(|`)[^\n]{0,300}base64[ \t]{1,4}(?:-d|-D|--decode)/i.test(
-    near,
-  );
+const RUNS_DECODED = [
+  sequence(
+    [
+      {
+        pattern: /base64[ \t]{1,4}(?:-d|-D|--decode|-di)\b|xxd -r|openssl (?:enc )?-?base64 -d/,
+        within: 0,
+      },
+      {
+        pattern:
+          /\|(?=[ \t]{0,4}(?:sudo )?(?:\/(?:usr\/)?bin\/)?(?:(?:ba|z|da|k)?sh|python3?|perl|node)\b)/,
+        within: 200,
+      },
+    ],
+    /\|/,
+  ),
+  sequence([
+    { pattern: /(?:eval|(?:ba|z)?sh -c)[ \t]{1,3}["']?(?:\$\(|`)/, within: 0 },
+    { pattern: /base64[ \t]{1,4}(?:-d|-D|--decode)/, within: 300 },
+  ]),
+];
+
+interface Literal {
+  readonly offset: number;
+  /** What it decodes to: something that fetches, and something that is run once it is decoded. */
+  readonly says: { readonly fetches: boolean; readonly runs: boolean };
+}
+
+/** The literals of parts of a text. Each is decoded once, when it is first near something that decodes. */
+function literalsOf(places: Places): (text: ScannedText, part: Span) => Literal[] {
+  const known = new WeakMap<ScannedText, Literal[]>();
+  const says = (literal: string) => {
+    const fetching = [...decodedTexts(literal)].filter(
+      (decoded) => FETCHES.test(decoded) || places.in(decoded, true).some(isUntrusted),
+    );
+    return { fetches: fetching.length > 0, runs: fetching.some((decoded) => RUNS.test(decoded)) };
+  };
+  const read = (text: ScannedText): Literal[] =>
+    Array.from(text.text.matchAll(LITERAL), ({ 0: literal, index }) => {
+      let said: Literal["says"] | null = null;
+      return {
+        offset: index,
+        get says() {
+          said ??= says(literal);
+          return said;
+        },
+      };
+    });
+  return (text, part) => {
+    const literals = known.get(text) ?? read(text);
+    known.set(text, literals);
+    return beginningIn(literals, part);
+  };
 }
 
 function* decodedTexts(near: string, depth = 0): Generator<string> {

@@ -4,8 +4,6 @@ import type { ScannedText } from "../scanned-text.ts";
 
 const MIN_LINES = 60;
 const MIN_SPACES = 300;
-/** Neither is there without so many in a row. */
-const MANY_BLANKS = /\s{60}/;
 const FACTS = {
   code: "hidden_by_blanks",
   owasp: "AST05",
@@ -16,7 +14,7 @@ const FACTS = {
 
 /** Text pushed out of sight by many blank lines, or by many spaces on one line. */
 export function hiddenByBlanks(text: ScannedText): ScanFinding[] {
-  if (!MANY_BLANKS.test(text.text)) return [];
+  if (!hasManyBlanks(text.text)) return [];
   const findings: ScanFinding[] = [];
   let blanks = 0;
   let spaces = 0;
@@ -34,7 +32,7 @@ export function hiddenByBlanks(text: ScannedText): ScanFinding[] {
       spaces = 0;
       isWide = false;
       hasText = false;
-    } else if (code === 32 || code === 9 || code === 0xa0) {
+    } else if (isBlank(code)) {
       spaces += 1;
       isWide ||= spaces >= MIN_SPACES && text.kind === "markdown";
     } else {
@@ -47,4 +45,21 @@ export function hiddenByBlanks(text: ScannedText): ScanFinding[] {
     }
   }
   return findings;
+}
+
+/** Nothing is hidden without so many blanks in a row, and so many leave none of these places out. */
+function hasManyBlanks(text: string): boolean {
+  for (let place = MIN_LINES - 1; place < text.length; place += MIN_LINES) {
+    if (!isBlank(text.charCodeAt(place))) continue;
+    let start = place;
+    while (start > 0 && isBlank(text.charCodeAt(start - 1))) start -= 1;
+    let end = place + 1;
+    while (end < text.length && isBlank(text.charCodeAt(end))) end += 1;
+    if (end - start >= MIN_LINES) return true;
+  }
+  return false;
+}
+
+function isBlank(code: number): boolean {
+  return code === 32 || code === 10 || code === 9 || code === 0xa0;
 }

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import type { Indicators } from "../indicators.ts";
-import { linesAround } from "../near.ts";
+import { spanAround } from "../near.ts";
 import type { PatternRule } from "../pattern-rule.ts";
 import type { Places } from "../places.ts";
 import type { ScanFile } from "../read-scan-files.ts";
@@ -21,8 +21,10 @@ export function knownBadPlaces(places: Places, indicators: Indicators): PatternR
     message: "names a place of known attackers",
     advice: "do not go there, and run nothing from there",
     judge(match, text) {
-      const line = linesAround(text, match.index, { before: 0, after: 0 });
-      const place = places.in(line, REACHES.test(line)).find(({ kind }) => kind === "known_bad");
+      const line = spanAround(text, match.index, { before: 0, after: 0 });
+      const place = places
+        .near(text, line, REACHES.test(text.text.slice(line.start, line.end)))
+        .find(({ kind }) => kind === "known_bad");
       return place === undefined
         ? {}
         : {

@@ -1,4 +1,4 @@
-import { commandAt, linesAround, type Command } from "../near.ts";
+import { commandAt, spanAround, type Command } from "../near.ts";
 import type { PatternRule } from "../pattern-rule.ts";
 import { isUntrusted, type Place, type Places } from "../places.ts";
 
@@ -66,10 +66,10 @@ export function remoteExecution(places: Places): readonly PatternRule[] {
         const command = commandAt(text, match.index);
         const isRun = runsAtOnce(command);
         if (!isRun && !mayRunLater(command)) return null;
-        const from = places.in(command.text, true);
+        const from = places.near(text, command.span, true);
         // An address in a variable is given somewhere near.
         const isGiven = from.length > 0 || !/[$%({]/.test(command.text.slice(0, 200));
-        const near = isGiven ? from : places.in(linesAround(text, match.index, NEAR), true);
+        const near = isGiven ? from : places.near(text, spanAround(text, match.index, NEAR), true);
         if (near.some(isUntrusted) && (isRun || runsLater(command, near))) return UNTRUSTED;
         if (!isRun) return null;
         const isKnown = from.length > 0 && from.every(({ kind }) => kind === "installer");

@@ -1,4 +1,4 @@
-import { linesAround } from "../near.ts";
+import { spanAround } from "../near.ts";
 import type { PatternRule } from "../pattern-rule.ts";
 import { isUntrusted, type Places } from "../places.ts";
 import type { ScannedText } from "../scanned-text.ts";
@@ -18,10 +18,10 @@ const GIVES_SHELL =
 export function reverseShells(places: Places): readonly PatternRule[] {
   const judgeWithin = (lines: { before: number; after: number }) => {
     return (match: RegExpExecArray, text: ScannedText) => {
-      const near = linesAround(text, match.index, lines);
-      if (!GIVES_SHELL.test(near)) return null;
+      const near = spanAround(text, match.index, lines);
+      if (!GIVES_SHELL.test(text.text.slice(near.start, near.end))) return null;
       const isOutside = places
-        .in(near, true)
+        .near(text, near, true)
         .some(({ kind }) => kind === "address" || kind === "known_bad" || kind === "catch");
       return isOutside ? ({ severity: "critical", confidence: "high", blocks: true } as const) : {};
     };

@@ -1,0 +1,50 @@
+import { beginningIn, type Span } from "./near.ts";
+import type { ScannedText } from "./scanned-text.ts";
+
+/** A part of a sequence, and how far behind the part before it may begin. Its pattern captures nothing. */
+export interface Step {
+  readonly pattern: RegExp;
+  readonly within: number;
+}
+
+/** Where the last steps of sequences begin in a part of a text. */
+export type Sequence = (text: ScannedText, part: Span) => number[];
+
+/**
+ * Finds steps that follow each other on one line. `a[^\n]{0,300}b` reads 300 characters for each `a`, at every
+ * look; this reads a text once. What may not stand between the steps is given as `not`.
+ */
+export function sequence(steps: readonly Step[], not?: RegExp): Sequence {
+  const groups = steps.map(({ pattern }) => `(${pattern.source})`);
+  const tokens = new RegExp(
+    [...groups, ...(not === undefined ? [] : [not.source])].join("|"),
+    "gi",
+  );
+  const known = new WeakMap<ScannedText, { offset: number }[]>();
+  return (text, part) => {
+    let found = known.get(text);
+    if (found === undefined) {
+      found = [...completed(text.text, tokens, steps)].map((offset) => ({ offset }));
+      known.set(text, found);
+    }
+    return beginningIn(found, part).map(({ offset }) => offset);
+  };
+}
+
+function* completed(text: string, tokens: RegExp, steps: readonly Step[]): Generator<number> {
+  /** Where the first step, the first two, … last ended. */
+  let ends: number[] = [];
+  for (const match of text.matchAll(tokens)) {
+    const index = match.findIndex((group, at) => at > 0 && group !== undefined) - 1;
+    const step = steps[index];
+    if (step === undefined) {
+      ends = [];
+      continue;
+    }
+    const before = index === 0 ? match.index : ends[index - 1];
+    if (before === undefined || match.index - before > step.within) continue;
+    if (text.slice(before, match.index).includes("\n")) continue;
+    ends[index] = match.index + match[0].length;
+    if (index === steps.length - 1) yield match.index;
+  }
+}
