@@ -4,7 +4,7 @@ import { toolCompleted, toolDenied, toolFailed } from "@switchyard/contracts/run
 import { storedEvent } from "../test-fixtures/stored-event.ts";
 import { judgeDemo } from "./demo-verdict.ts";
 
-const finished = { end: "finished", output: "answer" } as const;
+const finished = { end: "finished", output: "answer", isWhole: true } as const;
 const read = storedEvent(toolCompleted, { tool: "mcp__files__read_text_file" });
 const denied = (tool: string): ReturnType<typeof storedEvent> =>
   storedEvent(toolDenied, { tool, decision: { effect: "deny", rule: "no-writes", reason: "no" } });

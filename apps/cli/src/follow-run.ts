@@ -18,7 +18,8 @@ import { cancelText, payloadOf } from "./run-timeline.ts";
 
 /** How a run ended. */
 export type RunEnd =
-  | { readonly end: "finished"; readonly output: string }
+  /** `isWhole`: false when the output is too long for an event, or has what looks like a secret. */
+  | { readonly end: "finished"; readonly output: string; readonly isWhole: boolean }
   | { readonly end: "failed"; readonly code: string; readonly message: string }
   | { readonly end: "cancelled"; readonly code: "cancelled"; readonly message: string }
   | { readonly end: "rejected"; readonly code: string; readonly message: string };
@@ -135,7 +136,10 @@ export function endOf(event: StoredEvent): RunEnd | RunMerge | null {
   const merged = payloadOf(event, runMerged);
   if (merged !== null) return { end: "merged", into: merged.into };
   const finished = payloadOf(event, runFinished);
-  if (finished !== null) return { end: "finished", output: finished.output };
+  if (finished !== null) {
+    const { output, abridged = [] } = finished;
+    return { end: "finished", output, isWhole: !abridged.some(({ field }) => field === "output") };
+  }
   const failed = payloadOf(event, runFailed);
   if (failed !== null) return { end: "failed", ...failed.failure };
   const dead = payloadOf(event, runDead);

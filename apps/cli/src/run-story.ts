@@ -1,9 +1,10 @@
+import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { subscribeLive, type StoredEvent } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
 import { runLive } from "@switchyard/contracts/run-events";
-import { startRun, type StartRun } from "@switchyard/contracts/runs";
+import { getRun, startRun, type StartRun } from "@switchyard/contracts/runs";
 import { followRun, type Patience, type RunEnd } from "./follow-run.ts";
 import { LiveText } from "./live-text.ts";
 import { timelineLines, timelineText, type TimelineLine } from "./run-timeline.ts";
@@ -124,7 +125,7 @@ function tellText(
   return { before: (event) => tell(text.after(event), event.time), stop: () => live.stop() };
 }
 
-/** Follows a run, and where its message became part of another run, that one. */
+/** Follows a run, and where its message became part of another run, that one. Its answer is the whole one. */
 export async function followToEnd(
   bus: Bus,
   options: {
@@ -134,9 +135,15 @@ export async function followToEnd(
     readonly patience?: Patience;
   },
 ): Promise<RunEnd | null> {
+  let { runId } = options;
   let end = await followRun(bus, options);
-  while (end?.end === "merged") end = await followRun(bus, { ...options, runId: end.into });
-  return end;
+  while (end?.end === "merged") {
+    runId = end.into;
+    end = await followRun(bus, { ...options, runId });
+  }
+  if (end?.end !== "finished" || end.isWhole) return end;
+  const { run } = await client(bus, { getRun }).getRun({ runId });
+  return { ...end, output: run.output ?? end.output };
 }
 
 interface Story {

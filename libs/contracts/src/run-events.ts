@@ -15,8 +15,25 @@ import { AnswerSchema, RunWait } from "./run-waits.ts";
 import { RunFailure, Usage, Cancellation, OnLimit } from "./runs.ts";
 import { SessionId, SessionKey } from "./session-key.ts";
 
-/** What every run event carries. `seq` counts the events of one run from 1, without a gap. */
-const RunEvent = z.object({ runId: RunId, seq: z.int().positive(), at: Timestamp });
+/** A field of an event that is not told as it is: a long text is cut, and what looks like a secret is taken out. */
+const AbridgedText = z.object({
+  field: z.string(),
+  /** Of the whole text, or of its JSON when it is no text; the digest is SHA-256. */
+  bytes: z.int().nonnegative(),
+  digest: Digest,
+});
+export type AbridgedText = z.infer<typeof AbridgedText>;
+
+/**
+ * What every run event carries. `seq` counts the events of one run from 1, without a gap. A text has at most 4 KiB,
+ * `output` and `text` 16 KiB, a preview 1 KiB; `abridged` names what is whole only in the journal (`runs.get`).
+ */
+const RunEvent = z.object({
+  runId: RunId,
+  seq: z.int().positive(),
+  at: Timestamp,
+  abridged: z.array(AbridgedText).max(20).optional(),
+});
 
 const Step = z.int().positive();
 /** Of all model calls, in US dollars; null when the price of a model is not known. */
@@ -304,7 +321,10 @@ export const runRejected = event({
   }),
 });
 
-/** Text as the model writes it. Lossy: every fact here is repeated by an event. */
+/**
+ * Text as the model writes it, at most 16 KiB of a step and without what looks like a secret, for which the last words
+ * are held back a little. Lossy: every fact here is repeated by an event.
+ */
 export const runLive = live({
   subject: "yard.live.run.{runId}",
   summary: "Text deltas of a running model call.",

@@ -43,7 +43,10 @@ test("--input-json refuses what is no JSON object", () => {
 
 test("the answer goes to stdout and a failure to stderr", () => {
   const good = collectingTerminal();
-  assert.equal(conclude(good.terminal, { end: "finished", output: "42" }, false), EXIT.ok);
+  assert.equal(
+    conclude(good.terminal, { end: "finished", output: "42", isWhole: true }, false),
+    EXIT.ok,
+  );
   assert.deepEqual([good.lines, good.notes], [["42"], []]);
 
   const bad = collectingTerminal();

@@ -3,7 +3,7 @@ import { lastMessageId } from "@switchyard/bus/last-event";
 import { publishEvent } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
 import { runRejected } from "@switchyard/contracts/run-events";
-import { cutText } from "../tools/cut-text.ts";
+import { shownText } from "../events/told-facts.ts";
 import { madeRunId, type MessageFacts, type Rejection } from "./run-command.ts";
 
 const MAX_PROBLEMS = 20;
@@ -31,10 +31,10 @@ export async function publishRejection(
     subject,
     caller,
     code,
-    message: cutText(facts.rejection.message, 4_096),
-    problems: problems.slice(0, MAX_PROBLEMS).map((problem) => cutText(problem, 1_024)),
+    message: shownText(facts.rejection.message, 4_096),
+    problems: problems.slice(0, MAX_PROBLEMS).map((problem) => shownText(problem, 1_024)),
     streamSequence,
-    messageId,
+    messageId: messageId === null ? null : shownText(messageId, 256),
     at: new Date(facts.now).toISOString(),
   };
   const eventId = `rejected:${streamSequence}:${publishedAt.getTime()}`;

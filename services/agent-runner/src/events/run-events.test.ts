@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import fc from "fast-check";
@@ -96,6 +97,78 @@ test("previews of arguments and results show no secrets", () => {
   );
   assert.equal(requested?.payload["argsDigest"], canonicalDigest(input), "of what was asked for");
   assert.equal(told?.payload["preview"], `${"x".repeat(1_000)} [redacted]`);
+});
+
+test("no text of an event is long or has a secret, and its whole length and digest are told", () => {
+  const key = ["AK", "IA", "Q3".repeat(8)].join("");
+  const long = `${key} ${"x".repeat(80_000)} ${key}`;
+  const started = startedEntry({ labels: { password: "opensesame", note: `use ${key}` } });
+  const at = "2026-01-01T00:00:01.000Z";
+  const call = (index: number) =>
+    ({
+      type: "tool-call",
+      callId: `r1:1:${index}`,
+      toolCallId: `c${index}`,
+      tool: long,
+      input: { long },
+    }) as const;
+  const until = "2026-01-02T00:00:00.000Z";
+  const schema = { properties: { answer: { description: long } } };
+  const wait = { reason: "question" as const, question: long, options: [long], schema, until };
+  const entries: JournalEntry[] = [
+    started,
+    {
+      kind: "model-responded",
+      at,
+      step: 1,
+      content: [{ type: "text", text: long }, call(0), call(1), call(2)],
+      usage: { inputTokens: 1, outputTokens: 1 },
+      finishReason: "tool-calls",
+      servedModel: "m",
+      durationMs: 0,
+      passedOver: [{ model: "other/m", message: long }],
+    },
+    { kind: "tool-failed", at, callId: "r1:1:0", code: "x", message: long },
+    {
+      kind: "tool-denied",
+      at,
+      callId: "r1:1:1",
+      decision: {
+        effect: "deny",
+        rule: null,
+        reason: long,
+        policyDigest: `sha256:${"0".repeat(64)}`,
+      },
+    },
+    { kind: "tool-parked", at, callId: "r1:1:2", wait },
+    { kind: "waiting", at, until },
+    { kind: "steered", at, by: "cli", message: long, streamSequence: 1 },
+    { kind: "finished", at, output: long },
+  ];
+  const events = eventsOf(entries);
+  for (const { contract, payload } of events) {
+    const text = JSON.stringify(payload);
+    assert.ok(!text.includes(key) && !text.includes("opensesame"), contract.name);
+    assert.ok(text.length < 34_000, `${contract.name}: ${text.length}`);
+    assert.ok(contract.payload.safeParse(payload).success, contract.name);
+  }
+  const finished = events.at(-1)?.payload;
+  assert.ok(String(finished?.["output"]).startsWith("[redacted] xxx"));
+  assert.deepEqual(finished?.["abridged"], [
+    {
+      field: "output",
+      bytes: long.length,
+      digest: `sha256:${createHash("sha256").update(long).digest("hex")}`,
+    },
+  ]);
+});
+
+test("tells what is short and harmless as it is", () => {
+  fc.assert(
+    fc.property(journals, (entries) => {
+      for (const { payload } of eventsOf(entries)) assert.equal(payload["abridged"], undefined);
+    }),
+  );
 });
 
 test("cuts previews to 1 KiB and keeps the digest of the whole arguments", () => {

@@ -14,7 +14,8 @@ import {
   toolDenied,
   toolFailed,
 } from "@switchyard/contracts/run-events";
-import { previewOf, requestFact, waitFacts, type Fact } from "./wait-events.ts";
+import { toldFacts } from "./told-facts.ts";
+import { requestFact, waitFacts, type Fact } from "./wait-events.ts";
 import type { EntryOf, JournalEntry } from "../journal/journal-entry.ts";
 import type { SkillRef } from "../journal/answer-part.ts";
 import type { StartedEntry } from "../journal/started-entry.ts";
@@ -74,7 +75,7 @@ export function eventsOfEntry(before: RunState, entry: JournalEntry): RunEvent[]
 function numbered(runId: string, events: number, at: string, facts: readonly Fact[]): RunEvent[] {
   return facts.map(([contract, facets], index) => {
     const seq = events + index + 1;
-    return { contract, seq, payload: { runId, seq, at, ...facets } };
+    return { contract, seq, payload: { runId, seq, at, ...toldFacts(facets) } };
   });
 }
 
@@ -153,7 +154,7 @@ function completionFacts(before: RunState, entry: EntryOf<"tool-completed">): Fa
       ...callFacets(before, entry.callId),
       isError: entry.isError,
       decision: entry.decision,
-      preview: previewOf(entry.text),
+      preview: entry.text,
       textBytes: entry.textBytes,
       durationMs: entry.durationMs,
       replayed: entry.replayed,

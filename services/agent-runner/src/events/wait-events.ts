@@ -10,17 +10,15 @@ import {
   runWoken,
   toolRequested,
 } from "@switchyard/contracts/run-events";
-import { redactFields, redactText } from "@switchyard/service/redact";
+import { redactFields } from "@switchyard/service/redact";
+import type { RunWait } from "@switchyard/contracts/run-waits";
 import type { EntryOf } from "../journal/journal-entry.ts";
 import type { ToolCallPart } from "../journal/answer-part.ts";
 import type { RunState } from "../journal/run-state.ts";
 import { waitsOf } from "../waits/waits-of.ts";
-import { cutText } from "../tools/cut-text.ts";
 
 /** A contract and what it says, without what every event of a run carries. */
 export type Fact = readonly [Event, Record<string, unknown>];
-
-const PREVIEW_BYTES = 1_024;
 
 type WaitEntry = EntryOf<
   | "tool-parked"
@@ -39,7 +37,7 @@ export function waitFacts(before: RunState, entry: WaitEntry): Fact[] {
     case "tool-parked":
       return entry.wait.reason === "question" ? [questionFact(entry.callId, entry.wait)] : [];
     case "waiting":
-      return [[runWaiting, { waits: waitsOf(before), until: entry.until }]];
+      return [[runWaiting, { waits: waitsOf(before).map(withoutQuestion), until: entry.until }]];
     case "woken":
       return [[runWoken, { attempt: entry.attempt }]];
     case "wait-resolved": {
@@ -58,7 +56,7 @@ export function waitFacts(before: RunState, entry: WaitEntry): Fact[] {
     }
     case "steered": {
       const { by, message, streamSequence } = entry;
-      const said = { by, preview: previewOf(message) };
+      const said = { by, preview: message };
       return [[runSteered, streamSequence === undefined ? said : { ...said, streamSequence }]];
     }
     case "skill-dispatched": {
@@ -70,10 +68,10 @@ export function waitFacts(before: RunState, entry: WaitEntry): Fact[] {
   }
 }
 
-/** The beginning of a text, without what looks like a secret: events are for more eyes than the journal. */
-export function previewOf(text: string): string {
-  // Redacted before the cut, so that no half of a secret stays at the end.
-  return cutText(redactText(text.slice(0, 4 * PREVIEW_BYTES)), PREVIEW_BYTES);
+/** `question-requested` has told it. */
+function withoutQuestion(wait: RunWait): RunWait {
+  const { question: _question, options: _options, schema: _schema, ...rest } = wait;
+  return rest;
 }
 
 /** That a call is asked for. */
@@ -81,7 +79,7 @@ export function requestFact(
   { callId, tool, input }: Pick<ToolCallPart, "callId" | "tool" | "input">,
   step: number,
 ): Fact {
-  const argsPreview = previewOf(canonicalJson(redactFields(input)));
+  const argsPreview = canonicalJson(redactFields(input));
   return [toolRequested, { step, callId, tool, argsPreview, argsDigest: canonicalDigest(input) }];
 }
 

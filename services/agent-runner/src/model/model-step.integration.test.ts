@@ -154,6 +154,7 @@ function askerWith(
     random: () => 0,
     onDelta: () => {},
     onReset: () => {},
+    onAnswered: () => {},
     onDiscarded: () => {},
     ...change,
   });

@@ -36,6 +36,8 @@ export interface ModelAskerOptions {
   readonly onDelta: (step: number, text: string) => void;
   /** What was said of this step so far is void: the call is made again. */
   readonly onReset: (step: number) => void;
+  /** The answer of this step is whole. */
+  readonly onAnswered: (step: number) => void;
   /** Hears of an answer that broke off, or was broken off, and what it has used all the same. What it throws ends the asking. */
   readonly onDiscarded: (use: Spent) => void;
 }
@@ -75,7 +77,7 @@ export class ModelAsker {
   async ask(state: RunState, step: number, tools: readonly OfferedTool[]): Promise<StepAnswer> {
     const { started } = state;
     const { runId, instructions, temperature } = started;
-    return this.#askAny(started, candidatesOf(state, this.#options.models), {
+    const answer = await this.#askAny(started, candidatesOf(state, this.#options.models), {
       instructions,
       messages: conversationOf(state),
       tools,
@@ -86,6 +88,8 @@ export class ModelAsker {
       scripted: { turns: playedTurns(state) },
       replayed: () => ({ answer: state.turns.length, request: recordedRequest(state) }),
     });
+    this.#options.onAnswered(step);
+    return answer;
   }
 
   /** A summary of the first `upTo` answers. Rejects as `ask` does. */

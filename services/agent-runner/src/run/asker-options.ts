@@ -1,6 +1,7 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { publishLive } from "@switchyard/bus/publish";
 import { runLive } from "@switchyard/contracts/run-events";
+import { LiveText } from "../events/live-text.ts";
 import type { ModelAskerOptions } from "../model/model-step.ts";
 import type { ActiveRun } from "./active-run.ts";
 
@@ -13,7 +14,7 @@ type Given = Pick<
   readonly modelIdleTimeoutMs: number;
 };
 
-/** How the models of a run are asked: what is said while one writes is told live, and everything in it is repeated by an event. */
+/** How the models of a run are asked: what is said while one writes is told live, as the events tell it, too. */
 export function askerOptions({
   bus,
   run,
@@ -26,6 +27,9 @@ export function askerOptions({
   onDiscarded,
 }: Given): ModelAskerOptions {
   const { runId } = run.hold;
+  const live = new LiveText((step, delta) =>
+    publishLive(bus, runLive, { runId }, { runId, step, delta }),
+  );
   return {
     models,
     limiter,
@@ -34,8 +38,11 @@ export function askerOptions({
     random,
     idleTimeoutMs,
     onDiscarded,
-    onDelta: (step, delta) => publishLive(bus, runLive, { runId }, { runId, step, delta }),
-    onReset: (step) =>
-      publishLive(bus, runLive, { runId }, { runId, step, delta: "", kind: "reset-step" }),
+    onDelta: (step, delta) => live.add(step, delta),
+    onReset: (step) => {
+      live.reset(step);
+      publishLive(bus, runLive, { runId }, { runId, step, delta: "", kind: "reset-step" });
+    },
+    onAnswered: (step) => live.end(step),
   };
 }

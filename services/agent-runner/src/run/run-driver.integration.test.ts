@@ -176,7 +176,10 @@ test("hands failures of tools to the model and cuts what is too long to read", a
   );
   await lab.command("unlucky", { runId: "unlucky", input: "x" });
   const events = await lab.eventsUntil("unlucky", "finished");
-  const [down, lost, errs, long = ""] = String(events.at(-1)?.payload["output"]).split("|");
+  const told = String(events.at(-1)?.payload["output"]);
+  assert.equal(Buffer.byteLength(told), 16_384, "an event carries the beginning");
+  const { run } = await call(lab.bus, getRun, { runId: "unlucky" });
+  const [down, lost, errs, long = ""] = String(run.output).split("|");
   assert.equal(down, "tool call failed (server_down): lab is down");
   assert.equal(lost, "tool call failed (outcome_unknown): the result was lost");
   assert.equal(errs, '{"text":"no such file","isError":true}');
@@ -432,6 +435,25 @@ test("runs a real model's loop: a refusal is waited out, a tool result goes back
     tool_call_id: "call_1",
     content: '<tool_output tool="mcp__lab__echo">\necho hi\n</tool_output>',
   });
+});
+
+test("live text has no secrets, also one that comes in pieces, and is whole otherwise", async () => {
+  lab.peers.agents.set("talker", agent("talker", { model: null, tools: [] }));
+  const key = ["sk", "proj", "q7Rw2Lx9Tb4Zk8Vm".repeat(3)].join("-");
+  const text = `The key ${key} is the one that you want`;
+  chat.answer({ chunks: textChunks(...(text.match(/.{1,7}/g) ?? [])) });
+  const deltas: string[] = [];
+  const live = subscribeLive(lab.bus, runLive, { runId: "talking" }, ({ delta }) =>
+    deltas.push(delta),
+  );
+  await lab.command("talker", { runId: "talking", input: "x" });
+  const events = await lab.eventsUntil("talking", "finished");
+  live.stop();
+  const shown = "The key [redacted] is the one that you want";
+  assert.equal(deltas.join(""), shown);
+  assert.equal(events.at(-1)?.payload["output"], shown);
+  const { run } = await call(lab.bus, getRun, { runId: "talking" });
+  assert.equal(run.output, text, "the journal has what the run needs");
 });
 
 test("fails a run whose provider refuses it, and says what the provider said", async () => {

@@ -1,0 +1,99 @@
+import { redactText } from "@switchyard/service/redact";
+
+/** Of one step; what comes later is in the journal. In characters. */
+const MAX_TOLD = 16_384;
+const MORE = "\n[the rest is not told live]";
+/** No credential goes over more words than this; a key in PEM is known by its beginning. */
+const HELD_WORDS = 3;
+const HELD_CHARS = 512;
+/** Of a key, or of one word. */
+const MAX_HELD = 16_384;
+
+type Tell = (step: number, delta: string) => void;
+
+/**
+ * What a model writes, told as it comes, but without what looks like a secret. A secret may arrive in pieces, so the
+ * last words are held back until more of the text, or its end, is there.
+ */
+export class LiveText {
+  readonly #tell: Tell;
+  #step = 0;
+  /** Whole words that were not told yet. */
+  #held = "";
+  /** The beginning of the word that is being written. */
+  #word = "";
+  #told = 0;
+
+  constructor(tell: Tell) {
+    this.#tell = tell;
+  }
+
+  add(step: number, delta: string): void {
+    if (step !== this.#step) this.reset(step);
+    if (this.#told > MAX_TOLD) return;
+    const end = startOfLastWords(delta, 0);
+    if (end > 0) this.#held += this.#word + delta.slice(0, end);
+    this.#word = end > 0 ? delta.slice(end) : this.#word + delta;
+    // One word of such a length is no text that anybody reads along.
+    if (this.#word.length + this.#held.length > MAX_HELD) return this.#stop();
+    if (end > 0) this.#tellSure();
+  }
+
+  #tellSure(): void {
+    const open = this.#openKey();
+    const clean = redactText(this.#held.slice(0, open));
+    const from = Math.max(startOfLastWords(clean, HELD_WORDS), clean.length - HELD_CHARS);
+    this.#held = clean.slice(from) + this.#held.slice(open);
+    this.#say(clean.slice(0, from));
+  }
+
+  /** The step's text is whole. */
+  end(step: number): void {
+    if (step !== this.#step) return;
+    if (this.#told <= MAX_TOLD) this.#say(redactText(this.#held + this.#word));
+    this.reset(0);
+  }
+
+  /** The step is begun anew. */
+  reset(step: number): void {
+    this.#step = step;
+    this.#held = "";
+    this.#word = "";
+    this.#told = 0;
+  }
+
+  /** Where the held text has a private key that has not ended; its length when it has none. */
+  #openKey(): number {
+    const at = this.#held.lastIndexOf("-----BEGIN ");
+    return at < 0 || KEY_END.test(this.#held.slice(at)) ? this.#held.length : at;
+  }
+
+  #say(text: string): void {
+    if (text === "") return;
+    this.#told += text.length;
+    if (this.#told > MAX_TOLD) return this.#stop(text.slice(0, MAX_TOLD - this.#told));
+    this.#tell(this.#step, text);
+  }
+
+  #stop(last = ""): void {
+    this.#told = MAX_TOLD + 1;
+    this.#held = "";
+    this.#word = "";
+    this.#tell(this.#step, last + MORE);
+  }
+}
+
+const KEY_END = /-----END [A-Z\d ]{0,50}-----/;
+/** Where a credential surely ends: white space, quotes, and what no alphabet of one has. */
+const WORD_END = /[\s"\u0250-\uffff]/;
+
+/** Where the last whole words of a text begin, and the unfinished one behind them; `words: 0` is the unfinished one alone. */
+function startOfLastWords(text: string, words: number): number {
+  let seen = 0;
+  for (let at = text.length; at > 0; at -= 1) {
+    const isEnd = WORD_END.test(text.charAt(at - 1));
+    if (isEnd && seen >= words) return at;
+    if (isEnd && (at === 1 || !WORD_END.test(text.charAt(at - 2)))) seen += 1;
+  }
+  return 0;
+}
