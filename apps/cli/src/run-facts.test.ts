@@ -75,3 +75,11 @@ test("says how many of the tokens nobody has counted", () => {
     "90 in, 20 out; about 37 of them in answers that broke off",
   ]);
 });
+
+test("says of which servers a run was not given the tools", () => {
+  const toolsUnavailable = [{ server: "files", reason: "it does not start" }];
+  assert.deepEqual(textsOf("tools missing", { ...run, toolsUnavailable }), [
+    "those of server files are not available: it does not start",
+  ]);
+  assert.deepEqual(textsOf("tools missing", run), []);
+});

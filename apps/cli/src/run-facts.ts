@@ -6,7 +6,7 @@ import { cancelText, waitText } from "./run-timeline.ts";
 /** What a run is and how far it got, by name; a fact without a text is left out where it is shown. */
 export function factsOf(run: RunDetail): [string, string][] {
   const { failure, cancellation, usage, session, parent, forkedFrom: copied } = run;
-  const { waits = [], children = [] } = run;
+  const { waits = [], children = [], toolsUnavailable: unavailable = [] } = run;
   return [
     ["run", run.runId],
     ["agent", `${run.agent}  ${run.agentDigest}`],
@@ -34,6 +34,9 @@ export function factsOf(run: RunDetail): [string, string][] {
     ["cost", typeof run.costUsd === "number" ? formatUsd(run.costUsd) : "not known"],
     ["skills", run.skills.map((skill) => skill.name).join(", ")],
     ["skills cut short", run.skillsCut?.shortened.join(", ") ?? ""],
+    ...unavailable.map(({ server, reason }): [string, string] => {
+      return ["tools missing", `those of server ${server} are not available: ${reason}`];
+    }),
     ["memory", memoryText(run.memory)],
     ["skills not listed", run.skillsCut?.dropped.join(", ") ?? ""],
     [

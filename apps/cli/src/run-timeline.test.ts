@@ -13,6 +13,7 @@ import {
   runLimitsChanged,
   runRetried,
   runStarted,
+  runToolsUnavailable,
   runWaiting,
   toolCompleted,
   toolDenied,
@@ -40,6 +41,16 @@ test("tells every kind of run event", () => {
 test("says plainly that the scripted model is no AI", () => {
   const event = storedEvent(runStarted, { agent: "demo", model: "scripted/plan" });
   assert.deepEqual(story(event), ["▸ started: demo on scripted/plan — rule-based, no AI"]);
+});
+
+test("says of which servers a run was not given the tools, and when they are there again", () => {
+  const servers = [{ server: "files", reason: "it does not start" }];
+  assert.deepEqual(story(storedEvent(runToolsUnavailable, { servers })), [
+    "! tools: of server files were not available: it does not start",
+  ]);
+  assert.deepEqual(story(storedEvent(runToolsUnavailable, { servers: [] })), [
+    "✓ tools: those of all servers are available again",
+  ]);
 });
 
 test("an allowed call shows the rule before the result, with size and time", () => {

@@ -18,6 +18,7 @@ import {
   runLimitsChanged,
   runRetried,
   runStarted,
+  runToolsUnavailable,
   runSteered,
   runWaiting,
   runWoken,
@@ -94,6 +95,13 @@ const TELLERS: readonly Teller[] = [
       "yellow",
     ),
   ]),
+  teller(runToolsUnavailable, ({ servers }) =>
+    servers.length === 0
+      ? [told("✓", "tools", "those of all servers are available again", "green")]
+      : servers.map(({ server, reason }) =>
+          told("!", "tools", `of server ${server} were not available: ${reason}`, "yellow"),
+        ),
+  ),
   teller(skillActivated, (event) => [told("✦", "skill", `${event.skill} is active`, "magenta")]),
   teller(modelResponded, (event) => [told("◆", "model", modelText(event), "cyan")]),
   teller(toolRequested, (event) => [

@@ -16,6 +16,7 @@ const FIELDS = {
   labels: {},
   attempt: 2,
   journalEntries: 3,
+  servers: [{ server: "files", reason: "it does not start" }],
   skill: "summarise-files",
   digest: DIGEST,
   step: 1,

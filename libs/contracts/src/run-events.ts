@@ -12,7 +12,7 @@ import {
 } from "./ids.ts";
 import { Decision } from "./policy.ts";
 import { AnswerSchema, RunWait } from "./run-waits.ts";
-import { RunFailure, Usage, Cancellation, OnLimit } from "./runs.ts";
+import { RunFailure, Usage, Cancellation, OnLimit, UnavailableServer } from "./runs.ts";
 import { SessionId, SessionKey } from "./session-key.ts";
 
 /** A field of an event that is not told as it is: a long text is cut, and what looks like a secret is taken out. */
@@ -90,6 +90,15 @@ export const runResumed = event({
   subject: "yard.evt.run.{runId}.resumed",
   summary: "A runner took over a run that another one did not finish.",
   payload: RunEvent.extend({ attempt: z.int().positive(), journalEntries: z.int().nonnegative() }),
+});
+
+export const runToolsUnavailable = event({
+  subject: "yard.evt.run.{runId}.tools-unavailable",
+  summary: "Tools of MCP servers that a run may use could not be given to it.",
+  payload: RunEvent.extend({
+    /** All of them as of now; empty when there are none any more. */
+    servers: z.array(UnavailableServer),
+  }),
 });
 
 export const skillActivated = event({
@@ -344,6 +353,7 @@ export const runEvents = [
   runMerged,
   runStarted,
   runResumed,
+  runToolsUnavailable,
   skillActivated,
   modelResponded,
   toolRequested,

@@ -1,6 +1,15 @@
 import { z } from "zod";
 import { command, rpc } from "./define.ts";
-import { AgentName, CallerName, Digest, ModelName, RunId, SkillName, Timestamp } from "./ids.ts";
+import {
+  AgentName,
+  CallerName,
+  Digest,
+  ModelName,
+  RunId,
+  ServerId,
+  SkillName,
+  Timestamp,
+} from "./ids.ts";
 import { Recording } from "./recording.ts";
 import { SaidOrigin } from "./run-context.ts";
 import { RunWait } from "./run-waits.ts";
@@ -154,6 +163,10 @@ export const MemoryInPrompt = z.object({
 });
 export type MemoryInPrompt = z.infer<typeof MemoryInPrompt>;
 
+/** An MCP server whose tools, or some of them, a run cannot be given at the moment, and why. */
+export const UnavailableServer = z.object({ server: ServerId, reason: z.string() });
+export type UnavailableServer = z.infer<typeof UnavailableServer>;
+
 export const RunDetail = RunSummary.extend({
   input: RunInput,
   output: z.string().nullable(),
@@ -171,6 +184,8 @@ export const RunDetail = RunSummary.extend({
   skillsCut: z.object({ shortened: z.array(SkillName), dropped: z.array(SkillName) }).optional(),
   /** How much of what its agent kept stands in its system prompt; missing when the agent asks for none. */
   memory: MemoryInPrompt.optional(),
+  /** Servers whose tools the run may use and was not given when it last looked; missing when none. */
+  toolsUnavailable: z.array(UnavailableServer).optional(),
   /** What it waits for; missing when it does not wait. */
   waits: z.array(RunWait).optional(),
   /** The run that it works for, and the call of that run. */

@@ -5,6 +5,7 @@ import { getAgent } from "@switchyard/contracts/agents";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";
+import { ensureServer } from "@switchyard/contracts/mcp-ownership";
 import { filterPolicy } from "@switchyard/contracts/policy";
 import { grantRun } from "@switchyard/contracts/policy-grants";
 import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
@@ -20,6 +21,7 @@ const contracts = {
   getSkill,
   grantRun,
   listTools,
+  ensureServer,
   callTool,
   cancelCall,
   listBuiltins,

@@ -78,7 +78,10 @@ function play(draws: readonly Draw[], limits: StartedEntry["limits"]): JournalEn
 
 function entriesFor(state: RunState, drawn: Draw, at: string): JournalEntry[] {
   const resumed: JournalEntry[] = drawn.takeover
-    ? [{ kind: "resumed", at, attempt: 2, journalEntries: state.length }]
+    ? [
+        { kind: "resumed", at, attempt: 2, journalEntries: state.length },
+        { kind: "tools-unavailable", at, servers: [{ server: "files", reason: drawn.text }] },
+      ]
     : [];
   if (drawn.cancel && state.cancellation === null) {
     return [{ kind: "cancel-requested", at, by: "cli", reason: null }];

@@ -9,6 +9,7 @@ import {
   runResumed,
   runRetried,
   runStarted,
+  runToolsUnavailable,
   skillActivated,
   toolCompleted,
   toolDenied,
@@ -106,6 +107,8 @@ function factsOf(before: RunState, entry: JournalEntry): Fact[] {
       return [[runDead, { failure: entry.failure, ...workOf(before) }]];
     case "resumed":
       return [[runResumed, { attempt: entry.attempt, journalEntries: entry.journalEntries }]];
+    case "tools-unavailable":
+      return [[runToolsUnavailable, { servers: entry.servers }]];
     case "model-responded":
       return answerFacts(before, entry);
     case "tool-completed":

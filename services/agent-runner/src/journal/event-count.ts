@@ -29,6 +29,7 @@ export function eventCountOf(entry: JournalEntry): number {
     case "limits-changed":
     case "dead":
     case "resumed":
+    case "tools-unavailable":
     case "tool-denied":
     case "tool-failed":
     case "finished":

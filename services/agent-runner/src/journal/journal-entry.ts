@@ -1,7 +1,13 @@
 import { AgentName, CallerName, ModelName, RunId, Timestamp } from "@switchyard/contracts/ids";
 import { Decision } from "@switchyard/contracts/policy";
 import { ReachedLimit } from "@switchyard/contracts/run-waits";
-import { Cancellation, RunFailure, RunLimits, Usage } from "@switchyard/contracts/runs";
+import {
+  Cancellation,
+  RunFailure,
+  RunLimits,
+  UnavailableServer,
+  Usage,
+} from "@switchyard/contracts/runs";
 import { z } from "zod";
 import { AnswerPart, CallId, FinishReason, SkillRef } from "./answer-part.ts";
 import { ToolNarrowing } from "../tools/tool-narrowing.ts";
@@ -103,6 +109,8 @@ export const JournalEntry = z.discriminatedUnion("kind", [
     offered: z.int(),
     leftOut: z.array(z.string()),
   }),
+  /** Tools that the run may use could not be had; none any more when there is no server. */
+  z.object({ kind: z.literal("tools-unavailable"), at, servers: z.array(UnavailableServer) }),
   z.object({
     kind: z.literal("model-responded"),
     at,

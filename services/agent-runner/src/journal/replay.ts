@@ -54,6 +54,7 @@ export function startOf(started: StartedEntry): RunState {
     toolCalls: 0,
     shownTools: {},
     leftOut: [],
+    unavailable: [],
     found: [],
     compaction: null,
     usage: { inputTokens: 0, outputTokens: 0 },
@@ -98,6 +99,8 @@ function changeOf(state: RunState, entry: JournalEntry): Partial<RunState> {
       return {};
     case "tools-left-out":
       return { leftOut: entry.leftOut };
+    case "tools-unavailable":
+      return { unavailable: entry.servers };
     case "waiting":
       return { waiting: { since: entry.at, until: entry.until } };
     case "tool-parked":

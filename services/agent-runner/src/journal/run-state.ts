@@ -1,5 +1,10 @@
 import type { Decision } from "@switchyard/contracts/policy";
-import type { Cancellation, RunFailure, Usage } from "@switchyard/contracts/runs";
+import type {
+  Cancellation,
+  RunFailure,
+  UnavailableServer,
+  Usage,
+} from "@switchyard/contracts/runs";
 import type { AnswerPart, SkillRef, ToolCallPart } from "./answer-part.ts";
 import type { StartedEntry } from "./started-entry.ts";
 import type { EntryOf } from "./journal-entry.ts";
@@ -90,6 +95,8 @@ export interface RunState {
   readonly shownTools: Readonly<Record<string, string>>;
   /** Allowed tools that the model was not shown when that was last noted. */
   readonly leftOut: readonly string[];
+  /** Servers whose tools could not be had when that was last noted. */
+  readonly unavailable: readonly UnavailableServer[];
   /** Tools that the model searched for and found. */
   readonly found: readonly string[];
   readonly usage: Usage;

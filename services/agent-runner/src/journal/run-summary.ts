@@ -89,6 +89,7 @@ export function detailOf(state: RunState, attempts: number): RunDetail {
     policyDigest: started.policyDigest,
     skills: [...state.skills],
     ...(started.catalogueCut === undefined ? {} : { skillsCut: started.catalogueCut }),
+    ...(state.unavailable.length === 0 ? {} : { toolsUnavailable: [...state.unavailable] }),
     ...(started.memory === undefined ? {} : { memory: started.memory }),
     ...(state.end !== null || waitsOf(state).length === 0 ? {} : { waits: waitsOf(state) }),
     ...kinOf(state),

@@ -1,7 +1,9 @@
 import type { ToolInfo } from "@switchyard/contracts/mcp";
 import { ServiceError } from "@switchyard/contracts/errors";
+import type { UnavailableServer } from "@switchyard/contracts/runs";
 import { parseToolPattern } from "@switchyard/contracts/tool-names";
 import type { Peers } from "../peers.ts";
+import { listServerTools } from "./list-server-tools.ts";
 
 /** A tool of a provider: of an MCP server, or of the toolbox, and then without a server. */
 export interface ListedTool extends Pick<
@@ -24,6 +26,8 @@ export interface Listing {
   readonly tools: readonly ListedTool[];
   /** Own tools of the runner that the policy denies whatever their arguments are. */
   readonly denied: readonly string[];
+  /** Servers that the run may use and whose tools are not all in the list. */
+  readonly unavailable: readonly UnavailableServer[];
 }
 
 /**
@@ -31,15 +35,15 @@ export interface Listing {
  * keeps from the run of the runner's own. A provider none of whose tools the run's layers can name is not asked.
  */
 export async function listProviderTools(
-  peers: Pick<Peers, "listTools" | "listBuiltins" | "filterOwn">,
+  peers: Pick<Peers, "listTools" | "ensureServer" | "listBuiltins" | "filterOwn">,
   { token, layers, policed }: ListingRun,
   options: { readonly signal: AbortSignal; readonly correlationId: string },
 ): Promise<Listing> {
-  const [builtins, { tools }, denied] = await Promise.all([
+  const [builtins, { tools, unavailable }, denied] = await Promise.all([
     canName("bare", layers)
       ? peers.listBuiltins({ token }, options).catch(noneWithoutToolbox)
       : NONE,
-    canName("server", layers) ? peers.listTools({ token }, options) : NONE,
+    canName("server", layers) ? listServerTools(peers, { token, layers }, options) : NONE,
     deniedOf(peers, { token, policed }, options),
   ]);
   return {
@@ -50,6 +54,7 @@ export async function listProviderTools(
       ...tools,
     ],
     denied,
+    unavailable,
   };
 }
 
@@ -69,7 +74,7 @@ async function deniedOf(
   }
 }
 
-const NONE = { tools: [] };
+const NONE = { tools: [], unavailable: [] };
 
 /** False when a layer has only patterns of the other kind; `bare` are those of tools without a server. */
 export function canName(kind: "bare" | "server", layers: readonly (readonly string[])[]): boolean {

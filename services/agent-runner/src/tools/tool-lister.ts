@@ -27,6 +27,11 @@ export interface ToolListerOptions {
   readonly now: () => number;
 }
 
+interface Listed {
+  readonly tools: ToolCatalogue;
+  readonly unavailable: Listing["unavailable"];
+}
+
 interface Known {
   readonly tools: ToolCatalogue;
   readonly at: number;
@@ -47,12 +52,15 @@ export class ToolLister {
   async tools(): Promise<ToolCatalogue> {
     const { now, record, run } = this.#options;
     if (this.#known !== null && this.#isGood(this.#known)) return this.#known.tools;
-    const { toolLayers, leftOut: before } = run.state;
-    const tools = await this.#list();
+    const { toolLayers, leftOut: before, unavailable: missing } = run.state;
+    const { tools, unavailable } = await this.#list();
     this.#known = { tools, at: now(), toolLayers };
     const { offered, leftOut } = tools;
     if (leftOut.length > 0 && leftOut.join() !== before.join())
       await record({ kind: "tools-left-out", offered: offered.length, leftOut: [...leftOut] });
+    // The same server may say something else each time.
+    if (serversOf(unavailable) !== serversOf(missing))
+      await record({ kind: "tools-unavailable", servers: [...unavailable] });
     return tools;
   }
 
@@ -72,19 +80,20 @@ export class ToolLister {
     return toolLayers === run.state.toolLayers && now() - at < CATALOGUE_AGE_MS;
   }
 
-  async #list(): Promise<ToolCatalogue> {
+  async #list(): Promise<Listed> {
     const { peers, tokens, signal, run, maxToolsPerAgent: maxTools } = this.#options;
     const { started, found, toolLayers } = run.state;
     const { catalogue, runId } = started;
     // An agent without tools needs no broker, and gets no skill either.
     if (toolLayers.some((layer) => layer.length === 0)) {
-      return selectTools({ tools: [], layers: toolLayers, skills: [] });
+      const tools = selectTools({ tools: [], layers: toolLayers, skills: [] });
+      return { tools, unavailable: [] };
     }
     const call = { signal, correlationId: runId };
     const token = await orSuspend(signal, () => tokens.get());
     try {
       const asking = { token, layers: toolLayers, policed: policedTools(run.state) };
-      const { tools, denied } = await orSuspend(signal, () => {
+      const { tools, denied, unavailable } = await orSuspend(signal, () => {
         const ahead = this.#ahead;
         this.#ahead = undefined;
         return ahead === undefined
@@ -96,13 +105,17 @@ export class ToolLister {
       const unusable = unusableTools(run.state, denied);
       const about = aboutOf(started);
       const wanted = { skills, own, unusable, about, found, maxTools };
-      return selectTools({ tools, layers: toolLayers, ...wanted });
+      return { tools: selectTools({ tools, layers: toolLayers, ...wanted }), unavailable };
     } catch (error) {
       if (!isError(error, listTools, "invalid_token")) throw error;
       tokens.refuse(token);
       throw new Suspended("a tool provider refused the run token", { cause: error });
     }
   }
+}
+
+function serversOf(unavailable: Listing["unavailable"]): string {
+  return [...new Set(unavailable.map(({ server }) => server))].join();
 }
 
 /** Rejects when the signal aborts, with its reason. */

@@ -1,0 +1,97 @@
+import { ServiceError } from "@switchyard/contracts/errors";
+import { matchesGlob } from "@switchyard/contracts/glob";
+import type { ToolInfo } from "@switchyard/contracts/mcp";
+import type { ServerStatus } from "@switchyard/contracts/mcp-servers";
+import type { UnavailableServer } from "@switchyard/contracts/runs";
+import { parseToolPattern } from "@switchyard/contracts/tool-names";
+import type { Peers } from "../peers.ts";
+import { pause } from "../run/interruption.ts";
+import { cutText } from "./cut-text.ts";
+
+type Layers = readonly (readonly string[])[];
+
+/** What is kept of the reasons; they come from servers. */
+const MAX_REASONS = 20;
+const MAX_REASON_BYTES = 300;
+
+/**
+ * The tools of MCP servers that a run may use, and whose are missing. A server that is not connected, because it
+ * connects when it is first needed, is connected now when the run's tools name it: they are known only then. That takes as
+ * long as `mcp.ensure` takes at most, for all of them together, and what does not come is left out.
+ */
+export async function listServerTools(
+  peers: Pick<Peers, "listTools" | "ensureServer">,
+  { token, layers }: { readonly token: string; readonly layers: Layers },
+  options: { readonly signal: AbortSignal; readonly correlationId: string },
+): Promise<{
+  readonly tools: readonly ToolInfo[];
+  readonly unavailable: readonly UnavailableServer[];
+}> {
+  const first = await peers.listTools({ token }, options);
+  const wanted = first.failures.filter(({ server, status }) => {
+    return UNCONNECTED.has(status) && namedIn(layers, server) === "by name";
+  });
+  if (wanted.length === 0) return { ...first, unavailable: missingOf(first.failures, layers) };
+  const refused = new Map<string, string>();
+  const isNew = (server: string): boolean =>
+    wanted.some((one) => one.server === server && one.status === "disconnected");
+  await Promise.all(
+    wanted.map(async ({ server }) => {
+      try {
+        await peers.ensureServer({ server }, options);
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        refused.set(server, error.message);
+      }
+    }),
+  );
+  for (let look = 1; ; look += 1) {
+    const { tools, failures } = await peers.listTools({ token }, options);
+    // Another broker than the server's may answer, and it hears a moment later of what has connected.
+    const isLate = failures.some(({ server, status }) => {
+      return status === "disconnected" && !refused.has(server) && isNew(server);
+    });
+    if (!isLate || look === MAX_LOOKS) {
+      const told = failures.map(({ server, status, error }) => {
+        return { server, status, error: refused.get(server) ?? error };
+      });
+      return { tools, unavailable: missingOf(told, layers) };
+    }
+    await pause(LOOK_AGAIN_MS, options.signal);
+  }
+}
+
+const MAX_LOOKS = 4;
+const LOOK_AGAIN_MS = 150;
+
+const UNCONNECTED: ReadonlySet<ServerStatus> = new Set(["disconnected", "connecting"]);
+
+/** What a run that takes all tools there are does not name is missing only when it should be there. */
+function missingOf(
+  failures: readonly { server: string; status: ServerStatus; error: string }[],
+  layers: Layers,
+): UnavailableServer[] {
+  return failures
+    .filter(({ server, status }) => {
+      const named = namedIn(layers, server);
+      return named === "by name" || (named === "with all" && status !== "disconnected");
+    })
+    .slice(0, MAX_REASONS)
+    .map(({ server, error }) => ({ server, reason: cutText(error, MAX_REASON_BYTES) }));
+}
+
+/** Whether the run may use tools of a server at all, and if so, whether one of its patterns means this server. */
+export function namedIn(layers: Layers, server: string): "by name" | "with all" | "not" {
+  let isNamed = false;
+  for (const layer of layers) {
+    const globs = layer.flatMap((pattern) => {
+      const parsed = parseToolPattern(pattern);
+      if (pattern.startsWith("!") || parsed.kind === "bare") return [];
+      return [parsed.kind === "everything" ? "*" : parsed.server];
+    });
+    const matching = globs.filter((glob) => matchesGlob(glob, server));
+    if (matching.length === 0) return "not";
+    isNamed ||= matching.some((glob) => /[^*?]/.test(glob));
+  }
+  return isNamed ? "by name" : "with all";
+}
