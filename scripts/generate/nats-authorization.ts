@@ -1,18 +1,11 @@
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
-import {
-  adminUser,
-  auditorUser,
-  cliUser,
-  serviceUsers,
-  type BusUser,
-} from "@switchyard/contracts/topology";
+import { installedUsers as users, type BusUser } from "@switchyard/contracts/topology";
 
 /**
  * The permissions of every service, with the public keys left to variables that nats-server reads
  * from its environment, such as `$YARD_NKEY_POLICY`.
  */
 export function natsAuthorizationFile(): string {
-  const users = [...serviceUsers, cliUser, adminUser, auditorUser];
   const head = [
     "# Generated from libs/contracts by `npm run generate`; do not edit.",
     "# Include it in a nats-server configuration and set the variables to public NKeys:",

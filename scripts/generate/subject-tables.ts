@@ -1,7 +1,7 @@
 import { filterOf, type Contract, type Rpc } from "@switchyard/contracts/define";
 import { allContracts, contractsByOwner, isRpc } from "@switchyard/contracts/registry";
 import { allConsumers, allStreams } from "@switchyard/contracts/streams";
-import { adminUser, auditorUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
+import { cliUser, installedUsers as users } from "@switchyard/contracts/topology";
 import { code, table } from "./markdown-table.ts";
 
 /** Who serves which request, who calls it, and with which errors it may answer. */
@@ -54,7 +54,6 @@ function ownerOf(contract: Contract): string {
 }
 
 function callersOf(contract: Rpc): string {
-  const users = [...serviceUsers, cliUser, adminUser, auditorUser];
   const names = users
     .filter((user) => user.calls.some((called) => called.name === contract.name))
     .map((user) => (user === cliUser ? "clients" : user.name));

@@ -18,9 +18,8 @@ import { cancelRun, startRun } from "@switchyard/contracts/runs";
 import { spawnRun } from "@switchyard/contracts/run-commands";
 import { allStreams, payloadStore, runCommands } from "@switchyard/contracts/streams";
 import {
-  adminUser,
-  auditorUser,
   cliUser,
+  installedUsers,
   serviceUsers,
   type BusUser,
 } from "@switchyard/contracts/topology";
@@ -28,7 +27,7 @@ import { testNats } from "@switchyard/local-servers/test-servers";
 import { createAuditVerifier } from "@switchyard/service/audit/verify-audit";
 
 // A real nats-server with the generated file that is in deploy/nats, and keys of our own for its variables.
-const users: readonly BusUser[] = [...serviceUsers, cliUser, adminUser, auditorUser];
+const users: readonly BusUser[] = installedUsers;
 const keys = new Map(users.map(({ name }) => [name, createUserKey()]));
 const file = await readFile(
   new URL("../../deploy/nats/authorization.conf", import.meta.url),
@@ -192,6 +191,10 @@ test("only the admin makes or changes streams and consumers, and nobody deletes 
     ["DELETE", "PURGE", "MSG.DELETE"].map((verb) => `$JS.API.STREAM.${verb}.${stream}`),
   );
   assert.deepEqual(await letThrough("admin", deleting), []);
+  // What was done is not the admin's to shorten, nor to fill up by republishing or sources.
+  const audit = ["UPDATE", "DELETE", "PURGE", "MSG.DELETE", "RESTORE", "SNAPSHOT"];
+  const changing = audit.map((verb) => `$JS.API.STREAM.${verb}.YARD_AUDIT`);
+  assert.deepEqual(await letThrough("admin", changing), []);
 });
 
 test("nobody takes work from a queue that is not its own", async () => {

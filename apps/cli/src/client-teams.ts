@@ -1,25 +1,15 @@
 import { readdir } from "node:fs/promises";
 import { CallerName } from "@switchyard/contracts/ids";
 import {
-  adminUser,
   anonymousUser,
-  auditorUser,
   client,
-  cliUser,
-  serviceUsers,
+  installedUsers,
+  operatorUser,
   type BusUser,
 } from "@switchyard/contracts/topology";
 import { CliError } from "./cli-error.ts";
 
-/** The NATS users that every installation has. */
-export const installedUsers: readonly BusUser[] = [
-  ...serviceUsers,
-  cliUser,
-  adminUser,
-  auditorUser,
-];
-
-const TAKEN = new Set([...installedUsers, anonymousUser].map(({ name }) => name));
+const TAKEN = new Set([...installedUsers, operatorUser, anonymousUser].map(({ name }) => name));
 
 /**
  * The client teams of a key directory, in the order of their names: those whose public key

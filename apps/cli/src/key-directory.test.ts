@@ -4,9 +4,8 @@ import { chmodSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync }
 import { join } from "node:path";
 import { test } from "node:test";
 import { redisUserNames } from "@switchyard/contracts/redis-acl";
-import { serviceUsers } from "@switchyard/contracts/topology";
+import { installedUsers, serviceUsers } from "@switchyard/contracts/topology";
 import { tempDirectory } from "../test-fixtures/temp-directory.ts";
-import { installedUsers } from "./client-teams.ts";
 import { ensureKeys, readSeed, seedFile } from "./key-directory.ts";
 
 test("makes a key for every user and the run-token key, readable by their owner alone", async () => {
@@ -104,6 +103,21 @@ test("a client team has a user of its own, and keeps it when the keys are made a
   assert.ok(!before.authorization({ anonymous: false }).includes("team-a"));
   const later = await ensureKeys(directory);
   assert.equal(later.authorization({ anonymous: false }), text);
+});
+
+test("the operator's key is made only where it is wanted, apart from the keys that are handed out", async () => {
+  const directory = tempDirectory();
+  const operator = join(tempDirectory(), "safe", "operator.nk");
+  const before = await ensureKeys(directory);
+  assert.ok(!before.authorization({ anonymous: false }).includes("STREAM.UPDATE.YARD_AUDIT"));
+  const keys = await ensureKeys(directory, { operator });
+  assert.deepEqual(keys.created, ["operator"]);
+  assert.equal(statSync(operator).mode & 0o777, 0o600);
+  assert.ok(!readdirSync(directory).includes("operator.nk"));
+  const text = keys.authorization({ anonymous: false });
+  assert.equal(text.match(/STREAM\.UPDATE\.YARD_AUDIT/g)?.length, 1);
+  assert.equal((await ensureKeys(directory)).authorization({ anonymous: false }), text);
+  assert.deepEqual((await ensureKeys(directory, { operator })).created, []);
 });
 
 test("a team may keep its seed to itself", async () => {

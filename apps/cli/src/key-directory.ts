@@ -1,11 +1,11 @@
 import { chmod, mkdir, readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createUserKey, isUserSeed } from "@switchyard/bus/keys";
-import { anonymousUser } from "@switchyard/contracts/topology";
+import { anonymousUser, installedUsers, operatorUser } from "@switchyard/contracts/topology";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { CliError } from "./cli-error.ts";
-import { clientTeams, installedUsers } from "./client-teams.ts";
+import { clientTeams } from "./client-teams.ts";
 import { ensureLoginKey, LOGIN_KEY_FILE } from "./login-key.ts";
 import { ensureRedisPasswords, type RedisPasswords } from "./redis-passwords.ts";
 import { readSecret, writeSecret } from "./secret-files.ts";
@@ -28,11 +28,15 @@ export function seedFile(directory: string, user: string): string {
  * Makes the keys that are missing: an NKey for each user (`broker.nk`, with the public half in
  * `broker.pub`), the key that signs run tokens (`run-token.jwk`), the key that encrypts logins at MCP servers
  * (`mcp-logins.key`) and a Redis password for each service (`broker.redis`). Existing ones are never replaced. The directory is for its owner alone. `clients` are
- * teams that get a user, beside those that have a public key there already.
+ * teams that get a user, beside those that have a public key there already. The seed of the operator, if there is to be
+ * one, lies apart, in the file `operator`: who gets the directory is not to get that.
  */
 export async function ensureKeys(
   directory: string,
-  { clients = [] }: { readonly clients?: readonly string[] } = {},
+  {
+    clients = [],
+    operator,
+  }: { readonly clients?: readonly string[]; readonly operator?: string } = {},
 ): Promise<KeyDirectory> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   // Nobody else may list or change it. Whoever let others pass through, to files that are theirs, meant it.
@@ -41,6 +45,9 @@ export async function ensureKeys(
   const publicKeys = new Map<string, string>();
   const teams = await clientTeams(directory, clients);
   const users = [...installedUsers, ...teams];
+  const operatorKey = await operatorPublicKey(directory, operator);
+  if (operatorKey.publicKey !== null) publicKeys.set(operatorUser.name, operatorKey.publicKey);
+  if (operatorKey.isNew) created.push(operatorUser.name);
   for (const { name } of users) {
     const isTeam = teams.some((team) => team.name === name);
     const known = await readUserKey(directory, name, { mayLackSeed: isTeam });
@@ -66,7 +73,9 @@ export async function ensureKeys(
     redis,
     authorization: ({ anonymous }) =>
       natsAuthorization({
-        users: users.map((user) => ({ user, nkey: publicKeys.get(user.name) ?? "" })),
+        users: [...users, operatorUser]
+          .filter(({ name }) => publicKeys.has(name))
+          .map((user) => ({ user, nkey: publicKeys.get(user.name) ?? "" })),
         ...(anonymous ? { anonymous: anonymousUser } : {}),
       }),
   };
@@ -86,11 +95,27 @@ export async function readSeed(file: string): Promise<string> {
   });
 }
 
-async function createKeyFiles(directory: string, user: string): Promise<string> {
+/** The public half is in the directory, for the server's list; the seed is made where the caller says. */
+async function operatorPublicKey(
+  directory: string,
+  file: string | undefined,
+): Promise<{ publicKey: string | null; isNew: boolean }> {
+  const { name } = operatorUser;
+  const known = await readUserKey(directory, name, { mayLackSeed: true });
+  if (known !== null || file === undefined) return { publicKey: known, isNew: false };
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  return { publicKey: await createKeyFiles(directory, name, file), isNew: true };
+}
+
+async function createKeyFiles(
+  directory: string,
+  user: string,
+  file: string = seedFile(directory, user),
+): Promise<string> {
   const { seed, publicKey } = createUserKey();
   // The seed last: where it is, its public half is too.
   await writeSecret(join(directory, `${user}.pub`), publicKey);
-  await writeSecret(seedFile(directory, user), seed);
+  await writeSecret(file, seed);
   return publicKey;
 }
 

@@ -12,6 +12,8 @@ export interface StateDirectory {
   readonly instanceFile: string;
   readonly portsFile: string;
   readonly keys: string;
+  /** The operator's key, beside the directory of the others. */
+  readonly operatorKey: string;
   readonly natsData: string;
   readonly redisData: string;
   /** State of the broker: the record of its child processes. */
@@ -26,11 +28,13 @@ export function stateDirectory(env: NodeJS.ProcessEnv): StateDirectory {
   const chosen = env["YARD_STATE_DIR"];
   const isChosen = chosen !== undefined && chosen !== "";
   const path = isChosen ? resolve(chosen) : join(HOME, ".yard");
+  const keys = isChosen ? join(path, "keys") : join(privateDirectory(env), checkoutName(), "keys");
   return {
     path,
     instanceFile: join(path, "dev.json"),
     portsFile: join(path, "ports.json"),
-    keys: isChosen ? join(path, "keys") : join(privateDirectory(env), checkoutName(), "keys"),
+    keys,
+    operatorKey: join(keys, "..", "operator.nk"),
     natsData: join(path, "data", "nats"),
     redisData: join(path, "data", "redis"),
     brokerState: join(path, "data", "broker"),

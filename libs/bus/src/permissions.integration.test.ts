@@ -4,7 +4,7 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy";
 import { runLive, runRejected } from "@switchyard/contracts/run-events";
 import { getRun, startRun } from "@switchyard/contracts/runs";
-import { allStreams, runCommands } from "@switchyard/contracts/streams";
+import { allStreams, auditStream, runCommands } from "@switchyard/contracts/streams";
 import { testNats } from "@switchyard/local-servers/test-servers";
 import { connect as connectOldClient } from "nats";
 import { call } from "./call.ts";
@@ -16,7 +16,7 @@ import { readEvents, subscribeLive, type StoredEvent } from "./events.ts";
 import { createUserKey } from "./keys.ts";
 import { publishCommand, publishEvent, publishLive } from "./publish.ts";
 import { serve } from "./serve.ts";
-import { ensureStreams, verifyStreams } from "./streams.ts";
+import { ensureAudit, ensureStreams, verifyStreams } from "./streams.ts";
 import { signalled, testBus } from "./test-bus.ts";
 import { testUsers } from "./test-users.ts";
 
@@ -294,4 +294,17 @@ test("a key made by createUserKey has the shape of an NKey user", async () => {
   assert.match(key.publicKey, /^U[A-Z2-7]{55}$/);
   assert.match(key.seed, /^SU[A-Z2-7]{56}$/);
   await assert.rejects(testBus(nats, "cli", { nkeySeed: () => key.seed }), { code: "forbidden" });
+});
+
+test("only the operator changes how much of the audit is kept, and may do nothing else", async () => {
+  const auditBytes = 2 * auditStream.maxBytes;
+  const { left } = await ensureStreams(admin, { auditBytes });
+  assert.deepEqual(left, [auditStream.name]);
+  await assert.rejects(ensureAudit(admin, { auditBytes }), { code: "forbidden" });
+  const operator = await users.connect(nats, "operator");
+  await assert.rejects(ensureStreams(operator), { code: "forbidden" });
+  assert.deepEqual((await ensureAudit(operator, { auditBytes })).updated, [auditStream.name]);
+  assert.deepEqual((await ensureStreams(admin, { auditBytes })).left, []);
+  const manager = await jetstreamManager(connectionOf(operator).nc, { checkAPI: false });
+  await assert.rejects(manager.streams.purge(auditStream.name), /[Pp]ermissions/);
 });

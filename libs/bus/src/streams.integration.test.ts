@@ -17,7 +17,7 @@ import { testDirectory, testNats } from "@switchyard/local-servers/test-servers"
 import { until } from "@switchyard/local-servers/until";
 import { connectionOf } from "./connection.ts";
 import { publishCommand } from "./publish.ts";
-import { ensureStreams, verifyStreams } from "./streams.ts";
+import { ensureAudit, ensureStreams, verifyStreams } from "./streams.ts";
 import { testBus } from "./test-bus.ts";
 
 const nats = await testNats();
@@ -36,8 +36,8 @@ test("everything is created once, and a second time changes nothing", async () =
     "OBJ_YARD_PAYLOADS",
     ...allConsumers.map((consumer) => `${consumer.stream}/${consumer.name}`),
   ];
-  assert.deepEqual(made, { created: expected, updated: [] });
-  assert.deepEqual(await ensureStreams(bus), { created: [], updated: [] });
+  assert.deepEqual(made, { created: expected, updated: [], left: [] });
+  assert.deepEqual(await ensureStreams(bus), { created: [], updated: [], left: [] });
   await verifyStreams(bus, allConsumers);
 });
 
@@ -62,6 +62,7 @@ test("only what differs in a field of ours is updated", async () => {
   assert.deepEqual(await ensureStreams(bus), {
     created: [],
     updated: [commandStream.name, `${runCommands.stream}/${runCommands.name}`],
+    left: [],
   });
   const { config } = await manager.streams.info(commandStream.name);
   assert.equal(config.max_age, nanos(commandStream.maxAgeMs));
@@ -92,13 +93,19 @@ test("the audit is never made smaller, and nothing can be deleted from it", asyn
   const manager = await jetstreamManager(connectionOf(bus).nc);
   const max_bytes = 2 * auditStream.maxBytes;
   await manager.streams.update(auditStream.name, { max_bytes });
-  assert.deepEqual(await ensureStreams(bus), { created: [], updated: [] });
+  assert.deepEqual(await ensureStreams(bus), { created: [], updated: [], left: [] });
   const { config } = await manager.streams.info(auditStream.name);
   assert.deepEqual([config.max_bytes, config.discard], [max_bytes, "new"]);
   const auditBytes = 3 * auditStream.maxBytes;
-  const grown = { created: [], updated: [auditStream.name] };
-  assert.deepEqual(await ensureStreams(bus, { auditBytes }), grown);
-  assert.deepEqual(await ensureStreams(bus, { auditBytes: 1 }), { created: [], updated: [] });
+  const left = { created: [], updated: [], left: [auditStream.name] };
+  assert.deepEqual(await ensureStreams(bus, { auditBytes }), left);
+  const grown = { created: [], updated: [auditStream.name], left: [] };
+  assert.deepEqual(await ensureAudit(bus, { auditBytes }), grown);
+  assert.deepEqual(await ensureStreams(bus, { auditBytes: 1 }), {
+    created: [],
+    updated: [],
+    left: [],
+  });
   assert.equal((await manager.streams.info(auditStream.name)).config.max_bytes, auditBytes);
   await assert.rejects(manager.streams.purge(auditStream.name), /purge/);
   await assert.rejects(manager.streams.deleteMessage(auditStream.name, 1), /delete/);
@@ -118,10 +125,12 @@ test("without a number of replicas, each stream keeps its own and a new one gets
     commandStream.name,
     ...allConsumers.map(({ stream, name }) => `${stream}/${name}`),
   ];
-  assert.deepEqual(await ensureStreams(admin), { created: remade, updated: [] });
+  assert.deepEqual(await ensureStreams(admin), { created: remade, updated: [], left: [] });
   for (const name of [...allStreams.map((stream) => stream.name), "OBJ_YARD_PAYLOADS"])
     assert.equal((await streams.info(name)).config.num_replicas, 2, name);
-  assert.deepEqual((await ensureStreams(admin, { replicas: 1 })).updated.length, 5);
+  const fewer = await ensureStreams(admin, { replicas: 1 });
+  assert.deepEqual([fewer.updated.length, fewer.left], [4, [auditStream.name]]);
+  assert.deepEqual((await ensureAudit(admin, { replicas: 1 })).updated, [auditStream.name]);
 });
 
 test("a server without room for a stream is refused with what to do about it", async () => {

@@ -32,6 +32,8 @@ export interface EnsuredStreams {
   readonly created: string[];
   /** Names of what differed from the contracts. */
   readonly updated: string[];
+  /** Names of what differs and is not this user's to change: the audit is the operator's, see {@link ensureAudit}. */
+  readonly left: string[];
 }
 
 type WantedStream = Partial<StreamConfig> & { name: string };
@@ -39,20 +41,25 @@ type WantedStream = Partial<StreamConfig> & { name: string };
 const STREAM_NOT_FOUND = 10_059;
 const CONSUMER_NOT_FOUND = 10_014;
 
+export interface StreamOptions {
+  /** Of each stream; without it a stream keeps what it has, and a new one gets as many as the others (1 when there are none). */
+  readonly replicas?: number;
+  /** More room for the audit than the contracts give; never taken back. */
+  readonly auditBytes?: number;
+}
+
 /**
  * Creates the streams, consumers and the payload bucket of the contracts, and updates what
- * differs in a field that the contracts set. Safe to repeat. `replicas` is for all of them; without it each
- * stream keeps what it has, and a new one gets as many as the others (1 when there are none).
- * `auditBytes` gives the audit more room than the contracts, and is never taken back.
- * Needs the admin user; rejects with a ServiceError naming what could not be made.
+ * differs in a field that the contracts set, but the audit: that is created, and told in `left` when it differs.
+ * Safe to repeat. Needs the admin user; rejects with a ServiceError naming what could not be made.
  */
 export async function ensureStreams(
   bus: Bus,
-  options: { replicas?: number; auditBytes?: number } = {},
+  options: StreamOptions = {},
 ): Promise<EnsuredStreams> {
   const { nc, user } = connectionOf(bus);
   const manager = await jetstreamManager(nc, { checkAPI: false });
-  const result: EnsuredStreams = { created: [], updated: [] };
+  const result: EnsuredStreams = { created: [], updated: [], left: [] };
   const wanted = [
     ...allStreams.map((stream) => streamConfig(roomy(stream, options.auditBytes))),
     bucketConfig(payloadStore),
@@ -75,6 +82,26 @@ export async function ensureStreams(
   for (const consumer of allConsumers) {
     await named(user, labelOf(consumer), () => ensureConsumer(manager, consumer, result));
   }
+  return result;
+}
+
+/**
+ * Brings the audit's stream, which has to be there, to what the contracts and the options want. Needs the operator
+ * user; rejects with a ServiceError.
+ */
+export async function ensureAudit(bus: Bus, options: StreamOptions = {}): Promise<EnsuredStreams> {
+  const { nc, user } = connectionOf(bus);
+  const manager = await jetstreamManager(nc, { checkAPI: false });
+  const result: EnsuredStreams = { created: [], updated: [], left: [] };
+  const { name } = auditStream;
+  await named(user, name, async () => {
+    const { config: current } = await manager.streams.info(name);
+    const wanted = wantedOf(streamConfig(roomy(auditStream, options.auditBytes)), current);
+    const config = { ...wanted, num_replicas: options.replicas ?? current.num_replicas };
+    if (!differs(config, current)) return;
+    await manager.streams.update(name, config);
+    result.updated.push(name);
+  });
   return result;
 }
 
@@ -121,6 +148,10 @@ async function ensureStream(
     await manager.streams.add(config);
     result.created.push(config.name);
   } else if (differs(wantedOf(config, current), current)) {
+    if (config.name === auditStream.name) {
+      result.left.push(config.name);
+      return;
+    }
     await manager.streams.update(config.name, wantedOf(config, current));
     result.updated.push(config.name);
   }

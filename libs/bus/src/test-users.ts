@@ -1,10 +1,8 @@
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import {
-  adminUser,
   anonymousUser,
-  auditorUser,
-  cliUser,
-  serviceUsers,
+  installedUsers,
+  operatorUser,
   type BusUser,
 } from "@switchyard/contracts/topology";
 import type { Bus } from "./connect.ts";
@@ -22,7 +20,7 @@ export interface TestUsers {
 
 /** The users of the topology with fresh keys. */
 export function testUsers(): TestUsers {
-  const users: BusUser[] = [...serviceUsers, adminUser, cliUser, auditorUser];
+  const users: BusUser[] = [...installedUsers, operatorUser];
   const keys = new Map(users.map((user) => [user.name, createUserKey()]));
   const authorization = natsAuthorization({
     users: users.map((user) => ({ user, nkey: keys.get(user.name)?.publicKey ?? "" })),

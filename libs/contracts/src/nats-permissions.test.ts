@@ -2,17 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isRpc, allContracts } from "./registry.ts";
 import { permissionsOf } from "./nats-permissions.ts";
-import {
-  adminUser,
-  anonymousUser,
-  auditorUser,
-  cliUser,
-  client,
-  serviceUsers,
-} from "./topology.ts";
+import { anonymousUser, client, installedUsers, operatorUser } from "./topology.ts";
 
 const team = client("team-a", "A team");
-const everyone = [...serviceUsers, cliUser, adminUser, auditorUser, anonymousUser, team];
+const everyone = [...installedUsers, operatorUser, anonymousUser, team];
 const of = (name: string) => {
   const user = everyone.find((candidate) => candidate.name === name);
   assert.ok(user);

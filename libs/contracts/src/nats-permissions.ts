@@ -35,6 +35,7 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
   if (user.looksUpEvents) publish.add(`$JS.API.STREAM.MSG.GET.${eventStream.name}`);
   if (user.readsAudit) addAuditReading(publish);
   if (user.administersStreams) addAdministration(publish);
+  if (user.retainsAudit) addAuditRetention(publish);
   addJetStream(user, publish);
   return { publish: [...publish].toSorted(), subscribe: [...subscribe].toSorted() };
 }
@@ -102,8 +103,10 @@ function addAuditReading(publish: Set<string>): void {
 function addAdministration(publish: Set<string>): void {
   const streams = [...allStreams.map((stream) => stream.name), `OBJ_${payloadStore.bucket}`];
   for (const stream of streams) {
-    for (const verb of ["INFO", "CREATE", "UPDATE"])
-      publish.add(`$JS.API.STREAM.${verb}.${stream}`);
+    publish.add(`$JS.API.STREAM.INFO.${stream}`);
+    // The server refuses to create again what is there and differs.
+    publish.add(`$JS.API.STREAM.CREATE.${stream}`);
+    if (stream !== auditStream.name) publish.add(`$JS.API.STREAM.UPDATE.${stream}`);
   }
   for (const consumer of allConsumers) {
     publish.add(`$JS.API.CONSUMER.INFO.${consumer.stream}.${consumer.name}`);
@@ -111,6 +114,11 @@ function addAdministration(publish: Set<string>): void {
     publish.add(`$JS.API.CONSUMER.CREATE.${consumer.stream}.${consumer.name}`);
     publish.add(`$JS.API.CONSUMER.DURABLE.CREATE.${consumer.stream}.${consumer.name}`);
   }
+}
+
+function addAuditRetention(publish: Set<string>): void {
+  publish.add(`$JS.API.STREAM.INFO.${auditStream.name}`);
+  publish.add(`$JS.API.STREAM.UPDATE.${auditStream.name}`);
 }
 
 function addJetStream(user: BusUser, publish: Set<string>): void {
@@ -126,7 +134,7 @@ function addJetStream(user: BusUser, publish: Set<string>): void {
     publish.add(`$JS.ACK.*.*.${consumer.stream}.${consumer.name}.>`);
   }
   const { bucket } = payloadStore;
-  if (user.administersStreams) return;
+  if (user.administersStreams || user.retainsAudit) return;
   // Read through the API, which wraps what it found. With a direct get or a consumer, the server would
   // deliver stored bytes as they are to any subject, past every permission.
   publish.add(`$O.${bucket}.C.>`);

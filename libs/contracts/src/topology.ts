@@ -53,6 +53,8 @@ export interface BusUser {
   readonly readsAudit: boolean;
   /** True when it creates streams, consumers and buckets. */
   readonly administersStreams: boolean;
+  /** True when it changes how long and how much of the audit is kept. */
+  readonly retainsAudit: boolean;
   /** Prefix of its inbox subjects; only the anonymous user of a laptop has the clients' default. */
   readonly inboxPrefix: string;
 }
@@ -212,8 +214,24 @@ export const auditorUser = user("auditor", "Reads the audit", {
   readsAudit: true,
 });
 
+/**
+ * Changes how long and how much of the audit is kept, and nothing else. Not even the admin may: whoever could
+ * shorten it could remove what was done. Its key is made apart from the others and is mounted nowhere.
+ */
+export const operatorUser = user("operator", "Changes the retention of the audit", {
+  retainsAudit: true,
+});
+
 /** The command line. */
 export const cliUser = client("cli", "Command line");
+
+/** The users that every installation has. The operator is one of those that make its key. */
+export const installedUsers: readonly BusUser[] = [
+  ...serviceUsers,
+  cliUser,
+  adminUser,
+  auditorUser,
+];
 
 /**
  * The user of a client without credentials on a laptop, so that any NATS client can start a run
@@ -247,6 +265,7 @@ function user(name: string, description: string, spec: Partial<BusUser>): BusUse
     looksUpEvents: false,
     readsAudit: false,
     administersStreams: false,
+    retainsAudit: false,
     inboxPrefix: `_INBOX_${name}`,
     ...spec,
   };

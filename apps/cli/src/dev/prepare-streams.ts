@@ -1,24 +1,27 @@
-import { connectBus } from "@switchyard/bus/connect";
-import { ensureStreams } from "@switchyard/bus/streams";
-import { adminUser } from "@switchyard/contracts/topology";
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { ensureAudit, ensureStreams } from "@switchyard/bus/streams";
+import { adminUser, operatorUser } from "@switchyard/contracts/topology";
 import { readSeed, seedFile } from "../key-directory.ts";
+import type { StateDirectory } from "../locations.ts";
 import type { StackReport } from "./stack-report.ts";
 
-/** Creates or updates streams, consumers and buckets as the only user that may. `keys` is the directory of the seeds. */
+/** Creates or updates streams, consumers and buckets as the only users that may. */
 export async function prepareStreams(options: {
   natsUrl: string;
-  keys: string;
+  state: StateDirectory;
   report: StackReport;
 }): Promise<void> {
-  const { natsUrl, keys, report } = options;
-  const { name } = adminUser;
-  const nkeySeed = (): Promise<string> => readSeed(seedFile(keys, name));
-  const bus = await connectBus({ servers: natsUrl, user: name, nkeySeed });
-  try {
-    const { created, updated } = await ensureStreams(bus);
-    if (created.length > 0) report.step(`created ${created.join(", ")}`);
-    if (updated.length > 0) report.step(`updated ${updated.join(", ")}`);
-  } finally {
-    await bus.close();
+  const { natsUrl, state, report } = options;
+  const as = async <T>(user: string, file: string, use: (bus: Bus) => Promise<T>): Promise<T> => {
+    const bus = await connectBus({ servers: natsUrl, user, nkeySeed: () => readSeed(file) });
+    return use(bus).finally(() => bus.close());
+  };
+  const admin = seedFile(state.keys, adminUser.name);
+  const { created, updated, left } = await as(adminUser.name, admin, ensureStreams);
+  if (left.length > 0) {
+    const audit = await as(operatorUser.name, state.operatorKey, ensureAudit);
+    updated.push(...audit.updated);
   }
+  if (created.length > 0) report.step(`created ${created.join(", ")}`);
+  if (updated.length > 0) report.step(`updated ${updated.join(", ")}`);
 }

@@ -78,7 +78,9 @@ export class Stack {
   async start(signal: AbortSignal): Promise<void> {
     await this.#claim();
     try {
-      const keys = await ensureKeys(this.#options.state.keys);
+      const keys = await ensureKeys(this.#options.state.keys, {
+        operator: this.#options.state.operatorKey,
+      });
       if (keys.created.length > 0) {
         this.#options.report.detail(`made ${count(keys.created.length, "key")} in ${keys.path}`);
       }
@@ -86,7 +88,7 @@ export class Stack {
       const redisUrl = await this.#startServer("redis", keys, signal);
       await prepareStreams({
         natsUrl,
-        keys: this.#options.state.keys,
+        state: this.#options.state,
         report: this.#options.report,
       });
       const { runTokenKeyFile } = keys;

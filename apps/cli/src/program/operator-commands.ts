@@ -23,6 +23,7 @@ export function addOperatorCommands(program: Command, perform: Perform): void {
         .argParser(wholeNumber(1, 5)),
     )
     .option("--audit-gib <n>", "room of the audit; never made smaller", wholeNumber(1, 65_536))
+    .option("--operator-key <file>", "bring the audit up to date, too, which the admin may not")
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) =>
@@ -47,6 +48,7 @@ export function addOperatorCommands(program: Command, perform: Perform): void {
     )
     .requiredOption("--dir <dir>", "where the keys are kept", directory)
     .option("--client <name...>", "also a user for each of these teams; those before stay")
+    .option("--operator <file>", "also the operator's key, in a file apart; that before stays")
     .option("--anonymous", "let clients without credentials in, as user me (loopback only)")
     .option("--json", JSON_TEXT)
     .action((options) =>

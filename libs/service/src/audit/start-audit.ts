@@ -46,7 +46,7 @@ export interface AuditOptions {
 }
 
 const STOP_MS = 5_000;
-const FULL = `the stream ${auditStream.name} is full; an administrator gives it more room with \`yard streams ensure --audit-gib <n>\` (or NATS more disk), and all goes on by itself`;
+const FULL = `the stream ${auditStream.name} is full; the operator gives it more room with \`yard streams ensure --audit-gib <n> --operator-key <file>\` (or NATS more disk), and all goes on by itself`;
 
 /**
  * Begins the chain of this process; null when the setting says that nothing is recorded. Rejects with
