@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
-import { allStreams, payloadStore } from "@switchyard/contracts/streams";
+import { payloadsOf, servicePayloads, sharedPayloads } from "@switchyard/contracts/payload-stores";
+import { allStreams } from "@switchyard/contracts/streams";
 import { dig, keysOf, ofKind, variable } from "./read-manifests.ts";
 import {
   kustomizeCommand,
@@ -76,7 +77,8 @@ test("overlays/dev: NATS' disk holds what the streams may grow to", { skip }, ()
   const nats = sets.find(({ metadata }) => metadata.name === "nats");
   const request = dig(nats, "spec.volumeClaimTemplates.0.spec.resources.requests.storage");
   const bytes = Number(/^(\d+)Gi$/.exec(String(request))?.[1]) * 1024 ** 3;
-  const needed = [...allStreams, payloadStore].reduce((sum, { maxBytes }) => sum + maxBytes, 0);
+  const buckets = [sharedPayloads, servicePayloads, ...["cli", "auditor", "me"].map(payloadsOf)];
+  const needed = [...allStreams, ...buckets].reduce((sum, { maxBytes }) => sum + maxBytes, 0);
   assert.ok(bytes > needed, `${String(request)} for ${needed} bytes`);
 });
 

@@ -16,7 +16,13 @@ import { queueOf } from "@switchyard/contracts/nats-permissions";
 import { allContracts, isCommand, isEvent, isRpc } from "@switchyard/contracts/registry";
 import { cancelRun, startRun } from "@switchyard/contracts/runs";
 import { spawnRun } from "@switchyard/contracts/run-commands";
-import { allStreams, payloadStore, runCommands } from "@switchyard/contracts/streams";
+import {
+  bucketStream,
+  payloadsOf,
+  servicePayloads,
+  sharedPayloads,
+} from "@switchyard/contracts/payload-stores";
+import { allStreams, runCommands } from "@switchyard/contracts/streams";
 import {
   cliUser,
   installedUsers,
@@ -44,6 +50,10 @@ for (const { name } of users) {
 }
 after(() => Promise.all([...buses.values()].map((bus) => bus.close())));
 await ensureStreams(busOf("admin"));
+
+/** Where the attacker may store bytes, and all such places. */
+const ownPayloads = payloadsOf(cliUser.name);
+const buckets = [sharedPayloads, servicePayloads, ownPayloads, payloadsOf("auditor")];
 
 function busOf(name: string): Bus {
   const bus = buses.get(name);
@@ -168,7 +178,7 @@ test("nobody reads another one's inbox, or everything", async () => {
 });
 
 test("only the admin makes or changes streams and consumers, and nobody deletes from them", async () => {
-  const streams = [...allStreams.map(({ name }) => name), `OBJ_${payloadStore.bucket}`];
+  const streams = [...allStreams.map(({ name }) => name), ...buckets.map(bucketStream)];
   for (const { name, readsEvents } of users.filter((user) => !user.administersStreams)) {
     const subjects = streams.flatMap((stream) => [
       ...["CREATE", "UPDATE", "DELETE", "PURGE", "MSG.DELETE", "SNAPSHOT", "RESTORE"].map(
@@ -214,12 +224,12 @@ test("nobody takes work from a queue that is not its own", async () => {
  * server sends such an answer itself, past all of them.
  */
 test("no stored bytes come back to a subject of the attacker's choice: nobody may have them sent as they are", async () => {
-  const streams = [...allStreams.map(({ name }) => name), `OBJ_${payloadStore.bucket}`];
+  const streams = [...allStreams.map(({ name }) => name), ...buckets.map(bucketStream)];
   for (const { name, readsAudit } of users) {
     const readable = streams.filter((stream) => !(readsAudit && stream === "YARD_AUDIT"));
     const subjects = readable.flatMap((stream) => [
       `$JS.API.DIRECT.GET.${stream}`,
-      `$JS.API.DIRECT.GET.${stream}.$O.${payloadStore.bucket}.C.x.0`,
+      `$JS.API.DIRECT.GET.${stream}.$O.${ownPayloads.bucket}.C.x.0`,
     ]);
     assert.deepEqual(await letThrough(name, subjects), [], name);
   }
@@ -261,7 +271,7 @@ test("stored bytes do not get into the audit, nor out of it, by what the server 
   // The bytes are where an attacker may put them: in an event of a service that was taken over, and in the payloads.
   const event = "yard.evt.run.forged.finished";
   connectionOf(busOf("runner")).nc.publish(event, bytes);
-  connectionOf(busOf("cli")).nc.publish(`$O.${payloadStore.bucket}.C.forged.0`, bytes);
+  connectionOf(busOf("cli")).nc.publish(`$O.${ownPayloads.bucket}.C.forged.0`, bytes);
   await busOf("runner").flush();
   const targets = [subject, "yard.cmd.runner.run.spawn.demo", "_INBOX_cli.control"];
   const delivered = followed(connectionOf(busOf("cli")).nc, "_INBOX_cli.control");
@@ -283,7 +293,7 @@ test("stored bytes do not get into the audit, nor out of it, by what the server 
     const made = ["MINE", "YARD_AUDIT", "YARD_EVENTS"].flatMap((stream) =>
       ["CREATE", "UPDATE", "RESTORE"].map((verb) => `$JS.API.STREAM.${verb}.${stream}`),
     );
-    const consumers = ["YARD_AUDIT", `OBJ_${payloadStore.bucket}`].flatMap((stream) => [
+    const consumers = ["YARD_AUDIT", ...buckets.map(bucketStream)].flatMap((stream) => [
       `$JS.API.CONSUMER.CREATE.${stream}`,
       `$JS.API.CONSUMER.CREATE.${stream}.mine`,
       `$JS.API.CONSUMER.CREATE.${stream}.mine.${subject}`,
@@ -301,9 +311,9 @@ test("stored bytes do not get into the audit, nor out of it, by what the server 
 test("an answer of the server that somebody sends to a command of another one is refused, whatever it holds", async () => {
   const { nc } = connectionOf(busOf("cli"));
   // Bytes that would make a command, as the attacker may store them for a large payload.
-  const chunk = `$O.${payloadStore.bucket}.C.attack.0`;
+  const chunk = `$O.${ownPayloads.bucket}.C.attack.0`;
   nc.publish(chunk, '{"input":"spawned by nobody"}');
-  const get = `$JS.API.STREAM.MSG.GET.OBJ_${payloadStore.bucket}`;
+  const get = `$JS.API.STREAM.MSG.GET.OBJ_${ownPayloads.bucket}`;
   const body = JSON.stringify({ last_by_subj: chunk });
   const targets = [
     "yard.cmd.runner.run.spawn.demo",
@@ -317,7 +327,7 @@ test("an answer of the server that somebody sends to a command of another one is
   }
   // What a direct get would deliver, were it permitted: the bytes, with the server's mark.
   const marked = "yard.cmd.cli.run.start.marked";
-  const headers = headersOf({ "Nats-Stream": `OBJ_${payloadStore.bucket}` });
+  const headers = headersOf({ "Nats-Stream": `OBJ_${ownPayloads.bucket}` });
   nc.publish(marked, '{"input":"spawned by nobody"}', { headers });
   // The server answers when it comes to it.
   await until(async () => (await storedCommands()) > 4 * targets.length);
@@ -351,12 +361,12 @@ test("an answer of the server that somebody sends to a command of another one is
 
 test("an answer that somebody sends to the audit is no record there, whatever it holds, and is told by its verifier", async () => {
   const { nc } = connectionOf(busOf("cli"));
-  const chunk = `$O.${payloadStore.bucket}.C.audit.0`;
+  const chunk = `$O.${ownPayloads.bucket}.C.audit.0`;
   nc.publish(chunk, JSON.stringify(forgedBlock(`policy-${"e".repeat(16)}`)));
   const before = (await storedAudit()).length;
   const reply = "yard.evt.audit.policy.decision";
   const body = JSON.stringify({ last_by_subj: chunk });
-  nc.publish(`$JS.API.STREAM.MSG.GET.OBJ_${payloadStore.bucket}`, body, { reply });
+  nc.publish(`$JS.API.STREAM.MSG.GET.OBJ_${ownPayloads.bucket}`, body, { reply });
   nc.publish("$JS.API.INFO", "", { reply });
   nc.publish("yard.cmd.cli.run.cancel.own", "{}", { reply });
   await until(async () => (await storedAudit()).length >= before + 3);

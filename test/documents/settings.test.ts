@@ -2,12 +2,17 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { allStreams, payloadStore } from "@switchyard/contracts/streams";
+import { servicePayloads, sharedPayloads } from "@switchyard/contracts/payload-stores";
+import { allStreams } from "@switchyard/contracts/streams";
 import { markdownFiles, root } from "./markdown-files.ts";
 
 const SETTING = /\bYARD_[A-Z_]*[A-Z]\b/g;
 /** Names of streams begin alike and are no settings. */
-const NO_SETTINGS = new Set<string>([payloadStore.bucket, ...allStreams.map(({ name }) => name)]);
+const NO_SETTINGS = new Set<string>([
+  sharedPayloads.bucket,
+  servicePayloads.bucket,
+  ...allStreams.map(({ name }) => name),
+]);
 
 test("every setting of a service is in its README", () => {
   const missing: string[] = [];

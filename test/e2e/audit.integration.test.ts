@@ -91,9 +91,8 @@ after(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-function connectAs(user: string): Promise<Bus> {
-  const nkeySeed = async () =>
-    (await readFile(join(stateDir, "keys", `${user}.nk`), "utf8")).trim();
+function connectAs(user: string, key = join("keys", `${user}.nk`)): Promise<Bus> {
+  const nkeySeed = async () => (await readFile(join(stateDir, key), "utf8")).trim();
   return connectBus({ servers: dev.natsUrl, user, nkeySeed });
 }
 
@@ -147,17 +146,17 @@ function failureOf(made: Promise<unknown>): Promise<ServiceError | null> {
 
 /** Takes all the room that is left in the audit's stream. */
 async function fillAudit(): Promise<void> {
-  const admin = await connectAs("admin");
+  const operator = await connectAs("operator", "operator.nk");
   const ask = async (verb: string, body: unknown) => {
     const subject = `$JS.API.STREAM.${verb}.${auditStream.name}`;
     const request = { subject, body: JSON.stringify(body), timeoutMs: 30_000 };
-    const answer = await connectionOf(admin).replies.request(request);
+    const answer = await connectionOf(operator).replies.request(request);
     return JSON.parse(answer.string()) as StreamAnswer;
   };
   const { config, state } = await ask("INFO", {});
   const { error } = await ask("UPDATE", { ...config, max_bytes: state.bytes });
   assert.equal(error, undefined);
-  await admin.close();
+  await operator.close();
 }
 
 /** As nats-server documents it. */

@@ -66,7 +66,11 @@ async function send<R extends Rpc>(
     return exchange(connection, contract, { subject, body, headers, deadline, options });
   }
   if (!connection.isConnected()) throw disconnected(subject);
-  const claim = await connection.claims.put(body, subject);
+  const claim = await connection.claims.put(body, {
+    subject,
+    owner: connection.user,
+    isBrief: true,
+  });
   return exchange(connection, contract, {
     subject,
     body: "",
@@ -137,7 +141,7 @@ async function replyText(
   const claim = headerOf(message, HEADERS.claim);
   if (claim === undefined) return message.string();
   try {
-    return await connection.claims.get(claim);
+    return await connection.claims.get(claim, connection.user);
   } catch (error) {
     if (error instanceof ClaimError) throw invalidReply(subject, [error.message]);
     throw Date.now() > deadline ? timedOut(subject, Date.now() - deadline) : error;

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { rpc } from "@switchyard/contracts/define";
 import { HEADERS } from "@switchyard/contracts/headers";
-import { payloadStore } from "@switchyard/contracts/streams";
+import { bucketStream, payloadsOf, sharedPayloads } from "@switchyard/contracts/payload-stores";
 import { testNats } from "@switchyard/local-servers/test-servers";
 import { z } from "zod";
 import { call } from "./call.ts";
@@ -28,7 +28,8 @@ const nats = await testNats();
 const caller = await testBus(nats, "cli");
 const target = await testBus(nats, "target");
 const { claims, nc } = connectionOf(caller);
-const bucket = `OBJ_${payloadStore.bucket}`;
+const own = payloadsOf("cli").bucket;
+const bucket = bucketStream({ bucket: own });
 const missing = await call(caller, echo, { text: "x".repeat(600_000) }).catch(
   (error: unknown) => error,
 );
@@ -48,8 +49,32 @@ async function storedChunks(): Promise<number> {
   return state.messages;
 }
 
-test("a missing bucket is told with the command that makes it", () => {
+test("a missing bucket is told with the command that makes it", async () => {
   assert.match(String(missing), /yard streams ensure/);
+  const unknown = await testBus(nats, "team-new");
+  await assert.rejects(call(unknown, echo, { text: "x".repeat(600_000) }), {
+    code: "payload_too_large",
+    message: /no payload bucket YARD_PAYLOADS_team-new.*yard streams ensure/,
+  });
+});
+
+test("payloads of an older version are read until they expire", async () => {
+  const reference = await claims.put('{"text":"old"}', { subject: "yard.test", owner: null });
+  assert.equal(JSON.parse(reference).bucket, sharedPayloads.bucket);
+  const stream = bucketStream(sharedPayloads);
+  // As it was made before buckets had owners.
+  await manager.streams.update(stream, {
+    allow_rollup_hdrs: true,
+    max_msgs_per_subject: -1,
+    discard_new_per_subject: false,
+    max_bytes: 4 * 1024 ** 3,
+  });
+  assert.deepEqual((await ensureStreams(caller)).updated, [stream]);
+  const { config } = await manager.streams.info(stream);
+  assert.deepEqual([config.allow_rollup_hdrs, config.max_bytes], [false, 1024 ** 3]);
+  const headers = headersOf({ [HEADERS.claim]: reference });
+  const reply = await nc.request("yard.rpc.cli.target.echo", "", { timeout: 30_000, headers });
+  assert.deepEqual(reply.json(), { ok: true, value: { text: "old" } });
 });
 
 test("small payloads stay in their message", async () => {
@@ -88,20 +113,26 @@ test("more than 64 MiB is payload_too_large, for requests and for replies", asyn
 });
 
 test("a payload that was changed is not believed", async () => {
-  const reference = await claims.put("the true text", "yard.test");
+  const reference = await claims.put("the true text", { subject: "yard.test", owner: "cli" });
   const { name } = JSON.parse(reference) as { name: string }; // written by put() just now
-  await nc.request(`$O.${payloadStore.bucket}.C.${name}.0`, "the fake text", { timeout: 5_000 });
-  await assert.rejects(claims.get(reference), { name: "ClaimError", message: /digest/ });
-  await nc.request(`$O.${payloadStore.bucket}.C.${name}.0`, "longer than the true text was", {
-    timeout: 5_000,
-  });
-  await assert.rejects(claims.get(reference), { name: "ClaimError", message: /size/ });
+  const overwrite = async (text: string): Promise<void> => {
+    // Nobody may purge it on a server with permissions, and nothing can be replaced.
+    await manager.streams.purge(bucket);
+    await nc.request(`$O.${own}.C.${name}.0`, text, { timeout: 5_000 });
+  };
+  await overwrite("the fake text");
+  await assert.rejects(claims.get(reference, "cli"), { name: "ClaimError", message: /digest/ });
+  await overwrite("longer than the true text was");
+  await assert.rejects(claims.get(reference, "cli"), { name: "ClaimError", message: /size/ });
 });
 
 test("a payload that is gone makes the request invalid, with a clear reason", async () => {
-  const reference = await claims.put('{"text":"x"}', "yard.test");
+  const reference = await claims.put('{"text":"x"}', { subject: "yard.test", owner: "cli" });
   await manager.streams.purge(bucket);
-  await assert.rejects(claims.get(reference), { name: "ClaimError", message: /no longer stored/ });
+  await assert.rejects(claims.get(reference, "cli"), {
+    name: "ClaimError",
+    message: /no longer stored/,
+  });
   const headers = headersOf({ [HEADERS.claim]: reference });
   const reply = await nc.request("yard.rpc.cli.target.echo", "", { timeout: 30_000, headers });
   const { code, message } = reply.json<{ code: string; message: string }>();
@@ -111,13 +142,16 @@ test("a payload that is gone makes the request invalid, with a clear reason", as
 
 test("a reference that leads elsewhere is refused unread", async () => {
   const good = {
-    bucket: payloadStore.bucket,
+    bucket: own,
     name: "0".repeat(32),
     size: 10,
     digest: `sha256:${"0".repeat(64)}`,
   };
   const bad: unknown[] = [
     { ...good, bucket: "OTHER" },
+    { ...good, bucket: payloadsOf("team-b").bucket },
+    { ...good, bucket: payloadsOf("runner").bucket },
+    { ...good, bucket: `${own}.x` },
     { ...good, name: "../x" },
     { ...good, name: `${"0".repeat(31)}>` },
     { ...good, size: 0 },
@@ -134,8 +168,8 @@ test("a reference that leads elsewhere is refused unread", async () => {
     () => 1_000_000,
   ); // must not be asked
   for (const reference of bad)
-    await assert.rejects(offline.get(JSON.stringify(reference)), ClaimError);
-  await assert.rejects(offline.get("{"), ClaimError);
+    await assert.rejects(offline.get(JSON.stringify(reference), "cli"), ClaimError);
+  await assert.rejects(offline.get("{", "cli"), ClaimError);
 });
 
 test("a full bucket is payload_too_large", async () => {

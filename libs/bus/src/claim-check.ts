@@ -1,7 +1,14 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import type { MsgHdrs } from "@nats-io/transport-node";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { payloadStore } from "@switchyard/contracts/streams";
+import { HEADERS } from "@switchyard/contracts/headers";
+import {
+  bucketStream,
+  isPayloadBucket,
+  payloadsOf,
+  sharedPayloads,
+} from "@switchyard/contracts/payload-stores";
 import {
   isStreamFull,
   jetStreamError,
@@ -11,6 +18,7 @@ import {
 } from "./infrastructure-errors.ts";
 import { readPublishAck } from "./publish-ack.ts";
 import { randomHex } from "./random-hex.ts";
+import { headersOf } from "./message-headers.ts";
 import type { ReplyInbox } from "./reply-inbox.ts";
 import type { StoreWatch } from "./store-watch.ts";
 import { isLargerThan, parseObject } from "./wire.ts";
@@ -24,6 +32,18 @@ export interface ClaimReference {
   readonly digest: string;
 }
 
+type Place = Pick<ClaimReference, "bucket" | "name">;
+
+/** What is to be kept, and for whom. */
+interface Payload {
+  /** Of the message that carries the reference. */
+  readonly subject: string;
+  /** The user that may read it besides the services, and whose room it takes; null for everybody. */
+  readonly owner: string | null;
+  /** True for what is read at once or never. */
+  readonly isBrief?: boolean;
+}
+
 /** Larger payloads leave their message, in bytes. */
 export const CLAIM_ABOVE_BYTES = 512 * 1024;
 
@@ -34,13 +54,15 @@ const CHUNK_BYTES = 256 * 1024;
 const NAME_DIGITS = 32;
 const NAME = /^[0-9a-f]{32}$/;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
+/** Requests and answers are read within their call, so that they do not fill a bucket for a day. */
+const BRIEF_TTL = "10m";
 const STORE_TIMEOUT_MS = 10_000;
 /** A replica that has not caught up yet may miss a chunk that the others have. */
 const READ_RETRIES_MS = [50, 200, 800];
 
 /**
  * Claim check (https://www.enterpriseintegrationpatterns.com/StoreInLibrary.html): a large payload
- * is kept in the payload bucket, its message carries the reference.
+ * is kept in its owner's payload bucket, its message carries the reference.
  *
  * Each chunk has a subject of its own and is read through JetStream's API, which wraps what it found.
  * A consumer or a direct get would hand the bytes as they are to any subject that the reader names for
@@ -63,18 +85,20 @@ export class ClaimCheck {
   }
 
   /**
-   * Stores a body and returns the header value that stands for it.
-   * Rejects with `payload_too_large` above 64 MiB or when the bucket is full.
+   * Stores a body and returns the header value that stands for it. Rejects with `payload_too_large` above 64 MiB, and
+   * when the owner's bucket is full or missing.
    */
-  async put(body: string, subject: string): Promise<string> {
+  async put(body: string, { subject, owner, isBrief = false }: Payload): Promise<string> {
     const bytes = Buffer.from(body);
     if (bytes.length > MAX_PAYLOAD_BYTES) throw tooLarge(subject, MAX_PAYLOAD_BYTES);
+    const { bucket } = owner === null ? sharedPayloads : payloadsOf(owner);
     const name = randomHex(NAME_DIGITS);
     for (let offset = 0, index = 0; offset < bytes.length; offset += CHUNK_BYTES, index += 1) {
-      await this.#putChunk(chunkSubject(name, index), bytes.subarray(offset, offset + CHUNK_BYTES));
+      const chunk = bytes.subarray(offset, offset + CHUNK_BYTES);
+      await this.#putChunk({ bucket, name }, index, { chunk, isBrief });
     }
     const reference: ClaimReference = {
-      bucket: payloadStore.bucket,
+      bucket,
       name,
       size: bytes.length,
       digest: digestOf(bytes),
@@ -84,14 +108,15 @@ export class ClaimCheck {
 
   /**
    * Fetches the body that a header value stands for. Rejects with a ClaimError when the reference
-   * is bad or the payload is gone or was changed, with a ServiceError when the bucket cannot be read.
+   * is bad or the payload is gone or was changed, with a ServiceError when the bucket cannot be read. `sender` is
+   * whose payload it has to be, so that nobody has a service read another one's; null when the server's permissions decide.
    */
-  async get(header: string): Promise<string> {
-    const reference = parseReference(header);
+  async get(header: string, sender: string | null): Promise<string> {
+    const reference = parseReference(header, sender);
     const chunks: Uint8Array[] = [];
     let size = 0;
     for (let index = 0; size < reference.size; index += 1) {
-      const chunk = await this.#getChunk(chunkSubject(reference.name, index), reference);
+      const chunk = await this.#getChunk(reference, index);
       size += chunk.length;
       if (chunk.length === 0 || size > reference.size)
         throw new ClaimError(reference, "has another size than its reference says");
@@ -103,24 +128,58 @@ export class ClaimCheck {
     return bytes.toString();
   }
 
-  async #putChunk(subject: string, chunk: Uint8Array): Promise<void> {
-    const answer = await this.#stores.watch(subject, () => this.#request(subject, chunk));
+  async #putChunk(
+    place: Place,
+    index: number,
+    { chunk, isBrief }: { chunk: Uint8Array; isBrief: boolean },
+  ): Promise<void> {
+    const subject = chunkSubject(place, index);
+    const headers = isBrief ? headersOf({ [HEADERS.ttl]: BRIEF_TTL }) : undefined;
     try {
+      const answer = await this.#stores.watch(subject, () =>
+        this.#request(subject, chunk, headers),
+      );
       readPublishAck(subject, answer.string());
     } catch (error) {
-      if (!isStreamFull(error)) throw error;
-      throw new ServiceError(
-        "payload_too_large",
-        `the payload bucket ${payloadStore.bucket} has no room left; payloads leave it after ${payloadStore.ttlMs / 3_600_000} h`,
-        { cause: error },
-      );
+      throw await this.#notStored(place, error);
     }
   }
 
-  async #getChunk(subject: string, reference: ClaimReference): Promise<Uint8Array> {
+  /** What the owner of the bucket has to settle is no outage: waiting would hold up others. */
+  async #notStored({ bucket }: Place, error: unknown): Promise<unknown> {
+    if (isStreamFull(error)) {
+      return new ServiceError(
+        "payload_too_large",
+        `the payload bucket ${bucket} has no room left; payloads leave it after ${sharedPayloads.ttlMs / 3_600_000} h`,
+        { cause: error },
+      );
+    }
+    if (!(error instanceof ServiceError) || error.code !== "no_responders") return error;
+    if (!(await this.#isMissing(bucket))) return error;
+    return new ServiceError(
+      "payload_too_large",
+      `there is no payload bucket ${bucket}: make it with \`yard streams ensure\``,
+      { cause: error },
+    );
+  }
+
+  /** True when the server says so, and not only when it is silent. */
+  async #isMissing(bucket: string): Promise<boolean> {
+    try {
+      const subject = `$JS.API.STREAM.INFO.${bucketStream({ bucket })}`;
+      const { error }: { error?: ApiError } =
+        parseObject((await this.#request(subject, "")).string()) ?? {};
+      return error?.code === 404;
+    } catch {
+      return false;
+    }
+  }
+
+  async #getChunk(reference: ClaimReference, index: number): Promise<Uint8Array> {
+    const subject = chunkSubject(reference, index);
     for (const pauseMs of [...READ_RETRIES_MS, null]) {
       const answer = await this.#request(
-        `$JS.API.STREAM.MSG.GET.OBJ_${payloadStore.bucket}`,
+        `$JS.API.STREAM.MSG.GET.${bucketStream(reference)}`,
         JSON.stringify({ last_by_subj: subject }),
       );
       const found = storedMessage(answer.string());
@@ -134,9 +193,12 @@ export class ClaimCheck {
   async #request(
     subject: string,
     body: string | Uint8Array,
+    headers?: MsgHdrs,
   ): Promise<Awaited<ReturnType<ReplyInbox["request"]>>> {
     try {
-      return await this.#replies.request({ subject, body, timeoutMs: STORE_TIMEOUT_MS });
+      const timeoutMs = STORE_TIMEOUT_MS;
+      const request = { subject, body, timeoutMs };
+      return await this.#replies.request(headers === undefined ? request : { ...request, headers });
     } catch (error) {
       if (error instanceof ServiceError && error.code === "no_responders")
         throw streamMissing(subject);
@@ -156,10 +218,11 @@ export class ClaimError extends Error {
   }
 }
 
-function parseReference(header: string): ClaimReference {
+function parseReference(header: string, sender: string | null): ClaimReference {
   const { bucket, name, size, digest } = parseObject(header) ?? {};
   const isValid =
-    bucket === payloadStore.bucket &&
+    typeof bucket === "string" &&
+    isPayloadBucket(bucket) &&
     typeof name === "string" &&
     NAME.test(name) &&
     typeof digest === "string" &&
@@ -168,11 +231,18 @@ function parseReference(header: string): ClaimReference {
     Number.isSafeInteger(size) &&
     size > 0 &&
     size <= MAX_PAYLOAD_BYTES;
-  if (isValid) return { bucket, name, size, digest };
-  throw new ClaimError(
-    null,
-    "the claim header is not a reference to a payload of at most 64 MiB in the payload bucket",
-  );
+  if (!isValid) {
+    throw new ClaimError(
+      null,
+      "the claim header is not a reference to a payload of at most 64 MiB in a payload bucket",
+    );
+  }
+  const reference = { bucket, name, size, digest };
+  // Older versions kept all payloads in the shared one.
+  const isOwn =
+    sender === null || bucket === payloadsOf(sender).bucket || bucket === sharedPayloads.bucket;
+  if (!isOwn) throw new ClaimError(reference, `is not in the bucket of ${sender}`);
+  return reference;
 }
 
 /** `io.nats.jetstream.api.v1.stream_msg_get_response` of the API: the bytes in base64, or an error. */
@@ -183,8 +253,8 @@ function storedMessage(text: string): { data: Uint8Array } | { error: ApiError }
   return { error: error ?? { code: 500, description: "the answer holds no message" } };
 }
 
-function chunkSubject(name: string, index: number): string {
-  return `$O.${payloadStore.bucket}.C.${name}.${index}`;
+function chunkSubject({ bucket, name }: Place, index: number): string {
+  return `$O.${bucket}.C.${name}.${index}`;
 }
 
 function digestOf(bytes: Uint8Array): string {

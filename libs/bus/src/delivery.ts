@@ -111,7 +111,8 @@ export async function contentOf(
   let text: string;
   try {
     const claim = headerOf(message, HEADERS.claim);
-    text = claim === undefined ? message.string() : await claims.get(claim);
+    text =
+      claim === undefined ? message.string() : await claims.get(claim, subject.split(".")[2] ?? "");
   } catch (error) {
     if (error instanceof ClaimError) return invalid(contract, [error.message]);
     throw error;

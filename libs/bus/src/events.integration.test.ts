@@ -4,7 +4,7 @@ import { AckPolicy, jetstreamManager } from "@nats-io/jetstream";
 import { event } from "@switchyard/contracts/define";
 import { runFailed, runLive, runRejected } from "@switchyard/contracts/run-events";
 import { startRun } from "@switchyard/contracts/runs";
-import { payloadStore } from "@switchyard/contracts/streams";
+import { sharedPayloads } from "@switchyard/contracts/payload-stores";
 import { testNats } from "@switchyard/local-servers/test-servers";
 import { z } from "zod";
 import { connectionOf } from "./connection.ts";
@@ -227,9 +227,9 @@ test("a stored message that a push consumer delivers to a live subject is not ta
   const { promise: delivered, resolve: deliver } = signalled();
   nc.subscribe("yard.live.run.r13", { max: 1, callback: () => deliver() });
   const manager = await jetstreamManager(nc);
-  const subject = `$O.${payloadStore.bucket}.C.forged.0`;
+  const subject = `$O.${sharedPayloads.bucket}.C.forged.0`;
   nc.publish(subject, JSON.stringify({ runId: "r13", step: 1, delta: "forged" }));
-  await manager.consumers.add(`OBJ_${payloadStore.bucket}`, {
+  await manager.consumers.add(`OBJ_${sharedPayloads.bucket}`, {
     name: "forger",
     filter_subject: subject,
     deliver_subject: "yard.live.run.r13",

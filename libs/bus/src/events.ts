@@ -152,7 +152,7 @@ async function textOf(connection: Connection, message: JsMsg): Promise<string> {
   const claim = message.headers?.get(HEADERS.claim) || undefined;
   if (claim === undefined) return message.string();
   try {
-    return await connection.claims.get(claim);
+    return await connection.claims.get(claim, null);
   } catch (error) {
     if (error instanceof ClaimError) return ""; // gone for good: the event is told without its payload
     throw error;

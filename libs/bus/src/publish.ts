@@ -1,5 +1,6 @@
 import {
   subjectOf,
+  tokensOf,
   type Command,
   type Event,
   type Live,
@@ -156,7 +157,7 @@ async function store(
 
 /** A message as it is sent; a body that is too large for one lies in the payload bucket by then. For this package. */
 export async function readyMessage(
-  { claims }: Connection,
+  { claims, user }: Connection,
   contract: Event | Command,
   { subject, body, options = {}, extra }: Message,
 ): Promise<ReadyMessage> {
@@ -167,8 +168,17 @@ export async function readyMessage(
   };
   if (options.messageId !== undefined) headers[HEADERS.messageId] = options.messageId;
   const isClaimed = claims.isNeededFor(body);
-  if (isClaimed) headers[HEADERS.claim] = await claims.put(body, subject);
+  if (isClaimed) {
+    const owner = contract.kind === "command" ? user : ownerOf(contract, subject);
+    headers[HEADERS.claim] = await claims.put(body, { subject, owner });
+  }
   return { subject, body: isClaimed ? "" : body, headers: headersOf(headers) };
+}
+
+/** Whose event it is; null for one that everybody may read. */
+function ownerOf(contract: Event, subject: string): string | null {
+  const tokens: Readonly<Record<string, string>> | null = tokensOf(contract, subject);
+  return tokens?.["owner"] ?? null;
 }
 
 /** Sends one message and waits until its stream has it. For this package; errors as for {@link publishEvent}. */

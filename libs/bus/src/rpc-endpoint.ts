@@ -173,7 +173,9 @@ export class RpcEndpoint implements Endpoint {
     try {
       const claim = headerOf(message, HEADERS.claim);
       const text =
-        claim === undefined ? message.string() : await this.#connection.claims.get(claim);
+        claim === undefined
+          ? message.string()
+          : await this.#connection.claims.get(claim, call.caller);
       return await this.#run(call, text);
     } catch (error) {
       return this.#failureOf(call, error);
@@ -249,10 +251,11 @@ export class RpcEndpoint implements Endpoint {
     }
     const isClaimed = this.#connection.claims.isNeededFor(body);
     if (isClaimed)
-      headers[HEADERS.claim] = await this.#connection.claims.put(
-        body,
-        `the reply of ${this.#options.contract.name}`,
-      );
+      headers[HEADERS.claim] = await this.#connection.claims.put(body, {
+        subject: `the reply of ${this.#options.contract.name}`,
+        owner: tokensOfCall(message, this.#options.contract)?.["caller"] ?? null,
+        isBrief: true,
+      });
     this.#connection.outbox.send({
       subject: message.reply ?? "",
       body: isClaimed ? "" : body,

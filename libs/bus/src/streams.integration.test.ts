@@ -33,7 +33,7 @@ test("everything is created once, and a second time changes nothing", async () =
   const made = await ensureStreams(bus);
   const expected = [
     ...allStreams.map((stream) => stream.name),
-    "OBJ_YARD_PAYLOADS",
+    ...["", "_SERVICES", "_cli", "_auditor", "_me"].map((end) => `OBJ_YARD_PAYLOADS${end}`),
     ...allConsumers.map((consumer) => `${consumer.stream}/${consumer.name}`),
   ];
   assert.deepEqual(made, { created: expected, updated: [], left: [] });
@@ -129,7 +129,7 @@ test("without a number of replicas, each stream keeps its own and a new one gets
   for (const name of [...allStreams.map((stream) => stream.name), "OBJ_YARD_PAYLOADS"])
     assert.equal((await streams.info(name)).config.num_replicas, 2, name);
   const fewer = await ensureStreams(admin, { replicas: 1 });
-  assert.deepEqual([fewer.updated.length, fewer.left], [4, [auditStream.name]]);
+  assert.deepEqual([fewer.updated.length, fewer.left], [8, [auditStream.name]]);
   assert.deepEqual((await ensureAudit(admin, { replicas: 1 })).updated, [auditStream.name]);
 });
 

@@ -11,18 +11,29 @@ import {
   type ConsumerConfig,
   type JetStreamManager,
   type StreamConfig,
+  type StreamInfo,
 } from "@nats-io/jetstream";
-import { nanos } from "@nats-io/transport-node";
+import { nanos, type NatsConnection } from "@nats-io/transport-node";
 import { ServiceError } from "@switchyard/contracts/errors";
 import {
   allConsumers,
   allStreams,
   auditStream,
-  payloadStore,
   type ConsumerDefinition,
   type ObjectStoreDefinition,
   type StreamDefinition,
 } from "@switchyard/contracts/streams";
+import { z } from "zod";
+import { OWN_PERMISSIONS } from "@switchyard/contracts/nats-permissions";
+import {
+  bucketStream,
+  hasOwnPayloads,
+  ownerOfPayloads,
+  payloadsOf,
+  servicePayloads,
+  sharedPayloads,
+} from "@switchyard/contracts/payload-stores";
+import { anonymousUser, installedUsers } from "@switchyard/contracts/topology";
 import type { Bus } from "./connect.ts";
 import { connectionOf } from "./connection.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
@@ -38,6 +49,15 @@ export interface EnsuredStreams {
 
 type WantedStream = Partial<StreamConfig> & { name: string };
 
+/** `$SYS.REQ.USER.INFO`; without permissions a user may do everything. */
+const UserInfo = z.object({
+  data: z.object({
+    permissions: z
+      .object({ publish: z.object({ allow: z.array(z.string()) }).optional() })
+      .optional(),
+  }),
+});
+
 const STREAM_NOT_FOUND = 10_059;
 const CONSUMER_NOT_FOUND = 10_014;
 
@@ -49,7 +69,7 @@ export interface StreamOptions {
 }
 
 /**
- * Creates the streams, consumers and the payload bucket of the contracts, and updates what
+ * Creates the streams, consumers and payload buckets of the contracts, and updates what
  * differs in a field that the contracts set, but the audit: that is created, and told in `left` when it differs.
  * Safe to repeat. Needs the admin user; rejects with a ServiceError naming what could not be made.
  */
@@ -62,19 +82,20 @@ export async function ensureStreams(
   const result: EnsuredStreams = { created: [], updated: [], left: [] };
   const wanted = [
     ...allStreams.map((stream) => streamConfig(roomy(stream, options.auditBytes))),
-    bucketConfig(payloadStore),
+    ...[sharedPayloads, servicePayloads].map(bucketConfig),
+    ...(await clientsOf(nc, user)).map((client) => bucketConfig(payloadsOf(client))),
   ];
-  const found = new Map<string, StreamConfig>();
+  const found = new Map<string, StreamInfo>();
   for (const { name } of wanted) {
     const info = await named(user, name, () =>
       orNull(() => manager.streams.info(name), [STREAM_NOT_FOUND]),
     );
-    if (info !== null) found.set(name, info.config);
+    if (info !== null) found.set(name, info);
   }
-  const usual = Math.max(1, ...[...found.values()].map((config) => config.num_replicas));
+  const usual = Math.max(1, ...[...found.values()].map(({ config }) => config.num_replicas));
   for (const config of wanted) {
     const current = found.get(config.name) ?? null;
-    const num_replicas = options.replicas ?? current?.num_replicas ?? usual;
+    const num_replicas = options.replicas ?? current?.config.num_replicas ?? usual;
     await named(user, config.name, () =>
       ensureStream(manager, { config: { ...config, num_replicas }, current }, result),
     );
@@ -95,10 +116,10 @@ export async function ensureAudit(bus: Bus, options: StreamOptions = {}): Promis
   const result: EnsuredStreams = { created: [], updated: [], left: [] };
   const { name } = auditStream;
   await named(user, name, async () => {
-    const { config: current } = await manager.streams.info(name);
-    const wanted = wantedOf(streamConfig(roomy(auditStream, options.auditBytes)), current);
-    const config = { ...wanted, num_replicas: options.replicas ?? current.num_replicas };
-    if (!differs(config, current)) return;
+    const info = await manager.streams.info(name);
+    const wanted = wantedOf(streamConfig(roomy(auditStream, options.auditBytes)), info);
+    const config = { ...wanted, num_replicas: options.replicas ?? info.config.num_replicas };
+    if (!differs(config, info.config)) return;
     await manager.streams.update(name, config);
     result.updated.push(name);
   });
@@ -116,7 +137,7 @@ export async function verifyStreams(
   const { nc, user } = connectionOf(bus);
   const manager = await jetstreamManager(nc, { checkAPI: false });
   const missing: string[] = [];
-  const bucket = bucketStream(payloadStore);
+  const bucket = bucketStream(sharedPayloads);
   const isMissing = async (
     name: string,
     code: number,
@@ -141,13 +162,13 @@ export async function verifyStreams(
 
 async function ensureStream(
   manager: JetStreamManager,
-  { config, current }: { config: WantedStream; current: StreamConfig | null },
+  { config, current }: { config: WantedStream; current: StreamInfo | null },
   result: EnsuredStreams,
 ): Promise<void> {
   if (current === null) {
     await manager.streams.add(config);
     result.created.push(config.name);
-  } else if (differs(wantedOf(config, current), current)) {
+  } else if (differs(wantedOf(config, current), current.config)) {
     if (config.name === auditStream.name) {
       result.left.push(config.name);
       return;
@@ -157,10 +178,16 @@ async function ensureStream(
   }
 }
 
-/** What is never to be deleted before its time is not made smaller either: an administrator gave it the room. */
-function wantedOf<C extends Partial<StreamConfig>>(config: C, found: StreamConfig): C {
-  if (config.deny_delete !== true) return config;
-  return { ...config, max_bytes: Math.max(config.max_bytes ?? 0, found.max_bytes) };
+/**
+ * What is never to be deleted before its time is not made smaller: an operator gave it the room. Nothing else is made
+ * smaller than what it holds.
+ */
+function wantedOf<C extends Partial<StreamConfig>>(
+  config: C,
+  { config: found, state }: StreamInfo,
+): C {
+  const least = config.deny_delete === true ? found.max_bytes : state.bytes;
+  return { ...config, max_bytes: Math.max(config.max_bytes ?? 0, least) };
 }
 
 function roomy(stream: StreamDefinition, auditBytes = 0): StreamDefinition {
@@ -185,6 +212,19 @@ async function ensureConsumer(
     await manager.consumers.update(consumer.stream, consumer.name, config);
     result.updated.push(labelOf(consumer));
   }
+}
+
+/** The clients whose buckets this user may make; on a server without permissions those that every installation has. */
+async function clientsOf(nc: NatsConnection, user: string): Promise<string[]> {
+  const answer = await named(user, OWN_PERMISSIONS, () => nc.request(OWN_PERMISSIONS));
+  const { data } = UserInfo.parse(answer.json());
+  const allowed = data.permissions?.publish?.allow;
+  if (allowed === undefined)
+    return [...installedUsers, anonymousUser].filter(hasOwnPayloads).map(({ name }) => name);
+  return allowed.flatMap((subject) => {
+    const bucket = /^\$JS\.API\.STREAM\.CREATE\.OBJ_(.+)$/.exec(subject)?.[1] ?? "";
+    return ownerOfPayloads(bucket) ?? [];
+  });
 }
 
 function streamConfig(stream: StreamDefinition): WantedStream {
@@ -214,7 +254,10 @@ function sourceOf({ stream, from, to }: NonNullable<StreamDefinition["source"]>)
   return { name: stream, subject_transforms: [{ src: from, dest: to }] };
 }
 
-/** The bucket is laid out as NATS lays out an object store, so that its tools can show and purge it. */
+/**
+ * Laid out as NATS lays out an object store, so that its tools can show and purge it. But what is stored stays as it
+ * is: no chunk is replaced, and no header of a message deletes others.
+ */
 function bucketConfig(store: ObjectStoreDefinition): WantedStream {
   return {
     name: bucketStream(store),
@@ -225,8 +268,11 @@ function bucketConfig(store: ObjectStoreDefinition): WantedStream {
     discard: DiscardPolicy.New,
     max_age: nanos(store.ttlMs),
     max_bytes: store.maxBytes,
+    max_msgs_per_subject: 1,
+    discard_new_per_subject: true,
     allow_direct: true,
-    allow_rollup_hdrs: true,
+    allow_rollup_hdrs: false,
+    allow_msg_ttl: true,
   };
 }
 
@@ -272,10 +318,6 @@ async function named<T>(user: string, name: string, work: () => Promise<T>): Pro
   } catch (error) {
     throw infrastructureError(error, user, name);
   }
-}
-
-function bucketStream(store: ObjectStoreDefinition): string {
-  return `OBJ_${store.bucket}`;
 }
 
 function labelOf(consumer: ConsumerDefinition): string {

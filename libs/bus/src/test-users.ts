@@ -1,6 +1,7 @@
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import {
   anonymousUser,
+  client,
   installedUsers,
   operatorUser,
   type BusUser,
@@ -18,9 +19,10 @@ export interface TestUsers {
   connect(server: { readonly url: string }, user: string): Promise<Bus>;
 }
 
-/** The users of the topology with fresh keys. */
-export function testUsers(): TestUsers {
-  const users: BusUser[] = [...installedUsers, operatorUser];
+/** The users of the topology with fresh keys, and client teams of the given names. */
+export function testUsers(teams: readonly string[] = []): TestUsers {
+  const clients = teams.map((name) => client(name, "A team"));
+  const users: BusUser[] = [...installedUsers, operatorUser, ...clients];
   const keys = new Map(users.map((user) => [user.name, createUserKey()]));
   const authorization = natsAuthorization({
     users: users.map((user) => ({ user, nkey: keys.get(user.name)?.publicKey ?? "" })),

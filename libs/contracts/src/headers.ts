@@ -12,6 +12,8 @@ export const HEADERS = {
   traceparent: "traceparent",
   /** JetStream's deduplication id. */
   messageId: "Nats-Msg-Id",
+  /** How long a stored message lasts, such as `10m`. */
+  ttl: "Nats-TTL",
   /** ADR-51: when a message is to come, under which subject of its stream, and how long it then lasts. */
   schedule: "Nats-Schedule",
   scheduleTarget: "Nats-Schedule-Target",

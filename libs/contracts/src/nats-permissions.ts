@@ -1,7 +1,23 @@
 import { filterOf, type Command, type Event, type Live } from "./define.ts";
-import { allConsumers, allStreams, auditStream, eventStream, payloadStore } from "./streams.ts";
+import {
+  bucketStream,
+  hasOwnPayloads,
+  payloadsOf,
+  servicePayloads,
+  sharedPayloads,
+} from "./payload-stores.ts";
+import {
+  allConsumers,
+  allStreams,
+  auditStream,
+  eventStream,
+  type ObjectStoreDefinition,
+} from "./streams.ts";
 import { timerSubject } from "./timer-subjects.ts";
 import type { BusUser } from "./topology.ts";
+
+/** Where the server tells a user its own permissions. */
+export const OWN_PERMISSIONS = "$SYS.REQ.USER.INFO";
 
 /** What one NATS user may publish and subscribe, in nats-server's own terms. */
 export interface NatsPermissions {
@@ -34,8 +50,9 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
   if (user.readsEvents) addEventReading(publish, subscribe);
   if (user.looksUpEvents) publish.add(`$JS.API.STREAM.MSG.GET.${eventStream.name}`);
   if (user.readsAudit) addAuditReading(publish);
-  if (user.administersStreams) addAdministration(publish);
-  if (user.retainsAudit) addAuditRetention(publish);
+  if (user.administersStreams) addAdministration(everyone, publish);
+  else if (user.retainsAudit) addAuditRetention(publish);
+  else addPayloads(user, everyone, publish);
   addJetStream(user, publish);
   return { publish: [...publish].toSorted(), subscribe: [...subscribe].toSorted() };
 }
@@ -100,8 +117,11 @@ function addAuditReading(publish: Set<string>): void {
   publish.add(`$JS.API.DIRECT.GET.${auditStream.name}`);
 }
 
-function addAdministration(publish: Set<string>): void {
-  const streams = [...allStreams.map((stream) => stream.name), `OBJ_${payloadStore.bucket}`];
+function addAdministration(everyone: readonly BusUser[], publish: Set<string>): void {
+  const buckets = [sharedPayloads, servicePayloads, ...clientPayloads(everyone)];
+  const streams = [...allStreams.map((stream) => stream.name), ...buckets.map(bucketStream)];
+  // It tells which buckets it may make, so which clients there are.
+  publish.add(OWN_PERMISSIONS);
   for (const stream of streams) {
     publish.add(`$JS.API.STREAM.INFO.${stream}`);
     // The server refuses to create again what is there and differs.
@@ -133,11 +153,23 @@ function addJetStream(user: BusUser, publish: Set<string>): void {
     publish.add(`$JS.ACK.${consumer.stream}.${consumer.name}.>`);
     publish.add(`$JS.ACK.*.*.${consumer.stream}.${consumer.name}.>`);
   }
-  const { bucket } = payloadStore;
-  if (user.administersStreams || user.retainsAudit) return;
-  // Read through the API, which wraps what it found. With a direct get or a consumer, the server would
-  // deliver stored bytes as they are to any subject, past every permission.
-  publish.add(`$O.${bucket}.C.>`);
-  publish.add(`$JS.API.STREAM.INFO.OBJ_${bucket}`);
-  publish.add(`$JS.API.STREAM.MSG.GET.OBJ_${bucket}`);
+}
+
+/**
+ * A client writes and reads what is its own, a service everybody's. Read through the API, which wraps what it found:
+ * with a direct get or a consumer, the server would deliver stored bytes as they are to any subject, past every permission.
+ */
+function addPayloads(user: BusUser, everyone: readonly BusUser[], publish: Set<string>): void {
+  const isClient = hasOwnPayloads(user);
+  const own = isClient ? [payloadsOf(user.name)] : [servicePayloads, ...clientPayloads(everyone)];
+  const written = isClient ? own : [...own, sharedPayloads];
+  for (const { bucket } of written) publish.add(`$O.${bucket}.C.>`);
+  for (const store of [...own, sharedPayloads]) {
+    publish.add(`$JS.API.STREAM.INFO.${bucketStream(store)}`);
+    publish.add(`$JS.API.STREAM.MSG.GET.${bucketStream(store)}`);
+  }
+}
+
+function clientPayloads(everyone: readonly BusUser[]): ObjectStoreDefinition[] {
+  return everyone.filter(hasOwnPayloads).map(({ name }) => payloadsOf(name));
 }

@@ -149,14 +149,6 @@ export const approvalCommands: ConsumerDefinition = {
   ackWaitMs: 10_000,
 };
 
-/** Payloads that are too large for a message; the message carries the reference. */
-export const payloadStore: ObjectStoreDefinition = {
-  bucket: "YARD_PAYLOADS",
-  description: "Payloads sent by claim check",
-  ttlMs: 1 * DAY,
-  maxBytes: 4 * GIB,
-};
-
 export const allStreams: readonly StreamDefinition[] = [
   timerStream,
   commandStream,

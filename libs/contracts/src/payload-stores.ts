@@ -1,0 +1,67 @@
+import type { ObjectStoreDefinition } from "./streams.ts";
+import { serviceUsers, type BusUser } from "./topology.ts";
+
+/**
+ * Payloads that are too large for a message; the message carries the reference. A bucket belongs to whoever may
+ * read it: a client reads its own and the shared one, writes into its own alone, and what it may store is what its
+ * bucket takes. A single bucket cannot do that: its API reads any message of a stream by its number, and a stream has
+ * no quota for a part of its subjects. See `decisions/033-shared-stores.md`.
+ */
+const BUCKET = "YARD_PAYLOADS";
+const TTL_MS = 24 * 60 * 60_000;
+const MIB = 1024 * 1024;
+/** Users are in lower case, so no user's bucket is called like that of the services. */
+const SERVICES = "SERVICES";
+
+/** Events that everybody may read. Older versions kept all payloads there. */
+export const sharedPayloads: ObjectStoreDefinition = {
+  bucket: BUCKET,
+  description: "Large payloads of events for everybody",
+  ttlMs: TTL_MS,
+  maxBytes: 1024 * MIB,
+};
+
+/** What services say to one another. */
+export const servicePayloads: ObjectStoreDefinition = {
+  bucket: `${BUCKET}_${SERVICES}`,
+  description: "Large payloads between services",
+  ttlMs: TTL_MS,
+  maxBytes: 1024 * MIB,
+};
+
+const services: ReadonlySet<string> = new Set(serviceUsers.map(({ name }) => name));
+
+/** Where requests of a user, the answers to them and events about what it owns are kept. */
+export function payloadsOf(user: string): ObjectStoreDefinition {
+  if (services.has(user)) return servicePayloads;
+  return {
+    bucket: `${BUCKET}_${user}`,
+    description: `Large payloads of ${user}`,
+    ttlMs: TTL_MS,
+    maxBytes: 512 * MIB,
+  };
+}
+
+/** True for a user that has a bucket of its own. */
+export function hasOwnPayloads(user: BusUser): boolean {
+  return !services.has(user.name) && !user.administersStreams && !user.retainsAudit;
+}
+
+/** The user that a bucket is made for, null for the buckets that every installation has or that are none of ours. */
+export function ownerOfPayloads(bucket: string): string | null {
+  return new RegExp(`^${BUCKET}_([a-z0-9][a-z0-9-]*)$`).exec(bucket)?.[1] ?? null;
+}
+
+/** True for a name that one of the buckets may have. */
+export function isPayloadBucket(bucket: string): boolean {
+  return (
+    bucket === sharedPayloads.bucket ||
+    bucket === servicePayloads.bucket ||
+    ownerOfPayloads(bucket) !== null
+  );
+}
+
+/** The stream of a bucket, laid out as NATS lays out an object store. */
+export function bucketStream({ bucket }: Pick<ObjectStoreDefinition, "bucket">): string {
+  return `OBJ_${bucket}`;
+}
