@@ -14,7 +14,11 @@ export async function prepareStreams(options: {
   const { natsUrl, state, report } = options;
   const as = async <T>(user: string, file: string, use: (bus: Bus) => Promise<T>): Promise<T> => {
     const bus = await connectBus({ servers: natsUrl, user, nkeySeed: () => readSeed(file) });
-    return use(bus).finally(() => bus.close());
+    try {
+      return await use(bus);
+    } finally {
+      await bus.close();
+    }
   };
   const admin = seedFile(state.keys, adminUser.name);
   const { created, updated, left } = await as(adminUser.name, admin, ensureStreams);
