@@ -218,6 +218,13 @@ export class ClaimError extends Error {
   }
 }
 
+/** What a header value says of its payload's size, in bytes; it is believed only when the payload is read. */
+export function claimedBytes(header: string | undefined): number {
+  if (header === undefined) return 0;
+  const size = parseObject(header)?.["size"];
+  return typeof size === "number" && size > 0 && size <= MAX_PAYLOAD_BYTES ? size : 0;
+}
+
 function parseReference(header: string, sender: string | null): ClaimReference {
   const { bucket, name, size, digest } = parseObject(header) ?? {};
   const isValid =

@@ -6,9 +6,10 @@ import { queueOf } from "@switchyard/contracts/nats-permissions";
 import { isInboxOf } from "@switchyard/contracts/inboxes";
 import type { EndpointStats } from "./answer-discovery.ts";
 import { ActiveCall, type CallTokens } from "./active-call.ts";
-import { ClaimError } from "./claim-check.ts";
+import { ClaimError, claimedBytes } from "./claim-check.ts";
 import type { Connection } from "./connection.ts";
 import { drainSubscription } from "./drain-subscription.ts";
+import { FairPlaces } from "./fair-places.ts";
 import { InFlight } from "./in-flight.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
 import { correlationIdOf, headerOf, headersOf } from "./message-headers.ts";
@@ -37,9 +38,10 @@ interface RpcEndpointOptions {
   readonly at: Partial<Record<string, string>>;
   /** The calls in work of the whole service. */
   readonly running: InFlight<ActiveCall>;
-  readonly concurrency: number;
-  /** Of the calls of this endpoint. */
-  readonly ownLimit: number;
+  /** Of the whole service. */
+  readonly places: FairPlaces;
+  /** Of the calls of this endpoint; null for one without a limit of its own. */
+  readonly ownLimit: number | null;
   readonly onFault: (fault: Fault) => void;
   readonly onStop: () => void;
 }
@@ -57,6 +59,7 @@ export class RpcEndpoint implements Endpoint {
   readonly #queue: string;
   readonly #subscription: Subscription;
   readonly #own = new InFlight();
+  readonly #ownPlaces: FairPlaces | null;
   #stopping: Promise<void> | null = null;
   #requests = 0;
   #errors = 0;
@@ -70,6 +73,11 @@ export class RpcEndpoint implements Endpoint {
     this.#fail = failuresOf(options.contract.errors);
     this.#subject = filterOf<string>(options.contract, options.at);
     this.#queue = queueOf(options.contract.name);
+    const { ownLimit } = options;
+    this.#ownPlaces =
+      ownLimit === null
+        ? null
+        : new FairPlaces({ calls: ownLimit, bytes: Number.POSITIVE_INFINITY });
     this.#subscription = connection.nc.subscribe(this.#subject, {
       queue: this.#queue,
       callback: (error, message) => {
@@ -111,22 +119,29 @@ export class RpcEndpoint implements Endpoint {
   }
 
   #take(message: Msg): void {
-    const { running, concurrency, ownLimit, contract } = this.#options;
+    const { contract } = this.#options;
     const tokens = tokensOfCall(message, contract);
     if (tokens === null) {
       this.#ignored += 1;
       return;
     }
     this.#requests += 1;
-    if (running.size >= concurrency || this.#own.size >= ownLimit) {
-      const failure = failureFor(
-        "overloaded",
-        `${contract.name} is at its limit of ${Math.min(concurrency, ownLimit)} calls at a time; try again shortly`,
-      );
+    const refusal = this.#takePlace(tokens["caller"] ?? "", bytesOf(message));
+    if (refusal !== null) {
+      const failure = failureFor("overloaded", `${contract.name} ${refusal}; try again shortly`);
       void this.#reply(message, { ok: false, failure });
       return;
     }
     void this.#serve(message, tokens);
+  }
+
+  /** Why there is no place; null when there is, which is taken then. */
+  #takePlace(caller: string, bytes: number): string | null {
+    const refusal = this.#ownPlaces?.take(caller, bytes) ?? null;
+    if (refusal !== null) return refusal;
+    const shared = this.#options.places.take(caller, bytes);
+    if (shared !== null) this.#ownPlaces?.leave(caller, bytes);
+    return shared;
   }
 
   /** Never rejects: whatever happens becomes a reply, and a fault besides if it is a bug. */
@@ -159,6 +174,8 @@ export class RpcEndpoint implements Endpoint {
       this.#busyMs += performance.now() - startedAt;
       this.#options.running.end(running);
       this.#own.end(own);
+      this.#options.places.leave(call.caller, bytesOf(message));
+      this.#ownPlaces?.leave(call.caller, bytesOf(message));
     }
   }
 
@@ -279,6 +296,11 @@ function tokensOfCall(message: Msg, contract: Rpc): CallTokens | null {
   const tokens: CallTokens | null = tokensOf<string>(contract, message.subject);
   if (tokens === null || !isInboxOf(tokens["caller"], message.reply ?? "")) return null;
   return tokens;
+}
+
+/** Of the request, wherever its body is. */
+function bytesOf(message: Msg): number {
+  return message.data.length + claimedBytes(headerOf(message, HEADERS.claim));
 }
 
 function invalidRequest(contract: Rpc, problems: string[]): Outcome {

@@ -27,14 +27,6 @@ const ask = rpc({
   timeoutMs: 60_000,
 });
 const tokens = { topic: "weather" };
-const list = rpc({
-  subject: "yard.rpc.{caller}.oracle.list",
-  summary: "Lists what is known.",
-  request: z.strictObject({}),
-  reply: z.object({ topics: z.array(z.string()) }),
-  errors: {},
-  timeoutMs: 60_000,
-});
 
 const nats = await testNats();
 const caller = await testBus(nats, "cli");
@@ -195,52 +187,6 @@ test("a message without a reply subject runs nothing and is counted", async () =
     endpoints: { num_requests: number; data: { ignored: number } }[];
   }>().endpoints;
   assert.deepEqual([endpoint?.num_requests, endpoint?.data.ignored], [1, 1]);
-  await bus.drain();
-});
-
-test("calls above the limit are answered overloaded at once, and those below it are not disturbed", async () => {
-  const { bus, service } = await oracle({ concurrency: 2 });
-  const { promise: released, resolve: release } = signalled();
-  const { promise: full, resolve: isFull } = signalled();
-  let begun = 0;
-  service.handle(ask, async () => {
-    begun += 1;
-    if (begun === 2) isFull();
-    await released;
-    return { answer: "done" };
-  });
-  await bus.flush();
-  const accepted = [1, 2].map(() => call(caller, ask, { question: "?" }, { tokens }));
-  await full;
-  await assert.rejects(call(caller, ask, { question: "?" }, { tokens }), {
-    code: "overloaded",
-    retryable: true,
-  });
-  release();
-  assert.deepEqual(await Promise.all(accepted), [{ answer: "done" }, { answer: "done" }]);
-  await bus.drain();
-});
-
-test("a contract with a limit of its own leaves room for the others", async () => {
-  const { bus, service } = await oracle({ limits: { [ask.name]: 1 } });
-  const { promise: released, resolve: release } = signalled();
-  const { promise: full, resolve: isFull } = signalled();
-  service.handle(ask, async () => {
-    isFull();
-    await released;
-    return { answer: "done" };
-  });
-  service.handle(list, () => ({ topics: ["weather"] }));
-  await bus.flush();
-  const accepted = call(caller, ask, { question: "?" }, { tokens });
-  await full;
-  await assert.rejects(call(caller, ask, { question: "?" }, { tokens }), {
-    code: "overloaded",
-    message: /limit of 1 calls/,
-  });
-  assert.deepEqual(await call(caller, list, {}), { topics: ["weather"] });
-  release();
-  assert.deepEqual(await accepted, { answer: "done" });
   await bus.drain();
 });
 

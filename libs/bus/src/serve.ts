@@ -5,6 +5,7 @@ import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection, type Intake } from "./connection.ts";
 import type { ActiveCall } from "./active-call.ts";
 import { answerDiscovery, type Discovery } from "./answer-discovery.ts";
+import { FairPlaces } from "./fair-places.ts";
 import { InFlight } from "./in-flight.ts";
 import type { PreparedReply } from "./prepared-reply.ts";
 import { RpcEndpoint, type Endpoint, type Fault } from "./rpc-endpoint.ts";
@@ -40,7 +41,10 @@ export interface ServeOptions {
   /** Semantic version. */
   readonly version: string;
   readonly description: string;
-  /** Calls in work at a time over all endpoints, default 256; above it a call is answered `overloaded`. */
+  /**
+   * Calls in work at a time over all endpoints, default 256; above it a call is answered `overloaded`. No client takes
+   * all of them, see {@link FairPlaces}.
+   */
   readonly concurrency?: number;
   /** The same for single contracts, by their names: calls that take long leave room for the others then. */
   readonly limits?: Readonly<Record<string, number>>;
@@ -63,6 +67,8 @@ export interface Service {
 }
 
 const CONCURRENCY = 256;
+/** Of the requests in work, as they came; they take some times as much when they are read. */
+const MAX_REQUEST_BYTES = 256 * 1024 * 1024;
 const DRAIN_MS = 20_000;
 
 /** A service on the bus: it answers rpcs and NATS discovery (ADR-32) until it is drained. */
@@ -75,12 +81,15 @@ class BusService implements Service, Intake {
   readonly #options: ServeOptions;
   readonly #endpoints = new Set<RpcEndpoint>();
   readonly #running = new InFlight<ActiveCall>();
+  readonly #places: FairPlaces;
   readonly #discovery: Discovery;
   readonly #notes: NodeJS.Timeout;
 
   constructor(connection: Connection, options: ServeOptions) {
     this.#connection = connection;
     this.#options = options;
+    const calls = options.concurrency ?? CONCURRENCY;
+    this.#places = new FairPlaces({ calls, bytes: MAX_REQUEST_BYTES });
     this.#discovery = answerDiscovery(connection.nc, options, () =>
       [...this.#endpoints].map((endpoint) => endpoint.stats()),
     );
@@ -99,8 +108,8 @@ class BusService implements Service, Intake {
       handler: handler as Handler<Rpc>,
       at,
       running: this.#running,
-      concurrency: this.#options.concurrency ?? CONCURRENCY,
-      ownLimit: this.#options.limits?.[contract.name] ?? Number.POSITIVE_INFINITY,
+      places: this.#places,
+      ownLimit: this.#options.limits?.[contract.name] ?? null,
       onFault: this.#options.onFault,
       onStop: () => this.#endpoints.delete(endpoint),
     });

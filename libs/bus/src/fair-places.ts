@@ -1,0 +1,89 @@
+import { serviceUsers } from "@switchyard/contracts/topology";
+
+/** What a caller has in work. */
+interface Usage {
+  calls: number;
+  bytes: number;
+}
+
+interface Limits {
+  /** Calls in work at a time. */
+  readonly calls: number;
+  /** Of their requests, together. */
+  readonly bytes: number;
+}
+
+/** They act for many, and share what they have among those themselves. */
+const services: ReadonlySet<string> = new Set(serviceUsers.map(({ name }) => name));
+/** Callers are users of NATS, which are few, but on a server without permissions anything is a caller. */
+const MAX_KNOWN = 1_000;
+const MIB = 1024 * 1024;
+
+/**
+ * Places for work that no caller takes alone: a caller gets a place as long as it has less than what is free. So one
+ * caller takes half of them, two a third each, and there is always one for whoever comes next. Services get what is there.
+ */
+export class FairPlaces {
+  readonly #limits: Limits;
+  readonly #all: Usage = { calls: 0, bytes: 0 };
+  readonly #callers = new Map<string, Usage>();
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** Takes a place and returns null, or says which limit does not permit it. */
+  take(caller: string, bytes: number): string | null {
+    const refusal = this.#refusal(caller, bytes);
+    if (refusal !== null) return refusal;
+    const usage = this.#usageOf(caller);
+    usage.calls += 1;
+    usage.bytes += bytes;
+    this.#all.calls += 1;
+    this.#all.bytes += bytes;
+    return null;
+  }
+
+  /** Gives back what was taken. */
+  leave(caller: string, bytes: number): void {
+    const usage = this.#usageOf(caller);
+    usage.calls -= 1;
+    usage.bytes -= bytes;
+    this.#all.calls -= 1;
+    this.#all.bytes -= bytes;
+  }
+
+  #refusal(caller: string, bytes: number): string | null {
+    const { calls: maxCalls, bytes: maxBytes } = this.#limits;
+    const { calls, bytes: allBytes } = this.#all;
+    if (calls >= maxCalls) return `is at its limit of ${maxCalls} calls at a time`;
+    // One request alone is taken whatever its size.
+    if (allBytes + bytes > maxBytes && calls > 0)
+      return `is at its limit of ${mib(maxBytes)} of requests in work at a time`;
+    if (services.has(caller)) return null;
+    const own = this.#callers.get(caller);
+    if (own === undefined) return null;
+    if (own.calls >= maxCalls - calls)
+      return `has ${own.calls} calls of ${caller} in work, its share of ${maxCalls} at a time`;
+    if (own.bytes > 0 && own.bytes + bytes > maxBytes - allBytes)
+      return `has ${mib(own.bytes)} of requests of ${caller} in work, its share of ${mib(maxBytes)} at a time`;
+    return null;
+  }
+
+  #usageOf(caller: string): Usage {
+    const known = this.#callers.get(caller);
+    if (known !== undefined) return known;
+    if (this.#callers.size >= MAX_KNOWN) this.#forgetIdle();
+    const usage = { calls: 0, bytes: 0 };
+    this.#callers.set(caller, usage);
+    return usage;
+  }
+
+  #forgetIdle(): void {
+    for (const [caller, { calls }] of this.#callers) if (calls === 0) this.#callers.delete(caller);
+  }
+}
+
+function mib(bytes: number): string {
+  return `${Math.round(bytes / MIB)} MiB`;
+}
