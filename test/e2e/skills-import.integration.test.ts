@@ -167,3 +167,28 @@ test("of two skills with one name the first counts, whatever part of an import t
   const shown = await yard(world.cliEnv, "skills", "show", "twin");
   assert.match(JSON.stringify(shown.lines), /First\./);
 });
+
+test("of two agents with one name the first counts, whatever part of an import they come in", async () => {
+  const world = await importerWorld();
+  await world.start();
+  const tree = join(await testDirectory(), "agents");
+  await mkdir(tree);
+  const agent = (name: string, prompt: string) =>
+    `---\nname: ${name}\ndescription: Helps.\n---\n${prompt}`;
+  const files = new Map([
+    ["a.md", agent("twin", "First.")],
+    ["b.md", agent("twin", "In the same part.")],
+    ["z.md", agent("twin", "In the next part.")],
+  ]);
+  for (let index = 0; index < 70; index += 1) files.set(`n${index}.md`, agent(`n${index}`, "N."));
+  for (const [path, text] of files) await writeFile(join(tree, path), text);
+  // The second import finds what the first one stored, and says the same.
+  for (const args of [["--dry-run"], [], []]) {
+    const { code, lines } = await yard(world.cliEnv, "agents", "import", tree, ...args);
+    const { counts } = lines.at(-1) as Summary; // the last line, as documented
+    assert.deepEqual([code, counts.found, counts.loaded], [1, 73, 71]);
+    assert.deepEqual(counts.reasons, { duplicate_name: 2 });
+  }
+  const shown = await yard(world.cliEnv, "agents", "show", "twin");
+  assert.match(JSON.stringify(shown.lines), /First\./);
+});

@@ -51,6 +51,8 @@ export const importOptions = {
   git: Provenance.shape.git.default(null),
   /** Adds the scanner's whole report to each definition. */
   withReports: z.boolean().default(false),
+  /** The same for all parts of one import: of two with one name the first counts, in whatever part it came. */
+  importId: z.string().min(1).max(64).optional(),
 } as const;
 
 /** An archive on its way to the importer; a large one goes by claim check. */

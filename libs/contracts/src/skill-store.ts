@@ -90,8 +90,6 @@ const skillImportOptions = {
   ...importOptions,
   /** Adds the verdicts for these targets to each skill. */
   targets: z.array(SkillTarget).max(5).default([]),
-  /** The same for all parts of one import: of two skills with one name the first counts, in whatever part it came. */
-  importId: z.string().min(1).max(64).optional(),
 } as const;
 
 const ImportReply = z.object({

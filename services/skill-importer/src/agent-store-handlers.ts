@@ -39,16 +39,16 @@ export function serveAgentStore(service: Pick<Service, "handle">, parts: AgentSt
 
 function serveUploads(service: Pick<Service, "handle">, { agents, admins }: AgentStoreParts): void {
   service.handle(uploadAgents, async (request, context) => {
-    const { label, git, dryRun, withReports } = request;
+    const { label, git, dryRun, withReports, importId } = request;
     if (!dryRun) requireAdmin(context, admins);
     requireSize(request.files, context.fail);
     const files = request.files.map((file) => ({ path: file.path, bytes: bytesOfSent(file) }));
     const provenance = { source: "upload" as const, label, by: context.caller, git };
-    return upload(agents, { files, findings: [], provenance, dryRun, withReports });
+    return upload(agents, { files, findings: [], provenance, dryRun, withReports, importId });
   });
 
   service.handle(unpackAgents, async (request, context) => {
-    const { label, git, dryRun, withReports } = request;
+    const { label, git, dryRun, withReports, importId } = request;
     if (!dryRun) requireAdmin(context, admins);
     const unpacked = await unpackSent(request, context.fail);
     const files = agentPaths([...unpacked.files.keys()]).flatMap((path) => {
@@ -57,7 +57,7 @@ function serveUploads(service: Pick<Service, "handle">, { agents, admins }: Agen
     });
     const provenance = { source: "archive" as const, label, by: context.caller, git };
     const { findings } = unpacked;
-    return upload(agents, { files, findings, provenance, dryRun, withReports });
+    return upload(agents, { files, findings, provenance, dryRun, withReports, importId });
   });
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { open, readdir, stat } from "node:fs/promises";
 import { basename, join, relative, resolve, sep } from "node:path";
 import { client } from "@switchyard/bus/call";
@@ -14,6 +15,7 @@ import { readGitOrigin } from "@switchyard/service/git-origin";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { printableLine } from "../printable.ts";
+import { firstNames } from "../skills/first-names.ts";
 import { findingLines, scanLines } from "../skills/scan-lines.ts";
 import { writeJsonLine, type Terminal } from "../terminal.ts";
 import { formatOf, readArchive, readStandardInput } from "./skills-import.ts";
@@ -157,20 +159,46 @@ async function sendFiles(
   const git = await readGitOrigin(directory, "/");
   const { uploadAgents: upload } = client(bus, { uploadAgents });
   const agents: ImportedAgent[] = [];
-  const counts: AgentImportCounts = { found: 0, loaded: 0, skipped: 0, withheld: 0, reasons: {} };
+  const importId = randomUUID();
+  const duplicateOf = firstNames();
   for (const batch of batches(files)) {
-    // One after the other, so that of two files with one name it is always the later that counts.
-    const reply = await upload({ label: label.slice(0, 1_024), git, ...sending, files: batch });
-    agents.push(...reply.agents);
-    counts.found += reply.counts.found;
-    counts.loaded += reply.counts.loaded;
-    counts.skipped += reply.counts.skipped;
-    counts.withheld += reply.counts.withheld;
-    for (const [code, many] of Object.entries(reply.counts.reasons)) {
-      counts.reasons[code] = (counts.reasons[code] ?? 0) + many;
+    // One after the other, so that of two files with one name it is always the first that counts.
+    const part = { label: label.slice(0, 1_024), git, importId, ...sending, files: batch };
+    for (const agent of (await upload(part)).agents) {
+      const why = sending.dryRun ? duplicateOf(agent) : null;
+      agents.push(why === null ? agent : skippedAgent(agent, why));
     }
   }
-  return { counts, agents, diagnostics: [] };
+  return { counts: countsOf(agents), agents, diagnostics: [] };
+}
+
+/** An agent that a real import would skip. */
+function skippedAgent(agent: ImportedAgent, why: Diagnostic): ImportedAgent {
+  return {
+    ...agent,
+    name: null,
+    description: "",
+    digest: null,
+    outcome: "skipped",
+    change: null,
+    withheld: null,
+    diagnostics: [why, ...agent.diagnostics],
+  };
+}
+
+function countsOf(agents: readonly ImportedAgent[]): AgentImportCounts {
+  const counts = { found: 0, loaded: 0, skipped: 0, withheld: 0 };
+  const reasons: Record<string, number> = {};
+  for (const { outcome, withheld, diagnostics } of agents) {
+    if (outcome === "not_an_agent") continue;
+    counts.found += 1;
+    counts[outcome] += 1;
+    if (withheld !== null) counts.withheld += 1;
+    if (outcome === "loaded") continue;
+    const code = diagnostics.find(({ severity }) => severity === "error")?.code ?? "unknown";
+    reasons[code] = (reasons[code] ?? 0) + 1;
+  }
+  return { ...counts, reasons };
 }
 
 function* batches(files: readonly LocalFile[]): Generator<LocalFile[]> {

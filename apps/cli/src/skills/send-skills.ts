@@ -10,6 +10,7 @@ import {
 } from "@switchyard/contracts/skill-store";
 import type { SkillTarget } from "@switchyard/contracts/skills";
 import type { GitOrigin } from "@switchyard/service/git-origin";
+import { firstNames } from "./first-names.ts";
 import type { LocalSkill } from "./local-skills.ts";
 
 export interface SendOptions {
@@ -45,11 +46,12 @@ export async function sendSkills(
 ): Promise<ImportCounts> {
   const total = noCounts();
   const importId = randomUUID();
-  const seen = new Map<string, string>();
+  const duplicateOf = firstNames();
   const waiting: Promise<ImportedSkill[]>[] = [];
   const settle = async () => {
     for (const skill of (await waiting.shift()) ?? []) {
-      const told = options.dryRun ? withDuplicate(skill, seen) : skill;
+      const why = options.dryRun ? duplicateOf(skill) : null;
+      const told = why === null ? skill : skippedSkill(skill, why);
       count(total, told);
       options.onSkill(told);
     }
@@ -83,29 +85,6 @@ function count(total: ImportCounts, { outcome, withheld, diagnostics }: Imported
   total.skipped += 1;
   const code = diagnostics.find(({ severity }) => severity === "error")?.code ?? "unknown";
   total.reasons[code] = (total.reasons[code] ?? 0) + 1;
-}
-
-/** A dry run stores nothing by which the importer could know the names of earlier parts. */
-function withDuplicate(skill: ImportedSkill, seen: Map<string, string>): ImportedSkill {
-  if (skill.name === null) return skill;
-  const first = seen.get(skill.name);
-  if (first === undefined) {
-    seen.set(skill.name, skill.file);
-    return skill;
-  }
-  const message = `the name ${skill.name} belongs to ${first}, which comes first; rename one of them`;
-  const place = { file: skill.file, line: null, column: null };
-  const error = { severity: "error" as const, code: "duplicate_name", message, ...place };
-  return {
-    ...skill,
-    name: null,
-    description: "",
-    version: null,
-    outcome: "skipped",
-    change: null,
-    withheld: null,
-    diagnostics: [error, ...skill.diagnostics],
-  };
 }
 
 async function* batches(skills: AsyncIterable<LocalSkill>): AsyncGenerator<LocalSkill[]> {
@@ -173,17 +152,24 @@ function withLeftOut(skill: ImportedSkill, files: readonly string[]): ImportedSk
     : { ...skill, diagnostics: [...skill.diagnostics, ...warnings] };
 }
 
-function notSent({ directory }: SentSkill, { code, message }: ServiceError): ImportedSkill {
+function notSent({ directory: file }: SentSkill, { code, message }: ServiceError): ImportedSkill {
+  const unread = { file, diagnostics: [], dependenciesMet: null, dependencyWarnings: [] };
+  return skippedSkill(unread, { severity: "error", code, message, file, line: null, column: null });
+}
+
+/** A skill that is not imported after all, and why. */
+function skippedSkill(
+  skill: Pick<ImportedSkill, "file" | "diagnostics" | "dependenciesMet" | "dependencyWarnings">,
+  why: ImportedSkill["diagnostics"][number],
+): ImportedSkill {
   return {
-    file: directory,
+    ...skill,
     name: null,
     description: "",
     version: null,
     outcome: "skipped",
     change: null,
     withheld: null,
-    dependenciesMet: null,
-    dependencyWarnings: [],
-    diagnostics: [{ severity: "error", code, message, file: directory, line: null, column: null }],
+    diagnostics: [why, ...skill.diagnostics],
   };
 }

@@ -32,6 +32,8 @@ export interface Entry<S extends { name: string; digest: string }> {
   readonly needsTrust?: boolean | undefined;
   /** True when the scanner blocks it. */
   readonly blocked?: boolean | undefined;
+  /** The import that brought it, where a client sent it in parts. */
+  readonly importId?: string | undefined;
 }
 
 const place = {
@@ -39,15 +41,11 @@ const place = {
   file: z.string(),
   needsTrust: z.boolean().optional(),
   blocked: z.boolean().optional(),
+  importId: z.string().optional(),
 };
 
-export const SkillEntry = z.object({
-  ...place,
-  summary: SkillSummary,
-  /** The import that brought it, where a client sent it in parts. */
-  importId: z.string().optional(),
-});
-export type SkillEntry = Entry<SkillSummary> & { readonly importId?: string | undefined };
+export const SkillEntry = z.object({ ...place, summary: SkillSummary });
+export type SkillEntry = Entry<SkillSummary>;
 
 export const AgentEntry = z.object({ ...place, summary: AgentSummary });
 export type AgentEntry = Entry<AgentSummary>;

@@ -13,6 +13,7 @@ import {
   type AgentEntry,
   type StoredAgent,
 } from "../store/definition.ts";
+import { duplicateName, takenBefore } from "./duplicate-name.ts";
 
 export interface ReadAgent {
   readonly file: string;
@@ -43,6 +44,8 @@ export interface AgentLimits {
   readonly maxAgents: number;
   /** Adds the scanner's report to each outcome. */
   readonly withReports: boolean;
+  /** Of an import that comes in parts. */
+  readonly importId?: string | undefined;
 }
 
 /** Decides what an upload does to the catalogue. `current` holds at least the names of the files. */
@@ -52,6 +55,11 @@ export function planAgents(
   limits: AgentLimits,
 ): AgentUploadPlan {
   const taken = new Map<string, string>();
+  const { importId } = limits;
+  const waiting = current.withheld.flatMap(({ kind, entry }) =>
+    kind === "agent" && entry.root === IMPORTED_ROOT ? [entry] : [],
+  );
+  const before = takenBefore([...current.imported, ...waiting], importId);
   const known = new Set(current.imported.map(({ summary }) => summary.name));
   const stored: PlannedAgent[] = [];
   let size = current.size;
@@ -59,11 +67,9 @@ export function planAgents(
     if (parsed.kind === "not-an-agent") return { ...nothing(file), outcome: "not_an_agent" };
     if (parsed.kind === "skipped") return skipped(file, parsed.findings);
     const { name } = parsed.agent;
-    const first = taken.get(name);
-    if (first !== undefined) {
-      const message = `the name ${name} belongs to ${first}, which comes first; rename one of them`;
-      return skipped(file, [errorFinding("duplicate_name", message)]);
-    }
+    // The same file again is the same part again.
+    const first = taken.get(name) ?? (before.get(name) === file ? undefined : before.get(name));
+    if (first !== undefined) return skipped(file, [duplicateName(name, first)]);
     if (!known.has(name) && size >= limits.maxAgents) {
       const message = `the importer holds ${limits.maxAgents} imported agents, its limit; remove some`;
       return skipped(file, [errorFinding("catalogue_full", message)]);
@@ -72,7 +78,9 @@ export function planAgents(
     taken.set(name, file);
     const agent: StoredAgent = { ...parsed.agent, source: "imported" };
     const blocked = report?.verdict === "blocked" ? { blocked: true } : {};
-    const entry = { root: IMPORTED_ROOT, file, summary: AgentSummary.parse(agent), ...blocked };
+    const part = importId === undefined ? {} : { importId };
+    const marks = { ...blocked, ...part };
+    const entry = { root: IMPORTED_ROOT, file, summary: AgentSummary.parse(agent), ...marks };
     const withheld = admit("agent", entry, current.trust);
     stored.push({ entry, agent, report, withheld });
     const listed = current.listed.find(({ summary }) => summary.name === name);

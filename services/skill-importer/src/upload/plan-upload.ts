@@ -5,6 +5,7 @@ import type { ReadPackage } from "../source/read-package.ts";
 import { admit, type WithheldEntry } from "../store/admission.ts";
 import { planCatalogue, type CataloguePlan } from "../store/catalogue-plan.ts";
 import type { Catalogue } from "../store/catalogue-store.ts";
+import { duplicateName, takenBefore } from "./duplicate-name.ts";
 import { IMPORTED_ROOT, versionOfEntry, type SkillEntry } from "../store/definition.ts";
 
 export interface UploadLimits {
@@ -111,12 +112,7 @@ class Judge {
     );
     const names = [...current.imported, ...waiting.map(({ entry }) => entry)];
     this.#known = new Set(names.map(({ summary }) => summary.name));
-    const { importId } = limits;
-    this.#takenBefore = new Map(
-      names
-        .filter((entry) => importId !== undefined && importIdOf(entry) === importId)
-        .map(({ summary, file }) => [summary.name, file]),
-    );
+    this.#takenBefore = takenBefore(names, limits.importId);
     this.#trust = current.trust;
     this.#limits = limits;
     this.#size = current.size;
@@ -130,8 +126,7 @@ class Judge {
     // The same file again is the same part again.
     const first = this.#taken.get(name) ?? (before === read.file ? undefined : before);
     if (first !== undefined) {
-      const message = `the name ${name} belongs to ${first}, which comes first; rename one of them`;
-      return skipped(read, { code: "duplicate_name", message });
+      return skipped(read, duplicateName(name, first));
     }
     if (!this.#known.has(name) && this.#size >= this.#limits.maxSkills) {
       const message = `the importer holds ${this.#limits.maxSkills} imported skills, those that wait for trust included, its limit; remove some`;
@@ -160,10 +155,6 @@ class Judge {
         : [],
     };
   }
-}
-
-function importIdOf(entry: SkillEntry | WithheldEntry["entry"]): string | undefined {
-  return "importId" in entry ? entry.importId : undefined;
 }
 
 function changeOf(entry: SkillEntry, listed: SkillEntry | undefined): "new" | "changed" | "same" {

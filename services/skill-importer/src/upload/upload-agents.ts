@@ -23,6 +23,8 @@ export interface AgentUpload {
   readonly dryRun: boolean;
   /** Adds the scanner's whole report to each agent. */
   readonly withReports: boolean;
+  /** Of an import that comes in parts. */
+  readonly importId?: string | undefined;
 }
 
 export interface AgentUploadReport {
@@ -98,8 +100,8 @@ function planned(
   given: { current: NamedAgents; files: readonly ReadAgent[]; upload: AgentUpload },
 ): AgentUploadPlan {
   const { current, files, upload } = given;
-  const { withReports } = upload;
-  return planAgents(current, files, { roots, maxAgents: MAX_AGENTS, withReports });
+  const { withReports, importId } = upload;
+  return planAgents(current, files, { roots, maxAgents: MAX_AGENTS, withReports, importId });
 }
 
 function admittedOf({ stored }: AgentUploadPlan): AgentUploadPlan["stored"] {
