@@ -5,7 +5,7 @@
  * (hash of requests to cancel a run that does not exist yet, and of the commands that brought them, by caller).
  *
  * State hash: digest (of the command), epoch, delivery (stream sequence of the command that holds
- * the run), heldUntil (ms, by Redis' clock), restsUntil (until then a released run is brought back by its message in the queue, or by nobody), attempts, stalled (claims since the last progress),
+ * the run), heldUntil (ms, by Redis' clock), restsUntil (until then a released run is brought back by its message in the queue, or by nobody), attempts, stalled (claims since the last progress), rests (how often it was left to rest since then),
  * published (events that are surely in the stream), cancel (1 when the journal has a request to
  * cancel), control:… (commands that were applied), status and the other columns of a summary;
  * for a run that waits: wakeAt (ms, 0: never by itself), wakeSeq (how often it was let go or woken), open:… (what news
@@ -88,7 +88,8 @@ redis.call('HSET', state, 'delivery', delivery, 'heldUntil', heldUntil)
 local epoch = redis.call('HINCRBY', state, 'epoch', 1)
 local attempts = redis.call('HINCRBY', state, 'attempts', 1)
 local stalled = redis.call('HINCRBY', state, 'stalled', run[5] == survived and 0 or 1)
-return {'claimed', tostring(epoch), tostring(attempts), tostring(stalled), run[6], ''}
+local rests = redis.call('HGET', state, 'rests') or '0'
+return {'claimed', tostring(epoch), tostring(attempts), tostring(stalled), run[6], '', rests}
 `;
 
 /**
@@ -160,7 +161,7 @@ if run[2] == 'running' or run[2] == 'succeeded' then return {run[2]} end
 for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
 redis.call('HDEL', state, 'cancel')
 redis.call('HSET', state, 'control:' .. ARGV[3], 1, 'status', 'running', 'heldUntil', 0,
-  'stalled', 0, 'updatedAt', ARGV[4])
+  'stalled', 0, 'rests', 0, 'updatedAt', ARGV[4])
 redis.call('RPUSH', KEYS[2], ARGV[2])
 return {'ok'}
 `;
@@ -222,13 +223,14 @@ return {'ok'}
 /**
  * Gives the run back: anyone may take it at once, and the attempt does not count against it. The sweeper leaves it
  * alone until its rest is over; what wakes it then is another message than what woke it before.
- * KEYS state · ARGV epoch, ms of rest
+ * KEYS state · ARGV epoch, ms of rest, 1 when it counts as one or 0
  */
 export const RELEASE = `${FENCE}${NOW}
 redis.call('HSET', KEYS[1], 'heldUntil', 0, 'restsUntil', now + tonumber(ARGV[2]))
 redis.call('HINCRBY', KEYS[1], 'wakeSeq', 1)
+redis.call('HINCRBY', KEYS[1], 'rests', ARGV[3])
 if tonumber(redis.call('HGET', KEYS[1], 'stalled') or 0) > 0 then
   redis.call('HINCRBY', KEYS[1], 'stalled', -1)
 end
-return {'ok'}
+return {'ok', redis.call('HGET', KEYS[1], 'status')}
 `;

@@ -117,6 +117,30 @@ test("counts picks without progress, starts again at progress, and forgives a re
   assert.equal((await stalledAt()).stalled, 1);
 });
 
+test("counts how often a run was left to rest since it last got on", async () => {
+  const next = async () => {
+    const result = await claim("resting", "1");
+    assert.ok(result.outcome === "claimed");
+    return result;
+  };
+  const first = await claim("resting", "1", started("resting"));
+  assert.ok(first.outcome === "claimed" && first.rests === 0);
+  await store.release(first.hold, { ms: 250, by: "sweeper" });
+  const second = await next();
+  assert.equal(second.rests, 1);
+  await store.release(second.hold, AT_ONCE);
+  const third = await next();
+  assert.equal(third.rests, 1, "handed over is no rest");
+  const answered = applyEntry(startOf(started("resting")), answer);
+  await store.append(third.hold, [answer], answered, 0);
+  const fourth = await next();
+  assert.equal(fourth.rests, 0);
+  // The sweeper wakes no run that has ended, whatever is still to be told of it.
+  const end = finished("x");
+  await store.append(fourth.hold, [end], applyEntry(answered, end), 0);
+  assert.equal(await store.release(fourth.hold, { ms: 250, by: "sweeper" }), false);
+});
+
 test("tells absent, taken and ended runs apart", async () => {
   assert.equal((await claim("told", "1")).outcome, "absent");
   const held = hold(await claim("told", "1", started("told")));

@@ -42,6 +42,8 @@ export type ClaimResult =
       readonly attempts: number;
       /** How often it was picked up since it last got on, this time included. */
       readonly stalled: number;
+      /** How often it was left to rest since then. */
+      readonly rests: number;
       /** Events that are surely in the stream. */
       readonly published: number;
       /** The second entry of a run that was cancelled before it was made. */
@@ -85,7 +87,7 @@ export interface RunStore {
   markPublished(hold: Hold, seq: number): Promise<void>;
   /**
    * Gives the run back without counting the attempt, also when Redis does not answer and the run is claimed here again.
-   * False when the hold was over already.
+   * False when it does not wait for a runner then: the hold was over already, or the run has ended or waits.
    */
   release(hold: Hold, rest: Rest): Promise<boolean>;
 }
@@ -167,9 +169,13 @@ export function openRunStore(
       unreleased.set(runId, epoch);
       // A message that is due has to find a free runner.
       const rest = Math.round(ms) + (by === "queue" ? holdMs : 0);
-      const [reply] = await run("yardRunRelease", [stateKey(runId)], [epoch, rest]);
+      const [reply, status] = await run(
+        "yardRunRelease",
+        [stateKey(runId)],
+        [epoch, rest, ms > 0 ? 1 : 0],
+      );
       unreleased.delete(runId);
-      return reply === "ok";
+      return reply === "ok" && status === "running";
     },
   };
 }
@@ -245,7 +251,7 @@ function appendArguments(
   const encoded = entries.map(encodeEntry);
   const moving = ["published", published, ...movingColumns(after)];
   const isProgress = after.progress > after.length - entries.length;
-  const progress = isProgress ? ["stalled", 0] : [];
+  const progress = isProgress ? ["stalled", 0, "rests", 0] : [];
   const columns = [...moving, ...progress, ...entries.flatMap(columnsOf)];
   return [
     entries.length,
@@ -277,7 +283,7 @@ function firstColumns(started: StartedEntry): string[] {
 }
 
 function readClaim(runId: string, reply: string[]): ClaimResult {
-  const [outcome, first = "", second, third, fourth, cancel = ""] = reply;
+  const [outcome, first = "", second, third, fourth, cancel = "", rests = "0"] = reply;
   switch (outcome) {
     case "absent":
     case "taken":
@@ -293,6 +299,7 @@ function readClaim(runId: string, reply: string[]): ClaimResult {
         hold: { runId, epoch: first },
         attempts: Number(second),
         stalled: Number(third),
+        rests: Number(rests),
         published: Number(fourth),
         cancel: cancel === "" ? null : decodeEntry(cancel, new Map()),
       };

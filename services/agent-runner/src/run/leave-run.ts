@@ -1,5 +1,4 @@
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
-import { resumeRun } from "@switchyard/contracts/run-commands";
 import type { Log } from "@switchyard/service/log";
 import { tellParent } from "../children/after-end.ts";
 import type { Rejection } from "../commands/run-command.ts";
@@ -25,6 +24,8 @@ export interface Leaving {
   readonly delivery: Delivery;
   /** Null when the run was not held when it was left. */
   readonly hold: Hold | null;
+  /** How often it was left to rest since it last got on. */
+  readonly rests: number;
   /** True when a renewal said that another runner has the run. */
   readonly isLost: boolean;
   /** A run that was found not to be in work. */
@@ -61,7 +62,7 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
       await handBack(leaving);
       return { outcome: "retry", delayMs: 0 };
     case "suspended": {
-      const delayMs = pauseOf(error, leaving.delivery) * (0.75 + random() / 2);
+      const delayMs = pauseOf(error, leaving) * (0.75 + random() / 2);
       log.warn({ runId, err: error, delayMs }, "run suspended");
       const isParked = await release(leaving, { ms: delayMs, by: "sweeper" });
       // In the queue it would count as work that waits for a runner, and keep the place of some.
@@ -83,10 +84,9 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
 }
 
 /** What is known to last is not asked after every half a minute, by every run that it keeps waiting. */
-function pauseOf(error: unknown, delivery: Delivery): number {
-  // One that was woken has been away before: its message is a new one each time.
-  const isWoken = delivery.kind === "command" && delivery.contract.name === resumeRun.name;
-  const usual = isWoken ? RETRY_CAP_MS : backoffMs(delivery.deliveryCount, RETRY_CAP_MS);
+function pauseOf(error: unknown, { rests, delivery }: Leaving): number {
+  // What wakes a run is a new message each time.
+  const usual = backoffMs(Math.max(rests + 1, delivery.deliveryCount), RETRY_CAP_MS);
   const known = error instanceof Suspended ? (error.waitMs ?? 0) : 0;
   return Math.max(usual, Math.min(known, LONGEST_PAUSE_MS));
 }
@@ -116,8 +116,9 @@ function handBack(leaving: Leaving): Promise<boolean> {
 }
 
 /**
- * False when it could not be released, or there was nothing to release. The next runner takes the run all the same; the
- * attempt counts against it when it is another one.
+ * False when nobody but the queue brings the run back: it could not be released, or there was nothing to release, or the sweeper
+ * has nothing to do with it any more, because only what follows its end is missing. The next runner takes the run all the same; the
+ * attempt counts against it when it is another one and this was no release.
  */
 async function release(leaving: Leaving, rest: Rest): Promise<boolean> {
   const { store, parked, log, hold, now } = leaving;
@@ -125,8 +126,7 @@ async function release(leaving: Leaving, rest: Rest): Promise<boolean> {
   try {
     // First, so that a run that nobody holds is always known to somebody.
     if (rest.by === "sweeper") await parked.lookAgain(hold.runId, now() + rest.ms);
-    await store.release(hold, rest);
-    return true;
+    return await store.release(hold, rest);
   } catch (err) {
     log.warn({ runId: hold.runId, err }, "run not released");
     return false;

@@ -36,6 +36,7 @@ export class RunAttempt {
   /** The command's own message, which may be another one than brought it here. */
   #message: MessageFacts;
   #hold: Hold | null = null;
+  #rests = 0;
   #isLost = false;
   /** Where the command's run has its turn. */
   #sessionId: string | null = null;
@@ -106,6 +107,7 @@ export class RunAttempt {
         ...this.#options,
         delivery: this.#delivery,
         hold: this.#hold,
+        rests: this.#rests,
         isLost: this.#isLost,
         found: this.#found,
         reject: (rejection, runId) => this.#reject(rejection, runId),
@@ -305,6 +307,7 @@ export class RunAttempt {
         return DONE;
       case "claimed":
         this.#hold = claimed.hold;
+        this.#rests = claimed.rests;
         if (!this.#delivery.isEarly) await this.#forgetDeaths(); // the run counts from here on
         return workOnRun({ claimed, created, delivery: this.#delivery }, this.#options);
       case "absent": // made and removed between two reads; the next delivery makes it anew
