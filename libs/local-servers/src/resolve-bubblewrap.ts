@@ -7,7 +7,7 @@ import type { ProgramKind } from "./server-kinds.ts";
 
 export const BUBBLEWRAP: ProgramKind = {
   name: "bubblewrap",
-  programs: [{ program: "bwrap", minimum: "0.4.0" }],
+  programs: [{ program: "bwrap", minimum: "0.7.0" }],
   binaryVariable: "YARD_BWRAP_BIN",
   brewFormula: null,
   aptPackages: ["bubblewrap"],

@@ -3,6 +3,7 @@ import { auditEnv } from "@switchyard/service/audit/start-audit";
 import { envFlag, envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { z } from "zod";
+import type { CommandLimits } from "./command/command-limits.ts";
 
 /** The environment of the toolbox; the README explains each variable. */
 export const toolboxEnv = z.object({
@@ -24,6 +25,11 @@ export const toolboxEnv = z.object({
     .default("")
     .transform((list) => list.split(delimiter).filter((path) => path !== "")),
   YARD_SANDBOX_NETWORK: envFlag().default(false),
+  YARD_COMMAND_PROCESSES: envInteger(4, 100_000).default(512),
+  YARD_COMMAND_MEMORY_MB: envInteger(16, 1_048_576).default(2_048),
+  YARD_COMMAND_CPU_SECONDS: envInteger(1, 86_400).default(600),
+  YARD_COMMAND_FILE_MB: envInteger(1, 1_048_576).default(1_024),
+  YARD_COMMAND_TMP_MB: envInteger(1, 1_048_576).default(512),
   YARD_COMMAND_PATH: z.string().min(1).default("/usr/local/bin:/usr/bin:/bin"),
   YARD_WEB_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(readHosts),
 });
@@ -31,6 +37,19 @@ export type ToolboxConfig = z.output<typeof toolboxEnv>;
 
 /** Name of the setting that permits private addresses, for messages. */
 export const WEB_HOSTS_SETTING = "YARD_WEB_ALLOW_PRIVATE_HOSTS";
+
+const MIB = 1_024 * 1_024;
+
+/** What a command may use, as the settings say it. */
+export function commandLimits(config: ToolboxConfig): CommandLimits {
+  return {
+    processes: config.YARD_COMMAND_PROCESSES,
+    memoryBytes: config.YARD_COMMAND_MEMORY_MB * MIB,
+    cpuSeconds: config.YARD_COMMAND_CPU_SECONDS,
+    fileBytes: config.YARD_COMMAND_FILE_MB * MIB,
+    tmpBytes: config.YARD_COMMAND_TMP_MB * MIB,
+  };
+}
 
 function readHosts(text: string, context: z.RefinementCtx<string>) {
   try {

@@ -24,7 +24,7 @@ import { createStopWatch } from "@switchyard/service/tool-provider/stop-watch";
 import type { Registry } from "prom-client";
 import { createCancelPasser } from "./calls/pass-cancel.ts";
 import { openCommandCage, type CommandCage } from "./command/command-sandbox.ts";
-import { WEB_HOSTS_SETTING, type ToolboxConfig } from "./config.ts";
+import { commandLimits, WEB_HOSTS_SETTING, type ToolboxConfig } from "./config.ts";
 import { handle } from "./handlers.ts";
 import { createMemoryStore } from "./memory/memory-store.ts";
 import { createToolboxMetrics, type ToolboxMetrics } from "./toolbox-metrics.ts";
@@ -149,9 +149,19 @@ async function openCage(config: ToolboxConfig, log: Log): Promise<CommandCage> {
       bubblewrap: { program: config.YARD_BWRAP_BIN, path: process.env["PATH"] ?? "" },
       readable: config.YARD_SANDBOX_READABLE,
       network: config.YARD_SANDBOX_NETWORK,
+      limits: commandLimits(config),
     });
     if (cage.kind === "missing" && config.YARD_TOOLBOX_MODE === "limited-control")
       log.warn({ reason: cage.reason }, "no sandbox, so no command can run");
+    if (cage.kind === "bubblewrap") {
+      const { filter, kernelCounts } = cage.sandbox;
+      if (filter === null)
+        log.warn({ machine: process.arch }, "no system call filter for commands on this machine");
+      if (!kernelCounts)
+        log.warn(
+          "the kernel does not hold the number of processes of a command; they are counted, and a fork bomb may disturb this machine until it is ended",
+        );
+    }
     return cage;
   } catch (cause) {
     if (!(cause instanceof SandboxError)) throw cause;

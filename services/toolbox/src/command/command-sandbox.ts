@@ -1,4 +1,6 @@
 import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { realpath } from "node:fs/promises";
 import {
   findBubblewrap,
   type BubblewrapPlace,
@@ -6,11 +8,24 @@ import {
   OWN_PROC,
   SandboxError,
 } from "@switchyard/service/process/sandbox";
+import { underLimits, type CommandLimits } from "./command-limits.ts";
+import { openProcessCgroups, type ProcessCgroups } from "./process-cgroups.ts";
+import { BLOCK_FD, FILTER_FD, INFO_FD, type Confinement } from "./confine-command.ts";
+import { runCommand } from "./run-command.ts";
+import { seccompFilter } from "./seccomp-filter.ts";
 
-/** Keeps a command to its workspace. */
-export interface CommandSandbox {
+/** Keeps a command to its workspace and to its share of the machine. */
+export interface CommandSandbox extends Confinement {
   /** The words of the command that runs another one inside. */
-  wrap(launch: { words: readonly string[]; workspace: string; cwd: string }): readonly string[];
+  wrap(launch: Launch): readonly string[];
+  /** Whether the kernel holds the number of processes; else they are counted, and the command is ended soon after. */
+  readonly kernelCounts: boolean;
+}
+
+interface Launch {
+  readonly words: readonly string[];
+  readonly workspace: string;
+  readonly cwd: string;
 }
 
 /**
@@ -31,6 +46,7 @@ export interface SandboxOptions {
   /** Directories beside those of the system that commands may read. */
   readonly readable: readonly string[];
   readonly network: boolean;
+  readonly limits: CommandLimits;
 }
 
 /** What programs are made of. Nothing here is anybody's data, and all of it is mounted read-only. */
@@ -56,21 +72,77 @@ const SYSTEM_FILES = [
   "ssl",
 ].map((name) => `/etc/${name}`);
 
-const OWN_DEVICES = ["--dev", "/dev", ...OWN_PROC, "--tmpfs", "/tmp"];
+const SHM_BYTES = 64 * 1024 * 1024;
 
 /** Finds out what works here. Rejects with SandboxError when the setting requires what does not. */
 export async function openCommandCage(options: SandboxOptions): Promise<CommandCage> {
   if (options.setting === "off") return { kind: "off" };
   try {
-    const program = await findBubblewrap(options.bubblewrap);
-    return {
-      kind: "bubblewrap",
-      sandbox: { wrap: (launch) => wrap(launch, program, options) },
-    };
+    return { kind: "bubblewrap", sandbox: await openSandbox(options) };
   } catch (error) {
     if (options.setting === "require" || !(error instanceof SandboxError)) throw error;
     return { kind: "missing", reason: error.message };
   }
+}
+
+const PROBE_MS = 10_000;
+/** For a try whether the number of processes is held. */
+const FEW = 16;
+/** Forks more often than that. The shell ends with 2 when the kernel refuses. */
+const FORKS = "i=0; while [ $i -lt 32 ]; do sleep 3 & i=$((i+1)); done; exit 0";
+
+async function openSandbox(options: SandboxOptions): Promise<CommandSandbox> {
+  const program = await findBubblewrap(options.bubblewrap);
+  const filter = seccompFilter();
+  const { limits } = options;
+  const sandboxWith = ({ countProcesses, cgroups = null, most = limits }: Variant) => ({
+    wrap: (launch: Launch) =>
+      wrap(
+        { ...launch, words: underLimits(launch.words, { limits: most, countProcesses }) },
+        { ...options, program, hasFilter: filter !== null },
+      ),
+    filter,
+    limits,
+    cgroups,
+  });
+  const works = async (variant: Variant) =>
+    (await tryOut(sandboxWith(variant), "(:)")).exitCode === 0;
+  const holds = async (variant: Variant) =>
+    (await tryOut(sandboxWith(variant), FORKS)).exitCode !== 0;
+
+  // Linux before 5.14 counts the user's processes outside too, which may be more than a command may have.
+  const countProcesses = await works({ countProcesses: true });
+  if (countProcesses && (await holds({ countProcesses, most: { ...limits, processes: FEW } })))
+    return { ...sandboxWith({ countProcesses }), kernelCounts: true };
+  const cgroups = openProcessCgroups(limits.processes);
+  const few = openProcessCgroups(FEW);
+  if (few !== null && (await holds({ countProcesses, cgroups: few })))
+    return { ...sandboxWith({ countProcesses, cgroups }), kernelCounts: true };
+  const { exitCode, stderr } = await tryOut(sandboxWith({ countProcesses }), "(:)");
+  if (exitCode === 0) return { ...sandboxWith({ countProcesses }), kernelCounts: false };
+  throw new SandboxError(
+    `sandbox "bubblewrap" cannot be used: ${program} does not work here with limits (${stderr.trim().slice(0, 500)}); it needs bubblewrap 0.7 or newer`,
+  );
+}
+
+interface Variant {
+  readonly countProcesses: boolean;
+  readonly cgroups?: ProcessCgroups | null;
+  readonly most?: CommandLimits;
+}
+
+/** What a script does in the sandbox. */
+async function tryOut(sandbox: Omit<CommandSandbox, "kernelCounts">, script: string) {
+  const workspace = await realpath(tmpdir());
+  return runCommand({
+    words: sandbox.wrap({ words: ["/bin/sh", "-c", script], workspace, cwd: workspace }),
+    cwd: workspace,
+    env: { PATH: "/usr/bin:/bin" },
+    timeoutMs: PROBE_MS,
+    signal: new AbortController().signal,
+    outputLimitBytes: 1_024,
+    confinement: sandbox,
+  });
 }
 
 /**
@@ -78,9 +150,14 @@ export async function openCommandCage(options: SandboxOptions): Promise<CommandC
  * directory, no keys, no process of ours, no socket, and without leave no network.
  */
 function wrap(
-  { words, workspace, cwd }: Parameters<CommandSandbox["wrap"]>[0],
-  program: string,
-  { readable, network }: SandboxOptions,
+  { words, workspace, cwd }: Launch,
+  {
+    program,
+    readable,
+    network,
+    limits,
+    hasFilter,
+  }: SandboxOptions & { readonly program: string; readonly hasFilter: boolean },
 ): readonly string[] {
   const shown = [...SYSTEM, ...SYSTEM_FILES, process.execPath, ...readable];
   return [
@@ -91,15 +168,33 @@ function wrap(
     "--unshare-all",
     ...NO_CAPABILITIES,
     ...(network ? ["--share-net"] : []),
+    "--info-fd",
+    String(INFO_FD),
+    "--block-fd",
+    String(BLOCK_FD),
+    ...(hasFilter ? ["--seccomp", String(FILTER_FD)] : []),
+    // Whatever can be written is memory: each place has a size, and there is no other one.
+    "--dev",
+    "/dev",
+    ...sized("/dev/shm", SHM_BYTES),
+    "--remount-ro",
+    "/dev",
+    ...OWN_PROC,
     // What is shown may lie below /tmp, where somebody tries a clone.
-    ...OWN_DEVICES,
+    ...sized("/tmp", limits.tmpBytes),
     ...shown.flatMap((path) => (existsSync(path) ? ["--ro-bind", path, path] : [])),
     "--bind",
     workspace,
     workspace,
+    "--remount-ro",
+    "/",
     "--chdir",
     cwd,
     "--",
     ...words,
   ];
+}
+
+function sized(path: string, bytes: number): readonly string[] {
+  return ["--size", String(bytes), "--tmpfs", path];
 }

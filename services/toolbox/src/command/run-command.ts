@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { endGroup } from "@switchyard/service/process/process-group";
 import { systemErrorCode } from "../tool-error.ts";
+import { confine, putBehind, stdioOf, type Confinement } from "./confine-command.ts";
 import { createOutputHead } from "./output-head.ts";
 
 export interface Command {
@@ -13,13 +14,18 @@ export interface Command {
   readonly signal: AbortSignal;
   /** Of each stream. */
   readonly outputLimitBytes: number;
+  /** Of a command in a sandbox; null without one. */
+  readonly confinement: Confinement | null;
 }
+
+/** `processes` and `memory`: it used more than it may. */
+export type Ending = "itself" | "timeout" | "cancelled" | "processes" | "memory";
 
 export interface CommandEnd {
   /** Null when a signal ended it. */
   readonly exitCode: number | null;
   readonly signal: string | null;
-  readonly ended: "itself" | "timeout" | "cancelled";
+  readonly ended: Ending;
   readonly stdout: string;
   readonly stderr: string;
   readonly stdoutBytes: number;
@@ -45,10 +51,11 @@ export async function runCommand(command: Command): Promise<CommandEnd> {
       cwd,
       env,
       detached: true,
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: stdioOf(command.confinement),
     });
-    child.stdout.on("data", (chunk: Buffer) => stdout.add(chunk));
-    child.stderr.on("data", (chunk: Buffer) => stderr.add(chunk));
+    putBehind(child.pid);
+    child.stdout?.on("data", (chunk: Buffer) => stdout.add(chunk));
+    child.stderr?.on("data", (chunk: Buffer) => stderr.add(chunk));
     running = waitForEnd(child, command);
   } catch (error) {
     // Some reasons are thrown, others come as an event.
@@ -72,11 +79,11 @@ interface ProcessEnd extends Pick<CommandEnd, "exitCode" | "signal" | "ended"> {
 
 async function waitForEnd(
   child: ChildProcess,
-  { timeoutMs, signal }: Command,
+  { timeoutMs, signal, confinement }: Command,
 ): Promise<ProcessEnd> {
   const exited = Promise.withResolvers<"itself">();
   const closed = Promise.withResolvers<void>();
-  const stopped = Promise.withResolvers<"timeout" | "cancelled">();
+  const stopped = Promise.withResolvers<Exclude<Ending, "itself">>();
   child.once("exit", () => exited.resolve("itself"));
   child.once("close", () => closed.resolve());
   child.once("error", exited.reject);
@@ -84,8 +91,20 @@ async function waitForEnd(
   const cancel = (): void => stopped.resolve("cancelled");
   signal.addEventListener("abort", cancel, { once: true });
   if (signal.aborted) cancel();
+  let release: (() => void) | null = null;
   try {
+    if (confinement !== null)
+      release = confine(child, confinement, {
+        onExceeded: stopped.resolve,
+        // It waits for its leave to begin, and gets none.
+        onFailure: (error) => {
+          if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+          stopped.reject(error);
+        },
+      });
     const ended = await Promise.race([exited.promise, stopped.promise]);
+    // Without a word before: it would use the time to go on.
+    if (ended === "processes" || ended === "memory") child.kill("SIGKILL");
     // What a command leaves running behind it would outlive the call.
     if (child.pid !== undefined) await endGroup(child.pid, GRACE_MS);
     await exited.promise;
@@ -94,6 +113,7 @@ async function waitForEnd(
   } catch (error) {
     return notStarted(error);
   } finally {
+    release?.();
     clearTimeout(timer);
     signal.removeEventListener("abort", cancel);
   }
@@ -102,8 +122,7 @@ async function waitForEnd(
 /** Takes what is still in the pipes. */
 async function closeStreams(child: ChildProcess, closed: Promise<void>): Promise<void> {
   const timer = setTimeout(() => {
-    child.stdout?.destroy();
-    child.stderr?.destroy();
+    for (const stream of child.stdio) stream?.destroy();
   }, LAST_OUTPUT_MS);
   await closed;
   clearTimeout(timer);
@@ -126,6 +145,9 @@ function notStarted(error: unknown): ProcessEnd {
       return { ...end, exitCode: 126, failed: "cannot be executed" };
     case "E2BIG":
       return { ...end, exitCode: 126, failed: "argument list too long" };
+    case "EAGAIN":
+    case "ENOMEM":
+      return { ...end, exitCode: 126, failed: "no process can be started now; try again later" };
     default:
       throw error;
   }

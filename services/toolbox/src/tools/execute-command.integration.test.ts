@@ -9,6 +9,7 @@ import { isGroupAlive } from "@switchyard/service/process/process-group";
 import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
+import { testLimits } from "../../test-fixtures/test-limits.ts";
 import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
 import { openCommandCage } from "../command/command-sandbox.ts";
 import { createExecuteCommand, STREAM_LIMIT_BYTES } from "./execute-command.ts";
@@ -20,7 +21,8 @@ const emptyPath = await testDirectory();
 const bare = createExecuteCommand({ cage: { kind: "off" }, path });
 const { program, skip } = await testSandbox();
 const bubblewrap = { program, path };
-const options = { setting: "auto", bubblewrap, readable: [], network: false } as const;
+const limits = testLimits();
+const options = { setting: "auto", bubblewrap, readable: [], network: false, limits } as const;
 const boxed = createExecuteCommand({ cage: await openCommandCage(options), path });
 const kinds = [
   { name: "without a sandbox", tool: bare, skip: false },
@@ -50,6 +52,7 @@ for (const { name, tool, skip: skipped } of kinds) {
           failed: true,
           timedOut: false,
           cancelled: false,
+          exceeded: null,
           stdoutBytes: 4,
           stderrBytes: 4,
           truncated: false,

@@ -1,5 +1,7 @@
 import { DEFAULT_COMMAND_MS, MAX_COMMAND_MS } from "@switchyard/contracts/toolbox";
+import { constants } from "node:os";
 import { z } from "zod";
+import type { CommandLimits } from "../command/command-limits.ts";
 import type { CommandCage, CommandSandbox } from "../command/command-sandbox.ts";
 import { runCommand, type CommandEnd } from "../command/run-command.ts";
 import { defineTool, type Tool } from "../tool.ts";
@@ -64,8 +66,10 @@ export function createExecuteCommand({ cage, path }: CommandOptions): Tool<typeo
           timeoutMs,
           signal,
           outputLimitBytes: STREAM_LIMIT_BYTES,
+          confinement: sandbox,
         });
-        return { text: report(end, timeoutMs), structured: { ...structured(end) } };
+        const limits = sandbox?.limits ?? null;
+        return { text: report(end, { timeoutMs, limits }), structured: { ...structured(end) } };
       } finally {
         await directory.close();
       }
@@ -99,26 +103,51 @@ function structured(end: CommandEnd) {
     failed: exitCode !== 0,
     timedOut: end.ended === "timeout",
     cancelled: end.ended === "cancelled",
+    exceeded: end.ended === "processes" || end.ended === "memory" ? end.ended : null,
     stdoutBytes,
     stderrBytes,
     truncated: stdoutBytes > STREAM_LIMIT_BYTES || stderrBytes > STREAM_LIMIT_BYTES,
   };
 }
 
-function report(end: CommandEnd, timeoutMs: number): string {
+interface Bounds {
+  readonly timeoutMs: number;
+  /** Null without a sandbox. */
+  readonly limits: CommandLimits | null;
+}
+
+function report(end: CommandEnd, bounds: Bounds): string {
   const { stdout, stderr, stdoutBytes, stderrBytes } = end;
   return [
-    howItEnded(end, timeoutMs),
+    howItEnded(end, bounds),
     ...stream("stdout", stdout, stdoutBytes),
     ...stream("stderr", stderr, stderrBytes),
   ].join("\n");
 }
 
-function howItEnded({ ended, exitCode, signal }: CommandEnd, timeoutMs: number): string {
+function howItEnded({ ended, exitCode, signal }: CommandEnd, { timeoutMs, limits }: Bounds) {
   if (ended === "timeout")
     return `Ended after ${timeoutMs} ms, before it was done; give it more timeout if it needs more.`;
   if (ended === "cancelled") return "Ended before it was done: the call was cancelled.";
-  return exitCode === null ? `Ended by ${signal}.` : `Exit code ${exitCode}.`;
+  if (ended === "processes")
+    return `Ended: it had more than ${limits?.processes} processes and threads (YARD_COMMAND_PROCESSES).`;
+  if (ended === "memory")
+    return `Ended: it used more than ${toMib(limits?.memoryBytes)} MiB of memory (YARD_COMMAND_MEMORY_MB).`;
+  if (exitCode === null) return `Ended by ${signal}.`;
+  return `Exit code ${exitCode}.${limits === null ? "" : ofSignal(exitCode, limits)}`;
+}
+
+/** As a shell and bubblewrap tell the end by a signal of the kernel, where a limit is the likely cause. */
+function ofSignal(exitCode: number, { cpuSeconds, fileBytes }: CommandLimits): string {
+  if (exitCode === 128 + constants.signals.SIGXCPU)
+    return ` A process used more than ${cpuSeconds} s of processor time (YARD_COMMAND_CPU_SECONDS).`;
+  if (exitCode === 128 + constants.signals.SIGXFSZ)
+    return ` It wrote a file of more than ${toMib(fileBytes)} MiB (YARD_COMMAND_FILE_MB).`;
+  return "";
+}
+
+function toMib(bytes = 0): number {
+  return Math.round(bytes / (1_024 * 1_024));
 }
 
 function stream(name: string, text: string, bytes: number): string[] {

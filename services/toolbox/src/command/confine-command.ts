@@ -1,0 +1,96 @@
+import type { ChildProcess, StdioOptions } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { setPriority } from "node:os";
+import { Writable } from "node:stream";
+import type { CommandLimits } from "./command-limits.ts";
+import type { ProcessCgroups } from "./process-cgroups.ts";
+import { sandboxUsage } from "./sandbox-usage.ts";
+
+/** What a command in a sandbox is kept to. */
+export interface Confinement {
+  /** Written to {@link FILTER_FD}; null for a machine without one. */
+  readonly filter: Buffer | null;
+  /** Of them processes and memory are looked after from outside. */
+  readonly limits: CommandLimits;
+  /** Null where the kernel needs none to hold the number of processes, or permits none. */
+  readonly cgroups: ProcessCgroups | null;
+}
+
+/** Where the command reads its system call filter from. */
+export const FILTER_FD = 3;
+/** Where the command says which its first process is, as `bwrap --info-fd` does. */
+export const INFO_FD = 4;
+/** What the command waits for before it starts, as `bwrap --block-fd` does. */
+export const BLOCK_FD = 5;
+
+const LOOK_EVERY_MS = 200;
+/** Commands go behind the services of the machine, for the processor and when memory ends. */
+const NICE = 10;
+const FIRST_TO_BE_KILLED = "1000";
+
+/** The streams of a command: what it prints, and what its sandbox is told by. */
+export function stdioOf(confinement: Confinement | null): StdioOptions {
+  if (confinement === null) return ["ignore", "pipe", "pipe"];
+  return [
+    "ignore",
+    "pipe",
+    "pipe",
+    confinement.filter === null ? "ignore" : "pipe",
+    "pipe",
+    "pipe",
+  ];
+}
+
+/** Inherited by all that it starts. A machine that does not permit it goes without. */
+export function putBehind(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, NICE);
+    writeFileSync(`/proc/${pid}/oom_score_adj`, FIRST_TO_BE_KILLED);
+  } catch {
+    // It has ended, or there is no /proc.
+  }
+}
+
+/** Gives the sandbox its filter and looks after it; the returned function ends that. */
+export function confine(
+  child: ChildProcess,
+  { filter, limits, cgroups }: Confinement,
+  {
+    onExceeded,
+    onFailure,
+  }: {
+    onExceeded: (what: "processes" | "memory") => void;
+    onFailure: (error: unknown) => void;
+  },
+): () => void {
+  const [input, info, block] = [FILTER_FD, INFO_FD, BLOCK_FD].map((fd) => child.stdio[fd]);
+  // A child that ended before it read says so by its exit.
+  for (const stream of [input, block]) stream?.on("error", () => undefined);
+  if (filter !== null && input instanceof Writable) input.end(filter);
+  let initPid: number | null = null;
+  let group: ReturnType<ProcessCgroups["enter"]> | null = null;
+  let told = "";
+  info?.on("data", (chunk: Buffer) => {
+    told += chunk.toString("latin1");
+    const found = /"child-pid":\s*(\d+)/.exec(told)?.[1];
+    if (found === undefined || initPid !== null) return;
+    initPid = Number(found);
+    try {
+      group = cgroups?.enter(initPid) ?? null;
+    } catch (cause) {
+      return onFailure(new Error("the control group of a command cannot be used", { cause }));
+    }
+    if (block instanceof Writable) block.end("go");
+  });
+  const timer = setInterval(() => {
+    const usage = initPid === null ? null : sandboxUsage(initPid, limits);
+    if (usage === null) return;
+    if (usage.processes > limits.processes) onExceeded("processes");
+    else if (usage.memoryBytes > limits.memoryBytes) onExceeded("memory");
+  }, LOOK_EVERY_MS);
+  return () => {
+    clearInterval(timer);
+    void group?.leave();
+  };
+}

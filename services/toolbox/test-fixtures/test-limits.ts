@@ -1,0 +1,15 @@
+import type { CommandLimits } from "../src/command/command-limits.ts";
+
+const MIB = 1_024 * 1_024;
+
+/** Limits for commands that nothing meets by accident, but for those that a test names. */
+export function testLimits(some: Partial<CommandLimits> = {}): CommandLimits {
+  return {
+    processes: 256,
+    memoryBytes: 2_048 * MIB,
+    cpuSeconds: 60,
+    fileBytes: 64 * MIB,
+    tmpBytes: 64 * MIB,
+    ...some,
+  };
+}
