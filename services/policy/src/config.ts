@@ -33,6 +33,8 @@ export const Config = z.object({
   YARD_APPROVAL_WAIT_MS: envInteger(1_000, 30 * 86_400_000).default(86_400_000),
   /** How often a run may ask people in an hour. */
   YARD_APPROVAL_PROMPTS: envInteger(1, 100_000).default(30),
+  /** How many calls of one user may wait for a person at a time. */
+  YARD_APPROVALS_PENDING: envInteger(1, 50_000).default(500),
 });
 
 function namesOf(list: string): string[] {

@@ -127,13 +127,16 @@ export function createHandlers(parts: {
 
     replay: createReplayHandler(parts.texts),
 
-    async validate(request, { fail, signal }) {
+    async validate(request, { caller, fail, signal }) {
       const texts = textsOf(request, parts.texts());
-      const validation = await parts.validator.validate(texts, signal);
+      const validation = await parts.validator.validate(texts, { caller, isChange: false, signal });
       if (validation !== null) return validation;
-      throw fail.overloaded("other policies are being checked; try again", {
-        limit: MAX_VALIDATIONS,
-      });
+      throw fail.overloaded(
+        "other policies are being checked, one for each caller at a time; try again",
+        {
+          limit: MAX_VALIDATIONS,
+        },
+      );
     },
   };
 }

@@ -89,6 +89,7 @@ await runService({
       recordable: audit.decisions.admit,
       waitMs: config.YARD_APPROVAL_WAIT_MS,
       promptsPerRun: config.YARD_APPROVAL_PROMPTS,
+      pendingPerUser: config.YARD_APPROVALS_PENDING,
       now,
     });
     kit.onStop("approvals", () => approvals.stop());

@@ -183,6 +183,11 @@ test("of two callers each is asked what the server asks on its behalf, and neith
 test("a flood of questions is cut to a few, and a flood of samplings to the server's rate", async () => {
   const calling = callAs(world.cli, "flood", { count: 30 });
   const open = await asked(world.cli, 8);
+  // Another user is asked meanwhile.
+  const theirs = callAs(team, "greet");
+  const [question] = await asked(team);
+  await call(team, answerQuestion, { id: question?.id ?? "", action: "decline" });
+  await theirs;
   for (const { id } of open) await call(world.cli, answerQuestion, { id, action: "decline" });
   const answers: { action: string }[] = Object.values(JSON.parse((await calling).text));
   const count = (action: string): number => answers.filter((each) => each.action === action).length;

@@ -28,6 +28,8 @@ export interface AdmitDeps {
   readonly grants: GrantStore;
   readonly lastApproved: LastApproved;
   readonly promptLimit: PromptLimit;
+  /** How many calls of one user may wait for a person at a time. */
+  readonly pendingPerUser: number;
   readonly report: ApprovalReporter;
   /** How long a person has to decide, in milliseconds. */
   readonly waitMs: number;
@@ -68,6 +70,9 @@ export async function admitCall(deps: AdmitDeps, call: AskedCall): Promise<Admis
     return { outcome: "passed", approvalId: null, grantId: grant.id, by: grant.grantedBy };
   }
   if (known !== null) return pursue(deps, call, known.approval);
+  const { user } = call.principal;
+  if ((await deps.index.pendingOf(user, deps.now())) >= deps.pendingPerUser)
+    return tooManyPending(user, deps.pendingPerUser);
   if (!(await deps.promptLimit.take(call.principal))) return tooManyPrompts(deps.promptLimit);
   return ask(deps, call);
 }
@@ -190,6 +195,11 @@ export function refusal(
 
 function tooManyPrompts({ limit, perMs }: PromptLimit): Admission {
   const reason = `more than ${limit} approvals were asked for within ${Math.round(perMs / 60_000)} minutes; this call is denied without asking again`;
+  return { outcome: "refused", approvalId: null, state: "rate_limited", reason };
+}
+
+function tooManyPending(user: string, limit: number): Admission {
+  const reason = `${limit} calls of ${user} wait for an approval already; this call is denied without asking, decide about those first`;
   return { outcome: "refused", approvalId: null, state: "rate_limited", reason };
 }
 

@@ -15,6 +15,8 @@ export interface ApprovalIndex {
     options: { readonly limit: number; readonly cursor: string | null },
   ): Promise<readonly IndexEntry[]>;
   pendingCount(): Promise<number>;
+  /** Of the calls of one user. */
+  pendingOf(user: string, now: number): Promise<number>;
   /** Approvals whose time is over, as far as the index knows. */
   due(now: number, limit: number): Promise<string[]>;
   /** Approvals that wait for a person or for their call, as far as the index knows. */
@@ -31,6 +33,8 @@ export interface IndexEntry {
 const ALL = "yard:{approvals}:all";
 const PENDING = "yard:{approvals}:pending";
 const DUE = "yard:{approvals}:due";
+/** By the end of its time, so that one whose end was missed is not counted for ever. */
+const pendingOfUser = (user: string): string => `yard:{approvals}:pending:${user}`;
 /** Of all approvals; pending ones are never forgotten. */
 const MAX_INDEXED = 50_000;
 
@@ -39,10 +43,13 @@ export function createApprovalIndex(redis: Redis): ApprovalIndex {
     async put(approval) {
       const entry = entryOf(approval);
       const multi = redis.multi().zadd(ALL, 0, entry);
-      if (approval.state === "pending") multi.zadd(PENDING, 0, entry);
-      else multi.zrem(PENDING, entry);
+      const ofUser = pendingOfUser(approval.principal.user);
+      const endMs = Date.parse(approval.expiresAt);
+      if (approval.state === "pending")
+        multi.zadd(PENDING, 0, entry).zadd(ofUser, endMs, approval.id);
+      else multi.zrem(PENDING, entry).zrem(ofUser, approval.id);
       const isOpen = approval.state === "pending" || approval.state === "approved";
-      if (isOpen) multi.zadd(DUE, Date.parse(approval.expiresAt), approval.id);
+      if (isOpen) multi.zadd(DUE, endMs, approval.id);
       else multi.zrem(DUE, approval.id);
       multi.zremrangebyrank(ALL, 0, -MAX_INDEXED - 1);
       await askRedis(() => multi.exec());
@@ -54,6 +61,13 @@ export function createApprovalIndex(redis: Redis): ApprovalIndex {
         redis.zrange(key, from, "-", "BYLEX", "REV", "LIMIT", 0, limit),
       );
       return entries.map((entry) => ({ id: entry.slice(entry.indexOf(":") + 1), cursor: entry }));
+    },
+    async pendingOf(user, now) {
+      const key = pendingOfUser(user);
+      const replies = await askRedis(() =>
+        redis.multi().zremrangebyscore(key, 0, now).zcard(key).exec(),
+      );
+      return Number(replies?.[1]?.[1] ?? 0);
     },
     pendingCount: () => askRedis(() => redis.zcard(PENDING)),
     due: (now, limit) =>

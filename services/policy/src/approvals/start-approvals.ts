@@ -43,6 +43,8 @@ export interface ApprovalsOptions {
   readonly waitMs: number;
   /** How often a run may ask people in an hour. */
   readonly promptsPerRun: number;
+  /** How many calls of one user may wait for a person at a time. */
+  readonly pendingPerUser: number;
   readonly now: () => number;
 }
 
@@ -65,6 +67,7 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
     grants: createGrantStore(redis),
     lastApproved: createLastApproved(redis),
     promptLimit: createPromptLimit(redis, options.promptsPerRun),
+    pendingPerUser: options.pendingPerUser,
     report: options.audited(createApprovalReporter({ bus, log, now })),
     recordable: options.recordable,
     settings: options.settings,

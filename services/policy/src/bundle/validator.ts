@@ -6,14 +6,23 @@ import type { PolicyTexts } from "./validate.ts";
 
 export type ValidationReply = z.infer<(typeof validatePolicy)["reply"]>;
 
-/** So many texts are checked at a time; each has a thread of its own. */
+/** So many texts are checked at a time for whoever asks, one for each caller; each has a thread of its own. */
 export const MAX_VALIDATIONS = 2;
+/** And so many beside them for a change of what is in force, which does not wait for anybody's trial. */
+export const MAX_CHANGES = 1;
 
 const MAX_MEMORY_MB = 256;
 
 export interface Validator {
   /** Null when as many texts as may be are being checked. Rejects when the signal is aborted. */
-  validate(texts: PolicyTexts, signal: AbortSignal): Promise<ValidationReply | null>;
+  validate(texts: PolicyTexts, asked: Asked): Promise<ValidationReply | null>;
+}
+
+interface Asked {
+  readonly caller: string;
+  /** True for what is to be in force; who may change that is looked at before. */
+  readonly isChange: boolean;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -21,11 +30,16 @@ export interface Validator {
  * or too much memory, so that no text can hold up the decisions.
  */
 export function createValidator({ limitMs = 10_000 }: { limitMs?: number } = {}): Validator {
-  let running = 0;
+  const trials = new Set<string>();
+  let changes = 0;
   return {
-    async validate(texts, signal) {
-      if (running >= MAX_VALIDATIONS) return null;
-      running += 1;
+    async validate(texts, { caller, isChange, signal }) {
+      const isRefused = isChange
+        ? changes >= MAX_CHANGES
+        : trials.size >= MAX_VALIDATIONS || trials.has(caller);
+      if (isRefused) return null;
+      if (isChange) changes += 1;
+      else trials.add(caller);
       const worker = new Worker(new URL("./validation-worker.ts", import.meta.url), {
         workerData: texts,
         env: {}, // it needs none of the service's keys
@@ -39,7 +53,8 @@ export function createValidator({ limitMs = 10_000 }: { limitMs?: number } = {})
         return tooCostly;
       } finally {
         await worker.terminate();
-        running -= 1;
+        if (isChange) changes -= 1;
+        else trials.delete(caller);
       }
     },
   };

@@ -10,7 +10,7 @@ import {
 import type { PolicyFile } from "./policy-file.ts";
 import { publicOf, rollbackTarget, type PolicyVersions } from "./policy-versions.ts";
 import { splitTexts, type PolicyTexts } from "./validate.ts";
-import { MAX_VALIDATIONS, type Validator } from "./validator.ts";
+import { MAX_CHANGES, type Validator } from "./validator.ts";
 import { VersionStoreError, type VersionStore } from "./version-store.ts";
 
 export interface VersionHandlers {
@@ -34,11 +34,11 @@ export function createVersionHandlers(parts: {
   const { file, store, versions, validator, admins, onActivated } = parts;
 
   /** What texts become when they pass everything that a file has to pass. */
-  const check = async (texts: PolicyTexts, signal: AbortSignal) => {
-    const checked = await validator.validate(texts, signal);
+  const check = async (texts: PolicyTexts, by: { caller: string; signal: AbortSignal }) => {
+    const checked = await validator.validate(texts, { ...by, isChange: true });
     if (checked === null)
-      throw fail.overloaded("other policies are being checked; try again", {
-        limit: MAX_VALIDATIONS,
+      throw fail.overloaded("another change of the policy is being checked; try again", {
+        limit: MAX_CHANGES,
       });
     const { valid, policyDigest, rules, problems, tests } = checked;
     if (valid && policyDigest !== null) return { texts, policyDigest, rules };
@@ -79,7 +79,7 @@ export function createVersionHandlers(parts: {
           return followed;
         }
         const old = version === undefined ? null : await stored(version);
-        const checked = await check(splitTexts(old?.files ?? files ?? []), signal);
+        const checked = await check(splitTexts(old?.files ?? files ?? []), { caller, signal });
         const restores = old === null ? null : (old.restores ?? old.version);
         const change = { ...checked, by: caller, note, restores };
         const activated = await versions.activate(file, change);
@@ -95,7 +95,7 @@ export function createVersionHandlers(parts: {
           throw fail.unknown_version("no other bundle was in force before this one", {
             version: null,
           });
-        const checked = await check(splitTexts(target.files), signal);
+        const checked = await check(splitTexts(target.files), { caller, signal });
         const restores = target.restores ?? target.version;
         const change = { ...checked, by: caller, note, restores };
         const activated = await versions.activate(file, change);

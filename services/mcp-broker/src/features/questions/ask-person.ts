@@ -23,8 +23,8 @@ export interface AskPersonDeps {
   readonly onTrouble: (server: string, error: unknown) => void;
 }
 
-/** Questions that may wait at a time: a server that floods gets no more than its share. */
-const MAX_OPEN = { perServer: 8, perBroker: 256 } as const;
+/** Questions that may wait at a time: a server that floods, or a user, gets no more than its share. */
+const MAX_OPEN = { perServer: 32, perBroker: 256, perServerAndUser: 8, perUser: 64 } as const;
 
 const MAX_MESSAGE = 4_000;
 
@@ -58,7 +58,7 @@ export async function askPerson(
   const principals = await allowedPrincipals(deps, { server, askers, mode: asks.mode });
   if (principals === null) return { action: "decline" };
   const { questions } = deps;
-  if (isFull(questions, server)) return { action: "cancel" };
+  if (isFull(questions, server, principals)) return { action: "cancel" };
   // After the deadline of the request nobody takes the answer any more.
   const until = Math.max(...origins.map(({ asked }) => asked.deadline));
   const question = newQuestion(deps, { server, principals, asks, until });
@@ -124,8 +124,17 @@ export async function allowedPrincipals(
   return allowed.length === answers.length ? allowed : null;
 }
 
-export function isFull(questions: OpenQuestions, server: string): boolean {
-  return questions.count(server) >= MAX_OPEN.perServer || questions.count() >= MAX_OPEN.perBroker;
+export function isFull(
+  questions: OpenQuestions,
+  server: string,
+  principals: readonly Principal[],
+): boolean {
+  const { perServer, perBroker, perServerAndUser, perUser } = MAX_OPEN;
+  if (questions.count() >= perBroker || questions.count({ server }) >= perServer) return true;
+  return principals.some(
+    ({ user }) =>
+      questions.count({ user }) >= perUser || questions.count({ server, user }) >= perServerAndUser,
+  );
 }
 
 export function newQuestion(

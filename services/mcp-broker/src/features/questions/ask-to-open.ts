@@ -36,7 +36,7 @@ export function createAskToOpen(deps: AskPersonDeps): AskToOpen {
     if (principals === null) return [];
     const made: Question[] = [];
     for (const { elicitationId, ...asks } of wanted) {
-      if (isFull(deps.questions, server)) break;
+      if (isFull(deps.questions, server, principals)) break;
       const question = newQuestion(deps, { server, principals, asks, until: Infinity });
       try {
         await deps.questions.post(question, elicitationId);

@@ -8,8 +8,8 @@ export type QuestionEnd =
 
 /** The questions of this broker that wait for an answer. */
 export interface OpenQuestions {
-  /** Of this server, or of all. */
-  count(server?: string): number;
+  /** Of this server, or of all; with `user`, those that are asked for requests of that user. */
+  count(of?: { readonly server?: string; readonly user?: string }): number;
   /**
    * Keeps the question and waits for its end: an answer, wherever it was given, its time, or the
    * signal, after which it is `lost`. Rejects with QuestionStoreError when it could not be kept.
@@ -109,7 +109,7 @@ export function createOpenQuestions(options: OpenQuestionsOptions): OpenQuestion
   const lookSafely = (): void => void look().catch(onTrouble);
 
   return {
-    count: (server) => ofServer(waiting, server).length,
+    count: ({ server, user } = {}) => ofServer(waiting, server).filter(isFor(user)).length,
     async ask(question, { lost, elicitationId }) {
       const { promise, resolve } = Promise.withResolvers<QuestionEnd>();
       const own: Waiting = { question, elicitationId, settle: resolve };
@@ -143,6 +143,11 @@ function ofServer(waiting: ReadonlyMap<string, Waiting>, server: string | undefi
   return [...waiting.values()].filter(
     ({ question }) => server === undefined || question.server === server,
   );
+}
+
+function isFor(user: string | undefined): (own: Waiting) => boolean {
+  return ({ question: { askedFor } }) =>
+    user === undefined || askedFor.some((principal) => principal.user === user);
 }
 
 function endOf({ question: { state }, content }: StoredQuestion): QuestionEnd {
