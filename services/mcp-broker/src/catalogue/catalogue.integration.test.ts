@@ -74,7 +74,8 @@ test("lists all pages, leaves a malformed tool out by name, and calls tools whos
 
 test("follows the list as it changes, and tells what is different [A45]", async () => {
   const entry = await script("moving", { tools: [notify, tool("a"), tool("b")] });
-  const broker = await world.startBroker({ servers: [entry] });
+  const trusting = { ...entry, trust: "pin-new-tools" };
+  const broker = await world.startBroker({ servers: [trusting] });
   await script("moving", { tools: [notify, tool("a"), tool("c")] });
   await broker.call("moving", { tool: "notify", args: {} });
   await until(
@@ -93,7 +94,8 @@ test("follows the list as it changes, and tells what is different [A45]", async 
 
 test("reads the list again on command of an admin, and keeps it when that fails", async () => {
   const entry = await script("command", { tools: [tool("a")] });
-  const broker = await world.startBroker({ servers: [entry] });
+  const trusting = { ...entry, trust: "pin-new-tools" };
+  const broker = await world.startBroker({ servers: [trusting] });
   await script("command", { tools: [tool("a"), tool("b")] });
   const refresh = () => call(world.cli, refreshTools, {}, { tokens: { server: "command" } });
   assert.deepEqual(await refresh(), { toolCount: 2 });

@@ -5,7 +5,7 @@ import { inspectTools } from "./inspect-tools.ts";
 import { readListedTool } from "./listed-tool.ts";
 import { schemaFindings } from "./schema-findings.ts";
 
-const context = { server: "costly", identity: null, neighbours: noNeighbours };
+const context = { server: "costly", identity: null, neighbours: noNeighbours, approved: [] };
 
 /** Tools whose schemas are small and take long to look at. */
 function costlyListing(count: number) {

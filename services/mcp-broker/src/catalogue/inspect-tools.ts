@@ -11,7 +11,13 @@ import {
 } from "@switchyard/contracts/tool-names";
 import type { JsonRecord } from "../json-record.ts";
 import { textFindings } from "../pins/text-findings.ts";
-import { neighbourFindings, noNeighbours, type Neighbourhood } from "../pins/neighbour-findings.ts";
+import {
+  byForeignLetters,
+  neighbourFindings,
+  noNeighbours,
+  OwnNames,
+  type Neighbourhood,
+} from "../pins/neighbour-findings.ts";
 import type { ListedTool } from "./listed-tool.ts";
 import type { ToolListing } from "./read-tool-list.ts";
 import { schemaFindings } from "./schema-findings.ts";
@@ -48,6 +54,8 @@ export interface InspectionContext {
   readonly identity: unknown;
   /** The tools of the other servers. */
   readonly neighbours: Neighbourhood;
+  /** Names of the server's tools that are approved; other ones must not look like them. */
+  readonly approved: readonly string[];
 }
 
 /** For a connection of its own: without neighbours and without pins. */
@@ -57,7 +65,8 @@ export function inspectAlone(
   signal?: AbortSignal,
 ): Promise<InspectedListing> {
   const identity = serverIdentity(config);
-  return inspectTools(listing, { server: config.id, identity, neighbours: noNeighbours }, signal);
+  const context = { server: config.id, identity, neighbours: noNeighbours, approved: [] };
+  return inspectTools(listing, context, signal);
 }
 
 /** After this time other work gets its turn: ten thousand tools take a second, a hostile one nearly as long alone. */
@@ -72,7 +81,8 @@ export async function inspectTools(
   signal?: AbortSignal,
 ): Promise<InspectedListing> {
   const identity = canonicalJson(context.identity);
-  const own = new Set(listing.tools.map(({ name }) => name));
+  const names = listing.tools.map(({ name }) => name);
+  const own = new OwnNames([...context.approved, ...names.toSorted(byForeignLetters)]);
   const tools: InspectedTool[] = [];
   let sliceFrom = performance.now();
   for (const tool of listing.tools) {
@@ -89,12 +99,7 @@ export async function inspectTools(
 
 function inspectTool(
   tool: ListedTool,
-  {
-    server,
-    identity,
-    own,
-    neighbours,
-  }: InspectionContext & { identity: string; own: ReadonlySet<string> },
+  { server, identity, own, neighbours }: InspectionContext & { identity: string; own: OwnNames },
 ): InspectedTool {
   const { name, definition, inputSchema, outputSchema } = tool;
   const ref = mcpToolRef(server, name);

@@ -15,7 +15,12 @@ const tool = (name: string, more: object = {}) => ({
 
 async function inspected(server: string, tools: readonly unknown[]): Promise<InspectedListing> {
   const listing = await readToolList(() => Promise.resolve({ tools }));
-  return inspectTools(listing, { server, identity: { id: server }, neighbours: noNeighbours });
+  return inspectTools(listing, {
+    server,
+    identity: { id: server },
+    neighbours: noNeighbours,
+    approved: [],
+  });
 }
 
 async function catalogueOf(
@@ -132,7 +137,7 @@ test("lists the same tools in the same order however the server orders them", as
 });
 
 test("pins the whole definition and the server's identity, whatever the order of keys", async () => {
-  const context = { server: "s", neighbours: noNeighbours };
+  const context = { server: "s", neighbours: noNeighbours, approved: [] };
   const pin = async (definition: object, identity: object): Promise<string | undefined> => {
     const listing = await readToolList(() => Promise.resolve({ tools: [definition] }));
     return (await inspectTools(listing, { ...context, identity })).tools[0]?.pin;

@@ -265,7 +265,7 @@ test("reads all pages, in an order of its own, and refuses two tools that fold t
 
 test("follows a tool list that changes", async () => {
   const broker = await world.startBroker({
-    servers: [fixtureServer("grows", ["fixture-server.ts"])],
+    servers: [fixtureServer("grows", ["fixture-server.ts"], { trust: "pin-new-tools" })],
   });
   await broker.call("grows", { tool: "grow", args: {} });
   await broker.until("grows", ({ toolCount }) => toolCount === 11);

@@ -25,6 +25,7 @@ const seen = (definition: string, more: Partial<SeenTool> = {}): SeenTool => ({
 const first = {
   trust: "pin-first-use",
   isSameShape: false,
+  isLater: false,
   now: "2026-01-01T00:00:00.000Z",
 } as const;
 const review = { ...first, trust: "review" } as const;
@@ -46,6 +47,16 @@ test("approves or holds a first sight as the trust setting says", () => {
   assert.equal(state(see(undefined, seen("a"))), "approved");
   assert.equal(state(see(undefined, seen("a", { findings: [soft] }))), "approved");
   assert.equal(state(see(undefined, seen("a"), review)), "pending");
+});
+
+test("holds a tool that its server lists later, unless the trust setting says otherwise", () => {
+  for (const trust of ["pin-first-use", "pin-schema", "review"] as const)
+    assert.equal(state(see(undefined, seen("a"), { ...first, trust, isLater: true })), "pending");
+  const trusting = { ...first, trust: "pin-new-tools", isLater: true } as const;
+  assert.equal(state(see(undefined, seen("a"), trusting)), "approved");
+  assert.equal(state(see(undefined, seen("a", { findings: [hard] }), trusting)), "blocked");
+  const approved = see(undefined, seen("a"));
+  assert.equal(state(see(approved, seen("b"), trusting)), "changed");
 });
 
 test("holds every change, and takes the approved definition back", () => {

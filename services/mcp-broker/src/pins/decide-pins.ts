@@ -14,20 +14,23 @@ export interface Sight {
   readonly trust: TrustSetting;
   /** True when the approved definition is another one in its texts alone. */
   readonly isSameShape: boolean;
+  /** True when the server listed other tools before: this one came later. */
+  readonly isLater: boolean;
   readonly now: string;
 }
 
 /**
  * What a tool's record becomes when its server lists it; null when it stays as it is.
  *
- * A first sight is approved or held, as the server's trust setting says. A change of the definition waits for an approval,
+ * The tools of a server's first listing are approved or held, as its trust setting says, and those that come later
+ * are held unless it says otherwise. A change of the definition waits for an approval,
  * unless the setting accepts other texts and these have nothing remarkable that the approved ones had not. When only the
  * server's identity changed, an administrator changed the server: that is a first sight of it.
  */
 export function seeTool(
   record: PinRecord | undefined,
   seen: SeenTool,
-  { trust, isSameShape, now }: Sight,
+  { trust, isSameShape, isLater, now }: Sight,
 ): PinRecord | null {
   const isReworded = trust === "pin-schema" && isSameShape && !hasNewFinding(record, seen);
   if (record?.digest === seen.pin && !(isReworded && stateOf(record, seen.pin) === "changed"))
@@ -43,6 +46,7 @@ export function seeTool(
     seenAt: now,
     approved: record?.approved ?? null,
     blocked: record?.blocked?.by === BY_FINDING ? null : (record?.blocked ?? null),
+    ...(record?.firstListing === undefined ? {} : { firstListing: record.firstListing }),
   };
   if (isBack || next.blocked !== null) return next;
   const isSame = record?.approved?.definitionDigest === seen.definitionDigest;
@@ -50,7 +54,8 @@ export function seeTool(
     return { ...next, approved: approval(seen, { by: BY_FIRST_USE, at: now }) };
   if (isReworded) return { ...next, approved: approval(seen, { by: BY_SCHEMA, at: now }) };
   if (seen.findings.some(isHard)) return { ...next, blocked: { by: BY_FINDING, at: now } };
-  if (record === undefined && trust !== "review")
+  const isFirstUse = trust === "pin-new-tools" || (trust !== "review" && !isLater);
+  if (record === undefined && isFirstUse)
     return { ...next, approved: approval(seen, { by: BY_FIRST_USE, at: now }) };
   return next;
 }

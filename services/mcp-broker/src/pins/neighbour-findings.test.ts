@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { neighbourFindings, neighbourhoodOf, skeleton } from "./neighbour-findings.ts";
+import {
+  byForeignLetters,
+  neighbourFindings,
+  neighbourhoodOf,
+  OwnNames,
+  skeleton,
+} from "./neighbour-findings.ts";
 
 const neighbours = neighbourhoodOf("mine", [
   { server: "files", tool: "read_file" },
@@ -8,7 +14,7 @@ const neighbours = neighbourhoodOf("mine", [
   { server: "mine", tool: "own_tool" },
   { server: "other", tool: "list_tables" },
 ]);
-const of = { server: "mine", own: new Set(["own_tool", "list_tables"]) };
+const of = { server: "mine", own: new OwnNames(["own_tool", "list_tables"]) };
 const found = (name: string, description = "", more: object = {}): string[] =>
   neighbourFindings({ name, definition: { name, description, ...more } }, of, neighbours).map(
     ({ code, severity }) => `${severity} ${code}`,
@@ -19,6 +25,24 @@ test("blocks a name that only looks like a tool of another server", () => {
     assert.deepEqual(found(name), ["hard name_imitates"], skeleton(name));
   const [finding] = neighbourFindings({ name: "rеad_file", definition: {} }, of, neighbours);
   assert.equal(finding?.evidence, "r\\u{435}ad_file looks like read_file of server files");
+});
+
+test("blocks a name that looks like another tool of the same server, and not the one that it imitates", () => {
+  for (const name of ["hеllo", "ｈello", "hel\u200blo", "HELLO", "he-llo", "he1lo"]) {
+    const own = new OwnNames([name, "hello"].toSorted(byForeignLetters).toReversed());
+    const approvedFirst = new OwnNames(["hello", name]);
+    const [finding, ...more] = neighbourFindings(
+      { name, definition: {} },
+      { server: "mine", own: approvedFirst },
+      neighbours,
+    );
+    assert.deepEqual([finding?.code, finding?.severity, more.length], ["name_imitates", "hard", 0]);
+    assert.match(finding?.evidence ?? "", /looks like hello of server mine$/);
+    assert.ok(own.has("hello"));
+  }
+  const listed = new OwnNames(["ｈello", "hеllo", "hello"].toSorted(byForeignLetters));
+  const hello = { name: "hello", definition: {} };
+  assert.deepEqual(neighbourFindings(hello, { server: "mine", own: listed }, neighbours), []);
 });
 
 test("takes the same name on two servers, and its spellings, for what they are", () => {

@@ -31,14 +31,55 @@ export function neighbourhoodOf(server: string, all: Iterable<Neighbour>): Neigh
   };
 }
 
-/** What a tool's name and descriptions have to do with the tools of other servers. `own` are the names of its server's tools. */
+/** Nobody takes a longer name for another by its looks, and a list may have ten thousand of them. */
+const LONGEST_COMPARED = 128;
+
+/** The names of a server's tools, those first that others must not look like. */
+export class OwnNames {
+  readonly #names: ReadonlySet<string>;
+  readonly #bySkeleton = new Map<string, string>();
+
+  constructor(names: readonly string[]) {
+    this.#names = new Set(names);
+    for (const name of this.#names) {
+      if (name.length > LONGEST_COMPARED) continue;
+      const text = skeleton(name);
+      if (!this.#bySkeleton.has(text)) this.#bySkeleton.set(text, name);
+    }
+  }
+
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+
+  /** The tool of the same server that this name looks like; null when it looks like itself alone. */
+  imitatedBy(name: string): string | null {
+    if (name.length > LONGEST_COMPARED) return null;
+    const first = this.#bySkeleton.get(skeleton(name)) ?? name;
+    return first === name ? null : first;
+  }
+}
+
+/** Sorts names so that one with letters of other alphabets comes behind the one that it may imitate. */
+export function byForeignLetters(one: string, other: string): number {
+  return foreignLetters(one) - foreignLetters(other);
+}
+
+function foreignLetters(name: string): number {
+  return name.match(/\P{ASCII}/gu)?.length ?? 0;
+}
+
+/** What a tool's name and descriptions have to do with other tools. `own` are those of its own server. */
 export function neighbourFindings(
   tool: { readonly name: string; readonly definition: JsonRecord },
-  { server, own }: { readonly server: string; readonly own: ReadonlySet<string> },
+  { server, own }: { readonly server: string; readonly own: OwnNames },
   neighbours: Neighbourhood,
 ): ToolFinding[] {
+  const imitated = own.imitatedBy(tool.name);
   return [
-    ...nameFindings(tool.name, neighbours),
+    ...(imitated === null
+      ? nameFindings(tool.name, neighbours)
+      : [nameFinding("name_imitates", tool.name, { server, tool: imitated })]),
     ...referenceFindings(tool.definition, { server, own }, neighbours),
   ];
 }
@@ -137,7 +178,7 @@ const TELLING = /\/(?:description|title)$/;
 /** A description that names another server's tools may want to change how they are used. The first one says it. */
 function referenceFindings(
   definition: JsonRecord,
-  of: { readonly server: string; readonly own: ReadonlySet<string> },
+  of: { readonly server: string; readonly own: OwnNames },
   neighbours: Neighbourhood,
 ): ToolFinding[] {
   for (const { text, where, isKey } of textsOf(definition)) {
@@ -159,7 +200,7 @@ function referenceFindings(
 /** A name that the server has, too, means its own tool: whoever describes tools speaks of those beside them. */
 function foreignToolIn(
   text: string,
-  { server, own }: { readonly server: string; readonly own: ReadonlySet<string> },
+  { server, own }: { readonly server: string; readonly own: OwnNames },
   { bySkeleton }: Neighbourhood,
 ): string | null {
   for (const [, named] of text.matchAll(/\bmcp__([a-z0-9-]{1,24})__/g))

@@ -85,6 +85,21 @@ test("writes each sight once, however many brokers see it at the same time", asy
   }
 });
 
+test("holds tools that a server lists later, and takes those of a long first listing in parts", async () => {
+  const [one, other] = await Promise.all([openBook(), openBook()]);
+  const tools = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`t${n}`, "a"]));
+  const seen = sighting("growing", tools, "pin-first-use");
+  await one.book.see(seen);
+  await one.book.see(sighting("growing", { ...tools, late: "b" }, "pin-first-use"));
+  assert.equal(one.book.stateOf("growing", "late", digest("b")), "pending");
+  await one.redis.hdel("yard:{mcp:growing}:pins", "t:t299"); // as if a broker had died between two parts
+  await other.book.see(seen);
+  assert.equal(other.book.stateOf("growing", "t299", digest("a")), "approved");
+  assert.equal(other.book.stateOf("growing", "late", digest("b")), "pending");
+  await other.book.see(sighting("growing", { ...tools, more: "c" }, "pin-new-tools"));
+  assert.equal(other.book.stateOf("growing", "more", digest("c")), "approved");
+});
+
 test("keeps no definition that is neither listed nor approved", async () => {
   const { book, redis } = await openBook();
   for (const letter of ["1", "2", "3"])
@@ -103,7 +118,7 @@ test("without Redis takes nothing new in and keeps what it knew, and writes it w
   const ended = once(redis, "end");
   redis.disconnect();
   await ended;
-  await book.see(sighting("outage", { a: "1", b: "2" }, "pin-first-use"));
+  await book.see(sighting("outage", { a: "1", b: "2" }, "pin-new-tools"));
   assert.ok(troubles.some((problem) => problem instanceof PinStoreError));
   assert.equal(book.stateOf("outage", "a", digest("1")), "approved");
   assert.equal(book.stateOf("outage", "b", digest("2")), "pending");

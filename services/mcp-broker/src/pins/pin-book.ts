@@ -1,4 +1,4 @@
-import { canonicalJson } from "@switchyard/contracts/canonical-json";
+import { canonicalDigest, canonicalJson } from "@switchyard/contracts/canonical-json";
 import type { PinState } from "@switchyard/contracts/mcp-pins";
 import { isRecord, type JsonRecord } from "../json-record.ts";
 import type { TrustSetting } from "../registry/server-config.ts";
@@ -89,6 +89,21 @@ export class PinBook {
         server,
         `${unpinned.length} tools are beyond the ${MAX_PINS} pins that a server may have`,
       );
+  }
+
+  /** The tools of a server that are approved, as far as that is known. Never rejects. */
+  async approvedTools(server: string): Promise<string[]> {
+    if (!this.#known.has(server)) {
+      try {
+        await this.#inTurn(server, async () =>
+          this.#learn(server, (await this.#options.store.load(server)).records),
+        );
+      } catch (error) {
+        if (!(error instanceof PinStoreError)) throw error; // what is seen now is told again then
+      }
+    }
+    const records = this.#known.get(server)?.values() ?? [];
+    return [...records].flatMap(({ tool, approved }) => (approved === null ? [] : [tool]));
   }
 
   /** The pins as Redis has them now. Rejects with PinStoreError. */
@@ -227,16 +242,29 @@ function news(
   { now, reworded }: { now: string; reworded: ReadonlySet<string> },
 ): { changed: PinRecord[] } {
   let room = MAX_PINS - records.size;
+  const listing = listingDigest(tools);
+  const isFirst = isFirstListing(records, listing);
   const changed: PinRecord[] = [];
   for (const tool of tools) {
     const record = records.get(tool.name);
     if (record === undefined && room <= 0) continue;
-    const next = seeTool(record, tool, { trust, isSameShape: reworded.has(tool.name), now });
+    const isSameShape = reworded.has(tool.name);
+    const next = seeTool(record, tool, { trust, isSameShape, isLater: !isFirst, now });
     if (next === null) continue;
     if (record === undefined) room -= 1;
-    changed.push(next);
+    changed.push(record === undefined && isFirst ? { ...next, firstListing: listing } : next);
   }
   return { changed };
+}
+
+/** A long listing is written in parts, perhaps by several brokers: with a part of it there it is still the first one. */
+function isFirstListing(records: ReadonlyMap<string, PinRecord>, listing: string): boolean {
+  if (records.size === 0) return true;
+  return [...records.values()].some(({ firstListing }) => firstListing === listing);
+}
+
+function listingDigest(tools: Sighting["tools"]): string {
+  return canonicalDigest(tools.map(({ pin }) => pin).toSorted());
 }
 
 function afterCommit({ revision, records }: StoredPins, batch: readonly PinRecord[]): StoredPins {

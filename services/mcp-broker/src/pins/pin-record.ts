@@ -17,6 +17,8 @@ export const PinRecord = z.object({
     .object({ digest: Digest, definitionDigest: Digest, by: z.string(), at: z.string() })
     .nullable(),
   blocked: z.object({ by: z.string(), at: z.string() }).nullable(),
+  /** Digest of the server's first listing, for a tool that was in it. A record of an earlier version has none. */
+  firstListing: Digest.optional(),
 });
 export type PinRecord = z.infer<typeof PinRecord>;
 

@@ -119,6 +119,29 @@ test("holds what it sees for the first time under review, and remembers it over 
   assert.equal(after.pins[0]?.approvedBy, "cli");
 });
 
+test("holds a tool that its server lists later, and blocks one that looks like another of the same server", async () => {
+  await lists("growing", tool("Reads."));
+  const broker = await start("growing");
+  assert.equal((await broker.call("growing", { tool: "read", args: {} })).text, "fine");
+  const names = ["reаd", "ｒead", "re\u200bad", "write"];
+  const more = names.map((name) => ({ ...tool("Reads."), name }));
+  await lists("growing", tool("Reads."), ...more);
+  assert.deepEqual(await refresh("growing"), { toolCount: 1 });
+  const { pins } = await api.listPins({ server: "growing" });
+  const stateOf = (name: string) => pins.find((pin) => pin.tool === name)?.state;
+  assert.deepEqual(names.map(stateOf), ["blocked", "blocked", "blocked", "pending"]);
+  assert.equal(stateOf("read"), "approved");
+  for (const name of names)
+    await assert.rejects(broker.call("growing", { tool: name, args: {} }), (error) =>
+      isError(error, callTool, "tool_not_approved"),
+    );
+  const imitation = pins.find((pin) => pin.tool === "reаd");
+  assert.ok(imitation?.findings.some(({ code }) => code === "name_imitates"));
+  // The imitation alone, without the tool that it looks like, is one all the same.
+  await lists("growing", { ...tool("Reads!"), name: "reаd" });
+  assert.deepEqual(await refresh("growing"), { toolCount: 0 });
+});
+
 test("goes on with a server that shuffles its descriptions where trust is pin-schema, and holds another schema", async () => {
   const words = (text: string, type = "string") =>
     tool(text, { inputSchema: { type: "object", properties: { table: { type } } } });

@@ -50,7 +50,9 @@ export function startPinning(options: {
       const { id: server, trust } = config;
       const identity = serverIdentity(config);
       const neighbours = neighbourhoodOf(server, neighboursIn(servers()));
-      const inspected = await inspectTools(listing, { server, identity, neighbours }, signal);
+      const approved = await pins.approvedTools(server);
+      const context = { server, identity, neighbours, approved };
+      const inspected = await inspectTools(listing, context, signal);
       await pins.see({ server, trust, identity, tools: inspected.tools });
       return inspected;
     },

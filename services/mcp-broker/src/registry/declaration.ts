@@ -67,7 +67,9 @@ export const Declaration = z.strictObject({
   tags: z.array(ToolLabel).max(MAX_LABELS).default([]),
   enabledTools: ToolGlobs.min(1, "is empty; switch the server off with enabled: false").optional(),
   disabledTools: ToolGlobs.default([]),
-  trust: z.enum(["pin-first-use", "review", "pin-schema"]).default("pin-first-use"),
+  trust: z
+    .enum(["pin-first-use", "review", "pin-schema", "pin-new-tools"])
+    .default("pin-first-use"),
   roots: z.array(Root).max(64).optional(),
   sampling: SamplingLimits.prefault({}),
   sandbox: SandboxConfig.optional(),

@@ -51,11 +51,12 @@ interface CommonConfig {
 }
 
 /**
- * - `pin-first-use`: a first sight is approved, a change is held.
- * - `review`: both are held.
+ * - `pin-first-use`: the tools of the first listing are approved; one that comes later and a change are held.
+ * - `review`: all are held.
  * - `pin-schema`: as `pin-first-use`, but other descriptions and titles are approved, too.
+ * - `pin-new-tools`: as `pin-first-use`, but tools that come later are approved, too.
  */
-export type TrustSetting = "pin-first-use" | "review" | "pin-schema";
+export type TrustSetting = "pin-first-use" | "review" | "pin-schema" | "pin-new-tools";
 
 export interface StdioConfig {
   readonly transport: "stdio";
