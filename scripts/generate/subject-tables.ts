@@ -1,7 +1,7 @@
 import { filterOf, type Contract, type Rpc } from "@switchyard/contracts/define";
 import { allContracts, contractsByOwner, isRpc } from "@switchyard/contracts/registry";
 import { allConsumers, allStreams } from "@switchyard/contracts/streams";
-import { cliUser, installedUsers as users } from "@switchyard/contracts/topology";
+import { anonymousUser, cliUser, installedUsers as users } from "@switchyard/contracts/topology";
 import { code, table } from "./markdown-table.ts";
 
 /** Who serves which request, who calls it, and with which errors it may answer. */
@@ -53,9 +53,14 @@ function ownerOf(contract: Contract): string {
   return owner?.[0] ?? "–";
 }
 
+/** Any client may call it, not the command line alone. */
+function isForTeams({ name }: Rpc): boolean {
+  return anonymousUser.calls.some((called) => called.name === name);
+}
+
 function callersOf(contract: Rpc): string {
   const names = users
     .filter((user) => user.calls.some((called) => called.name === contract.name))
-    .map((user) => (user === cliUser ? "clients" : user.name));
+    .map((user) => (user === cliUser && isForTeams(contract) ? "clients" : user.name));
   return names.join(", ") || "–";
 }

@@ -73,6 +73,24 @@ test("lets no service decide about approvals, and no client let a call pass", ()
   }
 });
 
+test("gives teams the tools of MCP servers, and their registry and pins to nobody but the command line", () => {
+  const callers = (verb: string) =>
+    everyone
+      .filter((user) =>
+        permissionsOf(user, everyone).publish.some((s) => s.includes(`.mcp.${verb}`)),
+      )
+      .map(({ name }) => name);
+  for (const verb of ["servers", "get", "add", "update", "connect", "logs", "login.begin"])
+    assert.deepEqual(callers(verb), ["cli"], verb);
+  for (const verb of ["pins.list", "pins.diff", "pins.approve", "pins.block", "refresh"])
+    assert.deepEqual(callers(verb), ["cli"], verb);
+  for (const verb of ["tools", "call.", "questions"])
+    assert.ok(
+      ["cli", "me", "team-a"].every((name) => callers(verb).includes(name)),
+      verb,
+    );
+});
+
 test("lets a service answer its callers and nobody else", () => {
   assert.deepEqual(
     of("policy").publish.filter((subject) => subject.startsWith("_INBOX_broker")),

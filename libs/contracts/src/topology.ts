@@ -6,8 +6,11 @@ import * as approvals from "./approvals.ts";
 import { auditApproval, auditChain, auditDecision, auditExecution } from "./audit.ts";
 import type { Command, Event, Live, Rpc } from "./define.ts";
 import * as mcp from "./mcp.ts";
+import * as mcpAuth from "./mcp-auth.ts";
 import * as mcpOwnership from "./mcp-ownership.ts";
 import { callProgress, cancelCall, cancelCallAt } from "./mcp-calls.ts";
+import * as mcpPins from "./mcp-pins.ts";
+import * as mcpServers from "./mcp-servers.ts";
 import { serverMessage } from "./mcp-features.ts";
 import { completeModel } from "./model-completion.ts";
 import * as policy from "./policy.ts";
@@ -100,6 +103,15 @@ const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   cancelCallAt,
   completeModel,
   toolbox.cancelBuiltinAt,
+]);
+/**
+ * What MCP servers are and how they are changed: commands, addresses, names of headers, logs, logins, definitions.
+ * Teams have the tools of a server; its registry is for who runs the installation.
+ */
+const registryRpcs: ReadonlySet<unknown> = new Set<unknown>([
+  ...Object.values(mcpServers),
+  ...Object.values(mcpPins),
+  ...Object.values(mcpAuth),
 ]);
 const callableByClients = allRpcs.filter(
   (contract) =>
@@ -222,8 +234,11 @@ export const operatorUser = user("operator", "Changes the retention of the audit
   retainsAudit: true,
 });
 
-/** The command line. */
-export const cliUser = client("cli", "Command line");
+/** The command line of who runs the installation. */
+export const cliUser: BusUser = {
+  ...client("cli", "Command line"),
+  calls: callableByClients,
+};
 
 /** The users that every installation has. The operator is one of those that make its key. */
 export const installedUsers: readonly BusUser[] = [
@@ -245,7 +260,7 @@ export const anonymousUser: BusUser = {
 /** A team or program that starts runs, follows them and calls tools under the policy. */
 export function client(name: string, description: string): BusUser {
   return user(name, description, {
-    calls: callableByClients,
+    calls: callableByClients.filter((contract) => !registryRpcs.has(contract)),
     publishes: clientCommands,
     readsEvents: true,
   });

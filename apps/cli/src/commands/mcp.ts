@@ -168,8 +168,10 @@ export async function call(
 /** No such server is configured: which ones are helps to correct the name. */
 async function explainMissingServer(bus: Bus, server: string, error: unknown): Promise<never> {
   if (!isError(error, ensureServer, "unknown_server")) throw error;
-  const { servers: known } = await client(bus, { listServers }).listServers({});
-  if (known.some(({ id }) => id === server)) throw error;
+  const { servers: known } = await client(bus, { listServers })
+    .listServers({})
+    .catch(() => ({ servers: [] })); // a team may not know which there are
+  if (known.length === 0 || known.some(({ id }) => id === server)) throw error;
   throw new CliError("unknown_server", `no MCP server ${server} is configured`, {
     hint: `known: ${known.map(({ id }) => id).join(", ")}`,
     cause: error,
