@@ -110,6 +110,8 @@ export const callBuiltin = rpc({
     /** The arguments do not fit the tool's input schema; nothing was done. Values are not repeated. */
     invalid_arguments: { data: z.object({ problems: z.array(ValueProblem) }) },
     policy_unavailable: PolicyUnavailable,
+    /** Too many calls are in work, over all or of this requester; nothing was done. */
+    overloaded: { data: z.object({ limit: z.int() }), retryable: true },
     /** The store of call results does not answer; nothing was done. */
     call_store_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
     call_id_conflict: { data: z.object({ callId: z.string() }) },

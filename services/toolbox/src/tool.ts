@@ -5,6 +5,8 @@ import type { Workspace } from "./workspace/workspace.ts";
 /** Who calls, and where. All of it comes from the verified run token and the settings, never from the arguments. */
 export interface ToolContext {
   readonly workspace: Workspace;
+  /** Who asked for it: of a run its requester. Shares of what all callers use together are by it. */
+  readonly caller: string;
   /** The agent whose memory is meant; null for a call without a run. */
   readonly agent: string | null;
   /** What the caller's time leaves for the tool, in milliseconds. */

@@ -70,9 +70,9 @@ const TOMORROW = new Date(Date.now() + 86_400_000).toISOString();
 
 export const DIGEST = `sha256:${"0".repeat(64)}`;
 
-/** A token that the peer reads as a run of agent `demo`, in a session if one is named. */
-export function runToken(runId: string, session = ""): string {
-  return `run|${runId}|${session}`;
+/** A token that the peer reads as a run of agent `demo`, in a session and of a requester if they are named. */
+export function runToken(runId: string, session = "", requester = ""): string {
+  return `run|${runId}|${session}|${requester}`;
 }
 
 /** Starts NATS, Redis and the policy peer; call it at the top of a file. */
@@ -188,7 +188,12 @@ function servePolicy(bus: Bus, peer: PolicyPeer): void {
 }
 
 function principalOf(user: string, token: string | undefined): Principal {
-  const [kind, runId = "", session = ""] = token?.split("|") ?? [];
+  const [kind, runId = "", session = "", requester = ""] = token?.split("|") ?? [];
   if (kind !== "run") return { user, agent: null, runId: null };
-  return { user, agent: "demo", runId, ...(session === "" ? {} : { context: { session } }) };
+  return {
+    user: requester === "" ? user : requester,
+    agent: "demo",
+    runId,
+    ...(session === "" ? {} : { context: { session } }),
+  };
 }

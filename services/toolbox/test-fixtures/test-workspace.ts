@@ -27,6 +27,7 @@ export async function testWorkspace(
   const workspace = await openWorkspace(root, mode);
   const context: ToolContext = {
     workspace,
+    caller: "cli",
     agent: "tester",
     timeLeftMs: 600_000,
     signal: new AbortController().signal,

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { FairPlaces } from "@switchyard/bus/fair-places";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { ToolName } from "@switchyard/contracts/ids";
 import type { Decision, Principal } from "@switchyard/contracts/policy";
@@ -52,6 +53,9 @@ export interface CallToolDeps {
   readonly running: RunningCalls;
   readonly arriving: ArrivingCalls;
   readonly epochs: RunEpochs;
+  /** For calls in work, shared by the users that they are made for. */
+  readonly places: FairPlaces;
+  readonly placeLimit: number;
   /** Aborts when the service has to stop and cannot wait any longer. */
   readonly stopping: AbortSignal;
   readonly now: () => number;
@@ -145,6 +149,37 @@ interface DecidedCall extends ReadCall {
 
 /** Until here nothing has been done. */
 function perform(
+  deps: CallToolDeps,
+  call: DecidedCall,
+  { signal: outer, isCancelled }: Pick<ToolRun, "signal" | "isCancelled">,
+): Promise<CallOutcome> {
+  return withPlace(deps, call.principal.user, () =>
+    performNow(deps, call, { signal: outer, isCancelled }),
+  );
+}
+
+/** Callers share the places, so that nobody takes all of them, whichever service calls for them. */
+async function withPlace<T>(
+  { places, placeLimit: limit }: CallToolDeps,
+  user: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const refusal = places.take(user, 0);
+  if (refusal !== null)
+    throw new NotSentError(
+      fail.overloaded(
+        `The toolbox ${refusal} (YARD_TOOLBOX_CONCURRENCY). Nothing was done; try again shortly.`,
+        { limit },
+      ),
+    );
+  try {
+    return await work();
+  } finally {
+    places.leave(user, 0);
+  }
+}
+
+function performNow(
   deps: CallToolDeps,
   call: DecidedCall,
   { signal: outer, isCancelled }: Pick<ToolRun, "signal" | "isCancelled">,

@@ -20,10 +20,48 @@ test("while commands have all places, lists and cancels come through", { skip },
     (error) => isError(error, callBuiltin, "cancelled"),
   );
   await until(() => existsSync(join(toolbox.workspaces, "run-long", "begun")));
-  await assert.rejects(world.call({ tool: "list_files", args: {} }), { code: "overloaded" });
+  await assert.rejects(world.call({ tool: "list_files", args: {} }), (error) => {
+    assert.ok(isError(error, callBuiltin, "overloaded"));
+    assert.match(
+      error.message,
+      /is at its limit of 1 calls at a time \(YARD_TOOLBOX_CONCURRENCY\)/,
+    );
+    return true;
+  });
   const { tools } = await world.tools();
   assert.ok(tools.length > 0);
   const cancelled = await call(world.cli, cancelBuiltin, { callId: "long-1", token });
   assert.deepEqual(cancelled, { cancelled: true });
   await ended;
+});
+
+test("a requester's sleeping commands leave places for others, also when one service calls for all", async () => {
+  const shared = await world.start({ YARD_TOOLBOX_CONCURRENCY: "4", YARD_SANDBOX: "off" });
+  const command = (requester: string, callId: string, text: string) =>
+    world.call({
+      tool: "execute_command",
+      args: { command: text, shell: true, timeout: 300_000 },
+      callId,
+      token: runToken(callId, "", requester),
+    });
+  await toolbox.stop();
+  const names = ["noisy-1", "noisy-2"];
+  const sleeping = names.map((name) =>
+    assert.rejects(command("noisy", name, "echo > begun; sleep 300"), (error) =>
+      isError(error, callBuiltin, "cancelled"),
+    ),
+  );
+  const begun = (name: string) => join(shared.workspaces, `run-${name}`, "begun");
+  await until(() => names.every((name) => existsSync(begun(name))));
+  await assert.rejects(command("noisy", "noisy-3", "echo > begun"), (error) => {
+    assert.ok(isError(error, callBuiltin, "overloaded"));
+    assert.match(error.message, /has 2 calls of noisy in work, its share of 4 at a time/);
+    return true;
+  });
+  assert.equal(existsSync(begun("noisy-3")), false);
+  assert.match((await command("quiet", "quiet-1", "echo fine")).text, /fine/);
+  for (const callId of names)
+    await call(world.cli, cancelBuiltin, { callId, token: runToken(callId, "", "noisy") });
+  await Promise.all(sleeping);
+  assert.match((await command("noisy", "noisy-3", "echo now")).text, /now/, "its id is free");
 });

@@ -46,7 +46,8 @@ export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutc
   let result: ToolResult | ToolError;
   try {
     const workspace = await workspaces.of(principal);
-    result = await tool.run(args, { workspace, agent: principal.agent, timeLeftMs, signal });
+    const { agent, user: caller } = principal;
+    result = await tool.run(args, { workspace, caller, agent, timeLeftMs, signal });
   } catch (error) {
     if (error instanceof ToolError) result = error;
     else if (signal.aborted) throw stopped(run, timeLeftMs);

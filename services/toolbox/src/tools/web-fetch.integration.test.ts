@@ -83,6 +83,20 @@ test("a page whose layout would take minutes ends as an error, and holds nothing
   assert.equal((await run(open, { url: at("/plain") })).structured["content"], "fine");
 });
 
+test("slow pages of one caller are no wait for another, and callers take turns", async () => {
+  const ended: string[] = [];
+  const fetched = (caller: string, path: string, name: string) =>
+    open
+      .run(open.input.parse({ url: at(path) }), { ...context, caller })
+      .catch(() => null)
+      .then(() => ended.push(name));
+  const slow = ["slow-1", "slow-2", "slow-3"].map((name) => fetched("noisy", "/wide", name));
+  const quick = fetched("quiet", "/plain", "quick");
+  await Promise.all([quick, slow[0]]);
+  assert.ok(ended.indexOf("quick") <= 1 && !ended.includes("slow-3"), ended.join(", "));
+  await Promise.all(slow);
+});
+
 test("a call that is cancelled while its page is laid out ends at once", async () => {
   const controller = new AbortController();
   const args = open.input.parse({ url: at("/wide") });

@@ -24,7 +24,7 @@ export function createWebFetch(guard: EgressGuard): Tool<typeof Input> {
     name: "web_fetch",
     description: `Gets a page of the public web by GET and returns its text, HTML without its tags. At most ${TEXT_LIMIT_BYTES} bytes; 'offset' reads on from there. A redirect to another host is told, not followed.`,
     input: Input,
-    async run({ url, offset }, { signal }) {
+    async run({ url, offset }, { caller, signal }) {
       const page = await fetchPage(url, {
         guard,
         signal,
@@ -32,7 +32,7 @@ export function createWebFetch(guard: EgressGuard): Tool<typeof Input> {
         limitBytes: PAGE_LIMIT_BYTES,
       });
       if ("elsewhere" in page) return redirected(page);
-      const text = await pageText(page, { html, signal });
+      const text = await pageText(page, { html, signal, caller });
       if (text === null)
         throw new ToolError(
           `'${page.url}' is ${page.mediaType || "not text"}; only text can be fetched.`,

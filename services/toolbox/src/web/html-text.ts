@@ -6,7 +6,13 @@ import { ToolError } from "../tool-error.ts";
 /** Turns HTML into what a person reads of it. */
 export interface HtmlTexts {
   /** Throws ToolError for a page that takes too long or too much memory; rejects with the signal's reason. */
-  textOf(html: string, signal: AbortSignal): Promise<string>;
+  textOf(html: string, asked: HtmlAsker): Promise<string>;
+}
+
+export interface HtmlAsker {
+  /** Callers take turns. */
+  readonly caller: string;
+  readonly signal: AbortSignal;
 }
 
 /** A real page of the largest size takes well below a second. */
@@ -15,31 +21,67 @@ const MAX_HEAP_MB = 192;
 
 const WORKER = new URL("./html-worker.ts", import.meta.url);
 
+/** The second is for whoever comes while a page of somebody else takes long. */
+const THREADS = 2;
+
+interface Job {
+  readonly html: string;
+  readonly signal: AbortSignal;
+  readonly done: PromiseWithResolvers<string>;
+}
+
 /**
- * Works in a thread, a page at a time: a few bytes of HTML (`<td colspan=100000>`) can take minutes, and nothing else
- * of this process would go on meanwhile. A thread that takes too long is ended, and the next page gets a new one.
+ * Works in threads: a few bytes of HTML (`<td colspan=100000>`) can take minutes, and nothing else
+ * of this process would go on meanwhile. A thread that takes too long is ended, and the next page gets a new one. Each
+ * caller has one page in work, and callers take turns, so many slow pages of one are no longer wait for another than one.
  */
 export function createHtmlTexts(deadlineMs = DEADLINE_MS): HtmlTexts {
-  let thread: Promise<Worker> | null = null;
-  let last: Promise<unknown> = Promise.resolve();
+  const idle: Promise<Worker>[] = [];
+  /** By caller, in the order of their turns. */
+  const waiting = new Map<string, Job[]>();
+  const inWork = new Set<string>();
 
-  async function convert(html: string, signal: AbortSignal): Promise<string> {
+  async function convert({ html, signal }: Job): Promise<string> {
     signal.throwIfAborted();
-    const started = (thread ??= startThread());
+    const thread = idle.pop() ?? startThread();
     try {
-      return await ask(await started, html, { signal, deadlineMs });
+      const text = await ask(await thread, html, { signal, deadlineMs });
+      idle.push(thread);
+      return text;
     } catch (error) {
-      thread = null;
-      void started.then((worker) => worker.terminate()).catch(() => undefined);
+      void thread.then((worker) => worker.terminate()).catch(() => undefined);
       throw error;
     }
   }
 
+  function beginNext(): void {
+    for (const [caller, jobs] of waiting) {
+      if (inWork.size >= THREADS) return;
+      if (inWork.has(caller)) continue;
+      const job = jobs.shift();
+      if (job !== undefined) void work(caller, job);
+    }
+  }
+
+  async function work(caller: string, job: Job): Promise<void> {
+    inWork.add(caller);
+    await convert(job).then(job.done.resolve, job.done.reject);
+    inWork.delete(caller);
+    const left = waiting.get(caller) ?? [];
+    // Behind those who came meanwhile.
+    waiting.delete(caller);
+    if (left.length > 0) waiting.set(caller, left);
+    beginNext();
+  }
+
   return {
-    async textOf(html, signal) {
-      const turn = last.then(() => convert(html, signal));
-      last = turn.catch(() => undefined);
-      return abortable(turn, signal);
+    async textOf(html, { caller, signal }) {
+      const job: Job = { html, signal, done: Promise.withResolvers() };
+      const jobs = waiting.get(caller);
+      if (jobs === undefined) waiting.set(caller, [job]);
+      else jobs.push(job);
+      beginNext();
+      return abortable(job.done.promise, signal);
     },
   };
 }
