@@ -59,6 +59,32 @@ export const RefusalRecord = z.object({
   argsDigest: Digest.optional(),
 });
 
+/**
+ * More of what was just recorded: denials of one user by one rule for one tool, or refused tokens of one caller for one reason, of
+ * which the first few within a minute have records of their own.
+ */
+export const RepeatRecord = z.object({
+  kind: z.literal("repeat"),
+  /** What is repeated. */
+  what: z.enum(["decision", "refusal"]),
+  /** The first record of them. */
+  like: AuditRef,
+  provider: CallerName,
+  /** The user that they are about; for a refusal, who presented the tokens. */
+  user: CallerName,
+  /** Left out where the user asked for so many that they are counted together. */
+  tool: ToolRef.optional(),
+  /** Of the denials; null when no rule allows it. */
+  rule: z.string().nullable().optional(),
+  /** Of the refusals. */
+  reason: z.string().optional(),
+  count: z.int().positive(),
+  first: Timestamp,
+  last: Timestamp,
+  /** Arguments of one of them. */
+  argsDigest: Digest.optional(),
+});
+
 /** A step in the life of an approval or of a standing grant. */
 export const ApprovalRecord = z.object({
   kind: z.literal("approval"),
@@ -148,6 +174,7 @@ export const ChainRecord = z.object({
 export const AuditFact = z.discriminatedUnion("kind", [
   DecisionRecord,
   RefusalRecord,
+  RepeatRecord,
   ApprovalRecord,
   ExecutionRecord,
   OutcomeRecord,
@@ -181,7 +208,11 @@ export const auditDecision = event({
   subject: "yard.evt.audit.{service}.decision",
   summary: "What the policy decided about calls, and which run tokens it refused.",
   payload: blockOf(
-    z.discriminatedUnion("kind", [DecisionRecord.extend(place), RefusalRecord.extend(place)]),
+    z.discriminatedUnion("kind", [
+      DecisionRecord.extend(place),
+      RefusalRecord.extend(place),
+      RepeatRecord.extend(place),
+    ]),
   ),
 });
 
@@ -211,6 +242,7 @@ export const auditEvents = [auditDecision, auditApproval, auditExecution, auditC
 export const AUDIT_EVENT_OF = {
   decision: auditDecision,
   refusal: auditDecision,
+  repeat: auditDecision,
   approval: auditApproval,
   execution: auditExecution,
   outcome: auditExecution,

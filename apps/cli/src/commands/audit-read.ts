@@ -73,6 +73,11 @@ export function recordText(fact: AuditFact): string {
       const about = fact.tool === undefined ? "" : ` for ${fact.tool.name}`;
       return `refused a run token of ${fact.caller}${about}: ${fact.reason}`;
     }
+    case "repeat": {
+      const what = fact.what === "refusal" ? "refused run tokens of" : "denials for";
+      const tool = fact.tool === undefined ? "" : `, ${fact.tool.name}`;
+      return `${fact.count} more ${what} ${fact.user}${tool}, like ${fact.like}, until ${fact.last}`;
+    }
     case "approval": {
       const by = fact.by === undefined ? "" : ` by ${fact.by}`;
       const why = fact.reason === undefined ? "" : `: ${fact.reason}`;

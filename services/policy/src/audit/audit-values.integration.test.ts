@@ -108,3 +108,26 @@ test("with YARD_AUDIT_VALUES argument values are in the export and the tail, wit
   assert.equal(await policy.exited, 0);
   assert.doesNotMatch(JSON.stringify(policy.records), /canary/, "nothing of it is logged");
 });
+
+test("a flood of denied calls is a few records and one with their number, and the chain holds", async () => {
+  const policy = await world.startReplica();
+  const tool = mcpToolRef("other", "flood");
+  const denials = Array.from({ length: 300 }, () =>
+    call(broker, checkPolicy, { onBehalfOf: "cli", tool, args: {} }, { timeoutMs: 30_000 }),
+  );
+  for (const { decision, audit } of await Promise.all(denials)) {
+    assert.equal(decision.effect, "deny");
+    assert.ok(audit);
+  }
+  policy.stop();
+  assert.equal(await policy.exited, 0);
+  const exported = (await yardAudit("export")).trim().split("\n");
+  const records = exported.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const about = records.filter((record) => JSON.stringify(record["tool"])?.includes("flood"));
+  const kinds = about.map(({ kind }) => kind);
+  assert.deepEqual(kinds, [...Array.from({ length: 10 }, () => "decision"), "repeat"]);
+  const last = about.at(-1);
+  assert.deepEqual([last?.["count"], last?.["argsDigest"]], [290, canonicalDigest({})]);
+  assert.match(await yardAudit("tail", "--once"), /290 more denials for cli, mcp__other__flood/);
+  assert.match(await yardAudit("verify"), /^intact: /);
+});

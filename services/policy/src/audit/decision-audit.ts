@@ -9,9 +9,11 @@ import {
 } from "@switchyard/service/audit/audited-arguments";
 import { AuditUnavailableError, type AuditEntry } from "@switchyard/service/audit/audit-writer";
 import type { Audit } from "@switchyard/service/audit/start-audit";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
 import type { Judged } from "../engine/judge-call.ts";
 import type { ToolLayers } from "../engine/tool-layers.ts";
+import { createRepeatedDenials } from "./repeated-denials.ts";
 import type { Identity, RefusedToken } from "../tokens/identify.ts";
 
 /** A decision with everything that it was made from. */
@@ -33,6 +35,8 @@ export interface DecisionAudit {
   readonly admit: (refusal: Refusal) => void;
   decided(made: MadeDecision): AuditEntry | null;
   readonly refused: (refused: RefusedToken) => void;
+  /** Writes the number of what was not recorded one by one. */
+  readonly stop: () => void;
   /** With the setting `strict`: resolves when the record is stored, or rejects with the refusal. */
   stored(entry: AuditEntry | null, refusal: Refusal): Promise<void>;
 }
@@ -45,9 +49,17 @@ export function createDecisionAudit(
   options: { readonly withValues: boolean },
 ): DecisionAudit {
   if (audit === null)
-    return { admit: () => {}, decided: () => null, refused: () => {}, stored: async () => {} };
+    return {
+      admit: () => {},
+      decided: () => null,
+      refused: () => {},
+      stop: () => {},
+      stored: async () => {},
+    };
   const { writer, isStrict } = audit;
+  const denials = createRepeatedDenials({ writer, now: Date.now });
   return {
+    stop: () => denials.stop(),
     admit(refusal) {
       try {
         writer.admit();
@@ -59,14 +71,26 @@ export function createDecisionAudit(
       const { args } = made.request;
       const known = readLater(args, auditedArguments);
       const values = options.withValues ? auditedValues(args) : {};
-      return writer.append(() => ({ ...factOf(made), ...known(), ...values }));
+      const fact = (): AuditFact => ({ ...factOf(made), ...known(), ...values });
+      const { decision } = made.judged;
+      if (decision.effect !== "deny") return writer.append(fact);
+      const { user } = made.who.principal;
+      const common = {
+        provider: made.provider,
+        user,
+        tool: made.request.tool,
+        rule: decision.rule,
+      };
+      return denials.record({ what: "decision", ...common }, fact, () => known().argsDigest);
     },
     refused({ provider, caller, reason, about }) {
-      const known =
+      const known = (): { tool?: ToolRef; argsDigest?: string } =>
         about === undefined
           ? {}
           : { tool: about.tool, argsDigest: auditedArguments(about.args).argsDigest };
-      writer.append(() => ({ kind: "refusal", provider, caller, reason, ...known }));
+      const fact = (): AuditFact => ({ kind: "refusal", provider, caller, reason, ...known() });
+      const common = { provider, user: caller, reason, ...(about && { tool: about.tool }) };
+      denials.record({ what: "refusal", ...common }, fact, () => known().argsDigest);
     },
     async stored(entry, refusal) {
       if (entry === null || !isStrict) return;

@@ -17,9 +17,14 @@ interface Kit extends Omit<AuditOptions, "service" | "version"> {
 /** Begins the chain of this policy process. It ends after everything that was started later. */
 export async function startPolicyAudit(kit: Kit, version: string): Promise<PolicyAudit> {
   const audit: Audit | null = await startAudit({ ...kit, service: "policy", version });
-  if (audit !== null) kit.onStop("audit", () => audit.stop());
+  const decisions = createDecisionAudit(audit, { withValues: kit.config.YARD_AUDIT_VALUES });
+  if (audit !== null)
+    kit.onStop("audit", () => {
+      decisions.stop();
+      return audit.stop();
+    });
   return {
-    decisions: createDecisionAudit(audit, { withValues: kit.config.YARD_AUDIT_VALUES }),
+    decisions,
     approvals: (reporter) => (audit === null ? reporter : auditApprovals(reporter, audit.writer)),
   };
 }
