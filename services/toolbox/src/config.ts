@@ -16,6 +16,7 @@ export const toolboxEnv = z.object({
   YARD_WORKSPACES_DIR: z.string().min(1).optional(),
   YARD_WORKSPACE_SCOPE: z.enum(["run", "session"]).default("run"),
   YARD_WORKSPACE_KEEP_HOURS: envInteger(1, 87_600).default(168),
+  YARD_WORKSPACE_MB: envInteger(1, 1_073_741_824).default(2_048),
   YARD_TOOLBOX_CONCURRENCY: envInteger(1, 4_096).default(32),
   YARD_TOOLBOX_DECISION_CACHE: z.enum(["on", "off"]).default("on"),
   YARD_SANDBOX: z.enum(["auto", "require", "off"]).default("auto"),
@@ -38,7 +39,7 @@ export type ToolboxConfig = z.output<typeof toolboxEnv>;
 /** Name of the setting that permits private addresses, for messages. */
 export const WEB_HOSTS_SETTING = "YARD_WEB_ALLOW_PRIVATE_HOSTS";
 
-const MIB = 1_024 * 1_024;
+export const MIB = 1_024 * 1_024;
 
 /** What a command may use, as the settings say it. */
 export function commandLimits(config: ToolboxConfig): CommandLimits {

@@ -25,7 +25,7 @@ import { createStopWatch } from "@switchyard/service/tool-provider/stop-watch";
 import type { Registry } from "prom-client";
 import { createCancelPasser } from "./calls/pass-cancel.ts";
 import { openCommandCage, type CommandCage } from "./command/command-sandbox.ts";
-import { commandLimits, WEB_HOSTS_SETTING, type ToolboxConfig } from "./config.ts";
+import { commandLimits, MIB, WEB_HOSTS_SETTING, type ToolboxConfig } from "./config.ts";
 import { handle } from "./handlers.ts";
 import { createMemoryStore } from "./memory/memory-store.ts";
 import { createToolboxMetrics, type ToolboxMetrics } from "./toolbox-metrics.ts";
@@ -139,7 +139,12 @@ async function openWorkspaces(config: ToolboxConfig): Promise<Workspaces> {
     if (fixed !== undefined) return await fixedWorkspace(fixed, mode);
     if (parent !== undefined) {
       await mkdir(parent, { recursive: true });
-      return ownWorkspaces({ parent, scope: config.YARD_WORKSPACE_SCOPE, mode });
+      return ownWorkspaces({
+        parent,
+        scope: config.YARD_WORKSPACE_SCOPE,
+        mode,
+        limitBytes: config.YARD_WORKSPACE_MB * MIB,
+      });
     }
     if (mode === "full-control") return await fixedWorkspace(process.cwd(), mode);
   } catch (cause) {

@@ -64,4 +64,34 @@ test("a requester's sleeping commands leave places for others, also when one ser
     await call(world.cli, cancelBuiltin, { callId, token: runToken(callId, "", "noisy") });
   await Promise.all(sleeping);
   assert.match((await command("noisy", "noisy-3", "echo now")).text, /now/, "its id is free");
+  await shared.stop();
+});
+
+test("beside a fork bomb and a memory hog of one requester, another one's command runs", async (t) => {
+  if (skip !== false) return t.skip(skip);
+  const limited = await world.start({
+    YARD_COMMAND_PROCESSES: "64",
+    YARD_COMMAND_MEMORY_MB: "128",
+  });
+  if (limited.logText().includes("does not hold the number of processes"))
+    return t.skip("root may make no control group here, so a fork bomb would disturb the machine");
+  const command = (requester: string, text: string) =>
+    world.call({
+      tool: "execute_command",
+      args: { command: text, shell: true, timeout: 20_000 },
+      token: runToken(requester, "", requester),
+    });
+  const hog = "(head -c 100M /dev/zero | tail; sleep 20) & ";
+  const noisy = [
+    command("noisy", "echo > bomb; b() { b | b & b; }; b; wait"),
+    command("noisy", `echo > hog; ${hog}${hog}wait`),
+  ];
+  for (const name of ["bomb", "hog"])
+    await until(() => existsSync(join(limited.workspaces, "run-noisy", name)));
+  for (let turn = 0; turn < 5; turn += 1)
+    assert.match((await command("quiet", `echo turn ${turn}`)).text, /^Exit code 0[^]*turn/);
+  const [bomb, hogged] = await Promise.all(noisy);
+  assert.match(bomb?.text ?? "", /Cannot fork|more than 64 processes|retry/);
+  assert.match(hogged?.text ?? "", /used more than 128 MiB of memory/);
+  await limited.stop();
 });

@@ -5,11 +5,12 @@ import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { testLimits } from "../../test-fixtures/test-limits.ts";
 import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
 import { createExecuteCommand } from "../tools/execute-command.ts";
+import { writeFile } from "../tools/write-file.ts";
 import { openCommandCage } from "./command-sandbox.ts";
 
 const path = "/usr/local/bin:/usr/bin:/bin";
 const MIB = 1_024 * 1_024;
-const { run, put } = await testWorkspace();
+const { run, put, context } = await testWorkspace();
 const { program, skip } = await testSandbox();
 
 function openCage(limits: Parameters<typeof testLimits>[0]) {
@@ -108,6 +109,28 @@ test(
       const { structured } = await runIn(limits, `echo a > ${place}/new-file`);
       assert.equal(structured["failed"], true, place);
     }
+  },
+);
+
+test(
+  "a full workspace ends the command that fills it, takes no file, and can be cleared up",
+  { skip },
+  async () => {
+    const tool = await toolWith({});
+    const workspace = { ...context.workspace, limitBytes: 8 * MIB };
+    const runHere = (command: string) =>
+      tool.run(tool.input.parse({ command, shell: true }), { ...context, workspace });
+    const fill = "i=0; while :; do head -c 1M /dev/zero > fill-$i; i=$((i+1)); sleep 0.05; done";
+    const full = await runHere(fill);
+    assert.equal(full.structured["exceeded"], "disk");
+    assert.match(full.text, /^Ended: its workspace had more than 8 MiB \(YARD_WORKSPACE_MB\)/);
+    const args = writeFile.input.parse({ path: "more.txt", content: "x" });
+    await assert.rejects(
+      writeFile.run(args, { ...context, workspace }),
+      /^ToolError: The workspace is full: it has \d+ of 8 MiB/,
+    );
+    assert.equal((await runHere("rm fill-*; sleep 1.5")).structured["failed"], false);
+    await writeFile.run(args, { ...context, workspace });
   },
 );
 

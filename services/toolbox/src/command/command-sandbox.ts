@@ -142,6 +142,7 @@ async function tryOut(sandbox: Omit<CommandSandbox, "kernelCounts">, script: str
     signal: new AbortController().signal,
     outputLimitBytes: 1_024,
     confinement: sandbox,
+    room: null,
   });
 }
 

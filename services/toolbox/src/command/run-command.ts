@@ -3,6 +3,7 @@ import { endGroup } from "@switchyard/service/process/process-group";
 import { systemErrorCode } from "../tool-error.ts";
 import { confine, putBehind, stdioOf, type Confinement } from "./confine-command.ts";
 import { createOutputHead } from "./output-head.ts";
+import { watchRoom, type WorkspaceRoom } from "../workspace/workspace-size.ts";
 
 export interface Command {
   /** The program and its arguments; never through a shell of ours. */
@@ -16,10 +17,13 @@ export interface Command {
   readonly outputLimitBytes: number;
   /** Of a command in a sandbox; null without one. */
   readonly confinement: Confinement | null;
+  /** Null where the command may write as much as the disk holds. */
+  readonly room: WorkspaceRoom | null;
 }
 
-/** `processes` and `memory`: it used more than it may. */
-export type Ending = "itself" | "timeout" | "cancelled" | "processes" | "memory";
+/** What a command had more of than it may. */
+export type Exceeded = "processes" | "memory" | "disk";
+export type Ending = "itself" | "timeout" | "cancelled" | Exceeded;
 
 export interface CommandEnd {
   /** Null when a signal ended it. */
@@ -72,6 +76,10 @@ export async function runCommand(command: Command): Promise<CommandEnd> {
   };
 }
 
+export function isExceeded(ended: Ending): ended is Exceeded {
+  return ended === "processes" || ended === "memory" || ended === "disk";
+}
+
 interface ProcessEnd extends Pick<CommandEnd, "exitCode" | "signal" | "ended"> {
   /** Why there was no process at all. */
   readonly failed: string | null;
@@ -79,7 +87,7 @@ interface ProcessEnd extends Pick<CommandEnd, "exitCode" | "signal" | "ended"> {
 
 async function waitForEnd(
   child: ChildProcess,
-  { timeoutMs, signal, confinement }: Command,
+  { timeoutMs, signal, confinement, room }: Command,
 ): Promise<ProcessEnd> {
   const exited = Promise.withResolvers<"itself">();
   const closed = Promise.withResolvers<void>();
@@ -92,6 +100,7 @@ async function waitForEnd(
   signal.addEventListener("abort", cancel, { once: true });
   if (signal.aborted) cancel();
   let release: (() => void) | null = null;
+  let leaveRoom: (() => void) | null = null;
   try {
     if (confinement !== null)
       release = confine(child, confinement, {
@@ -102,9 +111,10 @@ async function waitForEnd(
           stopped.reject(error);
         },
       });
+    if (room !== null) leaveRoom = watchRoom(room, () => stopped.resolve("disk"));
     const ended = await Promise.race([exited.promise, stopped.promise]);
     // Without a word before: it would use the time to go on.
-    if (ended === "processes" || ended === "memory") child.kill("SIGKILL");
+    if (isExceeded(ended)) child.kill("SIGKILL");
     // What a command leaves running behind it would outlive the call.
     if (child.pid !== undefined) await endGroup(child.pid, GRACE_MS);
     await exited.promise;
@@ -114,6 +124,7 @@ async function waitForEnd(
     return notStarted(error);
   } finally {
     release?.();
+    leaveRoom?.();
     clearTimeout(timer);
     signal.removeEventListener("abort", cancel);
   }

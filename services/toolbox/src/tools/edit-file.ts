@@ -5,6 +5,7 @@ import { ToolError } from "../tool-error.ts";
 import { openForReading } from "../workspace/open-place.ts";
 import { inTurn } from "../workspace/in-turn.ts";
 import { replaceFile } from "../workspace/replace-file.ts";
+import { refuseWhenFull } from "../workspace/workspace-size.ts";
 import { pathOf, placeOf, type Place } from "../workspace/workspace.ts";
 import { decodeText, readBytes } from "./read-text.ts";
 import { WRITE_LIMIT_BYTES } from "./write-file.ts";
@@ -21,6 +22,7 @@ export const editFile = defineTool({
   }),
   async run(args, { workspace }) {
     const place = await placeOf(workspace, args.path);
+    await refuseWhenFull(workspace, 0);
     // Two edits of one file are often asked for at once, and the second must see what the first has done.
     return inTurn(pathOf(place), () => edit(place, args));
   },

@@ -3,11 +3,12 @@ import { constants } from "node:os";
 import { z } from "zod";
 import type { CommandLimits } from "../command/command-limits.ts";
 import type { CommandCage, CommandSandbox } from "../command/command-sandbox.ts";
-import { runCommand, type CommandEnd } from "../command/run-command.ts";
+import { isExceeded, runCommand, type CommandEnd } from "../command/run-command.ts";
 import { defineTool, type Tool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import { holdDirectory } from "../workspace/open-place.ts";
 import { pathOf, placeOf, type Workspace } from "../workspace/workspace.ts";
+import { roomOf, type WorkspaceRoom } from "../workspace/workspace-size.ts";
 import { commandWords } from "./command-words.ts";
 
 /** What is returned of each stream at most, in bytes [E11]. */
@@ -59,6 +60,7 @@ export function createExecuteCommand({ cage, path }: CommandOptions): Tool<typeo
       const directory = await holdDirectory(place, place.names);
       try {
         const inside = pathOf(place);
+        const room = await roomOf(workspace);
         const end = await runCommand({
           words: sandbox?.wrap({ words, workspace: workspace.root, cwd: inside }) ?? words,
           cwd: directory.path(),
@@ -67,9 +69,13 @@ export function createExecuteCommand({ cage, path }: CommandOptions): Tool<typeo
           signal,
           outputLimitBytes: STREAM_LIMIT_BYTES,
           confinement: sandbox,
+          room,
         });
         const limits = sandbox?.limits ?? null;
-        return { text: report(end, { timeoutMs, limits }), structured: { ...structured(end) } };
+        return {
+          text: report(end, { timeoutMs, limits, room }),
+          structured: { ...structured(end) },
+        };
       } finally {
         await directory.close();
       }
@@ -103,7 +109,7 @@ function structured(end: CommandEnd) {
     failed: exitCode !== 0,
     timedOut: end.ended === "timeout",
     cancelled: end.ended === "cancelled",
-    exceeded: end.ended === "processes" || end.ended === "memory" ? end.ended : null,
+    exceeded: isExceeded(end.ended) ? end.ended : null,
     stdoutBytes,
     stderrBytes,
     truncated: stdoutBytes > STREAM_LIMIT_BYTES || stderrBytes > STREAM_LIMIT_BYTES,
@@ -114,6 +120,8 @@ interface Bounds {
   readonly timeoutMs: number;
   /** Null without a sandbox. */
   readonly limits: CommandLimits | null;
+  /** Null for a workspace without a limit. */
+  readonly room: WorkspaceRoom | null;
 }
 
 function report(end: CommandEnd, bounds: Bounds): string {
@@ -125,7 +133,7 @@ function report(end: CommandEnd, bounds: Bounds): string {
   ].join("\n");
 }
 
-function howItEnded({ ended, exitCode, signal }: CommandEnd, { timeoutMs, limits }: Bounds) {
+function howItEnded({ ended, exitCode, signal }: CommandEnd, { timeoutMs, limits, room }: Bounds) {
   if (ended === "timeout")
     return `Ended after ${timeoutMs} ms, before it was done; give it more timeout if it needs more.`;
   if (ended === "cancelled") return "Ended before it was done: the call was cancelled.";
@@ -133,6 +141,8 @@ function howItEnded({ ended, exitCode, signal }: CommandEnd, { timeoutMs, limits
     return `Ended: it had more than ${limits?.processes} processes and threads (YARD_COMMAND_PROCESSES).`;
   if (ended === "memory")
     return `Ended: it used more than ${toMib(limits?.memoryBytes)} MiB of memory (YARD_COMMAND_MEMORY_MB).`;
+  if (ended === "disk")
+    return `Ended: its workspace had more than ${toMib(room?.mostBytes)} MiB (YARD_WORKSPACE_MB); delete files before you go on.`;
   if (exitCode === null) return `Ended by ${signal}.`;
   return `Exit code ${exitCode}.${limits === null ? "" : ofSignal(exitCode, limits)}`;
 }

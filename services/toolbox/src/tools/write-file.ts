@@ -3,6 +3,7 @@ import { defineTool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import { inTurn } from "../workspace/in-turn.ts";
 import { replaceFile } from "../workspace/replace-file.ts";
+import { refuseWhenFull } from "../workspace/workspace-size.ts";
 import { pathOf, placeOf } from "../workspace/workspace.ts";
 
 export const WRITE_LIMIT_BYTES = 10 * 1024 * 1024;
@@ -22,6 +23,7 @@ export const writeFile = defineTool({
         `The content has ${bytes.length} bytes; write_file takes up to ${WRITE_LIMIT_BYTES}.`,
       );
     const place = await placeOf(workspace, path);
+    await refuseWhenFull(workspace, bytes.length);
     const { isNew } = await inTurn(pathOf(place), () => replaceFile(place, bytes));
     return {
       text: `Wrote ${bytes.length} bytes to ${path}${isNew ? " (new file)" : ""}.`,

@@ -9,6 +9,8 @@ export interface Workspace {
   /** Real path of the directory: no part of it is a symbolic link. */
   readonly root: string;
   readonly mode: SecurityMode;
+  /** What it may hold; absent for one without a limit. */
+  readonly limitBytes?: number | undefined;
 }
 
 /** A place in the file system that a tool may touch: its real path, below a directory to start from. */
@@ -26,11 +28,15 @@ const MAX_PATH_BYTES = 4_096;
 const MAX_LINKS = 40;
 
 /** Throws ToolError when the directory does not exist, or is none. */
-export async function openWorkspace(directory: string, mode: SecurityMode): Promise<Workspace> {
+export async function openWorkspace(
+  directory: string,
+  mode: SecurityMode,
+  limitBytes?: number,
+): Promise<Workspace> {
   const root = await realpath(directory).catch(() => null);
   if (root === null || !(await stat(root)).isDirectory())
     throw new ToolError(`The workspace ${directory} is not a directory; create it first.`);
-  return { root, mode };
+  return { root, mode, limitBytes };
 }
 
 /**

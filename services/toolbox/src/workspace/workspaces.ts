@@ -25,19 +25,26 @@ export interface OwnWorkspacesOptions {
   readonly parent: string;
   readonly scope: WorkspaceScope;
   readonly mode: SecurityMode;
+  /** What each of them may hold; without it as much as the disk. */
+  readonly limitBytes?: number;
 }
 
 const OURS = /^(run|session|user)-[A-Za-z0-9_-]+$/;
 
 /** A directory for each run or session, and one for what each NATS user calls without a run. */
-export function ownWorkspaces({ parent, scope, mode }: OwnWorkspacesOptions): Workspaces {
+export function ownWorkspaces({
+  parent,
+  scope,
+  mode,
+  limitBytes,
+}: OwnWorkspacesOptions): Workspaces {
   return {
     async of(principal) {
       const directory = join(parent, nameOf(principal, scope));
       await mkdir(directory, { recursive: true, mode: 0o700 });
       const now = new Date();
       await utimes(directory, now, now);
-      return openWorkspace(directory, mode);
+      return openWorkspace(directory, mode, limitBytes);
     },
     async sweep(unusedSince) {
       const names = (await readdir(parent)).filter((name) => OURS.test(name));
