@@ -24,60 +24,33 @@ import {
   type CatalogueChange,
   type Superseded,
 } from "./catalogue-commit.ts";
+import type { Catalogue, Committed, NamedAgents } from "./catalogue.ts";
 import { KeepPromises } from "./keep-promises.ts";
-import { supersededBy, type References } from "./superseded.ts";
+import { jsonOf, StoredValues } from "./stored-values.ts";
+import { supersededBy } from "./superseded.ts";
+
+type Kind = "skill" | "agent";
+
+const NOTHING_KNOWN = { skills: [], imported: [], agents: [], importedAgents: [], withheld: [] };
+
+/** Longer than a run command may wait in its stream, so that a pinned run always finds its version. */
+const SUPERSEDED_TTL_SECONDS = 45 * 24 * 3_600;
 
 /**
  * The catalogue in Redis. What is listed (`current`) changes in one step, guarded by a revision, so
  * that two importers never mix their results. Every version that was ever listed stays readable by
  * its digest; once it is no longer current, for {@link SUPERSEDED_TTL_SECONDS}.
  */
-export interface Catalogue {
-  readonly revision: string;
-  readonly skills: readonly SkillEntry[];
-  readonly agents: readonly AgentEntry[];
-  /** The current version of each skill that a client sent, listed or hidden behind a file. */
-  readonly imported: readonly SkillEntry[];
-  readonly importedAgents: readonly AgentEntry[];
-  readonly withheld: readonly WithheldEntry[];
-  readonly trust: readonly TrustRecord[];
-}
-
-/** What there is of some agents. */
-export interface NamedAgents {
-  readonly revision: string;
-  readonly listed: readonly AgentEntry[];
-  readonly imported: readonly AgentEntry[];
-  readonly withheld: readonly WithheldEntry[];
-  readonly trust: readonly TrustRecord[];
-  /** Of all that clients sent. */
-  readonly size: number;
-}
-
-type Kind = "skill" | "agent";
-
-/** What {@link CatalogueStore.loadAgents} loaded, as a commit wants it. */
-export function committedAgents({ revision, listed, imported, withheld }: NamedAgents): Committed {
-  return { revision, agents: listed, importedAgents: imported, withheld };
-}
-
-/** What was loaded before a change: its revision, and all that names a version of the names it is about. */
-export type Committed = { readonly revision: string } & Partial<References>;
-const NOTHING_KNOWN = { skills: [], imported: [], agents: [], importedAgents: [], withheld: [] };
-
-/** Longer than a run command may wait in its stream, so that a pinned run always finds its version. */
-const SUPERSEDED_TTL_SECONDS = 45 * 24 * 3_600;
-
 export class CatalogueStore {
   readonly #redis: Redis;
   readonly #promises: KeepPromises;
-  readonly #onCorrupt: (key: string) => void;
+  readonly #stored: StoredValues;
 
   /** `onCorrupt` hears of every stored value that cannot be read; it counts as absent. */
   constructor(redis: Redis, onCorrupt: (key: string) => void) {
     this.#redis = redis;
     this.#promises = new KeepPromises(redis);
-    this.#onCorrupt = onCorrupt;
+    this.#stored = new StoredValues(onCorrupt);
   }
 
   async load(): Promise<Catalogue> {
@@ -94,12 +67,12 @@ export class CatalogueStore {
     const [revision, skills, agents, imported, withheld, trust, sentAgents] = values(answers);
     return {
       revision: typeof revision === "string" ? revision : "0",
-      skills: this.#entries(SkillEntry, CURRENT.skill, skills),
-      agents: this.#entries(AgentEntry, CURRENT.agent, agents),
-      imported: this.#entries(SkillEntry, IMPORTED, imported),
-      importedAgents: this.#entries(AgentEntry, IMPORTED_AGENTS, sentAgents),
-      withheld: this.#values(WithheldEntry, WITHHELD, withheld),
-      trust: this.#values(TrustRecord, TRUST, trust),
+      skills: this.#stored.entries(SkillEntry, CURRENT.skill, skills),
+      agents: this.#stored.entries(AgentEntry, CURRENT.agent, agents),
+      imported: this.#stored.entries(SkillEntry, IMPORTED, imported),
+      importedAgents: this.#stored.entries(AgentEntry, IMPORTED_AGENTS, sentAgents),
+      withheld: this.#stored.values(WithheldEntry, WITHHELD, withheld),
+      trust: this.#stored.values(TrustRecord, TRUST, trust),
     };
   }
 
@@ -116,18 +89,18 @@ export class CatalogueStore {
       .hlen(IMPORTED)
       .exec();
     const [revision, skills, imported, withheld, trust, size] = values(answers);
-    const waiting = this.#values(WithheldEntry, WITHHELD, withheld);
+    const waiting = this.#stored.values(WithheldEntry, WITHHELD, withheld);
     const sent = waiting.filter(
       ({ kind, entry }) => kind === "skill" && entry.root === IMPORTED_ROOT,
     );
     return {
       revision: typeof revision === "string" ? revision : "0",
-      skills: this.#present(SkillEntry, CURRENT.skill, { names, texts: skills }),
+      skills: this.#stored.present(SkillEntry, CURRENT.skill, { names, texts: skills }),
       agents: [],
-      imported: this.#present(SkillEntry, IMPORTED, { names, texts: imported }),
+      imported: this.#stored.present(SkillEntry, IMPORTED, { names, texts: imported }),
       importedAgents: [],
       withheld: waiting,
-      trust: this.#values(TrustRecord, TRUST, trust),
+      trust: this.#stored.values(TrustRecord, TRUST, trust),
       size: Number(size) + sent.length,
     };
   }
@@ -147,10 +120,10 @@ export class CatalogueStore {
     const [revision, listed, imported, withheld, trust, size] = values(answers);
     return {
       revision: typeof revision === "string" ? revision : "0",
-      listed: this.#present(AgentEntry, CURRENT.agent, { names, texts: listed }),
-      imported: this.#present(AgentEntry, IMPORTED_AGENTS, { names, texts: imported }),
-      withheld: this.#values(WithheldEntry, WITHHELD, withheld),
-      trust: this.#values(TrustRecord, TRUST, trust),
+      listed: this.#stored.present(AgentEntry, CURRENT.agent, { names, texts: listed }),
+      imported: this.#stored.present(AgentEntry, IMPORTED_AGENTS, { names, texts: imported }),
+      withheld: this.#stored.values(WithheldEntry, WITHHELD, withheld),
+      trust: this.#stored.values(TrustRecord, TRUST, trust),
       size: Number(size),
     };
   }
@@ -181,15 +154,23 @@ export class CatalogueStore {
   }
 
   async listSkills(): Promise<SkillEntry[]> {
-    return this.#entries(SkillEntry, CURRENT.skill, await this.#redis.hgetall(CURRENT.skill));
+    return this.#stored.entries(
+      SkillEntry,
+      CURRENT.skill,
+      await this.#redis.hgetall(CURRENT.skill),
+    );
   }
 
   async listWithheld(): Promise<WithheldEntry[]> {
-    return this.#values(WithheldEntry, WITHHELD, await this.#redis.hgetall(WITHHELD));
+    return this.#stored.values(WithheldEntry, WITHHELD, await this.#redis.hgetall(WITHHELD));
   }
 
   async listAgents(): Promise<AgentEntry[]> {
-    return this.#entries(AgentEntry, CURRENT.agent, await this.#redis.hgetall(CURRENT.agent));
+    return this.#stored.entries(
+      AgentEntry,
+      CURRENT.agent,
+      await this.#redis.hgetall(CURRENT.agent),
+    );
   }
 
   /** Without a digest the current version. Null when there is none. */
@@ -261,7 +242,7 @@ export class CatalogueStore {
   async nextAnnouncement(): Promise<{ announcement: Announcement | null; raw: string } | null> {
     const raw = await this.#redis.lindex(OUTBOX, 0);
     if (raw === null) return null;
-    return { announcement: this.#parse(Announcement, OUTBOX, raw), raw };
+    return { announcement: this.#stored.parse(Announcement, OUTBOX, raw), raw };
   }
 
   async settleAnnouncement(raw: string): Promise<void> {
@@ -277,7 +258,7 @@ export class CatalogueStore {
     if (id === null) return null;
     const key = versionKey(kind, name, id);
     const text = await this.#redis.get(key);
-    return text === null ? null : this.#parse(schema, key, text);
+    return text === null ? null : this.#stored.parse(schema, key, text);
   }
 
   /**
@@ -302,48 +283,10 @@ export class CatalogueStore {
     const texts = await Promise.all(keys.map((key) => this.#redis.hget(key, name)));
     return texts.flatMap((text, index) => {
       const entry =
-        text === null ? null : this.#parse(schema, `${keys[index] ?? ""} ${name}`, text);
+        text === null ? null : this.#stored.parse(schema, `${keys[index] ?? ""} ${name}`, text);
       if (entry === null) return [];
       return [{ version: versionOfEntry(entry), digest: entry.summary.digest }];
     });
-  }
-
-  /** In HMGET's order, without those that are not there. */
-  #present<T extends z.ZodType>(
-    schema: T,
-    key: string,
-    { names, texts }: { names: readonly string[]; texts: unknown },
-  ): z.output<T>[] {
-    return (texts as (string | null)[]) // HMGET's reply
-      .map((text, index) =>
-        text === null ? null : this.#parse(schema, `${key} ${names[index] ?? ""}`, text),
-      )
-      .filter((entry) => entry !== null);
-  }
-
-  #values<T extends z.ZodType>(schema: T, key: string, hash: unknown): z.output<T>[] {
-    return Object.entries(hash as Record<string, string>) // HGETALL's reply
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([field, text]) => this.#parse(schema, `${key} ${field}`, text))
-      .filter((value) => value !== null);
-  }
-
-  #entries<T extends z.ZodType<{ summary: { name: string } }>>(
-    schema: T,
-    key: string,
-    hash: unknown,
-  ): z.output<T>[] {
-    const entries = Object.entries(hash as Record<string, string>) // HGETALL's reply
-      .map(([name, text]) => this.#parse(schema, `${key} ${name}`, text))
-      .filter((entry) => entry !== null);
-    return entries.toSorted((a, b) => (a.summary.name < b.summary.name ? -1 : 1));
-  }
-
-  #parse<T extends z.ZodType>(schema: T, key: string, text: string): z.output<T> | null {
-    const parsed = schema.safeParse(jsonOf(text));
-    if (parsed.success) return parsed.data;
-    this.#onCorrupt(key);
-    return null;
   }
 }
 
@@ -360,12 +303,4 @@ function values(answers: [Error | null, unknown][] | null): unknown[] {
     if (error !== null) throw error;
     return value;
   });
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined; // no schema accepts it
-  }
 }

@@ -3,7 +3,8 @@ import { builtInAgents } from "../agents/built-in-agents.ts";
 import type { AgentVersionStore } from "./agent-version-store.ts";
 import { planCatalogue } from "./catalogue-plan.ts";
 import type { Announcement } from "./catalogue-commit.ts";
-import { committedAgents, type CatalogueStore } from "./catalogue-store.ts";
+import { committedAgents } from "./catalogue.ts";
+import type { CatalogueStore } from "./catalogue-store.ts";
 import { BUILT_IN_ROOT, IMPORTED_ROOT, type AgentEntry } from "./definition.ts";
 
 export interface ChangeAgentParts {

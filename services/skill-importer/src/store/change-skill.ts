@@ -4,7 +4,8 @@ import type { WithheldEntry } from "./admission.ts";
 import { planCatalogue, type CatalogueInput, type CataloguePlan } from "./catalogue-plan.ts";
 import { announceSkills } from "./announce-skills.ts";
 import type { Announcement, CatalogueChange } from "./catalogue-commit.ts";
-import type { Catalogue, CatalogueStore } from "./catalogue-store.ts";
+import type { Catalogue } from "./catalogue.ts";
+import type { CatalogueStore } from "./catalogue-store.ts";
 import { IMPORTED_ROOT, versionOfEntry, type Entry, type SkillEntry } from "./definition.ts";
 import type { VersionStore } from "./version-store.ts";
 

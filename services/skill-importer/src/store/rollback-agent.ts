@@ -3,7 +3,7 @@ import { AgentSummary } from "@switchyard/contracts/agents";
 import { fresh, MAX_ATTEMPTS, type ChangeAgentParts } from "./change-agent.ts";
 import type { Announcement } from "./catalogue-commit.ts";
 import { planCatalogue } from "./catalogue-plan.ts";
-import { committedAgents, type NamedAgents } from "./catalogue-store.ts";
+import { committedAgents, type NamedAgents } from "./catalogue.ts";
 import { BUILT_IN_ROOT, IMPORTED_ROOT, type AgentEntry, type StoredAgent } from "./definition.ts";
 
 export type RollbackAgentResult =

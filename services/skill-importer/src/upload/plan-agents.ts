@@ -6,7 +6,7 @@ import type { ParsedAgent } from "../agents/agent-file.ts";
 import { errorFinding, infoFinding, type Finding } from "../finding.ts";
 import { admit, type WithheldEntry } from "../store/admission.ts";
 import { planCatalogue, type CataloguePlan } from "../store/catalogue-plan.ts";
-import type { NamedAgents } from "../store/catalogue-store.ts";
+import type { NamedAgents } from "../store/catalogue.ts";
 import {
   BUILT_IN_ROOT,
   IMPORTED_ROOT,

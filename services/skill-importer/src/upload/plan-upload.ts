@@ -4,9 +4,9 @@ import { errorFinding, infoFinding } from "../finding.ts";
 import type { ReadPackage } from "../source/read-package.ts";
 import { admit, type WithheldEntry } from "../store/admission.ts";
 import { planCatalogue, type CataloguePlan } from "../store/catalogue-plan.ts";
-import type { Catalogue } from "../store/catalogue-store.ts";
-import { duplicateName, takenBefore } from "./duplicate-name.ts";
+import type { Catalogue } from "../store/catalogue.ts";
 import { IMPORTED_ROOT, versionOfEntry, type SkillEntry } from "../store/definition.ts";
+import { duplicateName, takenBefore } from "./duplicate-name.ts";
 
 export interface UploadLimits {
   /** Paths of the roots, the first first: what lies there goes before what clients send. */

@@ -7,7 +7,7 @@ import { errorFinding, type Finding } from "../finding.ts";
 import type { Judges } from "../judge/judge-job.ts";
 import { pathProblemOf } from "../source/safe-path.ts";
 import type { Announcement } from "../store/catalogue-commit.ts";
-import { committedAgents, type NamedAgents } from "../store/catalogue-store.ts";
+import { committedAgents, type NamedAgents } from "../store/catalogue.ts";
 import type { ChangeAgentParts } from "../store/change-agent.ts";
 import { agentCounts, planAgents, type AgentUploadPlan, type ReadAgent } from "./plan-agents.ts";
 

@@ -8,7 +8,8 @@ import { locatedAt, readPackage, type ReadPackage } from "../source/read-package
 import type { SkillPackage } from "../source/skill-package.ts";
 import { announceSkills } from "../store/announce-skills.ts";
 import type { Announcement } from "../store/catalogue-commit.ts";
-import type { Catalogue, CatalogueStore } from "../store/catalogue-store.ts";
+import type { Catalogue } from "../store/catalogue.ts";
+import type { CatalogueStore } from "../store/catalogue-store.ts";
 import { IMPORTED_ROOT, versionOfEntry } from "../store/definition.ts";
 import { saveVersion } from "../store/save-version.ts";
 import type { VersionStore } from "../store/version-store.ts";
