@@ -22,12 +22,22 @@ async function folders(): Promise<{ project: string; workspace: string }> {
 }
 
 /** What the container says, as a user who does not own the folders. */
-function check({ project, workspace }: { project: string; workspace: string }, models = "") {
+function check(
+  { project, workspace }: { project: string; workspace: string },
+  named: { MODELS?: string; INDICATORS?: string; SUPPRESSIONS?: string } = {},
+) {
   const here = script.replaceAll("/config", project).replaceAll("/workspace", workspace);
   const isRoot = process.getuid?.() === 0;
   const { status, stderr } = spawnSync("sh", ["-euc", here, "sh", "./mine", "./files"], {
     encoding: "utf8",
-    env: { PATH: process.env["PATH"], POLICY: "policies/p.yaml", MODELS: models },
+    env: {
+      PATH: process.env["PATH"],
+      POLICY: "policies/p.yaml",
+      MODELS: "",
+      INDICATORS: "",
+      SUPPRESSIONS: "",
+      ...named,
+    },
     // The owner of a folder without the right to read it is like another user.
     ...(isRoot ? { uid: 65_534, gid: 65_534 } : {}),
   });
@@ -54,9 +64,16 @@ test("a folder or a file that is closed to others is named, with two ways to ope
   assert.match(check(inside).stderr, /mine\/policies\/p\.yaml/);
 });
 
-test("a project without a policy, servers or the models that are named is told what it lacks", async () => {
+test("a project without a policy, servers or a file that is named is told what it lacks", async () => {
   const both = await folders();
-  assert.match(check(both, "models.json").stderr, /no models\.json; which YARD_MODELS names/);
+  for (const [name, setting] of [
+    ["MODELS", "YARD_MODELS"],
+    ["INDICATORS", "YARD_SCAN_INDICATORS"],
+    ["SUPPRESSIONS", "YARD_SCAN_SUPPRESSIONS"],
+  ] as const) {
+    const { stderr } = check(both, { [name]: "mine.yaml" });
+    assert.match(stderr, new RegExp(String.raw`no mine\.yaml; which ${setting} names`));
+  }
   await rm(join(both.project, "policies/p.yaml"));
   assert.match(check(both).stderr, /no policies\/p\.yaml; name the policy with YARD_POLICY/);
   await rm(join(both.project, "mcp-servers.json"));

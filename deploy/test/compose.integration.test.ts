@@ -185,6 +185,7 @@ test(
       YARD_WORKSPACE: "/srv/files",
       YARD_POLICY: "policy.yaml",
       YARD_MODELS: "models.json",
+      YARD_SCAN_INDICATORS: "bad.yaml",
       YARD_UID: "1000",
       ANTHROPIC_API_KEY: "canary",
     });
@@ -200,6 +201,8 @@ test(
     assert.equal(environment("runner")["ANTHROPIC_API_KEY"], "canary");
     assert.equal(environment("broker")["YARD_MCP_TOKEN_KEY_FILE"], "/keys/mcp-logins.key");
     assert.equal(environment("importer")["YARD_IMPORT_WATCH"], "1");
+    assert.equal(environment("importer")["YARD_SCAN_INDICATORS"], "/config/bad.yaml");
+    assert.equal(environment("importer")["YARD_SCAN_SUPPRESSIONS"], "");
     assert.equal(environment("policy")["YARD_APPROVE_OWN"], "all");
     // Without the settings the variable is empty, which counts as unset.
     assert.equal(resolvedConfig().services["runner"]?.environment?.["YARD_MODELS_FILE"], "");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { HOME, stateDirectory } from "../locations.ts";
 import { servicePlan } from "./service-plan.ts";
@@ -105,6 +105,27 @@ test("MCP servers get the person's own PATH, also when npm has put our Node.js f
   const path = [join(HOME, "node_modules", ".bin"), ours, "/home/me/bin", "/usr/bin"];
   const broker = plan({ PATH: path.join(delimiter) }).find(({ name }) => name === "broker");
   assert.equal(broker?.env["PATH"], ["/home/me/bin", "/usr/bin", ours].join(delimiter));
+});
+
+test("commands of agents find what the person has on their PATH, and our Node.js last", () => {
+  const ours = dirname(process.execPath);
+  const pathOf = (env: NodeJS.ProcessEnv) =>
+    plan(env).find(({ name }) => name === "toolbox")?.env["YARD_COMMAND_PATH"];
+  const path = [join(HOME, "node_modules", ".bin"), ours, "/home/me/bin", "/usr/bin"];
+  const own = ["/home/me/bin", "/usr/bin", ours].join(delimiter);
+  assert.equal(pathOf({ PATH: path.join(delimiter) }), own);
+  const system = ["/usr/local/bin", "/usr/bin", "/bin", ours].join(delimiter);
+  assert.equal(pathOf({}), system);
+  assert.equal(pathOf({ PATH: "/a", YARD_COMMAND_PATH: "/b" }), "/b");
+});
+
+test("the person's files for the scanner reach the importer, wherever it runs", () => {
+  const env = { YARD_SCAN_INDICATORS: "known/bad.yaml", YARD_SCAN_SUPPRESSIONS: "/etc/fine.yaml" };
+  const told = plan(env).find(({ name }) => name === "importer")?.env ?? {};
+  assert.equal(told["YARD_SCAN_INDICATORS"], resolve("known/bad.yaml"));
+  assert.equal(told["YARD_SCAN_SUPPRESSIONS"], "/etc/fine.yaml");
+  const without = plan({ YARD_SCAN_INDICATORS: "" }).find(({ name }) => name === "importer");
+  assert.ok(!("YARD_SCAN_INDICATORS" in (without?.env ?? {})));
 });
 
 test("API keys reach the services that use them and no others", () => {

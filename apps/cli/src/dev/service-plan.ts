@@ -1,4 +1,4 @@
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { seedFile } from "../key-directory.ts";
 import { HOME, type StateDirectory } from "../locations.ts";
 import { redisLogin } from "../redis-login.ts";
@@ -44,6 +44,7 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
     service(options, "importer", "importer", "skill-importer", {
       YARD_SKILL_ROOTS: options.skillRoots,
       YARD_IMPORT_WATCH: "1",
+      ...scanFiles(env),
     }),
     service(options, "broker", "broker", "mcp-broker", {
       ...withoutOurs(env),
@@ -58,8 +59,7 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
     }),
     service(options, "toolbox", "toolbox", "toolbox", {
       YARD_WORKSPACE: workspace,
-      // As on any laptop: what `node` is for us, it is for commands.
-      YARD_COMMAND_PATH: [dirname(process.execPath), COMMAND_PATH].join(delimiter),
+      YARD_COMMAND_PATH: personsPath(chosen(env, "PATH") ?? COMMAND_PATH),
       ...pick(env, TOOLBOX_SETTINGS),
       ...bubblewrap,
     }),
@@ -115,8 +115,19 @@ function service(
   };
 }
 
+/** Files of the person's own for the scanner. The services have another working directory than the person. */
+function scanFiles(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const names = ["YARD_SCAN_INDICATORS", "YARD_SCAN_SUPPRESSIONS"];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const path = chosen(env, name);
+      return path === undefined ? [] : [[name, resolve(path)]];
+    }),
+  );
+}
+
 /**
- * The person's own PATH: `npx` and native modules of MCP servers work with the Node.js that they were installed for, which need
+ * The person's own PATH: `npx`, native modules of MCP servers and the commands of agents work with the Node.js that they were installed for, which need
  * not be ours. Ours comes last, for a machine that has none; npm scripts put it first.
  */
 function personsPath(path: string): string {
