@@ -2,6 +2,7 @@ import { z } from "zod";
 import { rpc } from "./define.ts";
 import { Timestamp } from "./ids.ts";
 import { ServerInfo } from "./mcp-servers.ts";
+import { storeUnavailable } from "./store-errors.ts";
 
 const Server = { data: z.object({ server: z.string() }) };
 
@@ -23,7 +24,7 @@ const LOGIN_TIMEOUT_MS = 60_000;
 const LoopbackUrl = z
   .url({ protocol: /^http$/ })
   .max(500)
-  .refine((text) => ["127.0.0.1", "[::1]", "localhost"].includes(new URL(text).hostname), {
+  .refine((text) => ["127.0.0.1", "[::1]", "localhost"].includes(URL.parse(text)?.hostname ?? ""), {
     message: "must be an http address of this machine: 127.0.0.1, [::1] or localhost",
   });
 
@@ -37,7 +38,7 @@ export const beginLogin = rpc({
     state: z.string(),
     expiresAt: Timestamp,
   }),
-  errors: loginErrors,
+  errors: { ...loginErrors, store_unavailable: storeUnavailable },
   timeoutMs: LOGIN_TIMEOUT_MS,
 });
 
@@ -52,7 +53,7 @@ export const finishLogin = rpc({
     iss: z.string().max(2_000).optional(),
   }),
   reply: z.object({ server: ServerInfo }),
-  errors: { ...loginErrors, login_expired: Server },
+  errors: { ...loginErrors, login_expired: Server, store_unavailable: storeUnavailable },
   timeoutMs: LOGIN_TIMEOUT_MS,
 });
 
@@ -77,6 +78,7 @@ export const logout = rpc({
     forbidden_admin: loginErrors.forbidden_admin,
     unknown_server: Server,
     login_key_missing: loginErrors.login_key_missing,
+    store_unavailable: storeUnavailable,
   },
   timeoutMs: LOGIN_TIMEOUT_MS,
 });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { storeUnavailable } from "./store-errors.ts";
 import { event, rpc } from "./define.ts";
 import { CallerName, ServerId, Timestamp } from "./ids.ts";
 import { Principal } from "./policy.ts";
@@ -104,8 +105,6 @@ export const Question = z.object({
 });
 export type Question = z.infer<typeof Question>;
 
-const StoreUnavailable = { data: z.object({ cause: z.string() }), retryable: true } as const;
-
 export const listQuestions = rpc({
   subject: "yard.rpc.{caller}.mcp.questions",
   summary: "Lists the questions of MCP servers that the caller may answer, newest first.",
@@ -115,7 +114,7 @@ export const listQuestions = rpc({
     pendingOnly: z.boolean().default(true),
   }),
   reply: z.object({ questions: z.array(Question) }),
-  errors: { store_unavailable: StoreUnavailable },
+  errors: { store_unavailable: storeUnavailable },
 });
 
 export const AnswerContent = z.record(
@@ -140,7 +139,7 @@ export const answerQuestion = rpc({
     already_ended: { data: z.object({ id: z.string(), state: QuestionState }) },
     /** One text for each field that does not fit; no value stands in it. */
     invalid_content: { data: z.object({ problems: z.array(z.string()) }) },
-    store_unavailable: StoreUnavailable,
+    store_unavailable: storeUnavailable,
   },
 });
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { rpc } from "./define.ts";
 import { ModelName } from "./ids.ts";
+import { storeUnavailable } from "./store-errors.ts";
 
 /** Tokens that one completion may have, whatever is asked for. */
 export const MAX_COMPLETION_TOKENS = 4_096;
@@ -51,6 +52,8 @@ export const completeModel = rpc({
     model_failed: { data: z.object({ reason: z.string() }) },
     /** As many completions are in work as the runner takes at a time. */
     too_many_completions: { data: z.object({ limit: z.int() }), retryable: true },
+    /** What the provider still permits is in Redis. The model was not asked. */
+    store_unavailable: storeUnavailable,
   },
   timeoutMs: 120_000,
 });

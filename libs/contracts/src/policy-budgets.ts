@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { event, rpc } from "./define.ts";
+import { storeUnavailable } from "./store-errors.ts";
 import { AgentName, CallerName, RunId, ServerId, Timestamp } from "./ids.ts";
 
 /** Asked by a tool provider when a call that the policy counted is over. */
@@ -8,6 +9,7 @@ export const releaseCall = rpc({
   summary: "Gives back the place that a call took in a limit of calls at a time.",
   request: z.strictObject({ reservation: z.string().min(1).max(200) }),
   reply: z.object({ released: z.boolean() }),
+  errors: { store_unavailable: storeUnavailable },
   timeoutMs: 2_000,
 });
 
@@ -34,7 +36,6 @@ export type Stop = z.infer<typeof Stop>;
 export const MAX_STOPS = 1_000;
 
 const ForbiddenAdmin = { data: z.object({ caller: z.string(), setting: z.string() }) };
-const StoreUnavailable = { data: z.object({ cause: z.string() }), retryable: true } as const;
 
 /** The kill switch. It answers when no call that it is about is let pass any more by this replica. */
 export const stopCalls = rpc({
@@ -53,7 +54,7 @@ export const stopCalls = rpc({
   errors: {
     forbidden_admin: ForbiddenAdmin,
     too_many: { data: z.object({ limit: z.int() }) },
-    store_unavailable: StoreUnavailable,
+    store_unavailable: storeUnavailable,
   },
   timeoutMs: 5_000,
 });
@@ -63,7 +64,7 @@ export const resumeCalls = rpc({
   summary: "Ends a stop; for policy admins.",
   request: z.strictObject({ scope: StopScope }),
   reply: z.object({ resumed: z.boolean() }),
-  errors: { forbidden_admin: ForbiddenAdmin, store_unavailable: StoreUnavailable },
+  errors: { forbidden_admin: ForbiddenAdmin, store_unavailable: storeUnavailable },
   timeoutMs: 5_000,
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
 import { filterOf, subjectOf, tokensOf } from "./define.ts";
-import { allContracts, eventOfSubject, isCommand, isEvent } from "./registry.ts";
+import { allContracts, eventOfSubject, isCommand, isEvent, isRpc } from "./registry.ts";
 import { runEvents, runStarted } from "./run-events.ts";
 import { startRun } from "./runs.ts";
 import {
@@ -30,6 +30,16 @@ test("describes every schema as JSON Schema, as AsyncAPI needs it", () => {
       contract.kind === "rpc" ? [contract.request, contract.reply] : [contract.payload];
     for (const schema of schemas)
       assert.doesNotThrow(() => z.toJSONSchema(schema, { io: "input" }));
+  }
+});
+
+test("says what does not fit of any request, and never throws", () => {
+  for (const { name, request } of allContracts.filter(isRpc)) {
+    const properties = request instanceof z.ZodObject ? Object.keys(request.shape) : [];
+    for (const value of ["files", 1, null, {}, [], "://"]) {
+      const given = Object.fromEntries(properties.map((property) => [property, value]));
+      assert.doesNotThrow(() => request.safeParse(given), `${name} with ${JSON.stringify(value)}`);
+    }
   }
 });
 

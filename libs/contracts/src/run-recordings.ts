@@ -3,7 +3,7 @@ import { rpc } from "./define.ts";
 import { AgentName, ModelName, RunId, SkillName } from "./ids.ts";
 import { Recording } from "./recording.ts";
 import { RunInput } from "./runs.ts";
-import { storeUnavailable } from "./run-store-errors.ts";
+import { storeUnavailable } from "./store-errors.ts";
 
 /** A run with what its models answered: `run.start` with `replay` plays it again without asking one. */
 export const RecordedRun = z.strictObject({

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { rpc } from "./define.ts";
 import { CallerName, RunId, Timestamp } from "./ids.ts";
-import { storeUnavailable } from "./run-store-errors.ts";
+import { storeUnavailable } from "./store-errors.ts";
 
 /** What a run may wait for without a runner: a decision, another run, an answer, a time, or more to use up. */
 export const WaitReason = z.enum(["approval", "child", "question", "timer", "limit"]);

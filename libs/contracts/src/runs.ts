@@ -14,7 +14,7 @@ import { Recording } from "./recording.ts";
 import { SaidOrigin } from "./run-context.ts";
 import { RunWait } from "./run-waits.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionRef } from "./session-key.ts";
-import { storeUnavailable } from "./run-store-errors.ts";
+import { storeUnavailable } from "./store-errors.ts";
 
 /** The text or the JSON object that a run works on. */
 export const RunInput = z.union([z.string().min(1), z.record(z.string(), z.unknown())], {

@@ -4,7 +4,7 @@ import { AgentName, CallerName, ModelName, RunId, SkillName, Timestamp } from ".
 import { SteerMessage } from "./run-commands.ts";
 import { RunFailure } from "./runs.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionKind, SessionRef } from "./session-key.ts";
-import { storeUnavailable, storeUnsure } from "./run-store-errors.ts";
+import { storeUnavailable, storeUnsure } from "./store-errors.ts";
 
 /**
  * A session is a conversation of which each message is a run. It belongs to the NATS user that began it;

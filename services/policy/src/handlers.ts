@@ -8,6 +8,7 @@ import { whoCanCall } from "@switchyard/contracts/policy-bundles";
 import { replayDecisions } from "@switchyard/contracts/policy-replay";
 import type { z } from "zod";
 import type { DecisionAudit } from "./audit/decision-audit.ts";
+import { BudgetStoreError, type BudgetStore } from "./budgets/budget-store.ts";
 import { createReplayHandler } from "./audit/replayer.ts";
 import type { CompiledBundle } from "./bundle/compile-bundle.ts";
 import type { DecisionLeases } from "./engine/decision-leases.ts";
@@ -17,7 +18,6 @@ import { createExplain } from "./engine/explain-handler.ts";
 import { judgeCall } from "./engine/judge-call.ts";
 import { whoCan } from "./engine/who-can.ts";
 import { createServerFactsMemory, type ServerFactsMemory } from "./layers/server-facts-memory.ts";
-import type { BudgetStore } from "./budgets/budget-store.ts";
 import { STOPS_UNKNOWN, type StopList } from "./budgets/stop-list.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
 import { createGrant } from "./tokens/grant-handler.ts";
@@ -115,9 +115,7 @@ export function createHandlers(parts: {
 
     explain: createExplain({ ...parts, facts }),
 
-    async release({ reservation }) {
-      return { released: await parts.budgets.release(reservation) };
-    },
+    release: releaseOf(parts.budgets),
 
     whoCan({ tool, labels }) {
       const bundle = parts.bundle();
@@ -189,3 +187,16 @@ function textsOf(request: ValidationRequest, inForce: PolicyTexts): PolicyTexts 
 }
 
 type ValidationRequest = z.output<typeof validatePolicy.request>;
+
+function releaseOf(budgets: Pick<BudgetStore, "release">): Handler<typeof releaseCall> {
+  return async ({ reservation }, { fail }) => {
+    try {
+      return { released: await budgets.release(reservation) };
+    } catch (error) {
+      if (!(error instanceof BudgetStoreError)) throw error;
+      const message =
+        "The place of the call was not given back: Redis does not answer; try again when it is up.";
+      throw fail.store_unavailable(message, { cause: error.name });
+    }
+  };
+}

@@ -4,6 +4,7 @@ import { completeModel, type CompletionPart } from "@switchyard/contracts/model-
 import type { FilePart, ModelMessage, TextPart } from "ai";
 import type { z } from "zod";
 import type { FinishReason } from "../journal/answer-part.ts";
+import { StoreUnavailable } from "../journal/redis-scripts.ts";
 import type { ProviderLimiter, ProviderScope } from "../limits/provider-limiter.ts";
 import { callModel } from "./model-call.ts";
 import { chooseModel } from "./choose-model.ts";
@@ -80,13 +81,18 @@ async function completeOnce(
     if (error instanceof ModelUnusable) throw fail.no_model(noModelText(error, name), data);
     if (error instanceof ModelFailure) {
       if (held !== null && error.retryAfterMs !== null)
-        await limiter.pause(held.scope, error.retryAfterMs);
+        await limiter.pause(held.scope, error.retryAfterMs).catch(ignoreOutage);
       throw fail.model_failed(error.message, data);
     }
     throw error;
   } finally {
-    if (held !== null) await limiter.settle(held.scope, held.tokens, used);
+    // What the model said is not lost for the count of a minute that is soon over.
+    if (held !== null) await limiter.settle(held.scope, held.tokens, used).catch(ignoreOutage);
   }
+}
+
+function ignoreOutage(error: unknown): void {
+  if (!(error instanceof StoreUnavailable)) throw error;
 }
 
 /** A server that samples does not wait for the provider's limits: it is told to come again. */

@@ -13,7 +13,7 @@ import type { ServerPool } from "../connection/server-pool.ts";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { resolveServer, UnsetVariableError } from "../registry/env-references.ts";
 import { createLoginFlow, LoginExpiredError, type LoginTarget } from "./login-flow.ts";
-import type { LoginStore } from "./login-store.ts";
+import { LoginStoreError, type LoginStore } from "./login-store.ts";
 import { revokeLogin } from "./revoke-login.ts";
 import { TOKEN_KEY_SETTING } from "./token-cipher.ts";
 import { guardedFetch } from "./connection-auth.ts";
@@ -70,7 +70,9 @@ export function handleLogins(service: Service, deps: LoginDeps): void {
     const { caller } = context;
     checkAdmin(deps.admins, caller);
     if (deps.pool.find(server) === null) throw unknown(server);
-    const ended = await endLogin(deps, keyed(), server);
+    const ended = await endLogin(deps, keyed(), server).catch((error: unknown) => {
+      throw error instanceof LoginStoreError ? unreachable(error) : error;
+    });
     return { server: await deps.reconnect(server, { ...context, by: caller }), ...ended };
   });
 }
@@ -101,6 +103,13 @@ function loginLaunch(deps: LoginDeps, server: string): LoginTarget["launch"] | n
     if (error instanceof ServiceError) return null;
     throw error;
   }
+}
+
+function unreachable({ message }: LoginStoreError) {
+  return fail.store_unavailable(
+    `Logins can neither be read nor kept now: ${message}; try again when Redis is up.`,
+    { cause: message },
+  );
 }
 
 function checkAdmin(admins: readonly string[], caller: string): void {
@@ -150,6 +159,7 @@ async function failingAs<T>(server: string, work: () => Promise<T>): Promise<T> 
   try {
     return await work();
   } catch (error) {
+    if (error instanceof LoginStoreError) throw unreachable(error);
     if (error instanceof LoginExpiredError) throw fail.login_expired(error.message, { server });
     if (!(error instanceof Error) || "data" in error) throw error;
     const reason = reasonOf(error);

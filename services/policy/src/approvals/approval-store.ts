@@ -105,11 +105,15 @@ export function createApprovalStore(redis: Redis): ApprovalStore {
       if (ids.length === 0) return [];
       const pipeline = redis.pipeline();
       for (const id of ids) pipeline.hgetall(keyOf(id));
-      const replies = (await askRedis(() => pipeline.exec())) ?? [];
-      return replies.map(([error, fields]) => {
-        if (error !== null) throw error;
-        return orNull(fields as Record<string, string>); // of HGETALL
+      const replies = await askRedis(async () => {
+        const answers = (await pipeline.exec()) ?? [];
+        // A pipeline answers an outage command by command.
+        return answers.map(([error, fields]) => {
+          if (error !== null) throw error;
+          return fields as Record<string, string>; // of HGETALL
+        });
       });
+      return replies.map((fields) => orNull(fields));
     },
     decide(id, { state, decision, consumeByMs, now }) {
       return transition(id, DECIDE, [now, state, JSON.stringify(decision), consumeByMs ?? ""]);

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 const data = z.object({ cause: z.string() });
 
-/** Redis does not answer, and all that is known of runs and sessions is there. Nothing was changed that a repetition does not complete. */
+/** Redis does not answer, and what the request is about is there. Nothing was changed that a repetition does not complete. */
 export const storeUnavailable = { data, retryable: true } as const;
 
 /** The same for what must not be done twice: it may have been carried out, so look before it is asked again. */

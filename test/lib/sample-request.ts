@@ -1,0 +1,96 @@
+import { z } from "zod";
+
+interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly allOf?: readonly JsonSchema[];
+  readonly $ref?: string;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema;
+  readonly minItems?: number;
+  readonly minimum?: number;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly $defs?: Readonly<Record<string, JsonSchema>>;
+}
+
+/** Texts that contracts ask for: names, ids, digests, times, addresses. */
+const TEXTS = [
+  "files",
+  `sha256:${"0".repeat(64)}`,
+  "0".repeat(64),
+  "2026-01-01T00:00:00.000Z",
+  "http://127.0.0.1:1/",
+  `apr-${"0".repeat(32)}`,
+  `grt-${"0".repeat(32)}`,
+  "00000000-0000-0000-0000-000000000000",
+  "aaaa",
+  "",
+];
+
+/**
+ * A request that a schema accepts, with as little in it as it asks for. `values` are by the names of properties and
+ * stand in for what is made up, where they are of the right type. Throws where a schema wants more than this finds.
+ */
+export function sampleRequest(
+  schema: z.ZodType,
+  values: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const json = z.toJSONSchema(schema, { io: "input" }) as JsonSchema; // its own kind of JSON Schema
+  return sampleOf(json, json.$defs ?? {}, values) as Record<string, unknown>; // requests are objects
+}
+
+// oxlint-disable-next-line max-params -- the part, and twice what all of its parts share
+function sampleOf(
+  schema: JsonSchema,
+  defs: Readonly<Record<string, JsonSchema>>,
+  values: Readonly<Record<string, unknown>>,
+): unknown {
+  const next = (part: JsonSchema) => sampleOf(part, defs, values);
+  const [choice] = schema.anyOf ?? schema.oneOf ?? schema.allOf ?? [];
+  if (choice !== undefined) return next(choice);
+  if (schema.$ref !== undefined) return next(defs[schema.$ref.slice("#/$defs/".length)] ?? {});
+  if ("const" in schema) return schema.const;
+  if (schema.enum !== undefined) return schema.enum[0];
+  switch (typesOf(schema)[0]) {
+    case "object": {
+      const { properties = {}, required = [] } = schema;
+      const parts = required.map((name) => {
+        const part = properties[name] ?? {};
+        return [name, fits(part, values[name]) ? values[name] : next(part)];
+      });
+      return Object.fromEntries(parts);
+    }
+    case "array":
+      return Array.from({ length: schema.minItems ?? 0 }, () => next(schema.items ?? {}));
+    case "string": {
+      const pattern = new RegExp(schema.pattern ?? "");
+      const { minLength = 0 } = schema;
+      return TEXTS.find((text) => pattern.test(text) && text.length >= minLength) ?? "files";
+    }
+    case "integer":
+    case "number":
+      return Math.max(schema.minimum ?? 1, 1);
+    case "boolean":
+      return false;
+    case "null":
+      return null;
+    default:
+      return {};
+  }
+}
+
+/** Undefined fits nothing. */
+function fits(schema: JsonSchema, value: unknown): boolean {
+  if (value === undefined) return false;
+  const types = [schema, ...(schema.anyOf ?? [])].flatMap((part) => typesOf(part));
+  return types.length === 0 || types.includes(Array.isArray(value) ? "array" : typeof value);
+}
+
+function typesOf({ type = [] }: JsonSchema): readonly string[] {
+  return typeof type === "string" ? [type] : type;
+}
