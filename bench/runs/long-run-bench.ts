@@ -37,7 +37,7 @@ export async function benchLongRun({ stage }: Bench): Promise<Report> {
       stored += Number(await redis.memory("USAGE", key, "SAMPLES", 0));
     let streamed = 0;
     const reading = {
-      filters: [`yard.evt.run.${runId}.>`],
+      filters: [`yard.evt.run.me.${runId}.>`],
       from: "beginning",
       stopAtEnd: true,
     } as const;

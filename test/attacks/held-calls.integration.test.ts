@@ -118,7 +118,7 @@ type RunEvent = { readonly name: string; readonly payload: Record<string, unknow
 /** The events of a run up to one with this name. */
 async function eventsUntil(runId: string, last: string): Promise<RunEvent[]> {
   const found: RunEvent[] = [];
-  const filters = [`yard.evt.run.${runId}.*`];
+  const filters = [`yard.evt.run.me.${runId}.*`];
   for await (const { subject, payload } of readEvents(bus, { filters, from: "beginning" })) {
     const name = subject.split(".").at(-1) ?? "";
     found.push({ name, payload: payload as Record<string, unknown> }); // every run event is an object

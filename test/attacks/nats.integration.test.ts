@@ -269,7 +269,7 @@ test("stored bytes do not get into the audit, nor out of it, by what the server 
   const before = (await storedAudit()).length;
   const commands = await storedCommands();
   // The bytes are where an attacker may put them: in an event of a service that was taken over, and in the payloads.
-  const event = "yard.evt.run.forged.finished";
+  const event = "yard.evt.run.cli.forged.finished";
   connectionOf(busOf("runner")).nc.publish(event, bytes);
   connectionOf(busOf("cli")).nc.publish(`$O.${ownPayloads.bucket}.C.forged.0`, bytes);
   await busOf("runner").flush();

@@ -173,7 +173,7 @@ const approvalId = (error: unknown): string => {
 
 test("every decision, refusal, approval and call of a run and of clients is in the audit, and proven by it", async () => {
   client.publish("yard.cmd.me.run.start.counter", { runId: "audited", input: { first: "one" } });
-  await client.waitForEvent("yard.evt.run.audited.finished", () => true);
+  await client.waitForEvent("yard.evt.run.me.audited.finished", () => true);
   await append(canary.argument);
   await assert.rejects(append("secret"), (error) => isError(error, callTool, "denied"));
   await assert.rejects(append("x", { token: canary.token }), (error) =>
@@ -347,12 +347,12 @@ test("a run that a run starts is in the audit by the runner, proven by its decis
       .filter(({ service }) => service === "runner");
   client.publish("yard.cmd.me.run.start.boss", { runId: "bossy", input: "x" });
   client.publish("yard.cmd.me.run.start.careful", { runId: "caring", input: "x" });
-  await client.waitForEvent("yard.evt.run.bossy.finished", () => true);
-  await client.waitForEvent("yard.evt.run.caring.waiting", () => true);
+  await client.waitForEvent("yard.evt.run.me.bossy.finished", () => true);
+  await client.waitForEvent("yard.evt.run.me.caring.waiting", () => true);
   const { approvals } = await call(cli, listApprovals, { runId: "caring" });
   const id = approvals[0]?.id ?? "";
   await call(cli, approveCall, { id });
-  await client.waitForEvent("yard.evt.run.caring.finished", () => true);
+  await client.waitForEvent("yard.evt.run.me.caring.finished", () => true);
 
   const decisionOf = (all: readonly ChainedRecord[], { decision }: { decision: string | null }) =>
     all.find(({ writer, seq }) => `${writer}:${seq}` === decision);
@@ -412,7 +412,7 @@ test("while the audit is full nothing is decided, approved or called, which says
   await until(async () => (await failureOf(call(cli, approveCall, { id }))) === null);
   const again = { ...big, approvalId: id };
   await until(async () => (await failureOf(call(bus, callTool, again, to))) === null);
-  await client.waitForEvent("yard.evt.run.held-up.finished", () => true);
+  await client.waitForEvent("yard.evt.run.me.held-up.finished", () => true);
   const verified = await yard("audit", "verify");
   assert.equal(verified.code, 0, verified.stdout + verified.stderr);
 });

@@ -118,7 +118,7 @@ after(async () => {
 test("an agent reads a file with a built-in tool, and its denied command does not run [E8] [ER1]", async () => {
   await publishCommand(bus, startRun, { agent: "reader" }, { runId: "builtin", input: "x" });
   const events = new Map<string, unknown[]>();
-  const filters = ["yard.evt.run.builtin.*"];
+  const filters = ["yard.evt.run.me.builtin.*"];
   for await (const { subject, payload } of readEvents(bus, { filters, from: "beginning" })) {
     const name = subject.split(".").at(-1) ?? "";
     events.set(name, [...(events.get(name) ?? []), payload]);
@@ -137,7 +137,7 @@ test("an agent uses built-in tools and some of an MCP server's side by side, and
   assert.equal(await readFile(note, "utf8"), "a note");
   assert.equal(existsSync(join(shared, "more")), false);
   const { runs } = await call(bus, listRuns, { limit: 1 });
-  const filters = [`yard.evt.run.${runs[0]?.runId}.*`];
+  const filters = [`yard.evt.run.${runs[0]?.runId.replace("~", ".")}.*`];
   const ends: string[] = [];
   for await (const { subject, payload } of readEvents(bus, { filters, from: "beginning" })) {
     const name = subject.split(".").at(-1) ?? "";

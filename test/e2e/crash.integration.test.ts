@@ -26,7 +26,7 @@ after(async () => {
 async function startAndWaitForSecondCall(runId: string): Promise<void> {
   client.publish("yard.cmd.me.run.start.counter", { runId, input: { first: runId } });
   await client.waitForEvent(
-    `yard.evt.run.${runId}.tool-completed`,
+    `yard.evt.run.me.${runId}.tool-completed`,
     ({ payload }) => payload["step"] === 2,
   );
 }

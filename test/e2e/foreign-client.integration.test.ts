@@ -111,8 +111,8 @@ for (const [index, [what, subject, body, code, text]] of rejected.entries()) {
     const runId = `rejected-${index}`;
     client.publishText(subject, body.replace('"R"', JSON.stringify(runId)));
     // A body that is not JSON has no run id to look for.
-    const event = await client.waitForEvent("yard.evt.run.*.rejected", ({ payload }) =>
-      body.includes('"R"') ? payload["runId"] === runId : payload["code"] === code,
+    const event = await client.waitForEvent("yard.evt.run.*.*.rejected", ({ payload }) =>
+      body.includes('"R"') ? payload["runId"] === `me~${runId}` : payload["code"] === code,
     );
     assert.equal(event.payload["code"], code);
     assert.equal(event.payload["caller"], "me");

@@ -54,7 +54,7 @@ export async function plainClient(url: string): Promise<PlainClient> {
     },
     async eventsOfRun(runId) {
       const events: PlainEvent[] = [];
-      for await (const event of read(`yard.evt.run.${runId}.>`)) {
+      for await (const event of read(`yard.evt.run.me.${runId}.>`)) {
         events.push(event);
         if (TERMINAL.has(event.name)) return events;
       }

@@ -98,7 +98,7 @@ interface Told {
 /** What is told of a run, until the event that fits, which is at the end. */
 async function toldOf(runId: string, isLast = ({ name }: Told) => TERMINAL.has(name)) {
   const told: Told[] = [];
-  const filters = [`yard.evt.run.${runId}.*`];
+  const filters = [`yard.evt.run.me.${runId}.*`];
   for await (const { subject, payload } of readEvents(bus, { filters, from: "beginning" })) {
     const one = { name: subject.split(".").at(-1) ?? "", payload: payload as Told["payload"] }; // an event's payload is an object
     told.push(one);

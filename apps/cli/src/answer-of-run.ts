@@ -1,6 +1,7 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { readEvents, type StoredEvent } from "@switchyard/bus/events";
 import { filterOf } from "@switchyard/contracts/define";
+import { fullRunId, runTokens } from "@switchyard/contracts/ids";
 import type {
   runLimitsChanged,
   runRetried,
@@ -8,6 +9,7 @@ import type {
   runSteered,
 } from "@switchyard/contracts/run-events";
 import { runRejected } from "@switchyard/contracts/run-events";
+import { readsAllEvents } from "./bus-session.ts";
 import { CliError, hintOf } from "./cli-error.ts";
 import { payloadOf } from "./run-timeline.ts";
 
@@ -30,7 +32,12 @@ export async function answerOfRun(
   },
 ): Promise<void> {
   const { runId, sequence, answer, isAnswer = () => false } = command;
-  const filters = [answer, runRejected].map((contract) => filterOf(contract, { runId }));
+  const run = runTokens(fullRunId(bus.user, runId));
+  // A refusal is told to who sent the command, whoever the run is of.
+  const refusal = filterOf(runRejected, { ...run, owner: bus.user });
+  const ofTheRun = run.owner === bus.user ? [`yard.evt.run.${run.owner}.${run.runId}.*`] : null;
+  const filters =
+    ofTheRun ?? (readsAllEvents(bus.user) ? [filterOf(answer, run), refusal] : [refusal]);
   const signal = AbortSignal.timeout(WAIT_MS);
   for await (const event of readEvents(bus, { filters, from: "beginning", signal })) {
     const rejected = payloadOf(event, runRejected);

@@ -1,11 +1,11 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { readEvents, type StoredEvent } from "@switchyard/bus/events";
-import { filterOf, tokensOf } from "@switchyard/contracts/define";
+import { tokensOf } from "@switchyard/contracts/define";
 import { resumeRun, steerRun } from "@switchyard/contracts/run-commands";
+import { fullRunId, runTokens } from "@switchyard/contracts/ids";
 import {
   runCancelled,
   runDead,
-  runEvents,
   runFailed,
   runFinished,
   runMerged,
@@ -48,12 +48,16 @@ export async function followRun(
   },
 ): Promise<RunEnd | RunMerge | null> {
   const { runId, onEvent, signal, stopAtEnd = false } = options;
-  const filters = runEvents.map((contract) => filterOf(contract, { runId }));
+  const full = fullRunId(bus.user, runId);
+  const run = runTokens(full);
+  const filters = [`yard.evt.run.${run.owner}.${run.runId}.*`];
   let lastSeq = 0;
   let lastStored = 0;
   /** The end that this event is, unless the run has gone on. */
   const take = (event: StoredEvent): RunEnd | RunMerge | null => {
     lastStored = event.sequence;
+    // What is refused about a run of somebody else, under the same name, is told here, too.
+    if ((payloadOf(event, runRejected)?.runId ?? full) !== full) return null;
     const seq = seqOf(event);
     // A runner that took over repeats events whose publication it could not be sure of.
     if (seq !== null && seq <= lastSeq) return null;

@@ -3,6 +3,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { subscribeLive, type StoredEvent } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
+import { fullRunId, runTokens } from "@switchyard/contracts/ids";
 import { runLive } from "@switchyard/contracts/run-events";
 import { getRun, startRun, type StartRun } from "@switchyard/contracts/runs";
 import { followRun, type Patience, type RunEnd } from "./follow-run.ts";
@@ -21,10 +22,7 @@ const QUEUED_NOTE_MS = 5_000;
 export async function publishRun(bus: Bus, start: RunStart): Promise<{ sequence: number }> {
   const { agent, command } = start;
   const { runId } = command;
-  return publishCommand(bus, startRun, { agent }, command, {
-    messageId: runId,
-    correlationId: runId,
-  });
+  return publishCommand(bus, startRun, { agent }, command, { correlationId: runId });
 }
 
 /** Starts a run and tells its story until it ends; null when the signal aborted before. */
@@ -119,7 +117,7 @@ function tellText(
   const tell = (lines: readonly TimelineLine[], at: Date): void => {
     for (const line of lines) story.tell(line, at);
   };
-  const live = subscribeLive(bus, runLive, { runId }, (message) =>
+  const live = subscribeLive(bus, runLive, runTokens(fullRunId(bus.user, runId)), (message) =>
     tell(text.take(message), new Date()),
   );
   return { before: (event) => tell(text.after(event), event.time), stop: () => live.stop() };

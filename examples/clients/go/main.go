@@ -32,7 +32,7 @@ func main() {
 
 	runID := "go-" + nuid.Next() // publishing it again is the same run, not another one
 	events := make(chan *nats.Msg, 64)
-	_, err = nc.ChanSubscribe("yard.evt.run."+runID+".*", events)
+	_, err = nc.ChanSubscribe("yard.evt.run."+user+"."+runID+".*", events)
 	check(err)
 	js, err := nc.JetStream()
 	check(err)

@@ -24,7 +24,7 @@ async def main(agent: str, text: str) -> int:
 
     run_id = f"py-{uuid.uuid4()}"  # publishing it again is the same run, not another one
     events: asyncio.Queue = asyncio.Queue()
-    await nc.subscribe(f"yard.evt.run.{run_id}.*", cb=events.put)
+    await nc.subscribe(f"yard.evt.run.{USER}.{run_id}.*", cb=events.put)
     command = json.dumps({"input": text, "runId": run_id}).encode()
     await nc.jetstream().publish(f"yard.cmd.{USER}.run.start.{agent}", command)
 

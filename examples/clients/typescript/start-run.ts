@@ -26,7 +26,7 @@ const nc = await connect({
 });
 
 const runId = `ts-${randomUUID()}`; // publishing it again is the same run, not another one
-const events = nc.subscribe(`yard.evt.run.${runId}.*`);
+const events = nc.subscribe(`yard.evt.run.${YARD_USER}.${runId}.*`);
 const command = JSON.stringify({ input, runId });
 await jetstream(nc).publish(`yard.cmd.${YARD_USER}.run.start.${agent}`, command);
 

@@ -169,7 +169,7 @@ test(
     await target.flush();
     assert.deepEqual(await call(caller, ping, {}), { pong: 1 });
     await publishCommand(caller, startRun, { agent: "before" }, { input: "x" });
-    await publishEvent(target, runRejected, { runId: "r" }, rejection(1));
+    await publishEvent(target, runRejected, { owner: "cli", runId: "r" }, rejection(1));
     await until(async () => worked.length === 1 && events.length === 1);
 
     first.kill("SIGKILL");
@@ -185,7 +185,7 @@ test(
     assert.deepEqual(await call(caller, ping, {}), { pong: 2 });
     await publishCommand(caller, startRun, { agent: "after" }, { input: "x" });
     await allWorked;
-    await publishEvent(target, runRejected, { runId: "r" }, rejection(2));
+    await publishEvent(target, runRejected, { owner: "cli", runId: "r" }, rejection(2));
     await secondEvent;
     stopReading.abort();
     await reading;

@@ -1,5 +1,5 @@
 import type { Msg } from "@nats-io/transport-node";
-import { isSubjectToken, tokensOf, type Command } from "@switchyard/contracts/define";
+import { isSubjectToken, TOKEN_RULE, tokensOf, type Command } from "@switchyard/contracts/define";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { ClaimError, type ClaimCheck } from "./claim-check.ts";
 import { correlationIdOf, headerOf } from "./message-headers.ts";
@@ -106,7 +106,7 @@ export async function contentOf(
   const { contract, tokens } = found;
   const unsafe = Object.entries(tokens).find(([, value]) => !isSubjectToken(value));
   if (unsafe !== undefined) {
-    return invalid(contract, [`{${unsafe[0]}}: must be 1-64 characters of A-Z a-z 0-9 _ -`]);
+    return invalid(contract, [`{${unsafe[0]}}: ${TOKEN_RULE}`]);
   }
   let text: string;
   try {

@@ -40,7 +40,7 @@ function numbered(runId: string, seq: number, message: unknown = "boom"): Number
   return {
     contract: runFailed,
     seq,
-    tokens: { runId },
+    tokens: { owner: "cli", runId },
     payload: { ...payloadOf(runId, seq), failure: { code: "internal", message } },
     options: { messageId: `${runId}:${seq}`, correlationId: runId },
   };
@@ -103,7 +103,7 @@ function upTo(count: number): number[] {
 /** Numbers of the events of a run, in the order of the stream. */
 async function inStream(runId: string): Promise<number[]> {
   const seqs: number[] = [];
-  const filters = [`yard.evt.run.${runId}.failed`];
+  const filters = [`yard.evt.run.cli.${runId}.failed`];
   for await (const { payload } of readEvents(bus, { filters, from: "beginning", stopAtEnd: true }))
     seqs.push((payload as { seq: number }).seq); // numbered() put it there
   return seqs;
@@ -138,7 +138,13 @@ test("drops what the stream has already, wherever it stands", async () => {
   const source = new Noting("repeats", 9);
   for (const seq of [1, 2, 5]) {
     const { options } = numbered("repeats", seq);
-    await publishEvent(bus, runFailed, { runId: "repeats" }, payloadOf("repeats", seq), options);
+    await publishEvent(
+      bus,
+      runFailed,
+      { owner: "cli", runId: "repeats" },
+      payloadOf("repeats", seq),
+      options,
+    );
   }
   // The first message of a batch is a repeat: then the server ends it.
   const events = upTo(9).map((seq) => numbered("repeats", seq));
@@ -155,7 +161,7 @@ test("ends the source of an event that does not fit its contract, and no other",
   relay.push(bad, [numbered("bad", 1), numbered("bad", 2, 42), numbered("bad", 3)]);
   good.push(1, 2, 3);
   await Promise.all([bad.done.promise, good.done.promise]);
-  assert.match(String(bad.failure), /yard\.evt\.run\.bad\.failed does not fit run\.failed/);
+  assert.match(String(bad.failure), /yard\.evt\.run\.cli\.bad\.failed does not fit run\.failed/);
   assert.deepEqual(await inStream("bad"), [1]);
   assert.deepEqual(await inStream("good"), [1, 2, 3]);
 });

@@ -34,7 +34,10 @@ function publish(
     failure: { code: "internal", message },
     steps: 0,
   };
-  return publishEvent(bus, runFailed, { runId }, payload, { correlationId: runId, messageId });
+  return publishEvent(bus, runFailed, { owner: "cli", runId }, payload, {
+    correlationId: runId,
+    messageId,
+  });
 }
 
 function seqOf(stored: StoredEvent): number {
@@ -57,7 +60,7 @@ async function read(options: Partial<ReadEventsOptions>, count = Infinity): Prom
 
 test("a missing stream is told on both sides", () => {
   assert.match(String(missing), /YARD_EVENTS/);
-  assert.match(String(unstored), /yard\.evt\.run\.r0\.failed.*yard streams ensure/);
+  assert.match(String(unstored), /yard\.evt\.run\.cli\.r0\.failed.*yard streams ensure/);
 });
 
 test("an empty stream ends a reading that stops at its end", async () => {
@@ -66,22 +69,22 @@ test("an empty stream ends a reading that stops at its end", async () => {
 
 test("stored events are read in order with what belongs to them", async () => {
   for (const seq of [1, 2, 3]) await publish("r1", seq);
-  const events = await read({ filters: ["yard.evt.run.r1.>"] });
+  const events = await read({ filters: ["yard.evt.run.cli.r1.>"] });
   assert.deepEqual(events.map(seqOf), [1, 2, 3]);
   const [first] = events;
   assert.equal(first?.contract, runFailed);
-  assert.deepEqual([first?.subject, first?.correlationId], ["yard.evt.run.r1.failed", "r1"]);
+  assert.deepEqual([first?.subject, first?.correlationId], ["yard.evt.run.cli.r1.failed", "r1"]);
   assert.ok(Math.abs((first?.time.getTime() ?? 0) - Date.now()) < 60_000);
 });
 
 test("a filter that nothing matches ends at once, also when other events are stored", async () => {
-  assert.deepEqual(await read({ filters: ["yard.evt.run.nobody.>"] }), []);
+  assert.deepEqual(await read({ filters: ["yard.evt.run.cli.nobody.>"] }), []);
 });
 
 test("several filters select their union", async () => {
   await publish("r2", 1);
   await publish("r3", 1);
-  const events = await read({ filters: ["yard.evt.run.r2.>", "yard.evt.run.r3.>"] });
+  const events = await read({ filters: ["yard.evt.run.cli.r2.>", "yard.evt.run.cli.r3.>"] });
   assert.deepEqual(
     events.map((stored) => stored.correlationId),
     ["r2", "r3"],
@@ -99,7 +102,7 @@ test("a reading goes on at a sequence", async () => {
 
 test("a reading from now on sees what is published later, and nothing from before", async () => {
   const signal = AbortSignal.timeout(60_000);
-  const reading = readEvents(bus, { filters: ["yard.evt.run.r4.>"], from: "now", signal });
+  const reading = readEvents(bus, { filters: ["yard.evt.run.cli.r4.>"], from: "now", signal });
   await publish("r4", 1); // a generator begins to read with the first next()
   const found: { first: StoredEvent | null } = { first: null };
   const next = (async () => {
@@ -115,7 +118,7 @@ test("a reading from now on sees what is published later, and nothing from befor
 test("an abort ends a waiting reading without an error", async () => {
   const controller = new AbortController();
   const reading = readEvents(bus, {
-    filters: ["yard.evt.run.r5.>"],
+    filters: ["yard.evt.run.cli.r5.>"],
     from: "beginning",
     signal: controller.signal,
   });
@@ -129,7 +132,7 @@ test("an abort ends a waiting reading without an error", async () => {
 
 test("many events are all read once and in order", async () => {
   await Promise.all(Array.from({ length: 500 }, (_, seq) => publish("r6", seq + 1)));
-  const events = await read({ filters: ["yard.evt.run.r6.>"] });
+  const events = await read({ filters: ["yard.evt.run.cli.r6.>"] });
   const sequences = events.map((stored) => stored.sequence);
   assert.equal(new Set(sequences).size, 500);
   assert.deepEqual(
@@ -141,16 +144,16 @@ test("many events are all read once and in order", async () => {
 test("a large event arrives whole", async () => {
   const message = "m".repeat(700_000);
   await publish("r7", 1, message);
-  const [stored] = await read({ filters: ["yard.evt.run.r7.>"] });
+  const [stored] = await read({ filters: ["yard.evt.run.cli.r7.>"] });
   assert.ok(stored);
   assert.equal((stored.payload as { failure: { message: string } }).failure.message, message);
 });
 
 test("an event that nobody declared, or that is no JSON, is told without a contract", async () => {
   const { nc } = connectionOf(bus);
-  await nc.request("yard.evt.run.r8.exploded", "{}", { timeout: 5_000 });
-  await nc.request("yard.evt.run.r8.failed", "{oops", { timeout: 5_000 });
-  const events = await read({ filters: ["yard.evt.run.r8.>"] });
+  await nc.request("yard.evt.run.cli.r8.exploded", "{}", { timeout: 5_000 });
+  await nc.request("yard.evt.run.cli.r8.failed", "{oops", { timeout: 5_000 });
+  const events = await read({ filters: ["yard.evt.run.cli.r8.>"] });
   assert.deepEqual(
     events.map(({ contract, payload }) => [contract, payload]),
     [
@@ -165,13 +168,18 @@ test("a repeated message id is stored once and answered as a duplicate", async (
   const second = await publish("r9", 1, "boom", "r9:1");
   assert.deepEqual([first.stream, first.duplicate, second.duplicate], ["YARD_EVENTS", false, true]);
   assert.equal(second.sequence, first.sequence);
-  assert.equal((await read({ filters: ["yard.evt.run.r9.>"] })).length, 1);
+  assert.equal((await read({ filters: ["yard.evt.run.cli.r9.>"] })).length, 1);
 });
 
 test("a payload outside its schema is not published", async () => {
   const wrong: unknown = { runId: "r10", surprise: 1 };
   await assert.rejects(
-    publishEvent(bus, runRejected, { runId: "r10" }, wrong as z.input<typeof runRejected.payload>),
+    publishEvent(
+      bus,
+      runRejected,
+      { owner: "cli", runId: "r10" },
+      wrong as z.input<typeof runRejected.payload>,
+    ),
     {
       code: "invalid_request",
       message: /run\.rejected: .*caller/,
@@ -180,7 +188,7 @@ test("a payload outside its schema is not published", async () => {
   await assert.rejects(publishCommand(bus, startRun, { agent: "a" }, { input: "" }), {
     code: "invalid_request",
   });
-  assert.deepEqual(await read({ filters: ["yard.evt.run.r10.>"] }), []);
+  assert.deepEqual(await read({ filters: ["yard.evt.run.cli.r10.>"] }), []);
 });
 
 test("a subject that a foreign subscriber answers is not taken for stored", async () => {
@@ -205,16 +213,26 @@ test("a subject that a foreign subscriber answers is not taken for stored", asyn
 test("live messages reach those who listen, and what does not fit is dropped", async () => {
   const { promise: heard, resolve: hear } = signalled();
   const deltas: string[] = [];
-  const live = subscribeLive(bus, runLive, { runId: "r11" }, ({ delta }) => {
+  const live = subscribeLive(bus, runLive, { owner: "cli", runId: "r11" }, ({ delta }) => {
     deltas.push(delta);
     if (delta === "end") hear();
   });
   const { nc } = connectionOf(bus);
-  nc.publish("yard.live.run.r11", "{oops");
-  nc.publish("yard.live.run.r11", '{"delta":1}');
-  publishLive(bus, runLive, { runId: "r11" }, { runId: "r11", step: 1, delta: "Hi" });
-  publishLive(bus, runLive, { runId: "r12" }, { runId: "r12", step: 1, delta: "other run" });
-  publishLive(bus, runLive, { runId: "r11" }, { runId: "r11", step: 1, delta: "end" });
+  nc.publish("yard.live.run.cli.r11", "{oops");
+  nc.publish("yard.live.run.cli.r11", '{"delta":1}');
+  publishLive(bus, runLive, { owner: "cli", runId: "r11" }, { runId: "r11", step: 1, delta: "Hi" });
+  publishLive(
+    bus,
+    runLive,
+    { owner: "cli", runId: "r12" },
+    { runId: "r12", step: 1, delta: "other run" },
+  );
+  publishLive(
+    bus,
+    runLive,
+    { owner: "cli", runId: "r11" },
+    { runId: "r11", step: 1, delta: "end" },
+  );
   await heard;
   assert.deepEqual(deltas, ["Hi", "end"]);
   live.stop();
@@ -223,16 +241,18 @@ test("live messages reach those who listen, and what does not fit is dropped", a
 test("a stored message that a push consumer delivers to a live subject is not taken for a live message", async () => {
   const { nc } = connectionOf(bus);
   const deltas: string[] = [];
-  const live = subscribeLive(bus, runLive, { runId: "r13" }, ({ delta }) => deltas.push(delta));
+  const live = subscribeLive(bus, runLive, { owner: "cli", runId: "r13" }, ({ delta }) =>
+    deltas.push(delta),
+  );
   const { promise: delivered, resolve: deliver } = signalled();
-  nc.subscribe("yard.live.run.r13", { max: 1, callback: () => deliver() });
+  nc.subscribe("yard.live.run.cli.r13", { max: 1, callback: () => deliver() });
   const manager = await jetstreamManager(nc);
   const subject = `$O.${sharedPayloads.bucket}.C.forged.0`;
   nc.publish(subject, JSON.stringify({ runId: "r13", step: 1, delta: "forged" }));
   await manager.consumers.add(`OBJ_${sharedPayloads.bucket}`, {
     name: "forger",
     filter_subject: subject,
-    deliver_subject: "yard.live.run.r13",
+    deliver_subject: "yard.live.run.cli.r13",
     ack_policy: AckPolicy.None,
   });
   await delivered;
@@ -243,5 +263,5 @@ test("a stored message that a push consumer delivers to a live subject is not ta
 test("a live message on a closed bus is dropped without a word", async () => {
   const own = await testBus(nats, "runner");
   await own.close();
-  publishLive(own, runLive, { runId: "r" }, { runId: "r", step: 1, delta: AT });
+  publishLive(own, runLive, { owner: "cli", runId: "r" }, { runId: "r", step: 1, delta: AT });
 });

@@ -29,7 +29,7 @@ export interface StoredEvent {
 }
 
 export interface ReadEventsOptions {
-  /** Subjects with wildcards, such as `yard.evt.run.{runId}.>`. */
+  /** Subjects with wildcards, such as `yard.evt.run.{owner}.{runId}.*`. Clients that may read their own events only can give one. */
   readonly filters: readonly string[];
   readonly from: "beginning" | "now" | { readonly sequence: number };
   /** Ends the reading without an error. */
@@ -109,12 +109,15 @@ interface Reading {
 
 async function open(connection: Connection, options: ReadEventsOptions): Promise<Reading> {
   const { nc, user } = connection;
+  const { filters } = options;
+  const [first = ""] = filters;
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
     const { state } = await manager.streams.info(eventStream.name);
     // Always by sequence: a consumer of "new" events that is made again after a loss would begin at 1.
     const consumer = await jetstream(nc).consumers.get(eventStream.name, {
-      filter_subjects: [...options.filters],
+      // A single one stands in the request's subject, where the server's permissions see it.
+      filter_subjects: filters.length === 1 ? first : [...filters],
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: startSequence(options.from, state.last_seq),
     });

@@ -67,8 +67,8 @@ test("the broker hears the ends of runs and no other events", async () => {
   });
   follow(broker, runRejected, ({ runId }) => others.push(runId));
   await broker.flush();
-  await publishEvent(runner, runRejected, { runId: "run-1" }, rejected);
-  await publishEvent(runner, runCancelled, { runId: "run-1" }, cancelled);
+  await publishEvent(runner, runRejected, { owner: "cli", runId: "run-1" }, rejected);
+  await publishEvent(runner, runCancelled, { owner: "cli", runId: "run-1" }, cancelled);
   await heard.promise;
   assert.deepEqual(others, []);
 });

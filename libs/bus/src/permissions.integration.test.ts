@@ -123,7 +123,7 @@ test("a forged reply subject makes a service do and publish nothing", async () =
   await policy.flush();
   const forgedTargets = [
     "yard.cmd.cli.run.start.a",
-    "yard.evt.run.r.finished",
+    "yard.evt.run.cli.r.finished",
     "yard.evt.audit.policy.decision",
     "_INBOX_cli.answer",
     "$JS.API.STREAM.DELETE.YARD_EVENTS",
@@ -225,19 +225,26 @@ test("a command of any client reaches the runner, of the frozen npm client too, 
 
 test("events and live messages of the runner are read by clients, and nobody else may write them", async () => {
   const { promise: heard, resolve: hear } = signalled<string>();
-  const live = subscribeLive(cli, runLive, { runId: unknownRun }, ({ delta }) => hear(delta));
+  const live = subscribeLive(cli, runLive, { owner: "cli", runId: unknownRun }, ({ delta }) =>
+    hear(delta),
+  );
   await cli.flush();
-  publishLive(runner, runLive, { runId: unknownRun }, { runId: unknownRun, step: 1, delta: "Hel" });
+  publishLive(
+    runner,
+    runLive,
+    { owner: "cli", runId: unknownRun },
+    { runId: unknownRun, step: 1, delta: "Hel" },
+  );
   assert.equal(await heard, "Hel");
   live.stop();
 
-  await publishEvent(runner, runRejected, { runId: unknownRun }, rejection, {
+  await publishEvent(runner, runRejected, { owner: "cli", runId: unknownRun }, rejection, {
     correlationId: unknownRun,
   });
   for (const reader of [cli, me]) {
     const events: StoredEvent[] = [];
     for await (const event of readEvents(reader, {
-      filters: [`yard.evt.run.${unknownRun}.>`],
+      filters: [`yard.evt.run.cli.${unknownRun}.>`],
       from: "beginning",
       stopAtEnd: true,
     })) {
@@ -249,9 +256,12 @@ test("events and live messages of the runner are read by clients, and nobody els
     );
     assert.deepEqual(events[0]?.payload, rejection);
   }
-  await assert.rejects(publishEvent(cli, runRejected, { runId: unknownRun }, rejection), {
-    code: "forbidden",
-  });
+  await assert.rejects(
+    publishEvent(cli, runRejected, { owner: "cli", runId: unknownRun }, rejection),
+    {
+      code: "forbidden",
+    },
+  );
 });
 
 test("a reply that is too large for a message arrives whole", async () => {

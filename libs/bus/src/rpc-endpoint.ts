@@ -1,5 +1,11 @@
 import type { Msg, Subscription } from "@nats-io/transport-node";
-import { filterOf, tokensOf, type DeclaredErrors, type Rpc } from "@switchyard/contracts/define";
+import {
+  filterOf,
+  TOKEN_RULE,
+  tokensOf,
+  type DeclaredErrors,
+  type Rpc,
+} from "@switchyard/contracts/define";
 import { failuresOf, ServiceError, type Fail } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { queueOf } from "@switchyard/contracts/nats-permissions";
@@ -206,10 +212,7 @@ export class RpcEndpoint implements Endpoint {
     const request = contract.request.safeParse(body.value);
     if (!request.success) return invalidRequest(contract, problemsOf(request.error));
     const unsafeToken = call.unsafeToken();
-    if (unsafeToken !== null)
-      return invalidRequest(contract, [
-        `${unsafeToken}: must be 1-64 characters of A-Z a-z 0-9 _ -`,
-      ]);
+    if (unsafeToken !== null) return invalidRequest(contract, [`${unsafeToken}: ${TOKEN_RULE}`]);
     const reply = await handler(request.data, call);
     return { ok: true, body: replyBody(contract, reply) };
   }

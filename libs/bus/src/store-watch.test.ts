@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { StoreWatch } from "./store-watch.ts";
 
-const EVENT = "yard.evt.run.r1.started";
-const OTHER_EVENT = "yard.evt.session.s1.ended";
+const EVENT = "yard.evt.run.cli.r1.started";
+const OTHER_EVENT = "yard.evt.session.cli.s1.ended";
 const COMMAND = "yard.cmd.me.run.start.demo";
 
 function watchAt() {

@@ -28,13 +28,13 @@ const facts = {
 };
 
 export const approvalRequested = event({
-  subject: "yard.evt.approval.{id}.requested",
+  subject: "yard.evt.approval.{owner}.{id}.requested",
   summary: "A tool call waits for a person.",
   payload: z.object({ ...facts, expiresAt: Timestamp }),
 });
 
 export const approvalDecided = event({
-  subject: "yard.evt.approval.{id}.decided",
+  subject: "yard.evt.approval.{owner}.{id}.decided",
   summary: "A waiting call was approved, denied or cancelled.",
   payload: z.object({
     ...facts,
@@ -44,13 +44,13 @@ export const approvalDecided = event({
 });
 
 export const approvalExpired = event({
-  subject: "yard.evt.approval.{id}.expired",
+  subject: "yard.evt.approval.{owner}.{id}.expired",
   summary: "Nobody decided about a waiting call in time, or nobody made an approved one.",
   payload: z.object(facts),
 });
 
 export const approvalConsumed = event({
-  subject: "yard.evt.approval.{id}.consumed",
+  subject: "yard.evt.approval.{owner}.{id}.consumed",
   summary: "A tool provider is about to send an approved call.",
   payload: z.object({ ...facts, provider: CallerName }),
 });

@@ -43,7 +43,7 @@ export const listApprovals = rpc({
   reply: z.object({
     approvals: z.array(Approval),
     next: z.string().nullable(),
-    /** All that wait, whoever may decide them. */
+    /** For who may decide: all that wait. For anybody else: those of this page. */
     pending: z.int().nonnegative(),
   }),
   errors: { approvals_unavailable: ApprovalsUnavailable },

@@ -18,7 +18,11 @@ test("derives the name of a contract from its subject", () => {
   const parts = { summary: "", request: z.object({}), reply: z.object({}) };
   assert.equal(rpc({ subject: "yard.rpc.{caller}.a.b.c.{d}", ...parts }).name, "a.b.c");
   assert.equal(
-    event({ subject: "yard.evt.run.{runId}.tool-denied", summary: "", payload: z.object({}) }).name,
+    event({
+      subject: "yard.evt.run.{owner}.{runId}.tool-denied",
+      summary: "",
+      payload: z.object({}),
+    }).name,
     "run.tool-denied",
   );
   assert.equal(

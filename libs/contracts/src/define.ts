@@ -71,7 +71,9 @@ export type Contract = Rpc | Command | Event | Live;
 
 const TOKEN = /^\{[a-zA-Z]+\}$/;
 const LITERAL = /^[a-z0-9-]+$/;
-const SAFE_TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
+const SAFE_TOKEN = /^[A-Za-z0-9_~-]{1,100}$/;
+/** What a token may be, in words. */
+export const TOKEN_RULE = "must be 1-100 characters of A-Z a-z 0-9 _ - ~";
 
 /**
  * Declares a request-reply subject `yard.rpc.{caller}.{service}[.{noun}].{verb}[.{token}]`.
@@ -113,17 +115,17 @@ export function command<const S extends string, P extends z.ZodType>(spec: {
   return { kind: "command", name: `${noun}.${verb}`, ...spec };
 }
 
-/** Declares a fact `yard.evt.{noun}.{id}.{past-participle}`. */
+/** Declares a fact `yard.evt.{noun}[.{owner}].{id}.{past-participle}`. */
 export function event<const S extends string, P extends z.ZodType>(spec: {
   subject: S;
   summary: string;
   payload: P;
 }): Event<S, P> {
-  const [, , noun, , participle] = checkTemplate(spec.subject, ["yard", "evt"]);
-  return { kind: "event", name: `${noun}.${participle}`, ...spec };
+  const parts = checkTemplate(spec.subject, ["yard", "evt"]);
+  return { kind: "event", name: `${parts[2]}.${parts.at(-1)}`, ...spec };
 }
 
-/** Declares a lossy subject of core NATS, `yard.live.{noun}.{id}`. */
+/** Declares a lossy subject of core NATS, `yard.live.{noun}[.{owner}].{id}`. */
 export function live<const S extends string, P extends z.ZodType>(spec: {
   subject: S;
   summary: string;
@@ -135,7 +137,7 @@ export function live<const S extends string, P extends z.ZodType>(spec: {
 
 /**
  * The concrete subject of a contract. Throws on a token that is missing or that is not
- * 1–64 characters of `A-Z a-z 0-9 _ -`: a dot, a wildcard or a space would change the subject's meaning.
+ * 1–100 characters of `A-Z a-z 0-9 _ - ~`: a dot, a wildcard or a space would change the subject's meaning.
  */
 export function subjectOf<S extends string>(
   contract: { readonly subject: S },
@@ -212,7 +214,7 @@ function checkToken(part: string, value: string | undefined): string {
   if (value === undefined) throw new TypeError(`subject token ${part} is missing`);
   if (!SAFE_TOKEN.test(value)) {
     throw new TypeError(
-      `subject token ${part} must be 1-64 characters of A-Z a-z 0-9 _ -, got ${JSON.stringify(value.slice(0, 80))}`,
+      `subject token ${part} ${TOKEN_RULE}, got ${JSON.stringify(value.slice(0, 80))}`,
     );
   }
   return value;

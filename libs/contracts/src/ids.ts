@@ -8,10 +8,36 @@ export const CallerName = z
     "must be 1-32 characters of a-z 0-9 -, starting with a letter or digit",
   );
 
-/** A run: made by the publisher or by the CLI (a ULID), unique for ever. */
+/**
+ * A run: `{owner}~{name}`. The owner is the NATS user that the run works for, so two owners may use the same name.
+ * Whoever speaks of its own run may leave its own part out. Runs of versions before 0.2 have no owner in their id.
+ */
 export const RunId = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, "must be 1-64 characters of A-Z a-z 0-9 _ -");
+  .regex(
+    /^(?:[a-z0-9][a-z0-9-]{0,31}~)?[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/,
+    "must be 1-64 characters of A-Z a-z 0-9 _ -, or that behind its owner: owner~name",
+  );
+
+/** The whole id of the run that `caller` calls `runId`: its own, unless an owner is named. */
+export function fullRunId(caller: string, runId: string): string {
+  return runId.includes("~") ? runId : `${caller}~${runId}`;
+}
+
+/** The owner in a run's id; null for a run of a version that had none there. */
+export function ownerOfRun(runId: string): string | null {
+  const end = runId.indexOf("~");
+  return end < 0 ? null : runId.slice(0, end);
+}
+
+/** What stands for a run in the subjects of its events. Throws for a run without an owner when none is given. */
+export function runTokens(
+  runId: string,
+  owner: string | null = ownerOfRun(runId),
+): { readonly owner: string; readonly runId: string } {
+  if (owner === null) throw new TypeError(`run ${runId} has no owner in its id`);
+  return { owner, runId: runId.slice(runId.indexOf("~") + 1) };
+}
 
 /** An agent definition. The pattern is the seed's rule for directory names, which keeps paths out. */
 export const AgentName = z

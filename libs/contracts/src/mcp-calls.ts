@@ -4,12 +4,12 @@ import { CallerName, ServerId, Timestamp } from "./ids.ts";
 import { RunToken } from "./run-token.ts";
 
 /** The id under which a tool call is effectively-once. */
-export const CallId = z.string().regex(/^[A-Za-z0-9:_-]{1,200}$/);
+export const CallId = z.string().regex(/^[A-Za-z0-9:_~-]{1,200}$/);
 
 /** The last token of the subject on which the progress of a call is told, chosen by its caller. */
 export const ProgressId = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1-64 characters of A-Z a-z 0-9 _ -");
+  .regex(/^[A-Za-z0-9_~-]{1,100}$/, "must be 1-100 characters of A-Z a-z 0-9 _ - ~");
 
 /**
  * Whether calls reach a server: `closed` all of them, `open` none, `half_open` one that tries.
@@ -51,9 +51,12 @@ export const cancelCallAt = rpc({
   errors: cancelCall.errors,
 });
 
-/** Told at most ten times a second for each call, and only to who asked for it with `progress`. */
+/**
+ * Told at most ten times a second for each call, and only when `progress` asks for it. The owner is whom the call is
+ * made for: the requester of the run, or the caller itself.
+ */
 export const callProgress = live({
-  subject: "yard.live.mcp.{caller}.{progressId}",
+  subject: "yard.live.mcp.{owner}.{progressId}",
   summary: "How far a tool call is, in its MCP server's own numbers.",
   payload: z.object({
     server: z.string(),

@@ -144,13 +144,13 @@ export const answerQuestion = rpc({
 });
 
 export const questionRequested = event({
-  subject: "yard.evt.mcp.{server}.question-requested",
+  subject: "yard.evt.mcp-question.{owner}.{id}.requested",
   summary: "An MCP server asks a person something and waits for mcp.answer.",
   payload: z.object({ question: Question }),
 });
 
 export const questionEnded = event({
-  subject: "yard.evt.mcp.{server}.question-ended",
+  subject: "yard.evt.mcp-question.{owner}.{id}.ended",
   summary: "A question of an MCP server was answered, or its time is over; answers are not told.",
   payload: z.object({ question: Question }),
 });

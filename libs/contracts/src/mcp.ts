@@ -73,7 +73,7 @@ export const callTool = rpc({
     callId: CallId.optional(),
     /** The approval that an earlier `approval_required` told of; needed when there is no `callId`. */
     approvalId: ApprovalId.optional(),
-    /** Asks for the call's progress on `yard.live.mcp.{caller}.{progress}`. */
+    /** Asks for the call's progress on `yard.live.mcp.{owner}.{progress}`. */
     progress: ProgressId.optional(),
     /** Counts the pick-ups of the run whose token it is; believed only with a token, and never lower than before. */
     epoch: z.int().positive().optional(),

@@ -6,6 +6,7 @@ import {
   servicePayloads,
   sharedPayloads,
 } from "./payload-stores.ts";
+import { allContracts } from "./registry.ts";
 import {
   allConsumers,
   allStreams,
@@ -47,7 +48,7 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
   }
   for (const contract of user.follows) subscribe.add(filterOf(contract));
   if (user.serves.length > 0) addDiscovery(user, everyone, publish, subscribe);
-  if (user.readsEvents) addEventReading(publish, subscribe);
+  if (user.readsEvents !== "none") addEventReading(user, publish, subscribe);
   if (user.looksUpEvents) publish.add(`$JS.API.STREAM.MSG.GET.${eventStream.name}`);
   if (user.readsAudit) addAuditReading(publish);
   if (user.administersStreams) addAdministration(everyone, publish);
@@ -84,27 +85,47 @@ function addDiscovery(
     subscribe.add(`$SRV.${verb}.${user.name}`);
     subscribe.add(`$SRV.${verb}.${user.name}.*`);
   }
-  for (const other of everyone.filter((candidate) => candidate.readsEvents)) {
+  for (const other of everyone.filter((candidate) => candidate.readsEvents !== "none")) {
     publish.add(`${other.inboxPrefix}.>`);
   }
 }
 
-function addEventReading(publish: Set<string>, subscribe: Set<string>): void {
-  for (const subject of eventStream.subjects) subscribe.add(subject);
-  subscribe.add("yard.live.>");
+function addEventReading(
+  { name, readsEvents }: BusUser,
+  publish: Set<string>,
+  subscribe: Set<string>,
+): void {
+  const create = `$JS.API.CONSUMER.CREATE.${eventStream.name}`;
   publish.add("$SRV.>");
+  if (readsEvents === "all") {
+    for (const subject of eventStream.subjects) subscribe.add(subject);
+    subscribe.add("yard.live.>");
+    publish.add(`$JS.API.STREAM.MSG.GET.${eventStream.name}`);
+    publish.add(create);
+    publish.add(`${create}.>`);
+  } else {
+    for (const subject of subjectsOfOwner(name)) {
+      subscribe.add(subject);
+      // The server refuses a consumer whose filter is another one than that in the subject of its request.
+      if (subject.startsWith("yard.evt.")) publish.add(`${create}.*.${subject}`);
+    }
+  }
   // Clients look up by name which stream holds a subject.
   publish.add("$JS.API.STREAM.NAMES");
   publish.add(`$JS.API.STREAM.INFO.${eventStream.name}`);
-  publish.add(`$JS.API.STREAM.MSG.GET.${eventStream.name}`);
-  publish.add(`$JS.API.CONSUMER.CREATE.${eventStream.name}`);
-  publish.add(`$JS.API.CONSUMER.CREATE.${eventStream.name}.>`);
   publish.add(`$JS.API.CONSUMER.INFO.${eventStream.name}.*`);
   publish.add(`$JS.API.CONSUMER.DELETE.${eventStream.name}.*`);
   publish.add(`$JS.API.CONSUMER.MSG.NEXT.${eventStream.name}.*`);
   publish.add(`$JS.ACK.${eventStream.name}.>`);
   publish.add(`$JS.ACK.*.*.${eventStream.name}.>`);
   publish.add(`$JS.FC.${eventStream.name}.>`);
+}
+
+/** Everything that is said of what one user owns. */
+function subjectsOfOwner(owner: string): string[] {
+  const owned = allContracts.filter(({ subject }) => subject.includes(".{owner}."));
+  const prefixes = owned.map(({ subject }) => subject.slice(0, subject.indexOf("{owner}")));
+  return [...new Set(prefixes)].map((prefix) => `${prefix}${owner}.>`);
 }
 
 /**

@@ -44,8 +44,8 @@ test("says what does not fit of any request, and never throws", () => {
 });
 
 test("finds the event contract of a subject", () => {
-  assert.equal(eventOfSubject(subjectOf(runStarted, { runId: "r1" })), runStarted);
-  assert.equal(eventOfSubject("yard.evt.run.r1.exploded"), null);
+  assert.equal(eventOfSubject(subjectOf(runStarted, { owner: "cli", runId: "r1" })), runStarted);
+  assert.equal(eventOfSubject("yard.evt.run.cli.r1.exploded"), null);
   assert.equal(
     runEvents.length,
     allContracts.filter((c) => c.name.startsWith("run.") && isEvent(c)).length,

@@ -5,7 +5,14 @@ import * as approvalAdmission from "./approval-admission.ts";
 import * as approvalEvents from "./approval-events.ts";
 import * as approvals from "./approvals.ts";
 import * as audit from "./audit.ts";
-import type { Command, Contract, Event, Live, Rpc } from "./define.ts";
+import {
+  tokensOf,
+  type Command,
+  type Contract,
+  type Event,
+  type Live,
+  type Rpc,
+} from "./define.ts";
 import * as mcp from "./mcp.ts";
 import * as mcpServers from "./mcp-servers.ts";
 import * as mcpAuth from "./mcp-auth.ts";
@@ -100,7 +107,8 @@ const eventsByName = new Map(allContracts.filter(isEvent).map((event) => [event.
 /** The event contract of a concrete subject, or null for a subject nobody declared. */
 export function eventOfSubject(subject: string): Event | null {
   const parts = subject.split(".");
-  return eventsByName.get(`${parts[2]}.${parts[4]}`) ?? null;
+  const event = eventsByName.get(`${parts[2]}.${parts.at(-1)}`) ?? null;
+  return event !== null && tokensOf(event, subject) !== null ? event : null;
 }
 
 function contractsOf(module: Record<string, unknown>): Contract[] {

@@ -41,7 +41,7 @@ const CostSoFar = { costUsd: z.number().nonnegative().nullable().optional() };
 const CallId = z.string();
 
 export const runStarted = event({
-  subject: "yard.evt.run.{runId}.started",
+  subject: "yard.evt.run.{owner}.{runId}.started",
   summary: "A runner took a new run.",
   payload: RunEvent.extend({
     agent: AgentName,
@@ -61,7 +61,7 @@ export const runStarted = event({
 
 /** It has no `seq`: there is no run yet. */
 export const runQueued = event({
-  subject: "yard.evt.run.{runId}.queued",
+  subject: "yard.evt.run.{owner}.{runId}.queued",
   summary: "A run waits until another run of its session has ended.",
   payload: z.object({
     runId: RunId,
@@ -74,7 +74,7 @@ export const runQueued = event({
 
 /** It has no `seq`: there is no run under this id, and there will be none. */
 export const runMerged = event({
-  subject: "yard.evt.run.{runId}.merged",
+  subject: "yard.evt.run.{owner}.{runId}.merged",
   summary: "A message became part of the run of its session that is under way.",
   payload: z.object({
     runId: RunId,
@@ -87,7 +87,7 @@ export const runMerged = event({
 });
 
 export const runResumed = event({
-  subject: "yard.evt.run.{runId}.resumed",
+  subject: "yard.evt.run.{owner}.{runId}.resumed",
   summary: "A runner took over a run that another one did not finish.",
   payload: RunEvent.extend({ attempt: z.int().positive(), journalEntries: z.int().nonnegative() }),
 });
@@ -102,13 +102,13 @@ export const runToolsUnavailable = event({
 });
 
 export const skillActivated = event({
-  subject: "yard.evt.run.{runId}.skill-activated",
+  subject: "yard.evt.run.{owner}.{runId}.skill-activated",
   summary: "A skill's text became part of the run.",
   payload: RunEvent.extend({ skill: SkillName, digest: Digest }),
 });
 
 export const modelResponded = event({
-  subject: "yard.evt.run.{runId}.model-responded",
+  subject: "yard.evt.run.{owner}.{runId}.model-responded",
   summary: "One model call ended.",
   payload: RunEvent.extend({
     step: Step,
@@ -126,7 +126,7 @@ export const modelResponded = event({
 });
 
 export const toolRequested = event({
-  subject: "yard.evt.run.{runId}.tool-requested",
+  subject: "yard.evt.run.{owner}.{runId}.tool-requested",
   summary: "The model asked for a tool call.",
   payload: RunEvent.extend({
     step: Step,
@@ -139,7 +139,7 @@ export const toolRequested = event({
 });
 
 export const toolCompleted = event({
-  subject: "yard.evt.run.{runId}.tool-completed",
+  subject: "yard.evt.run.{owner}.{runId}.tool-completed",
   summary: "A tool call was allowed and has a result; `isError` is the tool's own verdict.",
   payload: RunEvent.extend({
     step: Step,
@@ -157,13 +157,13 @@ export const toolCompleted = event({
 });
 
 export const toolDenied = event({
-  subject: "yard.evt.run.{runId}.tool-denied",
+  subject: "yard.evt.run.{owner}.{runId}.tool-denied",
   summary: "The policy denied a tool call; nothing was executed.",
   payload: RunEvent.extend({ step: Step, callId: CallId, tool: z.string(), decision: Decision }),
 });
 
 export const toolFailed = event({
-  subject: "yard.evt.run.{runId}.tool-failed",
+  subject: "yard.evt.run.{owner}.{runId}.tool-failed",
   summary: "A tool call ended without a result; the model is told the error.",
   payload: RunEvent.extend({
     step: Step,
@@ -175,7 +175,7 @@ export const toolFailed = event({
 });
 
 export const runFinished = event({
-  subject: "yard.evt.run.{runId}.finished",
+  subject: "yard.evt.run.{owner}.{runId}.finished",
   summary: "A run succeeded.",
   payload: RunEvent.extend({
     output: z.string(),
@@ -189,7 +189,7 @@ export const runFinished = event({
 });
 
 export const runFailed = event({
-  subject: "yard.evt.run.{runId}.failed",
+  subject: "yard.evt.run.{owner}.{runId}.failed",
   summary: "A run ended without an answer.",
   payload: RunEvent.extend({
     failure: RunFailure,
@@ -199,7 +199,7 @@ export const runFailed = event({
 });
 
 export const runCancelled = event({
-  subject: "yard.evt.run.{runId}.cancelled",
+  subject: "yard.evt.run.{owner}.{runId}.cancelled",
   summary: "A run ended because it was cancelled.",
   payload: RunEvent.extend({
     ...Cancellation.shape,
@@ -220,7 +220,7 @@ const LimitsInForce = z.object({
 });
 
 export const runRetried = event({
-  subject: "yard.evt.run.{runId}.retried",
+  subject: "yard.evt.run.{owner}.{runId}.retried",
   summary: "A run that had failed or was cancelled goes on.",
   payload: RunEvent.extend({
     by: CallerName,
@@ -231,7 +231,7 @@ export const runRetried = event({
 });
 
 export const runLimitsChanged = event({
-  subject: "yard.evt.run.{runId}.limits-changed",
+  subject: "yard.evt.run.{owner}.{runId}.limits-changed",
   summary: "A run was given other limits; one that waited at a limit goes on.",
   payload: RunEvent.extend({
     by: CallerName,
@@ -242,7 +242,7 @@ export const runLimitsChanged = event({
 });
 
 export const runWaiting = event({
-  subject: "yard.evt.run.{runId}.waiting",
+  subject: "yard.evt.run.{owner}.{runId}.waiting",
   summary: "A run waits and no runner holds it.",
   payload: RunEvent.extend({
     waits: z.array(RunWait),
@@ -252,13 +252,13 @@ export const runWaiting = event({
 });
 
 export const runWoken = event({
-  subject: "yard.evt.run.{runId}.woken",
+  subject: "yard.evt.run.{owner}.{runId}.woken",
   summary: "A runner took a run that had waited.",
   payload: RunEvent.extend({ attempt: z.int().positive() }),
 });
 
 export const questionRequested = event({
-  subject: "yard.evt.run.{runId}.question-requested",
+  subject: "yard.evt.run.{owner}.{runId}.question-requested",
   summary: "A run asks people something and waits for `runs.answer`.",
   payload: RunEvent.extend({
     callId: CallId,
@@ -270,25 +270,25 @@ export const questionRequested = event({
 });
 
 export const questionAnswered = event({
-  subject: "yard.evt.run.{runId}.question-answered",
+  subject: "yard.evt.run.{owner}.{runId}.question-answered",
   summary: "A question of a run was answered; the answer is not told.",
   payload: RunEvent.extend({ callId: CallId, by: CallerName }),
 });
 
 export const childStarted = event({
-  subject: "yard.evt.run.{runId}.child-started",
+  subject: "yard.evt.run.{owner}.{runId}.child-started",
   summary: "A run gave work to a run of its own.",
   payload: RunEvent.extend({ callId: CallId, childRunId: RunId, agent: AgentName }),
 });
 
 export const childEnded = event({
-  subject: "yard.evt.run.{runId}.child-ended",
+  subject: "yard.evt.run.{owner}.{runId}.child-ended",
   summary: "The end of a child run reached its parent.",
   payload: RunEvent.extend({ callId: CallId, childRunId: RunId, status: z.string() }),
 });
 
 export const runSteered = event({
-  subject: "yard.evt.run.{runId}.steered",
+  subject: "yard.evt.run.{owner}.{runId}.steered",
   summary: "A run was given a message for its next step.",
   payload: RunEvent.extend({
     by: CallerName,
@@ -300,7 +300,7 @@ export const runSteered = event({
 });
 
 export const runDead = event({
-  subject: "yard.evt.run.{runId}.dead",
+  subject: "yard.evt.run.{owner}.{runId}.dead",
   summary: "A run was given up because runners died of it; it can be retried.",
   payload: RunEvent.extend({
     failure: RunFailure,
@@ -311,7 +311,7 @@ export const runDead = event({
 
 /** A command that cannot become a run. It has no `seq`: there is no run. */
 export const runRejected = event({
-  subject: "yard.evt.run.{runId}.rejected",
+  subject: "yard.evt.run.{owner}.{runId}.rejected",
   summary: "A run command was refused; it will not be tried again.",
   payload: z.object({
     runId: RunId,
@@ -335,7 +335,7 @@ export const runRejected = event({
  * are held back a little. Lossy: every fact here is repeated by an event.
  */
 export const runLive = live({
-  subject: "yard.live.run.{runId}",
+  subject: "yard.live.run.{owner}.{runId}",
   summary: "Text deltas of a running model call.",
   payload: z.object({
     runId: RunId,

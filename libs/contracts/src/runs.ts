@@ -52,7 +52,10 @@ export const startRun = command({
   summary: "Starts a run of an agent.",
   payload: z.strictObject({
     input: RunInput,
-    /** Made by the runner when it is left out; the rejected and started events carry it. */
+    /**
+     * The run's id among the sender's own runs. Made by the runner when it is left out; the rejected and started
+     * events carry it.
+     */
     runId: RunId.optional(),
     /** A skill to activate before the first step. */
     skill: SkillName.optional(),
@@ -61,6 +64,8 @@ export const startRun = command({
     replay: Recording.optional(),
     limits: RunLimits.optional(),
     labels: z.record(z.string().max(64), z.string().max(256)).optional(),
+    /** NATS users that may look at the run besides its owner, and at the runs that work for it. They may not control it. */
+    readers: z.array(CallerName).max(16).optional(),
     /** Where the message comes from, for who brings messages of others; anybody else's word is refused. */
     origin: SaidOrigin.optional(),
     /** JSON Schema (2020-12) of the answer; the run's output is then JSON text that fits it. */
@@ -176,6 +181,8 @@ export const RunDetail = RunSummary.extend({
   usage: Usage,
   /** Cost of all model calls in US dollars; null when the price of a model is not known. */
   costUsd: z.number().nonnegative().nullable().optional(),
+  /** Who may look at it besides its owner; missing: nobody. */
+  readers: z.array(CallerName).optional(),
   agentDigest: Digest,
   /** Of the policy that the run began under; each call is decided by the one of its moment. */
   policyDigest: Digest.optional(),
@@ -201,9 +208,11 @@ export type RunDetail = z.infer<typeof RunDetail>;
 
 export const listRuns = rpc({
   subject: "yard.rpc.{caller}.runs.list",
-  summary: "Lists runs, newest first.",
+  summary: "Lists the caller's runs, newest first; for cli and admin those of everybody.",
   request: z.strictObject({
     limit: z.int().min(1).max(200).default(20),
+    /** Only those of this user. */
+    owner: CallerName.optional(),
     agent: AgentName.optional(),
     status: RunStatus.optional(),
   }),

@@ -14,31 +14,31 @@ const SessionEvent = z.object({
 });
 
 export const sessionCreated = event({
-  subject: "yard.evt.session.{sessionId}.created",
+  subject: "yard.evt.session.{owner}.{sessionId}.created",
   summary: "A session was begun, or begun anew by a reset.",
   payload: SessionEvent.extend({ kind: SessionKind, agent: AgentName }),
 });
 
 export const sessionPatched = event({
-  subject: "yard.evt.session.{sessionId}.patched",
+  subject: "yard.evt.session.{owner}.{sessionId}.patched",
   summary: "What a session is called, or how it works, was changed.",
   payload: SessionEvent.extend({ by: CallerName, fields: z.array(z.string()) }),
 });
 
 export const sessionMessageQueued = event({
-  subject: "yard.evt.session.{sessionId}.message-queued",
+  subject: "yard.evt.session.{owner}.{sessionId}.message-queued",
   summary: "A message waits until the session's run has ended.",
   payload: SessionEvent.extend({ runId: RunId, position: z.int().positive() }),
 });
 
 export const sessionMessageSteered = event({
-  subject: "yard.evt.session.{sessionId}.message-steered",
+  subject: "yard.evt.session.{owner}.{sessionId}.message-steered",
   summary: "A message was given to the session's run that is under way.",
   payload: SessionEvent.extend({ runId: RunId, into: RunId }),
 });
 
 export const sessionMessageAdded = event({
-  subject: "yard.evt.session.{sessionId}.message-added",
+  subject: "yard.evt.session.{owner}.{sessionId}.message-added",
   summary: "A run of a session ended, and what was said is in the history.",
   payload: SessionEvent.extend({
     runId: RunId,
@@ -51,14 +51,14 @@ export const sessionMessageAdded = event({
 });
 
 export const sessionReset = event({
-  subject: "yard.evt.session.{sessionId}.reset",
+  subject: "yard.evt.session.{owner}.{sessionId}.reset",
   summary: "A session was begun anew; `next` is its id from now on.",
   payload: SessionEvent.extend({ by: CallerName, next: SessionId }),
 });
 
 /** The last event of a session: whatever was kept for it can go. */
 export const sessionEnded = event({
-  subject: "yard.evt.session.{sessionId}.ended",
+  subject: "yard.evt.session.{owner}.{sessionId}.ended",
   summary: "A session has ended: nobody used it, or it was deleted or reset.",
   payload: SessionEvent.extend({ reason: z.enum(["idle", "deleted", "reset"]) }),
 });

@@ -29,13 +29,13 @@ export const revokeGrant = rpc({
 });
 
 export const grantIssued = event({
-  subject: "yard.evt.grant.{id}.issued",
+  subject: "yard.evt.grant.{owner}.{id}.issued",
   summary: "A person approved more calls of one kind.",
   payload: z.object({ grant: SessionGrant, at: Timestamp }),
 });
 
 export const grantRevoked = event({
-  subject: "yard.evt.grant.{id}.revoked",
+  subject: "yard.evt.grant.{owner}.{id}.revoked",
   summary: "A standing approval was ended before its time.",
   payload: z.object({ grant: SessionGrant, by: CallerName, reason: z.string(), at: Timestamp }),
 });

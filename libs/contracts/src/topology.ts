@@ -48,8 +48,8 @@ export interface BusUser {
   readonly consumes: readonly ConsumerDefinition[];
   /** Events and live messages it hears as they are published; one that it misses is gone for it. */
   readonly follows: readonly (Event | Live)[];
-  /** True when it may read every event and the live output of runs. */
-  readonly readsEvents: boolean;
+  /** Which events and live messages it may read: everybody's, or those that are its own by their subject. */
+  readonly readsEvents: "all" | "own" | "none";
   /** True when it may ask which event of a subject is stored last. */
   readonly looksUpEvents: boolean;
   /** True when it may read the audit. */
@@ -238,6 +238,7 @@ export const operatorUser = user("operator", "Changes the retention of the audit
 export const cliUser: BusUser = {
   ...client("cli", "Command line"),
   calls: callableByClients,
+  readsEvents: "all",
 };
 
 /** The users that every installation has. The operator is one of those that make its key. */
@@ -254,6 +255,7 @@ export const installedUsers: readonly BusUser[] = [
  */
 export const anonymousUser: BusUser = {
   ...client("me", "Clients without credentials, on a laptop only"),
+  readsEvents: "all",
   inboxPrefix: "_INBOX",
 };
 
@@ -262,7 +264,7 @@ export function client(name: string, description: string): BusUser {
   return user(name, description, {
     calls: callableByClients.filter((contract) => !registryRpcs.has(contract)),
     publishes: clientCommands,
-    readsEvents: true,
+    readsEvents: "own",
   });
 }
 
@@ -276,7 +278,7 @@ function user(name: string, description: string, spec: Partial<BusUser>): BusUse
     schedules: [],
     consumes: [],
     follows: [],
-    readsEvents: false,
+    readsEvents: "none",
     looksUpEvents: false,
     readsAudit: false,
     administersStreams: false,

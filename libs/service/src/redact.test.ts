@@ -148,7 +148,7 @@ test("leaves digests, ids, versions and names of every kind as they are", () => 
     fc.uuid(),
     ulid,
     names,
-    ulid.map((id) => `yard.evt.run.${id}.finished`),
+    ulid.map((id) => `yard.evt.run.cli.${id}.finished`),
   );
   fc.assert(fc.property(text, (harmless) => assert.equal(redactText(harmless), harmless)));
 });

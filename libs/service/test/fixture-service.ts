@@ -75,7 +75,7 @@ async function storeOnce(bus: Bus): Promise<string | null> {
   const sessionId = `ses-${"0".repeat(26)}-1`;
   const said = { sessionId, key: "k", owner: "fixture", seq: 1, at: new Date().toISOString() };
   try {
-    await publishEvent(bus, sessionEnded, { sessionId }, { ...said, reason: "idle" });
+    await publishEvent(bus, sessionEnded, { owner: "cli", sessionId }, { ...said, reason: "idle" });
     return null;
   } catch (error) {
     return error instanceof ServiceError ? error.code : String(error);

@@ -9,34 +9,75 @@ import type { DeadLetters } from "./commands/dead-letters.ts";
 import type { StartedEntry } from "./journal/started-entry.ts";
 import { JournalCorrupt } from "./journal/run-state.ts";
 import { recordingOf } from "./model/recording-of.ts";
+import { isAdmin, maySee } from "./journal/run-access.ts";
+import type { RunNames } from "./journal/run-names.ts";
 import type { RunStore } from "./journal/run-store.ts";
 import type { RunIndex } from "./journal/run-index.ts";
+import type { ParkedRuns } from "./waits/parked-runs.ts";
+import { handleWaits } from "./waits/wait-handlers.ts";
+
+/** Answers everything that is asked and said about runs beside the queue. */
+export function handleRuns(
+  service: Service,
+  options: {
+    readonly index: RunIndex;
+    readonly store: Pick<RunStore, "load">;
+    readonly names: RunNames;
+    readonly letters: DeadLetters;
+    readonly controls: RunControls;
+    readonly active: ActiveRuns;
+    readonly parked: ParkedRuns;
+    readonly now: () => number;
+  },
+): void {
+  handleRunQueries(service, options);
+  handleRecordings(service, options);
+  handleCancelRequests(service, options);
+  handleWaits(service, options);
+  handleDeadRuns(service, options);
+}
 
 /** Answers questions about runs. */
-export function handleRunQueries(service: Service, index: RunIndex): void {
-  service.handle(listRuns, async (filter) => ({ runs: await index.list(filter) }));
+function handleRunQueries(
+  service: Service,
+  { index, names }: { readonly index: RunIndex; readonly names: RunNames },
+): void {
+  service.handle(listRuns, async (filter, { caller }) => {
+    if (isAdmin(caller)) return { runs: await index.list(filter) };
+    const isOwn = filter.owner === undefined || filter.owner === caller;
+    return { runs: isOwn ? await index.list({ ...filter, owner: caller }) : [] };
+  });
 
-  service.handle(getRun, async ({ runId }, { fail }) => {
+  service.handle(getRun, async (asked, { caller, fail }) => {
+    const unknown = (id: string): Error => fail.unknown_run(`there is no run ${id}`, { runId: id });
+    const runId = names.known(caller, asked.runId);
     const run = await index.get(runId).catch((error: unknown) => {
       if (!(error instanceof JournalCorrupt)) throw error;
+      if (names.controlled(caller, runId) === null) throw unknown(runId);
       const said = `the journal of run ${runId} cannot be read: ${error.message}`;
       throw fail.journal_corrupt(said, { runId });
     });
-    if (run === null) throw fail.unknown_run(`there is no run ${runId}`, { runId });
+    if (run === null || !maySee(caller, run)) throw unknown(runId);
     return { run };
   });
 }
 
 /** Gives what the models of a run have answered, to be played again. */
-export function handleRecordings(service: Service, store: Pick<RunStore, "load">): void {
-  service.handle(getRecording, async ({ runId }, { fail }) => {
+function handleRecordings(
+  service: Service,
+  { store, names }: { readonly store: Pick<RunStore, "load">; readonly names: RunNames },
+): void {
+  service.handle(getRecording, async (asked, { caller, fail }) => {
+    const unknown = (id: string): Error => fail.unknown_run(`there is no run ${id}`, { runId: id });
+    const runId = names.known(caller, asked.runId);
     const entries = await store.load(runId).catch((error: unknown) => {
       if (!(error instanceof JournalCorrupt)) throw error;
+      if (names.controlled(caller, runId) === null) throw unknown(runId);
       const said = `the journal of run ${runId} cannot be read: ${error.message}`;
       throw fail.journal_corrupt(said, { runId });
     });
     const [first] = entries;
-    if (first?.kind !== "started") throw fail.unknown_run(`there is no run ${runId}`, { runId });
+    if (first?.kind !== "started" || !maySee(caller, first)) throw unknown(runId);
     const recording = recordingOf(entries);
     if (recording === null) {
       const why = whyNot(first);
@@ -57,14 +98,14 @@ function whyNot({ fork, before = [] }: StartedEntry): string {
 }
 
 /** Lists what was given up, for whoever finds out why and sends `run.retry`. */
-export function handleDeadRuns(
+function handleDeadRuns(
   service: Service,
   { index, letters }: { readonly index: RunIndex; readonly letters: DeadLetters },
 ): void {
-  service.handle(listDeadRuns, async ({ limit }) => ({
-    runs: await index.dead(limit),
-    letters: await letters.list(limit),
-  }));
+  service.handle(listDeadRuns, async ({ limit }, { caller }) => {
+    const owner = isAdmin(caller) ? undefined : caller;
+    return { runs: await index.dead(limit, owner), letters: await letters.list(limit, owner) };
+  });
 }
 
 /** Says which models there are, for whoever writes or checks an agent. */
@@ -79,22 +120,26 @@ export function handleModelQueries(service: Service, models: ModelRegistry): voi
  * Takes requests to cancel beside the queue, which may be waiting for a slot. Whoever holds the run
  * sees the request at its next entry or renewal; a run in this process at once.
  */
-export function handleCancelRequests(
+function handleCancelRequests(
   service: Service,
   options: {
     readonly controls: RunControls;
+    readonly names: RunNames;
     readonly active: ActiveRuns;
     readonly now: () => number;
   },
 ): void {
-  const { controls, active, now } = options;
-  service.handle(requestCancel, async ({ runId, reason = null }, { caller, fail }) => {
+  const { controls, names, active, now } = options;
+  service.handle(requestCancel, async ({ runId: named, reason = null }, { caller, fail }) => {
+    const refusal = (): Error => {
+      const message = `run ${named} was not started by ${caller}; its requester, cli and admin may cancel it`;
+      return fail.not_allowed(message, { runId: named });
+    };
+    const runId = names.controlled(caller, named);
+    if (runId === null) throw refusal();
     const at = new Date(now()).toISOString();
     const outcome = await controls.cancel({ runId, by: caller, at, reason, command: null });
-    if (outcome === "not_allowed") {
-      const message = `run ${runId} was not started by ${caller}; its requester, cli and admin may cancel it`;
-      throw fail.not_allowed(message, { runId });
-    }
+    if (outcome === "not_allowed") throw refusal();
     if (outcome === "requested") void active.lookForNews(runId);
     return { outcome };
   });

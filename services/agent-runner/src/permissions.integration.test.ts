@@ -73,7 +73,7 @@ test("does all its work with the permissions that its contracts give it", async 
 
   async function eventNames(runId: string, last: string): Promise<string[]> {
     const names: string[] = [];
-    const filters = [`yard.evt.run.${runId}.*`];
+    const filters = [`yard.evt.run.cli.${runId}.*`];
     for await (const { subject } of readEvents(cli, { filters, from: "beginning" })) {
       names.push(subject.split(".").at(-1) ?? "");
       if (names.at(-1) === last) break;

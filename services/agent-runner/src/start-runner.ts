@@ -12,13 +12,7 @@ import { ActiveRuns } from "./run/active-runs.ts";
 import type { RunnerConfig } from "./config.ts";
 import { RUN_COMMANDS } from "./commands/control-command.ts";
 import { reportFaultTo } from "./run/fault-report.ts";
-import {
-  handleCancelRequests,
-  handleDeadRuns,
-  handleModelQueries,
-  handleRecordings,
-  handleRunQueries,
-} from "./handlers.ts";
+import { handleModelQueries, handleRuns } from "./handlers.ts";
 import type { RunEventRelay } from "./events/event-publisher.ts";
 import { createRunnerMetrics } from "./metrics.ts";
 import { handleCompletions } from "./model/complete-once.ts";
@@ -33,6 +27,7 @@ import { keepingDefinitions } from "./run/kept-definitions.ts";
 import { patientPeers } from "./run/patient-peers.ts";
 import { openRunControls } from "./run/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
+import { openRunNames } from "./journal/run-names.ts";
 import { openRunStore } from "./journal/run-store.ts";
 import { openSessions } from "./sessions/open-sessions.ts";
 import { serveSessions } from "./sessions/serve-sessions.ts";
@@ -42,7 +37,6 @@ import { createMissedDecisions } from "./waits/missed-decisions.ts";
 import { openParkedRuns } from "./waits/parked-runs.ts";
 import { createRunWaker } from "./waits/run-waker.ts";
 import { startSweeper } from "./waits/sweeper.ts";
-import { handleWaits } from "./waits/wait-handlers.ts";
 import { createRunWorker } from "./commands/run-worker.ts";
 
 export const VERSION = "0.1.0";
@@ -66,6 +60,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   const parked = openParkedRuns(redis);
   const active = new ActiveRuns();
   const index = openRunIndex(redis, store, { keepSeconds });
+  const names = await openRunNames(redis, index);
   const settings = sessionSettings(config);
   const sessions = openSessions(kit, { controls, runs: store, settings, now: Date.now });
   const letters = openDeadLetters(redis);
@@ -77,6 +72,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     bus,
     relay: createRelay(bus, log),
     store,
+    names,
     controls,
     parked,
     letters,
@@ -103,18 +99,14 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   const onFault = reportFaultTo(log);
   const about = { name: "runner", version: VERSION, description: "Runs agents" };
   const service = answersFromStore(serve(bus, { ...about, onFault }));
-  handleRunQueries(service, index);
-  handleRecordings(service, store);
+  handleRuns(service, { index, store, names, letters, controls, active, parked, now: Date.now });
   handleModelQueries(service, models);
-  handleCancelRequests(service, { controls, active, now: Date.now });
   handleCompletions(service, {
     models,
     limiter,
     choices: [modelsConfig.default, ...modelsConfig.sampling],
     idleTimeoutMs: config.YARD_MODEL_IDLE_TIMEOUT_MS,
   });
-  handleWaits(service, { index, controls, parked, now: Date.now });
-  handleDeadRuns(service, { index, letters });
   const approvals = followApprovals(bus, { controls, now: Date.now, onFault });
   const sweeping = { everyMs: config.YARD_RUN_SWEEP_MS, onFault };
   const findMissedDecisions = createMissedDecisions(bus, { controls, now: Date.now });

@@ -33,5 +33,5 @@ export async function decideApproval(
     state: "approved" as const,
     decision,
   };
-  await publishEvent(policy, approvalDecided, { id: approvalId }, payload);
+  await publishEvent(policy, approvalDecided, { owner: "cli", id: approvalId }, payload);
 }

@@ -17,6 +17,7 @@ import { Registry } from "prom-client";
 import { openDeadLetters } from "../src/commands/dead-letters.ts";
 import { createRunWorker, type RunWorker } from "../src/commands/run-worker.ts";
 import { openRunIndex } from "../src/journal/run-index.ts";
+import { runNames } from "../src/journal/run-names.ts";
 import { openRunStore } from "../src/journal/run-store.ts";
 import { openProviderLimiter } from "../src/limits/provider-limiter.ts";
 import { openTeamLedger } from "../src/limits/team-ledger.ts";
@@ -125,6 +126,7 @@ function newWorker(
     relay: new EventRelay(bus, { isOutage, onTrouble: () => {}, onRecovered: () => {} }),
     log,
     store,
+    names: runNames(new Map()),
     controls,
     models,
     parked: dying(openParkedRuns(redis), pass),

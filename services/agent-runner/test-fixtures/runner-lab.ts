@@ -3,6 +3,7 @@ import { readEvents } from "@switchyard/bus/events";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { startRun } from "@switchyard/contracts/runs";
 import { commandStream, eventStream } from "@switchyard/contracts/streams";
+import { fullRunId, runTokens } from "@switchyard/contracts/ids";
 import { subjectOf } from "@switchyard/contracts/define";
 import { testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { after } from "node:test";
@@ -31,7 +32,7 @@ export interface Lab {
   pendingCommands(): Promise<number>;
   /** Commands or events that are stored under a subject. */
   stored(subject: string): Promise<number>;
-  /** The events of a run up to one with the given name (or that the test accepts), in stream order. */
+  /** The events of a run, by its name among those of `cli`, up to one with the given name (or that the test accepts), in stream order. */
   eventsUntil(
     runId: string,
     last: string | ((event: RunEventRecord) => boolean),
@@ -89,7 +90,8 @@ export async function startLab(servers?: {
     async eventsUntil(runId, last) {
       const isLast = typeof last === "string" ? ({ name }: RunEventRecord) => name === last : last;
       const found: RunEventRecord[] = [];
-      const filters = [`yard.evt.run.${runId}.*`];
+      const run = runTokens(fullRunId("cli", runId));
+      const filters = [`yard.evt.run.${run.owner}.${run.runId}.*`];
       for await (const { subject, payload } of readEvents(bus, { filters, from: "beginning" })) {
         const name = subject.split(".").at(-1) ?? "";
         // Every run event's payload is an object.

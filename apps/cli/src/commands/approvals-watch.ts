@@ -5,7 +5,7 @@ import { approvalRequested } from "@switchyard/contracts/approval-events";
 import { approveCall, denyCall, getApproval, listApprovals } from "@switchyard/contracts/approvals";
 import { filterOf } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { findBus, withBus } from "../bus-session.ts";
+import { findBus, readsAllEvents, withBus } from "../bus-session.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { openKeys, type Keys } from "../keys-pressed.ts";
 import { writeJsonLine, type Terminal } from "../terminal.ts";
@@ -61,7 +61,10 @@ async function* waiting(
   { signal, onNoMore, once }: { signal: AbortSignal; onNoMore: () => void; once: boolean },
 ): AsyncGenerator<string> {
   const seen = new Set<string>();
-  const events = readEvents(bus, { filters: [filterOf(approvalRequested)], from: "now", signal });
+  const filters = [
+    filterOf(approvalRequested, readsAllEvents(bus.user) ? {} : { owner: bus.user }),
+  ];
+  const events = readEvents(bus, { filters, from: "now", signal });
   const first = once ? null : events.next();
   const pending: string[] = [];
   let cursor: string | undefined;

@@ -11,7 +11,7 @@ export async function followProgress(
   { terminal, caller }: { terminal: Terminal; caller: string },
 ): Promise<{ readonly progressId: string; stop(): void }> {
   const progressId = randomBytes(12).toString("hex");
-  const live = subscribeLive(bus, callProgress, { caller, progressId }, (progress) =>
+  const live = subscribeLive(bus, callProgress, { owner: caller, progressId }, (progress) =>
     terminal.note(terminal.paintNote("dim", progressLine(progress))),
   );
   await bus.flush(); // the server has the subscription before the call is sent

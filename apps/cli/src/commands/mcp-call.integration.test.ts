@@ -33,7 +33,7 @@ service.handle(
     if (progress !== undefined) {
       const at = new Date().toISOString();
       const how = { server: "good", tool: "work", callId: null, total: 4, at };
-      const to = { caller, progressId: progress };
+      const to = { owner: caller, progressId: progress };
       publishLive(bus, callProgress, to, { ...how, progress: 1, message: "a\u001b[31mb" });
       await bus.flush(); // before the reply, so that it is heard
     }

@@ -163,13 +163,28 @@ async function answerCommand(delivery: Delivery): Promise<void> {
     const code = "unknown_run";
     const message = `there is no run ${runId}`;
     const rejected = { runId, subject, caller, code, message, problems: [], messageId: null, at };
-    await publishEvent(bus, runEvents.runRejected, { runId }, { ...rejected, streamSequence });
+    await publishEvent(
+      bus,
+      runEvents.runRejected,
+      { owner: "cli", runId },
+      { ...rejected, streamSequence },
+    );
   } else if (verb === "steer") {
-    await publishEvent(bus, runEvents.runSteered, { runId }, { ...facts, preview: "hurry" });
+    await publishEvent(
+      bus,
+      runEvents.runSteered,
+      { owner: "cli", runId },
+      { ...facts, preview: "hurry" },
+    );
   } else if (verb === "retry") {
-    await publishEvent(bus, runEvents.runRetried, { runId }, { ...facts, limits });
+    await publishEvent(bus, runEvents.runRetried, { owner: "cli", runId }, { ...facts, limits });
   } else if (verb === "resume") {
-    await publishEvent(bus, runEvents.runLimitsChanged, { runId }, { ...facts, limits });
+    await publishEvent(
+      bus,
+      runEvents.runLimitsChanged,
+      { owner: "cli", runId },
+      { ...facts, limits },
+    );
   } else {
     const { newRunId } = forkRun.payload.parse(payload);
     assert.ok(newRunId !== undefined);
@@ -182,6 +197,6 @@ async function answerCommand(delivery: Delivery): Promise<void> {
       model: "scripted/plan",
       labels: {},
     };
-    await publishEvent(bus, runEvents.runStarted, { runId: newRunId }, started);
+    await publishEvent(bus, runEvents.runStarted, { owner: "cli", runId: newRunId }, started);
   }
 }

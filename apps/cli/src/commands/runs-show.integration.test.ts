@@ -89,10 +89,15 @@ test("tails a run that somebody else started, and ends as it does", async () => 
   assert.equal(done.code, 0, done.stderr);
   assert.equal(done.stdout, "the answer\n", "stdout has the answer alone");
   assert.match(done.stderr, /finished +2 steps/);
-  const about = { runId: "refused", subject: "yard.cmd.me.run.start.x", caller: "me", at: at(0) };
+  const about = {
+    runId: "cli~refused",
+    subject: "yard.cmd.me.run.start.x",
+    caller: "me",
+    at: at(0),
+  };
   const why = { code: "unknown_agent", message: "there is no agent x", problems: [] };
   const rejected = { ...about, ...why, streamSequence: 1, messageId: null };
-  await publishEvent(bus, runEvents.runRejected, { runId: "refused" }, rejected);
+  await publishEvent(bus, runEvents.runRejected, { owner: "cli", runId: "refused" }, rejected);
   const failed = await yard(["runs", "tail", "refused"], env);
   assert.notEqual(failed.code, 0);
   assert.match(failed.stderr, /there is no agent x/);
@@ -116,14 +121,14 @@ test("says at once that nothing is known of a run, and follows it when it begins
 });
 
 test("what was refused too early does not end a run that begins later", async () => {
-  const about = { runId: "early", caller: "me", at: at(0), problems: [], messageId: null };
+  const about = { runId: "cli~early", caller: "me", at: at(0), problems: [], messageId: null };
   const why = { code: "unknown_run", message: "there is no run early" };
   for (const verb of ["steer", "cancel", "retry", "resume"]) {
     const rejected = { ...about, ...why, subject: `yard.cmd.me.run.${verb}.early` };
     await publishEvent(
       bus,
       runEvents.runRejected,
-      { runId: "early" },
+      { owner: "cli", runId: "early" },
       { ...rejected, streamSequence: 1 },
     );
   }
@@ -134,12 +139,12 @@ test("what was refused too early does not end a run that begins later", async ()
 });
 
 test("a run that nobody can read any more is over for whoever follows it", async () => {
-  const about = { runId: "torn", caller: "me", at: at(0), problems: [], messageId: null };
+  const about = { runId: "cli~torn", caller: "me", at: at(0), problems: [], messageId: null };
   const why = { code: "journal_corrupt", message: "the journal of the run cannot be read" };
   const rejected = { ...about, ...why, subject: "yard.cmd.me.run.start.x", streamSequence: 1 };
   const resumed = { runId: "torn", seq: 2, at: at(0), attempt: 2, journalEntries: 3 };
-  await publishEvent(bus, runEvents.runResumed, { runId: "torn" }, resumed);
-  await publishEvent(bus, runEvents.runRejected, { runId: "torn" }, rejected);
+  await publishEvent(bus, runEvents.runResumed, { owner: "cli", runId: "torn" }, resumed);
+  await publishEvent(bus, runEvents.runRejected, { owner: "cli", runId: "torn" }, rejected);
   const over = await yard(["runs", "tail", "torn"], env);
   assert.equal(over.code, 1, over.stderr);
   assert.match(over.stderr, /journal of the run cannot be read/);
@@ -200,7 +205,7 @@ test("shows a run whose events are not kept any more", async () => {
 
 async function tellRun(runId: string): Promise<void> {
   const live = (delta: string) =>
-    publishLive(bus, runEvents.runLive, { runId }, { runId, step: 1, delta });
+    publishLive(bus, runEvents.runLive, { owner: "cli", runId }, { runId, step: 1, delta });
   let seq = 0;
   const known = (ms: number) => ({ runId, seq: (seq += 1), at: at(ms) });
   const call = { callId: `${runId}:1:0`, tool: "ask_user", step: 1 };
@@ -209,7 +214,7 @@ async function tellRun(runId: string): Promise<void> {
   await publishEvent(
     bus,
     runEvents.runStarted,
-    { runId },
+    { owner: "cli", runId },
     {
       ...known(0),
       agent: "demo",
@@ -221,14 +226,14 @@ async function tellRun(runId: string): Promise<void> {
   );
   live("a first attempt\nthat br");
   const reset = { runId, step: 1, delta: "", kind: "reset-step" as const };
-  publishLive(bus, runEvents.runLive, { runId }, reset);
+  publishLive(bus, runEvents.runLive, { owner: "cli", runId }, reset);
   live("look");
   live("ing");
   const first = { step: 1, text: "looking", toolCalls: 1, durationMs: 500, costUsd: 0.2 };
   await publishEvent(
     bus,
     runEvents.modelResponded,
-    { runId },
+    { owner: "cli", runId },
     {
       ...known(500),
       ...answered,
@@ -236,23 +241,33 @@ async function tellRun(runId: string): Promise<void> {
     },
   );
   const asked = { argsPreview: "{}", argsDigest: digest };
-  await publishEvent(bus, runEvents.toolRequested, { runId }, { ...known(500), ...call, ...asked });
+  await publishEvent(
+    bus,
+    runEvents.toolRequested,
+    { owner: "cli", runId },
+    { ...known(500), ...call, ...asked },
+  );
   await publishEvent(
     bus,
     runEvents.runWaiting,
-    { runId },
+    { owner: "cli", runId },
     {
       ...known(600),
       waits: [wait],
       until: null,
     },
   );
-  await publishEvent(bus, runEvents.runWoken, { runId }, { ...known(1_100), attempt: 2 });
+  await publishEvent(
+    bus,
+    runEvents.runWoken,
+    { owner: "cli", runId },
+    { ...known(1_100), attempt: 2 },
+  );
   const result = { isError: false, decision: null, preview: "yes", textBytes: 3, replayed: false };
   await publishEvent(
     bus,
     runEvents.toolCompleted,
-    { runId },
+    { owner: "cli", runId },
     {
       ...known(1_200),
       ...call,
@@ -264,7 +279,7 @@ async function tellRun(runId: string): Promise<void> {
   await publishEvent(
     bus,
     runEvents.modelResponded,
-    { runId },
+    { owner: "cli", runId },
     {
       ...known(1_500),
       ...answered,
@@ -275,7 +290,7 @@ async function tellRun(runId: string): Promise<void> {
   await publishEvent(
     bus,
     runEvents.runFinished,
-    { runId },
+    { owner: "cli", runId },
     {
       ...known(1_500),
       ...answered,

@@ -91,7 +91,7 @@ service.handle(sessions.sendToSession, async (request) => {
     return { ...accepted, runId: "written-1", placed: "queued" as const };
   }
   const merged = { runId, at: AT, sessionId, sessionKey, into };
-  await publishEvent(bus, runMerged, { runId }, merged, {});
+  await publishEvent(bus, runMerged, { owner: "cli", runId }, merged, {});
   await finish(into);
   return { ...accepted, runId, placed: "started" as const };
 });
@@ -102,7 +102,12 @@ async function writeLive(runId: string): Promise<void> {
   const manager = await plain.jetstreamManager();
   await until(async () => (await manager.streams.info(eventStream.name)).state.consumer_count > 0);
   await plain.close();
-  publishLive(bus, runLive, { runId }, { runId, step: 1, delta: "as it is\nwritten" });
+  publishLive(
+    bus,
+    runLive,
+    { owner: "cli", runId },
+    { runId, step: 1, delta: "as it is\nwritten" },
+  );
   await finish(runId);
 }
 
@@ -112,7 +117,7 @@ function finish(runId: string): Promise<unknown> {
   return publishEvent(
     bus,
     runFinished,
-    { runId },
+    { owner: "cli", runId },
     { runId, seq: 1, at: AT, output: "the answer", ...work },
     {},
   );

@@ -5,7 +5,7 @@ import type { Redis } from "../redis.ts";
 import { z } from "zod";
 
 /**
- * What is known of a call with a `callId`, kept for a day: a claim from before it is sent, then its
+ * What is known of a call with a `callId` (as `ownCallId` makes it), kept for a day: a claim from before it is sent, then its
  * outcome. A claim without an outcome means that nobody knows whether the call happened.
  */
 export interface CallStore {

@@ -1,5 +1,6 @@
 import type { ArrivingCall, ArrivingCalls } from "./arriving-calls.ts";
 import type { CallStore } from "./call-store.ts";
+import { ownCallId } from "./own-call-id.ts";
 import type { AskedFor, PolicyGate } from "./policy-gate.ts";
 import type { RunningCall, RunningCalls } from "./running-calls.ts";
 
@@ -35,14 +36,15 @@ export async function cancelCall(
   asked: AskedFor,
 ): Promise<Cancelled> {
   const cancelled = await cancelArriving(deps, request, asked);
-  if (deps.running.find(request.callId) !== null) {
+  const own = ownCallId(asked.onBehalfOf, request.callId);
+  if (deps.running.find(own) !== null) {
     const inWork = await cancelHere(deps, request, asked);
     return { cancelled: cancelled || inWork.cancelled };
   }
   if (cancelled) return { cancelled };
   // Nobody may have it in work yet: then it is not made, wherever it waits. Without Redis nobody makes it either.
   const owner = { caller: asked.onBehalfOf, token: asked.token };
-  const record = await deps.store.forbid(request.callId, owner).catch(() => null);
+  const record = await deps.store.forbid(own, owner).catch(() => null);
   const holder = record?.state === "claimed" ? record.holder : undefined;
   if (holder === undefined || holder === deps.holder) return { cancelled: false };
   return deps.passOn(holder, request, asked);
@@ -85,12 +87,12 @@ export async function cancelHere(
   request: CancelRequest,
   asked: AskedFor,
 ): Promise<Cancelled> {
-  const call = deps.running.find(request.callId);
-  if (call === null || call.ref.server !== request.server || call.caller !== asked.onBehalfOf)
-    return { cancelled: false };
+  const own = ownCallId(asked.onBehalfOf, request.callId);
+  const call = deps.running.find(own);
+  if (call === null || call.ref.server !== request.server) return { cancelled: false };
   if (!(await isOfSameRun(deps.gate, call, asked))) return { cancelled: false };
   // It may have ended while the policy was asked; then nothing is left to stop.
-  if (deps.running.find(request.callId) !== call) return { cancelled: false };
+  if (deps.running.find(own) !== call) return { cancelled: false };
   call.cancel();
   return { cancelled: call.isCancelled };
 }

@@ -3,6 +3,7 @@ import type { ToolRef } from "@switchyard/contracts/tool-names";
 
 /** What tells who may cancel a call. */
 export interface CallOwner {
+  /** As {@link ownCallId} makes it. */
   readonly callId: string;
   readonly caller: string;
   readonly principal: Principal;

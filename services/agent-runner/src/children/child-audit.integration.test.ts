@@ -59,14 +59,20 @@ test("the start of a child is recorded with its call, its decision and the appro
     decision: null, // the peer names none
   };
   const about = [
-    { ...common, callId: "allowed:1:0", correlationId: "allowed", effect: "allow" },
-    { ...common, callId: "approved:1:0", correlationId: "approved", effect: "ask", approvalId },
+    { ...common, callId: "cli~allowed:1:0", correlationId: "cli~allowed", effect: "allow" },
+    {
+      ...common,
+      callId: "cli~approved:1:0",
+      correlationId: "cli~approved",
+      effect: "ask",
+      approvalId,
+    },
   ];
   assert.deepEqual(
     made.map(({ v: _v, writer: _w, seq: _s, at: _a, prev: _p, hash: _h, ...own }) => own),
     about,
   );
-  assert.deepEqual(startsIn(records), ["allowed:1:0 started", "approved:1:0 started"]);
+  assert.deepEqual(startsIn(records), ["cli~allowed:1:0 started", "cli~approved:1:0 started"]);
   assert.deepEqual(peers.settled, [approvalId]);
 });
 
@@ -79,7 +85,7 @@ test("while the start cannot be recorded no child is started, the approval is gi
   await lab.eventsUntil("held-up", "waiting");
   const fill = await takeRoom();
   peers.hooks.admit = () => ({ outcome: "passed", approvalId, grantId: null, by: "sam" });
-  await decideApproval(lab.bus, { approvalId, callId: "held-up:1:0", tool: "agent" });
+  await decideApproval(lab.bus, { approvalId, callId: "cli~held-up:1:0", tool: "agent" });
   await until(async () =>
     runner.lines.some(
       ({ msg, err }) =>
@@ -95,10 +101,10 @@ test("while the start cannot be recorded no child is started, the approval is gi
   delete peers.hooks.check;
   delete peers.hooks.admit;
 
-  const records = await storedUntil((all) => startsIn(all).includes("held-up:1:0 started"));
-  const tries = startsIn(records).filter((start) => start.startsWith("held-up:"));
-  assert.equal(tries.pop(), "held-up:1:0 started");
-  assert.ok(tries.every((start) => start === "held-up:1:0 not_sent"));
+  const records = await storedUntil((all) => startsIn(all).includes("cli~held-up:1:0 started"));
+  const tries = startsIn(records).filter((start) => start.startsWith("cli~held-up:"));
+  assert.equal(tries.pop(), "cli~held-up:1:0 started");
+  assert.ok(tries.every((start) => start === "cli~held-up:1:0 not_sent"));
   const verifier = createAuditVerifier(null, Date.now());
   for (const record of records) verifier.record(record);
   assert.deepEqual(verifier.finish().breaks, []);
@@ -137,8 +143,8 @@ test("a start is recorded before it is made and told as started once, wherever i
   const records = blocks.flatMap(recordsOf);
   let repeated = 0;
   for (let point = 1; point < last; point += 1) {
-    const callId = `dies-${point}:1:0`;
-    const journal = await store.load(`dies-${point}`);
+    const callId = `cli~dies-${point}:1:0`;
+    const journal = await store.load(`cli~dies-${point}`);
     assert.equal(journal.filter(({ kind }) => kind === "child-started").length, 1, callId);
     const starts = startsIn(records).filter((start) => start.startsWith(`${callId} `));
     // What died before the journal had the start has not started it; what died with it in the journal cannot tell.

@@ -33,11 +33,11 @@ test("works through runs of its own, waits for them without a runner and takes e
   const below = (await call(lab.bus, getRun, { runId: child?.runId ?? "" })).run;
   assert.equal(below.requester, "cli");
   assert.deepEqual(below.labels, { team: "t" });
-  assert.deepEqual(below.parent, { runId: "boss", callId: "boss:1:0" });
+  assert.deepEqual(below.parent, { runId: "cli~boss", callId: "cli~boss:1:0" });
   const grant = peers.grants.find(({ runId }) => runId === child?.runId);
   assert.match(
     String(grant?.parentToken),
-    /^token-boss-/,
+    /^token-cli~boss-/,
     "the child gets no more than its parent",
   );
 });
@@ -101,7 +101,7 @@ test("waits for a person where the policy asks, and then starts the child once [
     const waiting = (await lab.eventsUntil(runId, "waiting")).at(-1)?.payload["waits"];
     assert.match(JSON.stringify(waiting), new RegExp(`"approval".*${approvalId}`));
     peers.hooks.admit = () => later;
-    await decideApproval(lab.bus, { approvalId, callId: `${runId}:1:0`, tool: "agent" });
+    await decideApproval(lab.bus, { approvalId, callId: `cli~${runId}:1:0`, tool: "agent" });
     const events = await lab.eventsUntil(runId, "finished");
     const count = (wanted: string) => events.filter(({ name }) => name === wanted).length;
     const isRefused = runId === "refused";
@@ -219,7 +219,7 @@ test("a skill with context: fork waits for the person that the policy asks, and 
   assert.match(JSON.stringify(waiting), new RegExp(`"approval".*${approvalId}`));
   assert.ok(!before.some(({ name }) => name === "child-started"), "before a person said yes");
   peers.hooks.admit = () => ({ outcome: "passed", approvalId, grantId: null, by: "sam" });
-  await decideApproval(lab.bus, { approvalId, callId: "fork-asked:1:0", tool: "agent" });
+  await decideApproval(lab.bus, { approvalId, callId: "cli~fork-asked:1:0", tool: "agent" });
   const events = await lab.eventsUntil("fork-asked", "finished");
   assert.equal(events.at(-1)?.payload["output"], "helped");
   assert.equal(events.filter(({ name }) => name === "child-started").length, 1);

@@ -61,7 +61,7 @@ async function writeDown(
     return failure(callId, "too_deep", "runs may nest no deeper; do the work yourself");
   if (childrenOf(run) >= MAX_CHILDREN)
     return failure(callId, "too_many_children", `a run may start ${MAX_CHILDREN} runs at most`);
-  const childRunId = childRunIdOf(callId);
+  const childRunId = childRunIdOf(run.state.started.requester, callId);
   const beginning = beginningOf(run);
   beginning.add(childRunId);
   try {
@@ -81,7 +81,8 @@ async function sendChild(
   { run, bus }: Pick<ChildStarter, "run" | "bus">,
 ): Promise<CallStep> {
   const { started } = run.state;
-  const childRunId = childRunIdOf(callId);
+  const known = run.state.children.find((child) => child.callId === callId);
+  const childRunId = known?.childRunId ?? childRunIdOf(started.requester, callId);
   const payload = {
     runId: childRunId,
     parent: { runId: started.runId, callId },
@@ -90,12 +91,10 @@ async function sendChild(
     ...(skill === undefined ? {} : { skill: skill.name, skillDigest: skill.digest }),
   };
   await publishCommand(bus, spawnRun, { agent }, payload, {
-    messageId: `${childRunId}:spawn`,
     correlationId: started.runId,
   });
   if (!wait) {
     const text = JSON.stringify({ run: childRunId, status: "running" });
-    const known = run.state.children.find((child) => child.childRunId === childRunId);
     return { ...told(callId, text, false), decision: known?.decision ?? null };
   }
   return { kind: "tool-parked", callId, wait: { reason: "child", childRunId, until: null } };

@@ -20,7 +20,7 @@ peers.agents.set(
 );
 
 test("lists, steers and kills the runs that it has started, and no others", async () => {
-  const run = childRunIdOf("keeper:1:0");
+  const run = childRunIdOf("cli", "cli~keeper:1:0");
   const look = (as: string, more: Record<string, unknown>) => ({
     calls: [{ tool: "subagents", with: more, as }],
   });
@@ -37,7 +37,7 @@ test("lists, steers and kills the runs that it has started, and no others", asyn
   await lab.command("keeper", { runId: "keeper", input: "x" });
   await lab.eventsUntil("keeper", "question-requested");
   await lab.eventsUntil(run, "waiting");
-  await call(lab.bus, answerQuestion, { runId: "keeper", callId: "keeper:2:0", answer: "yes" });
+  await call(lab.bus, answerQuestion, { runId: "keeper", callId: "cli~keeper:2:0", answer: "yes" });
   const events = await lab.eventsUntil("keeper", "finished");
   const said = String(events.at(-1)?.payload["output"]).split("\n");
   assert.equal(said[0], "steer: accepted");
@@ -48,7 +48,7 @@ test("lists, steers and kills the runs that it has started, and no others", asyn
   assert.match(said[3] ?? "", /^kill: /);
   const below = await lab.eventsUntil(run, "cancelled");
   assert.ok(below.some(({ name, payload }) => name === "steered" && payload["by"] === "cli"));
-  assert.match(String(below.at(-1)?.payload["reason"]), /its parent, run keeper, ended it/);
+  assert.match(String(below.at(-1)?.payload["reason"]), /its parent, run cli~keeper, ended it/);
 });
 
 test("starts no more runs than a run may have", async () => {
@@ -81,7 +81,7 @@ test("a policy that denies by now denies a call that a person approved while the
   await lab.eventsUntil("changed", "waiting");
   peers.hooks.check = () => DENIED;
   peers.hooks.admit = () => ({ outcome: "passed", approvalId, grantId: null, by: "sam" });
-  await decideApproval(lab.bus, { approvalId, callId: "changed:1:0", tool: "agent" });
+  await decideApproval(lab.bus, { approvalId, callId: "cli~changed:1:0", tool: "agent" });
   const events = await lab.eventsUntil("changed", "finished");
   const denied = events.find(({ name }) => name === "tool-denied");
   assert.deepEqual(denied?.payload["decision"], DENIED);

@@ -59,7 +59,7 @@ test("a message that comes while a tool is at work waits for its result, and the
   const names = namesOf(events);
   assert.ok(names.indexOf("steered") < names.indexOf("tool-completed"));
   assert.equal(events.at(-1)?.payload["output"], "opened");
-  assert.equal(peers.requested.get("working:1:0"), 1);
+  assert.equal(peers.requested.get("cli~working:1:0"), 1);
 });
 
 test("a cancel ends a run whose model is at work, and what it answers later is nothing any more", async () => {
@@ -83,7 +83,7 @@ test("a copy of a run is whole when the run itself is kept no longer", async () 
   const body = { newRunId: "copy", fromStep: 2 };
   await lab.publish("yard.cmd.cli.run.fork.original", JSON.stringify(body));
   await lab.eventsUntil("copy", "finished");
-  const keys = await redis.keys("yard:run:{original}:*");
+  const keys = await redis.keys("yard:run:{cli~original}:*");
   assert.ok(keys.length > 0);
   await redis.del(...keys);
   await lab.publish("yard.cmd.cli.run.fork.copy", '{"newRunId":"copy-of-copy","fromStep":2}');
@@ -91,7 +91,7 @@ test("a copy of a run is whole when the run itself is kept no longer", async () 
   assertWhole(events);
   assert.equal(events.at(-1)?.payload["output"], "opened");
   const requested = ["original", "copy", "copy-of-copy"].map((runId) =>
-    peers.requested.get(`${runId}:1:0`),
+    peers.requested.get(`cli~${runId}:1:0`),
   );
   assert.deepEqual(requested, [1, undefined, undefined], "the call was made by the first alone");
   await lab.publish("yard.cmd.cli.run.fork.original", '{"newRunId":"none","fromStep":1}');

@@ -43,7 +43,7 @@ test("ends a run at once while a tool call hangs, and gives the call a result th
   assert.equal(failed?.payload["code"], "cancelled");
   assert.match(String(failed?.payload["message"]), /in flight/);
   assert.ok(events.some(({ name }) => name === "tool-completed"));
-  await until(async () => peers.cancelled.includes("hanging:1:1"));
+  await until(async () => peers.cancelled.includes("cli~hanging:1:1"));
 
   const { run } = await call(lab.bus, getRun, { runId: "hanging" });
   assert.equal(run.status, "cancelled");
@@ -51,7 +51,7 @@ test("ends a run at once while a tool call hangs, and gives the call a result th
   const { runs } = await call(lab.bus, listRuns, { status: "cancelled" });
   assert.deepEqual(
     runs.map(({ runId }) => runId),
-    ["hanging"],
+    ["cli~hanging"],
   );
   await noneIsLeft();
   await stop(runner);
@@ -82,9 +82,10 @@ test("ends a run that waits for a slot, and the one that has the slot, while no 
 test("remembers a cancel that comes before its run, and only from those who may", async () => {
   const runner = await lab.runner();
   await control("mallory", "cancel", "spared", {});
+  await control("mallory", "cancel", "cli~spared", {});
   await control("cli", "cancel", "early", { reason: "changed my mind" });
   await noneIsLeft();
-  assert.ok((await redis.ttl("yard:run:{early}:cancels")) > 86_000);
+  assert.ok((await redis.ttl("yard:run:{cli~early}:cancels")) > 86_000);
   await lab.command("plain", { runId: "early", input: "x" });
   await lab.command("plain", { runId: "spared", input: "x" });
   const events = await lab.eventsUntil("early", "cancelled");
@@ -94,7 +95,7 @@ test("remembers a cancel that comes before its run, and only from those who may"
   );
   assert.equal(events.at(-1)?.payload["reason"], "changed my mind");
   await lab.eventsUntil("spared", "finished");
-  assert.equal(await redis.exists("yard:run:{early}:cancels"), 0);
+  assert.equal(await redis.exists("yard:run:{cli~early}:cancels"), 0);
   await stop(runner);
 });
 
@@ -104,15 +105,15 @@ test("refuses a cancel or retry of anybody but the requester, cli and admin", as
   await lab.publish("yard.cmd.team-a.run.start.gated", '{"runId":"guarded","input":"x"}');
   await gate.reached;
   for (const verb of ["cancel", "retry"] as const) {
-    await control("mallory", verb, "guarded", {});
+    await control("mallory", verb, "team-a~guarded", {});
     const isRefusal = ({ name, payload }: RunEventRecord): boolean =>
       name === "rejected" && String(payload["subject"]).includes(`.${verb}.`);
-    const refused = await lab.eventsUntil("guarded", isRefusal);
+    const refused = await lab.eventsUntil("mallory~guarded", isRefusal);
     assert.equal(refused.at(-1)?.payload["code"], "not_allowed");
     assert.equal(refused.at(-1)?.payload["caller"], "mallory");
   }
   await control("team-a", "cancel", "guarded", {});
-  const events = await lab.eventsUntil("guarded", "cancelled");
+  const events = await lab.eventsUntil("team-a~guarded", "cancelled");
   assert.equal(events.at(-1)?.payload["by"], "team-a");
   await stop(runner);
 });
@@ -141,7 +142,7 @@ test("reaches the runner that holds the run when another replica took the cancel
     await gate.reached;
     await control("cli", "cancel", runId, {});
     assertWhole(await lab.eventsUntil(runId, "cancelled"));
-    assert.equal(peers.requested.get(`${runId}:1:1`), 1);
+    assert.equal(peers.requested.get(`cli~${runId}:1:1`), 1);
   }
   await noneIsLeft();
   await Promise.all(runners.map(stop));
@@ -152,15 +153,15 @@ test("ends a run elsewhere whose runner is killed right after the cancel, and se
   const gate = newGate();
   await lab.command("gated", { runId: "killed", input: "x" });
   await gate.reached;
-  const [holder, other] = sortByHolder(runners, "killed");
+  const [holder, other] = sortByHolder(runners, "cli~killed");
   holder.kill("SIGSTOP"); // so that it cannot be the one that takes the cancel
   await control("cli", "cancel", "killed", {});
-  await until(async () => (await redis.hexists("yard:run:{killed}:state", "cancel")) === 1);
+  await until(async () => (await redis.hexists("yard:run:{cli~killed}:state", "cancel")) === 1);
   holder.kill("SIGKILL");
   await holder.exited;
   const events = await lab.eventsUntil("killed", "cancelled");
   assertWhole(events);
-  assert.equal(peers.requested.get("killed:1:1"), 1);
+  assert.equal(peers.requested.get("cli~killed:1:1"), 1);
   await noneIsLeft();
   assertWhole(await lab.eventsUntil("killed", "cancelled"));
   await stop(other);

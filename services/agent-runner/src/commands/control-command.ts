@@ -4,7 +4,8 @@ import { CallerName, RunId } from "@switchyard/contracts/ids";
 import { forkRun, resumeRun, spawnRun, steerRun } from "@switchyard/contracts/run-commands";
 import { cancelRun, retryRun, startRun } from "@switchyard/contracts/runs";
 import { proceedSession } from "@switchyard/contracts/sessions";
-import { madeRunId, namedRunId, type Rejection } from "./run-command.ts";
+import type { RunNames } from "../journal/run-names.ts";
+import { madeRunId, namedRunId, wholeRunId, type Rejection } from "./run-command.ts";
 import type { CancelOutcome, RetryOutcome, RunControls, TellOutcome } from "../run/run-controls.ts";
 
 /** The commands of the runners' queue. */
@@ -33,32 +34,45 @@ type Received = Extract<Delivery, { kind: "command" }>;
 /** Carries out the commands about an existing run; null for those that start one. */
 export async function applyControl(
   delivery: Received,
-  { controls, now }: { readonly controls: RunControls; readonly now: () => number },
+  {
+    controls,
+    names,
+    now,
+  }: {
+    readonly controls: RunControls;
+    readonly names: RunNames;
+    readonly now: () => number;
+  },
 ): Promise<ControlResult | null> {
   const { contract, streamSequence, publishedAt } = delivery;
   if (!CONTROLS.some(({ name }) => name === contract.name)) return null;
-  const runId = RunId.safeParse(delivery.tokens["runId"]);
+  const named = RunId.safeParse(delivery.tokens["runId"]);
   const by = CallerName.safeParse(delivery.caller);
-  if (!runId.success || !by.success) {
+  if (!named.success || !by.success) {
     const message = `${delivery.subject} is no subject of ${contract.name}: it needs a caller's name and a run id`;
     return { next: "reject", rejection: rejection("invalid_command", message), runId: null };
   }
-  const asked = { runId: runId.data, by: by.data, at: new Date(now()).toISOString() };
+  const runId = names.controlled(by.data, named.data);
+  if (runId === null) {
+    const refusal = notAllowed(named.data, by.data);
+    return { next: "reject", rejection: refusal, runId: named.data };
+  }
+  const asked = { runId, by: by.data, at: new Date(now()).toISOString() };
   // A stream that was made anew counts from 1 again, so the time belongs to a message's name.
   const command = `${streamSequence}:${publishedAt.getTime()}`;
   if (contract.name === resumeRun.name) {
     const { limits } = resumeRun.payload.parse(delivery.payload);
-    if (limits === undefined) return { next: "work", runId: runId.data, isHint: true };
+    if (limits === undefined) return { next: "work", runId, isHint: true };
     const { at, by: from } = asked;
     const entry = { kind: "limits-changed" as const, at, by: from, limits, streamSequence };
-    const news = { runId: runId.data, entry, by: from, expected: null, command };
+    const news = { runId, entry, by: from, expected: null, command };
     return afterNews(asked, await controls.tell(news));
   }
   if (contract.name === steerRun.name) {
     const { message } = steerRun.payload.parse(delivery.payload);
     const { at, by: from } = asked;
     const entry = { kind: "steered" as const, at, by: from, message, streamSequence };
-    const news = { runId: runId.data, entry, by: from, expected: null, command };
+    const news = { runId, entry, by: from, expected: null, command };
     return afterNews(asked, await controls.tell(news));
   }
   if (contract.name === cancelRun.name) {
@@ -75,9 +89,10 @@ export function runIdOfMessage(delivery: Delivery): string {
   for (const contract of CONTROLS) {
     const tokens: Record<string, string> | null = tokensOf<string>(contract, delivery.subject);
     const named = RunId.safeParse(tokens?.["runId"]);
-    if (named.success) return named.data;
+    if (named.success) return wholeRunId(delivery.caller, named.data);
   }
-  return namedRunId(payload) ?? madeRunId(delivery);
+  const named = namedRunId(payload);
+  return named === null ? madeRunId(delivery) : wholeRunId(delivery.caller, named);
 }
 
 const CONTROLS = [cancelRun, retryRun, resumeRun, steerRun] as const;

@@ -53,11 +53,11 @@ test("takes runs and commands of which runner processes die off the queue, with 
   const { runs, letters = [] } = await call(lab.bus, listDeadRuns, {});
   assert.deepEqual(
     runs.map(({ runId, failure }) => [runId, failure.code]),
-    [["bombed", "too_many_attempts"]],
+    [["cli~bombed", "too_many_attempts"]],
   );
   assert.deepEqual(
     letters.map(({ runId, subject, caller, failure }) => [runId, subject, caller, failure.code]),
-    [["unborn", "yard.cmd.cli.run.start.deadly", "cli", "too_many_attempts"]],
+    [["cli~unborn", "yard.cmd.cli.run.start.deadly", "cli", "too_many_attempts"]],
   );
 
   // What killed them is mended: the run goes on by a retry, the command is sent again.

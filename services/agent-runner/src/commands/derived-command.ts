@@ -5,9 +5,17 @@ import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
 import type { RunLimits } from "@switchyard/contracts/runs";
 import type { CopiedTurn } from "../journal/answer-part.ts";
 import type { JournalEntry } from "../journal/journal-entry.ts";
+import { mayControl } from "../journal/run-access.ts";
+import type { RunNames } from "../journal/run-names.ts";
 import { replay } from "../journal/replay.ts";
 import type { RunState, Turn } from "../journal/run-state.ts";
-import { madeRunId, type MessageFacts, type Rejection, type RunCommand } from "./run-command.ts";
+import {
+  foreignRunId,
+  madeName,
+  type MessageFacts,
+  type Rejection,
+  type RunCommand,
+} from "./run-command.ts";
 
 type Read = { readonly command: RunCommand } | { readonly rejection: Rejection };
 
@@ -39,7 +47,7 @@ export function readSpawn(
       runId,
       agent: agent.data,
       requester: started.requester,
-      payload: { ...start, labels: started.labels },
+      payload: { ...start, labels: started.labels, ...readersOf(started) },
       digest: canonicalDigest({ agent: agent.data, spawn: payload }),
       parent: { ...parent, depthLeft: (started.depthLeft ?? 0) - 1, skillDigest },
     },
@@ -53,9 +61,10 @@ export function readFork(
   asked: {
     readonly payload: z.output<typeof forkRun.payload>;
     readonly sourceJournal: readonly JournalEntry[];
+    readonly names: RunNames;
   },
 ): Read {
-  const { payload, sourceJournal } = asked;
+  const { payload, sourceJournal, names } = asked;
   const { newRunId, fromStep, input, agent, model, limits, labels } = payload;
   const source = RunId.safeParse(runToken);
   const requester = CallerName.safeParse(message.caller);
@@ -63,10 +72,10 @@ export function readFork(
     return refuse("invalid_command", `${message.subject} is no subject of run.fork`);
   if (sourceJournal.length === 0) return refuse("unknown_run", `there is no run ${runToken}`);
   const { started, turns, limits: pinned } = replay(sourceJournal);
-  if (!mayControl(requester.data, started.requester)) {
-    const said = `run ${runToken} was not started by ${requester.data}; its requester, cli and admin may copy it`;
-    return refuse("not_allowed", said);
-  }
+  const runId = names.own(requester.data, newRunId ?? madeName(message));
+  if (runId === null) return { rejection: foreignRunId(newRunId, requester.data) };
+  if (!mayControl(requester.data, started))
+    return { rejection: notYoursToCopy(runToken, requester.data) };
   const { narrowings } = replay(entriesBefore(sourceJournal, fromStep));
   const kept = turns.slice(0, fromStep - 1);
   if (kept.length < fromStep - 1 || !kept.every(isWhole)) {
@@ -75,7 +84,7 @@ export function readFork(
   }
   return {
     command: {
-      runId: newRunId ?? madeRunId(message),
+      runId,
       agent: agent ?? started.agent,
       requester: requester.data,
       payload: {
@@ -84,6 +93,7 @@ export function readFork(
         labels: labels ?? started.labels,
         ...(started.invoked === undefined ? {} : { skill: started.invoked }),
         ...(started.output === undefined ? {} : { output: started.output }),
+        ...readersOf(started),
         // Another user would not be believed about it.
         ...(started.origin !== undefined && requester.data === started.requester
           ? { origin: started.origin }
@@ -100,6 +110,15 @@ export function readFork(
       },
     },
   };
+}
+
+export function notYoursToCopy(runId: string, caller: string): Rejection {
+  const message = `run ${runId} was not started by ${caller}; its requester, cli and admin may copy it`;
+  return { code: "not_allowed", message, problems: [] };
+}
+
+function readersOf({ readers }: RunState["started"]) {
+  return readers === undefined ? {} : { readers };
 }
 
 /** A copy may use up no more than the run that it is of, unless its command says so. */
@@ -122,11 +141,6 @@ function copyOf({ content, finishReason, calls }: Turn): CopiedTurn {
     result === null ? [] : [{ callId, ...result }],
   );
   return { content: [...content], finishReason, results };
-}
-
-/** As the scripts of the journal have it. */
-function mayControl(caller: string, requester: string): boolean {
-  return caller === requester || caller === "cli" || caller === "admin";
 }
 
 function refuse(code: string, message: string): Read {

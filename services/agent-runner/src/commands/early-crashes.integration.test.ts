@@ -90,7 +90,7 @@ test("a run whose turn comes while it is in work comes to one end, whoever has i
 
 function newRun() {
   runs += 1;
-  const runId = `early-${runs}`;
+  const runId = `cli~early-${runs}`;
   const place = { streamSequence: runs };
   const start = (isEarly: boolean) =>
     startDelivery("walker", { runId, input: "x" }, { ...place, isEarly });

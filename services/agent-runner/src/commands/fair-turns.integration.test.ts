@@ -75,11 +75,11 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
     const before = slow.calls;
     const second = await lab.runner(ALONE);
     await slow.reached(before + 1);
-    const wakeUp = `yard.cmd.runner.run.resume.${id("quiet")}`;
+    const wakeUp = `yard.cmd.runner.run.resume.quiet~${id("quiet")}`;
     await until(async () => (await lab.stored(wakeUp)) > 0);
     slow.letGo();
     held.letGo();
-    const events = await lab.eventsUntil(id("quiet"), "finished");
+    const events = await lab.eventsUntil(`quiet~${id("quiet")}`, "finished");
     assert.equal(events.filter(({ name }) => name === "started").length, 1);
     assert.ok(slow.calls <= before + 2, `${slow.calls - before} runs of the other came first`);
     await drain();
@@ -97,10 +97,10 @@ test("what cannot become a run is refused once, in its turn [run-goal-10]", asyn
     slow.letGo();
     await slow.reached(calls + 1);
   }
-  const rejected = `yard.evt.run.${id("refused")}.rejected`;
+  const rejected = `yard.evt.run.quiet.${id("refused")}.rejected`;
   assert.equal(await lab.stored(rejected), 0);
   await drain();
-  await lab.eventsUntil(id("refused"), "rejected");
+  await lab.eventsUntil(`quiet~${id("refused")}`, "rejected");
   runner.kill("SIGTERM");
   await runner.exited;
   assert.equal(await lab.stored(rejected), 1);
@@ -140,7 +140,7 @@ test("a caller with 1,000 runs in the queue delays the first step of another by 
   await slow.reached(2);
   await start("quiet", "quick", id("quiet"));
   slow.letGo();
-  const events = await lab.eventsUntil(id("quiet"), "finished");
+  const events = await lab.eventsUntil(`quiet~${id("quiet")}`, "finished");
   assert.equal(events.at(-1)?.payload["output"], "here");
   assert.ok(slow.calls <= 4, `${slow.calls - 2} runs of the other came first`);
   runner.kill("SIGKILL");

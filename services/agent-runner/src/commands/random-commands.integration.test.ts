@@ -167,11 +167,11 @@ async function play(sequence: readonly Action[]): Promise<void> {
     events.flatMap(({ name, payload }) => (name === "rejected" ? [payload["code"]] : [])),
     model.rejected,
   );
-  assert.equal(peers.requested.get(`${runId}:1:0`), model.hasCounted ? 1 : undefined);
+  assert.equal(peers.requested.get(`cli~${runId}:1:0`), model.hasCounted ? 1 : undefined);
 }
 
 async function answer(model: Model, runId: string): Promise<void> {
-  const asked = call(lab.bus, answerQuestion, { runId, callId: `${runId}:2:0`, answer: "yes" });
+  const asked = call(lab.bus, answerQuestion, { runId, callId: `cli~${runId}:2:0`, answer: "yes" });
   if (model.isAnswered) return assert.equal((await asked).outcome, "answered_before");
   if (!model.isAsking) return assert.rejects(asked);
   await asked;
@@ -188,7 +188,7 @@ async function fork(model: Model, runId: string, newRunId: string): Promise<void
   if (model.hasCounted) assert.equal(first?.name, "started");
   else
     assert.equal(first?.payload["code"], model.status === "none" ? "unknown_run" : "no_such_step");
-  assert.equal(peers.requested.get(`${newRunId}:1:0`), undefined);
+  assert.equal(peers.requested.get(`cli~${newRunId}:1:0`), undefined);
 }
 
 const settled = () => until(async () => (await lab.pendingCommands()) === 0);
@@ -200,7 +200,7 @@ async function statusOf(runId: string): Promise<string> {
 
 async function eventsOf(runId: string) {
   const found: { name: string; payload: Record<string, unknown> }[] = [];
-  const options = { filters: [`yard.evt.run.${runId}.*`], from: "beginning", stopAtEnd: true };
+  const options = { filters: [`yard.evt.run.cli.${runId}.*`], from: "beginning", stopAtEnd: true };
   for await (const { subject, payload } of readEvents(lab.bus, { ...options, from: "beginning" }))
     // Every run event's payload is an object.
     found.push({

@@ -2,16 +2,23 @@ import type { Delivery } from "@switchyard/bus/consume";
 import { forkRun, spawnRun } from "@switchyard/contracts/run-commands";
 import { startRun } from "@switchyard/contracts/runs";
 import { isNestedTooDeeply, MAX_NESTING } from "../journal/nesting.ts";
+import type { RunNames } from "../journal/run-names.ts";
 import type { RunStore } from "../journal/run-store.ts";
-import { readFork, readSpawn } from "./derived-command.ts";
-import { namedRunId, readCommand, type Rejection, type RunCommand } from "./run-command.ts";
+import { notYoursToCopy, readFork, readSpawn } from "./derived-command.ts";
+import {
+  namedRunId,
+  readCommand,
+  wholeRunId,
+  type Rejection,
+  type RunCommand,
+} from "./run-command.ts";
 
 type Received = Extract<Delivery, { kind: "command" }>;
 
 /** Reads a command that starts a run: by itself, for another run, or as another one began. */
 export async function readStart(
   delivery: Received,
-  store: Pick<RunStore, "load">,
+  { store, names }: { readonly store: Pick<RunStore, "load">; readonly names: RunNames },
 ): Promise<
   | { readonly command: RunCommand }
   | { readonly rejection: Rejection; readonly runId: string | null }
@@ -20,7 +27,7 @@ export async function readStart(
   if (isNestedTooDeeply(delivery.payload)) {
     const message = `the payload is nested deeper than ${MAX_NESTING} levels; say it in a flatter form`;
     const rejection = { code: "invalid_command", message, problems: [] };
-    return { rejection, runId: namedRunId(delivery.payload) };
+    return { rejection, runId: wantedRunId(delivery, namedRunId(delivery.payload)) };
   }
   if (contract.name === spawnRun.name) {
     const payload = spawnRun.payload.parse(delivery.payload);
@@ -30,11 +37,19 @@ export async function readStart(
   }
   if (contract.name === forkRun.name) {
     const payload = forkRun.payload.parse(delivery.payload);
-    const source = tokens["runId"] ?? "";
-    const read = readFork(delivery, source, { payload, sourceJournal: await store.load(source) });
-    return { ...read, runId: payload.newRunId ?? null };
+    const named = tokens["runId"] ?? "";
+    const runId = wantedRunId(delivery, payload.newRunId);
+    const source = names.controlled(delivery.caller, named);
+    // Whether there is such a run is nothing that its sender may know.
+    if (source === null) return { rejection: notYoursToCopy(named, delivery.caller), runId };
+    const sourceJournal = await store.load(source);
+    return { ...readFork(delivery, source, { payload, sourceJournal, names }), runId };
   }
   const payload = startRun.payload.parse(delivery.payload);
-  const read = readCommand(delivery, tokens["agent"] ?? "", payload);
-  return { ...read, runId: payload.runId ?? null };
+  const read = readCommand(delivery, tokens["agent"] ?? "", { payload, names });
+  return { ...read, runId: wantedRunId(delivery, payload.runId) };
+}
+
+function wantedRunId({ caller }: Received, named: string | null = null): string | null {
+  return named === null ? null : wholeRunId(caller, named);
 }

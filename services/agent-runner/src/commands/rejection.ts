@@ -2,8 +2,10 @@ import type { Bus } from "@switchyard/bus/connect";
 import { lastMessageId } from "@switchyard/bus/last-event";
 import { publishEvent } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
+import { ownerOfRun, runTokens } from "@switchyard/contracts/ids";
 import { runRejected } from "@switchyard/contracts/run-events";
 import { shownText } from "../events/told-facts.ts";
+import { RUNNER } from "../journal/run-names.ts";
 import { madeRunId, type MessageFacts, type Rejection } from "./run-command.ts";
 
 const MAX_PROBLEMS = 20;
@@ -26,6 +28,9 @@ export async function publishRejection(
   const { subject, caller, streamSequence, messageId, publishedAt } = message;
   const { code, problems } = facts.rejection;
   const runId = facts.runId ?? madeRunId(message);
+  // Who sent the command hears of it, and nobody whose run it names.
+  // What runners send to each other is about the run of somebody else.
+  const tokens = runTokens(runId, caller === RUNNER ? (ownerOfRun(runId) ?? caller) : caller);
   const payload = {
     runId,
     subject,
@@ -39,10 +44,10 @@ export async function publishRejection(
   };
   const eventId = `rejected:${streamSequence}:${publishedAt.getTime()}`;
   const isSaid =
-    facts.isRepeat && (await lastMessageId(bus, subjectOf(runRejected, { runId }))) === eventId;
+    facts.isRepeat && (await lastMessageId(bus, subjectOf(runRejected, tokens))) === eventId;
   if (!isSaid) {
     const options = { messageId: eventId, correlationId: runId };
-    await publishEvent(bus, runRejected, { runId }, payload, options);
+    await publishEvent(bus, runRejected, tokens, payload, options);
   }
   return { runId, caller, subject };
 }

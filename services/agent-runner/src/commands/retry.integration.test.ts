@@ -34,7 +34,7 @@ test("goes on after limit_exceeded with raised limits and repeats no finished ca
   await lab.command("walker", { runId, input: "x".repeat(40_000), limits: { maxSteps: 2 } });
   await lab.eventsUntil(runId, "failed");
   await until(async () => (await lab.pendingCommands()) === 0);
-  const keys = (await redis.keys(`yard:run:{${runId}}:*`)).toSorted();
+  const keys = (await redis.keys(`yard:run:{cli~${runId}}:*`)).toSorted();
   assert.equal(keys.length, 3);
   for (const key of keys) assert.ok((await redis.ttl(key)) > 86_400, key);
 
@@ -60,7 +60,7 @@ test("goes on after limit_exceeded with raised limits and repeats no finished ca
     timeoutMs: 3_600_000,
     onLimit: "fail",
   });
-  for (const step of [1, 2, 3]) assert.equal(peers.requested.get(`${runId}:${step}:0`), 1);
+  for (const step of [1, 2, 3]) assert.equal(peers.requested.get(`cli~${runId}:${step}:0`), 1);
   const { run } = await call(lab.bus, getRun, { runId });
   assert.equal(run.status, "succeeded");
   assert.equal(run.failure, null);

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { madeRunId, namedRunId, readCommand } from "./run-command.ts";
+import { runNames } from "../journal/run-names.ts";
+import { madeName, madeRunId, namedRunId, readCommand } from "./run-command.ts";
 
+const names = runNames(new Map());
 const message = {
   subject: "yard.cmd.cli.run.start.demo",
   streamSequence: 7,
@@ -17,16 +19,24 @@ test("gives every delivery of one message the same made run id, and another mess
   );
   assert.notEqual(madeRunId(message), madeRunId({ ...message, streamSequence: 8 }));
   assert.notEqual(madeRunId(message), madeRunId({ ...message, publishedAt: new Date(0) }));
-  assert.match(madeRunId(message), /^run-[0-9a-f]{26}$/);
+  assert.match(madeRunId(message), /^cli~run-[0-9a-f]{26}$/);
+});
+
+test("knows the run that a version without owners in ids made of the same message", () => {
+  const idOf = (old: [string, string][]): string => {
+    const known = runNames(new Map(old));
+    const read = readCommand(message, "demo", { payload: { input: "x" }, names: known });
+    assert.ok("command" in read);
+    return read.command.runId;
+  };
+  assert.equal(idOf([[madeName(message), "cli"]]), madeName(message));
+  assert.equal(idOf([[madeName(message), "team-a"]]), madeRunId(message), "of somebody else");
 });
 
 test("tells commands under one run id apart by everything that they ask for", () => {
   const digest = (change: Partial<typeof message>, agent: string, payload: object): string => {
-    const read = readCommand({ ...message, ...change }, agent, {
-      runId: "r",
-      input: "x",
-      ...payload,
-    });
+    const start = { runId: "r", input: "x", ...payload };
+    const read = readCommand({ ...message, ...change }, agent, { payload: start, names });
     assert.ok("command" in read);
     return read.command.digest;
   };
@@ -57,15 +67,19 @@ test("finds the run that a refused payload is about, of a copy the new one", () 
 
 test("refuses a model beside a recording, which would have no effect", () => {
   const replay = { version: 1 as const, answers: [], summaries: [] };
-  const read = readCommand(message, "demo", { input: "x", replay, model: "scripted/plan" });
+  const payload = { input: "x", replay, model: "scripted/plan" };
+  const read = readCommand(message, "demo", { payload, names });
   assert.ok("rejection" in read);
   assert.equal(read.rejection.code, "invalid_command");
   assert.match(read.rejection.problems.join(), /^model: /);
-  assert.ok("command" in readCommand(message, "demo", { input: "x", replay }));
+  assert.ok("command" in readCommand(message, "demo", { payload: { input: "x", replay }, names }));
 });
 
 test("refuses a subject whose tokens cannot be names", () => {
-  const read = readCommand({ ...message, caller: "CLI" }, "_demo", { input: "x" });
+  const read = readCommand({ ...message, caller: "CLI" }, "_demo", {
+    payload: { input: "x" },
+    names,
+  });
   assert.ok("rejection" in read);
   assert.equal(read.rejection.code, "invalid_command");
   assert.equal(read.rejection.problems.length, 2);

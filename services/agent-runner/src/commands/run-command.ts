@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
+import { AgentName, CallerName, fullRunId, RunId } from "@switchyard/contracts/ids";
 import type { StartRun } from "@switchyard/contracts/runs";
+import { RUNNER, type RunNames } from "../journal/run-names.ts";
 import type { StartedEntry } from "../journal/started-entry.ts";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 
@@ -46,7 +47,7 @@ export interface MessageFacts {
 export function readCommand(
   message: MessageFacts,
   agentToken: string,
-  payload: StartRun,
+  { payload, names }: { readonly payload: StartRun; readonly names: RunNames },
 ): { readonly command: RunCommand } | { readonly rejection: Rejection } {
   const agent = AgentName.safeParse(agentToken);
   const requester = CallerName.safeParse(message.caller);
@@ -63,16 +64,24 @@ export function readCommand(
     const problems = ["model: goes not with replay; leave one of them out"];
     return { rejection: { code: "invalid_command", message: said, problems } };
   }
-  const { runId, ...asked } = payload;
+  const { runId: named, ...asked } = payload;
+  const runId = names.own(requester.data, named ?? madeName(message));
+  if (runId === null) return { rejection: foreignRunId(named, requester.data) };
   return {
     command: {
-      runId: runId ?? madeRunId(message),
+      runId,
       agent: agent.data,
       requester: requester.data,
       payload,
       digest: canonicalDigest({ agent: agent.data, requester: requester.data, asked }),
     },
   };
+}
+
+/** Everybody starts runs of its own only. */
+export function foreignRunId(runId: string | undefined, caller: string): Rejection {
+  const message = `run ${runId} would be another owner's; leave the part up to ~ out, or say ${caller}~`;
+  return { code: "invalid_command", message, problems: ["runId: names another owner"] };
 }
 
 /** The id that a refused payload names for the run that it wants, when it names a valid one. */
@@ -87,11 +96,26 @@ export function namedRunId(payload: unknown): string | null {
  * The id of a run whose command names none. It depends on the stored message alone, so every
  * delivery of one message makes the same id, and a stream that was made anew makes other ones.
  */
-export function madeRunId({ subject, streamSequence, publishedAt }: MessageFacts): string {
+export function madeRunId(message: Omit<MessageFacts, "messageId">): string {
+  return wholeRunId(message.caller, madeName(message));
+}
+
+/** The same without an owner, as it was the whole id in versions before 0.2: their messages may come again. */
+export function madeName({
+  subject,
+  streamSequence,
+  publishedAt,
+}: Omit<MessageFacts, "messageId" | "caller">): string {
   const digest = createHash("sha256")
     .update(`${subject}\n${streamSequence}\n${publishedAt.toISOString()}`)
     .digest("hex");
   return `run-${digest.slice(0, 26)}`;
+}
+
+/** The run that a message speaks of by a name. Runners say whole ids, and a sender that is no caller owns nothing. */
+export function wholeRunId(caller: string, runId: string): string {
+  const isOwner = caller !== RUNNER && CallerName.safeParse(caller).success;
+  return isOwner ? fullRunId(caller, runId) : runId;
 }
 
 function rulesOf(error: { readonly issues: readonly { readonly message: string }[] }): string {

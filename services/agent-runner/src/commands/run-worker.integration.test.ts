@@ -31,6 +31,13 @@ test("answers every kind of bad command with a rejected event and never takes it
     ["invalid_command", subject, JSON.stringify({ input: "x", runId: "../etc" })],
     ["invalid_command", "yard.cmd.cli.run.start._plain", JSON.stringify({ input: "x" })],
     ["invalid_command", "yard.cmd.CLI.run.start.plain", JSON.stringify({ input: "x" })],
+    [
+      "invalid_command",
+      "yard.cmd.CLI.run.start.plain",
+      JSON.stringify({ input: "x", runId: "named" }),
+    ],
+    ["invalid_command", "yard.cmd.CLI.run.start.plain", JSON.stringify({ runId: "named" })],
+    ["invalid_command", subject, JSON.stringify({ input: "x", runId: "team-a~x" })],
     ["unknown_command", "yard.cmd.cli.run.explode.plain", JSON.stringify({ input: "x" })],
     ["unknown_agent", "yard.cmd.cli.run.start.nobody", JSON.stringify({ input: "x" })],
     ["unknown_skill", subject, JSON.stringify({ input: "x", skill: "nothing" })],
@@ -55,7 +62,7 @@ test("names the wrong field of a command and keeps the run id that it asked for"
     "yard.cmd.cli.run.start.nobody",
     '{"input":"x","runId":"asked-for"}',
   );
-  assert.equal(unknown["runId"], "asked-for");
+  assert.equal(unknown["runId"], "cli~asked-for");
 });
 
 test("takes a repeated command as the same run, and another command under its id as a mistake", async () => {
@@ -84,14 +91,16 @@ test("goes on with a run that exists, as it was pinned, whatever its agent has b
   lab.peers.tools.set("pinned", () => "used");
   lab.peers.agents.set("plain", answering("plain", "not this one"));
   await withStore(async (store) => {
-    for (const runId of ["edited", "removed"])
+    for (const runId of ["cli~edited", "cli~removed"])
       await store.claim({ ...requestOf(runId), started: pinned(runId, "pinned") });
   });
   await lab.command("plain", { runId: "edited", input: "x" });
   const edited = await lab.eventsUntil("edited", "finished");
   assert.equal(edited.at(-1)?.payload["output"], "done");
-  const used = lab.peers.tokens.get("edited:1:0");
-  const granted = lab.peers.grants.findIndex((_, index) => used === `token-edited-${index + 1}`);
+  const used = lab.peers.tokens.get("cli~edited:1:0");
+  const granted = lab.peers.grants.findIndex(
+    (_, index) => used === `token-cli~edited-${index + 1}`,
+  );
   assert.deepEqual(lab.peers.grants[granted]?.tools, [[labTool("pinned")]]);
 
   lab.peers.agents.delete("plain");
@@ -107,14 +116,17 @@ test("makes a run id when the command names none", async () => {
     const { runs } = await call(lab.bus, listRuns, { agent: "nameless", status: "succeeded" });
     return runs.length > 0 ? runs : null;
   });
-  assert.match(run?.runId ?? "", /^run-[0-9a-f]{26}$/);
+  assert.match(run?.runId ?? "", /^cli~run-[0-9a-f]{26}$/);
 });
 
 test("gives up a run that nobody gets on with", async () => {
   lab.peers.agents.set("plain", answering("plain", "ok"));
   await withStore(async (store) => {
-    const request = requestOf("poison");
-    await store.claim({ ...request, started: startedEntry({ runId: "poison", agent: "plain" }) });
+    const request = requestOf("cli~poison");
+    await store.claim({
+      ...request,
+      started: startedEntry({ runId: "cli~poison", agent: "plain" }),
+    });
     for (let pick = 2; pick <= 5; pick += 1) await store.claim(request);
   });
   await lab.command("plain", { runId: "poison", input: "x" });
@@ -129,8 +141,8 @@ test("gives up a run that nobody gets on with", async () => {
 
 test("publishes the events of a run whose runner died right after the last entry", async () => {
   await withStore(async (store) => {
-    const started = startedEntry({ runId: "unpublished", agent: "plain" });
-    const claimed = await store.claim({ ...requestOf("unpublished"), started });
+    const started = startedEntry({ runId: "cli~unpublished", agent: "plain" });
+    const claimed = await store.claim({ ...requestOf("cli~unpublished"), started });
     assert.ok(claimed.outcome === "claimed");
     const end = { kind: "finished" as const, at: started.at, output: "kept" };
     await store.append(claimed.hold, [end], applyEntry(startOf(started), end), 0);
@@ -144,9 +156,9 @@ test("publishes the events of a run whose runner died right after the last entry
 
 test("refuses a run whose journal cannot be read instead of trying it for ever", async () => {
   await withStore(async (store, client) => {
-    const started = startedEntry({ runId: "corrupt", agent: "plain" });
-    await store.claim({ ...requestOf("corrupt"), started });
-    await client.rpush("yard:run:{corrupt}:journal", '{"kind":"unknown"}');
+    const started = startedEntry({ runId: "cli~corrupt", agent: "plain" });
+    await store.claim({ ...requestOf("cli~corrupt"), started });
+    await client.rpush("yard:run:{cli~corrupt}:journal", '{"kind":"unknown"}');
   });
   const rejected = await rejectionOf(
     "yard.cmd.cli.run.start.plain",
@@ -191,7 +203,7 @@ function requestOf(runId: string) {
 async function rejectionOf(subject: string, body: string): Promise<Record<string, unknown>> {
   const messageId = randomUUID();
   await lab.publish(subject, body, messageId);
-  const filters = ["yard.evt.run.*.rejected"];
+  const filters = ["yard.evt.run.*.*.rejected"];
   for await (const { payload } of readEvents(lab.bus, { filters, from: "beginning" })) {
     const rejected = payload as Record<string, unknown>;
     if (rejected["messageId"] === messageId) return rejected;

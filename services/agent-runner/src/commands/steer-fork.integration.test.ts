@@ -37,8 +37,8 @@ test("gives a run that waits a message, and one that was about to end goes on wi
   await lab.command("waiter", { runId: "steered", input: "x" });
   await lab.eventsUntil("steered", "waiting");
   await lab.publish("yard.cmd.cli.run.steer.steered", '{"message":"hurry"}');
-  await lab.publish("yard.cmd.mallory.run.steer.steered", '{"message":"stop"}');
-  const events = await lab.eventsUntil("steered", "rejected");
+  await lab.publish("yard.cmd.mallory.run.steer.cli~steered", '{"message":"stop"}');
+  const events = await lab.eventsUntil("mallory~steered", "rejected");
   assert.equal(events.at(-1)?.payload["code"], "not_allowed");
   const steered = await lab.eventsUntil("steered", "steered");
   assert.deepEqual(
@@ -68,20 +68,23 @@ test("copies a run up to a step and goes on by itself, calling nothing again", a
   await lab.publish("yard.cmd.cli.run.fork.counted", JSON.stringify(body));
   const events = await lab.eventsUntil("copied", "finished");
   assert.equal(events.at(-1)?.payload["output"], "second: counted 2");
-  assert.deepEqual(events[0]?.payload["forkedFrom"], { runId: "counted", fromStep: 2 });
+  assert.deepEqual(events[0]?.payload["forkedFrom"], { runId: "cli~counted", fromStep: 2 });
   assert.deepEqual(
     sequenceOf(events),
     events.map((_, index) => index + 1),
   );
-  assert.equal(peers.requested.get("copied:1:0"), undefined);
-  assert.equal(peers.requested.get("counted:1:0"), 1);
-  assert.equal(peers.requested.get("copied:2:0"), 1);
-  assert.equal((await call(lab.bus, getRun, { runId: "copied" })).run.forkedFrom?.runId, "counted");
+  assert.equal(peers.requested.get("cli~copied:1:0"), undefined);
+  assert.equal(peers.requested.get("cli~counted:1:0"), 1);
+  assert.equal(peers.requested.get("cli~copied:2:0"), 1);
+  assert.equal(
+    (await call(lab.bus, getRun, { runId: "copied" })).run.forkedFrom?.runId,
+    "cli~counted",
+  );
   await lab.publish("yard.cmd.cli.run.fork.counted", '{"newRunId":"far","fromStep":9}');
   assert.equal((await lab.eventsUntil("far", "rejected")).at(-1)?.payload["code"], "no_such_step");
-  await lab.publish("yard.cmd.mallory.run.fork.counted", '{"newRunId":"stolen","fromStep":1}');
+  await lab.publish("yard.cmd.mallory.run.fork.cli~counted", '{"newRunId":"stolen","fromStep":1}');
   assert.equal(
-    (await lab.eventsUntil("stolen", "rejected")).at(-1)?.payload["code"],
+    (await lab.eventsUntil("mallory~stolen", "rejected")).at(-1)?.payload["code"],
     "not_allowed",
   );
 });
@@ -118,7 +121,11 @@ test("a copy has the skill of the other run, and answers in its form", async () 
 });
 
 test("starts runs for other runs at no client's word", async () => {
-  const body = { runId: "forged", parent: { runId: "counted", callId: "counted:1:0" }, input: "x" };
+  const body = {
+    runId: "forged",
+    parent: { runId: "counted", callId: "cli~counted:1:0" },
+    input: "x",
+  };
   await lab.publish("yard.cmd.cli.run.spawn.counter", JSON.stringify(body));
   assert.equal(
     (await lab.eventsUntil("forged", "rejected")).at(-1)?.payload["code"],
@@ -149,24 +156,24 @@ test("parks a call that needs an approval, and makes the same call again when it
   assert.match(JSON.stringify(waiting.at(-1)?.payload), new RegExp(approvalId));
   isApproved = true;
   for (const _ of [1, 2])
-    await decideApproval(policy, { approvalId, callId: "approved:1:0", tool: "guarded" });
+    await decideApproval(policy, { approvalId, callId: "cli~approved:1:0", tool: "guarded" });
   const events = await lab.eventsUntil("approved", "finished");
   assert.equal(events.at(-1)?.payload["output"], "done");
-  assert.equal(peers.requested.get("approved:1:0"), 2);
+  assert.equal(peers.requested.get("cli~approved:1:0"), 2);
   assert.equal(events.filter(({ name }) => name === "woken").length, 1);
 });
 
 test("lists runs that runners died of, and lets them go on", async () => {
   await lab.command("waiter", { runId: "poison", input: "x" });
   await lab.eventsUntil("poison", "waiting");
-  await redis.hset("yard:run:{poison}:state", { status: "running", stalled: 99, heldUntil: 0 });
+  await redis.hset("yard:run:{cli~poison}:state", { status: "running", stalled: 99, heldUntil: 0 });
   await lab.publish("yard.cmd.cli.run.resume.poison", "{}");
   const events = await lab.eventsUntil("poison", "dead");
   assert.match(JSON.stringify(events.at(-1)?.payload), /too_many_attempts/);
   const { runs } = await call(lab.bus, listDeadRuns, {});
   assert.deepEqual(
     runs.map(({ runId, failure }) => [runId, failure.code]),
-    [["poison", "too_many_attempts"]],
+    [["cli~poison", "too_many_attempts"]],
   );
   await lab.publish("yard.cmd.cli.run.retry.poison", "{}");
   await lab.eventsUntil("poison", "retried");

@@ -36,7 +36,7 @@ test("makes a conversation smaller before the window is full, and goes on as if 
   const finished = (await lab.eventsUntil("compacted", "finished")).at(-1)?.payload;
   assert.equal(finished?.["output"], "done");
   assert.equal(finished?.["steps"], 31);
-  const entries = (await redis.lrange(journalKey("compacted"), 0, -1)).map(
+  const entries = (await redis.lrange(journalKey("cli~compacted"), 0, -1)).map(
     // The runner wrote them; the test reads two fields.
     (json) => JSON.parse(json) as { kind: string; upTo?: number; summary?: string },
   );
@@ -52,7 +52,7 @@ test("a run of 500 steps stores five times what one of 100 steps stores, not twe
     lab.peers.agents.set(`long-${steps}`, looping(`long-${steps}`, steps, null));
     await lab.command(`long-${steps}`, { runId: `steps-${steps}`, input: "count" });
     await lab.eventsUntil(`steps-${steps}`, "finished");
-    const journal = await redis.lrange(journalKey(`steps-${steps}`), 0, -1);
+    const journal = await redis.lrange(journalKey(`cli~steps-${steps}`), 0, -1);
     bytes.push(journal.reduce((sum, entry) => sum + Buffer.byteLength(entry), 0));
   }
   const [hundred = 0, fiveHundred = 0] = bytes;

@@ -98,7 +98,7 @@ test("shows at most 50 tools, those that fit first, and find_tools reaches the o
   assert.ok(shown[0]?.includes("find_tools"));
   assert.ok(!shown[0]?.includes(labTool("invoice_archive")));
   assert.ok(shown[1]?.includes(labTool("invoice_archive")));
-  assert.equal(lab.peers.executed.get("many-tools:2:0"), 1);
+  assert.equal(lab.peers.executed.get("cli~many-tools:2:0"), 1);
 });
 
 test("shows the beginning of a long result and lets the model read on in the rest", async () => {

@@ -1,3 +1,4 @@
+import { runTokens } from "@switchyard/contracts/ids";
 import { eventStream } from "@switchyard/contracts/streams";
 import type { EventRelay, EventSource, RelayedEvent } from "@switchyard/bus/event-relay";
 import { messageIdOf } from "./last-seq.ts";
@@ -24,6 +25,7 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
   readonly signal: AbortSignal;
   readonly #relay: RunEventRelay;
   readonly #runId: string;
+  readonly #tokens: { readonly owner: string; readonly runId: string };
   readonly #lastSeq: () => Promise<number>;
   #pushed: number;
   #published: number;
@@ -38,6 +40,7 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
   constructor(options: {
     relay: RunEventRelay;
     runId: string;
+    requester: string;
     published: number;
     /** True for a run that nobody can have published anything of. */
     isNew: boolean;
@@ -48,6 +51,7 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
     this.signal = options.signal;
     this.#relay = options.relay;
     this.#runId = options.runId;
+    this.#tokens = runTokens(options.runId, options.requester);
     this.#lastSeq = options.lastSeq;
     this.#sureAt = options.isNew ? performance.now() : -Infinity;
     this.#pushed = options.published;
@@ -109,6 +113,6 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
   #relayed({ contract, seq, payload }: RunEvent): RelayedRunEvent {
     const runId = this.#runId;
     const options = { messageId: messageIdOf(runId, seq), correlationId: runId };
-    return { contract, seq, payload, tokens: { runId }, options };
+    return { contract, seq, payload, tokens: this.#tokens, options };
   }
 }

@@ -1,15 +1,20 @@
 import { lastMessageId } from "@switchyard/bus/last-event";
 import type { Bus } from "@switchyard/bus/connect";
+import { runTokens } from "@switchyard/contracts/ids";
 import { allContracts, isEvent } from "@switchyard/contracts/registry";
 
-const OF_RUNS = "yard.evt.run.{runId}.";
+const OF_RUNS = "yard.evt.run.{owner}.{runId}.";
 const NAMES = allContracts
   .filter((contract) => isEvent(contract) && contract.subject.startsWith(OF_RUNS))
   .map(({ subject }) => subject.slice(OF_RUNS.length));
 
 /** The number of the last event of a run that the stream has; 0: it has none. */
-export async function lastSeqOf(bus: Bus, runId: string): Promise<number> {
-  const below = `yard.evt.run.${runId}`;
+export async function lastSeqOf(
+  bus: Bus,
+  { runId, requester }: { readonly runId: string; readonly requester: string },
+): Promise<number> {
+  const tokens = runTokens(runId, requester);
+  const below = `yard.evt.run.${tokens.owner}.${tokens.runId}`;
   const last = await lastMessageId(bus, `${below}.*`);
   if (last === null) return 0;
   const seq = seqIn(last, runId);

@@ -24,7 +24,7 @@ test("a client that reconnects 20 times by the last sequence reads each event on
     const bus = await connectBus({ servers: lab.nats.url, user: "cli" });
     // Another number each time, some of them none; the last one reads to the end.
     let left = connection === RECONNECTS ? Infinity : (connection * 7) % 6;
-    const filters = ["yard.evt.run.watched.*"];
+    const filters = ["yard.evt.run.cli.watched.*"];
     if (left > 0)
       for await (const event of readEvents(bus, { filters, from: { sequence: next } })) {
         next = event.sequence + 1;

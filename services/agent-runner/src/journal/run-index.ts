@@ -1,5 +1,6 @@
 import type { DeadRun, RunDetail, RunStatus, RunSummary } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
+import { ownerOfRun } from "@switchyard/contracts/ids";
 import { replay } from "./replay.ts";
 import { reach } from "./redis-scripts.ts";
 import { KEEP_SECONDS, stateKey, type RunStore } from "./run-store.ts";
@@ -12,8 +13,12 @@ import { detailOf, readDead, readSummary } from "./run-summary.ts";
 export interface RunIndex {
   /** Adds a run; repeating it changes nothing. */
   add(runId: string, createdAt: string): Promise<void>;
+  /** Puts a run whose id has no owner on the list of its requester. */
+  adopt(runId: string, run: { requester: string; createdAt: string }): Promise<void>;
   list(filter: {
     limit: number;
+    /** Whose runs; left out: everybody's. */
+    owner?: string | undefined;
     agent?: string | undefined;
     status?: RunStatus | undefined;
   }): Promise<RunSummary[]>;
@@ -21,8 +26,8 @@ export interface RunIndex {
   trim(): Promise<void>;
   /** Notes that a run was given up. */
   addDead(runId: string, at: string): Promise<void>;
-  /** Runs that were given up and not retried since, latest first. */
-  dead(limit: number): Promise<DeadRun[]>;
+  /** Runs that were given up and not retried since, latest first; those of one owner, or of everybody. */
+  dead(limit: number, owner?: string): Promise<DeadRun[]>;
   /** Null when there is no such run. */
   get(runId: string): Promise<RunDetail | null>;
 }
@@ -43,12 +48,21 @@ export function openRunIndex(
   { keepSeconds = KEEP_SECONDS, now = Date.now }: { keepSeconds?: number; now?: () => number } = {},
 ): RunIndex {
   const add = async (runId: string, createdAt: string): Promise<void> => {
-    await reach(redis.zadd(INDEX_KEY, "NX", Date.parse(createdAt), runId));
+    const owner = ownerOfRun(runId);
+    const at = Date.parse(createdAt);
+    await Promise.all([
+      reach(redis.zadd(INDEX_KEY, "NX", at, runId)),
+      owner === null ? null : reach(redis.zadd(ownerKey(owner), "NX", at, runId)),
+    ]);
   };
   /** Old runs that are still there, as those that wait, and that the last looks went past. */
   let passed = 0;
   return {
     add,
+
+    async adopt(runId, { requester, createdAt }) {
+      await reach(redis.zadd(ownerKey(requester), "NX", Date.parse(createdAt), runId));
+    },
 
     async trim() {
       const madeBefore = now() - keepSeconds * 1_000;
@@ -58,13 +72,18 @@ export function openRunIndex(
       const kept = await Promise.all(old.map((runId) => reach(redis.exists(stateKey(runId)))));
       const gone = old.filter((_, index) => kept[index] === 0);
       if (gone.length > 0) await reach(redis.zrem(INDEX_KEY, ...gone));
+      for (const runId of gone) {
+        const owner = ownerOfRun(runId);
+        if (owner !== null) await reach(redis.zrem(ownerKey(owner), runId));
+      }
       passed = old.length < TRIMMED_AT_ONCE ? 0 : passed + old.length - gone.length;
     },
 
-    async list({ limit, agent, status }) {
+    async list({ limit, owner, agent, status }) {
+      const key = owner === undefined ? INDEX_KEY : ownerKey(owner);
       const found: RunSummary[] = [];
       for (let start = 0; start < MAX_SCANNED && found.length < limit; start += PAGE) {
-        const ids = await reach(redis.zrevrange(INDEX_KEY, start, start + PAGE - 1));
+        const ids = await reach(redis.zrevrange(key, start, start + PAGE - 1));
         const summaries = await Promise.all(
           ids.map(async (runId) => readSummary(runId, await reach(redis.hgetall(stateKey(runId))))),
         );
@@ -83,14 +102,18 @@ export function openRunIndex(
       await reach(redis.zadd(DEAD_KEY, Date.parse(at), runId));
     },
 
-    async dead(limit) {
+    async dead(limit, owner) {
       const ids = await reach(redis.zrevrange(DEAD_KEY, 0, MAX_DEAD_SCANNED - 1));
       const found = await Promise.all(
         ids.map(async (runId) => readDead(runId, await reach(redis.hgetall(stateKey(runId))))),
       );
       const gone = ids.filter((_, index) => found[index] === null);
       if (gone.length > 0) await reach(redis.zrem(DEAD_KEY, ...gone));
-      return found.filter((run) => run !== null).slice(0, limit);
+      const isWanted = (run: DeadRun): boolean => owner === undefined || run.requester === owner;
+      return found
+        .filter((run) => run !== null)
+        .filter(isWanted)
+        .slice(0, limit);
     },
 
     async get(runId) {
@@ -102,4 +125,9 @@ export function openRunIndex(
       return detailOf(state, Math.max(1, Number(attempts)));
     },
   };
+}
+
+/** The runs of one owner by age, so that nobody's list is searched in everybody's. */
+function ownerKey(owner: string): string {
+  return `yard:runs:of:${owner}`;
 }

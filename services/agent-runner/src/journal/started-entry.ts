@@ -31,6 +31,8 @@ export const StartedEntry = z.object({
   agent: AgentName,
   agentDigest: Digest,
   requester: CallerName,
+  /** Who may look at the run besides its requester; missing: nobody. */
+  readers: z.array(CallerName).optional(),
   input: RunInput,
   labels: z.record(z.string(), z.string()),
   model: ModelName,

@@ -31,7 +31,7 @@ test("lists a run whose journal cannot be read with the dead ones, and goes on w
   ] as const) {
     await lab.command("waiter", { runId, input: "x" });
     await lab.eventsUntil(runId, "waiting");
-    await redis.lset(`yard:run:{${runId}}:journal`, 1, broken);
+    await redis.lset(`yard:run:{cli~${runId}}:journal`, 1, broken);
     await lab.publish(`yard.cmd.cli.run.cancel.${runId}`, "{}");
     const rejected = await lab.eventsUntil(runId, "rejected");
     assert.equal(rejected.at(-1)?.payload["code"], "journal_corrupt");
@@ -43,8 +43,8 @@ test("lists a run whose journal cannot be read with the dead ones, and goes on w
   const { runs } = await call(lab.bus, listDeadRuns, {});
   const reasons = new Map(runs.map(({ runId, failure }) => [runId, failure.code]));
   const both = new Map([
-    ["garbled", "journal_corrupt"],
-    ["foreign", "journal_corrupt"],
+    ["cli~garbled", "journal_corrupt"],
+    ["cli~foreign", "journal_corrupt"],
   ]);
   assert.deepEqual(reasons, both);
   const listed = await call(lab.bus, listRuns, { status: "dead" });
@@ -67,7 +67,7 @@ test("neither a parent nor a session waits for a run whose journal cannot be rea
   await lab.eventsUntil("said", "waiting");
   await lab.command("plain", { runId: "next", input: "x", session: "talk" });
   await lab.eventsUntil("next", "queued");
-  for (const runId of [String(begun.at(-1)?.payload["childRunId"]), "said"]) {
+  for (const runId of [String(begun.at(-1)?.payload["childRunId"]), "cli~said"]) {
     await lab.eventsUntil(runId, "waiting");
     await redis.lset(`yard:run:{${runId}}:journal`, 0, "{");
     await lab.publish(`yard.cmd.cli.run.cancel.${runId}`, "{}");

@@ -39,7 +39,7 @@ test("waits at a limit, and goes on with a raised one without repeating a call",
   assert.deepEqual(waiting.at(-1)?.payload["waits"], [
     {
       reason: "limit",
-      callId: runId,
+      callId: `cli~${runId}`,
       tool: "",
       until: null,
       limit: { limit: "maxSteps", value: 2 },
@@ -48,7 +48,7 @@ test("waits at a limit, and goes on with a raised one without repeating a call",
   const { runs } = await call(lab.bus, listRuns, { status: "waiting" });
   assert.deepEqual(
     runs.map((run) => run.runId),
-    [runId],
+    [`cli~${runId}`],
   );
   // A resume without limits is a hint, and there is nothing new.
   await resume(runId, {});
@@ -70,16 +70,16 @@ test("waits at a limit, and goes on with a raised one without repeating a call",
     sequenceOf(events),
     events.map((_, index) => index + 1),
   );
-  for (const step of [1, 2, 3]) assert.equal(peers.requested.get(`${runId}:${step}:0`), 1);
+  for (const step of [1, 2, 3]) assert.equal(peers.requested.get(`cli~${runId}:${step}:0`), 1);
 });
 
 test("makes the calls of an answer that asked for too many once they are allowed", async () => {
   await lab.command("walker", { runId: "many", input: "x", limits: { maxToolCalls: 0 } });
   await lab.eventsUntil("many", "waiting");
-  assert.equal(peers.requested.get("many:1:0"), undefined);
+  assert.equal(peers.requested.get("cli~many:1:0"), undefined);
   await resume("many", { limits: { maxToolCalls: 3 } });
   await lab.eventsUntil("many", "finished");
-  assert.equal(peers.requested.get("many:1:0"), 1);
+  assert.equal(peers.requested.get("cli~many:1:0"), 1);
 });
 
 test("waits when its time is over in the middle of a call, which goes on and is asked for later", async () => {
@@ -103,7 +103,7 @@ test("waits when its time is over in the middle of a call, which goes on and is 
   await resume("late", { limits: { timeoutMs: 600_000 } });
   const events = await lab.eventsUntil("late", "finished");
   assert.equal(events.at(-1)?.payload["output"], "opened");
-  assert.equal(peers.executed.get("late:1:0"), 1);
+  assert.equal(peers.executed.get("cli~late:1:0"), 1);
 });
 
 test("fails at a limit when the command says so", async () => {
@@ -116,8 +116,8 @@ test("fails at a limit when the command says so", async () => {
 test("lets only those change limits who may cancel, and only of runs that have not ended", async () => {
   await lab.command("walker", { runId: "guarded", input: "x", limits: { maxSteps: 1 } });
   await lab.eventsUntil("guarded", "waiting");
-  await lab.publish("yard.cmd.mallory.run.resume.guarded", '{"limits":{"maxSteps":9}}');
-  assert.equal(await codeOf("guarded"), "not_allowed");
+  await lab.publish("yard.cmd.mallory.run.resume.cli~guarded", '{"limits":{"maxSteps":9}}');
+  assert.equal(await codeOf("mallory~guarded"), "not_allowed");
   await resume("paused", { limits: { maxSteps: 9 } });
   assert.equal(await codeOf("paused"), "run_ended");
   await resume("never", { limits: { maxSteps: 9 } });
@@ -130,7 +130,7 @@ test("lets only those change limits who may cancel, and only of runs that have n
 
 test("asks no model for a team that has used up its share, and goes on when it gets more", async () => {
   await startAs("team-a", { runId: "shared", input: "x" });
-  const waiting = await lab.eventsUntil("shared", "waiting");
+  const waiting = await lab.eventsUntil("team-a~shared", "waiting");
   const { waits, until: nextMonth } = waiting.at(-1)?.payload ?? {};
   assert.match(JSON.stringify(waits), /"tokens","value":1,"team":{"name":"team-a","per":"month"}/);
   assert.ok(Date.parse(String(nextMonth)) > Date.now(), "it goes on by itself with the next month");
@@ -141,9 +141,9 @@ test("asks no model for a team that has used up its share, and goes on when it g
     "team-b": { per: "month", tokens: 1 },
   });
   // The file is looked at now and then; until it is, the run comes to the old limit again.
-  for (let seen = 1; !(await isFinishedAfter("shared", seen)); seen += 1);
+  for (let seen = 1; !(await isFinishedAfter("team-a~shared", seen)); seen += 1);
   await runner.logged("team limits read again");
-  const { run } = await call(lab.bus, getRun, { runId: "shared" });
+  const { run } = await call(lab.bus, getRun, { runId: "team-a~shared" });
   const used = run.usage.inputTokens + run.usage.outputTokens;
   assert.ok(used > 0);
   const month = new Date().toISOString().slice(0, 7);
@@ -154,13 +154,13 @@ test("asks no model for a team that has used up its share, and goes on when it g
 
 test("fails a run of such a team when it is to fail, and lets other teams alone", async () => {
   await startAs("team-b", { runId: "refused", input: "x", limits: { onLimit: "fail" } });
-  const events = await lab.eventsUntil("refused", "failed");
+  const events = await lab.eventsUntil("team-b~refused", "failed");
   assert.match(
     JSON.stringify(events.at(-1)?.payload),
     /the runs of team-b came to their limit of tokens/,
   );
   await startAs("team-c", { runId: "free", input: "x" });
-  await lab.eventsUntil("free", "finished");
+  await lab.eventsUntil("team-c~free", "finished");
 });
 
 /** Lets a run go on that has waited so often; false when it waits once more. */

@@ -61,7 +61,7 @@ test("a run of a real provider is played again without asking it, and its tools 
   const end = await replay("again", recorded);
   assert.equal(end?.payload["output"], "It rains.");
   assert.equal(server.requests.length, asked);
-  assert.equal(lab.peers.executed.get("again:1:0"), 1);
+  assert.equal(lab.peers.executed.get("cli~again:1:0"), 1);
   // What was played is a recording itself.
   assert.equal((await replay("once-more", await recordingOf("again")))?.name, "finished");
 });

@@ -198,6 +198,7 @@ async function openRun() {
   const publisher = new EventPublisher({
     relay,
     runId,
+    requester: started.requester,
     published: Number.MAX_SAFE_INTEGER,
     isNew: false,
     lastSeq: () => Promise.resolve(0),

@@ -1,5 +1,6 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { publishLive } from "@switchyard/bus/publish";
+import { runTokens } from "@switchyard/contracts/ids";
 import { runLive } from "@switchyard/contracts/run-events";
 import { LiveText } from "../events/live-text.ts";
 import type { ModelAskerOptions } from "../model/model-step.ts";
@@ -26,10 +27,9 @@ export function askerOptions({
   modelIdleTimeoutMs: idleTimeoutMs,
   onDiscarded,
 }: Given): ModelAskerOptions {
-  const { runId } = run.hold;
-  const live = new LiveText((step, delta) =>
-    publishLive(bus, runLive, { runId }, { runId, step, delta }),
-  );
+  const { runId, requester } = run.state.started;
+  const to = runTokens(runId, requester);
+  const live = new LiveText((step, delta) => publishLive(bus, runLive, to, { runId, step, delta }));
   return {
     models,
     limiter,
@@ -41,7 +41,7 @@ export function askerOptions({
     onDelta: (step, delta) => live.add(step, delta),
     onReset: (step) => {
       live.reset(step);
-      publishLive(bus, runLive, { runId }, { runId, step, delta: "", kind: "reset-step" });
+      publishLive(bus, runLive, to, { runId, step, delta: "", kind: "reset-step" });
     },
     onAnswered: (step) => live.end(step),
   };

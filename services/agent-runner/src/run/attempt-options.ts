@@ -4,6 +4,7 @@ import type { Log } from "@switchyard/service/log";
 import type { DeadLetters } from "../commands/dead-letters.ts";
 import type { RunEventRelay } from "../events/event-publisher.ts";
 import type { RunIndex } from "../journal/run-index.ts";
+import type { RunNames } from "../journal/run-names.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import type { ProviderLimiter } from "../limits/provider-limiter.ts";
 import type { TeamLedger } from "../limits/team-ledger.ts";
@@ -21,6 +22,7 @@ export interface AttemptOptions extends RunDefaults {
   readonly bus: Bus;
   readonly relay: RunEventRelay;
   readonly store: RunStore;
+  readonly names: RunNames;
   readonly controls: RunControls;
   readonly parked: ParkedRuns;
   readonly letters: DeadLetters;

@@ -220,7 +220,7 @@ async function playedBy(schedule: readonly number[], begunAt: number): Promise<s
 
 function newRun(agentName = "walker") {
   runs += 1;
-  const runId = `schedule-${runs}`;
+  const runId = `cli~schedule-${runs}`;
   const streamSequence = runs;
   return {
     runId,

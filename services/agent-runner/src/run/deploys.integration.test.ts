@@ -54,7 +54,7 @@ test("a run comes to its end through one deploy after the other, and none uses u
     events.map((_, index) => index + 1),
   );
   for (let step = 1; step <= DEPLOYS; step += 1)
-    assert.equal(peers.requested.get(`deployed:${step}:0`), 1, "each call was sent once");
+    assert.equal(peers.requested.get(`cli~deployed:${step}:0`), 1, "each call was sent once");
   const { run } = await call(lab.bus, getRun, { runId: "deployed" });
   assert.equal(run.attempts, DEPLOYS + 1, "they are told, and held against nothing");
   old.kill("SIGTERM");
@@ -63,7 +63,7 @@ test("a run comes to its end through one deploy after the other, and none uses u
 
 for (const version of ["older", "newer"] as const) {
   test(`an approval that came after a week without runners is used once, where the journal is of ${version === "older" ? "an older" : "a newer"} runner [run-goal-5]`, async () => {
-    const runId = `week-${version}`;
+    const runId = `cli~week-${version}`;
     const parkedAt = Date.now();
     const mortal = await mortalRunners(lab, { holdMs: 0 });
     const streamSequence = version === "older" ? 1_001 : 2_001;

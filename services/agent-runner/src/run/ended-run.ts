@@ -39,8 +39,17 @@ export async function finishEnd(options: {
   await spreadEnd(state, options);
   const events = eventsOf(entries);
   if (published >= events.length) return;
-  const lastSeq = (): Promise<number> => lastSeqOf(bus, runId);
-  const publisher = new EventPublisher({ relay, runId, published, isNew: false, lastSeq, signal });
+  const { requester } = state.started;
+  const lastSeq = (): Promise<number> => lastSeqOf(bus, state.started);
+  const publisher = new EventPublisher({
+    relay,
+    runId,
+    requester,
+    published,
+    isNew: false,
+    lastSeq,
+    signal,
+  });
   publisher.push(events);
   await publisher.drain();
   await store.markPublished(hold, publisher.published).catch(ignoreLoss);

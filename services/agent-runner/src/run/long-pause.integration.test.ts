@@ -34,7 +34,7 @@ test("a run that its provider keeps waiting comes back seldom, and its journal d
     const restMs = await restOf("long-pause");
     assert.ok(restMs > 200_000 && restMs < 400_000, String(restMs));
   }
-  const kinds = (await store.load("long-pause")).map(({ kind }) => kind);
+  const kinds = (await store.load("cli~long-pause")).map(({ kind }) => kind);
   assert.deepEqual(kinds, ["started", "tools-left-out", "resumed"]);
 
   await mortal.redis.del(`yard:limit:{${scope.key}}`);

@@ -85,7 +85,7 @@ let runs = 0;
 /** Lets runners die one after the other until one is left that lives; gives the journal and what the models were asked. */
 async function runThrough(agentName: string, schedule: readonly number[]) {
   runs += 1;
-  const runId = `models-${runs}`;
+  const runId = `cli~models-${runs}`;
   const before = requests.length;
   let crashes = 0;
   for (const [index, point] of [...schedule, null].entries()) {

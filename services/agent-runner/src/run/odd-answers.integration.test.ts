@@ -37,7 +37,7 @@ test("makes no call whose arguments may have been cut off, and tells the model s
   const events = await lab.eventsUntil("cut", "finished");
   const failed = events.find(({ name }) => name === "tool-failed");
   assert.equal(failed?.payload["code"], "invalid_arguments");
-  assert.equal(peers.requested.get("cut:1:0"), undefined);
+  assert.equal(peers.requested.get("cli~cut:1:0"), undefined);
   assert.match(
     JSON.stringify(server.requests.at(-1)),
     /your answer broke off before the arguments/,
@@ -79,7 +79,9 @@ test("counts what answers used that broke off: asked for again, given up, or can
 
   server.answer({ chunks: begun, end: "hang" });
   const written = Promise.withResolvers<void>();
-  const live = subscribeLive(lab.bus, runLive, { runId: "stopped" }, () => written.resolve());
+  const live = subscribeLive(lab.bus, runLive, { owner: "cli", runId: "stopped" }, () =>
+    written.resolve(),
+  );
   await lab.command("odd", { runId: "stopped", input: "x" });
   await written.promise;
   live.stop();

@@ -44,7 +44,7 @@ test("a run that waits through a deploy goes on with the agent, skills and limit
   peers.skills.set("notes", { ...skill("notes"), summary: { ...summary, digest: NEW_DIGEST } });
   const loading = { id: "s", name: "skill", args: '{"name":"notes"}' };
   model.answer({ calls: [loading] }, { text: ["done"] });
-  await call(lab.bus, answerQuestion, { runId: "old", callId: "old:1:0", answer: "go" });
+  await call(lab.bus, answerQuestion, { runId: "old", callId: "cli~old:1:0", answer: "go" });
   await lab.eventsUntil("old", "finished");
 
   const prompts = model.requests.map(({ body }) => JSON.stringify(body["messages"]));
@@ -87,15 +87,15 @@ test("a tool that changed since the model was shown it is not called, and the mo
   // The tool that waits for a person's yes becomes another one, and so does one that was called already.
   for (const name of ["write", "guarded"]) peers.schemas.set(name, { properties: { target: {} } });
   model.answer({ text: ["done"] });
-  await decideApproval(policy, { approvalId, callId: "changed:1:1", tool: "guarded" });
+  await decideApproval(policy, { approvalId, callId: "cli~changed:1:1", tool: "guarded" });
   const events = await lab.eventsUntil("changed", "finished");
   const failed = events.filter(({ name }) => name === "tool-failed");
   assert.deepEqual(
     failed.map(({ payload }) => [payload["callId"], payload["code"]]),
-    [["changed:1:1", "tool_changed"]],
+    [["cli~changed:1:1", "tool_changed"]],
   );
-  assert.equal(peers.requested.get("changed:1:1"), 1, "not sent again after the change");
-  assert.equal(peers.executed.get("changed:1:0"), 1);
+  assert.equal(peers.requested.get("cli~changed:1:1"), 1, "not sent again after the change");
+  assert.equal(peers.executed.get("cli~changed:1:0"), 1);
   const last = JSON.stringify(model.requests.at(-1)?.body);
   assert.match(last, /not what you were shown any more/);
   assert.match(last, /"target"/);

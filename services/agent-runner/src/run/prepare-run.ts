@@ -110,6 +110,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     agent: agent.name,
     agentDigest: agent.digest,
     requester: command.requester,
+    ...(command.payload.readers === undefined ? {} : { readers: command.payload.readers }),
     input: command.payload.input,
     labels: command.payload.labels ?? {},
     model,

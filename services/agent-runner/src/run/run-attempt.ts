@@ -164,7 +164,7 @@ export class RunAttempt {
     const control = await applyControl(delivery, this.#options);
     if (control !== null) return this.#control(control);
     if (delivery.contract.name === proceedSession.name) return this.#proceed(delivery);
-    const read = await readStart(delivery, this.#options.store);
+    const read = await readStart(delivery, this.#options);
     if ("rejection" in read) return this.#reject(read.rejection, read.runId);
     const { command } = read;
     // What comes for the first time is nearly always a new run: the claim that makes it finds out if not.

@@ -67,7 +67,7 @@ export function openRunControls(redis: Redis, wake: WakeRun = NOBODY): RunContro
     yardRunTell: TELL,
   });
   const wakeIfLetGo = async (runId: string, wakeSeq: string | undefined): Promise<void> => {
-    if (wakeSeq !== undefined && wakeSeq !== "0") await wake(runId, wakeSeq);
+    if (wakeSeq !== undefined && wakeSeq !== "0") await wake(runId);
   };
   return {
     async cancel({ runId, by, at, reason, command }) {

@@ -92,7 +92,7 @@ test("runs a plan from the command to the answer, one event for each fact", asyn
   const { runs } = await call(lab.bus, listRuns, { agent: "reader", status: "succeeded" });
   assert.deepEqual(
     runs.map(({ runId }) => runId),
-    ["whole-run"],
+    ["cli~whole-run"],
   );
 });
 
@@ -211,7 +211,7 @@ test("sends a call again under the same id while the policy is away", async () =
   await lab.command("patient", { runId: "patient", input: "x" });
   const events = await lab.eventsUntil("patient", "finished");
   assert.equal(events.at(-1)?.payload["output"], "done");
-  assert.equal(requested.get("patient:1:0"), 3);
+  assert.equal(requested.get("cli~patient:1:0"), 3);
 });
 
 test("leaves a run whose calls the policy cannot decide for a while, and tells the model nothing of it", async () => {
@@ -234,7 +234,7 @@ test("leaves a run whose calls the policy cannot decide for a while, and tells t
   await lab.command("held-up", { runId: "held-up", input: "x" });
   const events = await lab.eventsUntil("held-up", "finished");
   assert.equal(events.at(-1)?.payload["output"], "done");
-  assert.equal(requested.get("held-up:1:0"), 8);
+  assert.equal(requested.get("cli~held-up:1:0"), 8);
 });
 
 test("makes a call whose outcome nobody knows once more where the agent or a person says so", async () => {
@@ -254,7 +254,7 @@ test("makes a call whose outcome nobody knows once more where the agent or a per
   await lab.command("bold", { runId: "bold", input: "x" });
   const bold = await lab.eventsUntil("bold", "finished");
   assert.equal(bold.at(-1)?.payload["output"], "done");
-  assert.deepEqual([requested.get("bold:1:0"), requested.get("bold:1:0:again")], [1, 1]);
+  assert.deepEqual([requested.get("cli~bold:1:0"), requested.get("cli~bold:1:0:again")], [1, 1]);
   for (const [runId, answer, output, repeats] of [
     ["careful", "fail", /outcome_unknown/, undefined],
     ["sure", "retry", /^done$/, 1],
@@ -262,10 +262,10 @@ test("makes a call whose outcome nobody knows once more where the agent or a per
     losses = 1;
     await lab.command("careful", { runId, input: "x" });
     await lab.eventsUntil(runId, "waiting");
-    await call(lab.bus, answerQuestion, { runId, callId: `${runId}:1:0`, answer });
+    await call(lab.bus, answerQuestion, { runId, callId: `cli~${runId}:1:0`, answer });
     const events = await lab.eventsUntil(runId, "finished");
     assert.match(String(events.at(-1)?.payload["output"]), output);
-    assert.equal(requested.get(`${runId}:1:0:again`), repeats);
+    assert.equal(requested.get(`cli~${runId}:1:0:again`), repeats);
   }
 });
 
@@ -282,7 +282,7 @@ test("keeps to the agent's own limits and asks for its roles", async () => {
   await lab.command("bound", { runId: "bound", input: "x", limits: { maxToolCalls: 5 } });
   const events = await lab.eventsUntil("bound", "failed");
   assert.match(JSON.stringify(events.at(-1)?.payload), /maxToolCalls \(0\)/);
-  assert.deepEqual(grants.find(({ runId }) => runId === "bound")?.roles, ["reviewer"]);
+  assert.deepEqual(grants.find(({ runId }) => runId === "cli~bound")?.roles, ["reviewer"]);
 });
 
 test("keeps in the run what its list of skills had no room for", async () => {
@@ -376,7 +376,7 @@ test("activates the command's skill first and lets it narrow the tools", async (
     events.map(({ name }) => name),
     ["started", "skill-activated", "model-responded", "finished"],
   );
-  const grant = grants.find(({ runId }) => runId === "narrowed");
+  const grant = grants.find(({ runId }) => runId === "cli~narrowed");
   assert.deepEqual(grant?.tools, [["mcp__lab__*"], ["mcp__lab__echo"]]);
 });
 
@@ -387,7 +387,7 @@ test("takes away from a run what the skills in its prompt do without, also a pre
   agents.set("handy", answering("handy", "{{/input}}", { skills: ["careful"] }));
   await lab.command("handy", { runId: "taken-away", input: "x", skill: "quiet" });
   await lab.eventsUntil("taken-away", "finished");
-  const grant = grants.find(({ runId }) => runId === "taken-away");
+  const grant = grants.find(({ runId }) => runId === "cli~taken-away");
   assert.deepEqual(grant?.tools, [["mcp__*"], ["*", "!execute_command", "!web_fetch"]]);
 });
 
@@ -402,7 +402,7 @@ test("runs a real model's loop: a refusal is waited out, a tool result goes back
   );
   const before = chat.requests.length;
   const deltas: string[] = [];
-  const live = subscribeLive(lab.bus, runLive, { runId: "thinking" }, ({ delta }) =>
+  const live = subscribeLive(lab.bus, runLive, { owner: "cli", runId: "thinking" }, ({ delta }) =>
     deltas.push(delta),
   );
   await lab.command("thinker", { runId: "thinking", input: "say hi" });
@@ -443,7 +443,7 @@ test("live text has no secrets, also one that comes in pieces, and is whole othe
   const text = `The key ${key} is the one that you want`;
   chat.answer({ chunks: textChunks(...(text.match(/.{1,7}/g) ?? [])) });
   const deltas: string[] = [];
-  const live = subscribeLive(lab.bus, runLive, { runId: "talking" }, ({ delta }) =>
+  const live = subscribeLive(lab.bus, runLive, { owner: "cli", runId: "talking" }, ({ delta }) =>
     deltas.push(delta),
   );
   await lab.command("talker", { runId: "talking", input: "x" });

@@ -43,7 +43,7 @@ test("finishes on another runner a run whose runner was killed, and repeats no f
   await gate.reached;
   await lab.eventsUntil(
     "killed",
-    ({ payload }) => payload["textBytes"] !== undefined && payload["callId"] === "killed:2:1",
+    ({ payload }) => payload["textBytes"] !== undefined && payload["callId"] === "cli~killed:2:1",
   );
   const [holder, other] = sortByHolder(runners);
   holder.kill("SIGKILL");
@@ -53,11 +53,19 @@ test("finishes on another runner a run whose runner was killed, and repeats no f
   const events = await lab.eventsUntil("killed", "finished");
   assertOneRun(events, "killed");
   assert.ok(events.some(({ name }) => name === "resumed"));
-  assert.equal((await other.logged("run resumed"))["runId"], "killed");
-  assert.equal(peers.requested.get("killed:2:0"), 2, "the open call was sent again under its id");
-  assert.deepEqual(peers.epochs.get("killed:2:0"), [1, 2], "each under its own hold of the run");
-  assert.equal(peers.requested.get("killed:1:0"), 1);
-  assert.equal(peers.requested.get("killed:2:1"), 1);
+  assert.equal((await other.logged("run resumed"))["runId"], "cli~killed");
+  assert.equal(
+    peers.requested.get("cli~killed:2:0"),
+    2,
+    "the open call was sent again under its id",
+  );
+  assert.deepEqual(
+    peers.epochs.get("cli~killed:2:0"),
+    [1, 2],
+    "each under its own hold of the run",
+  );
+  assert.equal(peers.requested.get("cli~killed:1:0"), 1);
+  assert.equal(peers.requested.get("cli~killed:2:1"), 1);
   const { run } = await call(lab.bus, getRun, { runId: "killed" });
   assert.equal(run.attempts, 2);
   assert.deepEqual(peers.cancelled, [], "a run that goes on elsewhere takes no call back");
@@ -70,12 +78,12 @@ test("stores each event once when the next runner comes later than the stream re
   const runners = await Promise.all([lab.runner(), lab.runner()]);
   await lab.command("walker", { runId: "late", input: "x" });
   await gate.reached;
-  await lab.eventsUntil("late", ({ payload }) => payload["callId"] === "late:2:1");
+  await lab.eventsUntil("late", ({ payload }) => payload["callId"] === "cli~late:2:1");
   const [holder, other] = sortByHolder(runners);
   holder.kill("SIGKILL");
   await holder.exited;
   // A word about the run that is not one of its own events.
-  await lab.publish("yard.cmd.team-b.run.cancel.late", "{}");
+  await lab.publish("yard.cmd.cli.run.cancel.late", '{"colour":"red"}');
   await lab.eventsUntil("late", "rejected");
   gate.open("opened");
   const events = await lab.eventsUntil("late", "finished");
@@ -100,7 +108,7 @@ test("hands a run over at a step boundary when its runner is stopped, and counts
 
   const events = await lab.eventsUntil("handed", "finished");
   assertOneRun(events, "handed");
-  assert.equal(peers.requested.get("handed:2:0"), 1, "the call in flight was waited for");
+  assert.equal(peers.requested.get("cli~handed:2:0"), 1, "the call in flight was waited for");
   await stop(second);
 });
 
@@ -115,7 +123,7 @@ test("gives a run back unharmed when a call outlasts the time to stop", async ()
   gate.open("opened");
 
   assertOneRun(await lab.eventsUntil("outlasted", "finished"), "outlasted");
-  assert.equal(peers.requested.get("outlasted:2:0"), 2);
+  assert.equal(peers.requested.get("cli~outlasted:2:0"), 2);
   await stop(second);
 });
 
@@ -211,7 +219,7 @@ function assertOneRun(events: readonly RunEventRecord[], runId: string): void {
   assert.equal(count("tool-completed"), 4);
   assert.equal(events.at(-1)?.payload["output"], "done: opened");
   for (const position of ["1:0", "2:0", "2:1", "3:0"]) {
-    assert.equal(peers.executed.get(`${runId}:${position}`), 1, position);
+    assert.equal(peers.executed.get(`cli~${runId}:${position}`), 1, position);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
 import { publishLive } from "@switchyard/bus/publish";
 import { inSpan } from "@switchyard/bus/tracing";
+import { runTokens } from "@switchyard/contracts/ids";
 import { runLive } from "@switchyard/contracts/run-events";
 import { EventPublisher } from "../events/event-publisher.ts";
 import { lastSeqOf } from "../events/last-seq.ts";
@@ -104,9 +105,17 @@ function openRun(
   const { signal } = lifetime;
   const { hold, published } = claimed;
   const state = replay(entries);
-  const { runId } = hold;
-  const lastSeq = (): Promise<number> => lastSeqOf(bus, runId);
-  const publisher = new EventPublisher({ relay, runId, published, isNew, lastSeq, signal });
+  const { runId, requester } = state.started;
+  const lastSeq = (): Promise<number> => lastSeqOf(bus, state.started);
+  const publisher = new EventPublisher({
+    relay,
+    runId,
+    requester,
+    published,
+    isNew,
+    lastSeq,
+    signal,
+  });
   publisher.push(eventsOf(entries));
   return new ActiveRun({ hold, state, store, publisher, signal, lose: lifetime.abort });
 }
@@ -148,7 +157,8 @@ async function begun(
   } else if (isTakeover && how.isTold) {
     // Whoever reads along learns from it that what the model wrote so far is void, where an entry tells it else.
     const step = run.state.turns.length + 1;
-    publishLive(bus, runLive, { runId }, { runId, step, delta: "", kind: "reset-step" });
+    const to = runTokens(runId, requester);
+    publishLive(bus, runLive, to, { runId, step, delta: "", kind: "reset-step" });
   } else if (isTakeover) {
     await run.record({ kind: "resumed", at, attempt: attempts, journalEntries: length });
   }

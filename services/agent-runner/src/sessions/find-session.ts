@@ -1,3 +1,4 @@
+import { isAdmin } from "../journal/run-access.ts";
 import type { Place } from "./session-index.ts";
 import type { SessionState } from "./session-record.ts";
 import { slotOf, slotOfId } from "./session-slot.ts";
@@ -8,11 +9,6 @@ export interface FoundSession {
   readonly place: Place;
   readonly stored: StoredSession;
   readonly session: SessionState;
-}
-
-/** Who may use every owner's sessions. */
-export function isAdmin(caller: string): boolean {
-  return caller === "cli" || caller === "admin";
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Service } from "@switchyard/bus/serve";
 import { listSessions } from "@switchyard/contracts/sessions";
 import type { z } from "zod";
-import { isAdmin } from "./find-session.ts";
+import { isAdmin } from "../journal/run-access.ts";
 import { historyReply } from "./history-reply.ts";
 import type { SessionDesk } from "./session-desk.ts";
 import type { SessionState } from "./session-record.ts";

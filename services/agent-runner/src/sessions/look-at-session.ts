@@ -67,7 +67,7 @@ async function lookAtRun(
     case "later":
       return RECHECK_MS;
     case "hint":
-      await proceed(desk, { sessionId, runId }, `:${Math.floor(desk.now() / REPEAT_MS)}`);
+      await proceed(desk, { sessionId, runId });
       return FIRST_LOOK_MS;
     case "settle": {
       const state = await readable(desk, runId);

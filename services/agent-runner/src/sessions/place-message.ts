@@ -1,6 +1,7 @@
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import { arrive, type Placing } from "./arrive.ts";
-import { findSession, isAdmin } from "./find-session.ts";
+import { isAdmin } from "../journal/run-access.ts";
+import { findSession } from "./find-session.ts";
 import { FIRST_LOOK_MS, flush, type SessionDesk } from "./session-desk.ts";
 import type { Place } from "./session-index.ts";
 import type { Placed, SessionCommand, SessionState } from "./session-record.ts";

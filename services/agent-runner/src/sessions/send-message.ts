@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { CallContext, Service } from "@switchyard/bus/serve";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
 import { sendToSession } from "@switchyard/contracts/sessions";
 import type { z } from "zod";
 import { answerOf, type Answered } from "./await-answer.ts";
@@ -63,6 +64,11 @@ async function send(desk: SessionDesk, request: Request, context: Context): Prom
   }
   // By its id, so that a session that is deleted meanwhile is not begun again.
   const session = found?.session.sessionId ?? ref;
+  if (request.runId !== undefined && ownerOfRun(fullRunId(caller, request.runId)) !== caller)
+    throw fail.run_id_taken(
+      `run ${request.runId} would be another owner's; leave the part up to ~ out`,
+      { runId: request.runId },
+    );
   const command = commandOf(request, { agent, session, caller, nowMs: desk.now() });
   const known = await ranBefore(desk, command, context);
   if (known !== null && found !== null)
@@ -98,7 +104,7 @@ function commandOf(
     ...(skill === undefined ? {} : { skill }),
     ...(onBusy === undefined ? {} : { onBusy }),
   };
-  const id = runId ?? `run-${randomBytes(13).toString("hex")}`;
+  const id = fullRunId(caller, runId ?? `run-${randomBytes(13).toString("hex")}`);
   return {
     runId: id,
     agent,

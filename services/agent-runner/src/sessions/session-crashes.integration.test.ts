@@ -47,7 +47,7 @@ test("keeps each message and its answer once, in turn, wherever runners die [run
       sessions += 1;
       const key = `talk-${sessions}`;
       const deaths = [...schedule];
-      const [a, b, c] = ["a", "b", "c"].map((name) => `${key}-${name}`);
+      const [a, b, c] = ["a", "b", "c"].map((name) => `cli~${key}-${name}`);
       assert.ok(a !== undefined && b !== undefined && c !== undefined);
       await deliver(deaths, startOf("patient", { runId: a, input: "one", session: key }));
       await deliver(deaths, startOf("echo", { runId: b, input: "two", session: key }));
@@ -77,7 +77,7 @@ test("a run that has its turn comes to its end by its one hint, wherever runners
     fc.asyncProperty(fates, fates, async (ofSecond, ofThird) => {
       sessions += 1;
       const key = `hinted-${sessions}`;
-      const [a, b, c] = ["a", "b", "c"].map((name) => `${key}-${name}`);
+      const [a, b, c] = ["a", "b", "c"].map((name) => `cli~${key}-${name}`);
       assert.ok(a !== undefined && b !== undefined && c !== undefined);
       await deliver([], startOf("patient", { runId: a, input: "one", session: key }));
       await deliver([], startOf("echo", { runId: b, input: "two", session: key }));
@@ -114,11 +114,11 @@ test("a message whose run id is another run's gives its turn to the next one", a
   await deliver([], startOf("echo", { runId: "squatted-b", input: "two", session: key }));
   await deliver([], startOf("echo", { runId: "squatted-c", input: "three", session: key }));
   await deliver([], startOf("echo", { runId: "squatted-b", input: "of somebody else" }));
-  assert.equal(await answerFirst(mortal.controls, "squatted-a"), "taken");
-  await deliver([], hintOf(resumeRun, { runId: "squatted-a" }));
+  assert.equal(await answerFirst(mortal.controls, "cli~squatted-a"), "taken");
+  await deliver([], hintOf(resumeRun, { runId: "cli~squatted-a" }));
   const { sessionId = "" } = (await desk.store.read(slot)).record.session ?? {};
-  await deliver([], hintOf(proceedSession, { sessionId }, { runId: "squatted-b" }));
-  assert.equal((await desk.store.read(slot)).record.session?.active?.runId, "squatted-c");
+  await deliver([], hintOf(proceedSession, { sessionId }, { runId: "cli~squatted-b" }));
+  assert.equal((await desk.store.read(slot)).record.session?.active?.runId, "cli~squatted-c");
   const rejected = (await lab.eventsUntil("squatted-b", "rejected")).at(-1);
   assert.equal(rejected?.payload["code"], "run_id_taken");
 });
@@ -133,7 +133,7 @@ test("takes up what is left when a runner died for good right after the end of i
     let isOver = false;
     let passed = 0;
     const pass = async (): Promise<void> => {
-      isOver ||= (await redis.hget(`yard:run:{${runId}}:state`, "status")) === "succeeded";
+      isOver ||= (await redis.hget(`yard:run:{cli~${runId}}:state`, "status")) === "succeeded";
       if (isOver) passed += 1;
       if (passed >= point) throw new Crash("the runner died");
     };
@@ -156,13 +156,13 @@ test("an event of a session that was stored long ago is not stored again", async
   const { session } = (await desk.store.read(slot)).record;
   assert.ok(session !== null);
   const at = new Date().toISOString();
-  const stored = await lab.stored(`yard.evt.session.${session.sessionId}.patched`);
+  const stored = await lab.stored(`yard.evt.session.cli.${session.sessionId}.patched`);
   const record = (await desk.store.read(slot)).record;
   const changed = patch(record, session, { changes: { label: "a" }, by: "cli", at });
   const again = patch(changed, session, { changes: { label: "b" }, by: "cli", at });
   await desk.store.change(slot, () => ({ record: again, result: null }));
   await lookAtSession(desk, { slot, owner: "cli" });
-  assert.equal(await lab.stored(`yard.evt.session.${session.sessionId}.patched`), stored + 2);
+  assert.equal(await lab.stored(`yard.evt.session.cli.${session.sessionId}.patched`), stored + 2);
   // The runner died before it could forget what it had sent, and the stream has forgotten the ids.
   const short = await shortWindow(lab.nats);
   await desk.store.change(slot, ({ record: now }) => ({
@@ -170,7 +170,7 @@ test("an event of a session that was stored long ago is not stored again", async
     result: null,
   }));
   await lookAtSession(desk, { slot, owner: "cli" });
-  assert.equal(await lab.stored(`yard.evt.session.${session.sessionId}.patched`), stored + 2);
+  assert.equal(await lab.stored(`yard.evt.session.cli.${session.sessionId}.patched`), stored + 2);
   assert.deepEqual((await desk.store.read(slot)).record.outbox, []);
   await short.end();
 });
@@ -191,7 +191,7 @@ test("ends a session that nobody uses, tells of it and forgets all of it", async
   assert.deepEqual(await desk.store.history(place.slot), []);
   const listed = await desk.index.page("cli", 0, 100);
   assert.ok(listed.every(({ slot }) => slot !== place.slot));
-  const filters = [`yard.evt.session.${session?.sessionId}.ended`];
+  const filters = [`yard.evt.session.cli.${session?.sessionId}.ended`];
   for await (const { payload } of readEvents(lab.bus, { filters, from: "beginning" })) {
     assert.equal((payload as { reason: string }).reason, "idle"); // the contract's own field
     break;

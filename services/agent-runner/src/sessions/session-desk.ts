@@ -2,6 +2,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { lastMessageId } from "@switchyard/bus/last-event";
 import { publishCommand, publishEvent } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
+import { CallerName, ownerOfRun, runTokens } from "@switchyard/contracts/ids";
 import { proceedSession } from "@switchyard/contracts/sessions";
 import type { Log } from "@switchyard/service/log";
 import type { JournalEntry } from "../journal/journal-entry.ts";
@@ -10,7 +11,7 @@ import type { RunControls } from "../run/run-controls.ts";
 import type { RunFacts } from "../waits/look-at.ts";
 import { OUTBOX_EVENTS } from "./session-facts.ts";
 import type { Place, SessionIndex } from "./session-index.ts";
-import type { SessionLimits } from "./session-record.ts";
+import type { PendingEvent, SessionLimits } from "./session-record.ts";
 import type { SessionStore, StoredSession } from "./session-store.ts";
 import type { Handover } from "./transitions.ts";
 
@@ -52,19 +53,19 @@ export async function flush(
   { isLate = false }: { readonly isLate?: boolean } = {},
 ): Promise<void> {
   const { bus, store, log } = desk;
-  const { outbox } = (await store.read(slot)).record;
+  const { outbox, session } = (await store.read(slot)).record;
   if (outbox.length === 0) return;
   try {
     for (const { event, token, messageId, payload } of outbox) {
       const contract = OUTBOX_EVENTS.get(event);
       if (contract === undefined) throw new TypeError(`no event of a session is called ${event}`);
-      const tokens = event.startsWith("run.") ? { runId: token } : { sessionId: token };
+      const tokens = tokensOf(token, { event, payload, owner: session?.owner ?? null });
       if (isLate && (await isStored(bus, subjectOf<string>(contract, tokens), messageId))) continue;
       await publishEvent<typeof contract>(
         bus,
         contract,
-        // Each of the contracts has one of the two tokens, and its own name says which.
-        tokens as { runId: string; sessionId: string },
+        // Each of the contracts is of a run or of a session, and its own name says which.
+        tokens as { owner: string; runId: string; sessionId: string },
         payload as never, // it was made for this contract, and is checked against it here
         { messageId, correlationId: token },
       );
@@ -82,6 +83,15 @@ export async function flush(
   });
 }
 
+/** `owner` is the session's: that of a run of an earlier version, whose id has none. */
+function tokensOf(
+  token: string,
+  { event, payload, owner }: Pick<PendingEvent, "event" | "payload"> & { owner: string | null },
+): { readonly owner: string; readonly runId?: string; readonly sessionId?: string } {
+  if (event.startsWith("run.")) return runTokens(token, ownerOfRun(token) ?? owner);
+  return { owner: CallerName.parse(payload["owner"]), sessionId: token };
+}
+
 /** The stream itself drops a repeat only for as long as it remembers the id. */
 async function isStored(bus: Bus, subject: string, messageId: string): Promise<boolean> {
   const last = await lastMessageId(bus, subject);
@@ -96,13 +106,11 @@ async function isStored(bus: Bus, subject: string, messageId: string): Promise<b
 export async function proceed(
   { bus, log }: Pick<SessionDesk, "bus" | "log">,
   next: Handover["next"],
-  mark = "",
 ): Promise<void> {
   if (next === null) return;
   const { sessionId, runId } = next;
   try {
-    const messageId = `${sessionId}:${runId}${mark}`;
-    await publishCommand(bus, proceedSession, { sessionId }, { runId }, { messageId });
+    await publishCommand(bus, proceedSession, { sessionId }, { runId });
   } catch (err) {
     if (!isOutage(err)) throw err;
     log.warn({ runId, err }, "turn of a session's run not told");

@@ -20,9 +20,9 @@ test("a session with several queued messages answers each of them when its runne
   const gate = newGate();
   const runners = await Promise.all([lab.runner(NO_SWEEP), lab.runner(NO_SWEEP)]);
   await say("killed");
-  gate.openFor("killed-one");
-  await gate.reached("killed-two");
-  const [holder, other] = holderOf(runners, "killed-two");
+  gate.openFor("cli~killed-one");
+  await gate.reached("cli~killed-two");
+  const [holder, other] = holderOf(runners, "cli~killed-two");
   holder.kill("SIGKILL");
   await holder.exited;
   gate.open();
@@ -34,7 +34,7 @@ test("a session with several queued messages answers each of them through a roll
   const gate = newGate();
   let runner = await lab.runner({ ...NO_SWEEP, YARD_DRAIN_MS: "500" });
   await say("rolled");
-  for (const runId of ["rolled-one", "rolled-two", "rolled-three"]) {
+  for (const runId of ["cli~rolled-one", "cli~rolled-two", "cli~rolled-three"]) {
     await gate.reached(runId);
     const next = await lab.runner({ ...NO_SWEEP, YARD_DRAIN_MS: "500" });
     await stop(runner);

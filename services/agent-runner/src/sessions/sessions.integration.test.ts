@@ -58,9 +58,9 @@ peers.agents.set(
 test("a run is told what was said before in its session, and its answer is kept [F7, F8]", async () => {
   model.answer({ text: ["Hello Ada."] }, { text: ["You are Ada."] });
   await start("chatter", { runId: "talk-1", input: "I am Ada.", session: "talk" });
-  await lab.eventsUntil("talk-1", "finished");
+  await lab.eventsUntil("team-a~talk-1", "finished");
   await start("chatter", { runId: "talk-2", input: "Who am I?", session: "talk" });
-  const events = await lab.eventsUntil("talk-2", "finished");
+  const events = await lab.eventsUntil("team-a~talk-2", "finished");
   const heard = heardBy(model.requests.at(-1)?.body);
   assert.deepEqual(
     heard.map(({ role, content }) => [role, content]),
@@ -74,27 +74,27 @@ test("a run is told what was said before in its session, and its answer is kept 
   assert.deepEqual(
     history.messages.map(({ role, text, runId, by }) => [role, text, runId, by]),
     [
-      ["user", "I am Ada.", "talk-1", "team-a"],
-      ["assistant", "Hello Ada.", "talk-1", undefined],
-      ["user", "Who am I?", "talk-2", "team-a"],
-      ["assistant", "You are Ada.", "talk-2", undefined],
+      ["user", "I am Ada.", "team-a~talk-1", "team-a"],
+      ["assistant", "Hello Ada.", "team-a~talk-1", undefined],
+      ["user", "Who am I?", "team-a~talk-2", "team-a"],
+      ["assistant", "You are Ada.", "team-a~talk-2", undefined],
     ],
   );
   const { session } = await call(team, getSession, { session: "talk" });
   assert.deepEqual(events[0]?.payload["session"], { sessionId: session.sessionId, key: "talk" });
   // Tools know the session from the token, which says what the runner asked for.
-  const granted = peers.grants.find(({ runId }) => runId === "talk-2");
+  const granted = peers.grants.find(({ runId }) => runId === "team-a~talk-2");
   assert.equal(granted?.origin?.session, session.sessionId);
   assert.deepEqual(
     [session.messages, session.activeRun, session.queued, session.lastRun],
-    [4, null, 0, { runId: "talk-2", status: "succeeded" }],
+    [4, null, 0, { runId: "team-a~talk-2", status: "succeeded" }],
   );
   assert.ok(session.totalTokens > 0);
 });
 
 test("another caller's session is as unknown as none, and cli may use it [F6]", async () => {
   await start("echo", { runId: "own-1", input: "mine", session: "own" });
-  await lab.eventsUntil("own-1", "finished");
+  await lab.eventsUntil("team-a~own-1", "finished");
   const { session } = await call(team, getSession, { session: "own" });
   const { sessionId } = session;
   for (const ref of ["own", sessionId, "nothing"]) {
@@ -133,7 +133,7 @@ test("another caller's session is as unknown as none, and cli may use it [F6]", 
     "yard.cmd.team-b.run.start.echo",
     JSON.stringify({ runId: "stolen", input: "x", session: sessionId }),
   );
-  const rejected = (await lab.eventsUntil("stolen", "rejected")).at(-1)?.payload;
+  const rejected = (await lab.eventsUntil("team-b~stolen", "rejected")).at(-1)?.payload;
   assert.equal(rejected?.["code"], "unknown_session");
   const found = await call(lab.bus, getSession, { session: "own", owner: "team-a" });
   assert.equal(found.session.sessionId, sessionId);
@@ -159,12 +159,12 @@ test("enqueues what arrives meanwhile, and begins it in order when the run has e
   const second = await say("line", "two", { runId: "line-2" });
   assert.deepEqual([second.placed, second.status], ["queued", "accepted"]);
   await start("echo", { runId: "line-3", input: "three", session: "line" });
-  const queued = (await lab.eventsUntil("line-3", "queued")).at(-1)?.payload;
+  const queued = (await lab.eventsUntil("team-a~line-3", "queued")).at(-1)?.payload;
   assert.deepEqual([queued?.["sessionKey"], queued?.["position"]], ["line", 2]);
   const { session } = await call(team, getSession, { session: "line" });
-  assert.deepEqual([session.activeRun, session.queued], ["line-1", 2]);
+  assert.deepEqual([session.activeRun, session.queued], ["team-a~line-1", 2]);
   gate.open();
-  await lab.eventsUntil("line-3", "finished");
+  await lab.eventsUntil("team-a~line-3", "finished");
   await settled("line");
   const { messages } = await call(team, sessionHistory, { session: "line" });
   assert.deepEqual(texts(messages), [
@@ -196,17 +196,17 @@ test("rejects, interrupts and steers as the message says, and refuses what is to
   await start("gated", { runId: "busy-1", input: "one", session: "busy" });
   await gate.reached;
   await start("echo", { runId: "busy-no", input: "x", session: "busy", onBusy: "reject" });
-  const rejected = (await lab.eventsUntil("busy-no", "rejected")).at(-1)?.payload;
+  const rejected = (await lab.eventsUntil("team-a~busy-no", "rejected")).at(-1)?.payload;
   assert.equal(rejected?.["code"], "session_busy");
   assert.equal((await refusal(say("busy", "x", { onBusy: "reject" }))).code, "session_busy");
   const steered = await say("busy", "and be short", { runId: "busy-2", onBusy: "steer" });
-  assert.deepEqual([steered.placed, steered.runId], ["steered", "busy-1"]);
-  const merged = (await lab.eventsUntil("busy-2", "merged")).at(-1)?.payload;
-  assert.equal(merged?.["into"], "busy-1");
+  assert.deepEqual([steered.placed, steered.runId], ["steered", "team-a~busy-1"]);
+  const merged = (await lab.eventsUntil("team-a~busy-2", "merged")).at(-1)?.payload;
+  assert.equal(merged?.["into"], "team-a~busy-1");
   for (const n of [1, 2, 3]) await say("busy", `wait ${n}`, { runId: `busy-w${n}`, agent: "echo" });
   assert.equal((await refusal(say("busy", "too much", {}))).code, "session_queue_full");
   await start("echo", { runId: "busy-full", input: "x", session: "busy" });
-  const full = (await lab.eventsUntil("busy-full", "rejected")).at(-1)?.payload;
+  const full = (await lab.eventsUntil("team-a~busy-full", "rejected")).at(-1)?.payload;
   assert.equal(full?.["code"], "session_queue_full");
   gate.open();
   await settled("busy");
@@ -219,8 +219,8 @@ test("rejects, interrupts and steers as the message says, and refuses what is to
   await say("busy", "later", { runId: "busy-later", agent: "echo" });
   const now = await say("busy", "now", { runId: "busy-now", agent: "echo", onBusy: "interrupt" });
   assert.equal(now.placed, "queued");
-  const cancelled = (await lab.eventsUntil("busy-3", "cancelled")).at(-1)?.payload;
-  assert.match(String(cancelled?.["reason"]), /newer message of its session, busy-now/);
+  const cancelled = (await lab.eventsUntil("team-a~busy-3", "cancelled")).at(-1)?.payload;
+  assert.match(String(cancelled?.["reason"]), /newer message of its session, team-a~busy-now/);
   await settled("busy");
   const later = await call(team, sessionHistory, { session: "busy" });
   const tail = later.messages.slice(-6).map(({ role, text }) => `${role}: ${text}`);
@@ -258,7 +258,7 @@ test("a skill is rendered for the run, told as it is typed, and given to no othe
   assert.equal(modelled.placed, "queued");
   const form = { session: "greeted", onBusy: "steer", output: { type: "object" } } as const;
   await start("echo", { runId: "greet-form", input: "x", ...form });
-  await lab.eventsUntil("greet-form", "queued");
+  await lab.eventsUntil("team-a~greet-form", "queued");
   gate.open();
   await settled("greeted");
 });
@@ -333,12 +333,12 @@ test("a reset begins anew under the same name, a delete forgets all, and each te
   const before = await call(team, getSession, { session: "old" });
   const reset = await call(team, resetSession, { session: "old" });
   assert.equal(reset.endedSessionId, before.session.sessionId);
-  assert.deepEqual([reset.cancelledRun, reset.droppedRuns], ["old-1", ["old-2"]]);
+  assert.deepEqual([reset.cancelledRun, reset.droppedRuns], ["team-a~old-1", ["team-a~old-2"]]);
   assert.deepEqual([reset.session.label, reset.session.messages], ["kept", 0]);
   assert.notEqual(reset.session.sessionId, reset.endedSessionId);
-  const dropped = (await lab.eventsUntil("old-2", "rejected")).at(-1)?.payload;
+  const dropped = (await lab.eventsUntil("team-a~old-2", "rejected")).at(-1)?.payload;
   assert.equal(dropped?.["code"], "session_ended");
-  await lab.eventsUntil("old-1", "cancelled");
+  await lab.eventsUntil("team-a~old-1", "cancelled");
   // The end of a run of the life before is not this one's.
   await until(async () => (await lab.pendingCommands()) === 0);
   assert.equal((await call(team, getSession, { session: "old" })).session.messages, 0);
@@ -422,7 +422,7 @@ async function settled(session: string): Promise<void> {
 
 async function sessionEvents(sessionId: string, last: string): Promise<string[]> {
   const names: string[] = [];
-  const filters = [`yard.evt.session.${sessionId}.*`];
+  const filters = [`yard.evt.session.team-a.${sessionId}.*`];
   for await (const { subject } of readEvents(lab.bus, { filters, from: "beginning" })) {
     names.push(subject.split(".").at(-1) ?? "");
     if (names.at(-1) === last) return names;

@@ -47,7 +47,7 @@ test("gives a run no tool that a preloaded skill leaves out [D51] [SEC-SKILL-04]
   agents.set("loaded", answering("loaded", "done", own));
   await lab.command("loaded", { runId: "loaded", input: "x" });
   await lab.eventsUntil("loaded", "finished");
-  assert.deepEqual(grantsOf("loaded"), [
+  assert.deepEqual(grantsOf("cli~loaded"), [
     [["mcp__lab__*"], ["mcp__lab__read", "read_file"], ["*", "!write_file"]],
   ]);
 });
@@ -69,14 +69,14 @@ test("a skill that the model activates takes tools away from the calls beside it
   await lab.command("wide", { runId: "wide", input: "x" });
   await lab.eventsUntil("wide", "finished");
 
-  const [before, after, ...more] = grantsOf("wide");
+  const [before, after, ...more] = grantsOf("cli~wide");
   assert.deepEqual(before, [["mcp__lab__*"]]);
   assert.deepEqual(after, [["mcp__lab__*"], ["mcp__lab__echo"]]);
   assert.deepEqual(more, []);
-  const wide = tokens.get("wide:1:0");
-  const narrow = tokens.get("wide:2:0");
+  const wide = tokens.get("cli~wide:1:0");
+  const narrow = tokens.get("cli~wide:2:0");
   assert.notEqual(narrow, wide);
-  assert.equal(tokens.get("wide:3:0"), narrow);
+  assert.equal(tokens.get("cli~wide:3:0"), narrow);
 });
 
 test("a child run gets no more than its parent has after a skill took tools away [D51]", async () => {
@@ -98,7 +98,7 @@ test("a child run gets no more than its parent has after a skill took tools away
   await lab.eventsUntil("parent", "finished");
   // The parent's token is asked for on the child's behalf, and the child's is made from it.
   const child = grants.findIndex((grant) => grant.agent === "helper");
-  const parents = grants.slice(0, child).filter(({ runId }) => runId === "parent");
+  const parents = grants.slice(0, child).filter(({ runId }) => runId === "cli~parent");
   assert.deepEqual(parents.at(-1)?.tools, [["agent", "mcp__lab__echo"]]);
   assert.ok(grants[child]?.parentToken !== undefined);
 });
@@ -113,8 +113,8 @@ test("asks the policy for the agent's own least approval", async () => {
     }),
   );
   const approvalOf = (runId: string) => grants.find((grant) => grant.runId === runId)?.approval;
-  assert.equal(approvalOf("asking"), "always");
-  assert.equal(approvalOf("silent"), undefined);
+  assert.equal(approvalOf("cli~asking"), "always");
+  assert.equal(approvalOf("cli~silent"), undefined);
 });
 
 function grantsOf(runId: string): string[][][] {
@@ -146,6 +146,6 @@ test("a retry makes the call of such a skill again, under its id", async () => {
   const asked = events.filter(({ name }) => name === "tool-requested");
   assert.deepEqual(
     asked.map(({ payload }) => payload["callId"]),
-    ["moody:1:0", "moody:1:0"],
+    ["cli~moody:1:0", "cli~moody:1:0"],
   );
 });

@@ -7,6 +7,7 @@ import { startedEntry } from "../../test-fixtures/journals.ts";
 import { readFork } from "../commands/derived-command.ts";
 import type { JournalEntry } from "../journal/journal-entry.ts";
 import { replay } from "../journal/replay.ts";
+import { runNames } from "../journal/run-names.ts";
 import { hasRoomFor, narrowedLayers, narrowingOf, type ToolNarrowing } from "./tool-narrowing.ts";
 
 const tools = [
@@ -129,8 +130,9 @@ test("a copy of a run's steps keeps what the skills of these steps took away [D5
 function forkAt(fromStep: number) {
   const subject = "yard.cmd.cli.run.fork.r1";
   const message = { subject, caller: "cli", streamSequence: 7, publishedAt: new Date(at) };
-  const payload = { fromStep };
-  const read = readFork({ ...message, messageId: null }, "r1", { payload, sourceJournal: journal });
+  const names = runNames(new Map());
+  const asked = { payload: { fromStep }, sourceJournal: journal, names };
+  const read = readFork({ ...message, messageId: null }, "r1", asked);
   assert.ok("command" in read);
   return read.command.fork;
 }

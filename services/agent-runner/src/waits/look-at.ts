@@ -3,7 +3,6 @@ export interface RunFacts {
   readonly status: string;
   /** When it goes on by itself; 0: never. */
   readonly wakeAt: number;
-  readonly wakeSeq: number;
   /** A runner works on it until then, unless it renews its claim. */
   readonly heldUntil: number;
   /** It was left in order, and until then it is left alone, or the queue delivers its message again. */
@@ -11,21 +10,21 @@ export interface RunFacts {
 }
 
 /** The columns of a run's state that are the facts. */
-export const FACTS = ["status", "wakeAt", "wakeSeq", "heldUntil", "restsUntil"] as const;
+export const FACTS = ["status", "wakeAt", "heldUntil", "restsUntil"] as const;
 
 /** Reads the columns; null when there is no such run. */
 export function factsIn(columns: readonly (string | null)[]): RunFacts | null {
   const [status, ...times] = columns;
   if (!status) return null;
-  const [wakeAt = 0, wakeSeq = 0, heldUntil = 0, restsUntil = 0] = times.map(Number);
-  return { status, wakeAt, wakeSeq, heldUntil, restsUntil };
+  const [wakeAt = 0, heldUntil = 0, restsUntil = 0] = times.map(Number);
+  return { status, wakeAt, heldUntil, restsUntil };
 }
 
 export type Look =
   | { readonly next: "forget" }
   | { readonly next: "later"; readonly atMs: number }
-  /** A wake-up is due or was lost. `mark` makes it another one than those before. */
-  | { readonly next: "wake"; readonly mark: string; readonly atMs: number };
+  /** A wake-up is due or was lost. */
+  | { readonly next: "wake"; readonly atMs: number };
 
 /** How long news may be without effect when the runner that brought it died before it told anybody. */
 export const RECHECK_MS = 60_000;
@@ -39,14 +38,14 @@ export function lookAt(facts: RunFacts | null, nowMs: number): Look {
   const { status, wakeAt } = facts;
   switch (status) {
     case "waiting":
-      if (wakeAt > 0 && wakeAt <= nowMs) return wakeUp(facts, nowMs);
+      if (wakeAt > 0 && wakeAt <= nowMs) return { next: "wake", atMs: nowMs + REPEAT_MS };
       return { next: "later", atMs: nextLook(wakeAt, nowMs) };
     case "running": {
       // A claim ends with its runner. Whether a message of the run is left then, nobody can tell from here.
       const claimedUntil = Math.max(facts.heldUntil, facts.restsUntil);
       if (claimedUntil > nowMs)
         return { next: "later", atMs: Math.min(claimedUntil, nowMs + RECHECK_MS) };
-      return wakeUp(facts, nowMs);
+      return { next: "wake", atMs: nowMs + REPEAT_MS };
     }
     default:
       return { next: "forget" };
@@ -66,10 +65,4 @@ export function firstLook(wakeAt: number, nowMs: number): number {
 export function nextLook(wakeAt: number, nowMs: number): number {
   const recheck = nowMs + RECHECK_MS;
   return wakeAt > 0 ? Math.min(wakeAt, recheck) : recheck;
-}
-
-/** The queue drops a message with an id that it had lately, so each repeat has its own. */
-function wakeUp({ wakeSeq }: RunFacts, nowMs: number): Look {
-  const repeat = Math.floor(nowMs / REPEAT_MS);
-  return { next: "wake", mark: `${wakeSeq}:${repeat}`, atMs: nowMs + REPEAT_MS };
 }

@@ -18,8 +18,8 @@ export interface ParkedRuns {
   forget(runIds: readonly string[]): Promise<void>;
   /** Runs to look at now, and what is known of each. */
   due(nowMs: number, limit: number): Promise<DueRun[]>;
-  /** Questions of runs that wait now. */
-  questions(limit: number): Promise<ParkedQuestion[]>;
+  /** Questions of runs that wait now; of one requester's runs, or of everybody's. */
+  questions(limit: number, requester?: string): Promise<ParkedQuestion[]>;
   /** True for the one runner that sweeps for the next `holdMs`. */
   takeSweep(runner: string, holdMs: number): Promise<boolean>;
 }
@@ -84,7 +84,7 @@ export function openParkedRuns(redis: Redis): ParkedRuns {
       );
     },
 
-    async questions(limit) {
+    async questions(limit, requester) {
       const found: ParkedQuestion[] = [];
       for (let start = 0; start < MAX_SCANNED && found.length < limit; start += PAGE) {
         const ids = await reach(redis.zrange(PARKED_KEY, String(start), String(start + PAGE - 1)));
@@ -94,7 +94,10 @@ export function openParkedRuns(redis: Redis): ParkedRuns {
             values: await columns(runId, "status", "waits", "requester", "agent"),
           })),
         );
-        for (const { runId, values } of read) found.push(...questionsOf(runId, values));
+        for (const { runId, values } of read) {
+          if (requester !== undefined && values[2] !== requester) continue;
+          found.push(...questionsOf(runId, values));
+        }
         if (ids.length < PAGE) break;
       }
       return found.slice(0, limit);

@@ -25,7 +25,7 @@ export async function sweep(options: SweepOptions): Promise<{ readonly woken: nu
     const gone: string[] = [];
     const asking: ParkedApproval[] = [];
     const later: NextLook[] = [];
-    const wanted: { readonly runId: string; readonly mark: string }[] = [];
+    const wanted: string[] = [];
     for (const { runId, facts, approvals } of due) {
       const look = lookAt(facts, dueMs);
       if (look.next === "forget") {
@@ -33,15 +33,15 @@ export async function sweep(options: SweepOptions): Promise<{ readonly woken: nu
         continue;
       }
       later.push({ runId, atMs: look.atMs });
-      if (look.next === "wake") wanted.push({ runId, mark: look.mark });
+      if (look.next === "wake") wanted.push(runId);
       else if (facts?.status === "waiting") asking.push(...approvals);
     }
     // Before they are woken: one that is let go again at once says itself when to look at it.
     await parked.postpone(later, dueMs);
-    const sent = await Promise.all(wanted.map(({ runId, mark }) => wake(runId, mark)));
+    const sent = await Promise.all(wanted.map((runId) => wake(runId)));
     const unsent = wanted.filter((_, n) => sent[n] === false);
     woken += wanted.length - unsent.length;
-    await Promise.all(unsent.map(({ runId }) => parked.lookAgain(runId, now() + UNSENT_MS)));
+    await Promise.all(unsent.map((runId) => parked.lookAgain(runId, now() + UNSENT_MS)));
     await parked.forget(gone);
     await findMissedDecisions(asking);
     if (due.length < AT_ONCE || unsent.length > 0) return { woken };

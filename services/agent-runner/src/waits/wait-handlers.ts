@@ -2,6 +2,8 @@ import type { Service } from "@switchyard/bus/serve";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { answerQuestion, listQuestions, type RunWait } from "@switchyard/contracts/run-waits";
 import type { RunIndex } from "../journal/run-index.ts";
+import { isAdmin } from "../journal/run-access.ts";
+import type { RunNames } from "../journal/run-names.ts";
 import type { RunControls } from "../run/run-controls.ts";
 import { problemsOfAnswer } from "./check-answer.ts";
 import type { ParkedRuns } from "./parked-runs.ts";
@@ -12,16 +14,23 @@ export function handleWaits(
   options: {
     readonly index: RunIndex;
     readonly controls: RunControls;
+    readonly names: RunNames;
     readonly parked: ParkedRuns;
     readonly now: () => number;
   },
 ): void {
-  const { index, controls, parked, now } = options;
-  service.handle(listQuestions, async ({ limit }) => ({
-    questions: await parked.questions(limit),
+  const { index, controls, names, parked, now } = options;
+  service.handle(listQuestions, async ({ limit }, { caller }) => ({
+    questions: await parked.questions(limit, isAdmin(caller) ? undefined : caller),
   }));
 
-  service.handle(answerQuestion, async ({ runId, callId, answer }, { caller, fail }) => {
+  service.handle(answerQuestion, async ({ runId: named, callId, answer }, { caller, fail }) => {
+    const refusal = (): Error => {
+      const message = `run ${named} was not started by ${caller}; its requester, cli and admin may answer`;
+      return fail.not_allowed(message, { runId: named });
+    };
+    const runId = names.controlled(caller, named);
+    if (runId === null) throw refusal();
     const none = `run ${runId} asks nothing under ${callId}, or no longer`;
     const run = await index.get(runId);
     const wait = run?.waits?.find((each) => each.callId === callId && isOpen(each, now()));
@@ -40,10 +49,7 @@ export function handleWaits(
       expected: wait === undefined ? NOTHING : callId,
       command: `answer:${callId}:${canonicalDigest(answer)}`,
     });
-    if (outcome === "not_allowed") {
-      const message = `run ${runId} was not started by ${caller}; its requester, cli and admin may answer`;
-      throw fail.not_allowed(message, { runId });
-    }
+    if (outcome === "not_allowed") throw refusal();
     if (outcome === "taken") return { outcome: "accepted" as const };
     if (outcome === "known") return { outcome: "answered_before" as const };
     throw fail.no_question(none, { runId, callId });

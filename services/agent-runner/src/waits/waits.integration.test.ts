@@ -26,7 +26,7 @@ test("waits for an answer without a runner, and goes on with it [X40]", async ()
   assert.equal(run.status, "waiting");
   assert.deepEqual(
     run.waits?.map(({ reason, callId }) => [reason, callId]),
-    [["question", "asked:1:0"]],
+    [["question", "cli~asked:1:0"]],
   );
   await until(async () => (await lab.pendingCommands()) === 0);
   await lab.command("plain", { runId: "in-between", input: "x" });
@@ -35,9 +35,9 @@ test("waits for an answer without a runner, and goes on with it [X40]", async ()
   const { questions } = await call(lab.bus, listQuestions, {});
   assert.deepEqual(
     questions.map(({ runId, callId, question }) => [runId, callId, question]),
-    [["asked", "asked:1:0", "May I?"]],
+    [["cli~asked", "cli~asked:1:0", "May I?"]],
   );
-  const answer = { runId: "asked", callId: "asked:1:0", answer: "you may" };
+  const answer = { runId: "asked", callId: "cli~asked:1:0", answer: "you may" };
   assert.deepEqual(await call(lab.bus, answerQuestion, answer), { outcome: "accepted" });
   const events = await lab.eventsUntil("asked", "finished");
   assert.equal(events.at(-1)?.payload["output"], "said: you may; counted 1");
@@ -45,14 +45,18 @@ test("waits for an answer without a runner, and goes on with it [X40]", async ()
     sequenceOf(events),
     events.map((_, index) => index + 1),
   );
-  assert.equal(peers.requested.get("asked:1:1"), 1, "the call beside the question is not repeated");
+  assert.equal(
+    peers.requested.get("cli~asked:1:1"),
+    1,
+    "the call beside the question is not repeated",
+  );
   assert.deepEqual((await call(lab.bus, listQuestions, {})).questions, []);
 });
 
 test("takes the first answer, knows a repeated one, and refuses any other", async () => {
   await lab.command("asker", { runId: "twice", input: "x" });
   await lab.eventsUntil("twice", "waiting");
-  const answer = { runId: "twice", callId: "twice:1:0", answer: "first" };
+  const answer = { runId: "twice", callId: "cli~twice:1:0", answer: "first" };
   await call(lab.bus, answerQuestion, answer);
   await lab.eventsUntil("twice", "woken");
   const repeated = await call(lab.bus, answerQuestion, answer).catch((error: unknown) => error);
@@ -77,7 +81,7 @@ test("checks an answer against the question's options and schema, and keeps the 
   ] as const) {
     await lab.command(name, { runId: name, input: "x" });
     await lab.eventsUntil(name, "waiting");
-    const question = { runId: name, callId: `${name}:1:0` };
+    const question = { runId: name, callId: `cli~${name}:1:0` };
     await assert.rejects(call(lab.bus, answerQuestion, { ...question, answer: wrong }), (error) =>
       isError(error, answerQuestion, "invalid_answer"),
     );
@@ -115,8 +119,8 @@ test("cancels a run that waits", async () => {
   await call(lab.bus, requestCancel, { runId: "dropped" });
   const events = await lab.eventsUntil("dropped", "cancelled");
   const closed = events.find(({ name }) => name === "tool-failed")?.payload;
-  assert.deepEqual([closed?.["callId"], closed?.["code"]], ["dropped:1:0", "cancelled"]);
-  const late = { runId: "dropped", callId: "dropped:1:0", answer: "late" };
+  assert.deepEqual([closed?.["callId"], closed?.["code"]], ["cli~dropped:1:0", "cancelled"]);
+  const late = { runId: "dropped", callId: "cli~dropped:1:0", answer: "late" };
   await assert.rejects(call(lab.bus, answerQuestion, late), (error) =>
     isError(error, answerQuestion, "no_question"),
   );
@@ -129,7 +133,7 @@ test("takes hints about runs that do not wait, that wait on, and that are not th
     await lab.publish(`yard.cmd.cli.run.resume.${runId}`, "{}");
   await until(async () => (await lab.pendingCommands()) === 0);
   assert.equal((await call(lab.bus, getRun, { runId: "hinted" })).run.status, "waiting");
-  await call(lab.bus, answerQuestion, { runId: "hinted", callId: "hinted:1:0", answer: "ok" });
+  await call(lab.bus, answerQuestion, { runId: "hinted", callId: "cli~hinted:1:0", answer: "ok" });
   await lab.eventsUntil("hinted", "finished");
   assert.deepEqual(
     runner.lines.filter(({ level }) => level === "error"),

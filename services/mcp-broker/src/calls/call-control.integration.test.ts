@@ -187,7 +187,7 @@ test("nobody cancels the call of another caller or another run, or learns that i
 test("a cancellation that reaches another broker is passed on to the one that has the call", async () => {
   const bus = await connectBus({ servers: world.natsUrl, user: "broker" });
   const { result } = await hang("cancel-5");
-  const record = await createCallStore(world.redis, "other").read("cancel-5");
+  const record = await createCallStore(world.redis, "other").read("cli/cancel-5");
   assert.ok(record?.state === "claimed" && record.holder !== undefined);
   const asks = { callId: "cancel-5", server: "main", onBehalfOf: "cli" };
   const tokens = { broker: record.holder };
@@ -236,7 +236,7 @@ test("a cancellation that reaches another broker is passed on to the one that ha
 
 test("the progress of a real server is told on the live subject of the caller", async () => {
   const heard: CallProgress[] = [];
-  const to = { caller: "cli", progressId: "p1" };
+  const to = { owner: "cli", progressId: "p1" };
   const live = subscribeLive(world.cli, callProgress, to, (progress) => heard.push(progress));
   await world.cli.flush();
   const request = {

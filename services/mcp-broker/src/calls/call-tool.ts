@@ -25,6 +25,7 @@ import {
 } from "@switchyard/service/tool-provider/approval-gate";
 import type { StopWatch } from "@switchyard/service/tool-provider/stop-watch";
 import { withHeldPlaces } from "@switchyard/service/tool-provider/held-places";
+import { ownCallId } from "@switchyard/service/tool-provider/own-call-id";
 import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import { sendApproved } from "./approval-step.ts";
 import { createProgressTeller } from "./progress-teller.ts";
@@ -48,9 +49,9 @@ export interface CallToolDeps extends SendDeps {
   readonly running: RunningCalls;
   readonly arriving: ArrivingCalls;
   readonly epochs: RunEpochs;
-  /** Tells how far a call is on the live subject of its caller. */
+  /** Tells how far a call is to whom it is made for. */
   readonly tellProgress: (
-    to: { readonly caller: string; readonly progressId: string },
+    to: { readonly owner: string; readonly progressId: string },
     progress: CallProgress,
   ) => void;
 }
@@ -107,9 +108,10 @@ async function decideAndCall(
     const outcome = await send(deps, call, toSend(deps, call, asked.signal));
     return outcomeReply(outcome, { decision: asAllowed(decision), replayed: false });
   }
-  const fingerprint = callFingerprint({ caller: asked.onBehalfOf, principal, ref, args });
-  const identity = { fingerprint, ref, caller: asked.onBehalfOf, token: asked.token };
-  const result = await deps.once.run(callId, identity, () =>
+  const caller = asked.onBehalfOf;
+  const fingerprint = callFingerprint({ caller, principal, ref, args });
+  const identity = { fingerprint, ref, caller, token: asked.token };
+  const result = await deps.once.run(ownCallId(caller, callId), identity, () =>
     sendCancellable(deps, call, { callId, arriving }),
   );
   const { outcome, replayed } = knownOutcome(result, callId);
@@ -163,7 +165,8 @@ async function sendCancellable(
   refuseCancelled(deps, arriving);
   if (arriving !== null) deps.arriving.end(arriving);
   const { asked, ref, principal } = call;
-  const owner = { callId, caller: asked.onBehalfOf, principal, token: asked.token, ref };
+  const caller = asked.onBehalfOf;
+  const owner = { callId: ownCallId(caller, callId), caller, principal, token: asked.token, ref };
   const running = deps.running.begin(owner, asked.signal);
   try {
     const sent = toSend(deps, call, running.signal);
@@ -174,7 +177,7 @@ async function sendCancellable(
 }
 
 function toSend(deps: CallToolDeps, call: Allowed, signal: AbortSignal): AllowedCall {
-  const { request, asked, ref, pin } = call;
+  const { request, asked, ref, pin, principal } = call;
   const { args, callId, progress: progressId } = request;
   const onProgress: AllowedCall["onProgress"] =
     progressId === undefined
@@ -182,8 +185,7 @@ function toSend(deps: CallToolDeps, call: Allowed, signal: AbortSignal): Allowed
       : (redact) =>
           createProgressTeller({
             call: { server: deps.connection.entry.id, tool: ref.tool, callId: callId ?? null },
-            tell: (progress) =>
-              deps.tellProgress({ caller: asked.onBehalfOf, progressId }, progress),
+            tell: (progress) => deps.tellProgress({ owner: principal.user, progressId }, progress),
             redact,
             now: deps.now,
           });
@@ -201,7 +203,8 @@ async function findTool(
 ): Promise<ToolRef> {
   const server = connection.entry.id;
   const found =
-    connection.catalogue.find(request.tool) ?? (await storedTool(store, server, request));
+    connection.catalogue.find(request.tool) ??
+    (await storedTool(store, request, { server, caller: asked.onBehalfOf }));
   // Once more, at the same moment as the session: the server may have been connected again meanwhile.
   const tool = found ?? connection.catalogue.find(request.tool);
   if (tool !== null) return tool.ref;
@@ -218,10 +221,10 @@ async function findTool(
 
 async function storedTool(
   store: CallStore,
-  server: string,
   { callId, tool }: CallRequest,
+  { server, caller }: { readonly server: string; readonly caller: string },
 ): Promise<{ readonly ref: ToolRef } | null> {
-  const record = callId === undefined ? null : await store.read(callId);
+  const record = callId === undefined ? null : await store.read(ownCallId(caller, callId));
   if (record === null || record.state === "cancelled") return null;
   const { ref } = record;
   return ref.server === server && [ref.name, ref.tool].includes(tool) ? { ref } : null;

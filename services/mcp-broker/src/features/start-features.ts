@@ -181,10 +181,13 @@ function openGate(parts: FeatureOptions["parts"]): FeatureGate {
 
 function createQuestionTeller(bus: Bus, onTrouble: (server: string, error: unknown) => void) {
   const tell = (contract: typeof questionRequested | typeof questionEnded, question: Question) => {
-    const { server, id, state } = question;
-    publishEvent(bus, contract, { server }, { question }, { messageId: `${id}:${state}` }).catch(
-      (error: unknown) => onTrouble(server, error),
-    );
+    const { server, id, state, askedFor } = question;
+    for (const owner of new Set(askedFor.map(({ user }) => user))) {
+      const messageId = `${id}:${owner}:${state}`;
+      publishEvent(bus, contract, { owner, id }, { question }, { messageId }).catch(
+        (error: unknown) => onTrouble(server, error),
+      );
+    }
   };
   return {
     asked: (question: Question) => tell(questionRequested, question),

@@ -80,7 +80,7 @@ test("more runs than instances are refused with the limit, until one ends", asyn
   await publishEvent(
     world.cli,
     runFailed,
-    { runId: "run-2" },
+    { owner: "cli", runId: "run-2" },
     { ...end, runId: "run-2", failure: { code: "internal", message: "test" } },
   );
   await gone(pid);
@@ -93,7 +93,7 @@ test("the processes of a run end with it, however it ends", async () => {
   await publishEvent(
     world.cli,
     runFinished,
-    { runId: "run-1" },
+    { owner: "cli", runId: "run-1" },
     {
       ...end,
       runId: "run-1",
@@ -111,7 +111,7 @@ test("the processes of a run end with it, however it ends", async () => {
   await publishEvent(
     world.cli,
     runCancelled,
-    { runId: "run-3" },
+    { owner: "cli", runId: "run-3" },
     { ...end, ...by, runId: "run-3" },
   );
   await gone(third);
@@ -139,7 +139,7 @@ test("the processes of a session end with it, and those of other sessions stay",
   await publishEvent(
     world.cli,
     sessionEnded,
-    { sessionId: CHAT },
+    { owner: "cli", sessionId: CHAT },
     {
       sessionId: CHAT,
       key: "main",

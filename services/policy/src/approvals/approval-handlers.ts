@@ -10,6 +10,7 @@ import {
   listApprovals,
 } from "@switchyard/contracts/approvals";
 import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
+import { fullRunId } from "@switchyard/contracts/ids";
 import { failuresOf } from "@switchyard/contracts/errors";
 import type { DecisionAudit } from "../audit/decision-audit.ts";
 import { STOPS_UNKNOWN, stopReason, type StopList } from "../budgets/stop-list.ts";
@@ -104,11 +105,15 @@ function handleReaders(service: Service, deps: ApprovalHandlerDeps): void {
     orUnavailable(async () => {
       const fits = (approval: Approval): boolean =>
         maySee(settings, caller, approval) &&
-        (runId === undefined || approval.principal.runId === runId) &&
+        (runId === undefined || isRun(approval, { runId, caller })) &&
         (!pendingOnly || approval.state === "pending");
       const which = pendingOnly ? "pending" : "all";
       const page = await listPage(deps, { which, limit, cursor: cursor ?? null, fits });
-      return { ...page, pending: await index.pendingCount() };
+      const seesAll = settings.approvers.includes(caller);
+      const pending = seesAll
+        ? await index.pendingCount()
+        : page.approvals.filter(isPending).length;
+      return { ...page, pending };
     }),
   );
 
@@ -117,9 +122,11 @@ function handleReaders(service: Service, deps: ApprovalHandlerDeps): void {
     return { approval: atTime(approval, now()), presentation };
   });
 
-  service.handle(approvalStates, async ({ ids }) => {
+  service.handle(approvalStates, async ({ ids }, { caller }) => {
     const found = await orUnavailable(() => store.readMany(ids));
-    const known = found.filter((stored) => stored !== null);
+    const maySeeIt = ({ approval }: StoredApproval): boolean =>
+      caller === RUNNER || maySee(settings, caller, approval);
+    const known = found.filter((stored) => stored !== null).filter(maySeeIt);
     return {
       approvals: known.map(({ approval }) => {
         const { id, state, expiresAt } = atTime(approval, now());
@@ -127,6 +134,21 @@ function handleReaders(service: Service, deps: ApprovalHandlerDeps): void {
       }),
     };
   });
+}
+
+/** It waits for its runs' approvals. */
+const RUNNER = "runner";
+
+function isPending({ state }: Approval): boolean {
+  return state === "pending";
+}
+
+/** A caller may leave its own name out of a run's id. */
+function isRun(
+  { principal }: Approval,
+  { runId, caller }: { readonly runId: string; readonly caller: string },
+): boolean {
+  return principal.runId === runId || principal.runId === fullRunId(caller, runId);
 }
 
 function handleDecisions(service: Service, deps: ApprovalHandlerDeps): void {

@@ -53,7 +53,7 @@ export function createApprovalReporter(parts: {
       const fact = { ...factsOf(approval, at()), expiresAt };
       // Asked for anew under rules that came back, it has its id again.
       const messageId = `${id}:requested:${approval.requestedAt}`;
-      done(publishEvent(bus, approvalRequested, { id }, fact, { messageId }), id);
+      done(publishEvent(bus, approvalRequested, tokensOf(approval), fact, { messageId }), id);
       setTimer(approval);
     },
     decided(approval) {
@@ -62,30 +62,33 @@ export function createApprovalReporter(parts: {
       if (state !== "approved" && state !== "denied" && state !== "cancelled") return;
       const fact = { ...factsOf(approval, at()), state, decision };
       const messageId = `${id}:decided:${decision.at}`;
-      done(publishEvent(bus, approvalDecided, { id }, fact, { messageId }), id);
+      done(publishEvent(bus, approvalDecided, tokensOf(approval), fact, { messageId }), id);
       if (state === "approved") setTimer(approval);
     },
     expired(approval) {
       const { id } = approval;
       const messageId = `${id}:expired`;
-      done(publishEvent(bus, approvalExpired, { id }, factsOf(approval, at()), { messageId }), id);
+      done(
+        publishEvent(bus, approvalExpired, tokensOf(approval), factsOf(approval, at()), {
+          messageId,
+        }),
+        id,
+      );
     },
     consumed(approval, provider) {
       const { id } = approval;
       const fact = { ...factsOf(approval, at()), provider };
-      done(publishEvent(bus, approvalConsumed, { id }, fact), id);
+      done(publishEvent(bus, approvalConsumed, tokensOf(approval), fact), id);
     },
     // Nobody waits for these two; the audit has them.
     settled() {},
     grantUsed() {},
     grantIssued(grant) {
-      const { id } = grant;
-      done(publishEvent(bus, grantIssued, { id }, { grant, at: at() }), grant.approvalId);
+      done(publishEvent(bus, grantIssued, tokensOf(grant), { grant, at: at() }), grant.approvalId);
     },
     grantRevoked(grant, { by, reason }) {
-      const { id } = grant;
       const fact = { grant, by, reason, at: at() };
-      done(publishEvent(bus, grantRevoked, { id }, fact), grant.approvalId);
+      done(publishEvent(bus, grantRevoked, tokensOf(grant), fact), grant.approvalId);
     },
   };
 }
@@ -104,4 +107,9 @@ function factsOf(approval: Approval, at: string) {
     callId,
     at,
   };
+}
+
+/** Whoever the call is made for hears of it. */
+function tokensOf({ id, principal }: Pick<Approval | SessionGrant, "id" | "principal">) {
+  return { owner: principal.user, id };
 }

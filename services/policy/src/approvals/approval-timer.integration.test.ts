@@ -57,7 +57,7 @@ test("a call that nobody decides about expires by its timer, and then is refused
   const waiting = await admit();
   const id = waiting.outcome === "waiting" ? waiting.approvalId : assert.fail(waiting.outcome);
 
-  const filters = [`yard.evt.approval.${id}.expired`];
+  const filters = [`yard.evt.approval.*.${id}.expired`];
   for await (const _ of readEvents(cliBus, { filters, from: "beginning" })) break;
 
   const late = await admit();

@@ -9,6 +9,7 @@ import { readEvents } from "@switchyard/bus/events";
 import { publishEvent } from "@switchyard/bus/publish";
 import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
+import { filterOf } from "@switchyard/contracts/define";
 import { admitCall, settleCall } from "@switchyard/contracts/approval-admission";
 import {
   approvalConsumed,
@@ -262,7 +263,7 @@ test("what a cancelled run waits for is cancelled, and nothing that was asked si
     ),
   );
   const [calledOff = "", goingOn = ""] = ids;
-  const filters = [`yard.evt.approval.${calledOff}.decided`];
+  const filters = [`yard.evt.approval.*.${calledOff}.decided`];
   const decided = readEvents(cliBus, { filters, from: "beginning" });
   const asked = await person.getApproval({ id: calledOff });
   const at = asked.approval.requestedAt;
@@ -270,7 +271,7 @@ test("what a cancelled run waits for is cancelled, and nothing that was asked si
   // Retried, it waits again.
   const retried = await waiting({ token: await tokenOf(runId), callId: `${runId}:2` });
   const end = { runId, seq: 9, at, by: "team-a", reason: null, steps: 1 };
-  await publishEvent(runnerBus, runCancelled, { runId }, end);
+  await publishEvent(runnerBus, runCancelled, { owner: "cli", runId }, end);
   for await (const _ of decided) break;
   const { approval } = await person.getApproval({ id: calledOff });
   assert.equal(approval.state, "cancelled");
@@ -434,7 +435,7 @@ test("events tell each step, and never an argument", async () => {
   const seen: string[] = [];
   const contracts = [approvalRequested, approvalDecided, approvalExpired, approvalConsumed];
   for await (const { subject, payload } of readEvents(cliBus, {
-    filters: contracts.map((contract) => contract.subject.replace("{id}", id)),
+    filters: contracts.map((contract) => filterOf(contract, { id })),
     from: "beginning",
   })) {
     seen.push(subject.split(".").at(-1) ?? "");

@@ -24,7 +24,7 @@ export function followCancelledRuns(
     cancelled.clear();
     cancelOfRuns(deps, runs).catch(onError);
   };
-  const following = follow(bus, runCancelled, ({ at }, { runId }) => {
+  const following = follow(bus, runCancelled, ({ at, runId }) => {
     cancelled.set(runId, Date.parse(at));
     timer ??= setTimeout(look, GATHER_MS);
   });

@@ -30,6 +30,7 @@ import {
 } from "@switchyard/service/tool-provider/approval-gate";
 import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
 import { withHeldPlaces } from "@switchyard/service/tool-provider/held-places";
+import { ownCallId } from "@switchyard/service/tool-provider/own-call-id";
 import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { RunEpochs } from "@switchyard/service/tool-provider/run-epochs";
 import type { RunningCalls } from "@switchyard/service/tool-provider/running-calls";
@@ -116,10 +117,12 @@ async function decideAndCall(
     const outcome = await perform(deps, call, { signal: asked.signal, isCancelled: never });
     return outcomeReply(outcome, { decision: asAllowed(decision), replayed: false });
   }
-  const fingerprint = callFingerprint({ caller: asked.onBehalfOf, principal, ref, args });
-  const owner = { callId, caller: asked.onBehalfOf, principal, token: asked.token, ref };
-  const identity = { fingerprint, ref, caller: asked.onBehalfOf, token: asked.token };
-  const result = await deps.once.run(callId, identity, async () => {
+  const caller = asked.onBehalfOf;
+  const fingerprint = callFingerprint({ caller, principal, ref, args });
+  const own = ownCallId(caller, callId);
+  const owner = { callId: own, caller, principal, token: asked.token, ref };
+  const identity = { fingerprint, ref, caller, token: asked.token };
+  const result = await deps.once.run(own, identity, async () => {
     refuseCancelled(deps, arriving);
     if (arriving !== null) deps.arriving.end(arriving);
     const running = deps.running.begin(owner, asked.signal);

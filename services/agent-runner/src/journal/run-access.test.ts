@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isAdmin, mayControl, maySee } from "./run-access.ts";
+
+const run = { requester: "team-a", readers: ["team-b"] };
+
+test("lets the requester, cli and admin control a run, and nobody else", () => {
+  for (const caller of ["team-a", "cli", "admin"]) assert.ok(mayControl(caller, run), caller);
+  for (const caller of ["team-b", "team-c", "runner", ""])
+    assert.ok(!mayControl(caller, run), caller);
+});
+
+test("shows a run to whoever may control it and to its readers", () => {
+  for (const caller of ["team-a", "cli", "admin", "team-b"]) assert.ok(maySee(caller, run), caller);
+  for (const caller of ["team-c", "runner", ""]) assert.ok(!maySee(caller, run), caller);
+  assert.ok(!maySee("team-b", { requester: "team-a" }), "a run without readers");
+});
+
+test("takes cli and admin for those who may look after all runs", () => {
+  assert.deepEqual(["cli", "admin", "me", "runner"].filter(isAdmin), ["cli", "admin"]);
+});

@@ -1,0 +1,71 @@
+import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
+import type { Redis } from "@switchyard/service/redis";
+import { reach } from "./redis-scripts.ts";
+import { mayControl } from "./run-access.ts";
+import type { RunIndex } from "./run-index.ts";
+import { stateKey } from "./run-store.ts";
+
+/** Which run a caller means: its own, unless it names another owner. Nothing here asks whether there is such a run. */
+export interface RunNames {
+  /** An existing run that the caller speaks of. */
+  known(caller: string, runId: string): string;
+  /** An existing run that the caller wants to change; null when another owner's id says that it may not. */
+  controlled(caller: string, runId: string): string | null;
+  /** A run that the caller wants to start; null for the id of another owner. */
+  own(caller: string, runId: string): string | null;
+}
+
+/** Runners know whole ids and say nothing else. */
+export const RUNNER = "runner";
+const ALL_RUNS = ["yard:runs", "yard:runs:parked"] as const;
+const AT_ONCE = 500;
+
+/**
+ * Runs of versions before 0.2 have ids without an owner, and keep them until they are gone. They are read once: no
+ * new one can come. They are put on their owners' lists, which those versions did not have.
+ */
+export async function openRunNames(
+  redis: Redis,
+  index: Pick<RunIndex, "adopt">,
+): Promise<RunNames> {
+  const listed = await Promise.all(ALL_RUNS.map((key) => reach(redis.zrange(key, "0", "-1"))));
+  const ids = [...new Set(listed.flat())].filter((runId) => ownerOfRun(runId) === null);
+  const requesters = new Map<string, string>();
+  for (let from = 0; from < ids.length; from += AT_ONCE) {
+    const some = ids.slice(from, from + AT_ONCE);
+    const found = await Promise.all(
+      some.map((runId) => reach(redis.hmget(stateKey(runId), "requester", "createdAt"))),
+    );
+    for (const [at, runId] of some.entries()) {
+      const [requester, createdAt] = found[at] ?? [];
+      if (!requester || !createdAt) continue;
+      requesters.set(runId, requester);
+      await index.adopt(runId, { requester, createdAt });
+    }
+  }
+  return runNames(requesters);
+}
+
+/** The names where these runs have no owner in their id. */
+export function runNames(requesters: ReadonlyMap<string, string>): RunNames {
+  const known = (caller: string, runId: string): string => {
+    if (caller === RUNNER) return runId;
+    const requester = requesters.get(runId);
+    const isOld = requester !== undefined && mayControl(caller, { requester });
+    return isOld ? runId : fullRunId(caller, runId);
+  };
+  return {
+    known,
+    controlled(caller, runId) {
+      const named = known(caller, runId);
+      const requester = ownerOfRun(named);
+      if (caller === RUNNER || requester === null) return named;
+      return mayControl(caller, { requester }) ? named : null;
+    },
+    own(caller, runId) {
+      if (requesters.get(runId) === caller) return runId;
+      const full = fullRunId(caller, runId);
+      return ownerOfRun(full) === caller ? full : null;
+    },
+  };
+}
