@@ -66,6 +66,13 @@ test("a server that is not connected says why", () => {
   assert.equal(serverText(down), "files error: command not found: x");
 });
 
+test("what still connects is counted, with the command that shows it", () => {
+  const slow = { ...server, status: "connecting" as const };
+  const text = readyBlock({ ...facts, servers: [server, slow, slow], agent: null }).join("\n");
+  assert.match(text, /\.\/yard mcp list +# 2 MCP servers still connecting/);
+  assert.doesNotMatch(readyBlock({ ...facts, agent: null }).join("\n"), /mcp list/);
+});
+
 test("a server that only its first call connects is not called disconnected", () => {
   const lazy = { ...server, status: "disconnected" as const, autoConnect: false };
   assert.equal(serverText(lazy), "files connects at its first call");

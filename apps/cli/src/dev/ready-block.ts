@@ -8,7 +8,7 @@ import type { InstanceRecord } from "../instance-record.ts";
 import { modelLabel } from "../model-label.ts";
 import { printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";
-import { waitsForItsFirstCall } from "./wait-for-mcp-servers.ts";
+import { isSettled, waitsForItsFirstCall } from "./wait-for-mcp-servers.ts";
 
 const QUESTION = "What is in this repository?";
 
@@ -47,10 +47,17 @@ export function readyBlock(facts: {
           `  ${natsCommand(record.natsUrl ?? "", { agent, question: QUESTION })}`,
         ]),
     "  ./yard mcp tools",
+    ...stillConnecting(servers),
     "",
     "Ctrl-C stops everything; the data stays for the next start.",
     "",
   ];
+}
+
+/** A machine under load is ready before its servers are. */
+function stillConnecting(servers: readonly ServerInfo[]): string[] {
+  const many = servers.filter((server) => !isSettled(server)).length;
+  return many === 0 ? [] : [`  ./yard mcp list    # ${count(many, "MCP server")} still connecting`];
 }
 
 /** The agent that is recommended: one of the project before one of the person, the demo before others. */

@@ -24,7 +24,8 @@ export function waitsForItsFirstCall({ status, lastError, autoConnect }: ServerI
   return autoConnect === false && status === "disconnected" && lastError === null;
 }
 
-function isSettled(server: ServerInfo): boolean {
+/** Connected, waiting for its first call, or told why it is not. */
+export function isSettled(server: ServerInfo): boolean {
   if (waitsForItsFirstCall(server)) return true;
   const { status, lastError } = server;
   return status !== "connecting" && (status !== "disconnected" || lastError !== null);
