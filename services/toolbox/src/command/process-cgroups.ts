@@ -1,4 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -14,6 +21,7 @@ export interface ProcessCgroups {
 /** Of this process, whose number is in the names beside it. */
 let made = 0;
 
+const PREFIX = "yard-command-";
 const MOUNT = "/sys/fs/cgroup";
 const LEAVE_TRIES = 40;
 const LEAVE_EVERY_MS = 50;
@@ -24,7 +32,7 @@ export function openProcessCgroups(processes: number): ProcessCgroups | null {
   if (parent === null) return null;
   const make = (): string => {
     made += 1;
-    const group = join(parent, `yard-command-${process.pid}-${made}`);
+    const group = join(parent, `${PREFIX}${process.pid}-${made}`);
     mkdirSync(group);
     try {
       writeFileSync(join(group, "pids.max"), String(processes));
@@ -35,6 +43,7 @@ export function openProcessCgroups(processes: number): ProcessCgroups | null {
     return group;
   };
   try {
+    removeLeftBehind(parent);
     rmdirSync(make());
   } catch {
     return null;
@@ -68,6 +77,23 @@ function parentGroup(): string | null {
   const version2 = own(/^0::/);
   if (version2 === undefined || !existsSync(join(MOUNT, "cgroup.controllers"))) return null;
   return join(MOUNT, dirname(version2));
+}
+
+/** The groups of services that were killed. One with a process in it cannot be removed. */
+function removeLeftBehind(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    if (!name.startsWith(PREFIX) || isAlive(Number.parseInt(name.slice(PREFIX.length), 10)))
+      continue;
+    try {
+      rmdirSync(join(parent, name));
+    } catch {
+      // It is in use, or somebody else was faster.
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  return existsSync(`/proc/${pid}`);
 }
 
 /** A group can be removed when its last process is gone, which takes a moment. */
