@@ -77,6 +77,7 @@ export function createHandlers(parts: {
       const asker = { provider: caller, invalidToken: fail.invalid_token, about };
       const who = await identify({ onBehalfOf, token }, asker);
       const { principal, layers } = who;
+      parts.audit.admit(unrecorded, principal.user);
       facts.learn(tool, server);
       const isKnown = parts.stops.isCurrent();
       if (isKnown !== true && !(await isKnown)) throw fail.stops_unknown(STOPS_UNKNOWN, null);

@@ -8,7 +8,7 @@ import { AuditUnavailableError, createAuditWriter } from "./audit-writer.ts";
 const fact: AuditFact = { kind: "refusal", provider: "broker", caller: "cli", reason: "expired" };
 
 /** A writer whose stream does what the test says. */
-function lab(options: { patienceMs?: number; refusal?: string } = {}) {
+function lab(options: { patienceMs?: number; refusal?: string; perUserHour?: number } = {}) {
   const blocks: AuditBlock[] = [];
   const ids: string[] = [];
   const told: string[] = [];
@@ -21,6 +21,7 @@ function lab(options: { patienceMs?: number; refusal?: string } = {}) {
       if (!stream.isUp) throw new Error("no stream");
       blocks.push(AUDIT_EVENT_OF[kind].payload.parse(JSON.parse(json)));
     },
+    perUserHour: options.perUserHour ?? 0,
     refusalOf: () => options.refusal ?? null,
     onTrouble: (error) => told.push(String(error)),
     onRecovered: () => told.push("recovered"),
@@ -119,4 +120,16 @@ test("a full buffer refuses, however patient it is", async () => {
   assert.equal(await writer.close(0), 20_000, "what is lost at a stop is counted");
   stream.isUp = true;
   await until(() => writer.state.waiting === 0);
+});
+
+test("a user that has had its number of records in an hour is refused, and nobody else is", async () => {
+  const { writer } = lab({ perUserHour: 3 });
+  for (let index = 0; index < 3; index += 1) writer.admit("team-a");
+  assert.throws(() => writer.admit("team-a"), {
+    name: "AuditUnavailableError",
+    message: /^team-a has had the 3 audit records of an hour \(YARD_AUDIT_PER_USER\)/,
+  });
+  writer.admit("team-b");
+  writer.admit();
+  await writer.close(0);
 });

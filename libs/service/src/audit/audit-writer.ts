@@ -30,8 +30,11 @@ export interface AuditState {
 export interface AuditWriter {
   readonly id: string;
   readonly state: AuditState;
-  /** Throws AuditUnavailableError while nothing may happen that would have to be recorded. Ask before it happens. */
-  admit(): void;
+  /**
+   * Throws AuditUnavailableError while nothing may happen that would have to be recorded. Ask before it happens. With `user`
+   * it counts as one record of that user, and throws as well when that has had its number in this hour.
+   */
+  admit(user?: string): void;
   /** `fact` is asked when the record is made, within milliseconds; it must not throw. */
   append(fact: () => AuditFact): AuditEntry;
   /** Resolves when the stream has the record; rejects with AuditUnavailableError when it will not for long. */
@@ -50,6 +53,8 @@ export interface AuditWriterOptions {
   readonly service: string;
   /** Stores the JSON of one block; a repeat with the same `messageId` must be dropped by the receiver. */
   readonly publish: (block: string, to: BlockTarget) => Promise<void>;
+  /** What one user may have recorded in an hour by this process, so that nobody fills the audit for all; 0 for no limit. */
+  readonly perUserHour?: number;
   /** For how long the stream may refuse until calls are refused, in milliseconds. */
   readonly patienceMs: number;
   /** Why waiting does not help against a failure, so that nothing is to happen from then on; null when it may help. */
@@ -72,6 +77,7 @@ export interface BlockTarget {
  */
 const GATHER_MS = 50;
 const RETRY_MS = 250;
+const HOUR_MS = 3_600_000;
 const MAX_WAITING = 20_000;
 /** Of one message, estimated from its JSON text; the stream takes 1 MiB. */
 const MAX_BLOCK_CHARS = 256 * 1024;
@@ -133,6 +139,8 @@ class ChainWriter implements AuditWriter {
   #wake: (() => void) | null = null;
   #hurry: (() => void) | null = null;
   #isClosing = false;
+  readonly #admitted = new Map<string, number>();
+  #hour = 0;
   #waiters: { seq: number; done: PromiseWithResolvers<void> }[] = [];
 
   constructor(options: AuditWriterOptions) {
@@ -145,9 +153,10 @@ class ChainWriter implements AuditWriter {
     return { waiting, stored: this.#storedSeq, refusal: this.#refusal() };
   }
 
-  admit(): void {
+  admit(user?: string): void {
     const refusal = this.#refusal();
     if (refusal !== null) throw new AuditUnavailableError(refusal);
+    if (user !== undefined) this.#count(user);
   }
 
   append(fact: () => AuditFact): AuditEntry {
@@ -177,6 +186,22 @@ class ChainWriter implements AuditWriter {
     clearTimeout(timer);
     this.#rejectWaiters("the process stops");
     return this.#seq - this.#storedSeq;
+  }
+
+  #count(user: string): void {
+    const limit = this.#options.perUserHour ?? 0;
+    if (limit === 0) return;
+    const hour = Math.floor(Date.now() / HOUR_MS);
+    if (hour !== this.#hour) this.#admitted.clear();
+    this.#hour = hour;
+    const count = this.#admitted.get(user) ?? 0;
+    if (count >= limit) {
+      const next = new Date((hour + 1) * HOUR_MS).toISOString();
+      throw new AuditUnavailableError(
+        `${user} has had the ${limit} audit records of an hour (YARD_AUDIT_PER_USER), its calls go on at ${next}`,
+      );
+    }
+    this.#admitted.set(user, count + 1);
   }
 
   #refusal(): string | null {

@@ -65,11 +65,17 @@ export function createExecutionAudit(audit: Audit | null): ExecutionAudit {
     };
   const stored = { ...audit, isStrict: true };
   return {
-    during: (call, work) => recorded(audit, () => executionLater(call), { work, outcomeOf }),
+    during: (call, work) =>
+      recorded(audit, () => executionLater(call), { user: userOf(call), work, outcomeOf }),
     duringRequest: (request, work) =>
-      recorded(audit, () => requestLater(request), { work, outcomeOf: () => "result" }),
+      recorded(audit, () => requestLater(request), {
+        user: userOf(request),
+        work,
+        outcomeOf: () => "result",
+      }),
     duringStart: (call, work) =>
       recorded(stored, () => executionLater(call), {
+        user: userOf(call),
         work,
         outcomeOf: () => "started",
         failureOf: (error) => (error instanceof NotSentError ? "not_sent" : "unknown"),
@@ -77,8 +83,14 @@ export function createExecutionAudit(audit: Audit | null): ExecutionAudit {
   };
 }
 
+function userOf({ principal }: Pick<ExecutedCall, "principal">): string {
+  return principal.user;
+}
+
 /** What is recorded, and how its end is told. */
 interface Recorded<T> {
+  /** Whose audit records it counts among. */
+  readonly user: string;
   readonly work: () => Promise<T>;
   readonly outcomeOf: (result: T) => string;
   readonly failureOf?: (error: unknown) => string;
@@ -87,9 +99,9 @@ interface Recorded<T> {
 async function recorded<T>(
   { writer, isStrict }: Audit,
   begin: () => () => Execution,
-  { work, outcomeOf: told, failureOf: toldFailure = failureOf }: Recorded<T>,
+  { user, work, outcomeOf: told, failureOf: toldFailure = failureOf }: Recorded<T>,
 ): Promise<T> {
-  orNotSent(() => writer.admit());
+  orNotSent(() => writer.admit(user));
   const execution = begin();
   let end: { outcome: string; durationMs: number } | null = null;
   const entry = writer.append(() => ({ ...execution(), ...end }));

@@ -46,7 +46,12 @@ async function start(bus: Bus, service: string, mode: "on" | "strict" = "on"): P
     metrics: new Registry(),
     instance: "here",
     version: "1",
-    config: { YARD_AUDIT: mode, YARD_AUDIT_PATIENCE_MS: 200, YARD_CONNECT_MS: 30_000 },
+    config: {
+      YARD_AUDIT: mode,
+      YARD_AUDIT_PATIENCE_MS: 200,
+      YARD_AUDIT_PER_USER: 0,
+      YARD_CONNECT_MS: 30_000,
+    },
   });
   assert.ok(audit !== null);
   return audit;

@@ -18,6 +18,8 @@ export const auditEnv = {
   YARD_AUDIT: z.enum(["on", "strict", "off"]).default("on"),
   /** For how long records may not be storable until calls are refused. */
   YARD_AUDIT_PATIENCE_MS: envInteger(0, 600_000).default(5_000),
+  /** What one user may have recorded in an hour by this process; 0 for no limit. */
+  YARD_AUDIT_PER_USER: envInteger(0, 1_000_000_000).default(250_000),
 };
 
 /** The audit of a process. */
@@ -41,6 +43,7 @@ export interface AuditOptions {
   readonly config: {
     readonly YARD_AUDIT: "on" | "strict" | "off";
     readonly YARD_AUDIT_PATIENCE_MS: number;
+    readonly YARD_AUDIT_PER_USER: number;
     readonly YARD_CONNECT_MS: number;
   };
 }
@@ -61,6 +64,7 @@ export async function startAudit(options: AuditOptions): Promise<Audit | null> {
   const writer = createAuditWriter({
     service,
     patienceMs: config.YARD_AUDIT_PATIENCE_MS,
+    perUserHour: config.YARD_AUDIT_PER_USER,
     async publish(block, { kind, messageId }) {
       await publishEventJson(bus, AUDIT_EVENT_OF[kind], { service }, block, { messageId });
     },

@@ -31,8 +31,8 @@ type Refusal = (message: string, data: { cause: string }) => ServiceError;
 
 /** Records what the policy decides. Without an audit it does nothing, and every record is null. */
 export interface DecisionAudit {
-  /** Throws the refusal while nothing can be recorded. */
-  readonly admit: (refusal: Refusal) => void;
+  /** Throws the refusal while nothing can be recorded; with `user`, also when that has had what it may have recorded. */
+  readonly admit: (refusal: Refusal, user?: string) => void;
   decided(made: MadeDecision): AuditEntry | null;
   readonly refused: (refused: RefusedToken) => void;
   /** Writes the number of what was not recorded one by one. */
@@ -60,9 +60,9 @@ export function createDecisionAudit(
   const denials = createRepeatedDenials({ writer, now: Date.now });
   return {
     stop: () => denials.stop(),
-    admit(refusal) {
+    admit(refusal, user) {
       try {
-        writer.admit();
+        writer.admit(user);
       } catch (error) {
         throw refused(error, refusal);
       }
