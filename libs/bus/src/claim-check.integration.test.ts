@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { jetstreamManager } from "@nats-io/jetstream";
+import { DiscardPolicy, jetstreamManager } from "@nats-io/jetstream";
+import { nanos } from "@nats-io/transport-node";
 import { rpc } from "@switchyard/contracts/define";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { bucketStream, payloadsOf, sharedPayloads } from "@switchyard/contracts/payload-stores";
@@ -59,17 +60,21 @@ test("a missing bucket is told with the command that makes it", async () => {
 });
 
 test("payloads of an older version are read until they expire", async () => {
-  const reference = await claims.put('{"text":"old"}', { subject: "yard.test", owner: null });
-  assert.equal(JSON.parse(reference).bucket, sharedPayloads.bucket);
   const stream = bucketStream(sharedPayloads);
+  await manager.streams.delete(stream);
   // As it was made before buckets had owners.
-  await manager.streams.update(stream, {
-    allow_rollup_hdrs: true,
-    max_msgs_per_subject: -1,
-    discard_new_per_subject: false,
+  await manager.streams.add({
+    name: stream,
+    subjects: [`$O.${sharedPayloads.bucket}.C.>`, `$O.${sharedPayloads.bucket}.M.>`],
+    discard: DiscardPolicy.New,
+    max_age: nanos(sharedPayloads.ttlMs),
     max_bytes: 4 * 1024 ** 3,
+    allow_direct: true,
+    allow_rollup_hdrs: true,
   });
+  const reference = await claims.put('{"text":"old"}', { subject: "yard.test", owner: null });
   assert.deepEqual((await ensureStreams(caller)).updated, [stream]);
+  assert.deepEqual((await ensureStreams(caller)).updated, []);
   const { config } = await manager.streams.info(stream);
   assert.deepEqual([config.allow_rollup_hdrs, config.max_bytes], [false, 1024 ** 3]);
   const headers = headersOf({ [HEADERS.claim]: reference });
