@@ -43,7 +43,7 @@ await writeFile(
 rules:
   - id: look
     effect: allow
-    who: { agents: [reader] }
+    who: { agents: [reader], replayed: true }
     what: { tools: [read_file] }
   - id: keep
     effect: allow

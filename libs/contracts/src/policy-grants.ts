@@ -36,6 +36,8 @@ export const grantRun = rpc({
     token_too_large: { data: z.object({ limit: z.int() }) },
     /** Nobody lets the requester start this agent: `starters` of the policy. */
     may_not_start: { data: z.object({ agent: z.string(), requester: z.string() }) },
+    /** The run plays a recording, and its requester has no right to `replay`: `rights` of the policy. */
+    may_not_replay: { data: z.object({ requester: z.string() }) },
     /** The requester is not believed about these parts of `origin`: `origins` of the policy. */
     origin_refused: { data: z.object({ requester: z.string(), parts: z.array(z.string()) }) },
     /** An administrator stopped the run, a run above it, its agent, its requester, or everything. */

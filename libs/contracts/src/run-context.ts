@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ModelName, RunId } from "./ids.ts";
+import { CallerName, ModelName, RunId } from "./ids.ts";
 
 const Place = z
   .string()
@@ -23,6 +23,10 @@ export const RunOrigin = z.strictObject({
   session: Place.optional(),
   /** What the run thinks with. */
   model: ModelName.optional(),
+  /** True for a run that plays a recording, and for runs that it starts. */
+  replayed: z.literal(true).optional(),
+  /** Who wrote what the run's model says: the sender of a recording, or of the agent whose plan is played. */
+  dictatedBy: CallerName.optional(),
 });
 export type RunOrigin = z.infer<typeof RunOrigin>;
 

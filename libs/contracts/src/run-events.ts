@@ -54,6 +54,8 @@ export const runStarted = event({
     /** Set for a run that works for another one, and for one that was copied. */
     parent: z.object({ runId: RunId, callId: CallId }).optional(),
     forkedFrom: z.object({ runId: RunId, fromStep: z.int().positive() }).optional(),
+    /** True for a run that plays a recording. */
+    replayed: z.boolean().optional(),
     /** The conversation that it belongs to. */
     session: z.object({ sessionId: SessionId, key: SessionKey }).optional(),
   }),

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { serve } from "@switchyard/bus/serve";
 import { runService } from "@switchyard/service/run-service";
+import type { z } from "zod";
+import type { ApproverSettings } from "./approvals/approver.ts";
 import { startApprovals } from "./approvals/start-approvals.ts";
 import { startPolicyAudit } from "./audit/start-policy-audit.ts";
 import { announceBundles } from "./bundle/bundle-news.ts";
@@ -9,10 +11,12 @@ import { uncountCall } from "./budgets/narrow-call.ts";
 import { isStoppedBy, stopReason } from "./budgets/stop-list.ts";
 import { Config } from "./config.ts";
 import { createHandlers, serveHandlers } from "./handlers.ts";
+import type { CompiledBundle } from "./bundle/compile-bundle.ts";
 import { bundleName, PolicyFile } from "./bundle/policy-file.ts";
 import { createDecisionLeases, LONGEST_LEASE_MS } from "./engine/decision-leases.ts";
 import { createPolicyMetrics } from "./policy-metrics.ts";
 import { startTokens } from "./tokens/start-tokens.ts";
+import { hasRight } from "./rights/has-right.ts";
 import { createValidator } from "./bundle/validator.ts";
 import { startSharedState } from "./shared-state.ts";
 
@@ -84,7 +88,7 @@ await runService({
       stops: shared.stops,
       policyDigest: () => policyFile.current.digest,
       uncount: (call) => uncountCall(budgets, policyFile.current, call),
-      settings: { approvers: config.YARD_APPROVERS, own: config.YARD_APPROVE_OWN },
+      settings: approversOf(config, () => policyFile.current),
       audited: audit.approvals,
       recordable: audit.decisions.admit,
       waitMs: config.YARD_APPROVAL_WAIT_MS,
@@ -108,3 +112,14 @@ await runService({
     await bus.flush();
   },
 });
+
+function approversOf(
+  config: Pick<z.output<typeof Config>, "YARD_APPROVERS" | "YARD_APPROVE_OWN">,
+  bundle: () => CompiledBundle,
+): ApproverSettings {
+  return {
+    approvers: config.YARD_APPROVERS,
+    own: config.YARD_APPROVE_OWN,
+    mayApproveOwn: (user) => hasRight(bundle().rights, "approve-own", user),
+  };
+}

@@ -43,11 +43,13 @@ export function approvalLine(approval: Approval): string {
 }
 
 export function actorText({
-  principal: { agent, user, runId },
+  principal: { agent, user, runId, context },
 }: Pick<Approval, "principal">): string {
-  return agent === null
-    ? `user ${user}`
-    : `agent ${agent} in run ${runId ?? "?"}, started by ${user}`;
+  if (agent === null) return `user ${user}`;
+  const by = context?.dictatedBy;
+  const dictated = by === undefined ? "" : `, its calls written by ${by}`;
+  const played = context?.replayed === true ? " (replayed)" : "";
+  return `agent ${agent} in run ${runId ?? "?"}${played}, started by ${user}${dictated}`;
 }
 
 /** A consumed one whose provider never told the end may have happened, and is said to. */

@@ -61,6 +61,7 @@ export function startEvents(entry: StartedEntry): RunEvent[] {
         labels: entry.labels,
         ...(entry.parent === undefined ? {} : { parent: entry.parent }),
         ...(entry.session === undefined ? {} : { session: entry.session }),
+        ...(entry.replay === undefined ? {} : { replayed: true }),
         ...(entry.fork === undefined ? {} : { forkedFrom: forkedFrom(entry.fork) }),
       },
     ],

@@ -99,6 +99,8 @@ export const StartedEntry = z.object({
   before: z.array(SaidBefore).optional(),
   /** What the model is to answer, as another run has recorded it. */
   replay: Recording.optional(),
+  /** Who wrote what the model says: the sender of the recording, or of the agent whose plan is played. */
+  dictatedBy: CallerName.optional(),
   /** A skill that stands for one tool: the call is made and no model is asked. */
   dispatch: z.object({ tool: z.string(), input: z.record(z.string(), z.unknown()) }).optional(),
 });

@@ -58,10 +58,17 @@ test("a run of a real provider is played again without asking it, and its tools 
   const recorded = await recordedRun("real");
   assert.deepEqual([recorded.agent, recorded.model], ["asker", "claude/large"]);
   const asked = server.requests.length;
+  const granted = lab.peers.grants.length;
   const end = await replay("again", recorded);
   assert.equal(end?.payload["output"], "It rains.");
   assert.equal(server.requests.length, asked);
   assert.equal(lab.peers.executed.get("cli~again:1:0"), 1);
+  const marks = lab.peers.grants.slice(granted).map(({ origin }) => origin);
+  assert.ok(marks.length > 0);
+  for (const origin of marks)
+    assert.deepEqual([origin?.replayed, origin?.dictatedBy], [true, "cli"], "its token says so");
+  const [started] = await lab.eventsUntil("again", "started");
+  assert.equal(started?.payload["replayed"], true);
   // What was played is a recording itself.
   assert.equal((await replay("once-more", await recordingOf("again")))?.name, "finished");
 });

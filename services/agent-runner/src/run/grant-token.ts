@@ -24,6 +24,9 @@ export interface Grantee {
   readonly origin?: SaidOrigin | undefined;
   /** What the run thinks with. */
   readonly model: string;
+  /** Set for a run that plays a recording. */
+  readonly replay?: unknown;
+  readonly dictatedBy?: string | undefined;
 }
 
 /** A run at this moment: what the skills that it has read took away is not in its token any more. */
@@ -73,6 +76,14 @@ export async function grantToken(
 }
 
 /** The policy knows where a run comes from, and tools its session, from here alone; of a child it is its parent's. */
-function originOf({ origin, session, model }: Grantee): RunOrigin {
-  return { ...origin, ...(session === undefined ? {} : { session: session.sessionId }), model };
+function originOf({ origin, session, model, replay: played, ...more }: Grantee): RunOrigin {
+  // A run of an earlier version does not say who sent its recording.
+  const { requester, dictatedBy = played === undefined ? undefined : requester } = more;
+  return {
+    ...origin,
+    ...(session === undefined ? {} : { session: session.sessionId }),
+    model,
+    ...(played === undefined ? {} : { replayed: true }),
+    ...(dictatedBy === undefined ? {} : { dictatedBy }),
+  };
 }

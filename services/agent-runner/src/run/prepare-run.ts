@@ -1,4 +1,5 @@
 import type { AgentDefinition } from "@switchyard/contracts/agents";
+import type { Provenance } from "@switchyard/contracts/definition-store";
 import type { SkillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import type { Log } from "@switchyard/service/log";
 import type { StartedEntry } from "../journal/started-entry.ts";
@@ -67,15 +68,14 @@ export async function prepareRun(
 async function prepare(command: RunCommand, options: PrepareOptions): Promise<Preparation> {
   const { peers, models, now } = options;
   const call = { signal: options.signal, correlationId: command.runId };
-  const [{ agent }, invoked] = await Promise.all([
+  const [{ agent, provenance }, invoked] = await Promise.all([
     peers.getAgent({ name: command.agent }, call),
     renderInvoked(command, options),
   ]);
   const preloaded = await renderPreloaded(agent, command, options);
   const toolLayers = layersOf(agent, invoked, preloaded);
   const approval = agent.approval ?? undefined;
-  const { replay, model: wanted = agent.model ?? models.defaultModel } = command.payload;
-  const model = replay === undefined ? wanted : REPLAY_MODEL;
+  const { model, played } = thinkingOf(command, { agent, provenance, models });
   const [catalogue, grant] = await Promise.all([
     peers.skillCatalogue(catalogueRequest(command, agent), call),
     grantToken(
@@ -91,6 +91,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
         session: command.session,
         origin: command.payload.origin,
         model,
+        ...played,
       },
       { peers, load: options.store.load, signal: options.signal },
     ),
@@ -101,7 +102,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
   const plan = firstPlan(agent.plan, invoked, preloaded);
   // Opened only to be sure: an unusable model is the sender's to learn now. Where a skill stands for a tool none is asked.
   if (invoked?.dispatch === undefined)
-    await models.open(model, { plan, input: command.payload.input, replay });
+    await models.open(model, { plan, input: command.payload.input, replay: played.replay });
   const inPrompt = invoked === null ? preloaded : [...preloaded, invoked];
   const started: StartedEntry = {
     kind: "started",
@@ -136,7 +137,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     ...windowOf(command, agent, models.factsOf(model).contextWindow),
     ...(command.payload.output === undefined ? {} : { output: command.payload.output }),
     plan: model.startsWith("scripted/") ? plan : null,
-    ...(replay === undefined ? {} : { replay }),
+    ...played,
     policyDigest: grant.policyDigest,
     ...originOf(command, agent),
     ...(invoked?.dispatch === undefined ? {} : { dispatch: invoked.dispatch }),
@@ -146,6 +147,28 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     started,
     token: { token: grant.token, expiresAt: grant.expiresAt },
   };
+}
+
+/** The model of a run, and what is played in its place: a recording, or the plan of an agent that a client sent. */
+function thinkingOf(
+  { requester, payload }: RunCommand,
+  {
+    agent,
+    provenance,
+    models,
+  }: {
+    readonly agent: AgentDefinition;
+    readonly provenance: Provenance | undefined;
+    readonly models: Pick<ModelRegistry, "defaultModel">;
+  },
+): { readonly model: string; readonly played: Pick<StartedEntry, "replay" | "dictatedBy"> } {
+  const { replay, model = agent.model ?? models.defaultModel } = payload;
+  if (replay !== undefined)
+    return { model: REPLAY_MODEL, played: { replay, dictatedBy: requester } };
+  // What lies in a directory of the installation is nobody's own.
+  const isSent = provenance !== undefined && provenance.source !== "root";
+  const isPlan = isSent && model.startsWith("scripted/");
+  return { model, played: isPlan ? { dictatedBy: provenance.by } : {} };
 }
 
 /** What the run is about decides which skills are left out first when there are too many. */

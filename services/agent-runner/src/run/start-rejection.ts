@@ -33,6 +33,7 @@ export function rejectionOf(command: RunCommand, error: unknown): Rejection | nu
   }
   if (
     isError(error, grantRun, "may_not_start") ||
+    isError(error, grantRun, "may_not_replay") ||
     isError(error, grantRun, "origin_refused") ||
     isError(error, grantRun, "stopped")
   )

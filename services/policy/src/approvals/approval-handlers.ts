@@ -245,7 +245,9 @@ async function findToDecide(
   const setting = refusedBy(deps.settings, caller, stored.approval);
   if (setting !== null)
     throw fail.forbidden_approver(
-      `${caller} may not decide about ${id}: ${setting} of the policy service says who may.`,
+      setting === "approve-own"
+        ? `${caller} may not decide about ${id}, which it dictated: rights of the policy gives it no approve-own.`
+        : `${caller} may not decide about ${id}: ${setting} of the policy service says who may.`,
       { caller, setting },
     );
   const { state, policyDigest } = stored.approval;

@@ -35,6 +35,19 @@ export function grantIdOf({
   // Of the token, so nobody can name a conversation that is not its own.
   const session = context?.session;
   const within = session === undefined ? { runId } : { session };
-  const scope = { v: 1, agent, user, ...within, caller, tool, pin, rule, policyDigest };
+  // What was approved of an agent's own calls holds for none that somebody dictated.
+  const dictated = context?.replayed === true ? { replayed: true } : {};
+  const scope = {
+    v: 1,
+    agent,
+    user,
+    ...within,
+    ...dictated,
+    caller,
+    tool,
+    pin,
+    rule,
+    policyDigest,
+  };
   return `grt-${canonicalDigest(scope).slice("sha256:".length).slice(0, 32)}`;
 }

@@ -320,7 +320,7 @@ test("a direct call is approved by somebody else than its caller", async () => {
   const id = reply.outcome === "waiting" ? reply.approvalId : "";
   await assert.rejects(person.approveCall({ id }), (error) => {
     assert.ok(isError(error, approveCall, "forbidden_approver"));
-    return error.data.setting === "YARD_APPROVE_OWN";
+    return error.data.setting === "approve-own";
   });
 });
 

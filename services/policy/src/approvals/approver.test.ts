@@ -7,7 +7,11 @@ const ofRun = {
   caller: "runner",
 };
 const byHand = { principal: { user: "cli", agent: null, runId: null }, caller: "cli" };
-const settings = (own: OwnApprovals) => ({ approvers: ["cli", "boss"], own });
+const settings = (own: OwnApprovals, mayApproveOwn = true) => ({
+  approvers: ["cli", "boss"],
+  own,
+  mayApproveOwn: () => mayApproveOwn,
+});
 
 test("only users of the setting may decide", () => {
   assert.equal(refusedBy(settings("all"), "me", ofRun), "YARD_APPROVERS");
@@ -28,6 +32,25 @@ test("a call that one makes oneself is one's own, also with the token of a run",
   assert.equal(refusedBy(settings("runs"), "cli", withToken), "YARD_APPROVE_OWN");
   assert.equal(refusedBy(settings("all"), "cli", withToken), null);
   assert.equal(refusedBy(settings("runs"), "boss", withToken), null);
+});
+
+test("nobody approves a call that it dictated without the right to", () => {
+  const dictatedBy = "cli";
+  const context = { replayed: true as const, dictatedBy };
+  const played = { ...ofRun, principal: { ...ofRun.principal, context } };
+  const withToken = { ...ofRun, caller: "cli" };
+  // Somebody else's run of an agent whose plan it wrote is dictated, too.
+  const planned = {
+    ...ofRun,
+    principal: { ...ofRun.principal, user: "me", context: { dictatedBy } },
+  };
+  for (const one of [byHand, withToken, played, planned]) {
+    assert.equal(refusedBy(settings("all", false), "cli", one), "approve-own");
+    assert.equal(refusedBy(settings("all", true), "cli", one), null);
+    assert.equal(refusedBy(settings("all", false), "boss", one), null);
+  }
+  assert.equal(refusedBy(settings("never", true), "cli", played), "YARD_APPROVE_OWN");
+  assert.equal(refusedBy(settings("runs", false), "cli", ofRun), null, "the agent decided itself");
 });
 
 test("approvers and who it is about see an approval, nobody else", () => {

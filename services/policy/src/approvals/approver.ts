@@ -10,15 +10,19 @@ export interface ApproverSettings {
   /** NATS users that may decide. No service that works for agents can be one: it has no permission to ask. */
   readonly approvers: readonly string[];
   readonly own: OwnApprovals;
+  /** Whether the policy gives a user the right to approve calls that it dictated. */
+  readonly mayApproveOwn: (user: string) => boolean;
 }
 
-/** Null when the caller may decide; else the setting that says no. */
+/** Null when the caller may decide; else what says no: a setting, or a right that it has not. */
 export function refusedBy(
-  { approvers, own }: ApproverSettings,
+  { approvers, own, mayApproveOwn }: ApproverSettings,
   caller: string,
   { principal, caller: madeBy }: Pick<Approval, "principal" | "caller">,
-): "YARD_APPROVERS" | "YARD_APPROVE_OWN" | null {
+): "YARD_APPROVERS" | "YARD_APPROVE_OWN" | "approve-own" | null {
   if (!approvers.includes(caller)) return "YARD_APPROVERS";
+  const isDictated = madeBy === caller || principal.context?.dictatedBy === caller;
+  if (isDictated && !mayApproveOwn(caller)) return "approve-own";
   const isOwn = principal.user === caller || madeBy === caller;
   if (!isOwn || own === "all") return null;
   const isOwnRun = principal.agent !== null && madeBy !== caller;

@@ -6,6 +6,7 @@ import { Budget, Duration } from "../budgets/budget-schema.ts";
 import { Labelling, Layer, Owners, Profiles, SubAgents } from "../layers/layer-schema.ts";
 import { Condition } from "./condition-schema.ts";
 import { Origins, Starter } from "../starters/starter-schema.ts";
+import { Right } from "../rights/right-schema.ts";
 import { EntryId, For, isSound, objectError, Text, What, Who } from "./selector-schema.ts";
 
 /**
@@ -41,6 +42,11 @@ export const Rule = z
   .refine(({ effect, approval: tier }) => effect === "allow" || tier === undefined, {
     path: ["approval"],
     error: "goes only with effect: allow; nobody can approve what is denied",
+    when: isSound,
+  })
+  .refine(({ effect, who }) => effect === "allow" || who?.replayed === undefined, {
+    path: ["who", "replayed"],
+    error: "goes only with effect: allow; a deny rule is about replayed runs as it is about others",
     when: isSound,
   })
   .refine(({ approval: tier, ttl }) => ttl === undefined || tier === "session", {
@@ -79,6 +85,7 @@ export const BundleFile = z.strictObject(
     budgets: listed(Budget, "budgets"),
     starters: listed(Starter, "starters"),
     origins: Origins.optional(),
+    rights: listed(Right, "rights"),
     rules: z
       .array(Rule, { error: "must be a list of rules" })
       .min(1, "is empty; a bundle that denies everything says so with a deny rule")
@@ -104,13 +111,14 @@ export function bundleDigest(bundle: Bundle): string {
     entries?.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const byContent = (entries: readonly unknown[] | undefined) =>
     entries?.map((entry) => canonicalDigest(entry)).toSorted();
-  const { rules, layers, budgets, starters, labels, ...sections } = bundle;
+  const { rules, layers, budgets, starters, rights, labels, ...sections } = bundle;
   const sorted = {
     ...sections,
     rules: byId(rules),
     layers: byId(layers),
     budgets: byId(budgets),
     starters: byId(starters),
+    rights: byId(rights),
     labels: byContent(labels),
   };
   return canonicalDigest(
@@ -131,6 +139,7 @@ export function bundleKeys(path: readonly PropertyKey[]): readonly string[] {
     budgets: Budget,
     starters: Starter,
     origins: Origins,
+    rights: Right,
     rules: Rule,
   };
   const shape = ofSection[section]?.shape ?? {};

@@ -24,6 +24,7 @@ export interface CompiledBundle {
   readonly budgets: readonly CompiledBudget[];
   /** Who may start what, and who is believed about where a run comes from. */
   readonly starts: StartRules;
+  readonly rights: Bundle["rights"];
   /** Null: the tool's own, see `default-tier.ts`. */
   readonly defaultTier: ApprovalTier | null;
 }
@@ -38,6 +39,8 @@ export interface CompiledRule {
   readonly roles: readonly string[] | null;
   readonly channels: readonly string[] | null;
   readonly groups: readonly string[] | null;
+  /** True for an allow rule that is about replayed runs, too. */
+  readonly replayed: boolean;
   /** At least one of these; null is any. */
   readonly anyLabel: readonly string[] | null;
   /** None of these. */
@@ -104,6 +107,7 @@ export function compileBundle(bundle: Bundle): CompiledBundle {
     labels: compileLabels(bundle),
     budgets: compileBudgets(bundle),
     starts: { starters: bundle.starters, origins: bundle.origins },
+    rights: bundle.rights,
     defaultTier: bundle.defaults?.approval ?? null,
   };
 }
@@ -198,6 +202,7 @@ function compileRule(rule: Rule, ttlMs: number): CompiledRule {
     roles: who?.roles ?? null,
     channels: who?.channels ?? null,
     groups: who?.groups ?? null,
+    replayed: who?.replayed ?? false,
     anyLabel: what?.labels?.any ?? null,
     notLabels: what?.labels?.not ?? [],
     tier: rule.approval ?? null,

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { Principal } from "@switchyard/contracts/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "./compile-bundle.ts";
+import { hasRight } from "../rights/has-right.ts";
 import { decide } from "../engine/evaluate.ts";
 import { parseBundle } from "./parse-bundle.ts";
 import { validate } from "./validate.ts";
@@ -13,6 +14,11 @@ const text = await readFile(
   "utf8",
 );
 const bundle = compileBundle(parseBundle({ file: "demo.yaml", text }));
+
+test("the one person of a laptop may approve what it dictated, and nobody else", () => {
+  assert.ok(hasRight(bundle.rights, "approve-own", "cli"));
+  assert.ok(!hasRight(bundle.rights, "approve-own", "me"));
+});
 
 const READS = [
   "list_directory",

@@ -73,7 +73,7 @@ function checkFile(content: unknown): Checked<BundleFile> {
   return { value: null, problems };
 }
 
-const WITH_IDS = ["rules", "layers", "budgets", "starters"] as const;
+const WITH_IDS = ["rules", "layers", "budgets", "starters", "rights"] as const;
 const ONCE = ["defaults", "owners", "subAgents", "origins"] as const;
 
 /** One id in two files; within a file it was found before. */
@@ -142,7 +142,7 @@ function missingRules(parts: readonly Part[]): BundleProblem[] {
 }
 
 function merged(files: readonly BundleFile[]): Bundle {
-  const all = (section: "layers" | "budgets" | "starters" | "labels") => {
+  const all = (section: "layers" | "budgets" | "starters" | "rights" | "labels") => {
     const entries = files.flatMap((file): unknown[] => file[section] ?? []);
     return entries.length === 0 ? {} : { [section]: entries };
   };
@@ -163,6 +163,7 @@ function merged(files: readonly BundleFile[]): Bundle {
     ...all("layers"),
     ...all("budgets"),
     ...all("starters"),
+    ...all("rights"),
     rules: files.flatMap(({ rules }) => rules ?? []),
   };
 }

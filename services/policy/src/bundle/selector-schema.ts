@@ -65,9 +65,18 @@ const SELECTS_NOTHING = {
 };
 
 export const Who = z
-  .strictObject(whoKeys, {
-    error: objectError("must be a mapping of agents, users, roles, channels and groups"),
-  })
+  .strictObject(
+    {
+      ...whoKeys,
+      /** An allow rule for agents, roles, channels or groups is about runs that play a recording only with this. */
+      replayed: z.literal(true, { error: "must be true; leave it out otherwise" }).optional(),
+    },
+    {
+      error: objectError(
+        "must be a mapping of agents, users, roles, channels, groups and replayed",
+      ),
+    },
+  )
   .refine(hasSelector, SELECTS_NOTHING);
 
 /** Whom a layer or a budget is about. */

@@ -34,9 +34,9 @@ export function explainIssue(issue: z.core.$ZodIssue, knownKeys: KnownKeys): Sha
   ];
 }
 
-/** Rules, layers, budgets and starters are told apart by their ids alone, so no two of a kind may share one. */
+/** Rules, layers, budgets, starters and rights are told apart by their ids alone, so no two of a kind may share one. */
 export function repeatedIds(file: BundleFile): ShapeProblem[] {
-  return (["rules", "layers", "budgets", "starters"] as const).flatMap((section) => {
+  return (["rules", "layers", "budgets", "starters", "rights"] as const).flatMap((section) => {
     const first = new Map<string, number>();
     return (file[section] ?? []).flatMap(({ id }, index): ShapeProblem[] => {
       const earlier = first.get(id);

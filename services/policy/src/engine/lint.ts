@@ -99,6 +99,7 @@ function shadowedRules(rules: readonly Rule[], defaultTier: ApprovalTier | null)
       if (STRICTNESS[stricter.tier] <= STRICTNESS[tier]) continue;
       comparisons += sizeOf(stricter.selectors) * sizeOf(selectors);
       if (comparisons > MAX_COMPARISONS) return [...findings, incompleteFrom(rule.id)];
+      if (rule.who?.replayed === true && stricter.rule.who?.replayed !== true) continue;
       if (!covers(stricter.selectors, selectors)) continue;
       const message = `rule ${rule.id} never decides: rule ${stricter.rule.id} allows all that it selects with approval: ${stricter.tier}, and the strictest approval counts`;
       findings.push({ kind: "shadowed", rule: rule.id, message });
@@ -188,6 +189,7 @@ function selectorKey({ who, what, when }: Rule): string {
     roles: setOf(who?.roles),
     channels: setOf(who?.channels),
     groups: setOf(who?.groups),
+    replayed: who?.replayed ?? false,
     labels: [setOf(what?.labels?.any), setOf(what?.labels?.not)],
     tools: setOf(toolPatternsOf(what) ?? undefined),
     features: setOf(featurePatternsOf(what)),

@@ -24,6 +24,7 @@ const Given = z.strictObject(
     model: RunContext.shape.model,
     depth: RunContext.shape.depth,
     owner: RunContext.shape.owner,
+    replayed: RunContext.shape.replayed,
     labels: z.array(ToolLabel, { error: "must be a list of labels" }).max(MAX_LABELS).optional(),
     tool: z.string({ error: "must be a text" }).refine((text) => writtenToolRef(text) !== null, {
       error: "must be one tool, as mcp__server__tool, server.tool, or the name of a built-in tool",
@@ -32,7 +33,7 @@ const Given = z.strictObject(
   },
   {
     error: objectError(
-      "must be a mapping with tool, and user, agent, roles, channel, group, model, depth, owner, labels and args where they matter",
+      "must be a mapping with tool, and user, agent, roles, channel, group, model, depth, owner, replayed, labels and args where they matter",
     ),
   },
 );
@@ -83,8 +84,8 @@ function failureOf({ given, expect, by }: PolicyTest, bundle: CompiledBundle): s
   const tool = writtenToolRef(given.tool);
   if (tool === null) throw new TypeError(`no tool: ${given.tool}`); // the schema lets none pass
   const { user = SOME_USER, agent = null, roles, labels, args = {} } = given;
-  const { channel, group, model, depth, owner } = given;
-  const context = { channel, group, model, depth, owner };
+  const { channel, group, model, depth, owner, replayed } = given;
+  const context = { channel, group, model, depth, owner, replayed };
   const principal = {
     user,
     agent,

@@ -40,12 +40,24 @@ export const PRINCIPAL_SELECTORS = [
     got: ({ context }) => context?.group ?? "no group",
     selects: ({ groups }, { context }) => selectsName(groups, context?.group),
   },
+  {
+    part: "who.replayed",
+    wanted: (rule) => [rule.replayed ? "any run" : "no replayed run"],
+    got: ({ context }) => (context?.replayed === true ? "a replayed run" : "no replayed run"),
+    selects: (rule, { context }) =>
+      context?.replayed !== true || rule.effect === "deny" || rule.replayed || isForUsers(rule),
+  },
 ] as const satisfies readonly {
   readonly part: string;
   readonly wanted: (rule: CompiledRule) => readonly string[] | null;
   readonly got: (principal: Principal) => string;
   readonly selects: (rule: CompiledRule, principal: Principal) => boolean;
 }[];
+
+/** What it allows a user may do by hand, so whoever dictates a run gains nothing by it. */
+function isForUsers({ agents, roles, channels, groups }: CompiledRule): boolean {
+  return agents === null && roles === null && channels === null && groups === null;
+}
 
 function selectsName(globs: readonly string[] | null, name: string | null | undefined): boolean {
   if (globs === null) return true;

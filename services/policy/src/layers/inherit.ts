@@ -30,7 +30,7 @@ export type Inherited =
 
 /**
  * What a run gets of the one that started it: its tool layers beside its own, where it comes from, its session,
- * and one more level of depth. Only the model is its own. A run that nobody's run has started has what it was given.
+ * and one more level of depth, and that it was dictated. Only the model is its own. A run that nobody's run has started has what it was given.
  */
 export async function inherit(
   verify: (token: string) => Promise<RunTokenClaims>,
@@ -52,6 +52,7 @@ export async function inherit(
     return { kind: "refused", reason: "requester", message };
   }
   const { channel, group, owner, session, depth = 0, root = parent.run } = parent.context ?? {};
+  const { replayed = origin.replayed, dictatedBy = origin.dictatedBy } = parent.context ?? {};
   if (depth >= MAX_RUN_DEPTH) {
     const message = `runs stand at most ${MAX_RUN_DEPTH} deep`;
     return { kind: "refused", reason: "depth", message };
@@ -62,6 +63,8 @@ export async function inherit(
     ...(owner !== undefined && { owner }),
     ...(session !== undefined && { session }),
     ...(origin.model !== undefined && { model: origin.model }),
+    ...(replayed !== undefined && { replayed }),
+    ...(dictatedBy !== undefined && { dictatedBy }),
     parent: parent.run,
     root,
     depth: depth + 1,

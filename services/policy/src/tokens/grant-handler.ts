@@ -11,6 +11,7 @@ import type { z } from "zod";
 import { STOPS_UNKNOWN, stopReason, type StopList } from "../budgets/stop-list.ts";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import { inherit } from "../layers/inherit.ts";
+import { hasRight } from "../rights/has-right.ts";
 import { mayStart, unbelieved } from "../starters/may-start.ts";
 
 export interface GrantParts {
@@ -42,6 +43,15 @@ export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
         { agent, requester },
       );
     }
+    if (
+      parent === null &&
+      origin.replayed === true &&
+      !hasRight(bundle.rights, "replay", requester)
+    )
+      throw fail.may_not_replay(
+        `user ${requester} may not play a recording: rights of the policy gives replay to others`,
+        { requester },
+      );
     const doubted = parent === null ? unbelieved(bundle.starts, { requester, origin }) : [];
     if (doubted.length > 0)
       throw fail.origin_refused(

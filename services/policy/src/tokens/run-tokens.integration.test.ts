@@ -95,6 +95,30 @@ test("a token is minted only for who may start the agent, and the refusal says s
   );
 });
 
+test("only who may replay gets a token for a recording, which marks the run and its sub-agents, and does not approve what it dictated", async () => {
+  await assert.rejects(tokenOf("run-played", { origin: { replayed: true } }), (error) => {
+    assert.ok(isError(error, grantRun, "may_not_replay"));
+    assert.match(error.message, /user team-a may not play a recording: rights of the policy/);
+    return true;
+  });
+  const origin = { replayed: true, dictatedBy: "cli" };
+  const token = await tokenOf("run-played", { requester: "cli", origin });
+  assert.deepEqual((await check(token)).principal.context, origin);
+  const below = { agent: "worker", requester: "cli", parentToken: token };
+  const child = await check(await tokenOf("run-below", below));
+  assert.equal(child.principal.context?.replayed, true);
+  assert.equal(child.principal.context.dictatedBy, "cli");
+
+  const reply = await admit(token, { path: "a.txt" });
+  const id = reply.outcome === "waiting" ? reply.approvalId : assert.fail(reply.outcome);
+  const { approval } = await cli.getApproval({ id });
+  assert.equal(approval.principal.context?.replayed, true, "who approves sees it");
+  await assert.rejects(cli.approveCall({ id }), (error) => {
+    assert.ok(isError(error, approveCall, "forbidden_approver"));
+    return error.data.setting === "approve-own";
+  });
+});
+
 test("a sub-agent is started only by the agents that may, and never gets more than its parent [D51]", async () => {
   const parentToken = await tokenOf("run-p", { tools: [["files.read_*", "files.write_file"]] });
   const child = await tokenOf("run-c", {
