@@ -296,3 +296,13 @@ test("tells what the scanner found in an agent when it is asked", async () => {
   );
   assert.ok(agents[0]?.scan?.findings.every(({ file }) => file === "agents/trap.md"));
 });
+
+test("an agent that a client sends has only the roles that the setting lets its sender grant", async () => {
+  const world = await importerWorld();
+  const importer = await world.start({ YARD_IMPORTED_AGENT_ROLES: "cli:reader, team-a:planner" });
+  const file = "---\ndescription: Helps.\nroles: [planner, reader]\n---\nHelp.";
+  await upload(world, { "agents/helper.md": file });
+  const { agent } = await call(world.cli, getAgent, { name: "helper" });
+  assert.deepEqual(agent.roles, ["reader"]);
+  await importer.stop();
+});

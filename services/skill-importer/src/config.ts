@@ -1,5 +1,6 @@
 import { envFlag, envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { z } from "zod";
+import { GrantedRoles } from "./agents/granted-roles.ts";
 import { MAX_PROMPT_BYTES } from "./render/render.ts";
 
 export const ImporterEnv = z.object({
@@ -18,6 +19,8 @@ export const ImporterEnv = z.object({
         .map((name) => name.trim())
         .filter((name) => name !== ""),
     ),
+  /** Which roles agents may have that clients send: `user:role` with commas and globs. Those of the roots may have any. */
+  YARD_IMPORTED_AGENT_ROLES: GrantedRoles.default([]),
   /** A YAML file of findings that the operator accepts, each with its reason; read at start. */
   YARD_SCAN_SUPPRESSIONS: z.string().default(""),
   /** A YAML file of places and files that the operator knows of, beside the scanner's own; read at start. */

@@ -14,6 +14,7 @@ import type { CatalogueStore } from "./store/catalogue-store.ts";
 import { dependenciesOf } from "./skill/dependencies-of.ts";
 import { allowedPatterns, forbiddenPatterns } from "./skill/client-tools.ts";
 import { checkSkills as check } from "./skill/check-skills.ts";
+import { withGrantedRoles, type GrantedRole } from "./agents/granted-roles.ts";
 import type { Judges } from "./judge/judge-job.ts";
 import type { Importer } from "./importer.ts";
 import { LEGACY_FILE, LEGACY_PROMPT } from "./skill/legacy-skill.ts";
@@ -31,12 +32,12 @@ export interface HandlerParts {
   readonly versions: Pick<VersionStore, "record">;
   readonly agentVersions: Pick<AgentVersionStore, "record">;
   readonly judges: Judges;
+  /** What agents may be that clients send. */
+  readonly grantedRoles: readonly GrantedRole[];
 }
 
-export function serveCatalogue(
-  service: Pick<Service, "handle">,
-  { store, importer, roots, maxPromptBytes, versions, agentVersions, judges }: HandlerParts,
-): void {
+export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerParts): void {
+  const { store, importer, roots, maxPromptBytes, versions, agentVersions, judges } = parts;
   service.handle(importSkills, async (request, { fail, caller }) => {
     const located = await locate(roots, request.directory);
     if (located.kind !== "inside") throw notLocated(located, { fail, roots });
@@ -106,12 +107,16 @@ export function serveCatalogue(
     };
   });
 
-  serveAgents(service, { store, agentVersions });
+  serveAgents(service, { store, agentVersions, grantedRoles: parts.grantedRoles });
 }
 
 function serveAgents(
   service: Pick<Service, "handle">,
-  { store, agentVersions }: Pick<HandlerParts, "store" | "agentVersions">,
+  {
+    store,
+    agentVersions,
+    grantedRoles,
+  }: Pick<HandlerParts, "store" | "agentVersions" | "grantedRoles">,
 ): void {
   service.handle(listAgents, async () => {
     const agents = await store.listAgents();
@@ -125,8 +130,9 @@ function serveAgents(
     if (agent !== null) {
       const record =
         agent.source === "imported" ? await agentVersions.record(name, agent.digest) : null;
+      const provenance = record?.provenance ?? null;
       return {
-        agent,
+        agent: withGrantedRoles(agent, provenance, grantedRoles),
         ...(record === null ? {} : { provenance: record.provenance }),
         ...(keepForMs === null ? {} : { keepForMs }),
       };

@@ -84,7 +84,8 @@ await runService({
     const maxPromptBytes = config.YARD_SKILL_PROMPT_BYTES;
     const reading = { store, versions, agentVersions, judges };
     const guarded = tellingStoreOutages(service);
-    serveCatalogue(guarded, { ...reading, importer, roots, maxPromptBytes });
+    const grantedRoles = config.YARD_IMPORTED_AGENT_ROLES;
+    serveCatalogue(guarded, { ...reading, importer, roots, maxPromptBytes, grantedRoles });
     serveCatalogueViews(guarded, { store, judges });
     const paths = roots.map(({ path }) => path);
     const parts = { store, versions, now, newId: randomUUID, announce };

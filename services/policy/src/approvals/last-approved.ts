@@ -3,7 +3,7 @@ import type { Redis } from "@switchyard/service/redis";
 import type { GrantScope } from "./approval-id.ts";
 import { askRedis } from "./store-error.ts";
 
-/** The arguments, without secrets, of the last approved call of a tool by an agent or user: what a person is used to. */
+/** The arguments, without secrets, of the last approved call of a tool by an agent for its requester, or by a user: what a person is used to. */
 export interface LastApproved {
   read(call: Pick<GrantScope, "principal" | "tool">): Promise<string | null>;
   write(call: Pick<GrantScope, "principal" | "tool">, comparable: string | null): Promise<void>;
@@ -24,6 +24,7 @@ export function createLastApproved(redis: Redis): LastApproved {
 
 function keyOf({ principal, tool }: Pick<GrantScope, "principal" | "tool">): string {
   const { agent, user } = principal;
-  const digest = canonicalDigest({ actor: agent ?? `user ${user}`, isAgent: agent !== null, tool });
+  // What one team let an agent do tells nothing to those who decide for another.
+  const digest = canonicalDigest({ agent, user, tool });
   return `yard:approval-last:{${digest.slice("sha256:".length)}}`;
 }
