@@ -30,6 +30,7 @@ import {
   type BusUser,
 } from "@switchyard/contracts/topology";
 import { testNats } from "@switchyard/local-servers/test-servers";
+import { letThrough, subscriptionEnding } from "../lib/permission-probe.ts";
 import { createAuditVerifier } from "@switchyard/service/audit/verify-audit";
 
 // A real nats-server with the generated file that is in deploy/nats, and keys of our own for its variables.
@@ -61,44 +62,6 @@ function busOf(name: string): Bus {
   return bus;
 }
 
-/** Publishes to each subject and returns those that the server let through. */
-async function letThrough(user: string, subjects: readonly string[]): Promise<string[]> {
-  const { nc } = connectionOf(busOf(user));
-  const refused = new Set<string>();
-  const statuses = nc.status();
-  const reading = (async () => {
-    for await (const status of statuses) {
-      if (status.type !== "error") continue;
-      const subject = /Violation for Publish to "(.+?)"/.exec(String(status.error))?.[1];
-      if (subject !== undefined) refused.add(subject);
-      if (subject === LAST) return;
-    }
-  })();
-  for (const subject of [...subjects, LAST]) nc.publish(subject, "{}");
-  await reading;
-  return subjects.filter((subject) => !refused.has(subject));
-}
-
-/** Nobody may publish it; its refusal comes after all that was published before. */
-const LAST = "nobody.may.publish.this";
-
-/** Subscribes and returns how the subscription ended at once; null when the server let it be. */
-async function subscriptionEnding(user: string, subject: string, queue?: string): Promise<string> {
-  const { nc } = connectionOf(busOf(user));
-  const subscription = nc.subscribe(subject, queue === undefined ? {} : { queue });
-  const passed = nc.flush().then(() => "let through");
-  const ending = await Promise.race([
-    subscription.closed.then((error) => String(error)),
-    // The refusal comes before the answer to the flush, and is handled in the same turn.
-    passed.then(async (text) => {
-      await nc.flush();
-      return text;
-    }),
-  ]);
-  subscription.unsubscribe();
-  return ending;
-}
-
 /** How many commands the queue holds, whoever they are from. */
 async function storedCommands(): Promise<number> {
   const { replies } = connectionOf(busOf("admin"));
@@ -117,7 +80,7 @@ test("nobody sends a request or a command under another one's name", async () =>
         .filter((contract) => isRpc(contract) || isCommand(contract))
         .map((contract) => filterOf(contract, { caller: other.name }).replaceAll("*", "x")),
     );
-    assert.deepEqual(await letThrough(user.name, foreign), [], user.name);
+    assert.deepEqual(await letThrough(busOf(user.name), foreign), [], user.name);
   }
 });
 
@@ -127,7 +90,7 @@ test("nobody asks the policy for a decision, a token or an admission but who is 
     const subjects = asking
       .filter((contract) => !calls.some((called) => called.name === contract))
       .map((contract) => `yard.rpc.${name}.${contract}`);
-    assert.deepEqual(await letThrough(name, subjects), [], name);
+    assert.deepEqual(await letThrough(busOf(name), subjects), [], name);
   }
   assert.ok(!cliUser.calls.some(({ name }) => asking.includes(name)));
 });
@@ -139,7 +102,7 @@ test("nobody tells an event of another service, audit included", async () => {
       .filter((contract) => !user.publishes.some(({ name }) => name === contract.name))
       .map((contract) => filterOf(contract).replaceAll("*", "x").replace(">", "x"));
     const audit = others(user).map(({ name }) => `yard.evt.audit.${name}.decision`);
-    assert.deepEqual(await letThrough(user.name, [...foreign, ...audit]), [], user.name);
+    assert.deepEqual(await letThrough(busOf(user.name), [...foreign, ...audit]), [], user.name);
   }
 });
 
@@ -149,12 +112,12 @@ test("nobody serves another one's requests, in its queue group, in another or in
     const foreign = rpcs.filter(({ name }) => !user.serves.some((own) => own.name === name));
     for (const contract of sample(foreign))
       for (const queue of [queueOf(contract.name), "mine", undefined]) {
-        const ending = await subscriptionEnding(user.name, filterOf(contract), queue);
+        const ending = await subscriptionEnding(busOf(user.name), filterOf(contract), queue);
         assert.match(ending, /Permissions Violation/, `${user.name}: ${contract.name} ${queue}`);
       }
     // Its own requests, but beside its queue group: it would hear what another replica answers.
     for (const contract of sample(user.serves)) {
-      const ending = await subscriptionEnding(user.name, filterOf(contract));
+      const ending = await subscriptionEnding(busOf(user.name), filterOf(contract));
       assert.match(ending, /Permissions Violation/, `${user.name}: ${contract.name}`);
     }
   }
@@ -170,7 +133,7 @@ test("nobody reads another one's inbox, or everything", async () => {
     const inboxes = others(user).map(({ inboxPrefix }) => `${inboxPrefix}.>`);
     for (const subject of [...inboxes, "_INBOX.>", ">", "yard.>", "yard.rpc.>", "yard.cmd.>"])
       assert.match(
-        await subscriptionEnding(user.name, subject),
+        await subscriptionEnding(busOf(user.name), subject),
         /Permissions Violation/,
         `${user.name}: ${subject}`,
       );
@@ -195,16 +158,20 @@ test("only the admin makes or changes streams and consumers, and nobody deletes 
           ]),
       `$JS.API.CONSUMER.LEADER.STEPDOWN.${stream}.agent-runner`,
     ]);
-    assert.deepEqual(await letThrough(name, [...subjects, "$JS.API.ACCOUNT.PURGE.x"]), [], name);
+    assert.deepEqual(
+      await letThrough(busOf(name), [...subjects, "$JS.API.ACCOUNT.PURGE.x"]),
+      [],
+      name,
+    );
   }
   const deleting = streams.flatMap((stream) =>
     ["DELETE", "PURGE", "MSG.DELETE"].map((verb) => `$JS.API.STREAM.${verb}.${stream}`),
   );
-  assert.deepEqual(await letThrough("admin", deleting), []);
+  assert.deepEqual(await letThrough(busOf("admin"), deleting), []);
   // What was done is not the admin's to shorten, nor to fill up by republishing or sources.
   const audit = ["UPDATE", "DELETE", "PURGE", "MSG.DELETE", "RESTORE", "SNAPSHOT"];
   const changing = audit.map((verb) => `$JS.API.STREAM.${verb}.YARD_AUDIT`);
-  assert.deepEqual(await letThrough("admin", changing), []);
+  assert.deepEqual(await letThrough(busOf("admin"), changing), []);
 });
 
 test("nobody takes work from a queue that is not its own", async () => {
@@ -215,7 +182,7 @@ test("nobody takes work from a queue that is not its own", async () => {
       .map(({ stream, name }) => `$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`);
     const acks = foreign.map((next) => next.replace("$JS.API.CONSUMER.MSG.NEXT", "$JS.ACK"));
     const subjects = [...foreign, ...acks.map((ack) => `${ack}.1.1.1.1.0`)];
-    assert.deepEqual(await letThrough(user.name, subjects), [], user.name);
+    assert.deepEqual(await letThrough(busOf(user.name), subjects), [], user.name);
   }
 });
 
@@ -231,7 +198,7 @@ test("no stored bytes come back to a subject of the attacker's choice: nobody ma
       `$JS.API.DIRECT.GET.${stream}`,
       `$JS.API.DIRECT.GET.${stream}.$O.${ownPayloads.bucket}.C.x.0`,
     ]);
-    assert.deepEqual(await letThrough(name, subjects), [], name);
+    assert.deepEqual(await letThrough(busOf(name), subjects), [], name);
   }
 });
 
@@ -300,10 +267,10 @@ test("stored bytes do not get into the audit, nor out of it, by what the server 
       `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.mine`,
       `$JS.API.CONSUMER.MSG.NEXT.${stream}.mine`,
     ]);
-    assert.deepEqual(await letThrough(name, [...made, ...consumers]), [], name);
+    assert.deepEqual(await letThrough(busOf(name), [...made, ...consumers]), [], name);
   }
   // The admin shapes our streams, and makes none beside them.
-  assert.deepEqual(await letThrough("admin", ["$JS.API.STREAM.CREATE.MINE"]), []);
+  assert.deepEqual(await letThrough(busOf("admin"), ["$JS.API.STREAM.CREATE.MINE"]), []);
   assert.equal(await storedCommands(), commands);
   assert.equal((await storedAudit()).length, before);
 });

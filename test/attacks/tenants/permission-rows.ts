@@ -1,0 +1,182 @@
+import { filterOf, type Contract } from "@switchyard/contracts/define";
+import { queueOf } from "@switchyard/contracts/nats-permissions";
+import {
+  bucketStream,
+  payloadsOf,
+  servicePayloads,
+  sharedPayloads,
+} from "@switchyard/contracts/payload-stores";
+import { allContracts, isCommand, isRpc } from "@switchyard/contracts/registry";
+import { allConsumers, allStreams } from "@switchyard/contracts/streams";
+import { isReachable, OTHERS, TEAM_A, TEAM_B } from "./reachable.ts";
+
+/** What team-b tries, where the server's permissions alone have to refuse all of it. */
+export interface PermissionRow {
+  readonly title: string;
+  readonly publish?: readonly string[];
+  readonly subscribe?: readonly { readonly subject: string; readonly queue?: string }[];
+}
+
+/** Every way to send, tell, hear and answer each contract that is not team-b's. */
+export function contractRows(): PermissionRow[] {
+  return allContracts.flatMap((contract) =>
+    isRpc(contract) || isCommand(contract) ? requestRows(contract) : factRows(contract),
+  );
+}
+
+function requestRows(contract: Contract): PermissionRow[] {
+  const { name } = contract;
+  const senders = isReachable(contract) ? OTHERS : [...OTHERS, TEAM_B];
+  const subjects = senders.map((caller) => concrete(filterOf(contract, { caller })));
+  const ofA = filterOf(contract, { caller: TEAM_A });
+  const heard = [ofA, filterOf(contract)].flatMap((subject) => [
+    { subject, queue: queueOf(name) },
+    { subject },
+  ]);
+  return [
+    { title: `sends no ${name} that is not its own`, publish: subjects },
+    { title: `neither hears nor answers ${name} of others`, subscribe: heard },
+  ];
+}
+
+function factRows(contract: Contract): PermissionRow[] {
+  const { name, subject } = contract;
+  const owners = subject.includes("{owner}") ? [TEAM_A, "cli", TEAM_B] : [undefined];
+  const told = owners.map((owner) => concrete(filterOf(contract, { owner })));
+  const foreign = owners.filter((owner) => owner !== TEAM_B);
+  const heard = foreign.flatMap((owner) => [
+    { subject: filterOf(contract, { owner }) },
+    { subject: concrete(filterOf(contract, { owner })) },
+  ]);
+  return [
+    { title: `tells no ${name}, of itself or of others`, publish: told },
+    { title: `hears no ${name} of others`, subscribe: heard },
+  ];
+}
+
+function concrete(subject: string): string {
+  return subject.replaceAll("*", "x");
+}
+
+const foreignBuckets = [payloadsOf(TEAM_A), payloadsOf("cli"), servicePayloads, sharedPayloads];
+const STREAM_CHANGES = [
+  ["CREATE", "UPDATE"],
+  ["DELETE", "PURGE", "MSG.DELETE"],
+  ["SNAPSHOT", "RESTORE", "LEADER.STEPDOWN", "PEER.REMOVE"],
+] as const;
+
+/** Every way to change, read and empty a stream or a bucket that is not team-b's. */
+export function storeRows(): PermissionRow[] {
+  const buckets = foreignBuckets.map((store) => bucketStream(store));
+  const own = bucketStream(payloadsOf(TEAM_B));
+  const streams = [...allStreams.map(({ name }) => name), ...buckets, own];
+  return [
+    ...streams.flatMap((stream) =>
+      STREAM_CHANGES.map((verbs) => ({
+        title: `does not ${verbs.join(", ")} the stream ${stream}`,
+        publish: verbs.map((verb) => `$JS.API.STREAM.${verb}.${stream}`),
+      })),
+    ),
+    ...streams.map((stream) => ({
+      title: `makes, lists and pauses no consumer of ${stream} beside those of its own events`,
+      publish: consumerSubjects(stream),
+    })),
+    ...streams.map((stream) => ({
+      title: `has nothing of ${stream} sent as it is`,
+      publish: [`$JS.API.DIRECT.GET.${stream}`, `$JS.API.DIRECT.GET.${stream}.x`],
+    })),
+    ...streams
+      .filter((stream) => stream !== bucketStream(sharedPayloads) && stream !== own)
+      .map((stream) => ({
+        title: `reads no message of ${stream} by its number or subject`,
+        publish: [`$JS.API.STREAM.MSG.GET.${stream}`],
+      })),
+    ...foreignBuckets.map(({ bucket }) => ({
+      title: `writes no chunk and no metadata into ${bucket}`,
+      publish: [`$O.${bucket}.C.x`, `$O.${bucket}.C.x.0`, `$O.${bucket}.M.x`],
+    })),
+    {
+      title: "writes no object's metadata into its own bucket, where only chunks are",
+      publish: [`$O.${payloadsOf(TEAM_B).bucket}.M.x`],
+    },
+  ];
+}
+
+function consumerSubjects(stream: string): string[] {
+  const create = `$JS.API.CONSUMER.CREATE.${stream}`;
+  const filters = ["", ".>", ".yard.evt.>", ".yard.evt.run.>", ".yard.evt.run.*.>"];
+  return [
+    create,
+    ...filters.map((filter) => `${create}.mine${filter}`),
+    `${create}.mine.yard.evt.run.${TEAM_A}.>`,
+    `${create}.mine.yard.evt.session.${TEAM_A}.x.created`,
+    `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.mine`,
+    `$JS.API.CONSUMER.NAMES.${stream}`,
+    `$JS.API.CONSUMER.LIST.${stream}`,
+    `$JS.API.CONSUMER.PAUSE.${stream}.mine`,
+    `$JS.API.CONSUMER.UNPIN.${stream}.mine`,
+    `$JS.API.CONSUMER.RESET.${stream}.mine`,
+    `$JS.API.CONSUMER.LEADER.STEPDOWN.${stream}.mine`,
+  ];
+}
+
+/** Every way to take work from a queue, or to say that it is done. */
+export function queueRows(): PermissionRow[] {
+  return allConsumers.flatMap(({ stream, name }) => [
+    {
+      title: `takes nothing from the queue ${name} and does not look at it`,
+      publish: ["INFO", "MSG.NEXT"].map((verb) => `$JS.API.CONSUMER.${verb}.${stream}.${name}`),
+    },
+    {
+      title: `neither deletes nor replaces the queue ${name}`,
+      publish: ["DELETE", "CREATE", "DURABLE.CREATE", "PAUSE", "UNPIN"].map(
+        (verb) => `$JS.API.CONSUMER.${verb}.${stream}.${name}`,
+      ),
+    },
+    {
+      title: `acknowledges nothing of the queue ${name}, and terminates nothing`,
+      publish: [
+        `$JS.ACK.${stream}.${name}.1.1.1.1.0`,
+        `$JS.ACK._.x.${stream}.${name}.1.1.1.1.0.x`,
+        `$JS.FC.${stream}.${name}.x`,
+      ],
+    },
+  ]);
+}
+
+/** Separated by blanks: each of them would show more than what is one's own. */
+const WIDE = `
+  > *.> yard.> yard.*.> yard.rpc.> yard.cmd.> yard.timer.>
+  yard.evt.> yard.evt.*.> yard.evt.run.> yard.evt.run.*.> yard.evt.audit.>
+  yard.live.> yard.live.run.*.> $JS.API.> $JS.ACK.> $JS.EVENT.> $JS.FC.>
+  $SYS.> $O.> $O.${payloadsOf(TEAM_A).bucket}.> $KV.>
+  $SRV.> $SRV.PING $SRV.INFO.agent-runner _INBOX.>`;
+
+/** What belongs to no contract: inboxes, wildcards, timers, discovery, the server's own subjects. */
+export function subjectRows(): PermissionRow[] {
+  return [
+    ...WIDE.trim()
+      .split(/\s+/)
+      .map((subject) => ({ title: `does not hear ${subject}`, subscribe: [{ subject }] })),
+    ...OTHERS.map((user) => ({
+      title: `neither hears nor fills the inbox of ${user}`,
+      subscribe: [{ subject: `_INBOX_${user}.>` }, { subject: `_INBOX_${user}.x.1` }],
+      publish: [`_INBOX_${user}.x`, `_INBOX_${user}.x.1`],
+    })),
+    { title: "sends nothing to the shared inbox", publish: ["_INBOX.x", "_INBOX.x.1"] },
+    ...["set", "due"].map((kind) => ({
+      title: `sets no timer, its own included (yard.timer.${kind})`,
+      publish: [TEAM_A, TEAM_B, "runner"].map(
+        (user) => `yard.timer.${kind}.${user}.run.resume.${TEAM_A}~r1`,
+      ),
+    })),
+    {
+      title: "asks the server for nothing but who it is",
+      publish: ["$SYS.REQ.SERVER.PING", "$SYS.REQ.ACCOUNT.x.CONNZ", "$SYS.REQ.SERVER.PING.CONNZ"],
+    },
+    {
+      title: "does not list streams, and makes none",
+      publish: ["$JS.API.STREAM.LIST", "$JS.API.STREAM.CREATE.MINE", "$JS.API.ACCOUNT.PURGE.x"],
+    },
+  ];
+}

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { testUsers } from "@switchyard/bus/test-users";
+import { testNats } from "@switchyard/local-servers/test-servers";
+import { letThrough, subscriptionEnding } from "../../lib/permission-probe.ts";
+import { contractRows, queueRows, storeRows, subjectRows } from "./permission-rows.ts";
+import { TEAM_A, TEAM_B } from "./reachable.ts";
+
+// What the server refuses by permissions alone, whoever serves: one test for each row of the tables.
+const users = testUsers([TEAM_A, TEAM_B]);
+const nats = await testNats({ authorization: users.authorization });
+await ensureStreams(await users.connect(nats, "admin"));
+const teamB = await users.connect(nats, TEAM_B);
+
+const rows = [...contractRows(), ...storeRows(), ...queueRows(), ...subjectRows()];
+
+for (const { title, publish = [], subscribe = [] } of rows)
+  test(`${TEAM_B} ${title}`, async () => {
+    assert.ok(publish.length + subscribe.length > 0, "a row without an attack proves nothing");
+    assert.deepEqual(await letThrough(teamB, publish), []);
+    for (const { subject, queue } of subscribe)
+      assert.match(await subscriptionEnding(teamB, subject, queue), /Permissions Violation/);
+  });
+
+test("the probes tell what the server lets through", async () => {
+  const own = [`yard.rpc.${TEAM_B}.runs.list`, "$JS.API.STREAM.INFO.YARD_EVENTS"];
+  assert.deepEqual(await letThrough(teamB, own), own);
+  assert.equal(await subscriptionEnding(teamB, `yard.evt.run.${TEAM_B}.>`), "let through");
+});

@@ -1,0 +1,20 @@
+import type { Contract } from "@switchyard/contracts/define";
+import { allContracts } from "@switchyard/contracts/registry";
+import { client, installedUsers } from "@switchyard/contracts/topology";
+
+/** The victim and the attacker: two teams that know nothing of each other. */
+export const TEAM_A = "team-a";
+export const TEAM_B = "team-b";
+/** Everybody whose name team-b could try. */
+export const OTHERS: readonly string[] = [TEAM_A, "me", ...installedUsers.map(({ name }) => name)];
+
+const { calls, publishes } = client(TEAM_B, "The attacker");
+const reachable: ReadonlySet<Contract> = new Set<Contract>([...calls, ...publishes]);
+
+/** True for what a client may send in its own name. */
+export function isReachable(contract: Contract): boolean {
+  return reachable.has(contract);
+}
+
+/** What a client may send in its own name, so what a service has to answer for each team apart. */
+export const reachableContracts: readonly Contract[] = allContracts.filter(isReachable);
