@@ -88,7 +88,7 @@ test("a run says of which server it was not given the tools, and why [CR12]", as
   );
   const reason = run.toolsUnavailable?.[0]?.reason ?? "";
   assert.match(reason, /no-such-program/);
-  const filters = [`yard.evt.run.${run.runId}.tools-unavailable`];
+  const filters = [`yard.evt.run.${run.runId.replace("~", ".")}.tools-unavailable`];
   for await (const { payload } of readEvents(bus, { filters, from: "beginning" })) {
     assert.deepEqual(runToolsUnavailable.payload.parse(payload).servers, run.toolsUnavailable);
     break;

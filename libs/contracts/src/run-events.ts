@@ -95,7 +95,7 @@ export const runResumed = event({
 });
 
 export const runToolsUnavailable = event({
-  subject: "yard.evt.run.{runId}.tools-unavailable",
+  subject: "yard.evt.run.{owner}.{runId}.tools-unavailable",
   summary: "Tools of MCP servers that a run may use could not be given to it.",
   payload: RunEvent.extend({
     /** All of them as of now; empty when there are none any more. */

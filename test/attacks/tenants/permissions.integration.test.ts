@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { testUsers } from "@switchyard/bus/test-users";
+import { allContracts } from "@switchyard/contracts/registry";
 import { testNats } from "@switchyard/local-servers/test-servers";
 import { letThrough, subscriptionEnding } from "../../lib/permission-probe.ts";
 import { contractRows, queueRows, storeRows, subjectRows } from "./permission-rows.ts";
@@ -27,4 +28,16 @@ test("the probes tell what the server lets through", async () => {
   const own = [`yard.rpc.${TEAM_B}.runs.list`, "$JS.API.STREAM.INFO.YARD_EVENTS"];
   assert.deepEqual(await letThrough(teamB, own), own);
   assert.equal(await subscriptionEnding(teamB, `yard.evt.run.${TEAM_B}.>`), "let through");
+});
+
+test("whatever is told of runs, sessions, approvals, grants and questions carries its owner", () => {
+  const owned = /^yard\.(evt|live)\.(run|session|approval|grant|mcp-question|mcp)\./;
+  const without = allContracts
+    .map(({ subject }) => subject)
+    .filter(
+      (subject) => owned.test(subject) && !/^yard\.(evt|live)\.[a-z-]+\.\{owner\}\./.test(subject),
+    )
+    // What is told of a server belongs to the installation.
+    .filter((subject) => !/^yard\.evt\.mcp\.(\{server\}|config)\./.test(subject));
+  assert.deepEqual(without, []);
 });

@@ -1,5 +1,4 @@
 import type { Contract } from "@switchyard/contracts/define";
-import { allContracts } from "@switchyard/contracts/registry";
 import { client, installedUsers } from "@switchyard/contracts/topology";
 
 /** The victim and the attacker: two teams that know nothing of each other. */
@@ -15,6 +14,3 @@ const reachable: ReadonlySet<Contract> = new Set<Contract>([...calls, ...publish
 export function isReachable(contract: Contract): boolean {
   return reachable.has(contract);
 }
-
-/** What a client may send in its own name, so what a service has to answer for each team apart. */
-export const reachableContracts: readonly Contract[] = allContracts.filter(isReachable);
