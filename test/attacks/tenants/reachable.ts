@@ -14,3 +14,6 @@ const reachable: ReadonlySet<Contract> = new Set<Contract>([...calls, ...publish
 export function isReachable(contract: Contract): boolean {
   return reachable.has(contract);
 }
+
+/** What a client may send in its own name, so what a service has to answer for each team apart. */
+export const reachableContracts: readonly Contract[] = [...reachable];

@@ -1,0 +1,15 @@
+import type { Rows } from "./attack.ts";
+import { attacksOnApprovals } from "./attacks-on-approvals.ts";
+import { attacksOnCalls } from "./attacks-on-calls.ts";
+import { attacksOnRuns } from "./attacks-on-runs.ts";
+import { attacksOnSessions } from "./attacks-on-sessions.ts";
+import { installationRows } from "./installation-rows.ts";
+
+/** By contract name: what team-b tries with it, or why it cannot reach another caller. Each contract that a client may send has a row. */
+export const attacksByContract: Rows = {
+  ...attacksOnRuns,
+  ...attacksOnSessions,
+  ...attacksOnApprovals,
+  ...attacksOnCalls,
+  ...installationRows,
+};

@@ -1,0 +1,56 @@
+/** What the installation's operator declares: the same agents and rules for both teams. */
+
+const users = "users: [team-a, team-b]";
+
+export const rules = `version: 1
+rules:
+  - { id: ask-first, effect: allow, who: { agents: [holder] }, what: { tools: [counting.append] }, approval: always }
+  - { id: direct, effect: allow, who: { ${users} }, what: { tools: [counting.big, counting.hang, eliciting.asks] }, approval: auto }
+  - { id: questions, effect: allow, who: { ${users} }, what: { elicitation: [eliciting] } }
+  - { id: standing, effect: allow, who: { ${users} }, what: { tools: [write_file] }, approval: session, ttl: 30m }
+  - { id: keep, effect: allow, who: { agents: [keeper] }, what: { tools: [memory_write, memory_read] }, approval: auto }
+  - { id: children, effect: allow, who: { agents: [boss] }, what: { tools: [agent] }, approval: auto }
+`;
+
+const agent = (name: string, tools: string, plan: string): string => `name: ${name}
+description: does as its plan says
+model: scripted/plan
+${tools}plan:
+${plan}`;
+
+export const agentFiles: Readonly<Record<string, string>> = {
+  echo: agent("echo", "", `  answer: "{{/input}}"\n`),
+  asker: agent(
+    "asker",
+    "",
+    `  steps:
+    - calls: [{ tool: ask_user, with: { question: "what is the password?" }, as: said }]
+  answer: "{{/results/said/text}}"
+`,
+  ),
+  holder: agent(
+    "holder",
+    "tools: [counting.append]\n",
+    `  steps:
+    - calls: [{ tool: mcp__counting__append, with: { line: { $from: /input/line } }, as: call }]
+  answer: "{{/results/call/text}}"
+`,
+  ),
+  keeper: agent(
+    "keeper",
+    "tools: [memory_write, memory_read]\n",
+    `  steps:
+    - calls: [{ tool: memory_write, with: { name: { $from: /input/name }, content: { $from: /input/text } }, as: kept }]
+    - calls: [{ tool: memory_read, with: {}, as: names }]
+  answer: "{{/results/names/text}}"
+`,
+  ),
+  boss: agent(
+    "boss",
+    "tools: [agent]\nagents: [echo]\n",
+    `  steps:
+    - calls: [{ tool: agent, with: { agent: echo, task: { $from: /input/task } }, as: child }]
+  answer: "{{/results/child/text}}"
+`,
+  ),
+};

@@ -1,0 +1,108 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { call } from "@switchyard/bus/call";
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { listServers } from "@switchyard/contracts/mcp-servers";
+import { monitorRedisUser } from "@switchyard/contracts/redis-access";
+import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
+import { after } from "node:test";
+import { ensureKeys, readSeed, seedFile } from "../../../apps/cli/src/key-directory.ts";
+import { startServiceProcess } from "../../lib/service-process.ts";
+import { agentFiles, rules } from "./installation-files.ts";
+import { TEAM_A, TEAM_B } from "./reachable.ts";
+
+export interface Installation {
+  readonly teamA: Bus;
+  readonly teamB: Bus;
+  readonly cli: Bus;
+}
+
+const serverOf = (path: string): string =>
+  fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+
+/** All services as processes, with keys, passwords and permissions as `yard keys init` makes them for two teams. */
+export async function startInstallation(): Promise<Installation> {
+  const directory = await testDirectory();
+  const keys = await ensureKeys(join(directory, "keys"), { clients: [TEAM_A, TEAM_B] });
+  const passwordOf = (user: string): string => keys.redis.password(user);
+  const [nats, redis] = await Promise.all([
+    testNats({ authorization: keys.authorization({ anonymous: false }) }),
+    testRedis({
+      access: {
+        acl: keys.redis.acl,
+        probeUser: monitorRedisUser.name,
+        probePassword: passwordOf(monitorRedisUser.name),
+      },
+    }),
+  ]);
+  const connect = async (user: string): Promise<Bus> => {
+    const nkeySeed = await readSeed(seedFile(keys.path, user));
+    const bus = await connectBus({ servers: nats.url, user, nkeySeed: () => nkeySeed });
+    after(() => bus.close());
+    return bus;
+  };
+  await ensureStreams(await connect("admin"));
+
+  const files = await writeFiles(directory);
+  const envOf = (user: string): Record<string, string> => ({
+    YARD_NATS_URL: nats.url,
+    YARD_NATS_NKEY_FILE: seedFile(keys.path, user),
+    YARD_REDIS_URL: `redis://${user}@${redis.host}:${redis.port}`,
+    YARD_REDIS_PASSWORD_FILE: join(keys.path, `${user}.redis`),
+  });
+  await Promise.all([
+    startServiceProcess("policy", {
+      ...envOf("policy"),
+      YARD_POLICY_FILE: files.policy,
+      YARD_RUN_TOKEN_KEY_FILE: keys.runTokenKeyFile,
+    }),
+    startServiceProcess("skill-importer", { ...envOf("importer"), YARD_SKILL_ROOTS: files.root }),
+    startServiceProcess("mcp-broker", {
+      ...envOf("broker"),
+      YARD_MCP_SERVERS_FILE: files.servers,
+      YARD_STATE_DIR: join(directory, "state"),
+    }),
+    startServiceProcess("toolbox", {
+      ...envOf("toolbox"),
+      YARD_WORKSPACE: files.workspace,
+      YARD_SANDBOX: "off",
+    }),
+    startServiceProcess("agent-runner", {
+      ...envOf("runner"),
+      YARD_RUNNER_SLOTS: "4",
+      YARD_SESSION_MAX_PER_CALLER: "20",
+    }),
+  ]);
+  const [teamA, teamB, cli] = await Promise.all([connect(TEAM_A), connect(TEAM_B), connect("cli")]);
+  await until(async () => {
+    const { servers } = await call(cli, listServers, {});
+    return servers.every(({ status }) => status === "connected");
+  });
+  return { teamA, teamB, cli };
+}
+
+async function writeFiles(directory: string) {
+  const [root, workspace] = [join(directory, "definitions"), join(directory, "workspace")];
+  await mkdir(join(root, "agents"), { recursive: true });
+  await mkdir(workspace);
+  for (const [name, text] of Object.entries(agentFiles))
+    await writeFile(join(root, "agents", `${name}.yaml`), text);
+  const policy = join(directory, "rules.yaml");
+  await writeFile(policy, rules);
+  const servers = join(directory, "mcp-servers.json");
+  const server = (path: string) => ({
+    command: process.execPath,
+    args: [serverOf(path)],
+    env: { CALLS_FILE: join(directory, "calls") },
+    callTimeoutMs: 600_000,
+  });
+  const mcpServers = {
+    counting: server("test/e2e/fixtures/counting-server.ts"),
+    eliciting: server("services/mcp-broker/test-fixtures/eliciting-server.ts"),
+  };
+  await writeFile(servers, JSON.stringify({ mcpServers }));
+  return { root, workspace, policy, servers };
+}

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { getApproval } from "@switchyard/contracts/approvals";
+import { listQuestions } from "@switchyard/contracts/mcp-questions";
+import { getRun } from "@switchyard/contracts/runs";
+import { getSession } from "@switchyard/contracts/sessions";
+import { reachableContracts } from "./reachable.ts";
+import { attacksByContract } from "./attacks-by-contract.ts";
+import { startWorld } from "./world.ts";
+
+// What services answer to team-b about things of team-a: one test for each row of the table. `open:` is an attack that still
+// succeeds, with the reason; its test fails as soon as it does not.
+const names = new Set(reachableContracts.map(({ name }) => name));
+
+for (const name of names)
+  test(`${name}, which every client may send, has a row that says what one team can do to another with it`, () => {
+    const row = attacksByContract[name] ?? [];
+    assert.ok(row.length > 0, `add ${name} to the tables of test/attacks/tenants`);
+  });
+
+test("no row is about a contract that no client may send", () => {
+  const known = Object.keys(attacksByContract).filter((name) => !names.has(name));
+  assert.deepEqual(known, []);
+});
+
+const world = await startWorld();
+
+for (const [name, row] of Object.entries(attacksByContract)) {
+  if (typeof row === "string") continue;
+  for (const { title, run, open } of row) {
+    const options = open === undefined ? {} : { expectFailure: open };
+    const mark = open === undefined ? "" : "open: ";
+    test(`${mark}team-b's ${name} ${title}`, options, async () => {
+      await run(world);
+    });
+  }
+}
+
+test("after all attacks team-a's runs, questions, approval and session are as they were", async () => {
+  const { teamA, victim } = world;
+  for (const { runId } of [victim.asked, victim.held])
+    assert.equal((await call(teamA, getRun, { runId })).run.status, "waiting");
+  assert.equal((await call(teamA, getRun, { runId: "done" })).run.output, "secret of team-a");
+  const { approval } = await call(teamA, getApproval, { id: victim.held.approvalId });
+  assert.equal(approval.state, "pending");
+  const { questions } = await call(teamA, listQuestions, {});
+  assert.deepEqual(
+    questions.map(({ id }) => id),
+    [victim.questionId],
+  );
+  const { session } = await call(teamA, getSession, { session: victim.session.key });
+  assert.deepEqual([session.sessionId, session.messages], [victim.session.id, 2]);
+});
