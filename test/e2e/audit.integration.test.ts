@@ -214,7 +214,7 @@ test("every decision, refusal, approval and call of a run and of clients is in t
   const calls = of("execution");
   assert.equal(calls.length, 7);
   assert.ok(calls.some((made) => made.approvalId === id && made.effect === "ask"));
-  assert.ok(calls.filter(({ principal }) => principal.runId === "audited").length === 5);
+  assert.ok(calls.filter(({ principal }) => principal.runId === "me~audited").length === 5);
 
   const verified = await yard("audit", "verify");
   assert.equal(verified.code, 0, verified.stdout + verified.stderr);
@@ -349,7 +349,7 @@ test("a run that a run starts is in the audit by the runner, proven by its decis
   client.publish("yard.cmd.me.run.start.careful", { runId: "caring", input: "x" });
   await client.waitForEvent("yard.evt.run.me.bossy.finished", () => true);
   await client.waitForEvent("yard.evt.run.me.caring.waiting", () => true);
-  const { approvals } = await call(cli, listApprovals, { runId: "caring" });
+  const { approvals } = await call(cli, listApprovals, { runId: "me~caring" });
   const id = approvals[0]?.id ?? "";
   await call(cli, approveCall, { id });
   await client.waitForEvent("yard.evt.run.me.caring.finished", () => true);
@@ -370,8 +370,8 @@ test("a run that a run starts is in the audit by the runner, proven by its decis
       return `${facts.join(" ")} ${isAbout}`;
     }),
     [
-      "runner me boss bossy agent bossy:1:0 starts allow  true",
-      `runner me careful caring agent caring:1:0 asked-starts ask ${id} true`,
+      "runner me boss me~bossy agent me~bossy:1:0 starts allow  true",
+      `runner me careful me~caring agent me~caring:1:0 asked-starts ask ${id} true`,
     ],
   );
   const verified = await yard("audit", "verify", "--json");

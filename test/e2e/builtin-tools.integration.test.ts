@@ -13,7 +13,7 @@ import { readEvents } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
 import { getRun, listRuns, startRun } from "@switchyard/contracts/runs";
 import { anonymousUser } from "@switchyard/contracts/topology";
-import { startYardDev } from "../lib/yard-dev.ts";
+import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));
@@ -109,8 +109,10 @@ const bus = await connectBus({
   user: anonymousUser.name,
   inboxPrefix: anonymousUser.inboxPrefix,
 });
+const cliBus = await connectAsCli(dev);
 after(async () => {
   await bus.close();
+  await cliBus.close();
   await dev.stop();
   await rm(directory, { recursive: true, force: true });
 });
@@ -136,7 +138,7 @@ test("an agent uses built-in tools and some of an MCP server's side by side, and
   assert.match(stdout, /^a note; .*MIT License/);
   assert.equal(await readFile(note, "utf8"), "a note");
   assert.equal(existsSync(join(shared, "more")), false);
-  const { runs } = await call(bus, listRuns, { limit: 1 });
+  const { runs } = await call(cliBus, listRuns, { limit: 1 });
   const filters = [`yard.evt.run.${runs[0]?.runId.replace("~", ".")}.*`];
   const ends: string[] = [];
   for await (const { subject, payload } of readEvents(bus, { filters, from: "beginning" })) {
@@ -157,10 +159,10 @@ test("an agent uses built-in tools and some of an MCP server's side by side, and
 test("what an agent kept is in the prompt of its next run, where a rule lets it read memory", async () => {
   for (const agent of ["keeper", "keeper", "locked"])
     await yard("run", agent, "x", "--timeout", "60");
-  const { runs } = await call(bus, listRuns, { limit: 3 });
+  const { runs } = await call(cliBus, listRuns, { limit: 3 });
   const memories = [];
   for (const { runId, agent } of runs.toReversed()) {
-    const { run } = await call(bus, getRun, { runId });
+    const { run } = await call(cliBus, getRun, { runId });
     memories.push([agent, run.memory]);
   }
   const nothing = { kept: 0, given: 0, named: 0 };

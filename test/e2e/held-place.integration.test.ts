@@ -12,7 +12,7 @@ import { listServers } from "@switchyard/contracts/mcp-servers";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";
 import { anonymousUser } from "@switchyard/contracts/topology";
 import { until } from "@switchyard/local-servers/until";
-import { startYardDev } from "../lib/yard-dev.ts";
+import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));
@@ -48,8 +48,10 @@ const bus = await connectBus({
   user: anonymousUser.name,
   inboxPrefix: anonymousUser.inboxPrefix,
 });
+const cliBus = await connectAsCli(dev);
 after(async () => {
   await bus.close();
+  await cliBus.close();
   await dev.stop();
   await rm(directory, { recursive: true, force: true });
 });
@@ -86,7 +88,7 @@ test("a call that was allowed and not made gives back its place in a limit of ca
 test("while a call is in work its place is taken, and it is free again when that call was given up", async () => {
   const trace = join(directory, "trace");
   const slowly = async () =>
-    (await call(bus, listServers, {})).servers.find(({ id }) => id === "slow");
+    (await call(cliBus, listServers, {})).servers.find(({ id }) => id === "slow");
   await until(slowly, (server) => server?.status === "connected");
   const hang = async () => {
     const request = { tool: "hang", args: { file: trace }, callId: "hanging" };

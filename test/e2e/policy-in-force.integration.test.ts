@@ -98,7 +98,7 @@ interface Told {
 /** What is told of a run, until the event that fits, which is at the end. */
 async function toldOf(runId: string, isLast = ({ name }: Told) => TERMINAL.has(name)) {
   const told: Told[] = [];
-  const filters = [`yard.evt.run.me.${runId}.*`];
+  const filters = [`yard.evt.run.me.${runId.replace("me~", "")}.*`];
   for await (const { subject, payload } of readEvents(bus, { filters, from: "beginning" })) {
     const one = { name: subject.split(".").at(-1) ?? "", payload: payload as Told["payload"] }; // an event's payload is an object
     told.push(one);
@@ -164,7 +164,7 @@ test("a sub-agent is kept to the layer of sub-agents, and starts only for whom s
 const isDispatched = ({ name }: Told): boolean => name === "tool-requested";
 
 for (const [kind, nameOf] of [
-  ["run", (runId: string) => runId],
+  ["run", (runId: string) => `me~${runId}`],
   ["agent", () => "waiter"],
   ["server", () => "counting"],
 ] as const)
@@ -193,7 +193,7 @@ test(
   async () => {
     await start("sleeper", "sleep-1");
     await until(() => sleepers() > 0);
-    const { code, stderr } = await yard(["revoke", "run", "sleep-1"], env);
+    const { code, stderr } = await yard(["revoke", "run", "me~sleep-1"], env);
     assert.equal(code, 0, stderr);
     const told = await toldOf(
       "sleep-1",

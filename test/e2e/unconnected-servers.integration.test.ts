@@ -17,7 +17,7 @@ import {
   startChatServer,
   textChunks,
 } from "../../services/agent-runner/test-fixtures/chat-server.ts";
-import { startYardDev } from "../lib/yard-dev.ts";
+import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
 
 // A server that connects when it is first needed, and one that does not start.
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -64,8 +64,10 @@ const bus = await connectBus({
   user: anonymousUser.name,
   inboxPrefix: anonymousUser.inboxPrefix,
 });
+const cliBus = await connectAsCli(dev);
 after(async () => {
   await bus.close();
+  await cliBus.close();
   await dev.stop();
   await rm(directory, { recursive: true, force: true });
 });
@@ -113,5 +115,5 @@ async function runOf(name: string) {
 }
 
 async function statusOf(server: string): Promise<string | undefined> {
-  return (await call(bus, listServers, {})).servers.find(({ id }) => id === server)?.status;
+  return (await call(cliBus, listServers, {})).servers.find(({ id }) => id === server)?.status;
 }

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { redisWords } from "./redis-words.ts";
 
 /** The root of the repository. */
@@ -28,6 +29,12 @@ export interface DevInstance {
    * Redis for something that its user may not have.
    */
   stop(): Promise<number | null>;
+}
+
+/** A connection as the person who runs the instance, as `yard` has it. */
+export function connectAsCli({ natsUrl, stateDir }: DevInstance): Promise<Bus> {
+  const nkeySeed = () => readFile(join(stateDir, "keys", "cli.nk"), "utf8");
+  return connectBus({ servers: natsUrl, user: "cli", nkeySeed });
 }
 
 /**

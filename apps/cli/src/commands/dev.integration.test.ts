@@ -87,7 +87,7 @@ test("any NATS client can start a run with plain JSON, without credentials or he
     const runId = `plain-${process.pid}`;
     const body = JSON.stringify({ input: "hi", runId });
     await nc.request("yard.cmd.me.run.start.demo", body);
-    const followed = await yard(["runs", "events", runId, "--follow", "--json"], env);
+    const followed = await yard(["runs", "events", `me~${runId}`, "--follow", "--json"], env);
     assert.match(followed.stdout, /"event":"run\.finished"/);
   } finally {
     await nc.close();

@@ -8,6 +8,7 @@ import {
   type Stop,
   type StopScope,
 } from "@switchyard/contracts/policy-budgets";
+import { fullRunId } from "@switchyard/contracts/ids";
 import { checkAdmin } from "../bundle/version-handlers.ts";
 import { StopStoreError, type StopList } from "./stop-list.ts";
 
@@ -31,9 +32,10 @@ export function createStopHandlers(parts: {
   const { stops, admins, everywhere, onStopped, onResumed, now } = parts;
   const at = () => new Date(now()).toISOString();
   return {
-    stop: ({ scope, reason }, { caller }) =>
+    stop: ({ scope: named, reason }, { caller }) =>
       orUnavailable(async () => {
         checkAdmin(admins, caller);
+        const scope = wholeScope(named, caller);
         const stop = await stops.add({ scope, reason, by: caller, at: at() });
         if (stop === null)
           throw fail.too_many(`there are ${MAX_STOPS} stops; end some, or stop everything`, {
@@ -44,15 +46,21 @@ export function createStopHandlers(parts: {
         await everywhere(stop);
         return { stop };
       }),
-    resume: ({ scope }, { caller }) =>
+    resume: ({ scope: named }, { caller }) =>
       orUnavailable(async () => {
         checkAdmin(admins, caller);
+        const scope = wholeScope(named, caller);
         const resumed = await stops.remove(scope);
         if (resumed) onResumed({ scope, by: caller, at: at() });
         return { resumed };
       }),
     stops: () => ({ stops: [...stops.all] }),
   };
+}
+
+/** Whoever speaks of its own run may leave its own name out. */
+function wholeScope(scope: StopScope, caller: string): StopScope {
+  return scope.kind === "run" ? { ...scope, name: fullRunId(caller, scope.name) } : scope;
 }
 
 async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
