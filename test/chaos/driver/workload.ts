@@ -47,6 +47,9 @@ export interface WorkloadOptions {
   readonly durationMs: number;
 }
 
+/** The user that starts the runs. */
+const STARTER = "cli";
+
 /** Draws which runs start when. Those of a session stand in the order in which they are said. */
 export function drawRuns({ seed, runs, sessions, durationMs }: WorkloadOptions): PlannedRun[] {
   const random = seededRandom(seed ^ 0x5eed);
@@ -57,7 +60,12 @@ export function drawRuns({ seed, runs, sessions, durationMs }: WorkloadOptions):
     return { runId, agent, atMs, cancelAtMs, session, timeoutMs };
   };
   const alone = Array.from({ length: runs }, (_, index) =>
-    draw(`chaos-${seed}-${index}`, random.pick(AGENTS), random.between(0, durationMs), null),
+    draw(
+      `${STARTER}~chaos-${seed}-${index}`,
+      random.pick(AGENTS),
+      random.between(0, durationMs),
+      null,
+    ),
   );
   const said = Array.from({ length: sessions }, (_, index) => {
     let atMs = random.between(0, durationMs * 0.7);
@@ -65,7 +73,7 @@ export function drawRuns({ seed, runs, sessions, durationMs }: WorkloadOptions):
     const longestGapMs = random.pick([300, 4_000]);
     return Array.from({ length: random.between(MESSAGES.least, MESSAGES.most) }, (__, place) => {
       atMs += random.between(0, longestGapMs);
-      const runId = `chaos-${seed}-s${index}-${place}`;
+      const runId = `${STARTER}~chaos-${seed}-s${index}-${place}`;
       return draw(runId, random.pick(TALKERS), atMs, `talk-${seed}-${index}`);
     });
   });
@@ -85,9 +93,7 @@ export async function startRuns(bus: Bus, runs: readonly PlannedRun[]): Promise<
       ...(session === null ? {} : { session }),
       ...(timeoutMs === null ? {} : { limits: { timeoutMs } }),
     };
-    await untilStored(() =>
-      publishCommand(bus, startRun, { agent }, payload, { messageId: runId }),
-    );
+    await untilStored(() => publishCommand(bus, startRun, { agent }, payload));
   };
   const cancel = async ({ runId, cancelAtMs }: PlannedRun): Promise<void> => {
     if (cancelAtMs === null) return;

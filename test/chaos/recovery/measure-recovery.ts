@@ -125,7 +125,7 @@ function afterOutage(kind: string): Measure {
     const parts = [...world.services.keys()].filter((part) => kindOf(part) === kind);
     const server = [world.nats, world.redis].find((one) => one.name === kind);
     const away = server === undefined ? parts.map((part) => world.service(part).process) : [server];
-    const runIds = Array.from({ length: RUNS }, (_, index) => `${name}-${index}`);
+    const runIds = Array.from({ length: RUNS }, (_, index) => `cli~${name}-${index}`);
     if (kind === "nats") await Promise.all(runIds.map((runId) => start(bus, runId, LONG_AGENT)));
     for (const part of away) part.takeDown("SIGKILL");
     if (kind !== "nats") await Promise.all(runIds.map((runId) => start(bus, runId, SHORT_AGENT)));
@@ -143,7 +143,7 @@ async function slowest(measuring: Measuring, name: string): Promise<number> {
   const times = await Promise.all(
     Array.from({ length: RUNS }, async (_, index) => {
       await delay(index * 250);
-      const runId = `${name}-${index}`;
+      const runId = `cli~${name}-${index}`;
       const startedAt = performance.now();
       await start(measuring.bus, runId, SHORT_AGENT);
       await ended(measuring, runId);
@@ -155,7 +155,7 @@ async function slowest(measuring: Measuring, name: string): Promise<number> {
 
 async function settled(measuring: Measuring, name: string): Promise<void> {
   await Promise.all(
-    Array.from({ length: RUNS }, (_, index) => ended(measuring, `${name}-${index}`)),
+    Array.from({ length: RUNS }, (_, index) => ended(measuring, `cli~${name}-${index}`)),
   );
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
-import { AgentName } from "@switchyard/contracts/ids";
+import { AgentName, fullRunId } from "@switchyard/contracts/ids";
 import type { RunInput } from "@switchyard/contracts/runs";
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import { findBus, withBus } from "../bus-session.ts";
@@ -84,7 +84,8 @@ export function commandOf(input: string, options: Omit<RunOptions, "wait">): Run
 
 async function startOnly(bus: Bus, terminal: Terminal, start: Start): Promise<ExitCode> {
   const stored = await publishRun(bus, start);
-  const { runId } = start.command;
+  // The whole id, which is right for other users of the command line, too.
+  const runId = fullRunId(bus.user, start.command.runId);
   if (start.json) writeJson(terminal, { runId, sequence: stored.sequence });
   else terminal.out(runId);
   terminal.note(`queued; follow it with: ./yard runs tail ${runId}`);
