@@ -32,7 +32,7 @@ after(async () => {
 });
 
 test("a runner that wakes after its run was taken over writes nothing and calls nothing [run-goal-2]", async () => {
-  const runId = "zombie";
+  const runId = "cli~zombie";
   const started = Promise.race(RUNNERS.map((name) => loggedBy(name, "run started", runId)));
   await publishCommand(bus, startRun, { agent: "sleeper" }, { runId, input: { run: runId } });
   const zombie = await started;

@@ -61,12 +61,11 @@ export async function readStreams(url: string): Promise<{
   try {
     const messages = await readAll(connection, eventStream.name);
     const facts = messages.map((message) => {
-      const [, , noun = "", owner = "", id = "", name = ""] = message.subject.split(".");
-      return { noun, owner, id, name, payload: message.json<EventPayload>() };
+      const [, , noun = "", owner = "", last = "", name = ""] = message.subject.split(".");
+      const id = noun === "run" ? `${owner}~${last}` : last;
+      return { noun, id, name, payload: message.json<EventPayload>() };
     });
-    const ofRuns = facts
-      .filter(({ noun }) => noun === "run")
-      .map(({ owner, id, ...fact }) => ({ ...fact, id: `${owner}~${id}` }));
+    const ofRuns = facts.filter(({ noun }) => noun === "run");
     const ofSessions = facts.filter(({ noun }) => noun === "session");
     // Events about a command that is not a run yet have no number.
     const numbered = ofRuns.flatMap(({ id, name, payload: { seq, callId = null } }) =>
