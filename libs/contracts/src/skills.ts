@@ -154,6 +154,8 @@ export const importSkills = rpc({
     diagnostics: z.array(Diagnostic),
   }),
   errors: {
+    /** A dry run is for everybody. */
+    forbidden_admin: { data: z.object({ caller: z.string(), setting: z.string() }) },
     directory_not_allowed: {
       data: z.object({ directory: z.string(), roots: z.array(z.string()) }),
     },

@@ -21,12 +21,15 @@ import { LEGACY_FILE, LEGACY_PROMPT } from "./skill/legacy-skill.ts";
 import { isSkillFile, SKILL_FILE_NAMES } from "./source/skill-package.ts";
 import type { AgentVersionStore } from "./store/agent-version-store.ts";
 import type { VersionStore } from "./store/version-store.ts";
+import { requireAdmin } from "./upload/intake.ts";
 import { extractVariables, renderSkill as render } from "./render/render.ts";
 
 export interface HandlerParts {
   readonly store: CatalogueStore;
   readonly importer: Importer;
   readonly roots: readonly Root[];
+  /** NATS users that may change what is imported. */
+  readonly admins: readonly string[];
   /** Bytes of one skill that go into a prompt. */
   readonly maxPromptBytes: number;
   readonly versions: Pick<VersionStore, "record">;
@@ -37,8 +40,9 @@ export interface HandlerParts {
 }
 
 export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerParts): void {
-  const { store, importer, roots, maxPromptBytes, versions, agentVersions, judges } = parts;
+  const { store, importer, roots, admins, maxPromptBytes, versions, agentVersions, judges } = parts;
   service.handle(importSkills, async (request, { fail, caller }) => {
+    if (!request.dryRun) requireAdmin({ caller, fail }, admins);
     const located = await locate(roots, request.directory);
     if (located.kind !== "inside") throw notLocated(located, { fail, roots });
     const { skills, agents, diagnostics } = await importer.importDirectory(located, {

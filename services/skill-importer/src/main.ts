@@ -85,7 +85,8 @@ await runService({
     const reading = { store, versions, agentVersions, judges };
     const guarded = tellingStoreOutages(service);
     const grantedRoles = config.YARD_IMPORTED_AGENT_ROLES;
-    serveCatalogue(guarded, { ...reading, importer, roots, maxPromptBytes, grantedRoles });
+    const admins = config.YARD_IMPORT_ADMINS;
+    serveCatalogue(guarded, { ...reading, importer, roots, admins, maxPromptBytes, grantedRoles });
     serveCatalogueViews(guarded, { store, judges });
     const paths = roots.map(({ path }) => path);
     const parts = { store, versions, now, newId: randomUUID, announce };
@@ -96,11 +97,11 @@ await runService({
         judges,
         limits: { roots: paths, maxSkills: config.YARD_IMPORT_MAX_SKILLS },
       },
-      admins: config.YARD_IMPORT_ADMINS,
+      admins,
     });
     serveAgentStore(guarded, {
       agents: { ...parts, versions: agentVersions, judges, roots: paths },
-      admins: config.YARD_IMPORT_ADMINS,
+      admins,
     });
     // Ready means that a caller is heard: the server has all subscriptions then.
     await bus.flush();

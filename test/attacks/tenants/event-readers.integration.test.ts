@@ -164,7 +164,7 @@ for (const [what, ask] of Object.entries(answers))
     for (const target of Object.values(targets)) ask(target);
     // The server answers when it likes, and nothing tells that it did not.
     const isOther = (now: object): boolean => JSON.stringify(now) !== JSON.stringify(before);
-    const found = await until(stored, isOther, { timeoutMs: 2_000 }).catch(() => before);
+    const found = await until(stored, isOther, { timeoutMs: 20_000 }).catch(() => before);
     assert.deepEqual(found, before);
   });
 function askAt(subject: string, reply: string): void {

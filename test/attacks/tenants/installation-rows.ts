@@ -85,7 +85,6 @@ export const installationRows: Rows = {
     {
       title: "from the importer's disk",
       run: ({ teamB }) => refused(call(teamB, importSkills, { directory: "." }), "forbidden_admin"),
-      open: "whoever is connected may have the importer read its own roots again",
     },
   ],
   [uploadSkills.name]: forAdmins("in place of one that team-a uses", ({ teamB }) => {
