@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { connectBus, type Bus } from "@switchyard/bus/connect";
@@ -47,17 +47,19 @@ export async function startYardDev(options: {
   runners?: number;
   /** Default: the repository. */
   workspace?: string;
+  /** The checkout whose code is started. Default: this one. */
+  checkout?: string;
   env?: Record<string, string>;
 }): Promise<DevInstance> {
-  const { project, stateDir, runners = 1, workspace = root, env = {} } = options;
+  const { project, stateDir, runners = 1, workspace = root, checkout = root, env = {} } = options;
   const child = spawn(
     process.execPath,
     [
-      join(root, "apps/cli/src/main.ts"),
+      join(checkout, "apps/cli/src/main.ts"),
       "dev",
       "--json",
       "--project",
-      join(root, project),
+      isAbsolute(project) ? project : join(root, project),
       "--runners",
       String(runners),
       "--workspace",

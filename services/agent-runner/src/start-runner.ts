@@ -29,6 +29,7 @@ import { openRunControls } from "./run/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
 import { openRunNames } from "./journal/run-names.ts";
 import { openRunStore } from "./journal/run-store.ts";
+import { oldMessages } from "./sessions/old-messages.ts";
 import { openSessions } from "./sessions/open-sessions.ts";
 import { serveSessions } from "./sessions/serve-sessions.ts";
 import { sessionSettings } from "./sessions/session-settings.ts";
@@ -60,9 +61,9 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   const parked = openParkedRuns(redis);
   const active = new ActiveRuns();
   const index = openRunIndex(redis, store, { keepSeconds });
-  const names = await openRunNames(redis, index);
   const settings = sessionSettings(config);
   const sessions = openSessions(kit, { controls, runs: store, settings, now: Date.now });
+  const names = await openRunNames(redis, { index, waiting: await oldMessages(sessions) });
   const letters = openDeadLetters(redis);
   const stopping = new AbortController();
   const audit = await startAudit({ ...kit, service: "runner", version: VERSION });

@@ -15,22 +15,30 @@ export interface RunNames {
   own(caller: string, runId: string): string | null;
 }
 
+/** A run, or a message that will be one, whose id has no owner. */
+export interface OldRun {
+  readonly runId: string;
+  readonly requester: string;
+  readonly createdAt: string;
+}
+
 /** Runners know whole ids and say nothing else. */
 export const RUNNER = "runner";
 const ALL_RUNS = ["yard:runs", "yard:runs:parked"] as const;
 const AT_ONCE = 500;
 
 /**
- * Runs of versions before 0.2 have ids without an owner, and keep them until they are gone. They are read once: no
- * new one can come. They are put on their owners' lists, which those versions did not have.
+ * Runs of versions before 0.2 have ids without an owner, and keep them until they are gone. They are read once, with the
+ * messages that wait to become runs: no new one can come. They are put on their owners' lists, which those versions
+ * did not have.
  */
 export async function openRunNames(
   redis: Redis,
-  index: Pick<RunIndex, "adopt">,
+  { index, waiting }: { index: Pick<RunIndex, "adopt">; waiting: readonly OldRun[] },
 ): Promise<RunNames> {
   const listed = await Promise.all(ALL_RUNS.map((key) => reach(redis.zrange(key, "0", "-1"))));
   const ids = [...new Set(listed.flat())].filter((runId) => ownerOfRun(runId) === null);
-  const requesters = new Map<string, string>();
+  const old: OldRun[] = [...waiting];
   for (let from = 0; from < ids.length; from += AT_ONCE) {
     const some = ids.slice(from, from + AT_ONCE);
     const found = await Promise.all(
@@ -38,12 +46,11 @@ export async function openRunNames(
     );
     for (const [at, runId] of some.entries()) {
       const [requester, createdAt] = found[at] ?? [];
-      if (!requester || !createdAt) continue;
-      requesters.set(runId, requester);
-      await index.adopt(runId, { requester, createdAt });
+      if (requester && createdAt) old.push({ runId, requester, createdAt });
     }
   }
-  return runNames(requesters);
+  for (const { runId, ...run } of old) await index.adopt(runId, run);
+  return runNames(new Map(old.map(({ runId, requester }) => [runId, requester])));
 }
 
 /** The names where these runs have no owner in their id. */

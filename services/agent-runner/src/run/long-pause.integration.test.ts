@@ -31,7 +31,7 @@ test("a run that its provider keeps waiting comes back seldom, and its journal d
   for (let delivery = 1; delivery <= 6; delivery += 1) {
     const outcome = await deliver(delivery);
     assert.equal(outcome.outcome, "done");
-    const restMs = await restOf("long-pause");
+    const restMs = await restOf("cli~long-pause");
     assert.ok(restMs > 200_000 && restMs < 400_000, String(restMs));
   }
   const kinds = (await store.load("cli~long-pause")).map(({ kind }) => kind);
