@@ -7,8 +7,8 @@ type Repeat = Extract<AuditFact, { kind: "repeat" }>;
 export type Denial = Pick<Repeat, "what" | "provider" | "user" | "tool" | "rule" | "reason">;
 
 /**
- * Records denials, the first few of a kind one by one and the rest of a minute as one record with their number: who
- * is denied a thousand times a second is told of, and does not fill the audit for everybody.
+ * Records denials, the first few of a kind one by one and the rest of a minute as one record with their number, so that a
+ * caller that is denied a thousand times a second is seen and does not fill the audit for everybody.
  */
 export interface RepeatedDenials {
   /** Appends the fact, or counts it and returns the entry of the first of its kind. `sample` is asked for one of those counted. */

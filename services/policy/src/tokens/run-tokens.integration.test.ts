@@ -239,30 +239,30 @@ test("forged, expired, changed and borrowed tokens decide nothing, and each is i
 });
 
 test("a stop ends what waits for people and what they granted, and no token is minted for it", async () => {
-  const token = await tokenOf("run-s");
+  const token = await tokenOf("cli~run-s");
   const waiting = await admit(token, { path: "a" });
   assert.ok(waiting.outcome === "waiting");
   const other = await admit(token, { path: "b" });
   assert.ok(other.outcome === "waiting");
   const { grant } = await cli.approveCall({ id: waiting.approvalId, scope: "session", maxUses: 1 });
   assert.equal(grant?.usesLeft, 1);
-  const scope = { kind: "run", name: "run-s" } as const;
+  const scope = { kind: "run", name: "cli~run-s" } as const;
   await cli.stopCalls({ scope, reason: "it misbehaves" });
 
   assert.deepEqual((await cli.listGrants({})).grants, []);
-  const { approvals } = await cli.listApprovals({ runId: "run-s" });
+  const { approvals } = await cli.listApprovals({ runId: "cli~run-s" });
   assert.deepEqual(approvals, [], "nobody is asked any more");
-  await assert.rejects(tokenOf("run-s"), (error) => {
+  await assert.rejects(tokenOf("cli~run-s"), (error) => {
     assert.ok(isError(error, grantRun, "stopped"));
     assert.deepEqual(error.data, { scope });
-    assert.match(error.message, /calls of run run-s are stopped .*: it misbehaves/);
+    assert.match(error.message, /calls of run cli~run-s are stopped .*: it misbehaves/);
     return true;
   });
   await assert.rejects(tokenOf("run-below", { agent: "worker", parentToken: token }), (error) =>
     isError(error, grantRun, "stopped"),
   );
   await cli.resumeCalls({ scope });
-  await tokenOf("run-s");
+  await tokenOf("cli~run-s");
 });
 
 test("a grant for a session is good in every run of the conversation, and in no other", async () => {
