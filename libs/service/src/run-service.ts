@@ -133,6 +133,8 @@ async function startService<S extends ServiceEnv>(
     describe: (name, fact) => readiness.describe(name, fact),
   });
   if (shutdown.stopping) return;
+  // Ready means that a caller is heard: the server has all subscriptions then.
+  if (bus.status === "connected") await bus.flush();
   readiness.phase = "running";
   const startMs = Math.round(performance.now() - startedAt);
   log.info({ healthUrl: health.url, version: definition.version, startMs }, "service ready");

@@ -108,8 +108,6 @@ await runService({
           .end((one) => isStoppedBy(stop, one), stopReason(stop))
           .catch((err: unknown) => log.warn({ err }, "approvals of a stop not ended")),
     });
-    // Who is told that the service is ready may ask at once.
-    await bus.flush();
   },
 });
 

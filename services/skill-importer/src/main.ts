@@ -103,7 +103,5 @@ await runService({
       agents: { ...parts, versions: agentVersions, judges, roots: paths },
       admins,
     });
-    // Ready means that a caller is heard: the server has all subscriptions then.
-    await bus.flush();
   },
 });

@@ -112,10 +112,10 @@ test("commands of agents find what the person has on their PATH, and our Node.js
   const pathOf = (env: NodeJS.ProcessEnv) =>
     plan(env).find(({ name }) => name === "toolbox")?.env["YARD_COMMAND_PATH"];
   const path = [join(HOME, "node_modules", ".bin"), ours, "/home/me/bin", "/usr/bin"];
-  const own = ["/home/me/bin", "/usr/bin", ours].join(delimiter);
+  const system = ["/usr/local/bin", "/usr/bin", "/bin"];
+  const own = ["/home/me/bin", "/usr/bin", ours, ...system].join(delimiter);
   assert.equal(pathOf({ PATH: path.join(delimiter) }), own);
-  const system = ["/usr/local/bin", "/usr/bin", "/bin", ours].join(delimiter);
-  assert.equal(pathOf({}), system);
+  assert.equal(pathOf({}), [ours, ...system].join(delimiter));
   assert.equal(pathOf({ PATH: "/a", YARD_COMMAND_PATH: "/b" }), "/b");
 });
 

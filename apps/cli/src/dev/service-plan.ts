@@ -59,7 +59,8 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
     }),
     service(options, "toolbox", "toolbox", "toolbox", {
       YARD_WORKSPACE: workspace,
-      YARD_COMMAND_PATH: personsPath(chosen(env, "PATH") ?? COMMAND_PATH),
+      // A sandbox shows the system's own directories, and need not show those of the person.
+      YARD_COMMAND_PATH: personsPath(chosen(env, "PATH") ?? "") + delimiter + COMMAND_PATH,
       ...pick(env, TOOLBOX_SETTINGS),
       ...bubblewrap,
     }),

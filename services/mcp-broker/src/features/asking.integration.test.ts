@@ -104,7 +104,7 @@ test("a question of a server over stdio waits for a fitting answer, once, and th
   );
   assert.match(stored, /accepted/);
   const events: unknown[] = [];
-  const filters = ["yard.evt.mcp.everything.>"];
+  const filters = ["yard.evt.mcp-question.>"];
   for await (const { contract, payload } of readEvents(world.cli, { filters, from: "beginning" })) {
     if (contract === questionRequested || contract === questionEnded) events.push(payload);
     if (contract === questionEnded) break;
@@ -219,7 +219,7 @@ test("a question is lost when its call ends, and when the broker that waits is g
   const store = createQuestionStore(world.redis);
   await store.add({ question: orphan, holder: "a-broker-that-was-killed" });
   // Nobody asks for the list: who follows the events hears of it all the same.
-  const filters = ["yard.evt.mcp.asking.question-ended"];
+  const filters = ["yard.evt.mcp-question.*.*.ended"];
   for await (const { payload } of readEvents(world.cli, { filters, from: "beginning" })) {
     const told = questionEnded.payload.parse(payload).question;
     if (told.id === orphan.id) {
