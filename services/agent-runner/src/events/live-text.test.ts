@@ -12,7 +12,7 @@ const PEM = [
   ["-----END", "PRIVATE", "KEY-----"].join(" "),
 ].join("\n");
 
-/** What is told of a text that comes in these pieces. */
+/** The live messages for a text that comes in these pieces. */
 function told(pieces: readonly string[], { isEnded = true } = {}): string {
   let text = "";
   const live = new LiveText((step, delta) => {

@@ -6,7 +6,7 @@ import type { PolicyTexts } from "./validate.ts";
 
 export type ValidationReply = z.infer<(typeof validatePolicy)["reply"]>;
 
-/** So many texts are checked at a time for whoever asks, one for each caller; each has a thread of its own. */
+/** So many texts are checked at a time one for each caller; each has a thread of its own. */
 export const MAX_VALIDATIONS = 2;
 /** And so many beside them for a change of what is in force, which does not wait for anybody's trial. */
 export const MAX_CHANGES = 1;
