@@ -6,7 +6,7 @@ import { commandTable } from "./generate/command-table.ts";
 import { natsAuthorizationFile } from "./generate/nats-authorization.ts";
 import { redisUsersFile } from "./generate/redis-users.ts";
 import { replaceSection } from "./generate/section.ts";
-import { eventTable, rpcTable, streamTable } from "./generate/subject-tables.ts";
+import { subjectsDocument } from "./generate/subjects-document.ts";
 
 /**
  * Writes every file that is derived from the contracts or the commands, or with `--check` says which of them differ
@@ -16,20 +16,12 @@ const root = new URL("../", import.meta.url);
 const check = process.argv.includes("--check");
 
 const generated: Record<string, (current: string) => string | Promise<string>> = {
-  "docs/asyncapi.json": () => format("asyncapi.json", JSON.stringify(asyncApi())),
+  "docs/asyncapi.json": async () => format("asyncapi.json", JSON.stringify(await asyncApi())),
   "deploy/nats/authorization.conf": () => natsAuthorizationFile(),
   "deploy/redis/users.acl": () => redisUsersFile(),
   "apps/cli/README.md": (current) =>
     format("README.md", replaceSection(current, { commands: commandTable() })),
-  "ARCHITECTURE.md": (current) =>
-    format(
-      "ARCHITECTURE.md",
-      replaceSection(current, {
-        "rpc subjects": rpcTable(),
-        "event subjects": eventTable(),
-        streams: streamTable(),
-      }),
-    ),
+  "docs/subjects.md": () => subjectsDocument(),
 };
 
 const stale: string[] = [];

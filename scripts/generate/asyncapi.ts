@@ -1,19 +1,27 @@
-import { z } from "zod";
 import type { Command, Contract, Event, Live, Rpc } from "@switchyard/contracts/define";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { queueOf } from "@switchyard/contracts/nats-permissions";
 import { allContracts } from "@switchyard/contracts/registry";
 import { allConsumers, allStreams } from "@switchyard/contracts/streams";
+import { messageSchemas, schemaNames } from "./message-schemas.ts";
+import { shareSchemas } from "./shared-schemas.ts";
 
 type Json = Record<string, unknown>;
 
+/** The sections of the document that contracts fill, and the schemas of their messages. */
+interface Sections {
+  readonly channels: Json;
+  readonly operations: Json;
+  readonly payloads: Json;
+}
+
 /** The AsyncAPI 3.1 description of everything on the bus, https://www.asyncapi.com/docs/reference/specification/v3.1.0. */
-export function asyncApi(): Json {
-  const channels: Json = {};
-  const operations: Json = {};
+export async function asyncApi(): Promise<Json> {
+  const { payloads, schemas } = shareSchemas(messageSchemas(), await schemaNames());
+  const sections: Sections = { channels: {}, operations: {}, payloads };
   for (const contract of allContracts) {
-    if (contract.kind === "rpc") addRpc(contract, channels, operations);
-    else addMessage(contract, channels, operations);
+    if (contract.kind === "rpc") addRpc(contract, sections);
+    else addMessage(contract, sections);
   }
   return {
     asyncapi: "3.1.0",
@@ -26,24 +34,24 @@ export function asyncApi(): Json {
     },
     defaultContentType: "application/json",
     servers: { nats: { host: "127.0.0.1:4222", protocol: "nats", protocolVersion: "2.14" } },
-    channels,
-    operations,
-    components: { messageTraits: { traced: { headers: traceHeaders() } } },
+    channels: sections.channels,
+    operations: sections.operations,
+    components: { schemas, messageTraits: { traced: { headers: traceHeaders() } } },
     "x-nats-jetstream": { streams: allStreams, consumers: allConsumers },
   };
 }
 
-function addRpc(contract: Rpc, channels: Json, operations: Json): void {
+function addRpc(contract: Rpc, { channels, operations, payloads }: Sections): void {
   const key = `rpc.${contract.name}`;
   channels[key] = {
     address: contract.subject,
     description: contract.summary,
     parameters: parametersOf(contract),
-    messages: { request: message(contract.request, "input") },
+    messages: { request: message(payloads[`${contract.name}.request`]) },
   };
   channels[`${key}.reply`] = {
     address: null,
-    messages: { reply: { ...replyMessage(contract) } },
+    messages: { reply: message(payloads[`${contract.name}.reply`]) },
   };
   operations[key] = {
     action: "receive",
@@ -59,15 +67,16 @@ function addRpc(contract: Rpc, channels: Json, operations: Json): void {
   };
 }
 
-function addMessage(contract: Command | Event | Live, channels: Json, operations: Json): void {
+function addMessage(
+  contract: Command | Event | Live,
+  { channels, operations, payloads }: Sections,
+): void {
   const key = `${contract.kind}.${contract.name}`;
   channels[key] = {
     address: contract.subject,
     description: contract.summary,
     parameters: parametersOf(contract),
-    messages: {
-      message: message(contract.payload, contract.kind === "command" ? "input" : "output"),
-    },
+    messages: { message: message(payloads[contract.name]) },
   };
   operations[key] = {
     action: contract.kind === "command" ? "receive" : "send",
@@ -77,22 +86,7 @@ function addMessage(contract: Command | Event | Live, channels: Json, operations
   };
 }
 
-/** `{ok:true,value}` or `{ok:false,code,message,data}`; the codes are the contract's and the standard ones. */
-function replyMessage(contract: Rpc): Json {
-  const declared = Object.entries(contract.errors).map(([code, spec]) =>
-    z.object({ ok: z.literal(false), code: z.literal(code), message: z.string(), data: spec.data }),
-  );
-  const reply = z.union([
-    z.object({ ok: z.literal(true), value: contract.reply }),
-    ...declared,
-    z.object({ ok: z.literal(false), code: z.string(), message: z.string(), data: z.null() }),
-  ]);
-  return message(reply, "output");
-}
-
-function message(schema: z.ZodType, io: "input" | "output"): Json {
-  const payload: Json = { ...z.toJSONSchema(schema, { target: "draft-7", io }) };
-  delete payload["$schema"];
+function message(payload: unknown): Json {
   return { payload, traits: [{ $ref: "#/components/messageTraits/traced" }] };
 }
 
