@@ -9,29 +9,30 @@ import {
 } from "@switchyard/service/network/egress-guard";
 import type { Redis } from "@switchyard/service/redis";
 import type { Registry } from "prom-client";
-import { handleLogins } from "./auth/login-handlers.ts";
+import { handleLogins } from "./handlers/login-handlers.ts";
 import { createLoginStore, type LoginStore } from "./auth/login-store.ts";
 import type { TokenCipher } from "./auth/token-cipher.ts";
-import { createBrokerMetrics } from "./broker-metrics.ts";
+import { createBrokerMetrics } from "./handlers/broker-metrics.ts";
 import { createCallPath } from "./calls/call-path.ts";
-import { declaredFacts } from "./calls/declared-facts.ts";
+import { declaredFacts } from "./ownership/declared-facts.ts";
 import { createConnectionReporter } from "./connection/connection-reporter.ts";
-import { poolOptions } from "./connection/pool-options.ts";
+import { poolOptions } from "./pool-options.ts";
 import { createServerPool, type ServerPool } from "./connection/server-pool.ts";
-import { createRequestOrigins } from "./features/request-origins.ts";
+import { createRequestOrigins } from "./server-requests/request-origins.ts";
 import { startFeatures } from "./features/start-features.ts";
-import { handle } from "./handlers.ts";
+import { handle } from "./handlers/call-handlers.ts";
 import { idleIn } from "./ownership/idle-servers.ts";
 import {
   createServerOwner,
   type OwnershipSettings,
   type ServerOwner,
 } from "./ownership/server-owner.ts";
-import { handlePins } from "./pins/pin-handlers.ts";
+import { handleQuestions } from "./handlers/question-handlers.ts";
+import { handlePins } from "./handlers/pin-handlers.ts";
 import { startPinning } from "./pins/start-pinning.ts";
 import { followFile } from "./registry/follow-file.ts";
 import { readState } from "./registry/read-state.ts";
-import { handleRegistry } from "./registry/registry-handlers.ts";
+import { handleRegistry } from "./handlers/registry-handlers.ts";
 import { createRegistryReporter } from "./registry/registry-reporter.ts";
 import { ServerRegistry } from "./registry/server-registry.ts";
 
@@ -87,7 +88,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const owner = createServerOwner({
     ...kit,
     settings: options.ownership,
-    report: createConnectionReporter({ ...kit, metrics }),
+    report: createConnectionReporter({ ...kit, onRestart: metrics.countRestart }),
     parts: () => ({ pool, service, endpoints, registry, registryStore, isIdle: idleIn(pool) }),
   });
   const origins = createRequestOrigins();
@@ -96,7 +97,6 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     env,
     origins,
     questionMs: options.questionMs,
-    admins,
     parts: () => ({ ...calls, pool }),
   });
   const pinning = startPinning({
@@ -115,7 +115,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
 
   const calls = createCallPath({
     ...kit,
-    metrics,
+    onChecked: metrics.countDecision,
     ...declaredFacts(pool, owner),
     audit: options.audit,
     decisionCache: options.decisionCache,
@@ -125,7 +125,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const service = serveBroker(options);
   const endpoints = handle(service, { pool, owner, calls, features, metrics, admins });
   handlePins(service, { pins: pinning.pins, admins });
-  features.serve(service);
+  handleQuestions(service, { ...features.questions, admins });
 
   const reporter = createRegistryReporter(kit);
   const registry = new ServerRegistry({

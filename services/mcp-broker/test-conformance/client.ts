@@ -19,8 +19,8 @@ import { createVerdictStore } from "../src/connection/verdict-store.ts";
 import { createKeyedDigest } from "../src/auth/keyed-digest.ts";
 import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { openChildRecords } from "../src/process/child-records.ts";
-import { resolveServer } from "../src/registry/env-references.ts";
-import { readDeclaration } from "../src/registry/read-declaration.ts";
+import { resolveServer } from "../src/declaration/env-references.ts";
+import { readDeclaration } from "../src/declaration/read-declaration.ts";
 
 const REDIRECT = "http://127.0.0.1:33418/callback";
 /** A person gives up too. */

@@ -14,7 +14,7 @@ import { createKeyedDigest } from "../src/auth/keyed-digest.ts";
 import { createVerdictStore } from "../src/connection/verdict-store.ts";
 import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { openChildRecords } from "../src/process/child-records.ts";
-import { readDeclaration } from "../src/registry/read-declaration.ts";
+import { readDeclaration } from "../src/declaration/read-declaration.ts";
 
 export interface SessionWorld {
   readonly redis: Redis;

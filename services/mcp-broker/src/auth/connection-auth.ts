@@ -2,14 +2,14 @@ import {
   auth,
   computeScopeUnion,
   extractWWWAuthenticateParams,
+  type AuthProvider,
   type FetchLike,
   type OAuthClientProvider,
 } from "@modelcontextprotocol/client";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
-import type { HttpAuth } from "../connection/http-transport.ts";
 import { bodyBound, withBody } from "../network/bounded-body.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
-import type { HttpConfig } from "../registry/server-config.ts";
+import type { HttpConfig } from "../declaration/server-config.ts";
 import { LoginNeededError } from "./login-needed.ts";
 import { Login, type LoginStore } from "./login-store.ts";
 import { createOAuthProvider, storedTokens } from "./oauth-provider.ts";
@@ -30,6 +30,12 @@ export interface ConnectionAuthOptions {
   readonly now: () => number;
   readonly server: string;
   readonly launch: HttpConfig;
+}
+
+/** What a connection logs in with. */
+export interface HttpAuth extends AuthProvider {
+  /** The server wants more scopes than the login has. */
+  onInsufficientScope(wanted: string | undefined): Promise<never>;
 }
 
 /**

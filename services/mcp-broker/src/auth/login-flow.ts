@@ -7,7 +7,7 @@ import {
   type OAuthDiscoveryState,
 } from "@modelcontextprotocol/client";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
-import type { HttpConfig, OAuthConfig } from "../registry/server-config.ts";
+import type { HttpConfig, OAuthConfig } from "../declaration/server-config.ts";
 import { Login, PENDING_MS, type LoginStore } from "./login-store.ts";
 import { createOAuthProvider, storedTokens } from "./oauth-provider.ts";
 import { guardedFetch } from "./connection-auth.ts";

@@ -5,7 +5,7 @@ import {
   type StoredOAuthClientInformation,
   type StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
-import type { OAuthConfig } from "../registry/server-config.ts";
+import type { OAuthConfig } from "../declaration/server-config.ts";
 import type { Login } from "./login-store.ts";
 
 /** What a flow does differently from another one. */

@@ -1,9 +1,18 @@
-import type { UpstreamLogin } from "../connection/open-session.ts";
-import type { ResolvedServer } from "../registry/env-references.ts";
-import type { ServerConfig } from "../registry/server-config.ts";
-import { createConnectionAuth, type ConnectionAuthOptions } from "./connection-auth.ts";
+import type { ResolvedServer } from "../declaration/env-references.ts";
+import type { ServerConfig } from "../declaration/server-config.ts";
+import {
+  createConnectionAuth,
+  type ConnectionAuthOptions,
+  type HttpAuth,
+} from "./connection-auth.ts";
 
 export type UpstreamLoginOptions = Pick<ConnectionAuthOptions, "store" | "guard" | "now">;
+
+export interface UpstreamLogin {
+  readonly provider: HttpAuth;
+  /** Names the login without being one; null before the first. */
+  readonly grant: string | null;
+}
 
 /** Makes what a connection logs in with, from the login that somebody made before. */
 export function createUpstreamLogins(

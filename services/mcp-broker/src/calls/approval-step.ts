@@ -4,7 +4,7 @@ import type {
   Passed,
 } from "@switchyard/service/tool-provider/approval-gate";
 import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
-import { admitCall } from "../validation/call-checks.ts";
+import { admitCall } from "./call-checks.ts";
 import { serverDown, type AllowedCall, type SendDeps } from "./send-call.ts";
 import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 

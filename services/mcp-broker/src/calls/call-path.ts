@@ -6,9 +6,8 @@ import { callProgress } from "@switchyard/contracts/mcp-calls";
 import { bundleActivated } from "@switchyard/contracts/policy-bundles";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
-import type { BrokerMetrics } from "../broker-metrics.ts";
-import type { AskToOpen } from "../features/questions/ask-to-open.ts";
-import type { RequestOrigins } from "../features/request-origins.ts";
+import type { AskToOpen } from "../server-requests/ask-to-open.ts";
+import type { RequestOrigins } from "../server-requests/request-origins.ts";
 import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { Audit } from "@switchyard/service/audit/start-audit";
 import { createArrivingCalls } from "@switchyard/service/tool-provider/arriving-calls";
@@ -33,7 +32,8 @@ export interface CallPathOptions {
   readonly bus: Bus;
   readonly redis: Redis;
   readonly log: Log;
-  readonly metrics: BrokerMetrics;
+  /** Hears of every check of a tool call, and whether a kept decision answered it. */
+  readonly onChecked: (isHit: boolean) => void;
   readonly rolesOf: RolesOf;
   readonly factsOf: FactsOf;
   readonly origins: RequestOrigins;
@@ -45,7 +45,7 @@ export interface CallPathOptions {
 }
 
 export function createCallPath(options: CallPathOptions): CallPath {
-  const { bus, redis, log, metrics, rolesOf, factsOf } = options;
+  const { bus, redis, log, rolesOf, factsOf, onChecked } = options;
   const holder = randomBytes(8).toString("hex");
   const store = createCallStore(redis, holder);
   // A clock that goes on while the process is stopped: what it kept is old when it wakes up.
@@ -68,7 +68,7 @@ export function createCallPath(options: CallPathOptions): CallPath {
       cache,
       rolesOf,
       factsOf,
-      onChecked: (isHit) => metrics.countDecision(isHit),
+      onChecked,
     }),
     running: createRunningCalls(),
     arriving: createArrivingCalls(),

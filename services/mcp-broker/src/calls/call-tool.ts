@@ -31,7 +31,7 @@ import { sendApproved } from "./approval-step.ts";
 import { createProgressTeller } from "./progress-teller.ts";
 import type { RunEpochs } from "@switchyard/service/tool-provider/run-epochs";
 import type { RunningCalls } from "@switchyard/service/tool-provider/running-calls";
-import { problemText } from "../validation/call-checks.ts";
+import { problemText } from "./call-checks.ts";
 import { sendCall, serverDown, type AllowedCall, type SendDeps } from "./send-call.ts";
 
 type CallRequest = z.output<typeof contract.request>;

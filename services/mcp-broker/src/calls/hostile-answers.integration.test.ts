@@ -102,6 +102,6 @@ test("a list of addresses to open that is no list is the server's refusal and no
 
 test("a call that ends with its connection says why that ended", async () => {
   const error = await endOf("x".repeat(11 * 1024 * 1024));
-  assert.ok(isError(error, callTool, "outcome_unknown"));
+  assert.ok(isError(error, callTool, "outcome_unknown"), String(error));
   assert.match(error.message, /a message exceeds the limit of 10485760 bytes/);
 });

@@ -2,22 +2,22 @@ import { UrlElicitationRequiredError, type CallToolResult } from "@modelcontextp
 import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
 import { callTool as contract } from "@switchyard/contracts/mcp";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
-import { createCallClock, type CallClock } from "./call-clock.ts";
-import { classifyCallFailure, verdictOf } from "./call-failure.ts";
+import { createCallClock, type CallClock } from "../limits/call-clock.ts";
+import { classifyCallFailure, verdictOf } from "../limits/call-failure.ts";
 import { NotSentError } from "@switchyard/service/tool-provider/call-once";
-import { notBegun, QueueFullError, QueueWaitError, type CallQueue } from "./call-queue.ts";
+import { notBegun, QueueFullError, QueueWaitError, type CallQueue } from "../limits/call-queue.ts";
 import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
-import type { AskToOpen } from "../features/questions/ask-to-open.ts";
-import { questionPending } from "../features/questions/question-pending.ts";
-import type { RequestOrigins } from "../features/request-origins.ts";
+import type { AskToOpen } from "../server-requests/ask-to-open.ts";
+import { questionPending } from "../server-requests/question-pending.ts";
+import type { RequestOrigins } from "../server-requests/request-origins.ts";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
-import type { CallEnd } from "./circuit-breaker.ts";
+import type { CallEnd } from "../limits/circuit-breaker.ts";
 import type { ServerProgress } from "./progress-teller.ts";
 import type { McpSession } from "../connection/mcp-session.ts";
-import { admitCall, checkResult } from "../validation/call-checks.ts";
-import { jsonBytes } from "../json-record.ts";
+import { admitCall, checkResult } from "./call-checks.ts";
+import { jsonBytes } from "../json/json-record.ts";
 import { resultText } from "./result-text.ts";
-import type { ServerConfig } from "../registry/server-config.ts";
+import type { ServerConfig } from "../declaration/server-config.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
 
 export interface SendDeps {

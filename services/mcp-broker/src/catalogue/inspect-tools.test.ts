@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noNeighbours } from "../pins/neighbour-findings.ts";
+import { noNeighbours } from "../findings/neighbour-findings.ts";
 import { inspectTools } from "./inspect-tools.ts";
 import { readListedTool } from "./listed-tool.ts";
-import { schemaFindings } from "./schema-findings.ts";
+import { schemaFindings } from "../findings/schema-findings.ts";
 
 const context = { server: "costly", identity: null, neighbours: noNeighbours, approved: [] };
 

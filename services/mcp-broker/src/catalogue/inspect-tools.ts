@@ -9,19 +9,19 @@ import {
   mcpToolRef,
   type ToolRef,
 } from "@switchyard/contracts/tool-names";
-import type { JsonRecord } from "../json-record.ts";
-import { textFindings } from "../pins/text-findings.ts";
+import type { JsonRecord } from "../json/json-record.ts";
+import { textFindings } from "../findings/text-findings.ts";
 import {
   byForeignLetters,
   neighbourFindings,
   noNeighbours,
   OwnNames,
   type Neighbourhood,
-} from "../pins/neighbour-findings.ts";
+} from "../findings/neighbour-findings.ts";
 import type { ListedTool } from "./listed-tool.ts";
 import type { ToolListing } from "./read-tool-list.ts";
-import { schemaFindings } from "./schema-findings.ts";
-import type { ServerConfig } from "../registry/server-config.ts";
+import { schemaFindings } from "../findings/schema-findings.ts";
+import type { ServerConfig } from "../declaration/server-config.ts";
 import { serverIdentity } from "./server-identity.ts";
 
 /** A listed tool with everything that is computed once for each definition. */

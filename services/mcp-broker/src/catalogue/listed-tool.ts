@@ -1,6 +1,6 @@
-import { isRecord, type JsonRecord } from "../json-record.ts";
+import { isRecord, type JsonRecord } from "../json/json-record.ts";
 import { visible } from "@switchyard/service/visible-text";
-import { jsonSize } from "./json-size.ts";
+import { jsonSize } from "../json/json-size.ts";
 
 /** One tool as its server lists it: what the broker works with was looked at, the rest is as it came. */
 export interface ListedTool {

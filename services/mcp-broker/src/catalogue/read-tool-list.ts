@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isRecord } from "../json-record.ts";
+import { isRecord } from "../json/json-record.ts";
 import { readListedTool, type ListedTool } from "./listed-tool.ts";
 
 /** The tool list of a server, of all its pages. */

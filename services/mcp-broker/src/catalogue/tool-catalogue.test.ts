@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { noNeighbours } from "../pins/neighbour-findings.ts";
+import { noNeighbours } from "../findings/neighbour-findings.ts";
 import { inspectTools, type InspectedListing } from "./inspect-tools.ts";
 import { readToolList } from "./read-tool-list.ts";
 import { buildCatalogue, type PinView, type ToolCatalogue } from "./tool-catalogue.ts";

@@ -1,6 +1,6 @@
 import type { Client, Transport } from "@modelcontextprotocol/client";
 import { z } from "zod";
-import { isRecord } from "../json-record.ts";
+import { isRecord } from "../json/json-record.ts";
 
 /** The protocol layer checks a page as a whole, and one malformed tool would cost all others. */
 const AnyPage = z.looseObject({});

@@ -1,5 +1,5 @@
 import type { Client, Transport } from "@modelcontextprotocol/client";
-import type { ServerConfig } from "../registry/server-config.ts";
+import type { ServerConfig } from "../declaration/server-config.ts";
 import type { InspectedListing } from "./inspect-tools.ts";
 import { readToolList, type ToolListing } from "./read-tool-list.ts";
 import { createToolPages } from "./tool-pages.ts";

@@ -1,4 +1,4 @@
-import { errorText } from "../calls/call-failure.ts";
+import { errorText } from "../limits/call-failure.ts";
 
 export interface ToolRefresh {
   /** The list has changed. */

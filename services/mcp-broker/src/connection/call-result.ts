@@ -1,5 +1,5 @@
 import type { CallToolResult, StandardSchemaV1 } from "@modelcontextprotocol/client";
-import { isRecord } from "../json-record.ts";
+import { isRecord } from "../json/json-record.ts";
 
 /**
  * What a result of `tools/call` has to be, checked without a copy: the blocks are passed on whole,

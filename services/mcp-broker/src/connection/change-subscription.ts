@@ -5,7 +5,7 @@ import {
   type Client,
   type SubscriptionFilter,
 } from "@modelcontextprotocol/client";
-import { errorText } from "../calls/call-failure.ts";
+import { errorText } from "../limits/call-failure.ts";
 
 /**
  * Hears of a server's changes. The 2025 protocols tell them unasked, except those of resources; with

@@ -1,5 +1,5 @@
 import { SandboxError } from "@switchyard/service/process/sandbox";
-import { errorText } from "../calls/call-failure.ts";
+import { errorText } from "../limits/call-failure.ts";
 import { AddressError, type SessionTransport } from "./session-transport.ts";
 import { SpawnError } from "./stdio-transport.ts";
 

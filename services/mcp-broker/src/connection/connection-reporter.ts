@@ -7,7 +7,6 @@ import {
   type ServerInfo,
 } from "@switchyard/contracts/mcp-servers";
 import type { Log } from "@switchyard/service/log";
-import type { BrokerMetrics } from "../broker-metrics.ts";
 import type { ConnectionChange, ServerConnectionOptions } from "./server-connection.ts";
 
 /**
@@ -18,10 +17,11 @@ import type { ConnectionChange, ServerConnectionOptions } from "./server-connect
 export function createConnectionReporter(options: {
   bus: Bus;
   log: Log;
-  metrics: BrokerMetrics;
+  /** Hears of each attempt to connect a server again. */
+  onRestart: (server: string) => void;
   now: () => number;
 }): ServerConnectionOptions["onChange"] {
-  const { bus, log, metrics, now } = options;
+  const { bus, log, onRestart, now } = options;
   const lost = (err: unknown): void => log.warn({ err }, "mcp event not published");
 
   const publish = (change: ConnectionChange, server: ServerInfo): Promise<unknown> | null => {
@@ -40,7 +40,7 @@ export function createConnectionReporter(options: {
 
   return (change, connection) => {
     const { info } = connection;
-    if (change.kind === "connecting" && change.isRetry) metrics.countRestart(info.id);
+    if (change.kind === "connecting" && change.isRetry) onRestart(info.id);
     logChange(log, change, info);
     for (const error of change.kind === "connected" || change.kind === "tools_changed"
       ? connection.catalogue.problems

@@ -2,12 +2,12 @@ import { setTimeout as wait } from "node:timers/promises";
 import {
   SSEClientTransport,
   SseError,
-  type AuthProvider,
   type FetchLike,
   type SSEClientTransportOptions,
   type StreamableHTTPClientTransportOptions,
 } from "@modelcontextprotocol/client";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import type { HttpAuth } from "../auth/connection-auth.ts";
 import { noteRefusal } from "../auth/refused-token.ts";
 import { bodyBound, tooLong, withBody } from "../network/bounded-body.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
@@ -27,12 +27,6 @@ export interface HttpTransportOptions {
   readonly guard: EgressGuard;
   readonly authProvider?: HttpAuth | undefined;
   readonly maxMessageBytes?: number;
-}
-
-/** What a connection logs in with. */
-export interface HttpAuth extends AuthProvider {
-  /** The server wants more scopes than the login has. */
-  onInsufficientScope(wanted: string | undefined): Promise<never>;
 }
 
 export interface HttpTransport {

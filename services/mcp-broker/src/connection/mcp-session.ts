@@ -10,12 +10,12 @@ import {
 } from "@modelcontextprotocol/client";
 import { inSpan, type SpanFacts } from "@switchyard/bus/tracing";
 import type { LogLevel } from "@switchyard/contracts/mcp-features";
-import type { ServerConfig } from "../registry/server-config.ts";
+import type { ServerConfig } from "../declaration/server-config.ts";
 import type { InspectedListing, InspectedTool } from "../catalogue/inspect-tools.ts";
 import type { ReadTools } from "../catalogue/tool-reader.ts";
 import type { ToolRefresh } from "../catalogue/tool-refresh.ts";
 import type { ChangeSubscription } from "./change-subscription.ts";
-import { isStatelessSession } from "../ownership/stateless-session.ts";
+import { isStatelessSession } from "./stateless-session.ts";
 import { watchHealth } from "./session-health.ts";
 import { callResult } from "./call-result.ts";
 import type { SessionTransport } from "./session-transport.ts";

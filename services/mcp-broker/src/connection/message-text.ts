@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { isRecord } from "../json-record.ts";
+import { isRecord } from "../json/json-record.ts";
 
 /** More than a server has to say at once is no batch but an attempt. */
 const MAX_BATCH = 1_000;

@@ -1,5 +1,6 @@
 import type { Client } from "@modelcontextprotocol/client";
-import { errorText } from "../calls/call-failure.ts";
+import { errorText } from "../limits/call-failure.ts";
+import type { UpstreamLogin } from "../auth/upstream-login.ts";
 import { inspectAlone } from "../catalogue/inspect-tools.ts";
 import { createToolReader, type InspectListing } from "../catalogue/tool-reader.ts";
 import { createToolRefresh, type ToolRefresh } from "../catalogue/tool-refresh.ts";
@@ -12,12 +13,11 @@ import {
   resolveServer,
   UnsetVariableError,
   type ResolvedServer,
-} from "../registry/env-references.ts";
-import type { ServerConfig } from "../registry/server-config.ts";
+} from "../declaration/env-references.ts";
+import type { ServerConfig } from "../declaration/server-config.ts";
 import { createChangeSubscription } from "./change-subscription.ts";
 import { BothFailedError, isPermanent, reasonOf, SilenceError } from "./connect-failure.ts";
 import { firstApproach, nextApproach, type Approach } from "./connect-approach.ts";
-import type { HttpAuth } from "./http-transport.ts";
 import { firstWords } from "./last-words.ts";
 import {
   ConnectError,
@@ -49,12 +49,6 @@ export interface SessionOpenerOptions {
   readonly inspect?: InspectListing;
   /** What connections offer their servers beside calls; nothing unless told. */
   readonly hooks?: SessionHooksOf;
-}
-
-export interface UpstreamLogin {
-  readonly provider: HttpAuth;
-  /** Names the login without being one; null before the first. */
-  readonly grant: string | null;
 }
 
 const MAX_SHOWN = 2_000;

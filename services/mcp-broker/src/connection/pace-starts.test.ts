@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import type { ServerConfig } from "../registry/server-config.ts";
+import type { ServerConfig } from "../declaration/server-config.ts";
 import { ConnectError, type McpSession, type SessionEvents } from "./mcp-session.ts";
 import { paceStarts } from "./pace-starts.ts";
 

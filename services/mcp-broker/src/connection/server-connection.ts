@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ServerInfo, ServerStatus } from "@switchyard/contracts/mcp-servers";
 import { ConnectError, type McpSession, type OpenSession } from "./mcp-session.ts";
-import { createCircuitBreaker, type CircuitBreaker } from "../calls/circuit-breaker.ts";
+import { createCircuitBreaker, type CircuitBreaker } from "../limits/circuit-breaker.ts";
 import type { InspectedListing } from "../catalogue/inspect-tools.ts";
 import { nextReconnect } from "./reconnect-policy.ts";
 import { serverInfo } from "./server-info.ts";
-import { takeLiveFields } from "../registry/live-fields.ts";
-import { enabledTools } from "../registry/enabled-tools.ts";
-import type { ServerConfig, ServerEntry } from "../registry/server-config.ts";
+import { takeLiveFields } from "../declaration/live-fields.ts";
+import { enabledTools } from "../declaration/enabled-tools.ts";
+import type { ServerConfig, ServerEntry } from "../declaration/server-config.ts";
 import {
   buildCatalogue,
   isSameCatalogue,

@@ -1,6 +1,6 @@
 import type { ServerInfo, ServerStatus } from "@switchyard/contracts/mcp-servers";
 import type { CircuitState } from "@switchyard/contracts/mcp-calls";
-import type { ServerEntry } from "../registry/server-config.ts";
+import type { ServerEntry } from "../declaration/server-config.ts";
 import type { McpSession } from "./mcp-session.ts";
 
 export interface ConnectionState {

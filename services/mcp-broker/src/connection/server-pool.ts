@@ -1,7 +1,7 @@
-import { createCallQueue, type CallQueue } from "../calls/call-queue.ts";
-import { createServerInstances, type ServerInstances } from "../ownership/server-instances.ts";
-import type { ServerEntry } from "../registry/server-config.ts";
-import { ServerConnection, type ServerConnectionOptions } from "./server-connection.ts";
+import { createServerInstances, type ServerInstances } from "./server-instances.ts";
+import type { ServerEntry } from "../declaration/server-config.ts";
+import { createPoolMember, type PoolMember } from "./pool-member.ts";
+import type { ServerConnection, ServerConnectionOptions } from "./server-connection.ts";
 
 /** All servers, each with its own connection and its own queue: none can hold up another. */
 export interface ServerPool {
@@ -38,11 +38,6 @@ interface Placed {
   readonly predecessorEnded: Promise<void>;
 }
 
-export interface PoolMember {
-  readonly connection: ServerConnection;
-  readonly queue: CallQueue;
-}
-
 export interface PoolOptions extends Omit<
   ServerConnectionOptions,
   "entry" | "heldBecause" | "after" | "stderrBefore"
@@ -51,9 +46,6 @@ export interface PoolOptions extends Omit<
   readonly onInstanceChange: ServerConnectionOptions["onChange"];
   readonly onFault: (error: unknown) => void;
 }
-
-/** A server with a broken entry has no limits of its own and takes no call anyway. */
-const NO_CALLS = { maxConcurrency: 1, queueLimit: 0 };
 
 export function createServerPool(
   entries: readonly ServerEntry[],
@@ -66,8 +58,7 @@ export function createServerPool(
     create: (entry, after) => {
       const onChange = options.onInstanceChange;
       const own = { ...options, entry, onChange, ...(after === undefined ? {} : { after }) };
-      const connection = new ServerConnection(own);
-      return { connection, queue: createCallQueue(entry.config ?? NO_CALLS) };
+      return createPoolMember(own);
     },
     schedule: options.schedule,
     onFault: options.onFault,
@@ -88,9 +79,9 @@ export function createServerPool(
     const stderrBefore = members.get(entry.id)?.connection.stderr ?? "";
     const after = end(entry.id, reason);
     const own = { entry, heldBecause, after, stderrBefore };
-    const connection = new ServerConnection(Object.assign(own, options));
-    members.set(entry.id, { connection, queue: createCallQueue(entry.config ?? NO_CALLS) });
-    return { connection, predecessorEnded: after };
+    const member = createPoolMember(Object.assign(own, options));
+    members.set(entry.id, member);
+    return { connection: member.connection, predecessorEnded: after };
   };
   for (const entry of entries) put(entry, { reason: "replaced", heldBecause: null });
 

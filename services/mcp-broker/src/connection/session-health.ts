@@ -1,6 +1,6 @@
 import { ProtocolError, SdkError, SdkErrorCode, type Client } from "@modelcontextprotocol/client";
 import type { TransportKind } from "@switchyard/contracts/mcp-servers";
-import { errorText } from "../calls/call-failure.ts";
+import { errorText } from "../limits/call-failure.ts";
 
 /** Watches a connection that cannot report its own end. */
 export interface SessionHealth {

@@ -1,5 +1,5 @@
 import type { ClientCapabilities, Result } from "@modelcontextprotocol/client";
-import type { ServerConfig } from "../registry/server-config.ts";
+import type { ServerConfig } from "../declaration/server-config.ts";
 
 /** What a server may ask of its client. */
 export type ServerRequestMethod = "sampling/createMessage" | "elicitation/create" | "roots/list";

@@ -2,9 +2,10 @@ import type { Transport } from "@modelcontextprotocol/client";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { redactText } from "@switchyard/service/redact";
 import type { ChildRecords } from "../process/child-records.ts";
-import type { StdioConfig } from "../registry/server-config.ts";
-import type { ResolvedServer } from "../registry/env-references.ts";
-import { createHttpTransport, type HttpAuth } from "./http-transport.ts";
+import type { StdioConfig } from "../declaration/server-config.ts";
+import type { ResolvedServer } from "../declaration/env-references.ts";
+import type { HttpAuth } from "../auth/connection-auth.ts";
+import { createHttpTransport } from "./http-transport.ts";
 import { lastWords } from "./last-words.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 

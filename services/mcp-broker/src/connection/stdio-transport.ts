@@ -14,7 +14,8 @@ import { MessageLines } from "./message-lines.ts";
 import { parseMessage, unbatched } from "./message-text.ts";
 import { wellFormedAnswer } from "./well-formed-answer.ts";
 import { endGroup } from "@switchyard/service/process/process-group";
-import { TailBuffer, type StreamTail } from "./tail-buffer.ts";
+import type { StreamTail } from "../declaration/env-references.ts";
+import { TailBuffer } from "../process/tail-buffer.ts";
 
 /**
  * A child process that speaks MCP on its standard streams. Compared with the SDK's transport it

@@ -4,8 +4,8 @@ import { TransportKind } from "@switchyard/contracts/mcp-servers";
 import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
 import type { KeyedDigest } from "../auth/keyed-digest.ts";
-import { isRecord } from "../json-record.ts";
-import type { ResolvedServer } from "../registry/env-references.ts";
+import { isRecord } from "../json/json-record.ts";
+import type { ResolvedServer } from "../declaration/env-references.ts";
 
 /** What the first connection found out about a server, so that the next one need not ask. */
 export type EraVerdict =

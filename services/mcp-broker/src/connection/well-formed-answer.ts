@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { isRecord } from "../json-record.ts";
+import { isRecord } from "../json/json-record.ts";
 
 /** What the one who asked is told instead. */
 export const MALFORMED_ANSWER = "the server's answer is no JSON-RPC response";

@@ -20,7 +20,7 @@ import { until } from "@switchyard/local-servers/until";
 import { startProgram } from "../../test-fixtures/session-world.ts";
 import { fixture, packageFile, testWorld } from "../../test-fixtures/test-broker.ts";
 import { ASKED_PER_MINUTE } from "./feature-hooks.ts";
-import { createQuestionStore } from "./questions/question-store.ts";
+import { createQuestionStore } from "../server-requests/question-store.ts";
 
 const world = await testWorld();
 const asking = await startProgram([fixture("asking-server.ts")]);

@@ -4,12 +4,12 @@ import {
   type ClientCapabilities,
 } from "@modelcontextprotocol/client";
 import type { SessionHooks } from "../connection/session-hooks.ts";
-import type { ServerConfig } from "../registry/server-config.ts";
+import type { ServerConfig } from "../declaration/server-config.ts";
 import type { FeatureNotifications } from "./feature-notifications.ts";
-import { askPerson, type AskPersonDeps } from "./questions/ask-person.ts";
-import type { RateLimit } from "./rate-limit.ts";
-import { rootsResult } from "./roots.ts";
-import { sample, type SamplingDeps } from "./sampling.ts";
+import { askPerson, type AskPersonDeps } from "../server-requests/ask-person.ts";
+import type { RateLimit } from "../server-requests/rate-limit.ts";
+import { rootsResult } from "../server-requests/roots.ts";
+import { sample, type SamplingDeps } from "../server-requests/sampling.ts";
 import type { ServerMessages } from "./server-messages.ts";
 
 export interface FeatureHookDeps extends SamplingDeps, AskPersonDeps {

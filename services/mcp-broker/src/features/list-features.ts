@@ -3,7 +3,7 @@ import { failuresOf } from "@switchyard/contracts/errors";
 import { featureErrors, MAX_LISTED_FEATURES } from "@switchyard/contracts/mcp-features";
 import type { z } from "zod";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
-import type { Feature, FeatureGate } from "./feature-gate.ts";
+import type { Feature, FeatureGate } from "../server-requests/feature-gate.ts";
 import { routed, sendRequest, type FeatureName, type RequestTarget } from "./send-request.ts";
 
 /** One kind of list that a server has. */

@@ -1,7 +1,7 @@
 import type { LogLevel } from "@switchyard/contracts/mcp-features";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { McpSession } from "../connection/mcp-session.ts";
-import type { FeatureGate } from "./feature-gate.ts";
+import type { FeatureGate } from "../server-requests/feature-gate.ts";
 import { hasFeature, sendRequest, supportingSession, type RequestTarget } from "./send-request.ts";
 
 type Target = RequestTarget & { readonly gate: FeatureGate };

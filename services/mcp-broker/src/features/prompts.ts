@@ -9,7 +9,7 @@ import {
 } from "@switchyard/contracts/mcp-features";
 import { z } from "zod";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
-import type { Feature, FeatureGate } from "./feature-gate.ts";
+import type { Feature, FeatureGate } from "../server-requests/feature-gate.ts";
 import { listFeature } from "./list-features.ts";
 import { routed, sendRequest, type RequestTarget } from "./send-request.ts";
 

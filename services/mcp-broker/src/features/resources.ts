@@ -10,7 +10,7 @@ import {
   ResourceTemplateInfo,
 } from "@switchyard/contracts/mcp-features";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
-import type { FeatureGate } from "./feature-gate.ts";
+import type { FeatureGate } from "../server-requests/feature-gate.ts";
 import { listFeature } from "./list-features.ts";
 import { routed, sendRequest, type RequestTarget } from "./send-request.ts";
 

@@ -5,19 +5,19 @@ import {
 } from "@modelcontextprotocol/client";
 import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
 import { featureErrors } from "@switchyard/contracts/mcp-features";
-import { createCallClock, type CallClock } from "../calls/call-clock.ts";
-import { classifyCallFailure } from "../calls/call-failure.ts";
+import { createCallClock, type CallClock } from "../limits/call-clock.ts";
+import { classifyCallFailure } from "../limits/call-failure.ts";
 import { TOO_DEEP } from "../calls/send-call.ts";
-import { QueueFullError, QueueWaitError, type CallQueue } from "../calls/call-queue.ts";
+import { QueueFullError, QueueWaitError, type CallQueue } from "../limits/call-queue.ts";
 import type { Principal } from "@switchyard/contracts/policy";
 import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { McpSession } from "../connection/mcp-session.ts";
-import { jsonBytes } from "../json-record.ts";
+import { jsonBytes } from "../json/json-record.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
-import type { AskToOpen } from "./questions/ask-to-open.ts";
-import { questionPending } from "./questions/question-pending.ts";
-import type { RequestOrigins } from "./request-origins.ts";
+import type { AskToOpen } from "../server-requests/ask-to-open.ts";
+import { questionPending } from "../server-requests/question-pending.ts";
+import type { RequestOrigins } from "../server-requests/request-origins.ts";
 
 /** The server that a request is for, and what bounds it. */
 export interface RequestTarget {

@@ -1,8 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
 import { publishEvent } from "@switchyard/bus/publish";
-import type { Endpoint } from "@switchyard/bus/rpc-endpoint";
-import type { Service } from "@switchyard/bus/serve";
 import {
   questionEnded,
   questionRequested,
@@ -14,12 +12,12 @@ import type { Redis } from "@switchyard/service/redis";
 import type { PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { StopWatch } from "@switchyard/service/tool-provider/stop-watch";
 import type { ConnectionChange, ServerConnection } from "../connection/server-connection.ts";
-import type { PoolMember, ServerPool } from "../connection/server-pool.ts";
+import type { ServerPool } from "../connection/server-pool.ts";
+import type { PoolMember } from "../connection/pool-member.ts";
 import type { SessionHooksOf } from "../connection/session-hooks.ts";
-import { resolveServer, UnsetVariableError } from "../registry/env-references.ts";
-import type { ServerConfig } from "../registry/server-config.ts";
-import { openFeatureEndpoints } from "./feature-endpoints.ts";
-import { createFeatureGate, type FeatureGate } from "./feature-gate.ts";
+import { resolveServer, UnsetVariableError } from "../declaration/env-references.ts";
+import type { ServerConfig } from "../declaration/server-config.ts";
+import { createFeatureGate, type FeatureGate } from "../server-requests/feature-gate.ts";
 import {
   ASKED_PER_MINUTE,
   featureHooks,
@@ -27,16 +25,16 @@ import {
   type ServerMemory,
 } from "./feature-hooks.ts";
 import { createFeatureNotifications } from "./feature-notifications.ts";
-import { createLogLevels } from "./logging.ts";
-import { createAskToOpen, type AskToOpen } from "./questions/ask-to-open.ts";
-import { createOpenQuestions } from "./questions/open-questions.ts";
-import { currentQuestions, handleQuestions } from "./questions/question-handlers.ts";
-import { createQuestionStore } from "./questions/question-store.ts";
-import { createRateLimit } from "./rate-limit.ts";
-import type { RequestOrigins } from "./request-origins.ts";
-import { createServerMessages } from "./server-messages.ts";
+import { createLogLevels, type LogLevels } from "./logging.ts";
+import { createAskToOpen, type AskToOpen } from "../server-requests/ask-to-open.ts";
+import { createOpenQuestions, type OpenQuestions } from "../server-requests/open-questions.ts";
+import { currentQuestions, type QuestionKeeping } from "../server-requests/current-questions.ts";
+import { createQuestionStore } from "../server-requests/question-store.ts";
+import { createRateLimit } from "../server-requests/rate-limit.ts";
+import type { RequestOrigins } from "../server-requests/request-origins.ts";
+import { createServerMessages, type ServerMessages } from "./server-messages.ts";
 import { createSubscriptionStore } from "./subscription-store.ts";
-import { createSubscriptions } from "./subscriptions.ts";
+import { createSubscriptions, type Subscriptions } from "./subscriptions.ts";
 
 export interface FeatureOptions {
   readonly bus: Bus;
@@ -46,14 +44,12 @@ export interface FeatureOptions {
   readonly origins: RequestOrigins;
   /** How long a question waits for its answer at most, in milliseconds. */
   readonly questionMs: number;
-  /** NATS users that may answer every question. */
-  readonly admins: readonly string[];
   /** What is made after the features, because its connections need them. */
   readonly parts: () => {
     readonly gate: PolicyGate;
     readonly executions: ExecutionAudit;
     readonly stops: StopWatch;
-    readonly pool: Pick<ServerPool, "find" | "instances">;
+    readonly pool: Pick<ServerPool, "find">;
   };
 }
 
@@ -67,10 +63,12 @@ export interface Features {
   changed(change: ConnectionChange, connection: ServerConnection): void;
   /** The server was removed: one that is added under its name later is another one. */
   forget(server: string): void;
-  /** The subjects of one server. */
-  open(service: Service, server: string): readonly Endpoint[];
-  /** The subjects that any broker answers. */
-  serve(service: Service): void;
+  readonly gate: FeatureGate;
+  readonly subscriptions: Subscriptions;
+  readonly levels: LogLevels;
+  readonly messagesOf: (server: string) => ServerMessages | null;
+  /** The questions of this broker, and those that all brokers keep. */
+  readonly questions: QuestionKeeping & { readonly open: OpenQuestions };
   /** Makes questions out of the addresses that a server wants opened before it makes a call. */
   readonly askToOpen: AskToOpen;
   stop(): void;
@@ -79,7 +77,7 @@ export interface Features {
 const SWEEP_MS = 10_000;
 
 export function startFeatures(options: FeatureOptions): Features {
-  const { bus, redis, log, origins, admins, questionMs } = options;
+  const { bus, redis, log, origins, questionMs } = options;
   const now = Date.now;
   const onTrouble = (server: string, err: unknown): void =>
     log.warn({ server, err }, "mcp feature trouble");
@@ -117,8 +115,9 @@ export function startFeatures(options: FeatureOptions): Features {
   };
   const askToOpen = createAskToOpen(deps);
   // Questions of a broker that was killed are lost; nobody has to ask for the list to learn it.
+  const keeping: QuestionKeeping = { store, now, onLost: tell.ended };
   const lookForLost = (): void =>
-    void currentQuestions({ store, now, onLost: tell.ended }).catch((err: unknown) =>
+    void currentQuestions(keeping).catch((err: unknown) =>
       log.warn({ err }, "mcp questions trouble"),
     );
   lookForLost();
@@ -139,20 +138,12 @@ export function startFeatures(options: FeatureOptions): Features {
       memories.forget(server);
       levels.forget(server);
     },
-    open: (service, server) =>
-      openFeatureEndpoints(service, server, {
-        find,
-        instances: () => options.parts().pool.instances,
-        gate,
-        origins,
-        askToOpen,
-        subscriptions,
-        levels,
-        messagesOf: memories.messagesOf,
-      }),
+    gate,
+    subscriptions,
+    levels,
+    messagesOf: memories.messagesOf,
     askToOpen,
-    serve: (service) =>
-      handleQuestions(service, { store, questions, admins, now, onLost: tell.ended }),
+    questions: { ...keeping, open: questions },
     stop() {
       clearInterval(sweep);
       notifications.stop();

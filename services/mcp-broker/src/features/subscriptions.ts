@@ -4,10 +4,10 @@ import {
   isPartOfResource,
   subscribeResource as contract,
 } from "@switchyard/contracts/mcp-features";
-import { errorText } from "../calls/call-failure.ts";
+import { errorText } from "../limits/call-failure.ts";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { McpSession } from "../connection/mcp-session.ts";
-import type { FeatureGate } from "./feature-gate.ts";
+import type { FeatureGate } from "../server-requests/feature-gate.ts";
 import { supportingSession, type RequestTarget } from "./send-request.ts";
 import { SubscriptionStoreError, type SubscriptionStore } from "./subscription-store.ts";
 

@@ -2,7 +2,7 @@ import { failuresOf } from "@switchyard/contracts/errors";
 import { connectServer, getServer } from "@switchyard/contracts/mcp-servers";
 import type { OwnerRequest } from "@switchyard/contracts/mcp-ownership";
 import type { ServerPool } from "../connection/server-pool.ts";
-import { shownDeclaration } from "../registry/shown-declaration.ts";
+import { shownDeclaration } from "../declaration/shown-declaration.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
 import type { OwnerReply } from "./owner-requests.ts";
 

@@ -1,7 +1,7 @@
 import type { Bus } from "@switchyard/bus/connect";
 import type { Service } from "@switchyard/bus/serve";
 import { askOwner, ensureServer } from "@switchyard/contracts/mcp-ownership";
-import { createCallEndpoints, type CallEndpoints } from "../calls/call-endpoints.ts";
+import { createCallEndpoints, type CallEndpoints } from "./server-endpoints.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { ServerDirectory } from "./server-directory.ts";
 import type { OwnerRequests } from "./owner-requests.ts";

@@ -1,4 +1,4 @@
-import type { CallEndpoints } from "../calls/call-endpoints.ts";
+import type { CallEndpoints } from "./server-endpoints.ts";
 import type {
   ConnectionAccess,
   ConnectionChange,

@@ -3,7 +3,7 @@ import { ServerInfo } from "@switchyard/contracts/mcp-servers";
 import { ServerFacts } from "@switchyard/contracts/policy";
 import { ToolRef } from "@switchyard/contracts/tool-names";
 import { z } from "zod";
-import { serverFacts } from "../calls/server-facts.ts";
+import { serverFacts } from "../declaration/server-facts.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
 
 /** What the owner of a server tells the other brokers, so that each can answer for all of them. */

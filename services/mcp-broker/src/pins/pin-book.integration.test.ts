@@ -5,7 +5,7 @@ import { testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import type { TrustSetting } from "../registry/server-config.ts";
+import type { TrustSetting } from "../declaration/server-config.ts";
 import { approving, blocking, PinBook, type PinsWritten, type Sighting } from "./pin-book.ts";
 import { createPinStore, PinStoreError } from "./pin-store.ts";
 import { watchPins } from "./pin-watch.ts";

@@ -1,7 +1,7 @@
 import { canonicalDigest, canonicalJson } from "@switchyard/contracts/canonical-json";
 import type { PinState } from "@switchyard/contracts/mcp-pins";
-import { isRecord, type JsonRecord } from "../json-record.ts";
-import type { TrustSetting } from "../registry/server-config.ts";
+import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import type { TrustSetting } from "../declaration/server-config.ts";
 import { approveTools, blockTools, seeTool, type Refusal, type SeenTool } from "./decide-pins.ts";
 import { stateOf, type PinRecord } from "./pin-record.ts";
 import { PinStoreError, type PinStore, type StoredPins } from "./pin-store.ts";

@@ -1,6 +1,6 @@
 import { MAX_PIN_DIFFERENCES, type PinDifference } from "@switchyard/contracts/mcp-pins";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
-import { isRecord } from "../json-record.ts";
+import { isRecord } from "../json/json-record.ts";
 import { visible } from "@switchyard/service/visible-text";
 
 const MAX_TEXT = 2_000;

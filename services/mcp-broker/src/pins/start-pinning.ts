@@ -6,7 +6,7 @@ import { inspectTools } from "../catalogue/inspect-tools.ts";
 import { serverIdentity } from "../catalogue/server-identity.ts";
 import type { PinView } from "../catalogue/tool-catalogue.ts";
 import type { InspectListing } from "../catalogue/tool-reader.ts";
-import { neighbourhoodOf, type Neighbour } from "./neighbour-findings.ts";
+import { neighbourhoodOf, type Neighbour } from "../findings/neighbour-findings.ts";
 import { PinBook } from "./pin-book.ts";
 import { createPinReporter } from "./pin-reporter.ts";
 import { createPinStore } from "./pin-store.ts";

@@ -8,15 +8,15 @@ import {
   type ServerDeclaration,
   type ServerInfo,
 } from "@switchyard/contracts/mcp-servers";
-import { adoptClientKeys } from "./client-keys.ts";
-import { makeSameConnection } from "./live-fields.ts";
-import { mergeDeclaration } from "./merge-declaration.ts";
+import { adoptClientKeys } from "../declaration/client-keys.ts";
+import { makeSameConnection } from "../declaration/live-fields.ts";
+import { mergeDeclaration } from "../declaration/merge-declaration.ts";
 import { RegistryStoreError, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
-import { readDeclaration } from "./read-declaration.ts";
-import type { ServerEntry } from "./server-config.ts";
+import { readDeclaration } from "../declaration/read-declaration.ts";
+import type { ServerEntry } from "../declaration/server-config.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
-import { placeholdersIn, REDACTED } from "./shown-declaration.ts";
+import { placeholdersIn, REDACTED } from "../declaration/shown-declaration.ts";
 
 interface ChangeBy {
   /** A NATS user, or null for an edit of the file. */

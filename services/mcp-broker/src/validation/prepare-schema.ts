@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from "../json-record.ts";
+import { isRecord, type JsonRecord } from "../json/json-record.ts";
 import { compileLinearRegex } from "./linear-regex.ts";
 import { dialectOf, resolveReference, type Dialect } from "./schema-document.ts";
 import { readAssertion } from "./schema-keywords.ts";

@@ -1,4 +1,4 @@
-import type { JsonRecord } from "../json-record.ts";
+import type { JsonRecord } from "../json/json-record.ts";
 import { compileSchema, type Validate } from "./compile-schema.ts";
 
 /** Compiled schemas, by the digest of the schema; those that were not used for longest go first. */

@@ -1,0 +1,163 @@
+import { failuresOf } from "@switchyard/contracts/errors";
+import { callTool as contract } from "@switchyard/contracts/mcp";
+import type { Principal } from "@switchyard/contracts/policy";
+import { NotSentError } from "@switchyard/service/tool-provider/call-once";
+import type { PoolMember } from "./pool-member.ts";
+import type { ServerEntry } from "../declaration/server-config.ts";
+
+/**
+ * Instances of servers that are not shared: one for each run or each session, made at its first
+ * request, on the broker that owns the server. It ends with its run, or when it had no request for a while.
+ */
+export interface ServerInstances {
+  /**
+   * Where a call for this principal belongs; null for a shared server. Rejects with NotSentError
+   * when the call is of no run or session, when there are too many instances, or when its one cannot be connected.
+   */
+  memberFor(entry: ServerEntry, principal: Principal): Promise<PoolMember | null>;
+  count(server: string): number;
+  /** The instances that there are of one server. */
+  of(server: string): readonly PoolMember[];
+  /** A run or a session has ended: nothing of it is left when this resolves. */
+  endHolder(holder: Holder): Promise<void>;
+  /** Resolves when no process of the server's instances is left. */
+  endServer(server: string, reason: string): Promise<void>;
+  endAll(): Promise<void>;
+}
+
+/** What an instance is for. */
+export interface Holder {
+  readonly scope: "run" | "session";
+  /** The run's id, or the session's as it stands in the context of run tokens. */
+  readonly id: string;
+}
+
+interface Instance {
+  readonly server: string;
+  /** The run or the session that it is for. */
+  readonly holder: Holder;
+  readonly member: PoolMember;
+  readonly idleMs: number;
+  cancelTimer: () => void;
+}
+
+const fail = failuresOf(contract.errors);
+
+export function createServerInstances(options: {
+  /** Makes an unconnected instance with a queue of its own, which connects when nothing of the one before it is left. */
+  create: (entry: ServerEntry, after: Promise<void> | undefined) => PoolMember;
+  schedule: (delayMs: number, callback: () => void) => () => void;
+  onFault: (error: unknown) => void;
+}): ServerInstances {
+  const instances = new Map<string, Instance>();
+  const ending = new Map<string, Promise<void>>();
+
+  const of = (fits: (instance: Instance) => boolean): Instance[] =>
+    [...instances.values()].filter(fits);
+
+  const end = (instance: Instance, reason: string): Promise<void> => {
+    const key = keyOf(instance);
+    if (instances.get(key) === instance) instances.delete(key);
+    instance.cancelTimer();
+    const earlier = ending.get(key);
+    const ended = bothOf(earlier, instance.member.connection.stop(reason));
+    ending.set(key, ended);
+    void ended.finally(() => {
+      if (ending.get(key) === ended) ending.delete(key);
+    });
+    return ended;
+  };
+
+  const watchIdle = (instance: Instance): void => {
+    instance.cancelTimer();
+    instance.cancelTimer = options.schedule(instance.idleMs, () => {
+      const { inFlight, queued } = instance.member.queue;
+      if (inFlight + queued > 0) watchIdle(instance);
+      else end(instance, "it had no calls for a while").catch(options.onFault);
+    });
+  };
+
+  const make = (
+    entry: ServerEntry,
+    { holder, idleMs }: { holder: Holder; idleMs: number },
+  ): Instance => {
+    const key = keyOf({ server: entry.id, holder });
+    const member = options.create(entryOfInstance(entry), ending.get(key));
+    const instance = { server: entry.id, holder, member, idleMs, cancelTimer: () => undefined };
+    instances.set(key, instance);
+    return instance;
+  };
+
+  return {
+    async memberFor(entry, principal) {
+      const { config, id } = entry;
+      if (config === null || config.scope === "shared") return null;
+      const { scope, maxInstances, instanceIdleMs: idleMs } = config;
+      const holder = holderOf(scope, principal);
+      if (holder === null) throw new NotSentError(scopeRequired(id, scope));
+      const key = keyOf({ server: id, holder });
+      const there = instances.get(key);
+      if (there === undefined && of(({ server }) => server === id).length >= maxInstances)
+        throw new NotSentError(exhausted({ server: id, scope, limit: maxInstances }));
+      const instance = there ?? make(entry, { holder, idleMs });
+      instance.cancelTimer(); // a slow start is no idleness
+      await instance.member.connection.start();
+      if (instances.get(key) === instance) watchIdle(instance);
+      const { info } = instance.member.connection;
+      // One that cannot be connected takes nobody's place.
+      if (info.status === "error" && instances.get(key) === instance)
+        void end(instance, info.lastError ?? "it could not be connected");
+      return instance.member;
+    },
+    count: (server) => of((instance) => instance.server === server).length,
+    of: (server) => of((instance) => instance.server === server).map(({ member }) => member),
+    async endHolder({ scope, id }) {
+      const ended = of(({ holder }) => holder.scope === scope && holder.id === id);
+      await Promise.all(ended.map((instance) => end(instance, `its ${scope} has ended`)));
+    },
+    async endServer(server, reason) {
+      const ended = of((instance) => instance.server === server);
+      await Promise.all(ended.map((instance) => end(instance, reason)));
+    },
+    async endAll() {
+      await Promise.all(of(() => true).map((instance) => end(instance, "the broker stops")));
+      await Promise.all(ending.values());
+    },
+  };
+}
+
+async function bothOf(earlier: Promise<void> | undefined, own: Promise<void>): Promise<void> {
+  await Promise.all([earlier, own]);
+}
+
+/** Whose instance a request of the principal belongs to; a run without a session has none of a session's. */
+function holderOf(scope: Holder["scope"], { runId, context }: Principal): Holder | null {
+  const id = scope === "run" ? runId : (context?.session ?? null);
+  return id === null ? null : { scope, id };
+}
+
+/** A configuration of its own: what a server asks back is told apart by it. */
+function entryOfInstance(entry: ServerEntry): ServerEntry {
+  const { config } = entry;
+  return config === null ? entry : { ...entry, config: { ...config, instanceOf: config } };
+}
+
+function keyOf({ server, holder }: Pick<Instance, "server" | "holder">): string {
+  return `${server}/${holder.scope}/${holder.id}`;
+}
+
+function scopeRequired(server: string, scope: string) {
+  return fail.scope_required(
+    scope === "run"
+      ? `MCP server ${server} has an instance for each run, and this request carries no run token; send it from a run.`
+      : `MCP server ${server} has an instance for each session, and no session stands in this request's run token; send it from a run of a session.`,
+    { server, scope },
+  );
+}
+
+function exhausted(data: { server: string; scope: string; limit: number }) {
+  return fail.instances_exhausted(
+    `MCP server ${data.server} has its limit of ${data.limit} instances, one for each ${data.scope}; try again when a ${data.scope} has ended, or raise maxInstances.`,
+    data,
+  );
+}

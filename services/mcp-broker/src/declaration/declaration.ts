@@ -1,0 +1,156 @@
+import { ServerId, serverIdOf } from "@switchyard/contracts/ids";
+import { TransportKind } from "@switchyard/contracts/mcp-servers";
+import { MAX_LABELS, ToolLabel } from "@switchyard/contracts/policy";
+import { RoleName } from "@switchyard/contracts/run-token";
+import { z } from "zod";
+import { SandboxConfig } from "./sandbox-config.ts";
+import { SamplingLimits } from "./sampling-limits.ts";
+
+const MIB = 1024 * 1024;
+
+const Milliseconds = z.int().min(100).max(3_600_000);
+
+const Root = z
+  .string()
+  .regex(/^(\/|file:\/\/\/)/, "must be an absolute path or a file:/// address")
+  .refine((root) => !root.startsWith("file:") || URL.canParse(root), "is no address");
+const ToolGlobs = z.array(z.string().min(1).max(512)).max(1_000);
+
+/** What somebody writes about a server, in the file or over the bus. */
+export const Declaration = z.strictObject({
+  id: z.string().optional(),
+  name: z.string().min(1).max(200).optional(),
+  description: z.string().max(2_000).optional(),
+  transport: z.string().optional(),
+  /** What several MCP clients call `transport`. */
+  type: z.string().optional(),
+  command: z.string().min(1).optional(),
+  args: z.array(z.string()).default([]),
+  env: z.record(z.string().regex(/^[^=\0]+$/), z.string()).default({}),
+  cwd: z.string().min(1).optional(),
+  url: z.string().min(1).optional(),
+  headers: z.record(z.string(), z.string()).default({}),
+  oauth: z
+    .union([
+      z.literal(false),
+      z.strictObject({
+        clientId: z.string().min(1).optional(),
+        clientSecret: z.string().min(1).optional(),
+        clientMetadataUrl: z.url({ protocol: /^https$/ }).optional(),
+        scope: z.string().min(1).optional(),
+      }),
+    ])
+    .optional(),
+  enabled: z.boolean().default(true),
+  autoConnect: z.boolean().default(true),
+  // `npx -y` fetches a server at its first start, and several start at once.
+  connectTimeoutMs: Milliseconds.default(60_000),
+  callTimeoutMs: Milliseconds.default(30_000),
+  maxConcurrency: z.int().min(1).max(1_024).default(16),
+  queueLimit: z.int().min(0).max(10_000).default(64),
+  maxReconnectAttempts: z.int().min(0).max(1_000).default(3),
+  // Below the cap of one protocol message, so that a result meets this limit and not that one.
+  maxResultBytes: z
+    .int()
+    .min(1_024)
+    .max(8 * MIB)
+    .default(4 * MIB),
+  scope: z.enum(["shared", "session", "run"]).default("shared"),
+  maxInstances: z.int().min(1).max(256).default(16),
+  instanceIdleMs: z.int().min(100).max(86_400_000).default(600_000),
+  stateful: z.union([z.literal("auto"), z.boolean()]).default("auto"),
+  allowedAgentRoles: z
+    .array(RoleName)
+    .min(1, "is empty; leave it out to mean every role")
+    .max(64)
+    .optional(),
+  tags: z.array(ToolLabel).max(MAX_LABELS).default([]),
+  enabledTools: ToolGlobs.min(1, "is empty; switch the server off with enabled: false").optional(),
+  disabledTools: ToolGlobs.default([]),
+  trust: z
+    .enum(["pin-first-use", "review", "pin-schema", "pin-new-tools"])
+    .default("pin-first-use"),
+  roots: z.array(Root).max(64).optional(),
+  sampling: SamplingLimits.prefault({}),
+  sandbox: SandboxConfig.optional(),
+});
+export type Declaration = z.output<typeof Declaration>;
+
+/** What is wrong with a declaration whose fields are right one by one. `key` stands in the texts for the id. */
+export function problemsOf(key: string, entry: Declaration): string[] {
+  const problem = problemOf(key, entry);
+  return problem === null ? [] : [problem];
+}
+
+function problemOf(key: string, entry: Declaration): string | null {
+  const id = ServerId.safeParse(key);
+  if (entry.id === undefined) return 'missing "id"';
+  if (!id.success)
+    return `id ${JSON.stringify(key)} ${id.error.issues[0]?.message}; rename it, for example to "${serverIdOf(key) ?? "server"}"`;
+  const { transport: written, type } = entry;
+  if (written !== undefined && type !== undefined && kindOf(written) !== kindOf(type))
+    return '"transport" and "type" disagree; keep one of them';
+  const transport = transportOf(entry);
+  if (transport === null) return "must specify at least 'command' (stdio) or 'url' (http)";
+  const known = TransportKind.safeParse(transport);
+  if (!known.success) return `Unsupported MCP transport: ${transport}`;
+  const kind = known.data;
+  if (kind === "stdio" && entry.command === undefined)
+    return `MCP stdio server ${key} missing "command" field`;
+  if (kind !== "stdio" && entry.url === undefined)
+    return `MCP ${kind === "sse" ? "SSE" : "http"} server ${key} missing "url" field`;
+  const foreign = foreignFields(kind, entry);
+  return foreign.length === 0
+    ? addressProblem(entry)
+    : `${foreign.join(", ")} has no meaning for transport ${transport}`;
+}
+
+/** What `fetch` would refuse at each try; references are looked at when they are resolved. */
+function addressProblem({ url, headers }: Declaration): string | null {
+  const isOpen = url === undefined || url.includes("${");
+  if (!isOpen && !/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
+    return '"url" must be an http or https address';
+  const wrong = Object.keys(headers).find((name) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name));
+  return wrong === undefined ? null : `"headers": ${JSON.stringify(wrong)} is no name of a header`;
+}
+
+function foreignFields(transport: TransportKind, entry: Declaration): string[] {
+  const present =
+    transport === "stdio"
+      ? {
+          url: entry.url !== undefined,
+          headers: Object.keys(entry.headers).length > 0,
+          oauth: entry.oauth !== undefined,
+        }
+      : {
+          command: entry.command !== undefined,
+          args: entry.args.length > 0,
+          env: Object.keys(entry.env).length > 0,
+          cwd: entry.cwd !== undefined,
+          sandbox: entry.sandbox !== undefined,
+        };
+  return Object.entries(present).flatMap(([name, isPresent]) => (isPresent ? [`"${name}"`] : []));
+}
+
+/** The transport that it names or means; null when it means none. */
+export function transportOf(
+  entry: Pick<Declaration, "transport" | "type" | "command" | "url">,
+): string | null {
+  const declared = entry.transport ?? entry.type;
+  if (declared !== undefined) return kindOf(declared);
+  if (entry.command !== undefined) return "stdio";
+  return entry.url === undefined ? null : "http";
+}
+
+/** What MCP clients call the transports. */
+const KINDS: Readonly<Record<string, TransportKind>> = {
+  "streamable-http": "http",
+  streamableHttp: "http",
+  streamable_http: "http",
+  remote: "http",
+  local: "stdio",
+};
+
+function kindOf(written: string): string {
+  return Object.hasOwn(KINDS, written) ? (KINDS[written] ?? written) : written;
+}

@@ -1,0 +1,167 @@
+import type { HttpConfig, OAuthConfig, ServerConfig, StdioConfig } from "./server-config.ts";
+
+/**
+ * `${VAR}` and `${VAR:-default}` references. The values exist only while a connection is made: the
+ * configuration keeps the reference, and whatever is shown later goes through `redact`, which puts
+ * the reference back in the place of the value.
+ */
+export interface ResolvedServer {
+  readonly launch: StdioConfig | HttpConfig;
+  /** Replaces every resolved value in a text by its reference. */
+  redact(text: string): string;
+  /** The same for the end of a stream; what may be the rest of a value at its beginning is left out. */
+  redactTail(tail: StreamTail): string;
+}
+
+/** The end of what was written to a stream. */
+export interface StreamTail {
+  readonly text: string;
+  /** True when there was more before it, so that it may begin in the middle of anything. */
+  readonly isCut: boolean;
+}
+
+/** A reference that the broker's environment has no value for. */
+export class UnsetVariableError extends Error {
+  override readonly name = "UnsetVariableError";
+}
+
+/** `VAR`, `VAR:-default`, and `env:VAR` as other clients write it. */
+const REFERENCE = /^(?:env:)?([A-Za-z_]\w*)(?::-(.*))?$/s;
+/** `input:token`, `VAR:?text` and the like: a value that only another program would find. */
+const FOREIGN = /^[A-Za-z_]\w*:/;
+
+/** Of references in defaults of references. */
+const MAX_DEPTH = 8;
+
+/** Shorter values stand in too many innocent words to be replaced everywhere. */
+const MIN_REDACTED_LENGTH = 4;
+
+/** Resolves every reference of a server, or throws an UnsetVariableError that names the variable and the field. */
+export function resolveServer(
+  config: ServerConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): ResolvedServer {
+  const values = new Map<string, string>();
+  const resolve = (field: string, text: string, depth = 0): string =>
+    replaceReferences(text, (inner) => {
+      const [, name, fallback] = REFERENCE.exec(inner) ?? [];
+      if (name === undefined && !FOREIGN.test(inner)) return null;
+      if (name === undefined || depth > MAX_DEPTH) throw foreign(config.id, inner, field);
+      const own = env[name];
+      const isMissing = own === undefined || (own === "" && fallback !== undefined);
+      if (isMissing && fallback === undefined) throw unset(config.id, name, field);
+      const value = isMissing ? resolve(field, fallback ?? "", depth + 1) : own;
+      values.set(value, `\${${name}}`);
+      return value;
+    });
+  const launch =
+    config.transport === "stdio" ? stdioLaunch(config, resolve) : httpLaunch(config, resolve);
+  const redact = redactor(values);
+  return {
+    launch,
+    redact,
+    redactTail: ({ text, isCut }) => redact(isCut ? withoutRest(text, [...values.keys()]) : text),
+  };
+}
+
+/** Takes away what may be the rest of a value at the beginning of a text; half a character there too. */
+function withoutRest(text: string, values: readonly string[]): string {
+  const whole = text.replace(/^\uFFFD+/, "");
+  const restOf = (value: string): number => {
+    for (let length = value.length; length > 0; length -= 1)
+      if (whole.startsWith(value.slice(-length))) return length;
+    return 0;
+  };
+  return whole.slice(Math.max(0, ...values.map(restOf)));
+}
+
+type Resolve = (field: string, text: string) => string;
+
+function stdioLaunch(config: StdioConfig, resolve: Resolve): StdioConfig {
+  return {
+    transport: "stdio",
+    command: resolve("command", config.command),
+    args: config.args.map((arg, index) => resolve(`args.${index}`, arg)),
+    env: resolveRecord("env", config.env, resolve),
+    cwd: config.cwd === null ? null : resolve("cwd", config.cwd),
+    sandbox: config.sandbox,
+  };
+}
+
+function httpLaunch(config: HttpConfig, resolve: Resolve): HttpConfig {
+  return {
+    transport: config.transport,
+    url: resolve("url", config.url),
+    headers: resolveRecord("headers", config.headers, resolve),
+    oauth: config.oauth === null ? null : resolveOAuth(config.oauth, resolve),
+  };
+}
+
+function resolveOAuth(oauth: OAuthConfig, resolve: Resolve): OAuthConfig {
+  const { clientId, clientSecret } = oauth;
+  return {
+    ...oauth,
+    clientId: clientId === null ? null : resolve("oauth.clientId", clientId),
+    clientSecret: clientSecret === null ? null : resolve("oauth.clientSecret", clientSecret),
+  };
+}
+
+function resolveRecord(
+  field: string,
+  record: Readonly<Record<string, string>>,
+  resolve: Resolve,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(record).map(([key, value]) => [key, resolve(`${field}.${key}`, value)]),
+  );
+}
+
+/** Replaces what stands in `${…}`, inner ones counted; null leaves the text as it is. */
+function replaceReferences(text: string, replace: (inner: string) => string | null): string {
+  if (!text.includes("${")) return text;
+  const ends = closingBraces(text);
+  let done = "";
+  let at = 0;
+  for (;;) {
+    const start = text.indexOf("${", at);
+    if (start === -1) return done + text.slice(at);
+    const end = ends.get(start);
+    const value = end === undefined ? null : replace(text.slice(start + 2, end));
+    done += text.slice(at, start) + (value ?? "${");
+    at = end === undefined || value === null ? start + 2 : end + 1;
+  }
+}
+
+/** Where each `${` is closed. */
+function closingBraces(text: string): ReadonlyMap<number, number> {
+  const ends = new Map<number, number>();
+  const open: number[] = [];
+  for (const { 0: mark, index } of text.matchAll(/\$\{|\}/g)) {
+    const start = mark === "}" ? open.pop() : undefined;
+    if (mark !== "}") open.push(index);
+    else if (start !== undefined) ends.set(start, index);
+  }
+  return ends;
+}
+
+function foreign(server: string, inner: string, field: string): UnsetVariableError {
+  const [kind = ""] = inner.split(":");
+  return new UnsetVariableError(
+    `server ${server}: \${${kind}:…} (used in "${field}") is not known here; set a variable for the broker and write \${VAR} or \${VAR:-default}`,
+  );
+}
+
+function unset(server: string, name: string, field: string): UnsetVariableError {
+  return new UnsetVariableError(
+    `server ${server}: environment variable ${name} is not set (used in "${field}"); set it for the broker, or write \${${name}:-default}`,
+  );
+}
+
+function redactor(values: ReadonlyMap<string, string>): (text: string) => string {
+  // Longest first, so that a value inside another one does not leave the rest of it behind.
+  const secrets = [...values]
+    .filter(([value]) => value.length >= MIN_REDACTED_LENGTH)
+    .toSorted(([a], [b]) => b.length - a.length);
+  return (text) =>
+    secrets.reduce((shown, [value, reference]) => shown.replaceAll(value, () => reference), text);
+}

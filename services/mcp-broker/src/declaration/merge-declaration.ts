@@ -1,0 +1,30 @@
+import { isRecord, type JsonRecord } from "../json/json-record.ts";
+
+/** Fields whose keys are changed one by one: nobody can send them whole without knowing the secrets in them. */
+const BY_KEY = new Set(["env", "headers"]);
+
+/**
+ * A declaration with some fields changed: a value replaces the field, null takes it out. `env` and
+ * `headers` are changed in the same way key by key. The id stays what it is.
+ */
+export function mergeDeclaration(declaration: JsonRecord, changes: JsonRecord): JsonRecord {
+  const { id } = declaration;
+  const merged = patched(declaration, changes, (field, before, after) =>
+    BY_KEY.has(field) && isRecord(after)
+      ? patched(isRecord(before) ? before : {}, after, (_key, _before, value) => value)
+      : after,
+  );
+  return { ...merged, id };
+}
+
+function patched(
+  before: JsonRecord,
+  changes: JsonRecord,
+  change: (key: string, before: unknown, after: unknown) => unknown,
+): JsonRecord {
+  const kept = Object.entries(before).filter(([key]) => !Object.hasOwn(changes, key));
+  const changed = Object.entries(changes)
+    .filter(([, value]) => value !== null)
+    .map(([key, value]) => [key, change(key, before[key], value)] as const);
+  return Object.fromEntries([...kept, ...changed]);
+}

@@ -1,0 +1,113 @@
+import { serverIdOf } from "@switchyard/contracts/ids";
+import { TransportKind, type ServerOrigin } from "@switchyard/contracts/mcp-servers";
+import type { z } from "zod";
+import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { adoptClientKeys, type Adopted } from "./client-keys.ts";
+import { Declaration, problemsOf, transportOf } from "./declaration.ts";
+import type { OAuthConfig, ServerConfig, ServerEntry } from "./server-config.ts";
+
+/** The largest declaration that is kept, as JSON: it is repeated in messages and in Redis. */
+const MAX_DECLARATION_BYTES = 64 * 1024;
+
+/**
+ * Checks what somebody declares a server to be. A declaration with problems becomes an entry
+ * without a configuration, so that it can be shown. `key` stands in the texts for the id.
+ */
+export function readDeclaration(
+  key: string,
+  written: unknown,
+  origin: ServerOrigin,
+): ServerEntry & { readonly problems: readonly string[] } {
+  const adopted = isRecord(written) ? adoptClientKeys(written) : NOTHING_ADOPTED;
+  const declaration = isRecord(written) ? adopted.declaration : written;
+  const parsed = Declaration.safeParse(declaration);
+  const problems = [
+    ...adopted.problems,
+    ...(parsed.success ? problemsOf(key, parsed.data) : zodProblems(parsed.error)),
+  ];
+  if (Buffer.byteLength(JSON.stringify(declaration) ?? "") > MAX_DECLARATION_BYTES)
+    problems.push(`must have at most ${MAX_DECLARATION_BYTES} bytes as JSON`);
+  const shown = parsed.success ? parsed.data : null;
+  const transport = shown === null ? guessTransport(declaration) : transportOf(shown);
+  const names = {
+    id: serverIdOf(key) ?? "unnamed",
+    name: shown?.name ?? key,
+  };
+  return {
+    ...names,
+    origin,
+    transport: TransportKind.safeParse(transport).data ?? "stdio",
+    declaration: shownAs(written, adopted),
+    warnings: adopted.warnings,
+    config: shown === null || problems.length > 0 ? null : toConfig(names, shown),
+    problem: problems.length === 0 ? null : `server ${key}: ${problems.join("; ")}`,
+    problems,
+  };
+}
+
+/** With a problem it stays as it was written, or a change of another field would take the problem away. */
+function shownAs(written: unknown, { declaration, problems }: Adopted): JsonRecord {
+  if (!isRecord(written)) return {};
+  return problems.length === 0 ? declaration : written;
+}
+
+const NOTHING_ADOPTED: Adopted = { declaration: {}, warnings: [], problems: [] };
+
+function toConfig(entry: { id: string; name: string }, declared: Declaration): ServerConfig {
+  const common = {
+    ...entry,
+    enabled: declared.enabled,
+    autoConnect: declared.autoConnect,
+    connectTimeoutMs: declared.connectTimeoutMs,
+    callTimeoutMs: declared.callTimeoutMs,
+    maxConcurrency: declared.maxConcurrency,
+    queueLimit: declared.queueLimit,
+    maxReconnectAttempts: declared.maxReconnectAttempts,
+    maxResultBytes: declared.maxResultBytes,
+    scope: declared.scope,
+    maxInstances: declared.maxInstances,
+    instanceIdleMs: declared.instanceIdleMs,
+    stateful: declared.stateful === "auto" ? null : declared.stateful,
+    allowedAgentRoles: declared.allowedAgentRoles ?? null,
+    tags: [...new Set(declared.tags)].toSorted(),
+    enabledTools: declared.enabledTools ?? null,
+    disabledTools: declared.disabledTools,
+    trust: declared.trust,
+    roots: declared.roots ?? null,
+    sampling: declared.sampling,
+  };
+  const transport = transportOf(declared);
+  if (transport === "http" || transport === "sse") {
+    const { url = "", headers } = declared;
+    return { ...common, transport, url, headers, oauth: oauthOf(declared) };
+  }
+  const { command = "", args, env, cwd = null } = declared;
+  const sandbox = declared.sandbox ?? null;
+  return { ...common, transport: "stdio", command, args, env, cwd, sandbox };
+}
+
+/** A header with a credential of its own leaves no room for another one. */
+function oauthOf({ oauth, headers }: Declaration): OAuthConfig | null {
+  const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  if (oauth === false || (oauth === undefined && isGiven)) return null;
+  const {
+    clientId = null,
+    clientSecret = null,
+    clientMetadataUrl = null,
+    scope = null,
+  } = oauth ?? {};
+  return { clientId, clientSecret, clientMetadataUrl, scope };
+}
+
+function zodProblems(error: z.ZodError): string[] {
+  const texts = error.issues.map((issue) => {
+    const path = issue.path.map(String).join(".");
+    return path === "" ? issue.message : `"${path}": ${issue.message}`;
+  });
+  return texts.slice(0, 5);
+}
+
+function guessTransport(value: unknown): "stdio" | "http" {
+  const hasUrl = typeof value === "object" && value !== null && "url" in value;
+  return hasUrl && !("command" in value) ? "http" : "stdio";
+}

@@ -1,0 +1,211 @@
+import { ServiceError } from "@switchyard/contracts/errors";
+import { ServerStatus } from "@switchyard/contracts/mcp-servers";
+import { CircuitState } from "@switchyard/contracts/mcp-calls";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { CallQueue } from "../limits/call-queue.ts";
+import type { ServerPool } from "../connection/server-pool.ts";
+import type { PoolMember } from "../connection/pool-member.ts";
+import type { ServerOwner } from "../ownership/server-owner.ts";
+import type { ChildMemory } from "../process/child-memory.ts";
+
+/** Server ids that counters tell apart; those beyond count as `other` until the next start. */
+const MAX_SERVERS = 1_000;
+
+/**
+ * What the broker counts. Labels are server ids, states and codes of the contract. Servers come and
+ * go over the bus, so of the ids that counters have seen only so many stand by themselves.
+ */
+export interface BrokerMetrics {
+  /** Times a call and counts its end by outcome. */
+  measureCall<R extends { isError: boolean; replayed: boolean }>(
+    server: string,
+    call: () => Promise<R>,
+  ): Promise<R>;
+  readonly countRestart: (server: string) => void;
+  /** A check of a tool call, and whether a kept decision answered it. */
+  readonly countDecision: (isHit: boolean) => void;
+  /** Reads the gauges from the pool and from the children at every scrape. */
+  watch(
+    pool: ServerPool,
+    children: Pick<ChildMemory, "measure">,
+    owner: Pick<ServerOwner, "stateOf">,
+  ): void;
+}
+
+export function createBrokerMetrics(registry: Registry): BrokerMetrics {
+  const registers = [registry];
+  const calls = new Counter({
+    name: "yard_mcp_calls_total",
+    help: "Tool calls by server and outcome: ok, tool_error, replayed or an error code.",
+    labelNames: ["server", "outcome"],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: "yard_mcp_call_seconds",
+    help: "Time from the request of a tool call to its reply.",
+    labelNames: ["server"],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers,
+  });
+  const restarts = new Counter({
+    name: "yard_mcp_reconnects_total",
+    help: "Attempts to connect a server again after its connection ended or failed.",
+    labelNames: ["server"],
+    registers,
+  });
+  const decisions = new Counter({
+    name: "yard_mcp_decisions_total",
+    help: "Decisions about tool calls by where they came from: policy or cache.",
+    labelNames: ["from"],
+    registers,
+  });
+  const seen = new Set<string>();
+  const labelOf = (server: string): string => {
+    if (seen.has(server)) return server;
+    if (seen.size >= MAX_SERVERS) return "other";
+    seen.add(server);
+    return server;
+  };
+  return {
+    async measureCall(id, call) {
+      const server = labelOf(id);
+      const stop = seconds.startTimer({ server });
+      let outcome = "internal";
+      try {
+        const reply = await call();
+        outcome = reply.replayed ? "replayed" : reply.isError ? "tool_error" : "ok";
+        return reply;
+      } catch (error) {
+        if (error instanceof ServiceError) outcome = error.code;
+        throw error;
+      } finally {
+        stop();
+        calls.inc({ server, outcome });
+      }
+    },
+    countRestart: (id) => restarts.inc({ server: labelOf(id) }),
+    countDecision: (isHit) => decisions.inc({ from: isHit ? "cache" : "policy" }),
+    watch(pool, children, owner) {
+      // Who owns a server tells of it: here it is unconnected, and nothing is wrong with that. One that all serve has a connection in each.
+      const own = (): readonly PoolMember[] =>
+        pool.members.filter(
+          ({ connection }) => owner.stateOf(connection.entry.id)?.isStateless ?? true,
+        );
+      watchPool({ pool, own, registry });
+      watchCircuits(own, registry);
+      watchMemory(children, registry);
+    },
+  };
+}
+
+function watchCircuits(own: () => readonly PoolMember[], registry: Registry): void {
+  registry.registerMetric(
+    new Gauge({
+      name: "yard_mcp_circuit",
+      help: "1 for the state that the circuit of a server is in: open gets no calls, half_open one that tries.",
+      labelNames: ["server", "state"],
+      registers: [],
+      collect() {
+        this.reset();
+        for (const { connection } of own()) {
+          for (const state of CircuitState.options) {
+            const value = connection.circuit.state === state ? 1 : 0;
+            this.set({ server: connection.entry.id, state }, value);
+          }
+        }
+      },
+    }),
+  );
+}
+
+function watchMemory(children: Pick<ChildMemory, "measure">, registry: Registry): void {
+  registry.registerMetric(
+    new Gauge({
+      name: "yard_mcp_child_memory_bytes",
+      help: "Resident memory of a stdio server's whole process group.",
+      labelNames: ["server"],
+      registers: [],
+      async collect() {
+        const bytes = await children.measure();
+        this.reset();
+        for (const [server, value] of bytes) this.set({ server }, value);
+      },
+    }),
+  );
+}
+
+function watchPool({
+  pool,
+  own,
+  registry,
+}: {
+  pool: ServerPool;
+  own: () => readonly PoolMember[];
+  registry: Registry;
+}): void {
+  const gauge = (
+    name: string,
+    help: string,
+    label: string,
+    collect: (gauge: Gauge) => void,
+  ): void =>
+    registry.registerMetric(
+      new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers: [],
+        collect() {
+          this.reset(); // a server that went leaves no value behind
+          collect(this);
+        },
+      }),
+    );
+  /** Of the server's own queue and of those of its instances. */
+  const inQueues = (server: PoolMember, count: (queue: CallQueue) => number): number =>
+    [server, ...pool.instances.of(server.connection.entry.id)].reduce(
+      (sum, { queue }) => sum + count(queue),
+      0,
+    );
+  gauge(
+    "yard_mcp_servers",
+    "MCP servers by status, without those that another broker has.",
+    "status",
+    (servers) => {
+      const statuses = own().map(({ connection }) => connection.info.status);
+      for (const status of ServerStatus.options)
+        servers.set({ status }, statuses.filter((each) => each === status).length);
+    },
+  );
+  gauge("yard_mcp_calls_in_flight", "Tool calls that a server works on.", "server", (calls) => {
+    for (const server of own())
+      calls.set(
+        { server: server.connection.entry.id },
+        inQueues(server, ({ inFlight }) => inFlight),
+      );
+  });
+  gauge(
+    "yard_mcp_instances",
+    "Instances for runs and sessions of a server that is not shared.",
+    "server",
+    (instances) => {
+      for (const { connection } of own()) {
+        const { id, config } = connection.entry;
+        if (config !== null && config.scope !== "shared")
+          instances.set({ server: id }, pool.instances.count(id));
+      }
+    },
+  );
+  gauge(
+    "yard_mcp_calls_queued",
+    "Tool calls that wait for a place at a server.",
+    "server",
+    (calls) => {
+      for (const server of own())
+        calls.set(
+          { server: server.connection.entry.id },
+          inQueues(server, ({ queued }) => queued),
+        );
+    },
+  );
+}

@@ -1,0 +1,130 @@
+import type { CallContext, Service } from "@switchyard/bus/serve";
+import type { Rpc } from "@switchyard/contracts/define";
+import { isError, type Fail } from "@switchyard/contracts/errors";
+import {
+  callTool as callToolContract,
+  listTools as listToolsContract,
+} from "@switchyard/contracts/mcp";
+import { listServers } from "@switchyard/contracts/mcp-servers";
+import { cancelCall as cancelCallContract, cancelCallAt } from "@switchyard/contracts/mcp-calls";
+import type { BrokerMetrics } from "./broker-metrics.ts";
+import { createCallEndpoints, type CallEndpoints } from "../ownership/server-endpoints.ts";
+import type { CallPath } from "../calls/call-path.ts";
+import { callTool, type CallToolDeps } from "../calls/call-tool.ts";
+import { cancelCall, cancelHere } from "@switchyard/service/tool-provider/cancel-call";
+import { openFeatureEndpoints } from "./feature-endpoints.ts";
+import { handleRefresh } from "./refresh-handler.ts";
+import { createListTools } from "../calls/list-tools.ts";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import type { Features } from "../features/start-features.ts";
+import type { ServerPool } from "../connection/server-pool.ts";
+import type { ServerOwner } from "../ownership/server-owner.ts";
+
+export interface HandlerDeps {
+  readonly pool: ServerPool;
+  readonly owner: Pick<ServerOwner, "views" | "access">;
+  readonly calls: CallPath;
+  readonly features: Features;
+  readonly metrics: BrokerMetrics;
+  /** NATS users that may make the broker read a tool list. */
+  readonly admins: readonly string[];
+}
+
+/** The NATS user of every broker. */
+const BROKER = "broker";
+
+/** Answers the broker's contracts: the lists for everyone, calls on one subject per server. */
+export function handle(service: Service, deps: HandlerDeps): CallEndpoints {
+  const { pool, owner, calls, features, metrics } = deps;
+  const listTools = createListTools(calls.gate);
+
+  service.handle(listServers, () => ({ servers: owner.views().map(({ info }) => info) }));
+  service.handle(listToolsContract, (request, context) =>
+    listTools(owner.views(), request, askedFor(context, request.token)),
+  );
+  service.handle(
+    cancelCallAt,
+    (request, context) => {
+      // Only brokers may publish here; what they say about the caller is believed for that.
+      if (context.caller !== BROKER) return { cancelled: false };
+      const asked = { ...askedFor(context, request.token), onBehalfOf: request.onBehalfOf };
+      return cancelHere(calls, request, asked);
+    },
+    { broker: calls.holder },
+  );
+  return createCallEndpoints((server) => {
+    const called = service.handle(
+      callToolContract,
+      (request, context) => {
+        const member = pool.find(server);
+        if (member === null) throw removed(server, context.fail);
+        return metrics.measureCall(server, () =>
+          whileOwned(server, { owner, fail: context.fail }, () =>
+            callTool(
+              { ...member, ...calls, route: routeOf(pool, server) },
+              request,
+              askedFor(context, request.token),
+            ),
+          ),
+        );
+      },
+      { server },
+    );
+    const cancelled = service.handle(
+      cancelCallContract,
+      (request, context) =>
+        cancelCall(calls, { ...request, server }, askedFor(context, request.token)),
+      { server },
+    );
+    const refreshed = handleRefresh(service, server, deps);
+    return [
+      called,
+      cancelled,
+      refreshed,
+      ...openFeatureEndpoints(service, server, { pool, features, origins: calls.origins }),
+    ];
+  });
+}
+
+/**
+ * A server that is down because another broker owns it by now is not down for the caller, who can
+ * ask there. `server_down` is only said of calls that were not sent.
+ */
+async function whileOwned<T>(
+  server: string,
+  { owner, fail }: Pick<HandlerDeps, "owner"> & { fail: Fail<(typeof callToolContract)["errors"]> },
+  call: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!isError(error, callToolContract, "server_down")) throw error;
+    if (owner.access.mayConnect(server)) throw error;
+    throw fail.not_owner(
+      `This broker does not own MCP server ${server} any more, and the call was not sent; ask mcp.ensure and send it again.`,
+      { server },
+    );
+  }
+}
+
+function routeOf(pool: ServerPool, server: string): CallToolDeps["route"] {
+  return async (principal) => {
+    const entry = pool.find(server)?.connection.entry;
+    return entry === undefined ? null : pool.instances.memberFor(entry, principal);
+  };
+}
+
+/** The call was on its way when its server went. */
+function removed(server: string, fail: Fail<(typeof callToolContract)["errors"]>) {
+  const lastError = "the server was removed";
+  return fail.server_down(`MCP server not found: ${server}`, {
+    server,
+    status: "disconnected",
+    lastError,
+  });
+}
+
+function askedFor<R extends Rpc>(context: CallContext<R>, token: string | undefined): AskedFor {
+  const { caller, deadline, signal, correlationId, traceparent } = context;
+  return { onBehalfOf: caller, token, deadline, signal, correlationId, traceparent };
+}

@@ -1,0 +1,180 @@
+import type { Service } from "@switchyard/bus/serve";
+import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
+import type { ServerInfo } from "@switchyard/contracts/mcp-servers";
+import {
+  beginLogin,
+  finishLogin,
+  logout,
+  type LoginRevocation,
+} from "@switchyard/contracts/mcp-auth";
+import { IssuerMismatchError } from "@modelcontextprotocol/client";
+import { errorText } from "../limits/call-failure.ts";
+import type { ServerPool } from "../connection/server-pool.ts";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import { resolveServer, UnsetVariableError } from "../declaration/env-references.ts";
+import { createLoginFlow, LoginExpiredError, type LoginTarget } from "../auth/login-flow.ts";
+import { LoginStoreError, type LoginStore } from "../auth/login-store.ts";
+import { revokeLogin } from "../auth/revoke-login.ts";
+import { TOKEN_KEY_SETTING } from "../auth/token-cipher.ts";
+import { guardedFetch } from "../auth/connection-auth.ts";
+
+export interface LoginDeps {
+  readonly pool: ServerPool;
+  readonly guard: EgressGuard;
+  /** Null when the broker has no key to keep logins with. */
+  readonly store: LoginStore | null;
+  /** NATS users that may log in and out. */
+  readonly admins: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly now: () => number;
+  /** Connects the server anew, wherever it is connected. */
+  reconnect(server: string, context: ReconnectContext): Promise<ServerInfo>;
+}
+
+export interface ReconnectContext {
+  readonly by: string;
+  readonly deadline: number;
+  readonly correlationId: string;
+}
+
+const fail = failuresOf({ ...beginLogin.errors, ...finishLogin.errors });
+
+/** Answers the contracts of logins to MCP servers. */
+export function handleLogins(service: Service, deps: LoginDeps): void {
+  const { guard, now } = deps;
+  const keyed = (): LoginStore => {
+    if (deps.store !== null) return deps.store;
+    throw fail.login_key_missing(
+      `The broker has no key to keep a login with: set ${TOKEN_KEY_SETTING} to 32 bytes in base64 (openssl rand -base64 32) and start it again.`,
+      { setting: TOKEN_KEY_SETTING },
+    );
+  };
+  const target = (server: string, caller: string): LoginTarget => {
+    checkAdmin(deps.admins, caller);
+    return { server, caller, launch: launchOf(deps, server) };
+  };
+
+  service.handle(beginLogin, ({ server, redirectUri }, { caller }) => {
+    const flow = createLoginFlow({ store: keyed(), guard, now });
+    return failingAs(server, () => flow.begin(target(server, caller), redirectUri));
+  });
+  service.handle(finishLogin, async ({ server, ...answer }, context) => {
+    const flow = createLoginFlow({ store: keyed(), guard, now });
+    const { caller } = context;
+    await failingAs(server, () =>
+      flow.finish(target(server, caller), { ...answer, iss: answer.iss }),
+    );
+    return { server: await deps.reconnect(server, { ...context, by: caller }) };
+  });
+  service.handle(logout, async ({ server }, context) => {
+    const { caller } = context;
+    checkAdmin(deps.admins, caller);
+    if (deps.pool.find(server) === null) throw unknown(server);
+    const ended = await endLogin(deps, keyed(), server).catch((error: unknown) => {
+      throw error instanceof LoginStoreError ? unreachable(error) : error;
+    });
+    return { server: await deps.reconnect(server, { ...context, by: caller }), ...ended };
+  });
+}
+
+/** Forgets the login here first: what the authorization server then does can take a while or fail. */
+async function endLogin(
+  deps: LoginDeps,
+  store: LoginStore,
+  server: string,
+): Promise<{ wasLoggedIn: boolean; revocation: LoginRevocation | null }> {
+  const { login, wasLoggedIn } = await store.take(server);
+  if (login === null) return { wasLoggedIn, revocation: wasLoggedIn ? "failed" : null };
+  const launch = loginLaunch(deps, server);
+  if (launch === null) return { wasLoggedIn, revocation: "failed" };
+  const { fetch, close } = guardedFetch(deps.guard, launch);
+  try {
+    return { wasLoggedIn, revocation: await revokeLogin(login, { ...launch, fetch }) };
+  } finally {
+    close();
+  }
+}
+
+/** Null where the declaration of the server has changed since, so that there is nothing to log in to. */
+function loginLaunch(deps: LoginDeps, server: string): LoginTarget["launch"] | null {
+  try {
+    return launchOf(deps, server);
+  } catch (error) {
+    if (error instanceof ServiceError) return null;
+    throw error;
+  }
+}
+
+function unreachable({ message }: LoginStoreError) {
+  return fail.store_unavailable(
+    `Logins can neither be read nor kept now: ${message}; try again when Redis is up.`,
+    { cause: message },
+  );
+}
+
+function checkAdmin(admins: readonly string[], caller: string): void {
+  if (admins.includes(caller)) return;
+  const setting = "YARD_MCP_ADMINS";
+  throw fail.forbidden_admin(
+    `NATS user ${caller} may not log in to MCP servers. Who may is in the broker's setting ${setting}.`,
+    { caller, setting },
+  );
+}
+
+function launchOf({ pool, env }: LoginDeps, server: string): LoginTarget["launch"] {
+  const member = pool.find(server);
+  if (member === null) throw unknown(server);
+  const { config, problem } = member.connection.entry;
+  if (config === null)
+    throw fail.login_failed(`MCP server ${server} cannot be used: ${problem}`, {
+      server,
+      reason: problem ?? "invalid configuration",
+    });
+  const { launch } = resolved(server, () => resolveServer(config, env));
+  if (launch.transport === "stdio" || launch.oauth === null) {
+    const why =
+      launch.transport === "stdio" ? "is a process" : "has a credential in its configuration";
+    throw fail.login_not_supported(`MCP server ${server} ${why}; there is nothing to log in to`, {
+      server,
+    });
+  }
+  return { ...launch, oauth: launch.oauth };
+}
+
+function resolved<T>(server: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof UnsetVariableError)) throw error;
+    throw fail.login_failed(error.message, { server, reason: error.message });
+  }
+}
+
+function unknown(server: string) {
+  return fail.unknown_server(`MCP server not found: ${server}`, { server });
+}
+
+/** Whatever ends a login is the word of somebody outside, except an answer that came too late. */
+async function failingAs<T>(server: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof LoginStoreError) throw unreachable(error);
+    if (error instanceof LoginExpiredError) throw fail.login_expired(error.message, { server });
+    if (!(error instanceof Error) || "data" in error) throw error;
+    const reason = reasonOf(error);
+    throw fail.login_failed(`Logging in to MCP server ${server} failed: ${reason}`, {
+      server,
+      reason,
+    });
+  }
+}
+
+const MAX_REASON = 500;
+
+function reasonOf(error: Error): string {
+  // What it received is the attacker's text when this is an attack.
+  if (error instanceof IssuerMismatchError)
+    return `the authorization server is not the one that was asked (issuer of the ${error.kind})`;
+  return errorText(error).slice(0, MAX_REASON);
+}

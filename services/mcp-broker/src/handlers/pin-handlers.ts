@@ -1,0 +1,113 @@
+import type { Service } from "@switchyard/bus/serve";
+import { failuresOf } from "@switchyard/contracts/errors";
+import { approvePins, blockPins, diffPin, listPins } from "@switchyard/contracts/mcp-pins";
+import { canonicalJson } from "@switchyard/contracts/canonical-json";
+import { isRecord } from "../json/json-record.ts";
+import { findRecord, type Refusal } from "../pins/decide-pins.ts";
+import { approving, blocking, type PinBook } from "../pins/pin-book.ts";
+import { pinDifferences } from "../pins/pin-diff.ts";
+import { shownPin } from "../pins/pin-record.ts";
+import { PinStoreError } from "../pins/pin-store.ts";
+import { haveSameShape } from "../pins/tool-shape.ts";
+
+const fail = failuresOf({ ...approvePins.errors, ...blockPins.errors, ...diffPin.errors });
+
+/** Answers the contracts of pins, on any broker: the truth is in Redis. Reading is for every client, changes are for admins. */
+export function handlePins(
+  service: Service,
+  { pins, admins }: { pins: PinBook; admins: readonly string[] },
+): void {
+  const adminOf = ({ caller }: { readonly caller: string }): string => {
+    if (!admins.includes(caller)) throw forbidden(caller);
+    return caller;
+  };
+
+  service.handle(listPins, async ({ server, states, limit, after }) => {
+    const records = await orUnavailable(() => pins.read(server));
+    const sorted = [...records.values()].toSorted((a, b) => (a.tool < b.tool ? -1 : 1));
+    const fitting = sorted
+      .map((record) => shownPin(server, record))
+      .filter(({ state, tool }) => (states?.includes(state) ?? true) && tool > (after ?? ""));
+    return { pins: fitting.slice(0, limit), more: fitting.length > limit };
+  });
+  service.handle(approvePins, async ({ server, tools = null, override = [] }, context) => {
+    const change = approving({ tools, override, by: adminOf(context) });
+    const done = await orUnavailable(() => pins.change(server, context.caller, change));
+    if ("refusal" in done) throw refused(server, done.refusal);
+    return { approved: done.count };
+  });
+  service.handle(blockPins, async ({ server, tools }, context) => {
+    const change = blocking({ tools, by: adminOf(context) });
+    const done = await orUnavailable(() => pins.change(server, context.caller, change));
+    if ("refusal" in done) throw refused(server, done.refusal);
+    return { blocked: done.count };
+  });
+  service.handle(diffPin, async ({ server, tool }) => {
+    const record = findRecord(await orUnavailable(() => pins.read(server)), tool);
+    if (record === null) throw refused(server, { kind: "unknown", tools: [tool] });
+    const { before, after } = await orUnavailable(() => pins.definitions(server, record));
+    const [approved, listed] = [memberOf(before, "definition"), memberOf(after, "definition")];
+    const found = pinDifferences(approved, listed);
+    return {
+      pin: shownPin(server, record),
+      identityChanged:
+        before !== null &&
+        canonicalJson(memberOf(before, "identity")) !== canonicalJson(memberOf(after, "identity")),
+      isReworded: found.differences.length > 0 && haveSameShape(approved, listed),
+      differences: [...found.differences],
+      omitted: found.omitted,
+    };
+  });
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return isRecord(value) ? value[name] : null;
+}
+
+function forbidden(caller: string) {
+  const setting = "YARD_MCP_ADMINS";
+  return fail.forbidden_admin(
+    `NATS user ${caller} may not approve or block tools. Who may is in the broker's setting ${setting}.`,
+    { caller, setting },
+  );
+}
+
+function refused(server: string, refusal: Refusal) {
+  switch (refusal.kind) {
+    case "unknown": {
+      const tools = refusal.tools.slice(0, 20);
+      return fail.unknown_pin(
+        `MCP server ${server} never listed ${tools.map((tool) => JSON.stringify(tool)).join(", ")}; mcp.pins.list has what it listed.`,
+        { server, tools },
+      );
+    }
+    case "changed": {
+      const { tool, digest } = refusal;
+      return fail.pin_changed(
+        `MCP server ${server} lists another definition of ${JSON.stringify(tool)} by now; look at it again. Nothing was approved.`,
+        { server, tool, digest },
+      );
+    }
+    case "findings": {
+      const { tool, codes } = refusal;
+      return fail.findings_block(
+        `The tool ${JSON.stringify(tool)} has hard findings (${codes.join(", ")}); who accepts them names them in override. Nothing was approved.`,
+        { server, tool, codes },
+      );
+    }
+    default:
+      return refusal satisfies never;
+  }
+}
+
+async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof PinStoreError)) throw error;
+    throw fail.pins_unavailable(
+      `The pins cannot be read or written now: ${error.message}; try again when Redis is up.`,
+      { cause: error.message },
+    );
+  }
+}

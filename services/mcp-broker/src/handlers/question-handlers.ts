@@ -1,0 +1,95 @@
+import type { Service } from "@switchyard/bus/serve";
+import { failuresOf } from "@switchyard/contracts/errors";
+import {
+  answerQuestion,
+  listQuestions,
+  type AnswerContent,
+  type Question,
+} from "@switchyard/contracts/mcp-questions";
+import type { OpenQuestions } from "../server-requests/open-questions.ts";
+import { contentProblems } from "../server-requests/question-form.ts";
+import { currentQuestions, type QuestionKeeping } from "../server-requests/current-questions.ts";
+import { QuestionStoreError } from "../server-requests/question-store.ts";
+
+export interface QuestionHandlerDeps extends QuestionKeeping {
+  readonly open: OpenQuestions;
+  /** NATS users that may answer every question. */
+  readonly admins: readonly string[];
+}
+
+const LISTED = 500;
+
+const fail = failuresOf({ ...listQuestions.errors, ...answerQuestion.errors });
+
+const ENDS = { accept: "accepted", decline: "declined", cancel: "cancelled" } as const;
+
+/** Answers `mcp.questions` and `mcp.answer`, in any broker: the questions are in Redis. */
+export function handleQuestions(service: Service, deps: QuestionHandlerDeps): void {
+  const { store, open, admins, now, onLost } = deps;
+  const mayAnswer = (caller: string, { askedFor }: Question): boolean =>
+    admins.includes(caller) ||
+    (askedFor.length > 0 && askedFor.every(({ user }) => user === caller));
+
+  service.handle(listQuestions, async ({ server, pendingOnly }, { caller }) => {
+    const all = await orUnavailable(() => currentQuestions({ store, now, onLost }));
+    const shown = all
+      .map(({ question }) => question)
+      .filter((question) => server === undefined || question.server === server)
+      .filter(({ state }) => !pendingOnly || state === "pending")
+      .filter((question) => mayAnswer(caller, question))
+      .toSorted((a, b) => (a.askedAt < b.askedAt ? 1 : -1));
+    return { questions: shown.slice(0, LISTED) };
+  });
+
+  service.handle(answerQuestion, async ({ id, action, content }, { caller }) => {
+    const [stored] = await orUnavailable(() => store.read([id]));
+    if (stored === null || stored === undefined || !mayAnswer(caller, stored.question))
+      throw fail.unknown_question(`There is no question ${id} for ${caller}.`, { id });
+    const { question, holder } = stored;
+    if (question.state !== "pending") throw ended(question);
+    const given = action === "accept" ? checkedContent(question, content) : undefined;
+    const endedAt = new Date(now()).toISOString();
+    const answered = { ...question, state: ENDS[action], endedAt, answeredBy: caller };
+    const kept = given === undefined ? {} : { content: given };
+    const stands = await orUnavailable(() => store.end({ question: answered, holder, ...kept }));
+    if (stands?.question.endedAt !== endedAt || stands.question.answeredBy !== caller)
+      throw ended(stands?.question ?? question);
+    open.look();
+    return { question: stands.question };
+  });
+}
+
+function checkedContent(
+  question: Question,
+  content: AnswerContent = {},
+): AnswerContent | undefined {
+  if (question.form === null) {
+    if (Object.keys(content).length === 0) return undefined;
+    throw invalid(["this question asks to open an address and takes no content"]);
+  }
+  const problems = contentProblems(question.form, content);
+  if (problems.length > 0) throw invalid(problems);
+  return content;
+}
+
+function invalid(problems: string[]) {
+  return fail.invalid_content(`The answer does not fit the question: ${problems.join("; ")}`, {
+    problems,
+  });
+}
+
+function ended({ id, state }: Question) {
+  return fail.already_ended(`Question ${id} is ${state} already.`, { id, state });
+}
+
+async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof QuestionStoreError)) throw error;
+    const cause = error.message;
+    throw fail.store_unavailable(`The questions cannot be read now: ${cause}; try again later.`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,129 @@
+import type { Service } from "@switchyard/bus/serve";
+import { failuresOf } from "@switchyard/contracts/errors";
+import type { OwnerRequest } from "@switchyard/contracts/mcp-ownership";
+import {
+  addServer,
+  connectServer,
+  disconnectServer,
+  enableServer,
+  getServer,
+  removeServer,
+  resetServer,
+  serverLogs,
+  updateServer,
+} from "@switchyard/contracts/mcp-servers";
+import type { ServerPool } from "../connection/server-pool.ts";
+import type { OwnerReply } from "../ownership/owner-requests.ts";
+import type { ServerOwner } from "../ownership/server-owner.ts";
+import type { ServerRegistry } from "../registry/server-registry.ts";
+import { shownDeclaration } from "../declaration/shown-declaration.ts";
+
+export interface RegistryDeps {
+  readonly pool: ServerPool;
+  readonly registry: ServerRegistry;
+  readonly owner: Pick<ServerOwner, "requests" | "views" | "claiming" | "stateOf">;
+  /** NATS users that may change servers. */
+  readonly admins: readonly string[];
+}
+
+const fail = failuresOf({ ...getServer.errors, ...addServer.errors });
+
+/** What a connect leaves of its deadline for the answer. */
+const REPLY_MARGIN_MS = 250;
+
+/** Answers the contracts of the registry. Reading is for every client, changes are for admins. */
+export function handleRegistry(service: Service, deps: RegistryDeps): void {
+  const { pool, registry, owner } = deps;
+  const adminOf = ({ caller }: { readonly caller: string }): string => {
+    if (!deps.admins.includes(caller)) throw forbidden(caller);
+    return caller;
+  };
+  /** The server file of another broker may name servers that this one has no declaration of. */
+  const isKnown = (id: string): boolean => pool.find(id) !== null || owner.stateOf(id) !== null;
+
+  /** Changes and questions go to the broker that has the connection. */
+  const atOwner = (
+    server: string,
+    request: OwnerRequest,
+    context: { readonly deadline: number; readonly correlationId: string },
+  ): Promise<OwnerReply> => {
+    if (!isKnown(server)) throw fail.unknown_server(`MCP server not found: ${server}`, { server });
+    const deadline = context.deadline - REPLY_MARGIN_MS;
+    return owner.requests.atOwner(server, request, { ...context, deadline });
+  };
+
+  service.handle(getServer, async ({ server }, context) => {
+    const member = pool.find(server);
+    if (member === null) return foundElsewhere(atOwner(server, { do: "get" }, limits(context)));
+    const { entry, info: own } = member.connection;
+    const view = owner.views().find(({ entry: { id } }) => id === server);
+    const declaration = shownDeclaration(entry.declaration);
+    return { server: view?.info ?? own, declaration, updatedAt: registry.updatedAt(server) };
+  });
+  service.handle(serverLogs, async ({ server, tail }, context) => {
+    const { server: info, stderr = "" } = await atOwner(server, { do: "logs" }, limits(context));
+    return { lines: lastLines(stderr, tail), hasProcess: info?.transport === "stdio" };
+  });
+  service.handle(addServer, ({ server }, context) => {
+    const by = adminOf(context);
+    return owner.claiming(server["id"], async () => ({ server: await registry.add(server, by) }));
+  });
+  service.handle(updateServer, ({ server, changes }, context) => {
+    const request = { do: "update", by: adminOf(context), changes, isResume: false } as const;
+    return changed(atOwner(server, request, limits(context)));
+  });
+  service.handle(enableServer, ({ server, enabled }, context) => {
+    const by = adminOf(context);
+    const request = { do: "update", by, changes: { enabled }, isResume: enabled } as const;
+    return changed(atOwner(server, request, limits(context)));
+  });
+  service.handle(removeServer, async ({ server }, context) => {
+    await atOwner(server, { do: "remove", by: adminOf(context) }, limits(context));
+    return { removed: true as const, server };
+  });
+  service.handle(resetServer, ({ server }, context) => {
+    const by = adminOf(context);
+    if (isKnown(server)) return changed(atOwner(server, { do: "reset", by }, limits(context)));
+    // One that was removed over the bus is nobody's.
+    return owner.claiming(server, async () => ({ server: await registry.reset(server, by) }));
+  });
+  service.handle(connectServer, ({ server }, context) =>
+    changed(atOwner(server, { do: "connect", by: adminOf(context) }, limits(context))),
+  );
+  service.handle(disconnectServer, async ({ server }, context) => {
+    const by = adminOf(context);
+    if (!isKnown(server)) return { server: null };
+    return { server: (await atOwner(server, { do: "disconnect", by }, limits(context))).server };
+  });
+}
+
+async function foundElsewhere(reply: Promise<OwnerReply>) {
+  const { server, declaration, updatedAt = null } = await reply;
+  if (server === null || declaration === undefined)
+    throw new TypeError("the owner answered without the server's declaration");
+  return { server, declaration, updatedAt };
+}
+
+async function changed(reply: Promise<OwnerReply>) {
+  const { server } = await reply;
+  if (server === null) throw new TypeError("the owner answered without the changed server");
+  return { server };
+}
+
+function limits({ deadline, correlationId }: { deadline: number; correlationId: string }) {
+  return { deadline, correlationId };
+}
+
+function forbidden(caller: string) {
+  const setting = "YARD_MCP_ADMINS";
+  return fail.forbidden_admin(
+    `NATS user ${caller} may not change MCP servers: they are programs on the broker's host. Who may is in the broker's setting ${setting}.`,
+    { caller, setting },
+  );
+}
+
+function lastLines(text: string, count: number): string[] {
+  const lines = text.split(/\r?\n/);
+  if (lines.at(-1) === "") lines.pop();
+  return lines.slice(-count);
+}

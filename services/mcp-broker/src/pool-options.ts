@@ -1,0 +1,85 @@
+import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
+import type { Bus } from "@switchyard/bus/connect";
+import type { Log } from "@switchyard/service/log";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import type { Redis } from "@switchyard/service/redis";
+import { createKeyedDigest } from "./auth/keyed-digest.ts";
+import type { LoginStore } from "./auth/login-store.ts";
+import type { TokenCipher } from "./auth/token-cipher.ts";
+import { createUpstreamLogins } from "./auth/upstream-login.ts";
+import { createDiscoveryReporter } from "./connection/discovery-reporter.ts";
+import type { Features } from "./features/start-features.ts";
+import type { ServerOwner } from "./ownership/server-owner.ts";
+import type { startPinning } from "./pins/start-pinning.ts";
+import type { ChildRecords } from "./process/child-records.ts";
+import { createSessionOpener } from "./connection/open-session.ts";
+import { paceStarts } from "./connection/pace-starts.ts";
+import type { PoolOptions } from "./connection/server-pool.ts";
+import { createVerdictStore } from "./connection/verdict-store.ts";
+
+/** What the connections of a broker need of it. */
+export interface PoolParts {
+  readonly bus: Bus;
+  readonly redis: Redis;
+  readonly log: Log;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly stateDir: string;
+  readonly tokenKeys: TokenCipher | null;
+  readonly records: ChildRecords;
+  readonly guard: EgressGuard;
+  readonly logins: LoginStore | null;
+  readonly owner: ServerOwner;
+  readonly features: Features;
+  readonly pinning: ReturnType<typeof startPinning>;
+}
+
+/** Starting a process keeps a processor busy for a good part of a second; what hangs is not waited for. */
+const START_PACE = { atOnce: 4 * availableParallelism(), holdMs: 2_000 };
+
+/** Connects the pool with the other parts: who may connect, what is listed, who is told. */
+export function poolOptions(parts: PoolParts): PoolOptions {
+  const { bus, redis, log, env, version, stateDir, tokenKeys } = parts;
+  const { records, guard, logins, owner, features, pinning } = parts;
+  const discovery = createDiscoveryReporter({ bus, log, now: Date.now });
+  const open = createSessionOpener({
+    env,
+    records,
+    stateDir,
+    version,
+    guard,
+    hooks: features.hooksOf,
+    inspect: pinning.inspect,
+    verdicts: createVerdictStore({
+      redis,
+      now: Date.now,
+      // Without a key that outlives the process, its verdicts count for this broker alone.
+      digest: tokenKeys?.digest ?? createKeyedDigest(randomBytes(32)),
+      onTrouble: (err) => log.debug({ err }, "protocol verdict not kept"),
+    }),
+    loginOf: createUpstreamLogins({ store: logins, guard, now: Date.now }),
+  });
+  return {
+    open: paceStarts(open, START_PACE),
+    now: Date.now,
+    random: Math.random,
+    schedule: (delayMs, callback) => {
+      const timer = setTimeout(callback, delayMs);
+      return () => clearTimeout(timer);
+    },
+    access: owner.access,
+    pinState: pinning.pinState,
+    onChange: (change, connection) => {
+      owner.changed(change, connection);
+      features.changed(change, connection);
+      if (owner.access.owns(connection.entry.id)) discovery(change, connection);
+    },
+    onInstanceChange(change, connection) {
+      const server = connection.entry.id;
+      log.debug({ server, change: change.kind }, "mcp server instance changed");
+      features.changed(change, connection);
+    },
+    onFault: (err) => log.error({ err }, "mcp server pool fault"),
+  };
+}

@@ -1,0 +1,183 @@
+import { ProtocolError, ProtocolErrorCode, type Result } from "@modelcontextprotocol/client";
+import type { Question } from "@switchyard/contracts/mcp-questions";
+import type { Principal } from "@switchyard/contracts/policy";
+import { z } from "zod";
+import type { ServerRequest } from "../connection/session-hooks.ts";
+import type { ServerConfig } from "../declaration/server-config.ts";
+import type { FeatureGate } from "./feature-gate.ts";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import { distinctAskers, type RequestOrigin, type RequestOrigins } from "./request-origins.ts";
+import type { OpenQuestions, QuestionEnd } from "./open-questions.ts";
+import { readForm } from "./question-form.ts";
+import { QuestionStoreError } from "./question-store.ts";
+
+export interface AskPersonDeps {
+  readonly gate: FeatureGate;
+  readonly origins: RequestOrigins;
+  readonly questions: OpenQuestions;
+  /** How long a question waits at most, in milliseconds. */
+  readonly questionMs: number;
+  readonly now: () => number;
+  readonly newId: () => string;
+  readonly onAsked: (question: Question) => void;
+  readonly onTrouble: (server: string, error: unknown) => void;
+}
+
+/** Questions that may wait at a time: a server that floods, or a user, gets no more than its share. */
+const MAX_OPEN = { perServer: 32, perBroker: 256, perServerAndUser: 8, perUser: 64 } as const;
+
+const MAX_MESSAGE = 4_000;
+
+const FormRequest = z.looseObject({
+  mode: z.literal("form").default("form"),
+  message: z.string(),
+  requestedSchema: z.unknown(),
+});
+const UrlRequest = z.looseObject({
+  mode: z.literal("url"),
+  message: z.string(),
+  url: z.url({ protocol: /^https?$/ }).max(4_096),
+  elicitationId: z.string().max(500).optional(),
+});
+
+/**
+ * Answers `elicitation/create`. What the policy denies is declined; what nobody can be asked now
+ * (too many questions, no store, no request that it belongs to) is cancelled, which the server may
+ * take as "not now". Rejects only for a request that is none.
+ */
+export async function askPerson(
+  deps: AskPersonDeps,
+  config: ServerConfig,
+  request: ServerRequest,
+): Promise<Result> {
+  const server = config.id;
+  const asks = readRequest(request.params);
+  const origins = deps.origins.of(config);
+  if (origins.length === 0) return { action: "cancel" };
+  const askers = distinctAskers(origins);
+  const principals = await allowedPrincipals(deps, { server, askers, mode: asks.mode });
+  if (principals === null) return { action: "decline" };
+  const { questions } = deps;
+  if (isFull(questions, server, principals)) return { action: "cancel" };
+  // After the deadline of the request nobody takes the answer any more.
+  const until = Math.max(...origins.map(({ asked }) => asked.deadline));
+  const question = newQuestion(deps, { server, principals, asks, until });
+  const resume = pauseUntil(origins, Date.parse(question.expiresAt) - deps.now());
+  const { elicitationId } = asks;
+  const lost = lostSignal(request.signal, origins);
+  const asking = questions.ask(question, { lost, elicitationId });
+  deps.onAsked(question);
+  try {
+    return resultOf(await asking);
+  } catch (error) {
+    if (!(error instanceof QuestionStoreError)) throw error;
+    deps.onTrouble(server, error);
+    return { action: "cancel" };
+  } finally {
+    resume();
+  }
+}
+
+/** A person's time is not the server's: the requests that wait do not count it, until the question is over. */
+function pauseUntil(origins: readonly RequestOrigin[], forMs: number): () => void {
+  const resumes = origins.map((origin) => origin.pause());
+  const resume = (): void => {
+    clearTimeout(timer);
+    for (const each of resumes) each();
+  };
+  const timer = setTimeout(resume, forMs);
+  return resume;
+}
+
+type Asks = Pick<Question, "mode" | "message" | "form" | "url"> & {
+  /** What the server calls an address to open. */
+  readonly elicitationId?: string | undefined;
+};
+
+/** Reads what a server asks for; rejects with what it is told when that is no question. */
+export function readRequest(params: Readonly<Record<string, unknown>>): Asks {
+  const form = FormRequest.safeParse(params);
+  if (form.success) {
+    const read = readForm(form.data.requestedSchema);
+    if ("problem" in read) throw invalid(read.problem);
+    return { mode: "form", message: cut(form.data.message), form: read.form, url: null };
+  }
+  const url = UrlRequest.safeParse(params);
+  if (!url.success) throw invalid("it is neither a form nor an http or https address to open");
+  const { message, url: address, elicitationId } = url.data;
+  return { mode: "url", message: cut(message), form: null, url: address, elicitationId };
+}
+
+/** Whose questions these are, when the policy allows each of them to be asked; else null. */
+export async function allowedPrincipals(
+  { gate }: Pick<AskPersonDeps, "gate">,
+  asks: { server: string; askers: readonly AskedFor[]; mode: Question["mode"] },
+): Promise<Principal[] | null> {
+  const { server, askers, mode } = asks;
+  const feature = { kind: "elicitation", server, name: "elicitation", args: { mode } } as const;
+  const answers = await Promise.all(
+    askers.map((asked) => gate.decide(feature, asked).catch(() => null)),
+  );
+  const allowed = answers.flatMap((answer) =>
+    answer?.decision.effect === "allow" ? [answer.principal] : [],
+  );
+  return allowed.length === answers.length ? allowed : null;
+}
+
+export function isFull(
+  questions: OpenQuestions,
+  server: string,
+  principals: readonly Principal[],
+): boolean {
+  const { perServer, perBroker, perServerAndUser, perUser } = MAX_OPEN;
+  if (questions.count() >= perBroker || questions.count({ server }) >= perServer) return true;
+  return principals.some(
+    ({ user }) =>
+      questions.count({ user }) >= perUser || questions.count({ server, user }) >= perServerAndUser,
+  );
+}
+
+export function newQuestion(
+  { now, newId, questionMs }: Pick<AskPersonDeps, "now" | "newId" | "questionMs">,
+  facts: { server: string; principals: Principal[]; asks: Asks; until: number },
+): Question {
+  const askedAt = now();
+  const { elicitationId: _, ...asks } = facts.asks;
+  return {
+    id: newId(),
+    server: facts.server,
+    state: "pending",
+    ...asks,
+    askedFor: facts.principals,
+    askedAt: new Date(askedAt).toISOString(),
+    expiresAt: new Date(Math.min(askedAt + questionMs, facts.until)).toISOString(),
+    endedAt: null,
+    answeredBy: null,
+  };
+}
+
+/** Aborts when the server takes its request back and when the last request that it may belong to has ended. */
+function lostSignal(signal: AbortSignal, origins: readonly RequestOrigin[]): AbortSignal {
+  const ended = new AbortController();
+  let left = origins.length;
+  for (const origin of origins) {
+    origin.onEnd(() => {
+      left -= 1;
+      if (left === 0) ended.abort();
+    });
+  }
+  return AbortSignal.any([signal, ended.signal]);
+}
+
+function resultOf(end: QuestionEnd): Result {
+  if (end.action !== "accept" || end.content === undefined) return { action: end.action };
+  return { action: "accept", content: end.content };
+}
+
+function invalid(problem: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, `elicitation refused: ${problem}`);
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE - 1)}…`;
+}

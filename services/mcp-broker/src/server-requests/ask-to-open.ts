@@ -1,0 +1,63 @@
+import { ProtocolError } from "@modelcontextprotocol/client";
+import type { Question } from "@switchyard/contracts/mcp-questions";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import { isRecord } from "../json/json-record.ts";
+import {
+  allowedPrincipals,
+  isFull,
+  newQuestion,
+  readRequest,
+  type AskPersonDeps,
+} from "./ask-person.ts";
+import { QuestionStoreError } from "./question-store.ts";
+
+/**
+ * Makes a pending question out of each address that a server wants opened before it makes a call
+ * (MCP error -32042). They outlive the call, which may be sent again afterwards. None are made when
+ * the policy does not allow the caller to be asked, or when nobody can be asked now.
+ */
+export type AskToOpen = (
+  server: string,
+  /** As the server wrote them: a list, by the protocol. */
+  elicitations: unknown,
+  asked: AskedFor,
+) => Promise<readonly Question[]>;
+
+/** A server that wants more than this opened before one call wants something else. */
+const MAX_ADDRESSES = 4;
+
+export function createAskToOpen(deps: AskPersonDeps): AskToOpen {
+  return async (server, elicitations, asked) => {
+    if (!Array.isArray(elicitations)) return [];
+    const wanted = elicitations.slice(0, MAX_ADDRESSES).flatMap(readAddress);
+    if (wanted.length === 0) return [];
+    const mode = "url";
+    const principals = await allowedPrincipals(deps, { server, askers: [asked], mode });
+    if (principals === null) return [];
+    const made: Question[] = [];
+    for (const { elicitationId, ...asks } of wanted) {
+      if (isFull(deps.questions, server, principals)) break;
+      const question = newQuestion(deps, { server, principals, asks, until: Infinity });
+      try {
+        await deps.questions.post(question, elicitationId);
+      } catch (error) {
+        if (!(error instanceof QuestionStoreError)) throw error;
+        deps.onTrouble(server, error);
+        break;
+      }
+      deps.onAsked(question);
+      made.push(question);
+    }
+    return made;
+  };
+}
+
+function readAddress(elicitation: unknown) {
+  if (!isRecord(elicitation)) return [];
+  try {
+    return [readRequest({ ...elicitation, mode: "url" })];
+  } catch (error) {
+    if (error instanceof ProtocolError) return []; // it is no address; the caller is told what the server said
+    throw error;
+  }
+}

@@ -1,0 +1,95 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { Roster } from "@switchyard/bus/roster";
+import type { ServerConfig } from "../declaration/server-config.ts";
+import type { CallClock } from "../limits/call-clock.ts";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+
+/** A request that a server works on, and on whose behalf. */
+export interface RequestOrigin {
+  readonly asked: AskedFor;
+  readonly isOver: boolean;
+  /** Calls back when the request has ended, at once when it has already. */
+  onEnd(callback: () => void): void;
+  /** Stops its time until the returned function is called: a person is asked something for it. */
+  pause(): () => void;
+}
+
+/** Who asks for a request, and its time. */
+export interface RequestBy {
+  readonly asked: AskedFor;
+  readonly clock: CallClock;
+}
+
+/**
+ * Remembers on whose behalf each server works, so that what it asks back is decided for those
+ * principals. Over HTTP a server's question comes in the answer to a request, so its origin is
+ * certain. Over stdio nothing says which request it belongs to, and every request in work counts. A server stands here as
+ * its configuration object, of which each instance of a run or a session has one of its own.
+ */
+export interface RequestOrigins {
+  during<T>(server: ServerConfig, by: RequestBy, work: () => Promise<T>): Promise<T>;
+  /** The origins of what a server asks in this moment; none when it works on nothing. */
+  of(server: ServerConfig): readonly RequestOrigin[];
+}
+
+export function createRequestOrigins(): RequestOrigins {
+  const active = new WeakMap<ServerConfig, Roster<RequestOrigin>>();
+  const current = new AsyncLocalStorage<{ server: ServerConfig; origin: RequestOrigin }>();
+  const rosterOf = (server: ServerConfig): Roster<RequestOrigin> => {
+    const known = active.get(server);
+    if (known !== undefined) return known;
+    const roster = new Roster<RequestOrigin>();
+    active.set(server, roster);
+    return roster;
+  };
+  return {
+    async during(server, by, work) {
+      const { origin, end } = beginOrigin(by);
+      const ofServer = rosterOf(server);
+      const seat = ofServer.add(origin);
+      try {
+        return await current.run({ server, origin }, work);
+      } finally {
+        ofServer.remove(seat);
+        end();
+      }
+    },
+    of(server) {
+      const own = current.getStore();
+      if (own?.server === server && !own.origin.isOver) return [own.origin];
+      return active.get(server)?.values() ?? [];
+    },
+  };
+}
+
+/** One for each who asked: several calls of one run are one question to the policy. */
+export function distinctAskers(origins: readonly RequestOrigin[]): AskedFor[] {
+  const byKey = new Map<string, AskedFor>();
+  for (const { asked } of origins) {
+    const key = `${asked.onBehalfOf}\0${asked.token ?? ""}`;
+    if (!byKey.has(key)) byKey.set(key, asked);
+  }
+  return [...byKey.values()];
+}
+
+/** Not an AbortController: every tool call has an origin, and hardly any is asked about its end. */
+function beginOrigin({ asked, clock }: RequestBy): { origin: RequestOrigin; end: () => void } {
+  const callbacks: (() => void)[] = [];
+  let isOver = false;
+  const origin: RequestOrigin = {
+    asked,
+    get isOver() {
+      return isOver;
+    },
+    onEnd(callback) {
+      if (isOver) callback();
+      else callbacks.push(callback);
+    },
+    pause: () => clock.pause(),
+  };
+  const end = (): void => {
+    isOver = true;
+    for (const callback of callbacks) callback();
+  };
+  return { origin, end };
+}

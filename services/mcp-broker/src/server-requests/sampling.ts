@@ -1,0 +1,89 @@
+import { ProtocolError, ProtocolErrorCode, type Result } from "@modelcontextprotocol/client";
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { completeModel } from "@switchyard/contracts/model-completion";
+import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import type { ServerRequest } from "../connection/session-hooks.ts";
+import type { ServerConfig } from "../declaration/server-config.ts";
+import type { FeatureGate } from "./feature-gate.ts";
+import type { RateLimit } from "./rate-limit.ts";
+import { distinctAskers, type RequestOrigins } from "./request-origins.ts";
+import { readSampling, type SamplingRequest } from "./sampling-request.ts";
+
+export interface SamplingDeps {
+  readonly bus: Bus;
+  readonly gate: FeatureGate;
+  readonly origins: RequestOrigins;
+}
+
+export interface SamplingServer {
+  readonly config: ServerConfig;
+  readonly rate: RateLimit;
+}
+
+/** What a person's refusal is in the protocol's own examples; a refusal by rule is no different to the server. */
+const REFUSED = -1;
+
+/**
+ * Answers `sampling/createMessage` with one call of the configured model, when the policy allows
+ * it for everybody on whose behalf the server may be asking. Rejects with what the server is told.
+ */
+export async function sample(
+  deps: SamplingDeps,
+  server: SamplingServer,
+  request: ServerRequest,
+): Promise<Result> {
+  const { sampling: limits } = server.config;
+  const wanted = readSampling(request.params, limits.maxTokens);
+  if ("problem" in wanted)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `sampling refused: ${wanted.problem}`);
+  const askers = await allowedAskers(deps, server.config, wanted);
+  if (!server.rate.take())
+    throw refused(`more than ${limits.perMinute} samplings a minute; ask again later`);
+  const [first] = askers;
+  const { correlationId, traceparent } = first;
+  const deadline = Math.min(...askers.map((asked) => asked.deadline));
+  try {
+    const reply = await client(deps.bus, { completeModel }).completeModel(wanted.completion, {
+      deadline,
+      correlationId,
+      traceparent,
+      signal: request.signal,
+    });
+    return {
+      model: reply.model,
+      role: "assistant",
+      content: { type: "text", text: reply.text },
+      stopReason: reply.stopReason,
+    };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new ProtocolError(
+      ProtocolErrorCode.InternalError,
+      `the model gave no answer: ${error.code}`,
+    );
+  }
+}
+
+/** Everybody on whose behalf the server may be asking, each allowed; else it is refused. */
+async function allowedAskers(
+  { gate, origins }: SamplingDeps,
+  config: ServerConfig,
+  wanted: SamplingRequest,
+): Promise<[AskedFor, ...AskedFor[]]> {
+  const [first, ...others] = distinctAskers(origins.of(config));
+  const server = config.id;
+  if (first === undefined) throw refused("it belongs to no request that is in work");
+  const feature = { kind: "sampling", server, name: "sampling", args: wanted.policyArgs } as const;
+  const decisions = await Promise.all(
+    [first, ...others].map((asked) => gate.decide(feature, asked).catch(() => null)),
+  );
+  if (decisions.some((answer) => answer?.decision.effect !== "allow"))
+    throw refused("the policy does not allow it");
+  return [first, ...others];
+}
+
+function refused(reason: string): ProtocolError {
+  return new ProtocolError(REFUSED, `sampling refused: ${reason}`);
+}
