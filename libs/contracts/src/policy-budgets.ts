@@ -70,7 +70,8 @@ export const resumeCalls = rpc({
 
 export const listStops = rpc({
   subject: "yard.rpc.{caller}.policy.stops",
-  summary: "Lists what is stopped.",
+  summary:
+    "Lists what is stopped: everything for services and policy admins, for others what could stop their own calls.",
   request: z.strictObject({}),
   reply: z.object({ stops: z.array(Stop).max(MAX_STOPS) }),
   timeoutMs: 2_000,

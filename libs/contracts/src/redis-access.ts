@@ -4,8 +4,8 @@
  * not written here is refused by the server. A service that starts to keep something new adds the
  * pattern of its keys to its entry.
  *
- * A user may not touch another one's keys, not even to read them; what two services share is named
- * here once, with the reason. Commands are listed one by one and never as a category: a category
+ * A user may not touch another one's keys, not even to read them; what two services share, and what one may read of
+ * another, is named here once, with the reason. Commands are listed one by one and never as a category: a category
  * grows with each version of the server.
  */
 export interface RedisUser {
@@ -14,6 +14,8 @@ export interface RedisUser {
   readonly description: string;
   /** Patterns of the keys that it may read and write. */
   readonly keys: readonly string[];
+  /** Patterns of the keys that it may read alone. */
+  readonly readsKeys: readonly string[];
   /** Patterns of the channels that it may publish to and hear. */
   readonly channels: readonly string[];
   /** Lower case; a subcommand is `command|subcommand`. */
@@ -77,6 +79,8 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:{grants}:*",
       auditHeads("policy"),
     ],
+    // Whose a run is, from whoever works on it.
+    readsKeys: ["yard:run:{*}:state"],
     commands: [...strings, ...hashes, ...sets, ...sortedSets],
   }),
   redisUser("broker", "MCP broker", {
@@ -120,6 +124,7 @@ export const monitorRedisUser: RedisUser = {
   name: "monitor",
   description: "Health checks and metrics",
   keys: [],
+  readsKeys: [],
   channels: [],
   commands: ["client|setname", "info", "ping"],
 };
@@ -135,13 +140,14 @@ function auditHeads(service: string): string {
 function redisUser(
   name: string,
   description: string,
-  spec: { keys: readonly string[]; channels?: readonly string[]; commands: readonly string[] },
+  spec: Pick<RedisUser, "keys" | "commands"> & Partial<Pick<RedisUser, "readsKeys" | "channels">>,
 ): RedisUser {
   const commands = [...connection, ...scripts, ...transactions, ...expiry, ...spec.commands];
   return {
     name,
     description,
     keys: spec.keys,
+    readsKeys: spec.readsKeys ?? [],
     channels: spec.channels ?? [],
     commands: commands.toSorted(),
   };

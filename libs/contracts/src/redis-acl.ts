@@ -45,6 +45,7 @@ function rulesOf(user: RedisUser): string {
   return [
     "resetkeys",
     ...user.keys.map((pattern) => `~${pattern}`),
+    ...user.readsKeys.map((pattern) => `%R~${pattern}`),
     "resetchannels",
     ...user.channels.map((pattern) => `&${pattern}`),
     "-@all",

@@ -32,6 +32,8 @@ import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { adminUser, cliUser, client as team, serviceUsers } from "@switchyard/contracts/topology";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { startPolicy } from "../test/policy-process.ts";
 
@@ -75,6 +77,12 @@ const nats = await testNats({
   }),
 });
 const redis = await testRedis();
+const redisClient = await connectRedis({
+  url: redis.url,
+  name: "test",
+  log: createLog({ service: "test", level: "silent" }),
+});
+after(() => redisClient.disconnect());
 const seedOf = (name: string) =>
   users.find(({ user }) => user.name === name)?.key.seed ?? assert.fail(`no user ${name}`);
 
@@ -97,12 +105,13 @@ const cli = client(await connectAs("cli"), {
   resumeCalls,
   listStops,
 });
-const teamA = client(await connectAs("team-a"), { activatePolicy, stopCalls });
+const teamA = client(await connectAs("team-a"), { activatePolicy, stopCalls, listStops });
 const broker = client(await connectAs("broker"), {
   checkPolicy,
   filterPolicy,
   releaseCall,
   admitCall,
+  listStops,
 });
 const runner = client(await connectAs("runner"), { grantRun });
 
@@ -278,6 +287,29 @@ test("a stop denies everything that it is about on every replica once it is answ
   await assert.rejects(teamA.stopCalls({ scope: { kind: "all" }, reason: "x" }), (error) =>
     isError(error, stopCalls, "forbidden_admin"),
   );
+});
+
+test("a stop by run id reaches a run whose id has no owner, and its requester is told of it alone", async () => {
+  await redisClient.hset("yard:run:{old-1}:state", { requester: "team-a", status: "running" });
+  const token = await tokenOf("old", "old-1", { requester: "team-a" });
+  assert.equal((await check(token)).decision.effect, "allow");
+  const scope = { kind: "run", name: "old-1" } as const;
+  const other = { kind: "run", name: "team-b~r1" } as const;
+  const { stop } = await cli.stopCalls({ scope, reason: "it misbehaves" });
+  assert.deepEqual(stop.scope, scope, "it is not taken for a run of the admin");
+  await cli.stopCalls({ scope: other, reason: "it misbehaves, too" });
+  assert.match((await check(token)).decision.reason, /calls of run old-1 are stopped/);
+  const told = (await teamA.listStops({})).stops.map((one) => one.scope);
+  assert.deepEqual(told, [scope]);
+  assert.equal((await broker.listStops({})).stops.length, 2, "providers end what is in work");
+  // Its stop may outlive a run.
+  await redisClient.del("yard:run:{old-1}:state");
+  assert.deepEqual(await cli.resumeCalls({ scope }), { resumed: true });
+  await until(async () => (await check(token)).decision.effect === "allow");
+  const { stop: own } = await cli.stopCalls({ scope: { kind: "run", name: "new" }, reason: "x" });
+  assert.deepEqual(own.scope, { kind: "run", name: "cli~new" });
+  for (const name of ["new", other.name])
+    assert.deepEqual(await cli.resumeCalls({ scope: { kind: "run", name } }), { resumed: true });
 });
 
 test("an activated bundle is in force on every replica, whatever the files say, and can be rolled back", async () => {

@@ -28,6 +28,7 @@ import type { Validator } from "./bundle/validator.ts";
 import { createVersionHandlers } from "./bundle/version-handlers.ts";
 import { createVersionStore } from "./bundle/version-store.ts";
 import { LONGEST_LEASE_MS } from "./engine/decision-leases.ts";
+import { createRunRecords } from "./runs/run-records.ts";
 
 /** How often each replica looks at what all of them share. */
 const LOOK_MS = 200;
@@ -96,7 +97,7 @@ export async function startSharedState(kit: Kit, path: string, now: () => number
       service.handle(rollbackPolicy, bundles.rollback);
       service.handle(listPolicyVersions, bundles.versions);
       const stopping = createStopHandlers({
-        ...{ stops, admins, now },
+        ...{ stops, admins, now, runs: createRunRecords(redis) },
         async everywhere(stop) {
           await delay(EVERYWHERE_MS);
           await parts.endStopped(stop);

@@ -1,11 +1,13 @@
+import assert from "node:assert/strict";
 import { call } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
 import {
   removeAgent,
   rollbackAgent,
   unpackAgents,
   uploadAgents,
 } from "@switchyard/contracts/agent-store";
-import { resumeCalls, stopCalls } from "@switchyard/contracts/policy-budgets";
+import { listStops, resumeCalls, stopCalls } from "@switchyard/contracts/policy-budgets";
 import { activatePolicy, rollbackPolicy } from "@switchyard/contracts/policy-bundles";
 import {
   removeSkill,
@@ -40,7 +42,25 @@ export const installationRows: Rows = {
   "policy.validate": "it keeps nothing; that it has places of its own is tested in services/policy",
   "policy.versions": RULES,
   "policy.who-can": RULES,
-  "policy.stops": "what is stopped is told to everybody whose calls it could concern",
+  [listStops.name]: [
+    {
+      title: "of team-a and its runs",
+      run: async ({ cli, teamA, teamB }) => {
+        const scopes = [
+          { kind: "run", name: `${TEAM_A}~stopped` },
+          { kind: "user", name: "nobody" },
+          { kind: "server", name: "no-server" },
+        ] as const;
+        for (const scope of scopes) await call(cli, stopCalls, { scope, reason: "secret" });
+        const told = async (bus: Bus) =>
+          (await call(bus, listStops, {})).stops.map(({ scope }) => scope.kind).toSorted();
+        assert.deepEqual(await told(cli), ["run", "server", "user"]);
+        assert.deepEqual(await told(teamA), ["run", "server"]);
+        assert.deepEqual(await told(teamB), ["server"]);
+        for (const scope of scopes) await call(cli, resumeCalls, { scope });
+      },
+    },
+  ],
   [activatePolicy.name]: forAdmins("rules of its own", ({ teamB }) =>
     call(teamB, activatePolicy, { version: 1 }),
   ),

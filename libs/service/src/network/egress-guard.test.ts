@@ -99,6 +99,31 @@ test("refuses every notation of an address that is not public, and no public one
   for (const url of OPEN) assert.equal(verdict(url), null, url);
 });
 
+/** Every block of the IANA special-purpose address registries, first address and the last. Those that carry an IPv4 address are judged by it. */
+const REGISTRY = `
+0.0.0.0 0.255.255.255 · 10.0.0.0 10.255.255.255 · 100.64.0.0 100.127.255.255 · 127.0.0.0 127.255.255.255
+169.254.0.0 169.254.255.255 · 172.16.0.0 172.31.255.255 · 192.0.0.0 192.0.0.255 · 192.0.2.0 192.0.2.255
+192.31.196.0 192.31.196.255 · 192.52.193.0 192.52.193.255 · 192.88.99.0 192.88.99.255 · 192.168.0.0 192.168.255.255
+192.175.48.0 192.175.48.255 · 198.18.0.0 198.19.255.255 · 198.51.100.0 198.51.100.255 · 203.0.113.0 203.0.113.255
+240.0.0.0 255.255.255.255
+:: ::1 · 64:ff9b:1:: 64:ff9b:1:ffff:ffff:ffff:ffff:ffff · 100:: 100::ffff:ffff:ffff:ffff
+100:0:0:1:: 100:0:0:1:ffff:ffff:ffff:ffff · 2001:: 2001:0:ffff:ffff:ffff:ffff:ffff:ffff
+2001:1::1 2001:1::3 · 2001:2:: 2001:2:0:ffff:ffff:ffff:ffff:ffff · 2001:3:: 2001:3:ffff:ffff:ffff:ffff:ffff:ffff
+2001:4:112:: 2001:4:112:ffff:ffff:ffff:ffff:ffff · 2001:10:: 2001:1f:ffff:ffff:ffff:ffff:ffff:ffff
+2001:20:: 2001:2f:ffff:ffff:ffff:ffff:ffff:ffff · 2001:30:: 2001:3f:ffff:ffff:ffff:ffff:ffff:ffff
+2001:1ff:: 2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff · 2001:db8:: 2001:db8:ffff:ffff:ffff:ffff:ffff:ffff
+2620:4f:8000:: 2620:4f:8000:ffff:ffff:ffff:ffff:ffff · 3fff:: 3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff
+5f00:: 5f00:ffff:ffff:ffff:ffff:ffff:ffff:ffff · fc00:: fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff
+fe80:: febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff
+`;
+
+test("no address of a special-purpose block is public, from its first to its last", () => {
+  const blocks = REGISTRY.trim().split(/\s*[·\n]\s*/);
+  assert.equal(blocks.length, 36);
+  for (const address of blocks.flatMap((block) => block.split(" ")))
+    assert.ok(isSpecialAddress(address), address);
+});
+
 test("permits what the setting names and nothing beside it", () => {
   assert.equal(verdict("http://127.0.0.1:80/", "loopback"), null);
   assert.equal(verdict("http://[::1]/", "loopback"), null);

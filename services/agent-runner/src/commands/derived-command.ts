@@ -9,6 +9,7 @@ import { mayControl } from "../journal/run-access.ts";
 import type { RunNames } from "../journal/run-names.ts";
 import { replay } from "../journal/replay.ts";
 import type { RunState, Turn } from "../journal/run-state.ts";
+import { dictationOf } from "../journal/started-entry.ts";
 import {
   foreignRunId,
   madeName,
@@ -50,6 +51,7 @@ export function readSpawn(
       payload: { ...start, labels: started.labels, ...readersOf(started) },
       digest: canonicalDigest({ agent: agent.data, spawn: payload }),
       parent: { ...parent, depthLeft: (started.depthLeft ?? 0) - 1, skillDigest },
+      dictation: dictationOf(started),
     },
   };
 }
@@ -102,6 +104,7 @@ export function readFork(
       },
       digest: canonicalDigest({ requester: requester.data, fork: runToken, payload }),
       ...(started.before === undefined ? {} : { before: started.before }),
+      dictation: dictationOf(started),
       fork: {
         runId: runToken,
         fromStep,

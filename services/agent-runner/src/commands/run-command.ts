@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { AgentName, CallerName, fullRunId, RunId } from "@switchyard/contracts/ids";
 import type { StartRun } from "@switchyard/contracts/runs";
 import { RUNNER, type RunNames } from "../journal/run-names.ts";
-import type { StartedEntry } from "../journal/started-entry.ts";
+import type { Dictation, StartedEntry } from "../journal/started-entry.ts";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 
 /** A valid command, and the run that it names. */
@@ -25,6 +25,8 @@ export interface RunCommand {
   readonly before?: NonNullable<StartedEntry["before"]>;
   /** Set for a run that goes on from a step of another one. */
   readonly fork?: NonNullable<StartedEntry["fork"]>;
+  /** Set for a child and for a copy: the marks of the other run. */
+  readonly dictation?: Dictation;
 }
 
 /** Why a command cannot become a run. */

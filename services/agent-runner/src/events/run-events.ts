@@ -19,7 +19,7 @@ import { toldFacts } from "./told-facts.ts";
 import { requestFact, waitFacts, type Fact } from "./wait-events.ts";
 import type { EntryOf, JournalEntry } from "../journal/journal-entry.ts";
 import type { SkillRef } from "../journal/answer-part.ts";
-import type { StartedEntry } from "../journal/started-entry.ts";
+import { dictationOf, type StartedEntry } from "../journal/started-entry.ts";
 import { textOf } from "../run/next-action.ts";
 import { applyEntry, startOf, withDiscarded } from "../journal/replay.ts";
 import { callOf, type RunState } from "../journal/run-state.ts";
@@ -61,7 +61,7 @@ export function startEvents(entry: StartedEntry): RunEvent[] {
         labels: entry.labels,
         ...(entry.parent === undefined ? {} : { parent: entry.parent }),
         ...(entry.session === undefined ? {} : { session: entry.session }),
-        ...(entry.replay === undefined ? {} : { replayed: true }),
+        ...(dictationOf(entry).replayed === true ? { replayed: true } : {}),
         ...(entry.fork === undefined ? {} : { forkedFrom: forkedFrom(entry.fork) }),
       },
     ],

@@ -99,10 +99,28 @@ export const StartedEntry = z.object({
   before: z.array(SaidBefore).optional(),
   /** What the model is to answer, as another run has recorded it. */
   replay: Recording.optional(),
-  /** Who wrote what the model says: the sender of the recording, or of the agent whose plan is played. */
+  /** Set for a copy or a child of a run that played a recording: what it calls may follow from that. */
+  replayed: z.literal(true).optional(),
+  /** Who wrote what the model says, or what a run above or before it said: the sender of the recording, or of the agent whose plan is played. */
   dictatedBy: CallerName.optional(),
   /** A skill that stands for one tool: the call is made and no model is asked. */
   dispatch: z.object({ tool: z.string(), input: z.record(z.string(), z.unknown()) }).optional(),
 });
 
 export type StartedEntry = z.infer<typeof StartedEntry>;
+
+/** What marks a run whose calls somebody dictated. */
+export type Dictation = Pick<StartedEntry, "replayed" | "dictatedBy">;
+
+/** The marks of a run, which its copies and children have, too. Journals of earlier versions do not say who sent their recording. */
+export function dictationOf({
+  replay,
+  requester,
+  ...started
+}: Pick<StartedEntry, "replay" | "requester"> & Dictation): Dictation {
+  const { dictatedBy = replay === undefined ? undefined : requester } = started;
+  return {
+    ...(replay === undefined && started.replayed === undefined ? {} : { replayed: true }),
+    ...(dictatedBy === undefined ? {} : { dictatedBy }),
+  };
+}

@@ -6,6 +6,7 @@ import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
 import { getRecording, RecordedRun } from "@switchyard/contracts/run-recordings";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
@@ -71,6 +72,43 @@ test("a run of a real provider is played again without asking it, and its tools 
   assert.equal(started?.payload["replayed"], true);
   // What was played is a recording itself.
   assert.equal((await replay("once-more", await recordingOf("again")))?.name, "finished");
+});
+
+test("copies, copies of copies, children and retries of a run that plays a recording are marked like it", async () => {
+  const { agents, grants } = lab.peers;
+  const calls = [{ tool: "agent", with: { agent: "helper", task: "x" }, as: "child" }];
+  agents.set("boss", agent("boss", { plan: { steps: [{ calls }], answer: "done" } }));
+  agents.set("helper", agent("helper", { plan: { steps: [], answer: "helped" } }));
+  const fork = async (source: string, newRunId: string, body: object): Promise<void> => {
+    const command = { newRunId, fromStep: 1, model: "scripted/plan", ...body };
+    await lab.publish(`yard.cmd.cli.run.fork.${source}`, JSON.stringify(command));
+    await lab.eventsUntil(newRunId, "finished");
+  };
+  await fork("again", "copy", { agent: "boss" });
+  const child = (await lab.eventsUntil("copy", "child-started")).at(-1)?.payload["childRunId"];
+  const childId = String(child).replace("cli~", "");
+  await fork("copy", "copy-of-copy", { agent: "helper" });
+  await fork(childId, "copy-of-child", {});
+  for (const runId of ["copy", "copy-of-copy", childId, "copy-of-child"]) {
+    const [started] = await lab.eventsUntil(runId, "started");
+    assert.equal(started?.payload["replayed"], true, runId);
+    const origins = grants.filter((one) => one.runId === `cli~${runId}`).map((one) => one.origin);
+    assert.ok(origins.length > 0, runId);
+    for (const origin of origins)
+      assert.deepEqual([origin?.replayed, origin?.dictatedBy], [true, "cli"], runId);
+  }
+  await fork("real", "copy-of-real", { agent: "helper" });
+  const [plain] = await lab.eventsUntil("copy-of-real", "started");
+  assert.equal(plain?.payload["replayed"], undefined, "what no recording dictated is not marked");
+
+  weather = "sun";
+  await replay("retried", await recordingOf("real"));
+  const granted = grants.length;
+  await lab.publish("yard.cmd.cli.run.retry.retried", "{}");
+  await lab.eventsUntil("retried", "retried");
+  await until(() => grants.slice(granted).some(({ runId }) => runId === "cli~retried"));
+  for (const { runId, origin } of grants.slice(granted))
+    if (runId === "cli~retried") assert.equal(origin?.replayed, true);
 });
 
 test("a run that goes another way than the recorded one fails at that step, and says where", async () => {

@@ -1,6 +1,7 @@
 import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
 import type { RunOrigin, SaidOrigin } from "@switchyard/contracts/run-context";
 import type { JournalEntry } from "../journal/journal-entry.ts";
+import { dictationOf, type Dictation, type StartedEntry } from "../journal/started-entry.ts";
 import { replay } from "../journal/replay.ts";
 import type { RunState } from "../journal/run-state.ts";
 import type { Peers } from "../peers.ts";
@@ -24,9 +25,9 @@ export interface Grantee {
   readonly origin?: SaidOrigin | undefined;
   /** What the run thinks with. */
   readonly model: string;
-  /** Set for a run that plays a recording. */
-  readonly replay?: unknown;
-  readonly dictatedBy?: string | undefined;
+  readonly replay?: StartedEntry["replay"];
+  readonly replayed?: Dictation["replayed"];
+  readonly dictatedBy?: Dictation["dictatedBy"];
 }
 
 /** A run at this moment: what the skills that it has read took away is not in its token any more. */
@@ -76,14 +77,11 @@ export async function grantToken(
 }
 
 /** The policy knows where a run comes from, and tools its session, from here alone; of a child it is its parent's. */
-function originOf({ origin, session, model, replay: played, ...more }: Grantee): RunOrigin {
-  // A run of an earlier version does not say who sent its recording.
-  const { requester, dictatedBy = played === undefined ? undefined : requester } = more;
+function originOf({ origin, session, model, ...more }: Grantee): RunOrigin {
   return {
     ...origin,
     ...(session === undefined ? {} : { session: session.sessionId }),
     model,
-    ...(played === undefined ? {} : { replayed: true }),
-    ...(dictatedBy === undefined ? {} : { dictatedBy }),
+    ...dictationOf(more),
   };
 }

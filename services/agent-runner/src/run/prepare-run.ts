@@ -2,7 +2,7 @@ import type { AgentDefinition } from "@switchyard/contracts/agents";
 import type { Provenance } from "@switchyard/contracts/definition-store";
 import type { SkillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import type { Log } from "@switchyard/service/log";
-import type { StartedEntry } from "../journal/started-entry.ts";
+import type { Dictation, StartedEntry } from "../journal/started-entry.ts";
 import type { ModelRegistry } from "../model/model-registry.ts";
 import { REPLAY_MODEL } from "../model/replay-model.ts";
 import type { Peers } from "../peers.ts";
@@ -149,9 +149,12 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
   };
 }
 
-/** The model of a run, and what is played in its place: a recording, or the plan of an agent that a client sent. */
+/**
+ * The model of a run, and what is played in its place: a recording, or the plan of an agent that a client sent. A child and a
+ * copy of a dictated run are marked like it, whatever they think with.
+ */
 function thinkingOf(
-  { requester, payload }: RunCommand,
+  { requester, payload, dictation = {} }: RunCommand,
   {
     agent,
     provenance,
@@ -161,14 +164,14 @@ function thinkingOf(
     readonly provenance: Provenance | undefined;
     readonly models: Pick<ModelRegistry, "defaultModel">;
   },
-): { readonly model: string; readonly played: Pick<StartedEntry, "replay" | "dictatedBy"> } {
+): { readonly model: string; readonly played: Pick<StartedEntry, "replay"> & Dictation } {
   const { replay, model = agent.model ?? models.defaultModel } = payload;
   if (replay !== undefined)
     return { model: REPLAY_MODEL, played: { replay, dictatedBy: requester } };
   // What lies in a directory of the installation is nobody's own.
   const isSent = provenance !== undefined && provenance.source !== "root";
   const isPlan = isSent && model.startsWith("scripted/");
-  return { model, played: isPlan ? { dictatedBy: provenance.by } : {} };
+  return { model, played: { ...dictation, ...(isPlan ? { dictatedBy: provenance.by } : {}) } };
 }
 
 /** What the run is about decides which skills are left out first when there are too many. */

@@ -8,7 +8,9 @@ import {
   type Stop,
   type StopScope,
 } from "@switchyard/contracts/policy-budgets";
-import { fullRunId } from "@switchyard/contracts/ids";
+import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
+import { serviceUsers } from "@switchyard/contracts/topology";
+import type { RunRecords } from "../runs/run-records.ts";
 import { checkAdmin } from "../bundle/version-handlers.ts";
 import { StopStoreError, type StopList } from "./stop-list.ts";
 
@@ -20,22 +22,26 @@ export interface StopHandlers {
 
 const fail = failuresOf(stopCalls.errors);
 
+/** They end what is in work, whoever it is for. */
+const SERVICES: ReadonlySet<string> = new Set(serviceUsers.map(({ name }) => name));
+
 export function createStopHandlers(parts: {
   readonly stops: StopList;
   readonly admins: readonly string[];
+  readonly runs: RunRecords;
   /** Resolves when every replica has seen the stop, no decision from before is kept anywhere, and nobody is asked any more. */
   readonly everywhere: (stop: Stop) => Promise<unknown>;
   readonly onStopped: (stop: Stop) => void;
   readonly onResumed: (facts: { scope: StopScope; by: string; at: string }) => void;
   readonly now: () => number;
 }): StopHandlers {
-  const { stops, admins, everywhere, onStopped, onResumed, now } = parts;
+  const { stops, admins, runs, everywhere, onStopped, onResumed, now } = parts;
   const at = () => new Date(now()).toISOString();
   return {
     stop: ({ scope: named, reason }, { caller }) =>
       orUnavailable(async () => {
         checkAdmin(admins, caller);
-        const scope = wholeScope(named, caller);
+        const [scope = named] = await wholeScopes(runs, named, caller);
         const stop = await stops.add({ scope, reason, by: caller, at: at() });
         if (stop === null)
           throw fail.too_many(`there are ${MAX_STOPS} stops; end some, or stop everything`, {
@@ -49,18 +55,51 @@ export function createStopHandlers(parts: {
     resume: ({ scope: named }, { caller }) =>
       orUnavailable(async () => {
         checkAdmin(admins, caller);
-        const scope = wholeScope(named, caller);
-        const resumed = await stops.remove(scope);
-        if (resumed) onResumed({ scope, by: caller, at: at() });
-        return { resumed };
+        for (const scope of await wholeScopes(runs, named, caller)) {
+          if (!(await stops.remove(scope))) continue;
+          onResumed({ scope, by: caller, at: at() });
+          return { resumed: true };
+        }
+        return { resumed: false };
       }),
-    stops: () => ({ stops: [...stops.all] }),
+    async stops(_request, { caller }) {
+      const { all } = stops;
+      if (SERVICES.has(caller) || admins.includes(caller)) return { stops: [...all] };
+      const isTold = await Promise.all(all.map(({ scope }) => concerns(runs, scope, caller)));
+      return { stops: all.filter((_stop, index) => isTold[index]) };
+    },
   };
 }
 
-/** Whoever speaks of its own run may leave its own name out. */
-function wholeScope(scope: StopScope, caller: string): StopScope {
-  return scope.kind === "run" ? { ...scope, name: fullRunId(caller, scope.name) } : scope;
+/**
+ * What a stop may be kept under, the likeliest first. Whoever speaks of its own run may leave its own name out; a run of a version
+ * before 0.2 has no owner in its id, and is gone some time after its end, when its stop may still be there.
+ */
+async function wholeScopes(
+  runs: RunRecords,
+  scope: StopScope,
+  caller: string,
+): Promise<readonly StopScope[]> {
+  if (scope.kind !== "run" || ownerOfRun(scope.name) !== null) return [scope];
+  const own = { ...scope, name: fullRunId(caller, scope.name) };
+  const isOld = (await requesterOf(runs, scope.name)) !== null;
+  return isOld ? [scope, own] : [own, scope];
+}
+
+/** What stops another user or its runs is none of the caller's business; all else could stop its own calls, too. */
+async function concerns(runs: RunRecords, scope: StopScope, caller: string): Promise<boolean> {
+  if (scope.kind === "user") return scope.name === caller;
+  if (scope.kind !== "run") return true;
+  const owner = ownerOfRun(scope.name) ?? (await requesterOf(runs, scope.name).catch(() => null));
+  return owner === caller;
+}
+
+async function requesterOf(runs: RunRecords, runId: string): Promise<string | null> {
+  try {
+    return await runs.requesterOf(runId);
+  } catch (error) {
+    throw new StopStoreError(`Redis did not say whose run ${runId} is`, { cause: error });
+  }
 }
 
 async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
