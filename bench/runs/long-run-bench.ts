@@ -33,7 +33,7 @@ export async function benchLongRun({ stage }: Bench): Promise<Report> {
     const limits = { maxSteps: steps, maxRepeatedCalls: 10_000, timeoutMs: 600_000 };
     await run("endless", { runId, limits, mayFail: true });
     let stored = 0;
-    for await (const key of keysOf(runId))
+    for await (const key of keysOf(`me~${runId}`))
       stored += Number(await redis.memory("USAGE", key, "SAMPLES", 0));
     let streamed = 0;
     const reading = {

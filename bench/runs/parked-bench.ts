@@ -63,7 +63,7 @@ async function park(bus: Bus, name: string, count: number): Promise<void> {
   for (;;) {
     const { runs } = await call(bus, listRuns, { limit: 1, status: "running" });
     const last = await call(bus, listRuns, { limit: 1 });
-    if (runs.length === 0 && last.runs[0]?.runId === `${name}-${count - 1}`) return;
+    if (runs.length === 0 && last.runs[0]?.runId === `me~${name}-${count - 1}`) return;
     await delay(500);
   }
 }

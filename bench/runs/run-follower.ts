@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { Bus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
-import { filterOf } from "@switchyard/contracts/define";
+import { filterOf, tokensOf } from "@switchyard/contracts/define";
 import { runFailed, runFinished, runRejected } from "@switchyard/contracts/run-events";
 import { startRun } from "@switchyard/contracts/runs";
 import type { z } from "zod";
@@ -36,11 +36,14 @@ export function followRuns(bus: Bus): RunFollower {
   const following = (async () => {
     const filters = [runFinished, runFailed, runRejected].map((contract) => filterOf(contract));
     for await (const event of readEvents(bus, { filters, from: "now", signal: ended.signal })) {
-      const runId = event.subject.split(".")[3] ?? "";
+      const { contract } = event;
+      if (contract === null) continue;
+      const tokens: Record<string, string> = tokensOf<string>(contract, event.subject) ?? {};
+      const runId = tokens["runId"] ?? "";
       const run = waiting.get(runId);
       waiting.delete(runId);
-      const isExpected = event.contract?.name === runFailed.name && run?.mayFail === true;
-      if (event.contract?.name === runFinished.name || isExpected) run?.resolve();
+      const isExpected = contract.name === runFailed.name && run?.mayFail === true;
+      if (contract.name === runFinished.name || isExpected) run?.resolve();
       else run?.reject(new Error(`${event.subject}: ${JSON.stringify(event.payload)}`));
     }
   })();
