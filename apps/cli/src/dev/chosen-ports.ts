@@ -1,5 +1,8 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { z } from "zod";
+import { CliError } from "../cli-error.ts";
+import { isPortTaken, SERVER_TITLE, type LocalServer, type ServerName } from "./local-server.ts";
+import { notRecorded, type StackReport } from "./stack-report.ts";
 
 /** Ports that the servers got at their first start, so that URLs stay the same from start to start. */
 const ChosenPorts = z.object({
@@ -24,4 +27,34 @@ export async function writeChosenPorts(file: string, ports: ChosenPorts): Promis
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, `${JSON.stringify(ports)}\n`, { mode: 0o600 });
   await rename(draft, file);
+}
+
+/** Starts NATS or Redis on the port asked for; else on the port of the last time, or on any free one when that is taken. */
+export async function launchOnChosenPort(
+  name: ServerName,
+  launchOn: (port: number) => Promise<LocalServer>,
+  {
+    asked,
+    portsFile,
+    report,
+  }: { readonly asked: number | null; readonly portsFile: string; readonly report: StackReport },
+): Promise<LocalServer> {
+  const chosen = await readChosenPorts(portsFile);
+  const port = asked ?? chosen[name] ?? 0;
+  const server = await launchOn(port).catch((error: unknown) => {
+    if (!isPortTaken(error)) throw error;
+    if (asked !== null) {
+      throw new CliError("start_failed", `port ${asked} for ${SERVER_TITLE[name]} is taken`, {
+        hint: "choose another port, or leave it out",
+        cause: error,
+      });
+    }
+    report.step(`${SERVER_TITLE[name]}'s port ${port} is taken now; choosing another`);
+    return launchOn(0);
+  });
+  if (asked === null)
+    await writeChosenPorts(portsFile, { ...chosen, [name]: server.port }).catch((error: unknown) =>
+      notRecorded(report, `${name}'s port`, error),
+    );
+  return server;
 }

@@ -8,6 +8,7 @@ import { CliError } from "../cli-error.ts";
 import type { Running } from "./supervise.ts";
 
 export type ServerName = "nats" | "redis";
+export const SERVER_TITLE: Readonly<Record<ServerName, string>> = { nats: "NATS", redis: "Redis" };
 
 export interface LocalServer extends Running {
   readonly url: string;

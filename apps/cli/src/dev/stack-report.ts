@@ -9,3 +9,12 @@ export interface StackReport {
   /** One line of a service's output. */
   readonly output: (service: string, line: string) => void;
 }
+
+/** What runs goes on; a later start may not find it. */
+export function notRecorded(report: StackReport, name: string, error: unknown): void {
+  report.warn(`${name} could not be recorded: ${messageOf(error)}`);
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
