@@ -9,7 +9,7 @@ import type {
   runSteered,
 } from "@switchyard/contracts/run-events";
 import { runRejected } from "@switchyard/contracts/run-events";
-import { readsAllEvents } from "./bus-session.ts";
+import { readsAllEvents } from "@switchyard/contracts/topology";
 import { CliError, hintOf } from "./cli-error.ts";
 import { payloadOf } from "./run-timeline.ts";
 

@@ -118,8 +118,3 @@ function explained(error: unknown, { user, nkeyFile }: BusTarget): unknown {
       : `the server does not know the key in ${nkeyFile} as that of ${user}: name the user in YARD_USER and the file with its NKey seed in YARD_NATS_NKEY_FILE`;
   return new CliError(error.code, error.message, { hint, cause: error });
 }
-
-/** True for the users that may read everybody's events; a team reads its own. */
-export function readsAllEvents(user: string): boolean {
-  return [cliUser, anonymousUser].some(({ name }) => name === user);
-}

@@ -6,6 +6,7 @@ import { retryDelayMs } from "./retry-delay.ts";
 const FACTS = {
   deliveryCount: 3,
   streamSequence: 17,
+  consumerSequence: 21,
   publishedAtMs: 1_763_764_496_123,
   pending: 5,
 };

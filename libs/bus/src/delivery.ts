@@ -138,6 +138,8 @@ export async function contentOf(
 export function readAckSubject(subject: string): {
   deliveryCount: number;
   streamSequence: number;
+  /** Counts the deliveries of the consumer, from 1. */
+  consumerSequence: number;
   publishedAtMs: number;
   /** Messages behind it that were never delivered. */
   pending: number;
@@ -149,6 +151,7 @@ export function readAckSubject(subject: string): {
   return {
     deliveryCount: Number(parts[offset]),
     streamSequence: Number(parts[offset + 1]),
+    consumerSequence: Number(parts[offset + 2]),
     publishedAtMs: Number(BigInt(parts[offset + 3] ?? "0") / 1_000_000n),
     pending: Number(parts[offset + 4]),
   };

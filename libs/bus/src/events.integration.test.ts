@@ -130,6 +130,35 @@ test("an abort ends a waiting reading without an error", async () => {
   assert.deepEqual(await read({ signal: AbortSignal.abort() }), []);
 });
 
+test("a reading whose consumer is taken away, or drained by somebody else, misses nothing", async () => {
+  const filters = ["yard.evt.run.cli.r14.>"];
+  const reading = readEvents(bus, { filters, from: "beginning" });
+  const next = async (): Promise<number> => {
+    const { value } = await reading.next();
+    return value ? seqOf(value) : 0;
+  };
+  const { nc } = connectionOf(bus);
+  const { consumers } = await jetstreamManager(nc);
+  const nameNow = async (): Promise<string> => {
+    for await (const { name, config } of consumers.list("YARD_EVENTS"))
+      if (config.filter_subject === filters[0]) return name;
+    return "";
+  };
+  await publish("r14", 1);
+  assert.equal(await next(), 1);
+  await consumers.delete("YARD_EVENTS", await nameNow());
+  await publish("r14", 2);
+  assert.equal(await next(), 2);
+  const name = await nameNow();
+  // Of two who ask, the server serves the one that asked first; what it still holds of the reading's it keeps.
+  const asked = JSON.stringify({ batch: 40, expires: 2_000_000_000 });
+  nc.publish(`$JS.API.CONSUMER.MSG.NEXT.YARD_EVENTS.${name}`, asked, { reply: "_INBOX.thief" });
+  for (let seq = 3; seq <= 80; seq += 1) await publish("r14", seq);
+  for (let seq = 3; seq <= 80; seq += 1) assert.equal(await next(), seq);
+  await reading.return();
+  assert.equal(await nameNow(), "");
+});
+
 test("many events are all read once and in order", async () => {
   await Promise.all(Array.from({ length: 500 }, (_, seq) => publish("r6", seq + 1)));
   const events = await read({ filters: ["yard.evt.run.cli.r6.>"] });

@@ -1,18 +1,14 @@
-import {
-  DeliverPolicy,
-  jetstream,
-  jetstreamManager,
-  type ConsumerMessages,
-  type JsMsg,
-} from "@nats-io/jetstream";
 import { subjectOf, type Event, type Live, type Tokens } from "@switchyard/contracts/define";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { eventOfSubject } from "@switchyard/contracts/registry";
 import { eventStream } from "@switchyard/contracts/streams";
+import type { Msg } from "@nats-io/transport-node";
 import type { z } from "zod";
 import { ClaimError } from "./claim-check.ts";
 import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection, type Intake } from "./connection.ts";
+import type { EventStart } from "./event-consumer.ts";
+import { EventReading, type DeliveredEvent } from "./event-reading.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
 import { parseJson } from "./wire.ts";
 
@@ -40,29 +36,28 @@ export interface ReadEventsOptions {
 
 /**
  * Reads stored events in order, each once, and then waits for new ones. A reading survives
- * connection losses. Rejects with a ServiceError when the stream is missing or may not be read.
+ * connection losses. A user that may read its own events only has 32 readings at a time, in all its processes.
+ * Rejects with a ServiceError when the stream is missing or may not be read, with `overloaded` when there are too many.
  */
 export async function* readEvents(
   bus: Bus,
   options: ReadEventsOptions,
 ): AsyncGenerator<StoredEvent, void, undefined> {
   const connection = connectionOf(bus);
-  const { signal } = options;
-  const reading = await open(connection, options);
+  const { signal, filters, stopAtEnd = false } = options;
+  if (isAborted(signal)) return;
+  const reading = await open(connection, filters, startOf(options.from));
   const end = (): void => void reading.close();
-  const intake: Intake = { stop: () => reading.close(), closed: () => {} };
+  const intake: Intake = { stop: () => reading.close(), closed: end };
   connection.intakes.add(intake);
   signal?.addEventListener("abort", end, { once: true });
   try {
-    if (isAborted(signal) || (options.stopAtEnd === true && reading.pendingAtStart === 0)) return;
-    for await (const message of reading.messages) {
-      yield await storedEvent(connection, message);
-      if (isAborted(signal)) return;
-      if (
-        options.stopAtEnd === true &&
-        (message.seq >= reading.lastAtStart || message.info.pending === 0)
-      )
-        return;
+    if (isAborted(signal)) return;
+    for (;;) {
+      const event = await reading.next(stopAtEnd);
+      if (event === null) return;
+      yield await storedEvent(connection, event);
+      if (isAborted(signal) || (stopAtEnd && event.isLastAtStart)) return;
     }
   } finally {
     signal?.removeEventListener("abort", end);
@@ -98,60 +93,39 @@ export function subscribeLive<L extends Live>(
   return { stop };
 }
 
-interface Reading {
-  readonly messages: ConsumerMessages;
-  /** Last sequence of the stream when the reading began. */
-  readonly lastAtStart: number;
-  /** Stored events that the filters select, when the reading began. */
-  readonly pendingAtStart: number;
-  close(): Promise<void>;
-}
-
-async function open(connection: Connection, options: ReadEventsOptions): Promise<Reading> {
-  const { nc, user } = connection;
-  const { filters } = options;
-  const [first = ""] = filters;
+async function open(
+  connection: Connection,
+  filters: readonly string[],
+  start: EventStart,
+): Promise<EventReading> {
   try {
-    const manager = await jetstreamManager(nc, { checkAPI: false });
-    const { state } = await manager.streams.info(eventStream.name);
-    // Always by sequence: a consumer of "new" events that is made again after a loss would begin at 1.
-    const consumer = await jetstream(nc).consumers.get(eventStream.name, {
-      // A single one stands in the request's subject, where the server's permissions see it.
-      filter_subjects: filters.length === 1 ? first : [...filters],
-      deliver_policy: DeliverPolicy.StartSequence,
-      opt_start_seq: startSequence(options.from, state.last_seq),
-    });
-    const { num_pending: pendingAtStart } = await consumer.info(true);
-    const messages = await consumer.consume();
-    const close = async (): Promise<void> => {
-      void messages.close(); // its promise waits for a loop that may never have begun
-      if (connection.isConnected()) await consumer.delete().catch(() => false); // else the server removes it by itself
-    };
-    return { messages, lastAtStart: state.last_seq, pendingAtStart, close };
+    return await EventReading.open(connection, filters, start);
   } catch (error) {
-    throw infrastructureError(error, user, `stream ${eventStream.name}`);
+    throw infrastructureError(error, connection.user, `stream ${eventStream.name}`);
   }
 }
 
-function startSequence(from: ReadEventsOptions["from"], last: number): number {
-  if (from === "beginning") return 1;
-  if (from === "now") return last + 1;
-  return Math.max(1, from.sequence);
+function startOf(from: ReadEventsOptions["from"]): EventStart {
+  if (from === "now") return "now";
+  return from === "beginning" ? 1 : Math.max(1, from.sequence);
 }
 
-async function storedEvent(connection: Connection, message: JsMsg): Promise<StoredEvent> {
+async function storedEvent(
+  connection: Connection,
+  { message, sequence, storedAtMs }: DeliveredEvent,
+): Promise<StoredEvent> {
   const body = parseJson(await textOf(connection, message));
   return {
     subject: message.subject,
     contract: body.ok ? eventOfSubject(message.subject) : null,
     payload: body.ok ? body.value : null,
-    sequence: message.seq,
-    time: message.time,
+    sequence,
+    time: new Date(storedAtMs),
     correlationId: message.headers?.get(HEADERS.correlationId) || null,
   };
 }
 
-async function textOf(connection: Connection, message: JsMsg): Promise<string> {
+async function textOf(connection: Connection, message: Msg): Promise<string> {
   const claim = message.headers?.get(HEADERS.claim) || undefined;
   if (claim === undefined) return message.string();
   try {

@@ -7,7 +7,7 @@ import { forbidden } from "./infrastructure-errors.ts";
 import { giveBack } from "./receipt.ts";
 
 interface PullLoopOptions {
-  readonly consumer: ConsumerDefinition;
+  readonly consumer: Pick<ConsumerDefinition, "stream" | "name">;
   readonly freeSlots: () => number;
   readonly onMessage: (message: Msg) => void;
   /** The consumer cannot be pulled from, and the loop tries on. Told once per outage. */

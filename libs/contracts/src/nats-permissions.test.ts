@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { eventConsumersOf } from "./event-consumers.ts";
 import { isRpc, allContracts } from "./registry.ts";
 import { OWN_PERMISSIONS, permissionsOf } from "./nats-permissions.ts";
 import { anonymousUser, client, installedUsers, operatorUser } from "./topology.ts";
@@ -129,4 +130,15 @@ test("lets nobody but the admin create a consumer on the payload bucket", () => 
     const creating = publish.filter((s) => s.includes("CONSUMER.CREATE.OBJ_"));
     assert.deepEqual(creating, [], user.name);
   }
+});
+
+test("gives a team consumers of events by its own names alone, and no look at the stream", () => {
+  const about = of("team-a").publish.filter((subject) => /YARD_EVENTS/.test(subject));
+  const names = about.map((subject) => /\.YARD_EVENTS\.([^.]+)/.exec(subject)?.[1] ?? subject);
+  assert.deepEqual(new Set(names), new Set(eventConsumersOf("team-a")));
+  const others = eventConsumersOf("team-a-1");
+  assert.deepEqual(
+    eventConsumersOf("team-a").filter((name) => others.includes(name)),
+    [],
+  );
 });

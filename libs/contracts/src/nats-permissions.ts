@@ -1,4 +1,5 @@
 import { filterOf, type Command, type Event, type Live } from "./define.ts";
+import { eventConsumersOf } from "./event-consumers.ts";
 import {
   bucketStream,
   hasOwnPayloads,
@@ -90,35 +91,52 @@ function addDiscovery(
   }
 }
 
-function addEventReading(
-  { name, readsEvents }: BusUser,
-  publish: Set<string>,
-  subscribe: Set<string>,
-): void {
-  const create = `$JS.API.CONSUMER.CREATE.${eventStream.name}`;
+function addEventReading(user: BusUser, publish: Set<string>, subscribe: Set<string>): void {
   publish.add("$SRV.>");
-  if (readsEvents === "all") {
-    for (const subject of eventStream.subjects) subscribe.add(subject);
-    subscribe.add("yard.live.>");
-    publish.add(`$JS.API.STREAM.MSG.GET.${eventStream.name}`);
-    publish.add(create);
-    publish.add(`${create}.>`);
-  } else {
-    for (const subject of subjectsOfOwner(name)) {
-      subscribe.add(subject);
-      // The server refuses a consumer whose filter is another one than that in the subject of its request.
-      if (subject.startsWith("yard.evt.")) publish.add(`${create}.*.${subject}`);
-    }
-  }
+  if (user.readsEvents === "all") addAllEvents(publish, subscribe);
+  else addOwnEvents(user.name, publish, subscribe);
+}
+
+/** For who runs the installation: consumers of any name and filter, and a look at the stream. */
+function addAllEvents(publish: Set<string>, subscribe: Set<string>): void {
+  const { name, subjects } = eventStream;
+  for (const subject of subjects) subscribe.add(subject);
+  subscribe.add("yard.live.>");
+  publish.add(`$JS.API.CONSUMER.CREATE.${name}`);
+  publish.add(`$JS.API.CONSUMER.CREATE.${name}.>`);
+  publish.add(`$JS.API.STREAM.MSG.GET.${name}`);
+  publish.add(`$JS.API.STREAM.INFO.${name}`);
   // Clients look up by name which stream holds a subject.
   publish.add("$JS.API.STREAM.NAMES");
-  publish.add(`$JS.API.STREAM.INFO.${eventStream.name}`);
-  publish.add(`$JS.API.CONSUMER.INFO.${eventStream.name}.*`);
-  publish.add(`$JS.API.CONSUMER.DELETE.${eventStream.name}.*`);
-  publish.add(`$JS.API.CONSUMER.MSG.NEXT.${eventStream.name}.*`);
-  publish.add(`$JS.ACK.${eventStream.name}.>`);
-  publish.add(`$JS.ACK.*.*.${eventStream.name}.>`);
-  publish.add(`$JS.FC.${eventStream.name}.>`);
+  addConsumer(name, "*", publish);
+  publish.add(`$JS.ACK.${name}.>`);
+  publish.add(`$JS.ACK.*.*.${name}.>`);
+  publish.add(`$JS.FC.${name}.>`);
+}
+
+/**
+ * A team's consumers have names of its own, and it may ask about them alone: the stream tells whoever asks all its
+ * subjects, and these have the names of everybody's runs in them.
+ */
+function addOwnEvents(user: string, publish: Set<string>, subscribe: Set<string>): void {
+  const { name } = eventStream;
+  const subjects = subjectsOfOwner(user);
+  for (const subject of subjects) subscribe.add(subject);
+  const stored = subjects.filter((subject) => subject.startsWith("yard.evt."));
+  for (const consumer of eventConsumersOf(user)) {
+    // The server refuses a consumer whose filter is another one than that in the subject of its request.
+    for (const subject of stored)
+      publish.add(`$JS.API.CONSUMER.CREATE.${name}.${consumer}.${subject}`);
+    addConsumer(name, consumer, publish);
+    publish.add(`$JS.ACK.${name}.${consumer}.>`);
+    publish.add(`$JS.ACK.*.*.${name}.${consumer}.>`);
+    publish.add(`$JS.FC.${name}.${consumer}.>`);
+  }
+}
+
+function addConsumer(stream: string, consumer: string, publish: Set<string>): void {
+  for (const verb of ["INFO", "DELETE", "MSG.NEXT"])
+    publish.add(`$JS.API.CONSUMER.${verb}.${stream}.${consumer}`);
 }
 
 /** Everything that is said of what one user owns. */

@@ -259,6 +259,11 @@ export const anonymousUser: BusUser = {
   inboxPrefix: "_INBOX",
 };
 
+/** True for the users that may read everybody's events; a team reads its own. */
+export function readsAllEvents(name: string): boolean {
+  return name === cliUser.name || name === anonymousUser.name;
+}
+
 /** A team or program that starts runs, follows them and calls tools under the policy. */
 export function client(name: string, description: string): BusUser {
   return user(name, description, {

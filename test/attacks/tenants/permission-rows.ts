@@ -102,6 +102,9 @@ export function storeRows(): PermissionRow[] {
   ];
 }
 
+/** Of consumers: names are whole tokens, so those of others, and one more than its own. */
+const FOREIGN_NAMES = ["mine", `${TEAM_A}-1`, `${TEAM_B}-33`, TEAM_B, "agent-runner"];
+
 function consumerSubjects(stream: string): string[] {
   const create = `$JS.API.CONSUMER.CREATE.${stream}`;
   const filters = ["", ".>", ".yard.evt.>", ".yard.evt.run.>", ".yard.evt.run.*.>"];
@@ -117,6 +120,11 @@ function consumerSubjects(stream: string): string[] {
     `$JS.API.CONSUMER.UNPIN.${stream}.mine`,
     `$JS.API.CONSUMER.RESET.${stream}.mine`,
     `$JS.API.CONSUMER.LEADER.STEPDOWN.${stream}.mine`,
+    ...FOREIGN_NAMES.map((name) => `${create}.${name}.yard.evt.run.${TEAM_B}.>`),
+    ...FOREIGN_NAMES.flatMap((name) =>
+      ["INFO", "MSG.NEXT", "DELETE"].map((verb) => `$JS.API.CONSUMER.${verb}.${stream}.${name}`),
+    ),
+    ...FOREIGN_NAMES.map((name) => `$JS.ACK.${stream}.${name}.1.1.1.1.0`),
   ];
 }
 

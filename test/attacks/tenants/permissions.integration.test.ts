@@ -25,7 +25,7 @@ for (const { title, publish = [], subscribe = [] } of rows)
   });
 
 test("the probes tell what the server lets through", async () => {
-  const own = [`yard.rpc.${TEAM_B}.runs.list`, "$JS.API.STREAM.INFO.YARD_EVENTS"];
+  const own = [`yard.rpc.${TEAM_B}.runs.list`, `$JS.API.CONSUMER.INFO.YARD_EVENTS.${TEAM_B}-1`];
   assert.deepEqual(await letThrough(teamB, own), own);
   assert.equal(await subscriptionEnding(teamB, `yard.evt.run.${TEAM_B}.>`), "let through");
 });

@@ -1,0 +1,112 @@
+import { ServiceError } from "@switchyard/contracts/errors";
+import { eventConsumersOf, MAX_EVENT_CONSUMERS } from "@switchyard/contracts/event-consumers";
+import { eventStream } from "@switchyard/contracts/streams";
+import { readsAllEvents } from "@switchyard/contracts/topology";
+import { nanos } from "@nats-io/transport-node";
+import type { Connection } from "./connection.ts";
+import { jetStreamError, type ApiError } from "./infrastructure-errors.ts";
+import { randomHex } from "./random-hex.ts";
+import { parseObject } from "./wire.ts";
+
+/** Where a consumer begins: at a sequence of the stream, or behind what is stored now. */
+export type EventStart = number | "now";
+
+/** A consumer of events that the server made for one reader. */
+export interface EventConsumer {
+  readonly name: string;
+  /** Stored events that the filters select, when it was made. */
+  readonly pending: number;
+  /** The sequence that it begins at. */
+  readonly first: number;
+}
+
+const CREATE = `$JS.API.CONSUMER.CREATE.${eventStream.name}`;
+const DELETE = `$JS.API.CONSUMER.DELETE.${eventStream.name}`;
+const NAME_TAKEN = 10_148;
+const TIMEOUT_MS = 10_000;
+/** The server removes one that nobody has asked for that long, so that the name of a reader that died is free again soon. */
+const UNUSED_MS = 10_000;
+const MARK_DIGITS = 16;
+
+/** `$JS.API.CONSUMER.CREATE`: https://docs.nats.io/reference/reference-protocols/nats_api_reference. */
+interface Answer {
+  readonly error?: ApiError;
+  readonly num_pending?: number;
+  readonly delivered?: { readonly stream_seq?: number };
+}
+
+/**
+ * Makes a consumer of events under one of the names that this user may use: a team has {@link MAX_EVENT_CONSUMERS}, which
+ * its readers in all processes share. Rejects with a ServiceError, with `overloaded` when all names are in use.
+ */
+export async function makeEventConsumer(
+  connection: Connection,
+  filters: readonly string[],
+  start: EventStart,
+): Promise<EventConsumer> {
+  for (const name of namesFor(connection.user)) {
+    const answer = await create(connection, { name, filters, start });
+    if (answer.error?.err_code === NAME_TAKEN) continue;
+    if (answer.error !== undefined)
+      throw jetStreamError(`stream ${eventStream.name}`, answer.error);
+    const { num_pending: pending = 0, delivered } = answer;
+    return { name, pending, first: start === "now" ? (delivered?.stream_seq ?? 0) + 1 : start };
+  }
+  throw allInUse(connection.user);
+}
+
+/** Frees the name of a consumer; without a connection, and when that fails, the server does it after some seconds. */
+export async function deleteEventConsumer(connection: Connection, name: string): Promise<void> {
+  if (!connection.isConnected()) return;
+  const request = { subject: `${DELETE}.${name}`, body: "", timeoutMs: TIMEOUT_MS };
+  await connection.replies.request(request).catch(() => null);
+}
+
+async function create(
+  { replies }: Connection,
+  {
+    name,
+    filters,
+    start,
+  }: { readonly name: string; readonly filters: readonly string[]; readonly start: EventStart },
+): Promise<Answer> {
+  const [filter = ""] = filters;
+  // A single filter stands in the request's subject, where the server's permissions see it.
+  const isSingle = filters.length === 1;
+  const config = {
+    name,
+    // The server takes a request that repeats what is there for the same one: no two readers share a name by accident.
+    description: `reader ${randomHex(MARK_DIGITS)}`,
+    ...(isSingle ? { filter_subject: filter } : { filter_subjects: filters }),
+    ...(start === "now"
+      ? { deliver_policy: "new" }
+      : { deliver_policy: "by_start_sequence", opt_start_seq: start }),
+    ack_policy: "none",
+    max_deliver: -1,
+    mem_storage: true,
+    num_replicas: 1,
+    inactive_threshold: nanos(UNUSED_MS),
+  };
+  const answer = await replies.request({
+    subject: isSingle ? `${CREATE}.${name}.${filter}` : `${CREATE}.${name}`,
+    body: JSON.stringify({ stream_name: eventStream.name, action: "create", config }),
+    timeoutMs: TIMEOUT_MS,
+  });
+  return parseObject(answer.string()) ?? {};
+}
+
+/** A team's names from a place chosen at random, so that its readers seldom try those of each other. */
+function namesFor(user: string): string[] {
+  if (readsAllEvents(user)) return [`${user}-${randomHex(MARK_DIGITS)}`];
+  const names = eventConsumersOf(user);
+  const from = Math.floor(Math.random() * names.length);
+  return [...names.slice(from), ...names.slice(0, from)];
+}
+
+function allInUse(user: string): ServiceError {
+  return new ServiceError(
+    "overloaded",
+    `NATS user ${user} has ${MAX_EVENT_CONSUMERS} consumers of events, and that is the most: end a reader of events, or follow several runs with one (yard.evt.run.${user}.>); the consumer of a reader that died is gone after ${UNUSED_MS / 1_000} s`,
+    { data: { limit: MAX_EVENT_CONSUMERS } },
+  );
+}
