@@ -1,26 +1,26 @@
 import { randomUUID } from "node:crypto";
 import { serve } from "@switchyard/bus/serve";
 import { runService } from "@switchyard/service/run-service";
-import { serveAgentStore } from "./agent-store-handlers.ts";
-import { openRoots } from "./source/allowed-roots.ts";
-import { AgentVersionStore } from "./store/agent-version-store.ts";
-import { CatalogueStore } from "./store/catalogue-store.ts";
-import { serveCatalogueViews } from "./catalogue-handlers.ts";
+import { createEventOutbox } from "./catalogue/event-outbox.ts";
+import { retireVersion } from "./catalogue/retire-version.ts";
 import { ImporterEnv } from "./config.ts";
-import { createEventOutbox } from "./store/event-outbox.ts";
-import { serveCatalogue } from "./handlers.ts";
-import { Importer } from "./importer.ts";
+import { serveCatalogue } from "./handlers/skill-handlers.ts";
+import { serveStore } from "./handlers/store-handlers.ts";
+import { serveCatalogueViews } from "./handlers/view-handlers.ts";
+import { importLog } from "./imports/import-log.ts";
+import { Importer } from "./imports/importer.ts";
+import { watchImports } from "./imports/watch-imports.ts";
 import { JudgePool } from "./judge/judge-pool.ts";
-import { judgesWith, scannerOf } from "./judge/suppressing-judges.ts";
+import { scannerOf } from "./judge/scan-settings.ts";
 import { readIndicators } from "./scan/indicators.ts";
 import { readSuppressions } from "./scan/read-suppressions.ts";
-import { importLog } from "./import-log.ts";
-import { serveSkillStore } from "./store-handlers.ts";
-import { retireVersion } from "./store/retire-version.ts";
+import { openRoots } from "./source/allowed-roots.ts";
+import { CatalogueStore } from "./store/catalogue-store.ts";
 import { tellingStoreOutages } from "./store/store-outage.ts";
 import { VersionStore } from "./store/version-store.ts";
-import { watchImports } from "./watch-imports.ts";
 
+/** Names of agents that clients may bring in, in all: every list of agents is one reply. */
+const MAX_AGENTS = 5_000;
 const VERSION = "0.1.0";
 const now = () => new Date();
 
@@ -36,11 +36,10 @@ await runService({
       log.warn({ key }, "stored value cannot be read"),
     );
     const versions = new VersionStore(redis, now);
-    const agentVersions = new AgentVersionStore(redis, now);
     const outbox = createEventOutbox({
       bus,
       store,
-      retire: (item) => retireVersion({ store, versions, agentVersions }, item),
+      retire: (item) => retireVersion({ store, versions }, item),
       retryMs: 5_000,
       onFailure: (err) => log.warn({ err }, "events not published yet"),
     });
@@ -49,22 +48,12 @@ await runService({
       suppressions: await readSuppressions(config.YARD_SCAN_SUPPRESSIONS),
       indicators: await readIndicators(config.YARD_SCAN_INDICATORS),
     };
-    const pool = new JudgePool({ size: 1, deadlineMs: 1_000 });
-    pool.warm();
-    kit.onStop("judges", () => pool.close());
-    const judges = judgesWith(pool, settings);
+    const judges = new JudgePool({ size: 1, deadlineMs: 1_000, settings });
+    judges.warm();
+    kit.onStop("judges", () => judges.close());
     const announce = () => outbox.flush();
-    const importer = new Importer({
-      store,
-      versions,
-      agentVersions,
-      judges,
-      scanner: scannerOf(settings),
-      roots,
-      now,
-      newId: randomUUID,
-      announce,
-    });
+    const parts = { store, versions, judges, now, newId: randomUUID, announce };
+    const importer = new Importer({ ...parts, scanner: scannerOf(settings), roots });
 
     const tell = importLog(log);
     const watch = config.YARD_IMPORT_WATCH ? watchImports({ importer, log, tell }) : null;
@@ -82,25 +71,15 @@ await runService({
       onFault: ({ error, ...facts }) => log.error({ err: error, ...facts }, "handler fault"),
     });
     const maxPromptBytes = config.YARD_SKILL_PROMPT_BYTES;
-    const reading = { store, versions, agentVersions, judges };
     const guarded = tellingStoreOutages(service);
     const grantedRoles = config.YARD_IMPORTED_AGENT_ROLES;
     const admins = config.YARD_IMPORT_ADMINS;
-    serveCatalogue(guarded, { ...reading, importer, roots, admins, maxPromptBytes, grantedRoles });
+    serveCatalogue(guarded, { ...parts, importer, roots, admins, maxPromptBytes, grantedRoles });
     serveCatalogueViews(guarded, { store, judges });
-    const paths = roots.map(({ path }) => path);
-    const parts = { store, versions, now, newId: randomUUID, announce };
-    serveSkillStore(guarded, {
-      change: { ...parts, roots: paths },
-      upload: {
-        ...parts,
-        judges,
-        limits: { roots: paths, maxSkills: config.YARD_IMPORT_MAX_SKILLS },
-      },
-      admins,
-    });
-    serveAgentStore(guarded, {
-      agents: { ...parts, versions: agentVersions, judges, roots: paths },
+    serveStore(guarded, {
+      ...parts,
+      roots: roots.map(({ path }) => path),
+      maxNames: { skill: config.YARD_IMPORT_MAX_SKILLS, agent: MAX_AGENTS },
       admins,
     });
   },

@@ -1,10 +1,10 @@
 import { answerJobs } from "../src/judge/answer-jobs.ts";
-import { doJob } from "../src/judge/judge-job.ts";
+import { judge } from "../src/judge/judge.ts";
 
 // A judge as the pool starts them, that hangs, waits, dies or eats memory where the name of a skill or agent says so.
 
 answerJobs((job) => {
-  const name = job.kind === "skill" ? job.job.directoryName : job.job.facts.fallbackName;
+  const name = job.directoryName;
   if (name === "hangs") for (;;);
   // As on a machine that has no processor for it.
   if (name === "waits") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
@@ -12,5 +12,5 @@ answerJobs((job) => {
   if (name === "throws") throw new Error("a bug");
   if (name === "eats")
     for (const eaten: unknown[] = []; ;) eaten.push(Array.from({ length: 1_000 }));
-  return doJob(job);
+  return judge(job);
 });

@@ -7,7 +7,8 @@ import { nearestName } from "@switchyard/service/nearest-name";
 import { z } from "zod";
 import { errorFinding, warningFinding, type Finding, type Place } from "../finding.ts";
 import { limitedTools } from "../skill/client-tools.ts";
-import type { ParsedYaml, YamlMapping, YamlValue } from "../frontmatter/safe-yaml.ts";
+import type { ParsedYaml } from "../frontmatter/safe-yaml.ts";
+import { isMapping, type YamlMapping, type YamlValue } from "../frontmatter/yaml-value.ts";
 
 type Locate = (path: readonly PropertyKey[]) => Place;
 
@@ -179,10 +180,6 @@ function snakeCase(key: string): string {
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
     .replaceAll("-", "_")
     .toLowerCase();
-}
-
-function isMapping(value: YamlValue | undefined): value is YamlMapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function whole(least: number, most: number) {

@@ -7,7 +7,7 @@ import { AgentDefinition, NO_AGENT_LIMITS } from "@switchyard/contracts/agents";
 import fc from "fast-check";
 import { agentFactsOf } from "./agent-facts.ts";
 import { parseAgentFile, type AgentFileFacts } from "./agent-file.ts";
-import { builtInAgents } from "./built-in-agents.ts";
+import { builtInAgents } from "../catalogue/built-in-agents.ts";
 
 const YAML: AgentFileFacts = { format: "yaml", fallbackName: "researcher", isCertain: true };
 const MARKDOWN: AgentFileFacts = { format: "markdown", fallbackName: "coder-2", isCertain: false };

@@ -7,7 +7,7 @@ import { errorFinding, type Finding } from "../finding.ts";
 import { allowedPatterns } from "../skill/client-tools.ts";
 import { firstParagraph } from "../skill/first-paragraph.ts";
 import { splitFrontmatter } from "../frontmatter/frontmatter.ts";
-import { readPlan } from "../store/plan-field.ts";
+import { readPlan } from "../skill/plan-field.ts";
 import { parseYaml, type ParsedYaml } from "../frontmatter/safe-yaml.ts";
 
 export type ParsedAgent =

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Provenance } from "@switchyard/contracts/definition-store";
-import { builtInAgents } from "./built-in-agents.ts";
+import { builtInAgents } from "../catalogue/built-in-agents.ts";
 import { GrantedRoles, withGrantedRoles } from "./granted-roles.ts";
 
 const [builtIn = assert.fail()] = builtInAgents;

@@ -1,5 +1,5 @@
-import { isRestriction } from "../skill/restrictions.ts";
-import type { YamlMapping, YamlValue } from "./safe-yaml.ts";
+import { isRestriction } from "./restrictions.ts";
+import type { YamlMapping, YamlValue } from "./yaml-value.ts";
 
 const KNOWN = new Set(["name", "description", "argument-hint"]);
 const PAIR = /^["']?([A-Za-z][\w-]*)["']?:(?:[ \t]+(.*))?$/;

@@ -2,6 +2,7 @@ import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } fro
 import { errorFinding, warningFinding, type Finding, type Place } from "../finding.ts";
 import { placeOfSimpleValue } from "./simple-yaml-place.ts";
 import { parseSimpleYaml } from "./simple-yaml.ts";
+import type { YamlMapping } from "./yaml-value.ts";
 import { mappingOf, Refusal, startOf, type DuplicateReport } from "./yaml-tree.ts";
 
 /**
@@ -10,11 +11,6 @@ import { mappingOf, Refusal, startOf, type DuplicateReport } from "./yaml-tree.t
  * (a version `1.0` stays `1.0`); `core` gives numbers, booleans and null their types.
  */
 export type YamlSchema = "failsafe" | "core";
-
-export type YamlValue = string | number | boolean | null | YamlValue[] | YamlMapping;
-export interface YamlMapping {
-  [key: string]: YamlValue;
-}
 
 export type ParsedYaml =
   | {

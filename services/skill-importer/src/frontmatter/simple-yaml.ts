@@ -1,4 +1,4 @@
-import type { YamlMapping, YamlValue } from "./safe-yaml.ts";
+import type { YamlMapping, YamlValue } from "./yaml-value.ts";
 
 /**
  * Reads the plain part of YAML that nearly every skill is written in, some ten times faster than the

@@ -1,8 +1,9 @@
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 import { balancedFlow } from "./balance-flow.ts";
 import { isKnownKey, parseKnownLines, withoutQuotes } from "./known-lines.ts";
-import { isRestriction, restrictUnread } from "../skill/restrictions.ts";
-import { parseYaml, type ParsedYaml, type YamlMapping } from "./safe-yaml.ts";
+import { isRestriction, restrictUnread } from "./restrictions.ts";
+import { parseYaml, type ParsedYaml } from "./safe-yaml.ts";
+import type { YamlMapping } from "./yaml-value.ts";
 
 export interface RepairedYaml {
   readonly parsed: Extract<ParsedYaml, { values: unknown }>;

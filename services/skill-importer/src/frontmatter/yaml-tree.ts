@@ -1,5 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from "yaml";
-import type { YamlMapping, YamlValue } from "./safe-yaml.ts";
+import type { YamlMapping, YamlValue } from "./yaml-value.ts";
 
 const MAX_DEPTH = 32;
 const MAX_KEYS = 128;

@@ -1,7 +1,7 @@
-import type { AgentJob, AgentJudgement } from "./judge-agent.ts";
-import { unreadable, type Job, type Judges, type Verdict } from "./judge-job.ts";
+import { errorFinding } from "../finding.ts";
+import { unreadable, type Job, type Judgement, type Judges } from "./judge.ts";
 import { JudgeThread, type ThreadEnd } from "./judge-thread.ts";
-import type { Judgement, JudgeJob } from "./judge-skill.ts";
+import type { ScanSettings } from "./scan-settings.ts";
 
 export interface JudgePoolOptions {
   /** Threads; each is started when it is first needed. */
@@ -11,13 +11,15 @@ export interface JudgePoolOptions {
    * this hangs; a machine that is busy with other things does not.
    */
   readonly deadlineMs: number;
+  /** Of the operator, for every job. */
+  readonly settings?: ScanSettings;
   /** The worker's file; another one only in tests. */
   readonly worker?: URL;
 }
 
 interface Waiting {
   readonly job: Job;
-  readonly resolve: (verdict: Verdict) => void;
+  readonly resolve: (judgement: Judgement) => void;
   /** How often a thread ended while this one waited in it. */
   setbacks: number;
 }
@@ -32,25 +34,27 @@ const WORKER = new URL("./judge-worker.ts", import.meta.url);
 export class JudgePool implements Judges {
   readonly #queue: Waiting[] = [];
   readonly #lanes: Lane[];
+  readonly #settings: ScanSettings | undefined;
   #isClosed = false;
 
-  constructor({ size, deadlineMs, worker = WORKER }: JudgePoolOptions) {
+  constructor({ size, deadlineMs, settings, worker = WORKER }: JudgePoolOptions) {
+    this.#settings = settings;
     this.#lanes = Array.from(
       { length: size },
       () => new Lane({ queue: this.#queue, deadlineMs, worker }),
     );
   }
 
-  async skill(job: JudgeJob): Promise<Judgement> {
-    const verdict = await this.#do({ kind: "skill", job });
-    if (verdict.kind === "skill") return verdict.judgement;
-    throw new Error("a skill was answered by another verdict");
-  }
-
-  async agent(job: AgentJob): Promise<AgentJudgement> {
-    const verdict = await this.#do({ kind: "agent", job });
-    if (verdict.kind === "agent") return verdict.judgement;
-    throw new Error("an agent was answered by another verdict");
+  judge<K extends Job["kind"]>(job: Job<K>): Promise<Judgement<K>> {
+    if (this.#isClosed) return Promise.reject(new Error("the pool is closed"));
+    return new Promise((resolve) => {
+      this.#queue.push({
+        job: this.#settings === undefined ? job : { ...job, settings: this.#settings },
+        resolve: (judgement) => resolve(judgement as Judgement<K>), // of the job's own kind
+        setbacks: 0,
+      });
+      for (const lane of this.#lanes) lane.fill();
+    });
   }
 
   /** Starts the threads, so that the first file need not wait for them. */
@@ -61,14 +65,6 @@ export class JudgePool implements Judges {
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#lanes.map((lane) => lane.close()));
-  }
-
-  #do(job: Job): Promise<Verdict> {
-    if (this.#isClosed) return Promise.reject(new Error("the pool is closed"));
-    return new Promise((resolve) => {
-      this.#queue.push({ job, resolve, setbacks: 0 });
-      for (const lane of this.#lanes) lane.fill();
-    });
   }
 }
 
@@ -94,7 +90,7 @@ class Lane {
   warm(): void {
     this.#thread ??= new JudgeThread({
       ...this.#options,
-      onVerdict: (verdict) => this.#settle(verdict),
+      onJudgement: (judgement) => this.#settle(judgement),
       onEnd: (end) => this.#replace(end),
     });
   }
@@ -121,8 +117,8 @@ class Lane {
     return this.#given.length < AHEAD.jobs && bytes < AHEAD.bytes;
   }
 
-  #settle(verdict: Verdict): void {
-    this.#given.shift()?.waiting.resolve(verdict);
+  #settle(judgement: Judgement): void {
+    this.#given.shift()?.waiting.resolve(judgement);
     this.fill();
   }
 
@@ -131,11 +127,11 @@ class Lane {
     const left = this.#given.splice(0).map(({ waiting }) => waiting);
     // What is done, with its answer lost on the way, is done again like what was not begun.
     const [blamed] = left.splice(end.answersLost, 1);
-    blamed?.resolve(verdictOf(blamed.job, end, this.#options.deadlineMs));
+    blamed?.resolve(judgementOf(blamed.job, end, this.#options.deadlineMs));
     const again = left.filter((waiting) => {
       waiting.setbacks += 1;
       if (waiting.setbacks < MAX_SETBACKS) return true;
-      waiting.resolve(verdictOf(waiting.job, end, this.#options.deadlineMs));
+      waiting.resolve(judgementOf(waiting.job, end, this.#options.deadlineMs));
       return false;
     });
     this.#options.queue.unshift(...again);
@@ -143,12 +139,13 @@ class Lane {
   }
 }
 
-function verdictOf(job: Job, end: ThreadEnd, deadlineMs: number): Verdict {
-  return end.kind === "late"
-    ? unreadable(
-        job,
-        "deadline_exceeded",
-        `reading it took longer than the deadline of ${deadlineMs} ms; make its files simpler`,
-      )
-    : unreadable(job, "not_judged", `it could not be read: ${end.message}`);
+function judgementOf({ kind }: Job, end: ThreadEnd, deadlineMs: number): Judgement {
+  const problem =
+    end.kind === "late"
+      ? errorFinding(
+          "deadline_exceeded",
+          `reading it took longer than the deadline of ${deadlineMs} ms; make its files simpler`,
+        )
+      : errorFinding("not_judged", `it could not be read: ${end.message}`);
+  return unreadable(kind, problem);
 }

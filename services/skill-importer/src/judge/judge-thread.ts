@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { threadLimits } from "@switchyard/service/thread-limits";
-import { packed, type Job, type Packed, type Verdict } from "./judge-job.ts";
+import { packed, type Job, type Judgement, type Packed } from "./judge.ts";
 import { newProgress, type JudgeProgress } from "./judge-progress.ts";
 
 /** Why a thread is no more. */
@@ -14,8 +14,8 @@ export interface JudgeThreadOptions {
   /** Of processor time. By the clock a job may take {@link MOST_PATIENCE} times as long. */
   readonly deadlineMs: number;
   /** Called once for each job, in the order in which they were given; those of one message come together. */
-  readonly onVerdict: (verdict: Verdict) => void;
-  /** Called once, when the thread ended by itself or had to be ended; no verdict follows. */
+  readonly onJudgement: (judgement: Judgement) => void;
+  /** Called once, when the thread ended by itself or had to be ended; no judgement follows. */
   readonly onEnd: (end: ThreadEnd) => void;
 }
 
@@ -73,7 +73,7 @@ export class JudgeThread {
   /** All modules are loaded. The clock begins here: starting a thread takes longer than any file. */
   #begin(): void {
     this.#isReady = true;
-    this.#worker.on("message", (verdicts: readonly Verdict[]) => this.#answer(verdicts));
+    this.#worker.on("message", (judgements: readonly Judgement[]) => this.#answer(judgements));
     this.#startClock();
   }
 
@@ -89,14 +89,14 @@ export class JudgeThread {
     this.#startClock();
   }
 
-  #answer(verdicts: readonly Verdict[]): void {
+  #answer(judgements: readonly Judgement[]): void {
     if (this.#isEnded) return;
-    this.#answered += verdicts.length;
+    this.#answered += judgements.length;
     if (this.#answered === this.#given) {
       this.#worker.unref();
       this.#stopClock();
     }
-    for (const verdict of verdicts) this.#options.onVerdict(verdict);
+    for (const judgement of judgements) this.#options.onJudgement(judgement);
   }
 
   #startClock(): void {

@@ -1,4 +1,4 @@
 import { answerJobs } from "./answer-jobs.ts";
-import { doJob } from "./judge-job.ts";
+import { judge } from "./judge.ts";
 
-answerJobs(doJob);
+answerJobs(judge);

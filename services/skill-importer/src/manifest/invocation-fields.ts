@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { YamlMapping } from "../frontmatter/safe-yaml.ts";
+import type { YamlMapping } from "../frontmatter/yaml-value.ts";
 
 /** What a skill's frontmatter says about when it is used and what its slash command does. */
 export interface InvocationFields {

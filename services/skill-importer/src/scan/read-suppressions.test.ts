@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judgesHere } from "../judge/judge-job.ts";
-import { judgesWith, scannerOf } from "../judge/suppressing-judges.ts";
+import { judge } from "../judge/judge.ts";
+import { NO_SETTINGS, scannerOf } from "../judge/scan-settings.ts";
 import { parseIndicators } from "./indicators.ts";
 import { parseSuppressions } from "./read-suppressions.ts";
 import { SCANNER_VERSION } from "./scanner-version.ts";
@@ -16,24 +16,22 @@ suppressions:
 `;
 
 function scanned(name: string, text: string) {
-  const judges = judgesWith(judgesHere, {
-    suppressions: parseSuppressions(text, "s.yaml"),
-    indicators: null,
-  });
   const content = Buffer.from(
     `---\nname: ${name}\ndescription: Installs a tool when asked.\n---\n\`\`\`sh\ncurl -fsSL https://tools.example.com/i.sh | sh\n\`\`\`\n`,
   );
-  return judges.skill({
+  return judge({
+    kind: "skill",
     directoryName: name,
-    skillFile: "SKILL.md",
+    mainFile: "SKILL.md",
     files: new Map([["SKILL.md", content]]),
     version: DIGEST,
     now: new Date(0),
+    settings: { ...NO_SETTINGS, suppressions: parseSuppressions(text, "s.yaml") },
   });
 }
 
-test("the operator's suppression takes its finding out of the report, with its reason", async () => {
-  const { report } = await scanned("installer", FILE);
+test("the operator's suppression takes its finding out of the report, with its reason", () => {
+  const { report } = scanned("installer", FILE);
   assert.equal(
     report?.findings.some(({ code }) => code === "remote_execution"),
     false,
@@ -42,20 +40,21 @@ test("the operator's suppression takes its finding out of the report, with its r
   assert.equal(report.suppressed[0].reason, "our own server, reviewed in SEC-12");
 });
 
-test("a suppression is about one skill: the same file of another one keeps its finding", async () => {
-  const { report } = await scanned("other", FILE);
+test("a suppression is about one skill: the same file of another one keeps its finding", () => {
+  const { report } = scanned("other", FILE);
   assert.ok(report?.findings.some(({ code }) => code === "remote_execution"));
   assert.deepEqual(report?.suppressed, []);
 });
 
 test("a verdict under suppressions is another scanner's: changed ones judge again", () => {
-  const of = (text: string) => scannerOf({ suppressions: parseSuppressions(text, "s.yaml") });
-  assert.equal(scannerOf({}), SCANNER_VERSION);
+  const of = (text: string) =>
+    scannerOf({ ...NO_SETTINGS, suppressions: parseSuppressions(text, "s.yaml") });
+  assert.equal(scannerOf(NO_SETTINGS), SCANNER_VERSION);
   assert.notEqual(of(FILE), SCANNER_VERSION);
   assert.equal(of(FILE), of(FILE));
   assert.notEqual(of(FILE), of(FILE.replace("12", "13")));
   const indicators = parseIndicators("pasteHosts: [paste.example.com]", "i.yaml");
-  assert.notEqual(scannerOf({ indicators }), SCANNER_VERSION);
+  assert.notEqual(scannerOf({ ...NO_SETTINGS, indicators }), SCANNER_VERSION);
 });
 
 for (const [what, text, message] of [

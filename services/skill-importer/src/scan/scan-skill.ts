@@ -6,7 +6,7 @@ import type {
   ScanSuppression,
   SkillCapabilities,
 } from "@switchyard/contracts/skill-scan";
-import type { YamlMapping } from "../frontmatter/safe-yaml.ts";
+import type { YamlMapping } from "../frontmatter/yaml-value.ts";
 import { readRequirements } from "../skill/skill-requirements.ts";
 import { capabilitiesOf, type DeclaredNeeds } from "./capabilities.ts";
 import { readScanFiles, type ScanFile } from "./read-scan-files.ts";

@@ -1,5 +1,5 @@
 import type { Conformance, SkillTarget } from "@switchyard/contracts/skills";
-import type { YamlMapping, YamlValue } from "../frontmatter/safe-yaml.ts";
+import { isMapping, type YamlMapping, type YamlValue } from "../frontmatter/yaml-value.ts";
 
 /** A file as it was written: what a client without repairs would see. */
 export interface WrittenSkill {
@@ -254,10 +254,6 @@ function whole(code: string, message: string): Problem {
 
 function textOf(value: YamlValue | undefined): string {
   return typeof value === "string" ? value.trim() : "";
-}
-
-function isMapping(value: YamlValue | undefined): value is YamlMapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** `Bash(a, b)` is one word. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { judgeSkill } from "../judge/judge-skill.ts";
-import { fileFacts, packageOf, versionOf } from "../source/skill-package.ts";
+import { judge } from "../judge/judge.ts";
+import { fileFacts, packageOf, versionOf } from "../source/package.ts";
 import { parseSkillFile } from "./skill-file.ts";
 
 // One line for each way in which public skills fail, and for each input that was made to break a parser.
@@ -352,8 +352,9 @@ test("the same files have the same digests and the same verdict, in any order an
       const [one, other] = [sent, sent.toReversed()].map((files) => {
         const pkg = packageOf("my-skill", files);
         const version = versionOf(fileFacts(pkg.files));
-        const job = { directoryName: "my-skill", skillFile: "SKILL.md", files: pkg.files };
-        return { version, judged: judgeSkill({ ...job, version, now: new Date(0) }) };
+        const { kind, directoryName } = pkg;
+        const job = { kind, directoryName, mainFile: "SKILL.md", files: pkg.files };
+        return { version, judged: judge({ ...job, version, now: new Date(0) }) };
       });
       assert.deepEqual(one, other);
     }),

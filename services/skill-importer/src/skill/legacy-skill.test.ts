@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { packageOf, packagesIn } from "../source/skill-package.ts";
+import { packageOf, packagesIn } from "../source/package.ts";
 import { parseLegacySkill } from "./legacy-skill.ts";
 import { parseSkill } from "./parse-skill.ts";
 
@@ -129,7 +129,7 @@ test("a SKILL.md beside it wins, and skill.json is a file of that skill [D2, D60
   ]);
   const packages = packagesIn(files);
   assert.deepEqual(
-    packages.map(({ directory, skillFile, files: own }) => [directory, skillFile, [...own.keys()]]),
+    packages.map(({ directory, mainFile, files: own }) => [directory, mainFile, [...own.keys()]]),
     [
       ["a", "SKILL.md", ["SKILL.md", "skill.json", "templates/skill.json"]],
       ["b", "skill.json", ["data/skill.json", "prompt.md", "skill.json"]],
@@ -145,7 +145,7 @@ test("of SKILL.md and skill.md in one directory the first is the skill, and the 
     ["SKILL.md", Buffer.from("new")],
   ] as const;
   const pkg = packageOf("a", files);
-  assert.equal(pkg.skillFile, "SKILL.md");
+  assert.equal(pkg.mainFile, "SKILL.md");
   assert.deepEqual([...pkg.files.keys()], ["SKILL.md"]);
   assert.deepEqual(
     pkg.findings.map(({ severity, code }) => [severity, code]),

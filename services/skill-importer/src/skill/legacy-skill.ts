@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import JSON5 from "json5";
 import { errorFinding, warningFinding, type Finding, type Place } from "../finding.ts";
 import { decodeLeniently } from "../frontmatter/decode-text.ts";
-import type { YamlMapping, YamlValue } from "../frontmatter/safe-yaml.ts";
+import type { YamlMapping, YamlValue } from "../frontmatter/yaml-value.ts";
 import { readValues } from "./read-values.ts";
 import { assembleSkill } from "./skill-content.ts";
 import { nestsDeeply } from "./skill-fields.ts";

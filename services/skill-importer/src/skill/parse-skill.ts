@@ -5,15 +5,15 @@ import { parseSkillFile, type ParsedSkill } from "./skill-file.ts";
 
 /** Reads a skill in the format that its skill file is in; what lies beside it counts where the format says so. */
 export function parseSkill(
-  { skillFile, files }: { skillFile: string | null; files: ReadonlyMap<string, Uint8Array> },
+  { mainFile, files }: { mainFile: string | null; files: ReadonlyMap<string, Uint8Array> },
   directoryName: string,
 ): ParsedSkill {
-  const content = skillFile === null ? undefined : files.get(skillFile);
+  const content = mainFile === null ? undefined : files.get(mainFile);
   if (content === undefined) {
     return unread(errorFinding("no_skill_file", "there is no SKILL.md; add one"));
   }
   if (content.length > MAX_FILE_BYTES) return unread(fileTooLarge(content.length));
-  return skillFile === LEGACY_FILE
+  return mainFile === LEGACY_FILE
     ? parseLegacySkill(content, files.get(LEGACY_PROMPT) ?? null, directoryName)
     : parseSkillFile(content, directoryName);
 }

@@ -1,6 +1,6 @@
 import type { SkillRecord } from "@switchyard/contracts/skill-record";
 import { warningFinding, type Finding, type Place } from "../finding.ts";
-import type { YamlMapping } from "../frontmatter/safe-yaml.ts";
+import type { YamlMapping } from "../frontmatter/yaml-value.ts";
 import { readInvocation, type InvocationFields } from "../manifest/invocation-fields.ts";
 import { keysByField, readSkillFields, type SkillFields } from "./skill-fields.ts";
 import { METADATA_ALIASES } from "./skill-requirements.ts";

@@ -2,7 +2,7 @@ import type { Plan } from "@switchyard/contracts/plan";
 import type { SkillRecord } from "@switchyard/contracts/skill-record";
 import type { Skill } from "@switchyard/contracts/skills";
 import { errorFinding, infoFinding, warningFinding, type Finding } from "../finding.ts";
-import type { YamlMapping } from "../frontmatter/safe-yaml.ts";
+import type { YamlMapping } from "../frontmatter/yaml-value.ts";
 import type { InvocationFields } from "../manifest/invocation-fields.ts";
 import { useFindings } from "../manifest/use-findings.ts";
 import { MAX_PROMPT_BYTES } from "../render/render.ts";

@@ -1,9 +1,10 @@
 import JSON5 from "json5";
 import { z } from "zod";
 import { warningFinding, type Finding, type Place } from "../finding.ts";
-import { parseYaml, type YamlMapping, type YamlValue } from "../frontmatter/safe-yaml.ts";
+import { parseYaml } from "../frontmatter/safe-yaml.ts";
+import type { YamlMapping, YamlValue } from "../frontmatter/yaml-value.ts";
 import { toolRemarks } from "./client-tools.ts";
-import { isRestriction } from "./restrictions.ts";
+import { isRestriction } from "../frontmatter/restrictions.ts";
 import { METADATA_ALIASES, readRequirements } from "./skill-requirements.ts";
 
 /** The typed fields of a skill's frontmatter; undefined where the file does not say. */

@@ -4,12 +4,13 @@ import type { Finding } from "../finding.ts";
 import { decodeLeniently } from "../frontmatter/decode-text.ts";
 import { cutByComments } from "../frontmatter/cut-by-comment.ts";
 import { splitFrontmatter, type Frontmatter } from "../frontmatter/frontmatter.ts";
-import { parseYaml, type ParsedYaml, type YamlMapping } from "../frontmatter/safe-yaml.ts";
+import { parseYaml, type ParsedYaml } from "../frontmatter/safe-yaml.ts";
+import type { YamlMapping } from "../frontmatter/yaml-value.ts";
 import { repairYaml } from "../frontmatter/yaml-repair.ts";
-import { readPlan } from "../store/plan-field.ts";
+import { readPlan } from "./plan-field.ts";
 import { conformanceOf } from "./conformance.ts";
 import { readValues } from "./read-values.ts";
-import { restrictUnread } from "./restrictions.ts";
+import { restrictUnread } from "../frontmatter/restrictions.ts";
 import { assembleSkill, type SkillOutcome } from "./skill-content.ts";
 import { readSkillFields } from "./skill-fields.ts";
 

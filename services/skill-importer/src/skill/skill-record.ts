@@ -1,6 +1,6 @@
 import type { SkillRecord } from "@switchyard/contracts/skill-record";
 import { warningFinding, type Finding, type Place } from "../finding.ts";
-import type { YamlMapping, YamlValue } from "../frontmatter/safe-yaml.ts";
+import { isMapping, type YamlMapping, type YamlValue } from "../frontmatter/yaml-value.ts";
 import { contradicts, CONTRADICTION } from "./skill-fields.ts";
 import { METADATA_ALIASES } from "./skill-requirements.ts";
 
@@ -173,8 +173,4 @@ function flagOf(text: string | null): boolean | null {
   if (text === null) return null;
   if (/^(?:true|yes|on|1)$/i.test(text)) return true;
   return /^(?:false|no|off|0)$/i.test(text) ? false : null;
-}
-
-function isMapping(value: YamlValue | undefined): value is YamlMapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

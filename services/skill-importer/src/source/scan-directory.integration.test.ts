@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { writeFiles } from "../../test/importer-world.ts";
-import { readDefinitions } from "./read-definitions.ts";
+import { readDefinitions } from "../imports/read-definitions.ts";
 import { scanDirectory } from "./scan-directory.ts";
 
 async function rootWith(files: Readonly<Record<string, string>>): Promise<string> {
@@ -103,8 +103,8 @@ test("reads no more than 10,000 directories, the upper ones first, and names wha
     ],
   );
   assert.equal(scan.skillsLeftOut, 3);
-  const { skills, skipped } = await readDefinitions(root, scan);
-  assert.deepEqual([skills.length, skipped.skills], [2, 3]);
+  const { found, skipped } = await readDefinitions(root, scan);
+  assert.deepEqual([found.length, skipped.skill], [2, 3]);
 });
 
 test("follows links inside the root once, and none that leaves it [BR12]", async () => {
@@ -151,7 +151,7 @@ test("says of everything that may be a skill why it is not read", async () => {
     codes: ["skill_file_name upper/SKILL.MD", "dangling_link dangling/skills/lost"],
   });
   const { skipped, diagnostics } = await readDefinitions(root, await scanDirectory(root, root));
-  assert.equal(skipped.skills, 2);
+  assert.equal(skipped.skill, 2);
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   assert.deepEqual(
     errors.map(({ code, file }) => `${code} ${file}`),
@@ -172,8 +172,10 @@ test("does not mistake a neighbour with a longer name for the root", async () =>
 test("names a skill that lies right in the root after the root", async () => {
   const root = join(await rootWith({ "My Root/SKILL.md": "x" }), "My Root");
   const definitions = await readDefinitions(root, await scanDirectory(root, root));
-  assert.equal(definitions.skills[0]?.entry.summary.name, "my-root");
-  assert.equal(definitions.skills[0].entry.summary.path, ".");
+  const [skill] = definitions.found;
+  assert(skill?.kind === "skill");
+  assert.equal(skill.name, "my-root");
+  assert.equal(skill.stored.skill.path, ".");
 });
 
 test("rejects a directory that cannot be read itself", async () => {
@@ -191,14 +193,10 @@ test("reads what it found; a file that is too large or no text is skipped [B15]"
   });
   const definitions = await readDefinitions(root, await scanDirectory(root, root));
   assert.deepEqual(
-    definitions.skills.map(({ entry }) => entry.summary.name),
-    ["a"],
+    definitions.found.map(({ kind, name }) => `${kind} ${name}`),
+    ["skill a", "agent ok"],
   );
-  assert.deepEqual(
-    definitions.agents.map(({ stored }) => stored.name),
-    ["ok"],
-  );
-  assert.deepEqual(definitions.skipped, { skills: 2, agents: 0 });
+  assert.deepEqual(definitions.skipped, { skill: 2, agent: 0 });
   assert.deepEqual(
     definitions.diagnostics.map(({ code, file }) => `${code} ${file}`),
     ["not_an_agent agents/helper.md", "file_too_large b/SKILL.md", "binary_file c/SKILL.md"],
@@ -209,8 +207,9 @@ test("loads the definitions of the examples without a remark", async () => {
   const root = await realpath(join(import.meta.dirname, "../../../../examples"));
   const definitions = await readDefinitions(root, await scanDirectory(root, root));
   assert.deepEqual(definitions.diagnostics, []);
-  const demo = definitions.agents.find(({ stored }) => stored.name === "demo");
-  assert.equal(demo?.stored.model, "scripted/plan");
+  const demo = definitions.found.find(({ name }) => name === "demo");
+  assert(demo?.kind === "agent");
+  assert.equal(demo.stored.model, "scripted/plan");
   assert.equal(demo.stored.plan?.steps.length, 4);
-  assert(definitions.skills.some(({ stored }) => stored.skill.name === "summarise-files"));
+  assert(definitions.found.some(({ name }) => name === "summarise-files"));
 });

@@ -3,7 +3,7 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import type { Diagnostic } from "@switchyard/contracts/skills";
 import { LEGACY_FILE } from "../skill/legacy-skill.ts";
-import { skillFileIn } from "./skill-package.ts";
+import { skillFileIn } from "./package.ts";
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 
 /** A file that is a skill or an agent by its name and place. */

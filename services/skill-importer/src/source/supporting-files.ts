@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
 import type { Finding } from "../finding.ts";
 import { readFileIf } from "./read-file-if.ts";
-import { fileNotKept, isSkillFile, limitOf, PACKAGE_LIMITS } from "./skill-package.ts";
+import { fileNotKept, isSkillFile, limitOf, PACKAGE_LIMITS } from "./package.ts";
 
 export interface SupportingFiles {
   readonly files: ReadonlyMap<string, Uint8Array>;

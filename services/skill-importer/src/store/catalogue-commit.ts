@@ -1,14 +1,18 @@
+import { AgentSummary } from "@switchyard/contracts/agents";
+import { SkillSummary } from "@switchyard/contracts/skills";
 import { z } from "zod";
-import type { TrustRecord, WithheldEntry } from "./admission.ts";
-import type { CataloguePlan } from "./catalogue-plan.ts";
-import { AgentEntry, IMPORTED_ROOT, SkillEntry } from "./definition.ts";
+import {
+  IMPORTED_ROOT,
+  Kind,
+  type Entry,
+  type TrustRecord,
+  type WithheldEntry,
+} from "./definition.ts";
 
-type Kind = "skill" | "agent";
-
-/** A version that nothing names any more. It is told to nobody; its time begins to run. */
-export const Superseded = z.object({
+/** A version that nothing names any more. No event tells of it; its time begins to run. */
+const Superseded = z.object({
   kind: z.literal("superseded"),
-  what: z.enum(["skill", "agent"]),
+  what: Kind,
   name: z.string(),
   version: z.string(),
   /** Of the SKILL.md or the agent file. */
@@ -18,39 +22,32 @@ export const Superseded = z.object({
 });
 export type Superseded = z.infer<typeof Superseded>;
 
+const event = { id: z.string(), at: z.string() };
+
 /** What was committed and has yet to be done: mostly events to be published. */
 export const Announcement = z.discriminatedUnion("kind", [
   Superseded,
   z.object({
-    id: z.string(),
-    at: z.string(),
+    ...event,
     kind: z.literal("skill"),
-    summary: SkillEntry.shape.summary,
+    summary: SkillSummary,
     dependenciesMet: z.boolean().nullable().optional(),
   }),
+  z.object({ ...event, kind: z.literal("agent"), summary: AgentSummary }),
   z.object({
-    id: z.string(),
-    at: z.string(),
-    kind: z.literal("agent"),
-    summary: AgentEntry.shape.summary,
-  }),
-  z.object({
-    id: z.string(),
-    at: z.string(),
+    ...event,
     kind: z.literal("skill-removed"),
     name: z.string(),
     version: z.string().nullable(),
   }),
   z.object({
-    id: z.string(),
-    at: z.string(),
+    ...event,
     kind: z.literal("agent-removed"),
     name: z.string(),
     digest: z.string().nullable(),
   }),
   z.object({
-    id: z.string(),
-    at: z.string(),
+    ...event,
     kind: z.literal("import"),
     label: z.string(),
     by: z.string(),
@@ -61,17 +58,17 @@ export const Announcement = z.discriminatedUnion("kind", [
 ]);
 export type Announcement = z.infer<typeof Announcement>;
 
+/** Entries to write and names to take away. */
+export interface EntryChange {
+  readonly set: readonly Entry[];
+  readonly remove: readonly string[];
+}
+
 export interface CatalogueChange {
-  readonly skills: CataloguePlan<SkillEntry["summary"]>;
-  readonly agents: CataloguePlan<AgentEntry["summary"]>;
-  readonly announcements: readonly Announcement[];
+  /** What is listed. */
+  readonly listed: Readonly<Partial<Record<Kind, EntryChange>>>;
   /** Of what clients sent: versions that become current, and names that go. */
-  readonly imported?: { readonly set: readonly SkillEntry[]; readonly remove: readonly string[] };
-  /** The same for agents. */
-  readonly importedAgents?: {
-    readonly set: readonly AgentEntry[];
-    readonly remove: readonly string[];
-  };
+  readonly imported?: Readonly<Partial<Record<Kind, EntryChange>>>;
   readonly withheld?: {
     readonly set: readonly WithheldEntry[];
     readonly remove: readonly WithheldEntry[];
@@ -81,107 +78,88 @@ export interface CatalogueChange {
 
 // One hash tag: they change together.
 export const REVISION = "yard:{catalogue}:revision";
-export const CURRENT = {
+export const LISTED = {
   skill: "yard:{catalogue}:skills",
   agent: "yard:{catalogue}:agents",
 } as const;
+export const IMPORTED = {
+  skill: "yard:{catalogue}:imported",
+  agent: "yard:{catalogue}:imported-agents",
+} as const;
 export const OUTBOX = "yard:{catalogue}:outbox";
-export const IMPORTED = "yard:{catalogue}:imported";
-export const IMPORTED_AGENTS = "yard:{catalogue}:imported-agents";
 export const WITHHELD = "yard:{catalogue}:withheld";
 export const TRUST = "yard:{catalogue}:trust";
 /** What a commit may write. */
-export const COMMIT_KEYS = [
+const COMMIT_KEYS: readonly string[] = [
   REVISION,
-  CURRENT.skill,
-  CURRENT.agent,
   OUTBOX,
-  IMPORTED,
   WITHHELD,
   TRUST,
-  IMPORTED_AGENTS,
-] as const;
+  ...Object.values(LISTED),
+  ...Object.values(IMPORTED),
+];
 
 /**
- * KEYS: as above. ARGV: the revision that the change was planned against,
- * then triples of operation, field and value. Returns 0 and changes nothing when somebody was faster.
+ * KEYS: as above. ARGV: the revision that the change was planned against, then groups of command, number of
+ * the key, field and value. Returns 0 and changes nothing when somebody was faster.
  */
-export const COMMIT = `
+const COMMIT = `
 if (redis.call('GET', KEYS[1]) or '0') ~= ARGV[1] then return 0 end
-for i = 2, #ARGV, 3 do
-  local operation, field, value = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  if operation == 'set-skill' then redis.call('HSET', KEYS[2], field, value)
-  elseif operation == 'set-agent' then redis.call('HSET', KEYS[3], field, value)
-  elseif operation == 'remove-skill' then redis.call('HDEL', KEYS[2], field)
-  elseif operation == 'remove-agent' then redis.call('HDEL', KEYS[3], field)
-  elseif operation == 'announce' then redis.call('RPUSH', KEYS[4], value)
-  elseif operation == 'set-imported' then redis.call('HSET', KEYS[5], field, value)
-  elseif operation == 'remove-imported' then redis.call('HDEL', KEYS[5], field)
-  elseif operation == 'set-withheld' then redis.call('HSET', KEYS[6], field, value)
-  elseif operation == 'remove-withheld' then redis.call('HDEL', KEYS[6], field)
-  elseif operation == 'set-trust' then redis.call('HSET', KEYS[7], field, value)
-  elseif operation == 'set-imported-agent' then redis.call('HSET', KEYS[8], field, value)
-  elseif operation == 'remove-imported-agent' then redis.call('HDEL', KEYS[8], field)
-  else return redis.error_reply('unknown operation ' .. operation) end
+for i = 2, #ARGV, 4 do
+  local command, key, field, value = ARGV[i], KEYS[tonumber(ARGV[i + 1])], ARGV[i + 2], ARGV[i + 3]
+  if command == 'HSET' then redis.call('HSET', key, field, value)
+  elseif command == 'HDEL' then redis.call('HDEL', key, field)
+  else redis.call('RPUSH', key, value) end
 end
 redis.call('INCR', KEYS[1])
 return 1
 `;
 
-/** Triples of operation, field and value for {@link COMMIT}. */
-export function commitOperations(change: CatalogueChange): string[] {
-  return [
-    ...operationsOf("skill", change.skills),
-    ...operationsOf("agent", change.agents),
-    ...importOperations(change),
-    ...change.announcements.flatMap((item) => ["announce", "", JSON.stringify(item)]),
+type Operation = readonly ["HSET" | "HDEL" | "RPUSH", key: string, field: string, value: string];
+
+/** The arguments of EVAL for a change, or null when there is nothing to write. */
+export function commitScript(
+  revision: string,
+  change: CatalogueChange,
+  outbox: readonly Announcement[],
+): [script: string, keys: number, ...rest: string[]] | null {
+  const operations = [
+    ...operationsOf(change),
+    ...outbox.map((item): Operation => ["RPUSH", OUTBOX, "", JSON.stringify(item)]),
   ];
+  if (operations.length === 0) return null;
+  const args = operations.flatMap(([command, key, field, value]) => [
+    command,
+    String(COMMIT_KEYS.indexOf(key) + 1),
+    field,
+    value,
+  ]);
+  return [COMMIT, COMMIT_KEYS.length, ...COMMIT_KEYS, revision, ...args];
 }
 
-function operationsOf(kind: Kind, plan: CataloguePlan<{ name: string; digest: string }>): string[] {
-  return [
-    ...plan.set.flatMap((entry) => [`set-${kind}`, entry.summary.name, JSON.stringify(entry)]),
-    ...plan.remove.flatMap((name) => [`remove-${kind}`, name, ""]),
-  ];
-}
-
-function importOperations({
-  imported,
-  importedAgents,
-  withheld,
-  trust,
-}: CatalogueChange): string[] {
-  return [
-    ...sentOperations("imported", imported),
-    ...sentOperations("imported-agent", importedAgents),
-    ...(withheld?.remove ?? []).flatMap((item) => ["remove-withheld", withheldField(item), ""]),
-    ...(withheld?.set ?? []).flatMap((item) => [
-      "set-withheld",
-      withheldField(item),
-      JSON.stringify(item),
-    ]),
-    ...(trust === undefined
-      ? []
-      : [
-          "set-trust",
-          JSON.stringify([trust.kind, trust.name, trust.version, trust.root, trust.file]),
-          JSON.stringify(trust),
-        ]),
-  ];
-}
-
-function sentOperations(
-  what: "imported" | "imported-agent",
-  change: CatalogueChange["imported"] | CatalogueChange["importedAgents"],
-): string[] {
-  return [
-    ...(change?.set ?? []).flatMap((entry) => [
-      `set-${what}`,
-      entry.summary.name,
-      JSON.stringify(entry),
-    ]),
-    ...(change?.remove ?? []).flatMap((name) => [`remove-${what}`, name, ""]),
-  ];
+function operationsOf(change: CatalogueChange): Operation[] {
+  const { withheld, trust } = change;
+  const operations: Operation[] = [];
+  const write = (key: string, field: string, value: unknown) =>
+    operations.push(["HSET", key, field, JSON.stringify(value)]);
+  const remove = (key: string, field: string) => operations.push(["HDEL", key, field, ""]);
+  for (const kind of Kind.options) {
+    const keys = [
+      [LISTED[kind], change.listed[kind]],
+      [IMPORTED[kind], change.imported?.[kind]],
+    ] as const;
+    for (const [key, entries] of keys) {
+      for (const entry of entries?.set ?? []) write(key, entry.summary.name, entry);
+      for (const name of entries?.remove ?? []) remove(key, name);
+    }
+  }
+  for (const item of withheld?.remove ?? []) remove(WITHHELD, withheldField(item));
+  for (const item of withheld?.set ?? []) write(WITHHELD, withheldField(item), item);
+  if (trust !== undefined) {
+    const { kind, name, version, root, file } = trust;
+    write(TRUST, JSON.stringify([kind, name, version, root, file]), trust);
+  }
+  return operations;
 }
 
 /** One for each place; whatever a client sends has one place. */

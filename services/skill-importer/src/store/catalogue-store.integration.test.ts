@@ -5,7 +5,8 @@ import { connectRedis } from "@switchyard/service/redis";
 import { testRedis } from "@switchyard/local-servers/test-servers";
 import type { CatalogueChange } from "./catalogue-commit.ts";
 import { CatalogueStore } from "./catalogue-store.ts";
-import type { SkillEntry, StoredSkill } from "./definition.ts";
+import type { Definition, EntryOf, StoredSkill } from "./definition.ts";
+import { VersionStore } from "./version-store.ts";
 
 const server = await testRedis();
 const log = createLog({ service: "test", level: "silent" });
@@ -15,7 +16,14 @@ const corrupt: string[] = [];
 const store = new CatalogueStore(redis, (key) => corrupt.push(key));
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
-const NOTHING = { set: [], remove: [], announce: [], hidden: [] };
+const versions = new VersionStore(redis, () => new Date());
+const PROVENANCE = {
+  source: "root",
+  label: "/r",
+  by: "x",
+  at: "2026-01-01T00:00:00.000Z",
+  git: null,
+} as const;
 
 function storedSkill(name: string, body: string, digest = DIGEST): StoredSkill {
   const skill = {
@@ -35,13 +43,19 @@ function storedSkill(name: string, body: string, digest = DIGEST): StoredSkill {
   return { skill, directory: "/d", metadata: null };
 }
 
-function setting(...entries: SkillEntry[]): CatalogueChange {
-  return { skills: { ...NOTHING, set: entries }, agents: NOTHING, announcements: [] };
+function setting(...entries: EntryOf<"skill">[]): CatalogueChange {
+  return { listed: { skill: { set: entries, remove: [] } } };
 }
 
-function entryOf({ skill }: StoredSkill): SkillEntry {
+function entryOf({ skill }: StoredSkill): EntryOf<"skill"> {
   const { body: _body, arguments: _arguments, plan: _plan, ...summary } = skill;
   return { root: "/r", file: "p/SKILL.md", summary };
+}
+
+function definitionOf(stored: StoredSkill): Definition {
+  const { name, digest, version = digest } = stored.skill;
+  const content = { files: new Map(), facts: [], report: null };
+  return { kind: "skill", name, version, entry: entryOf(stored), stored, ...content };
 }
 
 test("commits only on the revision that the change was planned against", async () => {
@@ -49,14 +63,14 @@ test("commits only on the revision that the change was planned against", async (
   const { revision } = await store.load();
   const one = entryOf(storedSkill("one", "x"));
   const two = entryOf(storedSkill("two", "x"));
-  assert.equal(await store.commit({ revision }, setting(one)), true);
-  assert.equal(await store.commit({ revision }, setting(two)), false);
-  assert.deepEqual(await store.listSkills(), [one]);
+  assert.equal(await store.commit({ revision }, setting(one), []), true);
+  assert.equal(await store.commit({ revision }, setting(two), []), false);
+  assert.deepEqual(await store.list("skill"), [one]);
   const next = await store.load();
   assert.notEqual(next.revision, revision);
-  assert.deepEqual(next.skills, [one]);
-  assert.equal(await store.commit(next, setting(two)), true);
-  assert.deepEqual(await store.listSkills(), [one, two]);
+  assert.deepEqual(next.skill.listed, [one]);
+  assert.equal(await store.commit(next, setting(two), []), true);
+  assert.deepEqual(await store.list("skill"), [one, two]);
 });
 
 test("lets exactly one of many concurrent commits win", async () => {
@@ -64,15 +78,15 @@ test("lets exactly one of many concurrent commits win", async () => {
   const { revision } = await store.load();
   const entries = Array.from({ length: 20 }, (_, index) => entryOf(storedSkill(`s${index}`, "x")));
   const results = await Promise.all(
-    entries.map((entry) => store.commit({ revision }, setting(entry))),
+    entries.map((entry) => store.commit({ revision }, setting(entry), [])),
   );
   assert.equal(results.filter(Boolean).length, 1);
-  assert.equal((await store.listSkills()).length, 1);
+  assert.equal((await store.list("skill")).length, 1);
 });
 
 test("writes nothing when there is nothing to write", async () => {
   await redis.flushdb();
-  assert.equal(await store.commit({ revision: "7" }, setting()), true);
+  assert.equal(await store.commit({ revision: "7" }, setting(), []), true);
   assert.deepEqual(await redis.keys("*"), []);
 });
 
@@ -80,31 +94,33 @@ test("keeps a version readable after another took its place, and lets it go late
   await redis.flushdb();
   const old = storedSkill("s", "old");
   const current = storedSkill("s", "new", `sha256:${"1".repeat(64)}`);
-  await store.saveSkill(old);
-  await store.saveSkill(current);
-  await store.commit({ revision: "0" }, setting(entryOf(current)));
-  await store.retire("skill", "s", old.skill.digest);
-  assert.equal((await store.readSkill("s", undefined))?.skill.body, "new");
-  assert.equal((await store.readSkill("s", old.skill.digest))?.skill.body, "old");
+  await versions.save(definitionOf(old), PROVENANCE);
+  await versions.save(definitionOf(current), PROVENANCE);
+  await store.commit({ revision: "0" }, setting(entryOf(current)), []);
+  const { digest } = old.skill;
+  const superseded = { kind: "superseded", what: "skill", name: "s", version: digest } as const;
+  await versions.retire({ ...superseded, digest, wasUsable: true });
+  assert.equal((await store.read("skill", "s", undefined))?.skill.body, "new");
+  assert.equal((await store.read("skill", "s", old.skill.digest))?.skill.body, "old");
   const key = `yard:skill:{s}:${old.skill.digest}`;
   const days = (await redis.ttl(key)) / 86_400;
   assert(days > 30 && days <= 45, String(days));
-  await store.saveSkill(old);
+  await versions.save(definitionOf(old), PROVENANCE);
   assert.equal(await redis.ttl(key), -1, "a version that comes back stays");
 });
 
 test("leaves out stored values that cannot be read, and says which [B17]", async () => {
   await redis.flushdb();
   corrupt.length = 0;
-  await store.commit({ revision: "0" }, setting(entryOf(storedSkill("good", "x"))));
+  await store.commit({ revision: "0" }, setting(entryOf(storedSkill("good", "x"))), []);
   await redis.hset("yard:{catalogue}:skills", "bad", "{not json", "worse", '{"root":1}');
   await redis.set(`yard:skill:{good}:${DIGEST}`, "{}");
   assert.deepEqual(
-    (await store.listSkills()).map(({ summary }) => summary.name),
+    (await store.list("skill")).map(({ summary }) => summary.name),
     ["good"],
   );
-  assert.equal(await store.readSkill("good", undefined), null);
-  assert.equal(await store.readSkill("bad", undefined), null);
+  assert.equal(await store.read("skill", "good", undefined), null);
+  assert.equal(await store.read("skill", "bad", undefined), null);
   assert.deepEqual(
     new Set(corrupt),
     new Set([
@@ -123,7 +139,7 @@ test("keeps announcements in order until each is settled", async () => {
     kind: "skill" as const,
     summary: entryOf(storedSkill(`s${id}`, "x")).summary,
   }));
-  await store.commit({ revision: "0" }, { skills: NOTHING, agents: NOTHING, announcements });
+  await store.commit({ revision: "0" }, { listed: {} }, announcements);
   const first = await store.nextAnnouncement();
   assert.ok(first !== null);
   assert.deepEqual(first.announcement, announcements[0]);
@@ -144,15 +160,15 @@ test("writes a version again only where it is not there as it should be", async 
   };
   const writes = async (): Promise<number> =>
     Number(/cmdstat_set:calls=(\d+)/.exec(await redis.info("commandstats"))?.[1] ?? 0);
-  await store.saveSkill(versioned("x"));
+  await versions.save(definitionOf(versioned("x")), PROVENANCE);
   const before = await writes();
-  await store.refreshSkill(versioned("x"));
+  await versions.refresh(definitionOf(versioned("x")));
   assert.equal(await writes(), before);
-  await store.refreshSkill({ ...versioned("x"), directory: "/moved" });
+  await versions.refresh(definitionOf({ ...versioned("x"), directory: "/moved" }));
   assert.equal(await writes(), before + 1);
   const { version = "" } = versioned("x").skill;
-  assert.equal((await store.readSkill("kept", version))?.directory, "/moved");
+  assert.equal((await store.read("skill", "kept", version))?.directory, "/moved");
   await redis.del(`yard:skill:{kept}:${version}`);
-  await store.refreshSkill({ ...versioned("x"), directory: "/moved" });
-  assert.equal((await store.readSkill("kept", version))?.directory, "/moved");
+  await versions.refresh(definitionOf({ ...versioned("x"), directory: "/moved" }));
+  assert.equal((await store.read("skill", "kept", version))?.directory, "/moved");
 });

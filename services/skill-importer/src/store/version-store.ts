@@ -1,25 +1,27 @@
+import { AgentVersion } from "@switchyard/contracts/agent-store";
+import type { Provenance } from "@switchyard/contracts/definition-store";
 import { ScanReport } from "@switchyard/contracts/skill-scan";
 import { SkillVersion } from "@switchyard/contracts/skill-store";
 import type { Redis } from "@switchyard/service/redis";
 import type { Superseded } from "./catalogue-commit.ts";
+import type { Definition, Kind } from "./definition.ts";
+import { jsonOf } from "./stored-values.ts";
 
 /** Longer than a run command may wait in its stream, so that a pinned run always finds its version. */
-export const SUPERSEDED_TTL_SECONDS = 45 * 24 * 3_600;
+const SUPERSEDED_TTL_SECONDS = 45 * 24 * 3_600;
 
-/** Of one skill. Above it the oldest that is not current goes, so that no client can fill Redis with versions. */
-export const MAX_VERSIONS = 50;
+/** Of one name. Above it the oldest that is not current goes, so that no client can fill Redis with versions. */
+const MAX_VERSIONS = 50;
 
-/** What belongs to a version beside its text. */
-export interface VersionContent {
-  readonly record: SkillVersion;
-  readonly files: ReadonlyMap<string, Uint8Array>;
-  /** Null when nobody scanned it. */
-  readonly report: ScanReport | null;
-}
+/** An agent's record has neither files nor a version beside its digest. */
+const RECORDS = {
+  skill: SkillVersion,
+  agent: AgentVersion.transform((record) => ({ ...record, version: record.digest, files: [] })),
+} as const;
 
 /**
- * The versions of skills: their files, where they came from, what the scanner said. Everything of one
- * skill is in one slot, and each change is one transaction.
+ * The versions of definitions: what they say, their files, where they came from, what the scanner said. Everything
+ * of one name is in one slot, and each change is one transaction.
  */
 export class VersionStore {
   readonly #redis: Redis;
@@ -30,132 +32,151 @@ export class VersionStore {
     this.#now = now;
   }
 
-  async record(name: string, version: string): Promise<SkillVersion | null> {
-    const text = await this.#redis.hget(versionsKey(name), version);
-    return text === null ? null : parsed(text);
+  async record(kind: Kind, name: string, version: string): Promise<SkillVersion | null> {
+    const text = await this.#redis.hget(key(kind, name, "versions"), version);
+    return text === null ? null : recordIn(kind, text);
   }
 
-  /** Writes a version; what its first import said of where it came from stays. */
-  async save(name: string, { record, files, report }: VersionContent): Promise<void> {
-    const { version } = record;
-    const all = await this.list(name);
-    const before = all.find((other) => other.version === version);
-    const kept = before === undefined ? record : { ...record, provenance: before.provenance };
+  /**
+   * Writes a version before it becomes current, so that a listed one can always be read. What its first import said
+   * of where it came from stays.
+   */
+  async save(definition: Definition, provenance: Provenance): Promise<void> {
+    const { kind, name, version, stored, files, facts, report } = definition;
+    const { digest } = definition.entry.summary;
+    await this.#redis.set(textKey(kind, name, version), JSON.stringify(stored));
+    const all = await this.#all(kind, name);
+    const before = all.find((other) => other.version === version && !this.#isGone(other));
+    const verdict = report === null ? null : { scanner: report.scanner, verdict: report.verdict };
+    if (before?.supersededAt === null && before.verdict?.scanner === verdict?.scanner) return;
+    const from = before?.provenance ?? provenance;
+    const record = { version, digest, provenance: from, verdict, files: [...facts] };
     const transaction = this.#redis.multi();
-    transaction.hset(versionsKey(name), version, JSON.stringify(kept));
-    transaction.del(filesKey(name, version));
-    if (files.size > 0) {
+    transaction.hset(
+      key(kind, name, "versions"),
+      version,
+      recordText(kind, { ...record, supersededAt: null }),
+    );
+    const filesKey = key(kind, name, `files:${version}`);
+    transaction.del(filesKey);
+    if (kind === "skill" && files.size > 0) {
       const fields = [...files].map(([path, bytes]) => [path, Buffer.from(bytes)] as const);
-      transaction.hset(filesKey(name, version), new Map(fields));
+      transaction.hset(filesKey, new Map(fields));
     }
-    if (report === null) transaction.del(reportKey(name, version));
-    else transaction.set(reportKey(name, version), JSON.stringify(report));
-    for (const old of surplus(all, version, this.#now())) {
-      transaction.hdel(versionsKey(name), old.version);
-      transaction.del(filesKey(name, old.version), reportKey(name, old.version));
-      transaction.del(textKey(name, old.version));
+    const reportKey = key(kind, name, `report:${version}`);
+    if (report === null) transaction.del(reportKey);
+    else transaction.set(reportKey, JSON.stringify(report));
+    for (const old of this.#surplus(all, version)) {
+      transaction.hdel(key(kind, name, "versions"), old.version);
+      transaction.del(...contentKeys(kind, name, old.version));
     }
     await done(transaction.exec());
   }
 
-  /** The newest first. */
-  async list(name: string): Promise<SkillVersion[]> {
-    const texts = Object.values(await this.#redis.hgetall(versionsKey(name)));
-    return texts
-      .map((text) => parsed(text))
-      .filter((record) => record !== null)
-      .filter((record) => !isGone(record, this.#now()))
-      .toSorted((a, b) => (a.provenance.at < b.provenance.at ? 1 : -1));
+  /**
+   * Writes what a current version says where that is not there as it should be. Reading is cheap: an import at
+   * every change of one file looks at thousands of definitions, and each write waits for the disk.
+   */
+  async refresh({ kind, name, version, stored }: Definition): Promise<void> {
+    const at = textKey(kind, name, version);
+    const text = JSON.stringify(stored);
+    if ((await this.#redis.get(at)) !== text) await this.#redis.set(at, text);
   }
 
-  async report(name: string, version: string): Promise<ScanReport | null> {
-    const text = await this.#redis.get(reportKey(name, version));
-    return text === null ? null : (ScanReport.safeParse(JSON.parse(text)).data ?? null);
+  /** The newest first, without those whose content is gone. */
+  async list(kind: Kind, name: string): Promise<SkillVersion[]> {
+    return (await this.#all(kind, name)).filter((record) => !this.#isGone(record));
+  }
+
+  async report(kind: Kind, name: string, version: string): Promise<ScanReport | null> {
+    const text = await this.#redis.get(key(kind, name, `report:${version}`));
+    return text === null ? null : (ScanReport.safeParse(jsonOf(text)).data ?? null);
   }
 
   async file(name: string, version: string, path: string): Promise<Uint8Array | null> {
-    return this.#redis.hgetBuffer(filesKey(name, version), path);
+    return this.#redis.hgetBuffer(key("skill", name, `files:${version}`), path);
   }
 
   /** Lets everything of a version go when no run can be pinned to it any more; one that nobody could use leads nowhere. */
-  async retire({
-    name,
-    version,
-    digest,
-    wasUsable,
-  }: Omit<Superseded, "kind" | "what">): Promise<void> {
-    const record = await this.record(name, version);
+  async retire({ what, name, version, digest, wasUsable }: Superseded): Promise<void> {
+    const record = await this.record(what, name, version);
     const transaction = this.#redis.multi();
     if (record !== null) {
       const supersededAt = this.#now().toISOString();
-      transaction.hset(versionsKey(name), version, JSON.stringify({ ...record, supersededAt }));
+      const text = recordText(what, { ...record, supersededAt });
+      transaction.hset(key(what, name, "versions"), version, text);
     }
-    const keys = [textKey(name, version), filesKey(name, version), reportKey(name, version)];
-    for (const key of keys) transaction.expire(key, SUPERSEDED_TTL_SECONDS);
+    for (const part of contentKeys(what, name, version))
+      transaction.expire(part, SUPERSEDED_TTL_SECONDS);
     // Who knows it by the digest of its SKILL.md finds it until another version with that digest takes its place.
     if (wasUsable && digest !== version) {
       const pointer = JSON.stringify({ version });
-      transaction.set(textKey(name, digest), pointer, "EX", SUPERSEDED_TTL_SECONDS);
+      transaction.set(textKey(what, name, digest), pointer, "EX", SUPERSEDED_TTL_SECONDS);
     }
     await done(transaction.exec());
   }
 
   /** A version that is current again stays. */
-  async restore(name: string, version: string): Promise<void> {
-    const record = await this.record(name, version);
+  async restore(kind: Kind, name: string, version: string): Promise<void> {
+    const record = await this.record(kind, name, version);
     const transaction = this.#redis.multi();
     if (record !== null) {
-      const text = JSON.stringify({ ...record, supersededAt: null });
-      transaction.hset(versionsKey(name), version, text);
+      const text = recordText(kind, { ...record, supersededAt: null });
+      transaction.hset(key(kind, name, "versions"), version, text);
     }
-    for (const key of [textKey(name, version), filesKey(name, version), reportKey(name, version)]) {
-      transaction.persist(key);
-    }
+    for (const part of contentKeys(kind, name, version)) transaction.persist(part);
     await done(transaction.exec());
   }
-}
 
-/** Records whose content is gone, and the oldest beyond the cap. */
-function surplus(all: readonly SkillVersion[], incoming: string, now: Date): SkillVersion[] {
-  const others = all.filter(({ version }) => version !== incoming);
-  const superseded = others.filter(({ supersededAt }) => supersededAt !== null);
-  const tooMany = Math.max(0, others.length + 1 - MAX_VERSIONS);
-  const oldest = tooMany === 0 ? [] : superseded.slice(-tooMany);
-  return [...new Set([...superseded.filter((one) => isGone(one, now)), ...oldest])];
-}
-
-function isGone({ supersededAt }: SkillVersion, now: Date): boolean {
-  if (supersededAt === null) return false;
-  return now.getTime() - Date.parse(supersededAt) > SUPERSEDED_TTL_SECONDS * 1_000;
-}
-
-function parsed(text: string): SkillVersion | null {
-  try {
-    return SkillVersion.safeParse(JSON.parse(text)).data ?? null;
-  } catch {
-    return null; // it counts as absent, and the next import writes it anew
+  async #all(kind: Kind, name: string): Promise<SkillVersion[]> {
+    return Object.values(await this.#redis.hgetall(key(kind, name, "versions")))
+      .flatMap((text) => recordIn(kind, text) ?? [])
+      .toSorted((a, b) => (a.provenance.at < b.provenance.at ? 1 : -1));
   }
+
+  /** Records whose content is gone, and the oldest beyond the cap. */
+  #surplus(all: readonly SkillVersion[], incoming: string): SkillVersion[] {
+    const others = all.filter(({ version }) => version !== incoming);
+    const superseded = others.filter(({ supersededAt }) => supersededAt !== null);
+    const [gone, left] = [
+      superseded.filter((one) => this.#isGone(one)),
+      superseded.filter((one) => !this.#isGone(one)),
+    ];
+    const tooMany = others.length - gone.length + 1 - MAX_VERSIONS;
+    return [...gone, ...(tooMany > 0 ? left.slice(-tooMany) : [])];
+  }
+
+  #isGone({ supersededAt }: SkillVersion): boolean {
+    if (supersededAt === null) return false;
+    return this.#now().getTime() - Date.parse(supersededAt) > SUPERSEDED_TTL_SECONDS * 1_000;
+  }
+}
+
+/** What a version says; or, under the digest of a SKILL.md, which version that is. */
+export function textKey(kind: Kind, name: string, version: string): string {
+  return key(kind, name, version);
+}
+
+/** Null counts as absent: the next import writes it anew. */
+function recordIn(kind: Kind, text: string): SkillVersion | null {
+  return RECORDS[kind].safeParse(jsonOf(text)).data ?? null;
+}
+
+function recordText(kind: Kind, record: SkillVersion): string {
+  return JSON.stringify(kind === "agent" ? AgentVersion.parse(record) : record);
+}
+
+/** Everything of a version beside its record. */
+function contentKeys(kind: Kind, name: string, version: string): string[] {
+  return [version, `files:${version}`, `report:${version}`].map((part) => key(kind, name, part));
+}
+
+function key(kind: Kind, name: string, part: string): string {
+  return `yard:${kind}:{${name}}:${part}`;
 }
 
 /** ioredis answers the errors of single commands among the results. */
-export async function done(execution: Promise<[Error | null, unknown][] | null>): Promise<void> {
+async function done(execution: Promise<[Error | null, unknown][] | null>): Promise<void> {
   const failed = (await execution)?.find(([error]) => error !== null);
   if (failed?.[0]) throw failed[0];
-}
-
-function versionsKey(name: string): string {
-  return `yard:skill:{${name}}:versions`;
-}
-
-function filesKey(name: string, version: string): string {
-  return `yard:skill:{${name}}:files:${version}`;
-}
-
-function reportKey(name: string, version: string): string {
-  return `yard:skill:{${name}}:report:${version}`;
-}
-
-/** As {@link CatalogueStore} has it: the text of a version, or under a SKILL.md's digest where that text is. */
-function textKey(name: string, digest: string): string {
-  return `yard:skill:{${name}}:${digest}`;
 }

@@ -1,0 +1,139 @@
+import { AgentSummary } from "@switchyard/contracts/agents";
+import type { Provenance } from "@switchyard/contracts/definition-store";
+import { SkillSummary } from "@switchyard/contracts/skills";
+import { dependenciesOf } from "../skill/dependencies-of.ts";
+import type { Announcement, CatalogueChange } from "../store/catalogue-commit.ts";
+import type { Catalogue, CatalogueStore, SomeNames } from "../store/catalogue-store.ts";
+import { Kind, versionOfEntry, type Definition, type Entry } from "../store/definition.ts";
+import type { VersionStore } from "../store/version-store.ts";
+import type { CataloguePlan } from "./plan-catalogue.ts";
+import { supersededBy } from "./superseded.ts";
+
+export interface ChangeParts {
+  readonly store: CatalogueStore;
+  readonly versions: VersionStore;
+  /** Paths of the roots, the first first. */
+  readonly roots: readonly string[];
+  readonly now: () => Date;
+  readonly newId: () => string;
+  /** Publishes what was committed. */
+  readonly announce: () => Promise<void>;
+}
+
+/** What becomes of the catalogue. */
+export interface PlannedChange extends CatalogueChange {
+  readonly listed: Readonly<Partial<Record<Kind, CataloguePlan>>>;
+}
+
+export interface Decision<R> {
+  readonly result: R;
+  /** Missing: nothing changes. */
+  readonly change?: PlannedChange;
+  /** Definitions that the change is about, as far as they are at hand. */
+  readonly definitions?: readonly Definition[];
+  /** Where they come from: they are saved with it before the change. Missing: they are saved already. */
+  readonly provenance?: Provenance;
+  /** Versions that were saved before and become current again. */
+  readonly restored?: readonly Definition[];
+  /** The import that asked for the change and is told of its end. */
+  readonly batch?: Batch;
+}
+
+interface Batch {
+  readonly label: string;
+  /** NATS user. */
+  readonly by: string;
+  readonly imported: number;
+  readonly failed: number;
+  readonly totalScanned: number;
+}
+
+const MAX_ATTEMPTS = 20;
+
+/**
+ * The only way in which the catalogue changes. `decide` plans against what is there; when somebody else was faster,
+ * it plans again. Versions are written before they become current, so that a listed one can always be read: an importer
+ * that dies in between has added versions that nobody sees. Events, and the end of versions that nothing names any
+ * more, are committed with the change and follow it.
+ */
+export async function changeCatalogue<R>(
+  parts: ChangeParts,
+  { about, isDryRun = false }: { about?: SomeNames; isDryRun?: boolean },
+  decide: (current: Catalogue) => Decision<R> | Promise<Decision<R>>,
+): Promise<R> {
+  const { store, versions } = parts;
+  const saved = new Set<Definition>();
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const current = await store.load(about);
+    const decision = await decide(current);
+    const { result, change, definitions = [], provenance, restored = [] } = decision;
+    if (change === undefined || isDryRun) return result;
+    for (const definition of definitions) {
+      if (provenance === undefined) break;
+      if (!saved.has(definition)) await versions.save(definition, provenance);
+      saved.add(definition);
+    }
+    for (const definition of restored) {
+      const { kind, name, version } = definition;
+      await versions.refresh(definition);
+      await versions.restore(kind, name, version);
+    }
+    const outbox = [
+      ...(await eventsOf(parts, current, decision)),
+      ...supersededBy(current, change),
+    ];
+    if (!(await store.commit(current, change, outbox))) continue;
+    await parts.announce();
+    return result;
+  }
+  throw new Error(
+    `the catalogue changed ${MAX_ATTEMPTS} times during one change; is another importer in a loop?`,
+  );
+}
+
+async function eventsOf(
+  parts: ChangeParts,
+  current: Catalogue,
+  { change, definitions = [], batch }: Decision<unknown>,
+): Promise<Announcement[]> {
+  const at = parts.now().toISOString();
+  const fresh = () => ({ id: parts.newId(), at });
+  const events: Announcement[] = [];
+  const known = new Map(definitions.map((definition) => [definition.entry, definition]));
+  for (const kind of Kind.options) {
+    const { announce = [], remove = [] } = change?.listed[kind] ?? {};
+    for (const entry of announce) {
+      if (kind === "agent") {
+        events.push({ ...fresh(), kind, summary: AgentSummary.parse(entry.summary) });
+        continue;
+      }
+      const summary = SkillSummary.parse(entry.summary);
+      const dependenciesMet = await areDependenciesMet(parts, entry, known.get(entry));
+      events.push({ ...fresh(), kind, summary, dependenciesMet });
+    }
+    for (const name of remove) {
+      const entry = current[kind].listed.find(({ summary }) => summary.name === name);
+      const version = entry === undefined ? null : versionOfEntry(entry);
+      events.push(
+        kind === "skill"
+          ? { ...fresh(), kind: "skill-removed", name, version }
+          : { ...fresh(), kind: "agent-removed", name, digest: version },
+      );
+    }
+  }
+  if (batch !== undefined) events.push({ ...fresh(), kind: "import", ...batch });
+  return events;
+}
+
+/** Whether this machine has what a skill needs; null when it says nothing of needs. */
+async function areDependenciesMet(
+  { store }: ChangeParts,
+  entry: Entry,
+  known: Definition | undefined,
+): Promise<boolean | null> {
+  const stored =
+    known?.kind === "skill"
+      ? known.stored
+      : await store.read("skill", entry.summary.name, versionOfEntry(entry));
+  return (await dependenciesOf(stored?.metadata ?? null))?.met ?? null;
+}

@@ -1,0 +1,178 @@
+import { AgentSummary } from "@switchyard/contracts/agents";
+import type { WithheldReason } from "@switchyard/contracts/definition-store";
+import type { SkillVersion } from "@switchyard/contracts/skill-store";
+import { SkillSummary } from "@switchyard/contracts/skills";
+import type { Catalogue } from "../store/catalogue-store.ts";
+import {
+  BUILT_IN_ROOT,
+  IMPORTED_ROOT,
+  versionOfEntry,
+  type Definition,
+  type Entry,
+  type Kind,
+} from "../store/definition.ts";
+import { builtInDefinitions } from "./built-in-agents.ts";
+import { changeCatalogue, type ChangeParts } from "./change-catalogue.ts";
+import { planCatalogue } from "./plan-catalogue.ts";
+import { refusals } from "./refusals.ts";
+
+/**
+ * Takes a definition that a client sent off the list; a built-in agent of the name is listed again. What a file says
+ * stays: the file is the truth. `current` is what has the name now.
+ */
+export function removeImported(
+  parts: ChangeParts,
+  kind: Kind,
+  name: string,
+): Promise<{ version: string; current: string | null }> {
+  return changeCatalogue(parts, { about: { kind, names: [name] } }, async (current) => {
+    const { listed, imported } = current[kind];
+    const [sent] = imported;
+    if (sent === undefined) throw await notImported(parts, kind, { name, listed: listed[0] });
+    const builtIn = builtInDefinitions.filter((one) => one.kind === kind && one.name === name);
+    const plan = planCatalogue({
+      current: listed,
+      found: builtIn.map(({ entry }) => entry),
+      isInScope: ({ root }) => root === IMPORTED_ROOT || root === BUILT_IN_ROOT,
+      roots: parts.roots,
+    });
+    const now = plan.remove.length > 0 ? undefined : (plan.set[0] ?? listed[0]);
+    return {
+      result: {
+        version: versionOfEntry(sent),
+        current: now === undefined ? null : versionOfEntry(now),
+      },
+      change: { listed: { [kind]: plan }, imported: { [kind]: { set: [], remove: [name] } } },
+      restored: builtIn,
+    };
+  });
+}
+
+/** Makes an older version the current one. It is chosen by the caller, or is the one before the current. */
+export async function rollback(
+  parts: ChangeParts,
+  kind: Kind,
+  { name, wanted }: { name: string; wanted: string | undefined },
+): Promise<{ version: string; before: string | null }> {
+  const all = await parts.versions.list(kind, name);
+  return changeCatalogue(parts, { about: { kind, names: [name] } }, async (current) => {
+    const { listed, imported } = current[kind];
+    const file = listed.find(({ root }) => root !== IMPORTED_ROOT && root !== BUILT_IN_ROOT)?.file;
+    if (file !== undefined) throw refusals(kind).managedByFiles(name, file);
+    if (all.length === 0) throw refusals(kind).unknown(name, await parts.store.list(kind));
+    const [sent] = imported;
+    const before = sent === undefined ? null : versionOfEntry(sent);
+    const target = all.find(({ version, verdict }) =>
+      wanted === undefined
+        ? version !== before && verdict?.verdict !== "blocked"
+        : version === wanted,
+    );
+    const definition = target && (await storedVersion(parts, kind, { name, record: target, sent }));
+    if (target === undefined || definition === undefined)
+      throw refusals(kind).unknownVersion(name, wanted);
+    const { version, verdict } = target;
+    if (verdict?.verdict === "blocked" && !isTrusted(current, kind, target, name))
+      throw refusals(kind).blocked(name, version);
+    const plan = planCatalogue({
+      current: listed,
+      found: [definition.entry],
+      isInScope: ({ root }) => root === IMPORTED_ROOT,
+      roots: parts.roots,
+    });
+    return {
+      result: { version, before },
+      change: {
+        listed: { [kind]: plan },
+        imported: { [kind]: { set: [definition.entry], remove: [] } },
+      },
+      definitions: [definition],
+      // Before it is current: what is listed never has an end.
+      restored: [definition],
+    };
+  });
+}
+
+/** Lists what was withheld. The trust holds for this version at this place, and is kept with who gave it. */
+export function trust(
+  parts: ChangeParts,
+  wanted: { kind: Kind; name: string; version: string; reason: string; by: string },
+): Promise<{ was: WithheldReason }> {
+  const { kind, name, version, reason, by } = wanted;
+  return changeCatalogue(parts, {}, (current) => {
+    const item = current.withheld.find(
+      (one) =>
+        one.kind === kind &&
+        one.entry.summary.name === name &&
+        versionOfEntry(one.entry) === version,
+    );
+    if (item === undefined) throw refusals(kind).notWithheld(name, version);
+    const { entry } = item;
+    const { root, file } = entry;
+    const blocked = entry.blocked === true;
+    if (blocked && reason === "") throw refusals(kind).needsReason(name, version);
+    const plan = planCatalogue({
+      current: current[kind].listed.filter(({ summary }) => summary.name === name),
+      found: [entry],
+      // An entry of the same place is an older version of this one.
+      isInScope: (one) => one.root === root && (root === IMPORTED_ROOT || one.file === file),
+      roots: parts.roots,
+    });
+    const at = parts.now().toISOString();
+    return {
+      result: { was: item.reason },
+      change: {
+        listed: { [kind]: plan },
+        ...(root === IMPORTED_ROOT ? { imported: { [kind]: { set: [entry], remove: [] } } } : {}),
+        withheld: { set: [], remove: [item] },
+        trust: { kind, name, version, root, file, blocked, by, at, reason },
+      },
+    };
+  });
+}
+
+async function notImported(
+  { store }: ChangeParts,
+  kind: Kind,
+  { name, listed }: { name: string; listed: Entry | undefined },
+): Promise<Error> {
+  const say = refusals(kind);
+  if (listed === undefined) return say.unknown(name, await store.list(kind));
+  if (listed.root === BUILT_IN_ROOT) return say.builtIn(name);
+  return say.managedByFiles(name, listed.file);
+}
+
+/** A version as it is listed when it is current again: as one that a client sent. */
+async function storedVersion(
+  { store }: ChangeParts,
+  kind: Kind,
+  { name, record, sent }: { name: string; record: SkillVersion; sent: Entry | undefined },
+): Promise<Definition | undefined> {
+  const { version } = record;
+  const content = { name, version, files: new Map(), facts: record.files, report: null };
+  if (kind === "skill") {
+    const stored = await store.read(kind, name, version);
+    if (stored === null) return undefined;
+    const summary = SkillSummary.parse({ ...stored.skill, scope: "imported" });
+    const entry = { root: IMPORTED_ROOT, file: `${stored.skill.path}/SKILL.md`, summary };
+    return { ...content, kind, stored, entry };
+  }
+  const found = await store.read(kind, name, version);
+  if (found === null) return undefined;
+  const stored = { ...found, source: "imported" as const };
+  const summary = AgentSummary.parse(stored);
+  const entry = { root: IMPORTED_ROOT, file: sent?.file ?? `agents/${name}`, summary };
+  return { ...content, kind, stored, entry };
+}
+
+/** Somebody trusted this version although the scanner blocks it. */
+function isTrusted(
+  { trust: records }: Catalogue,
+  kind: Kind,
+  { version }: SkillVersion,
+  name: string,
+): boolean {
+  return records.some(
+    (record) =>
+      record.kind === kind && record.name === name && record.version === version && record.blocked,
+  );
+}

@@ -1,0 +1,109 @@
+import type { Changes } from "@switchyard/contracts/definition-store";
+import type { ScanReport } from "@switchyard/contracts/skill-scan";
+import type { SkillVersion } from "@switchyard/contracts/skill-store";
+import type { z } from "zod";
+import { agentCapabilities, agentText } from "../agents/describe-agent.ts";
+import type { CatalogueStore } from "../store/catalogue-store.ts";
+import type { Kind } from "../store/definition.ts";
+import type { VersionStore } from "../store/version-store.ts";
+import { lineDiff } from "./line-diff.ts";
+
+type Changed = z.output<typeof Changes>;
+
+export interface VersionDiff {
+  /** Of a skill's own file; of an agent as it was read. */
+  readonly text: string;
+  readonly files: Changed & { changed: string[] };
+  readonly capabilities: Changed;
+  readonly findings: Changed;
+}
+
+interface Parts {
+  readonly store: CatalogueStore;
+  readonly versions: VersionStore;
+}
+
+interface Side {
+  readonly text: string;
+  /** What the fields allow, one thing a line. */
+  readonly capabilities: readonly string[];
+  readonly report: ScanReport | null;
+}
+
+/** What changed between two versions: what a person wants to see before the newer one is used. Names one that is gone. */
+export async function diffVersions(
+  parts: Parts,
+  { kind, name }: { kind: Kind; name: string },
+  [from, to]: readonly [SkillVersion, SkillVersion],
+): Promise<VersionDiff | { readonly gone: string }> {
+  const [left, right] = await Promise.all(
+    [from, to].map((record) => sideOf(parts, { kind, name }, record)),
+  );
+  if (!left || !right) return { gone: (left ? to : from).version };
+  const before = new Map(from.files.map(({ path, digest }) => [path, digest]));
+  const after = new Map(to.files.map(({ path, digest }) => [path, digest]));
+  return {
+    text: lineDiff(left.text, right.text),
+    files: {
+      ...changes([...before.keys()], [...after.keys()]),
+      changed: [...after.keys()].filter(
+        (path) => before.has(path) && before.get(path) !== after.get(path),
+      ),
+    },
+    capabilities: changes(capabilitiesOf(left), capabilitiesOf(right)),
+    findings: changes(findingsOf(left), findingsOf(right)),
+  };
+}
+
+async function sideOf(
+  { store, versions }: Parts,
+  { kind, name }: { kind: Kind; name: string },
+  { version, digest, files }: SkillVersion,
+): Promise<Side | null> {
+  const report = await versions.report(kind, name, version);
+  if (kind === "agent") {
+    const agent = await store.read(kind, name, version);
+    if (agent === null) return null;
+    return { text: agentText(agent), capabilities: agentCapabilities(agent), report };
+  }
+  const stored = await store.read(kind, name, version);
+  const own = files.find((file) => file.digest === digest)?.path ?? "SKILL.md";
+  const bytes = await versions.file(name, version, own);
+  const tools = stored?.skill.allowedTools ?? ["*"];
+  return {
+    text: bytes === null ? (stored?.skill.body ?? "") : Buffer.from(bytes).toString(),
+    capabilities: tools.map((tool) => `tool ${tool}`),
+    report,
+  };
+}
+
+function capabilitiesOf({ capabilities, report }: Side): string[] {
+  return [...capabilities, ...scannedCapabilities(report)];
+}
+
+/** What the scanner saw declared or used, as `kind name`. */
+function scannedCapabilities(report: ScanReport | null): string[] {
+  if (report === null) return [];
+  const kinds = [
+    ["env", report.capabilities.env],
+    ["bin", report.capabilities.bins],
+    ["host", report.capabilities.hosts],
+    ["tool", report.capabilities.tools],
+  ] as const;
+  return kinds.flatMap(([kind, { declared, used }]) =>
+    [...declared, ...used].map((name) => `${kind} ${name}`),
+  );
+}
+
+function findingsOf({ report }: Side): string[] {
+  return (report?.findings ?? []).map(({ code, file }) => `${code} ${file}`);
+}
+
+function changes(before: readonly string[], after: readonly string[]): Changed {
+  const old = new Set(before);
+  const now = new Set(after);
+  return {
+    added: [...now].filter((item) => !old.has(item)).toSorted(),
+    removed: [...old].filter((item) => !now.has(item)).toSorted(),
+  };
+}

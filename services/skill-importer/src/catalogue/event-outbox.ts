@@ -1,0 +1,135 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { publishEvent } from "@switchyard/bus/publish";
+import { agentRemoved } from "@switchyard/contracts/agent-store";
+import { agentImported } from "@switchyard/contracts/agents";
+import { batchImported, skillRemoved } from "@switchyard/contracts/skill-store";
+import { skillImported } from "@switchyard/contracts/skills";
+import type { Announcement, Superseded } from "../store/catalogue-commit.ts";
+import type { CatalogueStore } from "../store/catalogue-store.ts";
+
+export interface EventOutbox {
+  /** Publishes what waits in the store. Never rejects: what cannot be published stays and is tried again. */
+  flush(): Promise<void>;
+  /** Ends the tries; waits for the one under way. */
+  stop(): Promise<void>;
+}
+
+export interface EventOutboxOptions {
+  readonly bus: Bus;
+  readonly store: CatalogueStore;
+  /** Lets the versions of a name go that nothing names any more. */
+  readonly retire: (item: Superseded) => Promise<void>;
+  readonly retryMs: number;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * Tells the bus what was committed, oldest first and at least once: a crash between the two leaves
+ * the announcement in Redis, and its id makes a repetition recognisable to the stream.
+ */
+export function createEventOutbox(options: EventOutboxOptions): EventOutbox {
+  let last = Promise.resolve();
+  let retry: NodeJS.Timeout | null = null;
+  let isStopped = false;
+
+  async function publishAll(): Promise<void> {
+    if (retry !== null) clearTimeout(retry);
+    retry = null;
+    try {
+      let isMore = true;
+      // In order, and an announcement leaves the list only when the stream has it.
+      while (isMore) isMore = !isStopped && (await publishNext(options));
+    } catch (error) {
+      if (isStopped) return;
+      options.onFailure(error);
+      retry = setTimeout(() => void flush(), options.retryMs);
+    }
+  }
+
+  function flush(): Promise<void> {
+    last = last.then(publishAll);
+    return last;
+  }
+
+  return {
+    flush,
+    async stop() {
+      isStopped = true;
+      if (retry !== null) clearTimeout(retry);
+      await last;
+    },
+  };
+}
+
+async function publishNext({ bus, store, retire }: EventOutboxOptions): Promise<boolean> {
+  const next = await store.nextAnnouncement();
+  if (next === null) return false;
+  const { announcement } = next;
+  if (announcement?.kind === "superseded") await retire(announcement);
+  else if (announcement !== null) await publish(bus, announcement);
+  await store.settleAnnouncement(next.raw);
+  return true;
+}
+
+async function publish(bus: Bus, announcement: Exclude<Announcement, Superseded>): Promise<void> {
+  const { id, at, kind } = announcement;
+  switch (kind) {
+    case "skill": {
+      const skill = announcement.summary;
+      await publishEvent(
+        bus,
+        skillImported,
+        { skill: skill.name },
+        {
+          skill,
+          warnings: skill.diagnostics.map(({ message }) => message),
+          dependenciesMet: announcement.dependenciesMet ?? null,
+          at,
+        },
+        { messageId: id },
+      );
+      break;
+    }
+    case "agent": {
+      const agent = announcement.summary;
+      await publishEvent(
+        bus,
+        agentImported,
+        { agent: agent.name },
+        { agent, at },
+        { messageId: id },
+      );
+      break;
+    }
+    case "skill-removed": {
+      const { name, version } = announcement;
+      await publishEvent(
+        bus,
+        skillRemoved,
+        { skill: name },
+        { skill: name, version, at },
+        { messageId: id },
+      );
+      break;
+    }
+    case "agent-removed": {
+      const { name, digest } = announcement;
+      const payload = { agent: name, digest, at };
+      await publishEvent(bus, agentRemoved, { agent: name }, payload, { messageId: id });
+      break;
+    }
+    case "import": {
+      const { label, by, imported, failed, totalScanned } = announcement;
+      await publishEvent(
+        bus,
+        batchImported,
+        { importId: id },
+        { label, by, imported, failed, totalScanned, at },
+        { messageId: id },
+      );
+      break;
+    }
+    default:
+      kind satisfies never;
+  }
+}

@@ -1,0 +1,68 @@
+import { BUILT_IN_ROOT, IMPORTED_ROOT, versionOfEntry, type Entry } from "../store/definition.ts";
+
+export interface CataloguePlan {
+  /** Entries to write: new, changed or moved. */
+  readonly set: readonly Entry[];
+  /** Names to take off the list. */
+  readonly remove: readonly string[];
+  /** Those of `set` whose content is new: what the events tell. */
+  readonly announce: readonly Entry[];
+  /** What was found but is not listed, because another entry has the name. */
+  readonly hidden: readonly { readonly entry: Entry; readonly by: Entry }[];
+}
+
+export interface CatalogueInput {
+  readonly current: readonly Entry[];
+  readonly found: readonly Entry[];
+  /** True for a place that this import looked at: what is listed from there and was not found is gone. */
+  readonly isInScope: (entry: Entry) => boolean;
+  /** Real paths of the roots; an earlier one goes before a later one. */
+  readonly roots: readonly string[];
+}
+
+/**
+ * Decides which entry stands for each name. Of several with one name the first counts, by root and
+ * then by path; what clients sent comes after the roots, and built-ins come last. What an import did not look at stays as it is.
+ */
+export function planCatalogue(input: CatalogueInput): CataloguePlan {
+  const current = new Map(input.current.map((entry) => [entry.summary.name, entry]));
+  const kept = input.current.filter((entry) => !input.isInScope(entry));
+  const winners = new Map<string, Entry>();
+  const hidden: { entry: Entry; by: Entry }[] = [];
+  const found = new Set(input.found);
+  for (const entry of [...kept, ...input.found].toSorted((a, b) => compare(a, b, input.roots))) {
+    const winner = winners.get(entry.summary.name);
+    if (winner === undefined) winners.set(entry.summary.name, entry);
+    else if (found.has(entry)) hidden.push({ entry, by: winner });
+  }
+  const set = [...winners.values()].filter(
+    (entry) => !isSame(entry, current.get(entry.summary.name)),
+  );
+  return {
+    set,
+    remove: [...current.keys()].filter((name) => !winners.has(name)),
+    announce: set.filter((entry) => {
+      const before = current.get(entry.summary.name);
+      return before === undefined || versionOfEntry(before) !== versionOfEntry(entry);
+    }),
+    hidden,
+  };
+}
+
+function compare(a: Entry, b: Entry, roots: readonly string[]): number {
+  const byRoot = rankOf(a.root, roots) - rankOf(b.root, roots);
+  if (byRoot !== 0) return byRoot;
+  if (a.file === b.file) return 0;
+  return a.file < b.file ? -1 : 1;
+}
+
+function rankOf(root: string, roots: readonly string[]): number {
+  if (root === BUILT_IN_ROOT) return roots.length + 2;
+  if (root === IMPORTED_ROOT) return roots.length + 1;
+  const rank = roots.indexOf(root);
+  return rank < 0 ? roots.length : rank;
+}
+
+function isSame(a: Entry, b: Entry | undefined): boolean {
+  return b !== undefined && JSON.stringify(a) === JSON.stringify(b);
+}

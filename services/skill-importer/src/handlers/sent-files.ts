@@ -1,0 +1,66 @@
+import type { SentFile, sentArchive } from "@switchyard/contracts/definition-store";
+import type { ServiceError } from "@switchyard/contracts/errors";
+import type { z } from "zod";
+import type { Finding } from "../finding.ts";
+import { ArchiveError, unpackArchive } from "../source/archive.ts";
+
+/** What every import of a client goes through, whether it brings skills or agents. */
+
+/** Bytes of the files in one upload. */
+export const MAX_UPLOAD_BYTES = 32 * 1024 * 1024;
+
+type Refuse<D> = (message: string, data: D) => ServiceError;
+
+/** Throws the contract's own error, unless the caller may change what is imported. */
+export function requireAdmin(
+  {
+    caller,
+    fail,
+  }: {
+    caller: string;
+    fail: { forbidden_admin: Refuse<{ caller: string; setting: string }> };
+  },
+  admins: readonly string[],
+): void {
+  if (admins.includes(caller)) return;
+  const setting = "YARD_IMPORT_ADMINS";
+  throw fail.forbidden_admin(
+    `NATS user ${caller} may not change what is imported. Who may is in the importer's setting ${setting}.`,
+    { caller, setting },
+  );
+}
+
+/** Throws the contract's own error when the files are more than one call may bring. */
+export function requireSize(
+  files: readonly SentFile[],
+  fail: { upload_too_large: Refuse<{ sizeBytes: number; maxBytes: number }> },
+): void {
+  const sizeBytes = files.reduce(
+    (sum, { text, base64 }) =>
+      sum + Buffer.byteLength(text ?? "") + Math.ceil(((base64?.length ?? 0) * 3) / 4),
+    0,
+  );
+  if (sizeBytes <= MAX_UPLOAD_BYTES) return;
+  throw fail.upload_too_large(
+    `the files have ${sizeBytes} bytes, at most ${MAX_UPLOAD_BYTES} may come at once; send them in several calls`,
+    { sizeBytes, maxBytes: MAX_UPLOAD_BYTES },
+  );
+}
+
+export function bytesOfSent({ text, base64 }: SentFile): Uint8Array {
+  return text === undefined ? Buffer.from(base64 ?? "", "base64") : Buffer.from(text);
+}
+
+/** The files of an archive, or the contract's own error when nothing of it can be used. */
+export async function unpackSent(
+  sent: z.output<z.ZodObject<typeof sentArchive>> & { readonly label: string },
+  fail: { archive_refused: Refuse<{ reason: string; entry: string | null }> },
+): Promise<{ files: ReadonlyMap<string, Uint8Array>; findings: readonly Finding[] }> {
+  try {
+    return await unpackArchive(Buffer.from(sent.base64, "base64"), sent.format);
+  } catch (error) {
+    if (!(error instanceof ArchiveError)) throw error;
+    const { message, reason, entry } = error;
+    throw fail.archive_refused(`${sent.label}: ${message}`, { reason, entry });
+  }
+}

@@ -1,0 +1,181 @@
+import type { Service } from "@switchyard/bus/serve";
+import { getAgent, listAgents } from "@switchyard/contracts/agents";
+import type { Fail } from "@switchyard/contracts/errors";
+import {
+  checkSkills,
+  getSkill,
+  importSkills,
+  listSkills,
+  renderSkill,
+  type Skill,
+} from "@switchyard/contracts/skills";
+import { withGrantedRoles, type GrantedRole } from "../agents/granted-roles.ts";
+import { knownNames } from "../catalogue/refusals.ts";
+import { checkSkills as check } from "../imports/check-skills.ts";
+import type { Importer } from "../imports/importer.ts";
+import type { Judges } from "../judge/judge.ts";
+import { extractVariables, renderSkill as render } from "../render/render.ts";
+import { allowedPatterns, forbiddenPatterns } from "../skill/client-tools.ts";
+import { dependenciesOf } from "../skill/dependencies-of.ts";
+import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
+import { locate, type Located, type Root } from "../source/allowed-roots.ts";
+import { isSkillFile, SKILL_FILE_NAMES } from "../source/package.ts";
+import type { CatalogueStore } from "../store/catalogue-store.ts";
+import type { Kind } from "../store/definition.ts";
+import type { VersionStore } from "../store/version-store.ts";
+import { requireAdmin } from "./sent-files.ts";
+
+export interface HandlerParts {
+  readonly store: CatalogueStore;
+  readonly importer: Importer;
+  readonly roots: readonly Root[];
+  /** NATS users that may change what is imported. */
+  readonly admins: readonly string[];
+  /** Bytes of one skill that go into a prompt. */
+  readonly maxPromptBytes: number;
+  readonly versions: Pick<VersionStore, "record">;
+  readonly judges: Judges;
+  /** What agents may be that clients send. */
+  readonly grantedRoles: readonly GrantedRole[];
+}
+
+export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerParts): void {
+  const { store, importer, roots, admins, maxPromptBytes, versions, judges } = parts;
+  service.handle(importSkills, async (request, { fail, caller }) => {
+    if (!request.dryRun) requireAdmin({ caller, fail }, admins);
+    const located = await locate(roots, request.directory);
+    if (located.kind !== "inside") throw notLocated(located, { fail, roots });
+    const { skills, agents, diagnostics } = await importer.importDirectory(located, {
+      by: caller,
+      dryRun: request.dryRun,
+    });
+    return { skills, agents, diagnostics };
+  });
+
+  service.handle(checkSkills, async ({ directory, ...page }, { fail }) => {
+    const located = await locate(roots, directory);
+    if (located.kind !== "inside") throw notLocated(located, { fail, roots });
+    return check(located, { ...page, judges });
+  });
+
+  service.handle(listSkills, async () => {
+    const skills = await store.list("skill");
+    return { skills: skills.map((entry) => entry.summary) };
+  });
+
+  service.handle(getSkill, async ({ name, digest }, { fail }) => {
+    const stored = await store.read("skill", name, digest);
+    if (stored !== null) {
+      const { skill, conformance, metadata } = stored;
+      const dependencies = await dependenciesOf(metadata);
+      const variables = extractVariables(skill.body, skill.arguments);
+      return {
+        skill,
+        variables,
+        dependencies,
+        ...(conformance === undefined ? {} : { conformance }),
+      };
+    }
+    const known = knownNames(await store.list("skill"));
+    throw fail.unknown_skill(notFound("skill", { name, digest }), { name, known });
+  });
+
+  service.handle(renderSkill, async (request, { fail }) => {
+    const { name, digest } = request;
+    const stored = await store.read("skill", name, digest);
+    // A listed version is usable; one that is asked for by its digest may wait for somebody's trust.
+    const isUsable =
+      stored !== null &&
+      (digest === undefined ||
+        !(await store.isWithheld("skill", name, stored.skill.version ?? stored.skill.digest)));
+    if (!isUsable) {
+      const known = knownNames(await store.list("skill"));
+      throw fail.unknown_skill(notFound("skill", { name, digest }), { name, known });
+    }
+    const { skill } = stored;
+    const { text, warnings } = render({
+      name: skill.name,
+      body: skill.body,
+      argumentNames: skill.arguments,
+      arguments: request.arguments,
+      sessionId: request.sessionId ?? null,
+      baseDirectory: stored.directory,
+      files: await filesBeside(skill, versions),
+      maxBytes: maxPromptBytes,
+    });
+    const { allowedTools, plan, record } = skill;
+    const disallowedTools = forbiddenPatterns(record?.disallowedTools ?? []);
+    return {
+      name: skill.name,
+      digest: skill.version ?? skill.digest,
+      text,
+      allowedTools: allowedTools === null ? null : allowedPatterns(allowedTools),
+      ...(disallowedTools.length === 0 ? {} : { disallowedTools }),
+      plan,
+      warnings: [...warnings],
+    };
+  });
+
+  serveAgents(service, parts);
+}
+
+function serveAgents(
+  service: Pick<Service, "handle">,
+  { store, versions, grantedRoles }: HandlerParts,
+): void {
+  service.handle(listAgents, async () => {
+    const agents = await store.list("agent");
+    return { agents: agents.map((entry) => entry.summary) };
+  });
+
+  service.handle(getAgent, async ({ name, digest }, { fail }) => {
+    // A version by its digest never changes, and needs no promise.
+    const keepForMs = digest === undefined ? await store.promise() : null;
+    const agent = await store.read("agent", name, digest);
+    if (agent !== null) {
+      const record =
+        agent.source === "imported" ? await versions.record("agent", name, agent.digest) : null;
+      const provenance = record?.provenance ?? null;
+      return {
+        agent: withGrantedRoles(agent, provenance, grantedRoles),
+        ...(record === null ? {} : { provenance: record.provenance }),
+        ...(keepForMs === null ? {} : { keepForMs }),
+      };
+    }
+    const known = knownNames(await store.list("agent"));
+    throw fail.unknown_agent(notFound("agent", { name, digest }), { name, known });
+  });
+}
+
+/** The files of a version without the one that makes it a skill. */
+async function filesBeside(
+  { name, version }: Skill,
+  versions: HandlerParts["versions"],
+): Promise<string[]> {
+  const record = version === undefined ? null : await versions.record("skill", name, version);
+  const paths = (record?.files ?? []).map(({ path }) => path);
+  const own: readonly string[] = paths.some((path) => isSkillFile(path))
+    ? SKILL_FILE_NAMES
+    : [LEGACY_FILE, LEGACY_PROMPT];
+  return paths.filter((path) => !own.includes(path));
+}
+
+/** The refusal of a directory that may not be read, or is none. */
+function notLocated(
+  located: Exclude<Located, { kind: "inside" }>,
+  { fail, roots }: { fail: Fail<(typeof checkSkills)["errors"]>; roots: readonly Root[] },
+): Error {
+  const { kind, directory } = located;
+  if (kind === "missing") {
+    return fail.directory_missing(`${directory} is not a directory`, { directory });
+  }
+  return fail.directory_not_allowed(
+    `${directory} is in none of the importer's roots; add its root to YARD_SKILL_ROOTS`,
+    { directory, roots: roots.map((root) => root.shown) },
+  );
+}
+
+function notFound(kind: Kind, wanted: { name: string; digest: string | undefined }): string {
+  const version = wanted.digest === undefined ? "" : ` with digest ${wanted.digest}`;
+  return `${kind} '${wanted.name}'${version} not found; see the available ones with: yard ${kind}s list`;
+}

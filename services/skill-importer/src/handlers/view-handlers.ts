@@ -1,0 +1,88 @@
+import type { Service } from "@switchyard/bus/serve";
+import { checkAgents } from "@switchyard/contracts/agents";
+import { matchSkills, skillCatalogue, skillManifests } from "@switchyard/contracts/skill-catalogue";
+import type { SkillSummary } from "@switchyard/contracts/skills";
+import { refusals } from "../catalogue/refusals.ts";
+import { checkAgentFiles } from "../imports/check-agents.ts";
+import { createIndexCache } from "../views/match-skills.ts";
+import { budgetOf, skillCatalogue as catalogueOf } from "../views/skill-budget.ts";
+import type { Judges } from "../judge/judge.ts";
+import { registeredSkill } from "../manifest/skill-manifest.ts";
+import { dependenciesOf } from "../skill/dependencies-of.ts";
+import type { CatalogueStore } from "../store/catalogue-store.ts";
+
+/** Answers what is computed from the catalogue: the list for a prompt, matches, manifests, checks of agent files. */
+export function serveCatalogueViews(
+  service: Pick<Service, "handle">,
+  { store, judges }: { store: CatalogueStore; judges: Judges },
+): void {
+  const indexOf = createIndexCache();
+  const summaries = async () => (await store.list("skill")).map(({ summary }) => summary);
+
+  service.handle(skillCatalogue, async ({ about, ...limits }) => {
+    const keepForMs = await store.promise();
+    const skills = await summaries();
+    const budgetTokens = budgetOf(limits);
+    const relevance =
+      about === undefined
+        ? []
+        : indexOf(skills)
+            .match(about)
+            .map(({ skill }) => skill.name);
+    const catalogue = catalogueOf({ skills, budgetTokens, relevance });
+    // What was cut depends on what the work is about, and so is an answer for one run only.
+    const isCut = catalogue.dropped.length > 0 || catalogue.listed.some((skill) => skill.shortened);
+    return keepForMs === null || isCut ? catalogue : { ...catalogue, keepForMs };
+  });
+
+  service.handle(matchSkills, async ({ text, limit, modelInvocableOnly }) => {
+    const skills = await summaries();
+    const isSearched = (skill: SkillSummary) => skill.modelInvocable || !modelInvocableOnly;
+    const matches = indexOf(skills)
+      .match(text)
+      .filter(({ skill }) => isSearched(skill));
+    return {
+      matches: matches
+        .slice(0, limit)
+        .map(({ skill: { name, description, digest }, score, terms }) => ({
+          name,
+          description,
+          digest,
+          score,
+          terms,
+        })),
+      searched: skills.filter(isSearched).length,
+    };
+  });
+
+  service.handle(skillManifests, async ({ name, offset, limit }) => {
+    const skills = await summaries();
+    const wanted = name === undefined ? skills : skills.filter((skill) => skill.name === name);
+    if (name !== undefined && wanted.length === 0) {
+      throw refusals("skill").unknown(
+        name,
+        skills.map((summary) => ({ summary })),
+      );
+    }
+    const page = wanted.slice(offset, offset + limit);
+    const registered = await Promise.all(
+      page.map(async (summary) => {
+        const stored = await store.read("skill", summary.name, summary.version ?? summary.digest);
+        if (stored === null) return null;
+        const dependencies = await dependenciesOf(stored.metadata);
+        return registeredSkill({ skill: stored.skill, dependencies });
+      }),
+    );
+    const end = offset + page.length;
+    return {
+      skills: registered.filter((skill) => skill !== null),
+      total: wanted.length,
+      nextOffset: end < wanted.length ? end : null,
+    };
+  });
+
+  service.handle(checkAgents, async ({ files }) => {
+    const known = new Set((await summaries()).map(({ name }) => name));
+    return { files: await checkAgentFiles(files, { knownSkills: known, judges }) };
+  });
+}

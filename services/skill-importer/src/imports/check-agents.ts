@@ -1,0 +1,74 @@
+import { basename, dirname } from "node:path/posix";
+import type { checkAgents } from "@switchyard/contracts/agents";
+import type { z } from "zod";
+import { warningFinding, type Finding } from "../finding.ts";
+import type { Judges } from "../judge/judge.ts";
+
+type AgentFiles = z.output<typeof checkAgents.request>["files"];
+type CheckedAgents = z.output<typeof checkAgents.reply>["files"];
+
+/** Reads agent files and says what is wrong with them; `knownSkills` are the names that they may preload. */
+export async function checkAgentFiles(
+  files: AgentFiles,
+  { knownSkills, judges }: { knownSkills: ReadonlySet<string>; judges: Judges },
+): Promise<CheckedAgents> {
+  const all = await Promise.all(
+    files.map(async ({ file, text }) => {
+      const job = {
+        kind: "agent" as const,
+        mainFile: file,
+        directoryName: basename(dirname(file)),
+        files: new Map([[file, Buffer.from(text)]]),
+        version: null,
+        now: new Date(0),
+      };
+      return { file, text, ...(await judges.judge(job)) };
+    }),
+  );
+  return all.map(({ file, text, parsed }) => {
+    switch (parsed.kind) {
+      case "not-an-agent":
+        return { file, verdict: "not_an_agent" as const, agent: null, diagnostics: [] };
+      case "skipped":
+        return {
+          file,
+          verdict: "skipped" as const,
+          agent: null,
+          diagnostics: located(parsed.findings, file),
+        };
+      case "agent": {
+        const findings = [
+          ...parsed.findings,
+          ...unknownSkills(parsed.agent.skills, { knownSkills, text }),
+        ];
+        return {
+          file,
+          verdict: "loads" as const,
+          agent: parsed.agent,
+          diagnostics: located(findings, file),
+        };
+      }
+      default:
+        return parsed satisfies never;
+    }
+  });
+}
+
+/** A skill may be imported later, so a run goes on without it; only a person can tell whether it is misspelt. */
+function unknownSkills(
+  names: readonly string[],
+  { knownSkills, text }: { knownSkills: ReadonlySet<string>; text: string },
+): Finding[] {
+  const lines = text.split("\n");
+  return names
+    .filter((name) => !knownSkills.has(name))
+    .map((name) => {
+      const line = lines.findIndex((candidate) => candidate.includes(name)) + 1;
+      const message = `skills: there is no skill ${name}; a run goes on without it. See: yard skills list`;
+      return warningFinding("unknown_skill", message, line === 0 ? null : { line, column: 1 });
+    });
+}
+
+function located(findings: readonly Finding[], file: string): CheckedAgents[number]["diagnostics"] {
+  return findings.map((finding) => ({ ...finding, file }));
+}

@@ -1,0 +1,68 @@
+import type { CheckedSkill, Diagnostic, SkillTarget } from "@switchyard/contracts/skills";
+import type { Judges } from "../judge/judge.ts";
+import { readCandidate } from "../source/read-candidate.ts";
+import { scanDirectory, type Candidate } from "../source/scan-directory.ts";
+import { readDefinition } from "./read-definition.ts";
+
+export interface CheckedPage {
+  readonly files: CheckedSkill[];
+  readonly total: number;
+  readonly diagnostics: Diagnostic[];
+  readonly nextOffset: number | null;
+}
+
+/** More of them in one file say nothing new, and a reply has to fit into a message. */
+const MAX_PER_FILE = 20;
+
+/** Reads a page of the skill files below a directory and judges them. Nothing is stored. */
+export async function checkSkills(
+  { root, directory }: { root: string; directory: string },
+  page: {
+    readonly offset: number;
+    readonly limit: number;
+    readonly targets?: readonly SkillTarget[] | undefined;
+    readonly judges: Judges;
+  },
+): Promise<CheckedPage> {
+  const scan = await scanDirectory(root, directory);
+  const candidates = scan.candidates.filter(({ kind }) => kind === "skill");
+  const end = page.offset + page.limit;
+  const files: CheckedSkill[] = [];
+  for (const candidate of candidates.slice(page.offset, end)) {
+    // One file at a time: what is in memory is one file, however many there are.
+    files.push(await check(candidate, root, page));
+  }
+  return {
+    files,
+    total: candidates.length,
+    diagnostics: scan.diagnostics.slice(0, MAX_PER_FILE),
+    nextOffset: end < candidates.length ? end : null,
+  };
+}
+
+async function check(
+  candidate: Candidate,
+  root: string,
+  { targets, judges }: { targets?: readonly SkillTarget[] | undefined; judges: Judges },
+): Promise<CheckedSkill> {
+  const pkg = await readCandidate(root, candidate, { alone: true });
+  const place = { root, scope: "project", needsTrust: false } as const;
+  const reading = { judges, now: () => new Date(0), scans: false };
+  const { file, definition, conformance, diagnostics } = await readDefinition(pkg, place, reading);
+  const skill = definition?.kind === "skill" ? definition.stored.skill : null;
+  return {
+    file,
+    name: skill?.name ?? null,
+    loads: skill !== null,
+    repaired: skill?.repaired ?? false,
+    needsReview: skill?.needsReview ?? false,
+    conformance: conformance
+      .filter(({ target }) => targets === undefined || targets.includes(target))
+      .map(({ target, conforms, problems }) => ({
+        target,
+        conforms,
+        problems: problems.slice(0, MAX_PER_FILE),
+      })),
+    diagnostics: diagnostics.slice(0, MAX_PER_FILE),
+  };
+}

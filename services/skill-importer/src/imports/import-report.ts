@@ -1,0 +1,133 @@
+import type { Diagnostic } from "@switchyard/contracts/skills";
+import type { CataloguePlan } from "../catalogue/plan-catalogue.ts";
+import {
+  BUILT_IN_ROOT,
+  IMPORTED_ROOT,
+  type Entry,
+  type Kind,
+  type WithheldEntry,
+} from "../store/definition.ts";
+import type { Definitions } from "./read-definitions.ts";
+
+export interface ImportReport {
+  readonly skills: Counts & { readonly repaired: number };
+  readonly agents: Counts;
+  readonly diagnostics: Diagnostic[];
+  /** Real paths of every directory that was read. */
+  readonly directories: string[];
+  /** Roots that may be there later. */
+  readonly missing: string[];
+  /** What is stored and not listed. */
+  readonly withheld: readonly WithheldEntry[];
+  /** True when the import changed what is listed. */
+  readonly hasChanged: boolean;
+}
+
+/** `found` is always `loaded` + `skipped`. */
+export interface Counts {
+  readonly found: number;
+  readonly loaded: number;
+  readonly skipped: number;
+}
+
+/** Not on the disk, so every import has them. */
+export function isOurs({ root }: { readonly root: string }): boolean {
+  return root === BUILT_IN_ROOT || root === IMPORTED_ROOT;
+}
+
+/** What an import found, and what became of it. */
+export function reportOf(
+  read: Definitions,
+  change: Planned,
+): Omit<ImportReport, "directories" | "missing"> {
+  const { skill, agent } = change.listed;
+  const withheld = change.withheld.set;
+  const hiddenSkills = new Set(skill.hidden.map(({ entry }) => entry));
+  const repaired = read.found.filter(
+    (one) =>
+      one.kind === "skill" && one.stored.skill.repaired === true && !hiddenSkills.has(one.entry),
+  );
+  return {
+    withheld,
+    hasChanged: [skill, agent].some(({ set, remove }) => set.length + remove.length > 0),
+    skills: { ...countsOf("skill", read, change), repaired: repaired.length },
+    agents: countsOf("agent", read, change),
+    diagnostics: [
+      ...read.diagnostics,
+      ...skill.hidden.map(({ entry, by }) => duplicateName(entry, by)),
+      ...withheld.map((item) => notListed(item)),
+      ...agent.hidden.map(({ entry, by }) =>
+        entry.root === BUILT_IN_ROOT ? overridesBuiltIn(by) : duplicateName(entry, by),
+      ),
+    ],
+  };
+}
+
+/** Skills and agents in one, as the event of an import's end has them. */
+export function totalsOf(
+  read: Definitions,
+  change: Planned,
+): { imported: number; failed: number; totalScanned: number } {
+  const [skills, agents] = [countsOf("skill", read, change), countsOf("agent", read, change)];
+  return {
+    imported: skills.loaded + agents.loaded,
+    failed: skills.skipped + agents.skipped,
+    totalScanned: skills.found + agents.found,
+  };
+}
+
+interface Planned {
+  readonly listed: Readonly<Record<Kind, CataloguePlan>>;
+  readonly withheld: { readonly set: readonly WithheldEntry[] };
+}
+
+function countsOf(kind: Kind, { found, skipped }: Definitions, { listed }: Planned): Counts {
+  const read = found.filter((one) => one.kind === kind && !isOurs(one.entry)).length;
+  const hidden = listed[kind].hidden.filter(({ entry }) => !isOurs(entry)).length;
+  const unread = skipped[kind];
+  return { found: read + unread, loaded: read - hidden, skipped: unread + hidden };
+}
+
+function duplicateName(entry: Entry, by: Entry): Diagnostic {
+  const { name } = entry.summary;
+  const isOverride = entry.root !== by.root;
+  return {
+    severity: "warning",
+    code: isOverride ? "overridden" : "duplicate_name",
+    message: isOverride
+      ? `${name} is overridden by ${by.file} in ${by.root}, which goes before ${entry.root}`
+      : `the name ${name} belongs to ${by.file}, which comes first; rename one of them`,
+    file: entry.file,
+    line: null,
+    column: null,
+  };
+}
+
+function notListed({ kind, reason, entry }: WithheldEntry): Diagnostic {
+  const { name } = entry.summary;
+  const why = {
+    untrusted: "its project was found, not named, and nobody trusts it yet",
+    changed: "it changed since somebody trusted it",
+    blocked: "the scanner blocks it",
+  }[reason];
+  const flags = kind === "agent" ? " --agent" : "";
+  return {
+    severity: "warning",
+    code: `withheld_${reason}`,
+    message: `the ${kind} ${name} is not listed: ${why}; look at it, then: yard skills trust ${name}${flags}`,
+    file: entry.file,
+    line: null,
+    column: null,
+  };
+}
+
+function overridesBuiltIn(by: Entry): Diagnostic {
+  return {
+    severity: "info",
+    code: "overrides_built_in",
+    message: `takes the place of the built-in agent ${by.summary.name}`,
+    file: by.file,
+    line: null,
+    column: null,
+  };
+}

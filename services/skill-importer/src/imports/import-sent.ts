@@ -1,0 +1,140 @@
+import type { AgentImportCounts, ImportedAgent } from "@switchyard/contracts/agent-store";
+import type { Provenance } from "@switchyard/contracts/definition-store";
+import type { ImportCounts, ImportedSkill } from "@switchyard/contracts/skill-store";
+import type { Diagnostic, SkillTarget } from "@switchyard/contracts/skills";
+import { changeCatalogue, type ChangeParts } from "../catalogue/change-catalogue.ts";
+import type { Finding } from "../finding.ts";
+import type { Judges } from "../judge/judge.ts";
+import { dependenciesOf } from "../skill/dependencies-of.ts";
+import type { Package } from "../source/package.ts";
+import { IMPORTED_ROOT, type Kind } from "../store/definition.ts";
+import { countsOf, planSent, type SentOutcome } from "./plan-sent.ts";
+import { locatedAt, readDefinition } from "./read-definition.ts";
+
+export interface SendParts extends ChangeParts {
+  readonly judges: Judges;
+  /** Names that clients may bring in, in all. */
+  readonly maxNames: Readonly<Record<Kind, number>>;
+}
+
+export interface Sent {
+  /** Of one kind. */
+  readonly packages: readonly Package[];
+  /** About the source as a whole. */
+  readonly findings: readonly Finding[];
+  readonly provenance: Omit<Provenance, "at">;
+  readonly dryRun: boolean;
+  /** Of an import that comes in parts. */
+  readonly importId?: string | undefined;
+  readonly withReports: boolean;
+}
+
+interface Report<C, I> {
+  readonly counts: C;
+  readonly diagnostics: Diagnostic[];
+  readonly items: I[];
+}
+
+/** More of them in one file say nothing new, and a reply has to fit into a message. */
+const MAX_DIAGNOSTICS = 20;
+
+/** Imports skills that a client sent. */
+export async function importSkills(
+  parts: SendParts,
+  sent: Sent & { readonly targets: readonly SkillTarget[] },
+): Promise<Report<ImportCounts, ImportedSkill>> {
+  const outcomes = await importSent(parts, "skill", sent);
+  const items: ImportedSkill[] = [];
+  for (const outcome of outcomes) items.push(await importedSkill(outcome, sent));
+  return { counts: countsOf(outcomes), items, diagnostics: diagnosticsOf(sent) };
+}
+
+/** Imports agents that a client sent. */
+export async function importAgents(
+  parts: SendParts,
+  sent: Sent,
+): Promise<Report<AgentImportCounts, ImportedAgent>> {
+  const outcomes = await importSent(parts, "agent", sent);
+  const { repaired: _, ...counts } = countsOf(outcomes);
+  const items = outcomes.map((outcome) => importedAgent(outcome, sent));
+  return { counts, items, diagnostics: diagnosticsOf(sent) };
+}
+
+async function importSent(
+  parts: SendParts,
+  kind: Kind,
+  sent: Sent,
+): Promise<readonly SentOutcome[]> {
+  const { importId, dryRun: isDryRun } = sent;
+  const place = { root: IMPORTED_ROOT, scope: "imported", needsTrust: false, importId } as const;
+  const reading = { judges: parts.judges, now: parts.now, scans: true };
+  // All are in memory already; the thread that judges them takes a few at a time.
+  const read = await Promise.all(sent.packages.map((pkg) => readDefinition(pkg, place, reading)));
+  const names = [...new Set(read.flatMap(({ definition }) => definition?.name ?? []))];
+  const provenance = { ...sent.provenance, at: parts.now().toISOString() };
+  const limits = { roots: parts.roots, maxNames: parts.maxNames[kind], importId };
+  return changeCatalogue(parts, { about: { kind, names }, isDryRun }, (current) => {
+    const { change, outcomes } = planSent(kind, { current, limits }, read);
+    const { found, loaded, skipped } = countsOf(outcomes);
+    const { label, by } = provenance;
+    return {
+      result: outcomes,
+      change,
+      definitions: outcomes.flatMap(({ definition }) => definition ?? []),
+      provenance,
+      batch: { label, by, imported: loaded, failed: skipped, totalScanned: found },
+    };
+  });
+}
+
+async function importedSkill(
+  outcome: SentOutcome,
+  { targets, withReports }: Sent & { readonly targets: readonly SkillTarget[] },
+): Promise<ImportedSkill> {
+  const { definition, read } = outcome;
+  const dependencies =
+    definition?.kind === "skill" ? await dependenciesOf(definition.stored.metadata) : null;
+  const { conformance } = read;
+  return {
+    ...importedItem(outcome, withReports),
+    version: definition?.version ?? null,
+    outcome: outcome.outcome === "not_an_agent" ? "skipped" : outcome.outcome,
+    dependenciesMet: dependencies?.met ?? null,
+    dependencyWarnings: dependencies?.warnings ?? [],
+    ...(targets.length === 0
+      ? {}
+      : { conformance: conformance.filter(({ target }) => targets.includes(target)) }),
+  };
+}
+
+function importedAgent(outcome: SentOutcome, { withReports }: Sent): ImportedAgent {
+  return {
+    ...importedItem(outcome, withReports),
+    digest: outcome.definition?.version ?? null,
+    outcome: outcome.outcome === "repaired" ? "loaded" : outcome.outcome,
+  };
+}
+
+function importedItem(outcome: SentOutcome, withReports: boolean) {
+  const { definition, read, change, withheld, diagnostics } = outcome;
+  const report = definition?.report ?? null;
+  return {
+    file: read.file,
+    name: definition?.name ?? null,
+    description: definition?.entry.summary.description ?? "",
+    change,
+    withheld,
+    diagnostics: worstFirst(diagnostics).slice(0, MAX_DIAGNOSTICS),
+    ...(withReports && report !== null ? { scan: report } : {}),
+  };
+}
+
+/** So that what is cut off is never the reason why a file was skipped. */
+function worstFirst(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const ranks = { error: 0, warning: 1, info: 2 };
+  return diagnostics.toSorted((a, b) => ranks[a.severity] - ranks[b.severity]);
+}
+
+function diagnosticsOf({ provenance, findings }: Sent): Diagnostic[] {
+  return locatedAt(provenance.label, findings);
+}

@@ -1,0 +1,181 @@
+import { readGitOrigin } from "@switchyard/service/git-origin";
+import { admitAll } from "../catalogue/admission.ts";
+import { builtInDefinitions } from "../catalogue/built-in-agents.ts";
+import {
+  changeCatalogue,
+  type ChangeParts,
+  type PlannedChange,
+} from "../catalogue/change-catalogue.ts";
+import { planCatalogue } from "../catalogue/plan-catalogue.ts";
+import type { Judges } from "../judge/judge.ts";
+import { presentRoots, type Root } from "../source/allowed-roots.ts";
+import { isWithin, scanDirectory } from "../source/scan-directory.ts";
+import type { Catalogue } from "../store/catalogue-store.ts";
+import { IMPORTED_ROOT, type Entry, type Kind, type WithheldEntry } from "../store/definition.ts";
+import { isOurs, reportOf, totalsOf, type ImportReport } from "./import-report.ts";
+import { readDefinitions, type Definitions } from "./read-definitions.ts";
+
+export interface ImporterOptions extends Omit<ChangeParts, "roots"> {
+  readonly judges: Judges;
+  /** What their verdicts are called; see `scannerOf`. */
+  readonly scanner: string;
+  readonly roots: readonly Root[];
+}
+
+/** A part of the disk to import: real paths, the directory at or below the root. */
+export interface Scope {
+  readonly root: string;
+  readonly directory: string;
+}
+
+/** Imports one after the other; what is written comes from one look at the disk. */
+export class Importer {
+  readonly #options: ImporterOptions;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ImporterOptions) {
+    this.#options = options;
+  }
+
+  /** Real paths of every directory that an import would read now, and of the roots that may come. */
+  async places(): Promise<{ directories: string[]; missing: string[] }> {
+    const { present, missing } = await presentRoots(this.#options.roots);
+    const directories: string[] = [];
+    for (const { path } of present) {
+      directories.push(...(await scanDirectory(path, path)).directories);
+    }
+    return { directories, missing };
+  }
+
+  /** Imports every root; entries of a root that is no longer configured, or that is gone and may be, go. */
+  importAll(): Promise<ImportReport> {
+    return this.#queue(async () => {
+      const { present, missing } = await presentRoots(this.#options.roots);
+      const scopes = present.map(({ path }) => ({ root: path, directory: path }));
+      const work = { scopes, covers: () => true, by: "importer", label: null, isDryRun: false };
+      return { ...(await this.#import(work)), missing };
+    });
+  }
+
+  /** Imports one directory; what is listed from elsewhere stays. */
+  importDirectory(
+    scope: Scope,
+    { by, dryRun: isDryRun }: { by: string; dryRun: boolean },
+  ): Promise<ImportReport> {
+    const covers = ({ root, file }: Entry) =>
+      root === scope.root && isWithin(scope.directory, `${scope.root}/${file}`);
+    const label = scope.directory;
+    return this.#queue(() => this.#import({ scopes: [scope], covers, by, label, isDryRun }));
+  }
+
+  #queue<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => {}); // the caller has the rejection; the next import does not care
+    return result;
+  }
+
+  async #import(work: Work): Promise<ImportReport> {
+    const { scopes, covers, by, label, isDryRun } = work;
+    const directories: string[] = [];
+    const read: Definitions = {
+      found: [...builtInDefinitions],
+      skipped: { skill: 0, agent: 0 },
+      diagnostics: [],
+    };
+    for (const scope of scopes) {
+      // Roots are few, and one at a time their diagnostics keep their order.
+      const part = await this.#read(scope, work);
+      directories.push(...part.directories);
+      read.found.push(...part.found);
+      read.skipped.skill += part.skipped.skill;
+      read.skipped.agent += part.skipped.agent;
+      read.diagnostics.push(...part.diagnostics);
+    }
+    const roots = this.#options.roots.map(({ path }) => path);
+    const isInScope = (entry: Entry) => isOurs(entry) || covers(entry);
+    const change = await changeCatalogue({ ...this.#options, roots }, { isDryRun }, (current) => {
+      const planned = planRead(current, read, { isInScope, roots });
+      return {
+        result: planned,
+        change: planned,
+        definitions: read.found,
+        restored: builtInDefinitions,
+        ...(label === null ? {} : { batch: { label, by, ...totalsOf(read, planned) } }),
+      };
+    });
+    return { ...reportOf(read, change), directories, missing: [] };
+  }
+
+  async #read(
+    { root, directory }: Scope,
+    { by, isDryRun }: Work,
+  ): Promise<Definitions & { readonly directories: readonly string[] }> {
+    const { versions, judges, scanner, now, roots } = this.#options;
+    const scan = await scanDirectory(root, directory);
+    const configured = roots.find(({ path }) => path === root);
+    const at = now().toISOString();
+    const git = await readGitOrigin(directory, root);
+    const provenance = { source: "root" as const, label: directory, by, at, git };
+    const read = await readDefinitions(root, scan, {
+      scope: configured?.scope ?? "project",
+      needsTrust: configured?.needsTrust ?? false,
+      judges,
+      keeping: { versions, scanner, now, provenance, isDryRun },
+    });
+    return { ...read, directories: scan.directories };
+  }
+}
+
+interface Work {
+  readonly scopes: readonly Scope[];
+  /** True for a place that this import looks at. */
+  readonly covers: (entry: Entry) => boolean;
+  /** NATS user. */
+  readonly by: string;
+  /** What the event of its end calls it; null for an import that nobody asked for, which has none. */
+  readonly label: string | null;
+  readonly isDryRun: boolean;
+}
+
+interface Places {
+  readonly isInScope: (entry: Entry) => boolean;
+  readonly roots: readonly string[];
+}
+
+/** What the catalogue becomes when this was found at the places that an import looked at. */
+function planRead(
+  current: Catalogue,
+  { found }: Definitions,
+  places: Places,
+): Required<Pick<PlannedChange, "withheld">> & {
+  listed: Required<PlannedChange["listed"]>;
+} {
+  const waiting: WithheldEntry[] = [];
+  const plan = (kind: Kind) => {
+    const entries = found.filter((one) => one.kind === kind).map(({ entry }) => entry);
+    const { admitted, withheld } = admitAll(kind, entries, current.trust);
+    waiting.push(...withheld);
+    const { listed, imported } = current[kind];
+    // What clients sent is listed again when the file that hid it is gone.
+    return planCatalogue({ ...places, current: listed, found: [...admitted, ...imported] });
+  };
+  const listed = { skill: plan("skill"), agent: plan("agent") };
+  return { listed, withheld: changedWithheld(current, waiting, places) };
+}
+
+/** What waits from the places that were looked at is replaced by what was found there now. */
+function changedWithheld(
+  current: Catalogue,
+  found: readonly WithheldEntry[],
+  { isInScope }: Places,
+): NonNullable<PlannedChange["withheld"]> {
+  const old = current.withheld.filter(
+    ({ entry }) => entry.root !== IMPORTED_ROOT && isInScope(entry),
+  );
+  const before = new Set(old.map((item) => JSON.stringify(item)));
+  const now = new Set(found.map((item) => JSON.stringify(item)));
+  return {
+    remove: old.filter((item) => !now.has(JSON.stringify(item))),
+    set: found.filter((item) => !before.has(JSON.stringify(item))),
+  };
+}

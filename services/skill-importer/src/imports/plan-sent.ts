@@ -1,0 +1,193 @@
+import type { WithheldReason } from "@switchyard/contracts/definition-store";
+import type { ImportCounts, ImportedSkill } from "@switchyard/contracts/skill-store";
+import type { Diagnostic } from "@switchyard/contracts/skills";
+import { admit } from "../catalogue/admission.ts";
+import type { PlannedChange } from "../catalogue/change-catalogue.ts";
+import { planCatalogue } from "../catalogue/plan-catalogue.ts";
+import { errorFinding, infoFinding, type Finding } from "../finding.ts";
+import type { Catalogue } from "../store/catalogue-store.ts";
+import {
+  BUILT_IN_ROOT,
+  IMPORTED_ROOT,
+  versionOfEntry,
+  type Definition,
+  type Entry,
+  type Kind,
+} from "../store/definition.ts";
+import { locatedAt, type ReadDefinition } from "./read-definition.ts";
+
+export interface SentLimits {
+  /** Paths of the roots, the first first: what lies there goes before what clients send. */
+  readonly roots: readonly string[];
+  /** Names that clients may have brought in all. */
+  readonly maxNames: number;
+  /** Of an import that comes in parts. */
+  readonly importId?: string | undefined;
+}
+
+/** What is to be written, and what became of each package. */
+export interface SentPlan {
+  readonly change: PlannedChange;
+  readonly outcomes: readonly SentOutcome[];
+}
+
+export interface SentOutcome {
+  readonly read: ReadDefinition;
+  /** Null when it is not stored. */
+  readonly definition: Definition | null;
+  readonly outcome: "loaded" | "repaired" | "skipped" | "not_an_agent";
+  readonly change: ImportedSkill["change"];
+  readonly withheld: WithheldReason | null;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Decides what definitions of one kind that a client sent do to the catalogue. `current` holds at least their names. */
+export function planSent(
+  kind: Kind,
+  { current, limits }: { current: Omit<Catalogue, "revision">; limits: SentLimits },
+  sent: readonly ReadDefinition[],
+): SentPlan {
+  const places = new NamePlaces(kind, current, limits);
+  const outcomes = sent.map((read): SentOutcome => {
+    const { definition, isNone, file } = read;
+    if (isNone) return { ...skipped(read), outcome: "not_an_agent" };
+    const problem = definition === null ? null : places.take(definition.name, file);
+    if (definition === null || problem !== null) return skipped(read, problem);
+    const listed = current[kind].listed.find(({ summary }) => summary.name === definition.name);
+    const repaired = definition.kind === "skill" && definition.stored.skill.repaired === true;
+    return {
+      read,
+      definition,
+      outcome: repaired ? "repaired" : "loaded",
+      change: changeOf(definition, listed),
+      withheld: admit(kind, definition.entry, current.trust),
+      diagnostics: [...locatedAt(file, remarksOn(definition, listed)), ...read.diagnostics],
+    };
+  });
+  const stored = outcomes.flatMap(({ definition, withheld }) =>
+    definition === null ? [] : [{ entry: definition.entry, withheld }],
+  );
+  const set = stored.flatMap(({ entry, withheld }) => (withheld === null ? [entry] : []));
+  const names = new Set(set.map(({ summary }) => summary.name));
+  const plan = planCatalogue({
+    current: current[kind].listed.filter(({ summary }) => names.has(summary.name)),
+    found: set,
+    isInScope: isSent,
+    roots: limits.roots,
+  });
+  const sentNames = new Set(stored.map(({ entry }) => entry.summary.name));
+  const withheld = {
+    set: stored.flatMap(({ entry, withheld: reason }) =>
+      reason === null ? [] : [{ kind, reason, entry }],
+    ),
+    // What waited under these names is replaced by what came now.
+    remove: current.withheld.filter(
+      (item) => item.kind === kind && isSent(item.entry) && sentNames.has(item.entry.summary.name),
+    ),
+  };
+  return {
+    change: { listed: { [kind]: plan }, imported: { [kind]: { set, remove: [] } }, withheld },
+    outcomes,
+  };
+}
+
+/** Counts that add up: `found` = `loaded` + `skipped`, and the reasons are as many as were skipped. */
+export function countsOf(all: readonly SentOutcome[]): ImportCounts {
+  const outcomes = all.filter(({ outcome }) => outcome !== "not_an_agent");
+  const failed = outcomes.filter(({ outcome }) => outcome === "skipped");
+  const reasons: Record<string, number> = {};
+  for (const { diagnostics } of failed) {
+    const code = diagnostics.find(({ severity }) => severity === "error")?.code ?? "unknown";
+    reasons[code] = (reasons[code] ?? 0) + 1;
+  }
+  return {
+    found: outcomes.length,
+    loaded: outcomes.length - failed.length,
+    repaired: outcomes.filter(({ outcome }) => outcome === "repaired").length,
+    skipped: failed.length,
+    withheld: outcomes.filter(({ withheld }) => withheld !== null).length,
+    reasons,
+  };
+}
+
+/** Who has which name: the first of two that are sent, and no more names than there may be. */
+class NamePlaces {
+  readonly #kind: Kind;
+  /** Names that clients have brought in, listed or waiting for trust. */
+  readonly #known: ReadonlySet<string>;
+  /** Names that this upload has, each with its file. */
+  readonly #taken = new Map<string, string>();
+  /** The same of earlier parts of the same import. */
+  readonly #takenBefore: ReadonlyMap<string, string>;
+  readonly #maxNames: number;
+  #size: number;
+
+  constructor(
+    kind: Kind,
+    current: Omit<Catalogue, "revision">,
+    { maxNames, importId }: SentLimits,
+  ) {
+    const waiting = current.withheld.filter(
+      (item) => item.kind === kind && item.entry.root === IMPORTED_ROOT,
+    );
+    const entries = [...current[kind].imported, ...waiting.map(({ entry }) => entry)];
+    const before = entries.filter((one) => importId !== undefined && one.importId === importId);
+    this.#kind = kind;
+    this.#known = new Set(entries.map(({ summary }) => summary.name));
+    this.#takenBefore = new Map(before.map(({ summary, file }) => [summary.name, file]));
+    this.#maxNames = maxNames;
+    this.#size = current[kind].size;
+  }
+
+  /** Gives a name to a file; otherwise the reason why not. */
+  take(name: string, file: string): Finding | null {
+    const before = this.#takenBefore.get(name);
+    // The same file again is the same part again.
+    const first = this.#taken.get(name) ?? (before === file ? undefined : before);
+    if (first !== undefined) {
+      const message = `the name ${name} belongs to ${first}, which comes first; rename one of them`;
+      return errorFinding("duplicate_name", message);
+    }
+    if (!this.#known.has(name) && this.#size >= this.#maxNames) {
+      const message = `the importer holds ${this.#maxNames} imported ${this.#kind}s, those that wait for trust included, its limit; remove some`;
+      return errorFinding("catalogue_full", message);
+    }
+    if (!this.#known.has(name)) this.#size += 1;
+    this.#taken.set(name, file);
+    return null;
+  }
+}
+
+function skipped(read: ReadDefinition, problem: Finding | null = null): SentOutcome {
+  const diagnostics = problem === null ? [] : locatedAt(read.file, [problem]);
+  return {
+    read,
+    definition: null,
+    outcome: "skipped",
+    change: null,
+    withheld: null,
+    diagnostics: [...diagnostics, ...read.diagnostics],
+  };
+}
+
+function changeOf({ version }: Definition, listed: Entry | undefined): ImportedSkill["change"] {
+  if (listed === undefined) return "new";
+  if (isOfAFile(listed)) return "hidden";
+  return versionOfEntry(listed) === version ? "same" : "changed";
+}
+
+function remarksOn({ name }: Definition, listed: Entry | undefined): Finding[] {
+  if (listed?.root === BUILT_IN_ROOT)
+    return [infoFinding("overrides_built_in", `takes the place of the built-in agent ${name}`)];
+  if (listed === undefined || !isOfAFile(listed)) return [];
+  const message = `${listed.file} in ${listed.root} has the name ${name}; the imported one is listed when that goes`;
+  return [infoFinding("shadowed", message)];
+}
+
+function isSent({ root }: Entry): boolean {
+  return root === IMPORTED_ROOT;
+}
+
+function isOfAFile({ root }: Entry): boolean {
+  return root !== IMPORTED_ROOT && root !== BUILT_IN_ROOT;
+}

@@ -1,0 +1,124 @@
+import { AgentSummary } from "@switchyard/contracts/agents";
+import {
+  SkillSummary,
+  type Conformance,
+  type Diagnostic,
+  type SkillScope,
+} from "@switchyard/contracts/skills";
+import type { Finding } from "../finding.ts";
+import { MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
+import type { Judgement, Judges } from "../judge/judge.ts";
+import { parseSkill } from "../skill/parse-skill.ts";
+import { fileFacts, shownFile, versionOf, type Package } from "../source/package.ts";
+import type { Definition } from "../store/definition.ts";
+
+/** A package after everything that can be said of it without looking at any other. */
+export interface ReadDefinition {
+  /** The file that makes it a definition, as it is shown; the directory when there is none. */
+  readonly file: string;
+  readonly pkg: Package;
+  /** Null when it cannot be used; then one of the diagnostics is an error, or it is none at all. */
+  readonly definition: Definition | null;
+  /** True for a Markdown file beside the agents that is none, such as a README. */
+  readonly isNone: boolean;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly conformance: readonly Conformance[];
+}
+
+export interface Place {
+  /** The root, or {@link IMPORTED_ROOT}. */
+  readonly root: string;
+  readonly scope: SkillScope;
+  readonly needsTrust: boolean;
+  /** Of an import that comes in parts. */
+  readonly importId?: string | undefined;
+}
+
+export interface Reading {
+  /** Where the files are parsed and scanned. */
+  readonly judges: Judges;
+  readonly now: () => Date;
+  /** True when the scanner is asked, too. */
+  readonly scans: boolean;
+}
+
+/** Reads a definition from its files. Never throws for what the files hold, and runs nothing of it. */
+export async function readDefinition(
+  pkg: Package,
+  place: Place,
+  reading: Reading,
+): Promise<ReadDefinition> {
+  const { kind, mainFile, files, directoryName } = pkg;
+  const file = shownFile(pkg);
+  const facts = fileFacts(files);
+  const version = kind === "agent" ? (facts[0]?.digest ?? "") : versionOf(facts);
+  const content = mainFile === null ? undefined : files.get(mainFile);
+  const nothing = { file, pkg, definition: null, isNone: false, conformance: [] };
+  if (mainFile !== null && content === undefined)
+    return { ...nothing, diagnostics: locatedAt(file, pkg.findings) };
+  // Nobody needs to be asked where there is no file that could be parsed.
+  const isParsed = mainFile !== null && (content?.length ?? 0) <= MAX_FILE_BYTES;
+  const judgement: Judgement = isParsed
+    ? await reading.judges.judge({
+        kind,
+        mainFile,
+        files,
+        directoryName,
+        version: reading.scans ? version : null,
+        now: reading.now(),
+      })
+    : { parsed: parseSkill(pkg, directoryName), report: null };
+  const { parsed, report } = judgement;
+  if ("kind" in parsed && parsed.kind === "not-an-agent")
+    return { ...nothing, isNone: true, diagnostics: [] };
+  const diagnostics = locatedAt(file, [...pkg.findings, ...parsed.findings]);
+  const conformance = "conformance" in parsed ? parsed.conformance : [];
+  const isUsable = pkg.findings.every(({ severity }) => severity !== "error");
+  const said = isUsable ? contentOf(judgement, { pkg, place, version, diagnostics }) : null;
+  if (said === null) return { ...nothing, conformance, diagnostics };
+  const entry = {
+    root: place.root,
+    file,
+    summary: said.summary,
+    ...(place.needsTrust ? { needsTrust: true } : {}),
+    ...(report?.verdict === "blocked" ? { blocked: true } : {}),
+    ...(place.importId === undefined ? {} : { importId: place.importId }),
+  };
+  const { summary, ...kindAndStored } = said;
+  const kept = kind === "agent" ? [] : facts;
+  const definition = { name: summary.name, version, entry, files, facts: kept, report };
+  return {
+    ...nothing,
+    definition: { ...definition, ...kindAndStored },
+    conformance,
+    diagnostics,
+  };
+}
+
+/** Findings as they leave the parser, with the file that they are about. */
+export function locatedAt(file: string, findings: readonly Finding[]): Diagnostic[] {
+  return findings.map((finding) => ({ ...finding, file }));
+}
+
+/** What is stored of it and what lists show; null when it does not load. */
+function contentOf(
+  { parsed }: Judgement,
+  given: { pkg: Package; place: Place; version: string; diagnostics: readonly Diagnostic[] },
+) {
+  const { pkg, place, version } = given;
+  const { scope } = place;
+  if ("kind" in parsed) {
+    if (parsed.kind !== "agent") return null;
+    // The contract knows a project's agents and the person's own; a workspace is the person's, too.
+    const source = scope === "imported" || scope === "project" ? scope : ("user" as const);
+    const stored = { ...parsed.agent, source };
+    return { kind: "agent" as const, stored, summary: AgentSummary.parse(stored) };
+  }
+  if (parsed.skill === null) return null;
+  const { metadata, conformance } = parsed;
+  const diagnostics = [...given.diagnostics];
+  const skill = { ...parsed.skill, path: pkg.directory, version, scope, diagnostics };
+  const directory = pkg.realDirectory ?? `skill://${skill.name}`;
+  const stored = { skill, directory, metadata, conformance: [...conformance] };
+  return { kind: "skill" as const, stored, summary: SkillSummary.parse(skill) };
+}

@@ -1,0 +1,123 @@
+import { basename } from "node:path";
+import type { Provenance } from "@switchyard/contracts/definition-store";
+import type { Diagnostic, SkillScope } from "@switchyard/contracts/skills";
+import { warningFinding } from "../finding.ts";
+import { judgesHere, type Judges } from "../judge/judge.ts";
+import { readCandidate } from "../source/read-candidate.ts";
+import type { Candidate, Scan } from "../source/scan-directory.ts";
+import type { Definition, Kind } from "../store/definition.ts";
+import type { VersionStore } from "../store/version-store.ts";
+import {
+  locatedAt,
+  readDefinition,
+  type Place,
+  type ReadDefinition,
+  type Reading,
+} from "./read-definition.ts";
+
+/** What a directory holds. */
+export interface Definitions {
+  /** Without their files: those are stored. */
+  readonly found: Definition[];
+  /** Files that could not be used, each with an error among the diagnostics, and what a limit left out. */
+  readonly skipped: Record<Kind, number>;
+  readonly diagnostics: Diagnostic[];
+}
+
+export interface ReadOptions {
+  readonly scope?: Exclude<SkillScope, "imported">;
+  /** True when what is found is listed only after somebody trusts it. */
+  readonly needsTrust?: boolean;
+  /** Where the files are parsed; in this thread when missing. */
+  readonly judges?: Judges;
+  /** Scans and stores what is found; missing: it is only read. */
+  readonly keeping?: Keeping;
+}
+
+export interface Keeping {
+  readonly versions: VersionStore;
+  /** What the scanner's verdicts are called; see `scannerOf`. */
+  readonly scanner: string;
+  readonly now: () => Date;
+  readonly provenance: Provenance;
+  readonly isDryRun: boolean;
+}
+
+/** So many that the thread which judges them never waits for the disk. */
+const AT_ONCE = 8;
+
+/** Reads every file of a scan. A file that cannot be read or parsed is skipped and never stops the others. */
+export async function readDefinitions(
+  root: string,
+  scan: Scan,
+  options: ReadOptions = {},
+): Promise<Definitions> {
+  const definitions: Definitions = {
+    found: [],
+    skipped: { skill: scan.skillsLeftOut, agent: 0 },
+    diagnostics: [...scan.diagnostics],
+  };
+  const running: Promise<ReadDefinition>[] = [];
+  const add = async (one: Promise<ReadDefinition> | undefined) => {
+    if (one !== undefined) enter(definitions, await one);
+  };
+  for (const candidate of scan.candidates) {
+    // A few at a time: what is in memory are the files of these, however many there are.
+    if (running.length === AT_ONCE) await add(running.shift());
+    const one = readOne(root, candidate, options);
+    one.catch(() => {}); // it is awaited in its turn: the order of the candidates is the order of the report
+    running.push(one);
+  }
+  for (const one of running) await add(one);
+  return definitions;
+}
+
+async function readOne(
+  root: string,
+  candidate: Candidate,
+  { scope = "project", needsTrust = false, judges = judgesHere, keeping }: ReadOptions,
+): Promise<ReadDefinition> {
+  const pkg = await readCandidate(root, candidate);
+  const place = { root, scope, needsTrust };
+  const reading = { judges, now: keeping?.now ?? (() => new Date(0)), scans: false };
+  const read = await readDefinition(pkg, place, reading);
+  return keeping === undefined ? read : keep(read, place, { ...keeping, reading });
+}
+
+/**
+ * Scans and stores what was read. A version that this scanner has judged before is not judged again: an import at
+ * every change of a file must stay cheap.
+ */
+async function keep(
+  read: ReadDefinition,
+  place: Place,
+  { versions, scanner, provenance, isDryRun, reading }: Keeping & { readonly reading: Reading },
+): Promise<ReadDefinition> {
+  const { definition } = read;
+  if (definition === null) return read;
+  const before = await versions.record(definition.kind, definition.name, definition.version);
+  if (before?.verdict?.scanner === scanner && before.supersededAt === null) {
+    if (!isDryRun) await versions.refresh(definition);
+    if (before.verdict.verdict !== "blocked") return read;
+    const entry = { ...definition.entry, blocked: true };
+    return { ...read, definition: { ...definition, entry } };
+  }
+  const scanned = await readDefinition(read.pkg, place, { ...reading, scans: true });
+  if (scanned.definition !== null && !isDryRun) await versions.save(scanned.definition, provenance);
+  return scanned;
+}
+
+function enter(definitions: Definitions, read: ReadDefinition): void {
+  const { definition, file, pkg } = read;
+  definitions.diagnostics.push(...read.diagnostics);
+  if (read.isNone) {
+    if (basename(file).toLowerCase() !== "readme.md")
+      definitions.diagnostics.push(...locatedAt(file, [NO_FRONTMATTER]));
+  } else if (definition === null) definitions.skipped[pkg.kind] += 1;
+  else definitions.found.push({ ...definition, files: new Map() });
+}
+
+const NO_FRONTMATTER = warningFinding(
+  "not_an_agent",
+  "the file is left out: it has no frontmatter, so it is not an agent; begin it with a line ---, its fields and another ---",
+);

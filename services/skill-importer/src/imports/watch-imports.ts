@@ -1,0 +1,27 @@
+import type { Log } from "@switchyard/service/log";
+import type { Importer } from "./importer.ts";
+import type { ImportReport } from "./import-report.ts";
+import { watchDirectories, type DirectoryWatch } from "../source/watch-directories.ts";
+
+/** Imports every root again when something in one of the watched directories changes. */
+export function watchImports({
+  importer,
+  log,
+  tell,
+}: {
+  importer: Importer;
+  log: Log;
+  tell: (report: ImportReport) => void;
+}): DirectoryWatch {
+  const watch = watchDirectories({
+    debounceMs: 200,
+    retryMs: 2_000,
+    onError: (err) => log.warn({ err }, "changed files not imported yet"),
+    async onChange() {
+      const report = await importer.importAll();
+      tell(report);
+      watch.update(report);
+    },
+  });
+  return watch;
+}

@@ -1,0 +1,135 @@
+import type { ScanReport } from "@switchyard/contracts/skill-scan";
+import { agentFactsOf } from "../agents/agent-facts.ts";
+import { parseAgentFile, type ParsedAgent } from "../agents/agent-file.ts";
+import type { Finding } from "../finding.ts";
+import { scanSkill } from "../scan/scan-skill.ts";
+import { parseSkill } from "../skill/parse-skill.ts";
+import type { SkillContent } from "../skill/skill-content.ts";
+import type { ParsedSkill } from "../skill/skill-file.ts";
+import { NO_SETTINGS, scannerOf, type ScanSettings } from "./scan-settings.ts";
+
+/** Everything about one definition that costs time for what its files hold. Can be sent to another thread. */
+export interface Job<K extends JobKind = JobKind> {
+  readonly kind: K;
+  /** One of `files`: what makes them a skill or an agent. */
+  readonly mainFile: string;
+  /** The name of a definition that has none. */
+  readonly directoryName: string;
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  /** What the scanner's verdict is bound to; null: no scan. */
+  readonly version: string | null;
+  readonly now: Date;
+  /** Of the operator. */
+  readonly settings?: ScanSettings;
+}
+
+type JobKind = "skill" | "agent";
+
+interface ParsedOf {
+  readonly skill: ParsedSkill;
+  readonly agent: ParsedAgent;
+}
+
+export interface Judgement<K extends JobKind = JobKind> {
+  readonly parsed: ParsedOf[K];
+  /** Null when no scan was asked for, or when the definition does not load. */
+  readonly report: ScanReport | null;
+}
+
+/** Reads files that somebody else wrote. Never rejects for what they hold. */
+export interface Judges {
+  judge<K extends JobKind>(job: Job<K>): Promise<Judgement<K>>;
+}
+
+/** Reads in this thread, where nothing ends what hangs: for files that are known. */
+export const judgesHere: Judges = { judge: (job) => Promise.resolve(judge(job)) };
+
+/**
+ * Parses a definition, and scans it. An agent's file is scanned as the text of a skill is: its prompt is no less of an
+ * instruction.
+ */
+export function judge<K extends JobKind>(job: Job<K>): Judgement<K> {
+  const judgement = isSkill(job) ? judgeSkill(job) : judgeAgent(job);
+  return judgement as Judgement<K>; // of the job's own kind
+}
+
+/** The verdict on files that nobody could read to their end. */
+export function unreadable(kind: JobKind, problem: Finding): Judgement {
+  const findings = [problem];
+  const parsed =
+    kind === "agent"
+      ? { kind: "skipped" as const, findings }
+      : { skill: null, metadata: null, findings, conformance: [] };
+  return { parsed, report: null };
+}
+
+function judgeSkill(job: Job): Judgement<"skill"> {
+  const { version } = job;
+  const parsed = parseSkill(job, job.directoryName);
+  const { skill, metadata } = parsed;
+  if (skill === null || version === null) return { parsed, report: null };
+  return { parsed, report: scan(job, { skill, metadata, name: skill.name, version }) };
+}
+
+function judgeAgent(job: Job): Judgement<"agent"> {
+  const { mainFile, files, version } = job;
+  const facts = agentFactsOf(mainFile, job.directoryName);
+  const parsed = parseAgentFile(files.get(mainFile) ?? new Uint8Array(), facts);
+  if (parsed.kind !== "agent" || version === null) return { parsed, report: null };
+  // What a skill's fields ask for, an agent's grant: they are compared as fields, not found as findings.
+  const given = { skill: null, metadata: null, name: parsed.agent.name, version };
+  return { parsed, report: scan(job, given) };
+}
+
+function scan(
+  { kind, mainFile, files, now, settings = NO_SETTINGS }: Job,
+  given: {
+    readonly skill: SkillContent | null;
+    readonly metadata: ParsedSkill["metadata"];
+    readonly name: string;
+    readonly version: string;
+  },
+): ScanReport {
+  const { skill, metadata, name, version } = given;
+  const main = files.get(mainFile);
+  if (main === undefined) throw new Error(`${mainFile} is not among the files`);
+  const others = [...files].filter(([path]) => path !== mainFile);
+  const report = scanSkill({
+    files: [[mainFile, main] as const, ...others].map(([path, content]) => ({ path, content })),
+    skill,
+    metadata,
+    ...(skill === null ? {} : { written: writtenOf(skill) }),
+    digest: version,
+    now,
+    indicators: settings.indicators,
+    suppressions: settings.suppressions
+      .filter((one) => one[kind] === name)
+      .map((one) => one.suppression),
+  });
+  return { ...report, scanner: scannerOf(settings) };
+}
+
+/** What the scanner wants to know beside the skill's fields. */
+export function writtenOf({ record }: SkillContent): { name: string | null; hasHooks: boolean } {
+  const hasHooks = record !== undefined && record.hooks !== null;
+  return { name: record?.displayName ?? null, hasHooks };
+}
+
+function isSkill(job: Job): boolean {
+  return job.kind === "skill";
+}
+
+/** A job to send away, and the memory that goes with it. */
+export interface Packed {
+  readonly message: Job;
+  readonly memory: readonly ArrayBuffer[];
+  readonly sizeBytes: number;
+}
+
+/** Copies what is sent: a view may be a small part of a large archive. */
+export function packed(job: Job): Packed {
+  const files = new Map([...job.files].map(([path, bytes]) => [path, new Uint8Array(bytes)]));
+  const memory = [...files.values()].map(({ buffer }) => buffer);
+  const sizeBytes = memory.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return { message: { ...job, files }, memory, sizeBytes };
+}

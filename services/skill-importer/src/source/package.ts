@@ -1,0 +1,201 @@
+import { hash } from "node:crypto";
+import { basename, dirname } from "node:path/posix";
+import type { SkillFileFacts } from "@switchyard/contracts/skill-store";
+import { errorFinding, warningFinding, type Finding } from "../finding.ts";
+import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
+import { foldedPath, pathProblemOf } from "./safe-path.ts";
+
+/** What a source yields: a skill's directory as bytes, or the one file of an agent. */
+export interface Package {
+  readonly kind: "skill" | "agent";
+  /** Where the sender has it; shown in diagnostics. Of an agent it is `.`. */
+  readonly directory: string;
+  /** The name of a definition that has none. */
+  readonly directoryName: string;
+  /** Where its files lie on this machine's disk; null for one that somebody sent. */
+  readonly realDirectory: string | null;
+  /** The file that makes it a definition, relative to the directory; null when a skill has none. */
+  readonly mainFile: string | null;
+  /** By path, sorted. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  readonly findings: readonly Finding[];
+}
+
+/** In order of preference; the last is a spelling of old. */
+export const SKILL_FILE_NAMES = ["SKILL.md", "skill.md", "skills.md"] as const;
+
+/** What is kept of one skill. Beyond it a file is left out with a warning; the skill loads. */
+export const PACKAGE_LIMITS = {
+  files: 200,
+  fileBytes: 1024 * 1024,
+  bytes: 8 * 1024 * 1024,
+} as const;
+
+/** Its file as it is shown; the directory when there is none. */
+export function shownFile({ directory, mainFile }: Package): string {
+  if (mainFile === null) return directory;
+  return directory === "." ? mainFile : `${directory}/${mainFile}`;
+}
+
+/** The package of an agent's file that somebody sent. */
+export function agentPackage(path: string, bytes: Uint8Array): Package {
+  const file = path.replaceAll("\\", "/");
+  const problem = pathProblemOf(file);
+  return {
+    kind: "agent",
+    directory: ".",
+    directoryName: basename(dirname(file)),
+    realDirectory: null,
+    mainFile: file,
+    files: new Map(problem === null ? [[file, bytes]] : []),
+    findings: problem === null ? [] : [unsafePath(problem, file)],
+  };
+}
+
+/**
+ * Makes a skill's package of files that somebody sent. A path that is not safe, or two paths that are one
+ * file elsewhere, make the whole package unusable: whoever sends them means harm or has lost a file.
+ */
+export function packageOf(
+  directory: string,
+  sent: Iterable<readonly [path: string, bytes: Uint8Array]>,
+): Package {
+  const findings: Finding[] = [];
+  const files = new Map<string, Uint8Array>();
+  const folded = new Set<string>();
+  let total = 0;
+  // The skill file first, so that no cap can leave it out.
+  for (const [path, bytes] of [...sent].toSorted(bySkillFileThenPath)) {
+    // Where names have no case, only one of SKILL.md and skill.md can be; the first is the skill.
+    if (isSkillFile(path) && folded.has(foldedPath(path))) {
+      findings.push(fileNotKept(path, "another file is the skill"));
+      continue;
+    }
+    const problem = pathProblemOf(path) ?? (folded.has(foldedPath(path)) ? "path_twice" : null);
+    if (problem !== null) {
+      findings.push(unsafePath(problem, path));
+      continue;
+    }
+    folded.add(foldedPath(path));
+    const leftOut = limitOf({ bytes: bytes.length, total, files: files.size });
+    if (leftOut !== null && rankOf(path) === 0) {
+      findings.push(fileNotKept(path, leftOut));
+      continue;
+    }
+    total += bytes.length;
+    files.set(path, bytes);
+  }
+  const name = basename(directory);
+  return {
+    kind: "skill",
+    directory,
+    directoryName: name === "." ? "skill" : name,
+    realDirectory: null,
+    mainFile: skillFileIn(files) ?? null,
+    files: new Map([...files].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    findings,
+  };
+}
+
+/** The warning about a file that is too much for a package. */
+export function fileNotKept(path: string, why: string): Finding {
+  return warningFinding("file_not_kept", `${path} is not stored with the skill: ${why}`);
+}
+
+/** Why one more file would be too much, or null. */
+export function limitOf(given: { bytes: number; total: number; files: number }): string | null {
+  if (given.files >= PACKAGE_LIMITS.files)
+    return `a skill has at most ${PACKAGE_LIMITS.files} files`;
+  if (given.bytes > PACKAGE_LIMITS.fileBytes)
+    return `it has ${given.bytes} bytes, at most ${PACKAGE_LIMITS.fileBytes} are kept`;
+  return given.total + given.bytes > PACKAGE_LIMITS.bytes
+    ? `a skill's files have at most ${PACKAGE_LIMITS.bytes} bytes together`
+    : null;
+}
+
+/** The facts of each file, by path. */
+export function fileFacts(files: ReadonlyMap<string, Uint8Array>): SkillFileFacts[] {
+  return [...files].map(([path, bytes]) => ({
+    path,
+    sizeBytes: bytes.length,
+    digest: `sha256:${hash("sha256", bytes)}`,
+  }));
+}
+
+/** The version of a set of files: the same files have the same version, whoever brings them, from wherever. */
+export function versionOf(facts: readonly SkillFileFacts[]): string {
+  const lines = facts
+    .map(({ path, digest }) => `${path}:${digest.slice("sha256:".length)}\n`)
+    .toSorted();
+  return `sha256:${hash("sha256", lines.join(""))}`;
+}
+
+/**
+ * Finds the skills in a tree of files: each directory with a skill file is one, with everything below
+ * it that belongs to no other. Files outside of every skill are left out.
+ */
+export function packagesIn(files: ReadonlyMap<string, Uint8Array>): Package[] {
+  const skills = new Map<string, [string, Uint8Array][]>();
+  for (const path of files.keys()) {
+    if (isSkillFile(basename(path))) skills.set(dirname(path), []);
+  }
+  // The former format: outside of every skill, and of two in one another the outer one.
+  const former = [...files.keys()].filter((path) => basename(path) === LEGACY_FILE);
+  for (const directory of former.map((path) => dirname(path)).toSorted(shortestFirst)) {
+    if (!liesWithin(directory, skills)) skills.set(directory, []);
+  }
+  for (const [path, bytes] of files) {
+    for (let at = dirname(path); ; at = dirname(at)) {
+      const home = skills.get(at);
+      if (home !== undefined) {
+        home.push([at === "." ? path : path.slice(at.length + 1), bytes]);
+        break;
+      }
+      if (at === ".") break;
+    }
+  }
+  return [...skills]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([directory, own]) => packageOf(directory, own));
+}
+
+/** True for a name that makes its directory a skill. */
+export function isSkillFile(name: string): boolean {
+  return SKILL_FILE_NAMES.some((known) => known === name);
+}
+
+/** The file that makes a directory a skill: a SKILL.md goes before the former format. */
+export function skillFileIn(names: { has: (name: string) => boolean }): string | undefined {
+  const found = SKILL_FILE_NAMES.find((name) => names.has(name));
+  return found ?? (names.has(LEGACY_FILE) ? LEGACY_FILE : undefined);
+}
+
+function liesWithin(directory: string, skills: ReadonlyMap<string, unknown>): boolean {
+  for (let at = directory; ; at = dirname(at)) {
+    if (skills.has(at)) return true;
+    if (at === ".") return false;
+  }
+}
+
+function shortestFirst(a: string, b: string): number {
+  return a.length - b.length || (a < b ? -1 : 1);
+}
+
+/** The files that a skill cannot do without come first. */
+function rankOf(path: string): number {
+  if (isSkillFile(path)) return 2;
+  return path === LEGACY_FILE || path === LEGACY_PROMPT ? 1 : 0;
+}
+
+function bySkillFileThenPath(
+  [a]: readonly [string, Uint8Array],
+  [b]: readonly [string, Uint8Array],
+): number {
+  const byKind = rankOf(b) - rankOf(a);
+  return byKind === 0 ? (a < b ? -1 : 1) : byKind;
+}
+
+function unsafePath(problem: string, path: string): Finding {
+  const shown = JSON.stringify(path.slice(0, 120));
+  return errorFinding(problem, `the file name ${shown} cannot be used; rename it`);
+}
