@@ -28,7 +28,7 @@ const limitMs = Number(process.env["YARD_TEST_LIMIT_SECONDS"] ?? 480) * 1_000;
 const allowed = process.env["YARD_ALLOWED_SKIPS"];
 const allowedSkips = allowed === undefined ? null : readAllowedSkips(readFileSync(allowed, "utf8"));
 /** The longest files begin first, so that no core is idle while the last one ends. */
-const LONG = ["test/chaos/", "cli/src/commands/dev.", "test/e2e/", "agent-runner/src/commands/"];
+const LONG = ["test/chaos/", "cli/src/commands/dev.", "test/e2e/", "agent-runner/src/queue/"];
 const orderOf = (file: string): number => {
   const at = LONG.findIndex((part) => file.includes(part));
   return at === -1 ? LONG.length : at;

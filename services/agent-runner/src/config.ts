@@ -2,7 +2,8 @@ import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/e
 import { auditEnv } from "@switchyard/service/audit/start-audit";
 import { OnLimit } from "@switchyard/contracts/runs";
 import { z } from "zod";
-import { MAX_TOOLS } from "./tools/tool-catalogue.ts";
+import type { SessionSettings } from "./sessions/open-sessions.ts";
+import { MAX_TOOLS } from "./core/tool-catalogue.ts";
 
 /** The environment of the agent runner; the README explains each variable. */
 export const RunnerEnv = z.object({
@@ -28,3 +29,14 @@ export const RunnerEnv = z.object({
   YARD_MODEL_IDLE_TIMEOUT_MS: envInteger(1_000, 3_600_000).default(120_000),
 });
 export type RunnerConfig = z.output<typeof RunnerEnv>;
+
+export function sessionSettings(config: RunnerConfig): SessionSettings {
+  return {
+    idleMs: config.YARD_SESSION_IDLE_MS,
+    maxPerOwner: config.YARD_SESSION_MAX_PER_CALLER,
+    maxMessages: config.YARD_SESSION_MAX_MESSAGES,
+    maxBytes: config.YARD_SESSION_MAX_BYTES,
+    maxQueued: config.YARD_SESSION_MAX_QUEUED,
+    contextBytes: config.YARD_SESSION_CONTEXT_BYTES,
+  };
+}

@@ -8,13 +8,13 @@ import { createExecutionAudit } from "@switchyard/service/audit/execution-audit"
 import { startAudit } from "@switchyard/service/audit/start-audit";
 import type { ServiceKit } from "@switchyard/service/run-service";
 import { answersFromStore } from "./answers-from-store.ts";
-import { ActiveRuns } from "./run/active-runs.ts";
-import type { RunnerConfig } from "./config.ts";
+import { ActiveRuns } from "./journal/active-runs.ts";
+import { sessionSettings, type RunnerConfig } from "./config.ts";
 import { RUN_COMMANDS } from "./commands/control-command.ts";
-import { reportFaultTo } from "./run/fault-report.ts";
+import { reportFaultTo } from "./fault-report.ts";
 import { handleModelQueries, handleRuns } from "./handlers.ts";
 import type { RunEventRelay } from "./events/event-publisher.ts";
-import { createRunnerMetrics } from "./metrics.ts";
+import { createRunnerMetrics } from "./telemetry/metrics.ts";
 import { handleCompletions } from "./model/complete-once.ts";
 import { openProviderLimiter } from "./limits/provider-limiter.ts";
 import { openTeamLedger } from "./limits/team-ledger.ts";
@@ -22,23 +22,22 @@ import { NO_TEAM_LIMITS, openTeamLimits, type TeamLimitBook } from "./limits/tea
 import { openDeadLetters } from "./commands/dead-letters.ts";
 import { createModelRegistry } from "./model/model-registry.ts";
 import { modelsWithoutFile, readModelsFile } from "./model/models-file.ts";
-import { createPeers, isOutage } from "./peers.ts";
-import { keepingDefinitions } from "./run/kept-definitions.ts";
-import { patientPeers } from "./run/patient-peers.ts";
-import { openRunControls } from "./run/run-controls.ts";
+import { createPeers, isOutage } from "./peers/peers.ts";
+import { keepingDefinitions } from "./peers/kept-definitions.ts";
+import { patientPeers } from "./peers/patient-peers.ts";
+import { openRunControls } from "./journal/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
 import { openRunNames } from "./journal/run-names.ts";
 import { openRunStore } from "./journal/run-store.ts";
 import { oldMessages } from "./sessions/old-messages.ts";
 import { openSessions } from "./sessions/open-sessions.ts";
 import { serveSessions } from "./sessions/serve-sessions.ts";
-import { sessionSettings } from "./sessions/session-settings.ts";
 import { followApprovals } from "./waits/follow-approvals.ts";
 import { createMissedDecisions } from "./waits/missed-decisions.ts";
 import { openParkedRuns } from "./waits/parked-runs.ts";
-import { createRunWaker } from "./waits/run-waker.ts";
+import { createRunWaker } from "./peers/run-waker.ts";
 import { startSweeper } from "./waits/sweeper.ts";
-import { createRunWorker } from "./commands/run-worker.ts";
+import { createRunWorker } from "./queue/run-worker.ts";
 
 export const VERSION = "0.1.0";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { JournalEntry } from "../src/journal/journal-entry.ts";
-import { eventsOf } from "../src/events/run-events.ts";
+import type { JournalEntry } from "../src/core/journal-entry.ts";
+import { eventsOf } from "../src/core/run-events.ts";
 
 const ENDS: ReadonlySet<JournalEntry["kind"]> = new Set([
   "finished",

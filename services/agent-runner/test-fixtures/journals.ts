@@ -1,9 +1,9 @@
 import fc from "fast-check";
-import type { JournalEntry } from "../src/journal/journal-entry.ts";
-import type { StartedEntry } from "../src/journal/started-entry.ts";
-import { limitFailure, nextAction } from "../src/run/next-action.ts";
-import { applyEntry, startOf } from "../src/journal/replay.ts";
-import { openCalls, type RunState } from "../src/journal/run-state.ts";
+import type { JournalEntry } from "../src/core/journal-entry.ts";
+import type { StartedEntry } from "../src/core/started-entry.ts";
+import { limitFailure, nextAction } from "../src/core/next-action.ts";
+import { applyEntry, startOf } from "../src/core/replay.ts";
+import { openCalls, type RunState } from "../src/core/run-state.ts";
 
 /** Journals that a runner can have written, made by playing runs with a drawn model and drawn tools. */
 

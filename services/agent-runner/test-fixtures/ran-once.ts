@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Redis } from "@switchyard/service/redis";
-import { replay } from "../src/journal/replay.ts";
+import { replay } from "../src/core/replay.ts";
 import { openRunStore } from "../src/journal/run-store.ts";
 import { checkJournal } from "./journal-checker.ts";
 import { sequenceOf, type Lab } from "./runner-lab.ts";

@@ -1,4 +1,4 @@
-import type { SessionSettings } from "../src/sessions/session-settings.ts";
+import type { SessionSettings } from "../src/sessions/open-sessions.ts";
 
 /** What sessions may take in tests that do not come to a limit. */
 export const SESSION_SETTINGS: SessionSettings = {

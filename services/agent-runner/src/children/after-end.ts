@@ -1,5 +1,5 @@
-import type { RunState } from "../journal/run-state.ts";
-import type { RunControls } from "../run/run-controls.ts";
+import type { RunState } from "../core/run-state.ts";
+import type { RunControls } from "../journal/run-controls.ts";
 
 /**
  * What the end of a run means to others: its parent is told what came of it, and the runs that worked

@@ -11,11 +11,11 @@ import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import { asAllowed } from "@switchyard/service/tool-provider/approval-gate";
 import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import type { z } from "zod";
-import type { CallState } from "../journal/run-state.ts";
-import { isOutage } from "../peers.ts";
-import { Suspended } from "../run/interruption.ts";
-import type { RunTokenKeeper } from "../run/run-token-keeper.ts";
-import { failed, type CallStep } from "../tools/call-outcome.ts";
+import type { CallState } from "../core/run-state.ts";
+import { isOutage } from "../peers/peers.ts";
+import { Suspended } from "../signals/interruption.ts";
+import type { RunTokenKeeper } from "../tools/run-token-keeper.ts";
+import { failed, type CallStep } from "../core/call-outcome.ts";
 import { agentTool } from "./agent-tool.ts";
 import { allowedStart, type AllowedStart, type Verdict } from "./allowed-start.ts";
 

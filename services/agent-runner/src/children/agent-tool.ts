@@ -1,6 +1,6 @@
 import { AgentName, ModelName } from "@switchyard/contracts/ids";
 import { z } from "zod";
-import type { OfferedTool } from "../tools/tool-catalogue.ts";
+import type { OfferedTool } from "../core/tool-catalogue.ts";
 
 /** Gives work to a run of its own, of the same agent or another one. */
 export const agentTool: OfferedTool = {

@@ -1,9 +1,9 @@
 import { isError } from "@switchyard/contracts/errors";
 import { AgentName } from "@switchyard/contracts/ids";
 import { getSkill } from "@switchyard/contracts/skills";
-import type { CallState, RunState } from "../journal/run-state.ts";
-import type { Peers } from "../peers.ts";
-import { SkillToolInput } from "../tools/skill-tool.ts";
+import type { CallState, RunState } from "../core/run-state.ts";
+import type { Peers } from "../peers/peers.ts";
+import { SkillToolInput } from "../core/skill-tool.ts";
 import type { ChildRequest } from "./start-child.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { RunId } from "@switchyard/contracts/ids";
 import { z } from "zod";
-import type { ChildState } from "../journal/run-state.ts";
-import type { OfferedTool } from "../tools/tool-catalogue.ts";
+import type { ChildState } from "../core/run-state.ts";
+import type { OfferedTool } from "../core/tool-catalogue.ts";
 
 /** Looks after the runs that a run has started. */
 export const subagentsTool: OfferedTool = {

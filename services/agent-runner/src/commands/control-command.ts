@@ -6,7 +6,12 @@ import { cancelRun, retryRun, startRun } from "@switchyard/contracts/runs";
 import { proceedSession } from "@switchyard/contracts/sessions";
 import type { RunNames } from "../journal/run-names.ts";
 import { madeRunId, namedRunId, wholeRunId, type Rejection } from "./run-command.ts";
-import type { CancelOutcome, RetryOutcome, RunControls, TellOutcome } from "../run/run-controls.ts";
+import type {
+  CancelOutcome,
+  RetryOutcome,
+  RunControls,
+  TellOutcome,
+} from "../journal/run-controls.ts";
 
 /** The commands of the runners' queue. */
 export const RUN_COMMANDS = [

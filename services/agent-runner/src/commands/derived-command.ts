@@ -3,13 +3,13 @@ import type { z } from "zod";
 import type { forkRun, spawnRun } from "@switchyard/contracts/run-commands";
 import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
 import type { RunLimits } from "@switchyard/contracts/runs";
-import type { CopiedTurn } from "../journal/answer-part.ts";
-import type { JournalEntry } from "../journal/journal-entry.ts";
+import type { CopiedTurn } from "../core/answer-part.ts";
+import type { JournalEntry } from "../core/journal-entry.ts";
 import { mayControl } from "../journal/run-access.ts";
 import type { RunNames } from "../journal/run-names.ts";
-import { replay } from "../journal/replay.ts";
-import type { RunState, Turn } from "../journal/run-state.ts";
-import { dictationOf } from "../journal/started-entry.ts";
+import { replay } from "../core/replay.ts";
+import type { RunState, Turn } from "../core/run-state.ts";
+import { dictationOf } from "../core/started-entry.ts";
 import {
   foreignRunId,
   madeName,

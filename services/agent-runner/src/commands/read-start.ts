@@ -1,7 +1,7 @@
 import type { Delivery } from "@switchyard/bus/consume";
 import { forkRun, spawnRun } from "@switchyard/contracts/run-commands";
 import { startRun } from "@switchyard/contracts/runs";
-import { isNestedTooDeeply, MAX_NESTING } from "../journal/nesting.ts";
+import { isNestedTooDeeply, MAX_NESTING } from "../core/nesting.ts";
 import type { RunNames } from "../journal/run-names.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import { notYoursToCopy, readFork, readSpawn } from "./derived-command.ts";

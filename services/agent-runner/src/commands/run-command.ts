@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { AgentName, CallerName, fullRunId, RunId } from "@switchyard/contracts/ids";
 import type { StartRun } from "@switchyard/contracts/runs";
 import { RUNNER, type RunNames } from "../journal/run-names.ts";
-import type { Dictation, StartedEntry } from "../journal/started-entry.ts";
+import type { Dictation, StartedEntry } from "../core/started-entry.ts";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 
 /** A valid command, and the run that it names. */

@@ -2,7 +2,7 @@ import { runTokens } from "@switchyard/contracts/ids";
 import { eventStream } from "@switchyard/contracts/streams";
 import type { EventRelay, EventSource, RelayedEvent } from "@switchyard/bus/event-relay";
 import { messageIdOf } from "./last-seq.ts";
-import type { RunEvent } from "./run-events.ts";
+import type { RunEvent } from "../core/run-events.ts";
 
 /** An event of a run on its way into the stream. */
 export interface RelayedRunEvent extends RelayedEvent {

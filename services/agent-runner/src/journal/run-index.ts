@@ -1,10 +1,10 @@
 import type { DeadRun, RunDetail, RunStatus, RunSummary } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
 import { ownerOfRun } from "@switchyard/contracts/ids";
-import { replay } from "./replay.ts";
+import { replay } from "../core/replay.ts";
 import { reach } from "./redis-scripts.ts";
 import { KEEP_SECONDS, stateKey, type RunStore } from "./run-store.ts";
-import { detailOf, readDead, readSummary } from "./run-summary.ts";
+import { detailOf, readDead, readSummary } from "../core/run-summary.ts";
 
 /**
  * The list of runs by age. It lies in another hash slot than the runs, so it is written after a

@@ -1,14 +1,14 @@
 import type { RunFailure } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
-import { blobsOf, decodeEntry, encodeEntry, type EncodedEntry } from "./entry-codec.ts";
-import { isForeign } from "./entry-traits.ts";
-import type { JournalEntry } from "./journal-entry.ts";
-import type { StartedEntry } from "./started-entry.ts";
+import { blobsOf, decodeEntry, encodeEntry, type EncodedEntry } from "../core/entry-codec.ts";
+import { isForeign } from "../core/entry-traits.ts";
+import type { JournalEntry } from "../core/journal-entry.ts";
+import type { StartedEntry } from "../core/started-entry.ts";
 import { APPEND, BURY, CLAIM, MARK_PUBLISHED, RELEASE, RENEW } from "./journal-scripts.ts";
 import { defineScripts, reach } from "./redis-scripts.ts";
-import { fixedColumns, movingColumns, readParent } from "./run-summary.ts";
-import { startOf } from "./replay.ts";
-import type { RunState } from "./run-state.ts";
+import { fixedColumns, movingColumns, readParent } from "../core/run-summary.ts";
+import { startOf } from "../core/replay.ts";
+import type { RunState } from "../core/run-state.ts";
 
 /** Another runner holds the run now: whoever gets this must stop and may not write or act. */
 export class FenceLost extends Error {

@@ -1,7 +1,7 @@
 import type { ReachedLimit } from "@switchyard/contracts/run-waits";
 import type { Hold } from "../journal/run-store.ts";
-import type { RunState } from "../journal/run-state.ts";
-import { pause, Suspended } from "../run/interruption.ts";
+import type { RunState } from "../core/run-state.ts";
+import { pause, Suspended } from "../signals/interruption.ts";
 import type { StepNeed, TeamLedger } from "./team-ledger.ts";
 
 /** What a model call is taken to need: its request, and room for an answer. */

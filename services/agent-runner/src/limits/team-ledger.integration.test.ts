@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import fc from "fast-check";
 import { startedEntry } from "../../test-fixtures/journals.ts";
-import { startOf } from "../journal/replay.ts";
-import type { RunState } from "../journal/run-state.ts";
+import { startOf } from "../core/replay.ts";
+import type { RunState } from "../core/run-state.ts";
 import { openTeamLedger, type TeamLedger } from "./team-ledger.ts";
 import type { TeamLimit } from "./team-limits-file.ts";
 

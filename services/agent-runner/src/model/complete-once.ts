@@ -3,7 +3,7 @@ import { failuresOf } from "@switchyard/contracts/errors";
 import { completeModel, type CompletionPart } from "@switchyard/contracts/model-completion";
 import type { FilePart, ModelMessage, TextPart } from "ai";
 import type { z } from "zod";
-import type { FinishReason } from "../journal/answer-part.ts";
+import type { FinishReason } from "../core/answer-part.ts";
 import { StoreUnavailable } from "../journal/redis-scripts.ts";
 import type { ProviderLimiter, ProviderScope } from "../limits/provider-limiter.ts";
 import { callModel } from "./model-call.ts";

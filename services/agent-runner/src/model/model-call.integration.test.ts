@@ -13,7 +13,7 @@ import { callModel, type ModelAnswer, type ModelRequest } from "./model-call.ts"
 import { ModelFailure } from "./model-failure.ts";
 import { createModelRegistry, ModelUnusable } from "./model-registry.ts";
 import { parseModels } from "./models-file.ts";
-import { skillTool } from "../tools/skill-tool.ts";
+import { skillTool } from "../core/skill-tool.ts";
 
 const server = await startChatServer();
 const config = parseModels(

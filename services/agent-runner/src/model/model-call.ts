@@ -11,13 +11,13 @@ import {
   type ModelMessage,
   type ToolSet,
 } from "ai";
-import type { AnswerPart, FinishReason } from "../journal/answer-part.ts";
-import { answerAttributes, modelSpan } from "../gen-ai-spans.ts";
-import { isNestedTooDeeply, MAX_NESTING } from "../journal/nesting.ts";
-import { linkSignals } from "../run/linked-signal.ts";
+import type { AnswerPart, FinishReason } from "../core/answer-part.ts";
+import { answerAttributes, modelSpan } from "../telemetry/gen-ai-spans.ts";
+import { isNestedTooDeeply, MAX_NESTING } from "../core/nesting.ts";
+import { linkSignals } from "../signals/linked-signal.ts";
 import { tokensOf, tokensOfChars } from "./estimate-tokens.ts";
 import { ModelFailure, modelFailureOf } from "./model-failure.ts";
-import type { OfferedTool } from "../tools/tool-catalogue.ts";
+import type { OfferedTool } from "../core/tool-catalogue.ts";
 
 export interface ModelRequest {
   readonly model: LanguageModelV4;

@@ -6,7 +6,7 @@ import type { Plan } from "@switchyard/contracts/plan";
 import type { Recording } from "@switchyard/contracts/recording";
 import type { RunInput } from "@switchyard/contracts/runs";
 import type { ProviderScope } from "../limits/provider-limiter.ts";
-import type { ModelPrice } from "./model-price.ts";
+import type { ModelPrice } from "../core/model-price.ts";
 import { USUAL_KEY_VARIABLES, type ModelsConfig, type ProviderConfig } from "./models-file.ts";
 import { createReplayModel, REPLAY_MODEL } from "./replay-model.ts";
 import { createScriptedModel, SCRIPTED_MODEL } from "./scripted-model.ts";

@@ -5,13 +5,13 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { startedEntry } from "../../test-fixtures/journals.ts";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
-import { applyEntry, startOf } from "../journal/replay.ts";
-import type { RunState } from "../journal/run-state.ts";
+import { applyEntry, startOf } from "../core/replay.ts";
+import type { RunState } from "../core/run-state.ts";
 import { openProviderLimiter } from "../limits/provider-limiter.ts";
-import { Suspended } from "../run/interruption.ts";
+import { Suspended } from "../signals/interruption.ts";
 import { ModelFailure } from "./model-failure.ts";
 import { createModelRegistry } from "./model-registry.ts";
-import type { Spent } from "./model-price.ts";
+import type { Spent } from "../core/model-price.ts";
 import { ModelAsker } from "./model-step.ts";
 import { parseModels } from "./models-file.ts";
 

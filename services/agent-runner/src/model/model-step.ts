@@ -1,26 +1,26 @@
 import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
-import type { StartedEntry } from "../journal/started-entry.ts";
-import type { RunState } from "../journal/run-state.ts";
+import type { StartedEntry } from "../core/started-entry.ts";
+import type { RunState } from "../core/run-state.ts";
 import type { Usage } from "@switchyard/contracts/runs";
 import type { CallNeed } from "../limits/step-budget.ts";
 import type { ProviderLimiter, ProviderScope } from "../limits/provider-limiter.ts";
-import { pause, Suspended } from "../run/interruption.ts";
-import type { OfferedTool } from "../tools/tool-catalogue.ts";
+import { pause, Suspended } from "../signals/interruption.ts";
+import type { OfferedTool } from "../core/tool-catalogue.ts";
 import {
   compactionPoint,
   SUMMARY_INSTRUCTIONS,
   SUMMARY_TOKENS,
   transcriptOf,
-} from "../context/compaction.ts";
-import { OBSERVATION_BYTES } from "../context/observation.ts";
-import { cutWithNote } from "../tools/cut-text.ts";
-import { conversationOf } from "./conversation.ts";
+} from "../core/compaction.ts";
+import { OBSERVATION_BYTES } from "../core/observation.ts";
+import { cutWithNote } from "../core/cut-text.ts";
+import { conversationOf } from "../core/conversation.ts";
 import { tokensOf } from "./estimate-tokens.ts";
 import { callModel, type ModelAnswer, type ModelRequest } from "./model-call.ts";
 import { ModelFailure, retryDelay } from "./model-failure.ts";
-import { costOf, type Spent } from "./model-price.ts";
+import { costOf, type Spent } from "../core/model-price.ts";
 import { ModelUnusable, type ModelRegistry } from "./model-registry.ts";
-import { recordedRequest } from "./recorded-request.ts";
+import { recordedRequest } from "../core/recorded-request.ts";
 import { REPLAY_MODEL, REPLAY_OPTIONS, type ReplayQuestion } from "./replay-model.ts";
 import { SCRIPTED_OPTIONS } from "./scripted-model.ts";
 

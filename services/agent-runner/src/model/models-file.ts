@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { ModelName } from "@switchyard/contracts/ids";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
-import { ModelPrice } from "./model-price.ts";
+import { ModelPrice } from "../core/model-price.ts";
 
 const EnvName = z
   .string()

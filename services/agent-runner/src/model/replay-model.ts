@@ -5,7 +5,7 @@ import type {
 } from "@ai-sdk/provider";
 import type { RecordedPart, RecordedRequest, Recording } from "@switchyard/contracts/recording";
 import { ModelFailure } from "./model-failure.ts";
-import { differenceOf } from "./recorded-request.ts";
+import { differenceOf } from "../core/recorded-request.ts";
 import { streamOf, type PlayedAnswer } from "./scripted-stream.ts";
 
 /** The name of a model that plays a recording back. */

@@ -6,7 +6,7 @@ import {
   type LanguageModelV4Usage,
 } from "@ai-sdk/provider";
 import type { PlanFailure } from "@switchyard/contracts/plan";
-import { pause } from "../run/interruption.ts";
+import { pause } from "../signals/interruption.ts";
 
 /** An answer that no provider gives, and how it comes. */
 export interface PlayedAnswer {

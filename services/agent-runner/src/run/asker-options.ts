@@ -4,7 +4,7 @@ import { runTokens } from "@switchyard/contracts/ids";
 import { runLive } from "@switchyard/contracts/run-events";
 import { LiveText } from "../events/live-text.ts";
 import type { ModelAskerOptions } from "../model/model-step.ts";
-import type { ActiveRun } from "./active-run.ts";
+import type { ActiveRun } from "../journal/active-run.ts";
 
 type Given = Pick<
   ModelAskerOptions,

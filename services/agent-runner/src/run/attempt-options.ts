@@ -8,14 +8,14 @@ import type { RunNames } from "../journal/run-names.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import type { ProviderLimiter } from "../limits/provider-limiter.ts";
 import type { TeamLedger } from "../limits/team-ledger.ts";
-import type { RunnerMetrics } from "../metrics.ts";
+import type { RunnerMetrics } from "../telemetry/metrics.ts";
 import type { ModelRegistry } from "../model/model-registry.ts";
-import type { Peers } from "../peers.ts";
+import type { Peers } from "../peers/peers.ts";
 import type { SessionDesk } from "../sessions/session-desk.ts";
 import type { ParkedRuns } from "../waits/parked-runs.ts";
-import type { ActiveRuns } from "./active-runs.ts";
-import type { RunControls } from "./run-controls.ts";
-import type { RunDefaults } from "./run-limits.ts";
+import type { ActiveRuns } from "../journal/active-runs.ts";
+import type { RunControls } from "../journal/run-controls.ts";
+import type { RunDefaults } from "../start/run-limits.ts";
 
 /** What it takes to work on runs. */
 export interface AttemptOptions extends RunDefaults {

@@ -16,9 +16,9 @@ import {
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { assertRanOnce } from "../../test-fixtures/ran-once.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
-import { replay } from "../journal/replay.ts";
+import { replay } from "../core/replay.ts";
 import { journalKey, openRunStore } from "../journal/run-store.ts";
-import type { CancelOutcome } from "./run-controls.ts";
+import type { CancelOutcome } from "../journal/run-controls.ts";
 
 /**
  * Runs that die at drawn points: before or after any request to Redis or to a service. Whatever the

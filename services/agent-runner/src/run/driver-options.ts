@@ -2,14 +2,14 @@ import type { Bus } from "@switchyard/bus/connect";
 import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { ProviderLimiter } from "../limits/provider-limiter.ts";
 import type { TeamLedger } from "../limits/team-ledger.ts";
-import type { RunnerMetrics } from "../metrics.ts";
+import type { RunnerMetrics } from "../telemetry/metrics.ts";
 import type { ModelRegistry } from "../model/model-registry.ts";
-import type { Peers } from "../peers.ts";
+import type { Peers } from "../peers/peers.ts";
 import type { Listing } from "../tools/listed-tool.ts";
 import type { ParkedRuns } from "../waits/parked-runs.ts";
-import type { ActiveRun } from "./active-run.ts";
-import type { RunControls } from "./run-controls.ts";
-import type { RunTokenKeeper } from "./run-token-keeper.ts";
+import type { ActiveRun } from "../journal/active-run.ts";
+import type { RunControls } from "../journal/run-controls.ts";
+import type { RunTokenKeeper } from "../tools/run-token-keeper.ts";
 
 /** What a run is driven with. */
 export interface DriverOptions {

@@ -1,19 +1,19 @@
 import type { Bus } from "@switchyard/bus/connect";
 import type { Log } from "@switchyard/service/log";
-import type { ActiveRun } from "./active-run.ts";
+import type { ActiveRun } from "../journal/active-run.ts";
 import { EventPublisher, type RunEventRelay } from "../events/event-publisher.ts";
 import { lastSeqOf } from "../events/last-seq.ts";
 import type { TeamLedger } from "../limits/team-ledger.ts";
-import type { RunnerMetrics } from "../metrics.ts";
-import { eventsOf } from "../events/run-events.ts";
+import type { RunnerMetrics } from "../telemetry/metrics.ts";
+import { eventsOf } from "../core/run-events.ts";
 import type { RunIndex } from "../journal/run-index.ts";
-import { replay } from "../journal/replay.ts";
-import type { RunState } from "../journal/run-state.ts";
+import { replay } from "../core/replay.ts";
+import type { RunState } from "../core/run-state.ts";
 import { FenceLost, type Hold, type RunStore } from "../journal/run-store.ts";
 import { tellOthersOfEnd } from "../children/after-end.ts";
 import { settleInSession } from "../sessions/run-place.ts";
 import type { SessionDesk } from "../sessions/session-desk.ts";
-import type { RunControls } from "./run-controls.ts";
+import type { RunControls } from "../journal/run-controls.ts";
 
 /**
  * Does what is missing for a run that has ended or was let go: its runner may have died before the last

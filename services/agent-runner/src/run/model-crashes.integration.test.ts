@@ -12,9 +12,9 @@ import {
 } from "../../test-fixtures/mortal-runners.ts";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
-import { SUMMARY_INSTRUCTIONS } from "../context/compaction.ts";
-import type { EntryOf, JournalEntry } from "../journal/journal-entry.ts";
-import { replay } from "../journal/replay.ts";
+import { SUMMARY_INSTRUCTIONS } from "../core/compaction.ts";
+import type { EntryOf, JournalEntry } from "../core/journal-entry.ts";
+import { replay } from "../core/replay.ts";
 import { openRunStore } from "../journal/run-store.ts";
 import { createModelRegistry } from "../model/model-registry.ts";
 import { ModelsConfig } from "../model/models-file.ts";

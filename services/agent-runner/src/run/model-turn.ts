@@ -1,16 +1,16 @@
 import type { ReachedLimit } from "@switchyard/contracts/run-waits";
 import type { Usage } from "@switchyard/contracts/runs";
-import { runToolsOf } from "../context/run-tools.ts";
-import type { EntryOf } from "../journal/journal-entry.ts";
+import { runToolsOf } from "../core/run-tools.ts";
+import type { EntryOf } from "../core/journal-entry.ts";
 import { StepBudget, tooMuchForRun } from "../limits/step-budget.ts";
-import { addCost, addUsage, type Spent } from "../model/model-price.ts";
+import { addCost, addUsage, type Spent } from "../core/model-price.ts";
 import { ModelAsker } from "../model/model-step.ts";
-import type { CallOutcome } from "../tools/call-outcome.ts";
-import type { OfferedTool, ToolCatalogue } from "../tools/tool-catalogue.ts";
-import type { ToolLister } from "../tools/tool-lister.ts";
-import { newPrints, type ToolPrints } from "../tools/tool-print.ts";
+import type { CallOutcome } from "../core/call-outcome.ts";
+import type { OfferedTool, ToolCatalogue } from "../core/tool-catalogue.ts";
+import type { ToolLister } from "./tool-lister.ts";
+import { newPrints, type ToolPrints } from "../core/tool-print.ts";
 import { askerOptions } from "./asker-options.ts";
-import { consequencesOf } from "./consequences.ts";
+import { consequencesOf } from "../core/consequences.ts";
 import type { DriverOptions } from "./driver-options.ts";
 
 export interface ModelTurnOptions extends DriverOptions {

@@ -1,6 +1,6 @@
 import type { RunFailure } from "@switchyard/contracts/runs";
-import { replay } from "../journal/replay.ts";
-import { pause } from "../run/interruption.ts";
+import { replay } from "../core/replay.ts";
+import { pause } from "../signals/interruption.ts";
 import type { SessionDesk } from "./session-desk.ts";
 import { slotOfId } from "./session-slot.ts";
 

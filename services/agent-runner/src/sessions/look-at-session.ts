@@ -1,5 +1,5 @@
-import { replay } from "../journal/replay.ts";
-import { JournalCorrupt, type RunState } from "../journal/run-state.ts";
+import { replay } from "../core/replay.ts";
+import { JournalCorrupt, type RunState } from "../core/run-state.ts";
 import { endSession, forgetPlace } from "./end-session.ts";
 import { settleInSession } from "./run-place.ts";
 import {

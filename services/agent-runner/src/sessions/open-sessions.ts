@@ -3,12 +3,21 @@ import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
 import { reach } from "../journal/redis-scripts.ts";
 import { stateKey, type RunStore } from "../journal/run-store.ts";
-import type { RunControls } from "../run/run-controls.ts";
+import type { RunControls } from "../journal/run-controls.ts";
 import { FACTS, factsIn } from "../waits/look-at.ts";
 import type { SessionDesk } from "./session-desk.ts";
 import { openSessionIndex } from "./session-index.ts";
-import type { SessionSettings } from "./session-settings.ts";
 import { openSessionStore } from "./session-store.ts";
+
+/** What sessions may take. */
+export interface SessionSettings {
+  readonly idleMs: number;
+  readonly maxPerOwner: number;
+  readonly maxMessages: number;
+  readonly maxBytes: number;
+  readonly maxQueued: number;
+  readonly contextBytes: number;
+}
 
 /** Puts together what everything that is done about sessions needs. */
 export function openSessions(

@@ -1,6 +1,6 @@
 import type { Rejection, RunCommand, MessageFacts } from "../commands/run-command.ts";
-import type { StartedEntry } from "../journal/started-entry.ts";
-import type { RunState } from "../journal/run-state.ts";
+import type { StartedEntry } from "../core/started-entry.ts";
+import type { RunState } from "../core/run-state.ts";
 import { placeMessage, type Placement } from "./place-message.ts";
 import { contextOf } from "./session-context.ts";
 import { FIRST_LOOK_MS, flush, proceed, RECHECK_MS, type SessionDesk } from "./session-desk.ts";

@@ -1,5 +1,5 @@
 import type { SessionMessage } from "@switchyard/contracts/sessions";
-import type { SaidBefore } from "../journal/started-entry.ts";
+import type { SaidBefore } from "../core/started-entry.ts";
 
 /**
  * What of a history a run is given: the latest of what people and agents said, within a number of bytes,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startedEntry } from "../../test-fixtures/journals.ts";
-import { replay } from "../journal/replay.ts";
-import type { JournalEntry } from "../journal/journal-entry.ts";
+import { replay } from "../core/replay.ts";
+import type { JournalEntry } from "../core/journal-entry.ts";
 import { historyReply } from "./history-reply.ts";
 import { contextOf } from "./session-context.ts";
 import { linesOf } from "./session-lines.ts";

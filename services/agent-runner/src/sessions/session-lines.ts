@@ -1,7 +1,7 @@
 import type { SessionMessage } from "@switchyard/contracts/sessions";
 import { redactText } from "@switchyard/service/redact";
-import type { RunState } from "../journal/run-state.ts";
-import { cutText } from "../tools/cut-text.ts";
+import type { RunState } from "../core/run-state.ts";
+import { cutText } from "../core/cut-text.ts";
 import type { Told } from "./transitions.ts";
 
 /** Of one line of the history; what follows is cut off. */

@@ -1,4 +1,4 @@
-import { startLeasedRounds, type RoundsOptions } from "../leased-rounds.ts";
+import { startLeasedRounds, type RoundsOptions } from "../waits/leased-rounds.ts";
 import { lookAtSession } from "./look-at-session.ts";
 import type { SessionDesk } from "./session-desk.ts";
 

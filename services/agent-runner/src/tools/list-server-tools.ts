@@ -4,9 +4,9 @@ import type { ToolInfo } from "@switchyard/contracts/mcp";
 import type { ServerStatus } from "@switchyard/contracts/mcp-servers";
 import type { UnavailableServer } from "@switchyard/contracts/runs";
 import { parseToolPattern } from "@switchyard/contracts/tool-names";
-import type { Peers } from "../peers.ts";
-import { pause } from "../run/interruption.ts";
-import { cutText } from "./cut-text.ts";
+import type { Peers } from "../peers/peers.ts";
+import { pause } from "../signals/interruption.ts";
+import { cutText } from "../core/cut-text.ts";
 
 type Layers = readonly (readonly string[])[];
 

@@ -1,17 +1,9 @@
-import type { ToolInfo } from "@switchyard/contracts/mcp";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { UnavailableServer } from "@switchyard/contracts/runs";
 import { parseToolPattern } from "@switchyard/contracts/tool-names";
-import type { Peers } from "../peers.ts";
+import type { ListedTool } from "../core/tool-catalogue.ts";
+import type { Peers } from "../peers/peers.ts";
 import { listServerTools } from "./list-server-tools.ts";
-
-/** A tool of a provider: of an MCP server, or of the toolbox, and then without a server. */
-export interface ListedTool extends Pick<
-  ToolInfo,
-  "name" | "tool" | "description" | "inputSchema" | "pin"
-> {
-  readonly server: string | null;
-}
 
 /** Who asks for tools, and which of them it may use at all. */
 export interface ListingRun {

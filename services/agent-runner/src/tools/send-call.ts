@@ -3,12 +3,12 @@ import type { UnknownOutcome } from "@switchyard/contracts/agents";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
 import { FenceLost } from "../journal/run-store.ts";
-import type { Peers } from "../peers.ts";
-import { CancelRequested, TimeOver } from "../run/interruption.ts";
-import { linkSignals } from "../run/linked-signal.ts";
-import { watchReconnect } from "../run/reconnect-watch.ts";
-import type { RunTokenKeeper } from "../run/run-token-keeper.ts";
-import { answered, type CallOutcome } from "./call-outcome.ts";
+import type { Peers } from "../peers/peers.ts";
+import { CancelRequested, TimeOver } from "../signals/interruption.ts";
+import { linkSignals } from "../signals/linked-signal.ts";
+import { watchReconnect } from "../signals/reconnect-watch.ts";
+import type { RunTokenKeeper } from "./run-token-keeper.ts";
+import { answered, type CallOutcome } from "../core/call-outcome.ts";
 
 export interface ServerCall {
   readonly callId: string;

@@ -1,11 +1,11 @@
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { MAX_TOOL_LAYERS } from "@switchyard/contracts/run-token";
 import { renderSkill } from "@switchyard/contracts/skills";
-import type { SkillRef } from "../journal/answer-part.ts";
-import { answered, failed, failure, type CallOutcome } from "./call-outcome.ts";
+import type { SkillRef } from "../core/answer-part.ts";
+import { answered, failed, failure, type CallOutcome } from "../core/call-outcome.ts";
 import type { ToolCaller } from "./send-call.ts";
-import { SkillToolInput } from "./skill-tool.ts";
-import { hasRoomFor, narrowingOf, type ToolNarrowing } from "./tool-narrowing.ts";
+import { SkillToolInput } from "../core/skill-tool.ts";
+import { hasRoomFor, narrowingOf, type ToolNarrowing } from "../core/tool-narrowing.ts";
 
 /** Activates a skill: the importer renders it, and its text is the result of the call. */
 export async function callSkillTool(

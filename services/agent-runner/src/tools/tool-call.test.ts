@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
-import type { Peers } from "../peers.ts";
-import { Suspended } from "../run/interruption.ts";
+import type { Peers } from "../peers/peers.ts";
+import { Suspended } from "../signals/interruption.ts";
 import type { ServerCall, ToolCaller } from "./send-call.ts";
 import { callServerTool } from "./tool-call.ts";
 

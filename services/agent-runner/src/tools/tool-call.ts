@@ -3,9 +3,9 @@ import type { ApprovalRequired } from "@switchyard/contracts/approval-record";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
-import { toolSpan } from "../gen-ai-spans.ts";
-import { backoffMs, pause, Suspended } from "../run/interruption.ts";
-import { failed, failure, type CallStep, type Parked } from "./call-outcome.ts";
+import { toolSpan } from "../telemetry/gen-ai-spans.ts";
+import { backoffMs, pause, Suspended } from "../signals/interruption.ts";
+import { failed, failure, type CallStep, type Parked } from "../core/call-outcome.ts";
 import {
   attemptsFor,
   isAmbiguous,

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { OfferedTool } from "../tools/tool-catalogue.ts";
-import type { Wait } from "../journal/wait.ts";
+import type { OfferedTool } from "../core/tool-catalogue.ts";
+import type { Wait } from "../core/wait.ts";
 import { readSchema } from "./check-answer.ts";
 
 const HOUR = 3_600_000;

@@ -1,8 +1,8 @@
-import type { CallState, ChildState } from "../journal/run-state.ts";
-import type { EntryOf, WithoutTime } from "../journal/journal-entry.ts";
-import type { Resolution, Wait } from "../journal/wait.ts";
-import { cutWithNote } from "../tools/cut-text.ts";
-import { failure, KEPT_BYTES, type CallOutcome, type CallStep } from "../tools/call-outcome.ts";
+import type { CallState, ChildState } from "../core/run-state.ts";
+import type { EntryOf, WithoutTime } from "../core/journal-entry.ts";
+import type { Resolution, Wait } from "../core/wait.ts";
+import { cutWithNote } from "../core/cut-text.ts";
+import { failure, KEPT_BYTES, type CallOutcome, type CallStep } from "../core/call-outcome.ts";
 
 /** What a call that has waited came to, when that needs nobody else. */
 export function finishWait(

@@ -1,7 +1,7 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { follow } from "@switchyard/bus/follow";
 import { approvalDecided, approvalExpired } from "@switchyard/contracts/approval-events";
-import type { RunControls } from "../run/run-controls.ts";
+import type { RunControls } from "../journal/run-controls.ts";
 import { firstCallId } from "../tools/tool-call.ts";
 
 /**

@@ -2,7 +2,7 @@ import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { approvalStates, MAX_APPROVAL_STATES } from "@switchyard/contracts/approvals";
 import { ServiceError } from "@switchyard/contracts/errors";
-import type { RunControls } from "../run/run-controls.ts";
+import type { RunControls } from "../journal/run-controls.ts";
 import { firstCallId } from "../tools/tool-call.ts";
 
 /** A call of a run that waits for a person. */

@@ -1,8 +1,8 @@
-import { startLeasedRounds, type RoundsOptions } from "../leased-rounds.ts";
+import { startLeasedRounds, type RoundsOptions } from "./leased-rounds.ts";
 import { lookAt } from "./look-at.ts";
 import type { FindMissedDecisions, ParkedApproval } from "./missed-decisions.ts";
 import type { NextLook, ParkedRuns } from "./parked-runs.ts";
-import type { WakeRun } from "./run-waker.ts";
+import type { WakeRun } from "../peers/run-waker.ts";
 
 const AT_ONCE = 500;
 /** A wake-up that could not be sent is sent again after this. */

@@ -4,7 +4,7 @@ import { answerQuestion, listQuestions, type RunWait } from "@switchyard/contrac
 import type { RunIndex } from "../journal/run-index.ts";
 import { isAdmin } from "../journal/run-access.ts";
 import type { RunNames } from "../journal/run-names.ts";
-import type { RunControls } from "../run/run-controls.ts";
+import type { RunControls } from "../journal/run-controls.ts";
 import { problemsOfAnswer } from "./check-answer.ts";
 import type { ParkedRuns } from "./parked-runs.ts";
 

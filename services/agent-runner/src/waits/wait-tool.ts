@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Wait } from "../journal/wait.ts";
-import type { OfferedTool } from "../tools/tool-catalogue.ts";
+import type { Wait } from "../core/wait.ts";
+import type { OfferedTool } from "../core/tool-catalogue.ts";
 
 const MAX_SECONDS = 30 * 24 * 3_600;
 

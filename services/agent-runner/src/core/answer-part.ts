@@ -1,0 +1,67 @@
+import { Digest, SkillName } from "@switchyard/contracts/ids";
+import { z } from "zod";
+
+/** `runId:step:index`, minted once with the model's answer; providers know the call by it for ever. */
+export const CallId = z.string();
+
+export const SkillRef = z.object({ name: SkillName, digest: Digest });
+
+export type SkillRef = z.infer<typeof SkillRef>;
+
+const ProviderOptions = z.record(z.string(), z.record(z.string(), z.unknown()));
+
+/** A part of a model's answer. Provider options carry signatures that the provider wants back. */
+export const AnswerPart = z.discriminatedUnion("type", [
+  z.object({
+    type: z.enum(["text", "reasoning"]),
+    text: z.string(),
+    providerOptions: ProviderOptions.optional(),
+  }),
+  z.object({
+    type: z.literal("tool-call"),
+    callId: CallId,
+    /** The id by which the conversation joins call and result. */
+    toolCallId: z.string(),
+    /** The name that the model wrote. */
+    tool: z.string(),
+    input: z.unknown(),
+    providerOptions: ProviderOptions.optional(),
+  }),
+]);
+
+export type AnswerPart = z.infer<typeof AnswerPart>;
+
+export type ToolCallPart = Extract<AnswerPart, { type: "tool-call" }>;
+
+/** Tools take objects; what else a model wrote in their place is no call. */
+export function isArguments(input: unknown): input is Record<string, unknown> {
+  return typeof input === "object" && input !== null && !Array.isArray(input);
+}
+
+export const FinishReason = z.enum([
+  "stop",
+  "length",
+  "content-filter",
+  "tool-calls",
+  "error",
+  "other",
+]);
+
+export type FinishReason = z.infer<typeof FinishReason>;
+
+/** A step of another run: its answer and what came of its calls. */
+export const CopiedTurn = z.object({
+  content: z.array(AnswerPart),
+  finishReason: FinishReason,
+  results: z.array(
+    z.object({
+      callId: CallId,
+      text: z.string(),
+      isError: z.boolean(),
+      /** Missing: false. */
+      isOfChild: z.boolean().optional(),
+    }),
+  ),
+});
+
+export type CopiedTurn = z.infer<typeof CopiedTurn>;

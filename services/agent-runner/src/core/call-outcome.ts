@@ -1,0 +1,59 @@
+import type { ServiceError } from "@switchyard/contracts/errors";
+import type { EntryOf, WithoutTime } from "./journal-entry.ts";
+import type { SkillRef } from "./answer-part.ts";
+import { cutWithNote } from "./cut-text.ts";
+import type { ToolNarrowing } from "./tool-narrowing.ts";
+
+/** The most of one result that is kept; a model sees a part of it at a time. */
+export const KEPT_BYTES = 1_024 * 1_024;
+
+/** How a call ended, as its journal entry without the time. */
+export type CallOutcome = WithoutTime<
+  EntryOf<"tool-completed"> | EntryOf<"tool-denied"> | EntryOf<"tool-failed">
+>;
+
+/** The entry of a call that waits from now on, without its time. */
+export type Parked = WithoutTime<EntryOf<"tool-parked">>;
+
+/** What became of one attempt at a call. */
+export type CallStep = CallOutcome | Parked;
+
+/** The outcome of a call that has a result. */
+export function answered(
+  callId: string,
+  reply: {
+    text: string;
+    isError: boolean;
+    decision?: EntryOf<"tool-completed">["decision"];
+    durationMs?: number;
+    replayed?: boolean;
+    skill?: SkillRef;
+    /** What the run may call from then on. */
+    narrowing?: ToolNarrowing;
+    /** Tools that the call found. */
+    found?: string[];
+  },
+): CallOutcome {
+  return {
+    kind: "tool-completed",
+    callId,
+    text: cutWithNote(reply.text, KEPT_BYTES),
+    textBytes: Buffer.byteLength(reply.text),
+    isError: reply.isError,
+    decision: reply.decision ?? null,
+    durationMs: reply.durationMs ?? 0,
+    replayed: reply.replayed ?? false,
+    skill: reply.skill ?? null,
+    ...(reply.narrowing === undefined ? {} : { narrowing: reply.narrowing }),
+    ...(reply.found === undefined ? {} : { found: reply.found }),
+  };
+}
+
+/** The outcome of a call that was never sent, because nobody could carry it out. */
+export function failure(callId: string, code: string, message: string): CallOutcome {
+  return { kind: "tool-failed", callId, code, message: cutWithNote(message, 4_096) };
+}
+
+export function failed(callId: string, error: ServiceError): CallOutcome {
+  return failure(callId, error.code, error.message);
+}

@@ -1,0 +1,62 @@
+import { answerRunTool } from "./run-tools.ts";
+import type { EntryOf } from "./journal-entry.ts";
+import { applyEntry } from "./replay.ts";
+import type { CallState, RunState } from "./run-state.ts";
+import type { CallOutcome } from "./call-outcome.ts";
+import { goesToProvider } from "./sendable-call.ts";
+import { routeOf, type ToolCatalogue } from "./tool-catalogue.ts";
+import { nextAction } from "./next-action.ts";
+
+/** What follows from an answer without anybody being asked. */
+export interface Consequences {
+  /** Of calls of the tools that look into the run itself. */
+  readonly results: readonly (CallOutcome & { readonly at: string })[];
+  /** Calls that are sent as soon as this is written. */
+  readonly dispatched: readonly EntryOf<"tool-dispatched">[];
+  readonly end: EntryOf<"finished"> | null;
+}
+
+/**
+ * What the journal alone says about an answer that came just now. It is written together with the answer, so that no
+ * write is waited for in between. `now` is milliseconds since the Unix epoch, `atOnce` how many calls are sent side by side.
+ */
+export function consequencesOf(
+  state: RunState,
+  answer: EntryOf<"model-responded">,
+  {
+    tools,
+    now,
+    atOnce,
+  }: { readonly tools: ToolCatalogue; readonly now: number; readonly atOnce: number },
+): Consequences {
+  if (state.cancellation !== null) return { results: [], dispatched: [], end: null };
+  const { at } = answer;
+  const answered = applyEntry(state, answer);
+  const results: (CallOutcome & { readonly at: string })[] = [];
+  for (const outcome of resultsIn(answered, tools, now)) results.push({ ...outcome, at });
+  const after = results.reduce(applyEntry, answered);
+  const dispatched = callsNow(after, tools, now)
+    .slice(0, atOnce)
+    .filter((call) => goesToProvider(call, tools, after))
+    .map(({ part }) => ({ kind: "tool-dispatched" as const, at, callId: part.callId }));
+  return { results, dispatched, end: endNow(after, now) };
+}
+
+/** The end of a run whose journal asks for nothing more; null when there is something to do. */
+export function endNow(state: RunState, now: number): EntryOf<"finished"> | null {
+  const next = nextAction(state, now);
+  if (next.action !== "finish") return null;
+  return { kind: "finished", at: new Date(now).toISOString(), output: next.output };
+}
+
+function resultsIn(state: RunState, tools: ToolCatalogue, now: number): CallOutcome[] {
+  const calls = callsNow(state, tools, now);
+  return calls.flatMap((call) => answerRunTool(call, state, tools.hidden ?? []) ?? []);
+}
+
+/** None beside a skill, which may take tools away from them. */
+function callsNow(state: RunState, tools: ToolCatalogue, now: number): readonly CallState[] {
+  const next = nextAction(state, now);
+  if (next.action !== "call-tools") return [];
+  return next.calls.some(({ part }) => routeOf(part.tool, tools).to === "skill") ? [] : next.calls;
+}

@@ -1,0 +1,24 @@
+import { addCost, addUsage, type Spent } from "./model-price.ts";
+
+/** What answers of a run used that broke off, until an entry of the journal tells it. */
+export class DiscardedCalls {
+  #sum: Spent | null = null;
+
+  get sum(): Spent | null {
+    return this.#sum;
+  }
+
+  add({ usage, costUsd }: Spent): void {
+    const { usage: before, costUsd: costBefore } = this.#sum ?? NOTHING;
+    this.#sum = { usage: addUsage(before, usage), costUsd: addCost(costBefore, costUsd) };
+  }
+
+  /** Gives `write` the field for its entry; what is written is told. */
+  async tell(write: (field: { readonly discarded?: Spent }) => Promise<void>): Promise<void> {
+    const told = this.#sum;
+    await write(told === null ? {} : { discarded: told });
+    this.#sum = null;
+  }
+}
+
+const NOTHING: Spent = { usage: { inputTokens: 0, outputTokens: 0 }, costUsd: 0 };

@@ -1,0 +1,85 @@
+import type { RunState, Turn } from "./run-state.ts";
+import { problemsOfAnswer } from "./output-schema.ts";
+import { answered, failure, type CallOutcome } from "./call-outcome.ts";
+import type { OfferedTool } from "./tool-catalogue.ts";
+
+export const FINAL_ANSWER = "final_answer";
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** Providers want an object; an answer of another type is its only property. */
+const VALUE = "value";
+
+/** The tool by which a model gives an answer of a given shape, and so ends the run. */
+export function finalAnswerTool(schema: Schema): OfferedTool {
+  return {
+    name: FINAL_ANSWER,
+    description:
+      "Gives the final answer in the required form and ends the work. Call it once, alone, when everything is done.",
+    inputSchema: isObjectSchema(schema)
+      ? schema
+      : {
+          type: "object",
+          properties: { [VALUE]: schema },
+          required: [VALUE],
+          additionalProperties: false,
+        },
+  };
+}
+
+/** Accepts an answer that fits; any other is told what is wrong with it. */
+export function takeFinalAnswer(callId: string, input: unknown, schema: Schema): CallOutcome {
+  const problems = problemsOfAnswer(schema, answerIn(schema, input));
+  if (problems.length === 0) return answered(callId, { text: "accepted", isError: false });
+  return failure(
+    callId,
+    "invalid_answer",
+    `the answer does not have the required form: ${problems.join("; ")}; correct it and call ${FINAL_ANSWER} again`,
+  );
+}
+
+/** The accepted answer of a turn as JSON text; null when there is none. */
+export function acceptedAnswer(turn: Turn | undefined, schema: Schema): string | null {
+  const call = turn?.calls.find(
+    ({ part, result }) => part.tool === FINAL_ANSWER && result !== null && !result.isError,
+  );
+  return call === undefined ? null : JSON.stringify(answerIn(schema, call.part.input));
+}
+
+/** A text that happens to be a fitting answer is one, too. */
+export function answerInText(text: string, schema: Schema): string | null {
+  const json = text.trim().replace(/^```(?:json)?\s*([\s\S]*?)\s*```$/, "$1");
+  try {
+    const value: unknown = JSON.parse(json);
+    return problemsOfAnswer(schema, value).length === 0 ? JSON.stringify(value) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A model that answers in another form, or in prose, is told so this often in a row before the run fails. */
+export const MAX_REMINDERS = 2;
+
+/** What a model is told that answered in prose. */
+export const REMINDER = `Your answer was not taken: call the tool ${FINAL_ANSWER} with an answer in the required form.`;
+
+/** How often in a row the model's answer did not have its form, since the run began or was last retried. */
+export function missedAnswers({ turns, firstOwnTurn }: RunState): number {
+  const own = turns.slice(firstOwnTurn);
+  return own.length - 1 - own.findLastIndex((turn) => !isMissed(turn));
+}
+
+function isMissed({ calls }: Turn): boolean {
+  const isRefused = calls.some(({ part, result }) => part.tool === FINAL_ANSWER && result?.isError);
+  return calls.length === 0 || isRefused;
+}
+
+function answerIn(schema: Schema, input: unknown): unknown {
+  if (isObjectSchema(schema)) return input;
+  const isWrapped = typeof input === "object" && input !== null && Object.hasOwn(input, VALUE);
+  return isWrapped ? (input as Record<string, unknown>)[VALUE] : undefined; // it has this property
+}
+
+function isObjectSchema(schema: Schema): boolean {
+  return schema["type"] === "object";
+}

@@ -1,0 +1,209 @@
+import { AgentName, CallerName, ModelName, RunId, Timestamp } from "@switchyard/contracts/ids";
+import { Decision } from "@switchyard/contracts/policy";
+import { ReachedLimit } from "@switchyard/contracts/run-waits";
+import {
+  Cancellation,
+  RunFailure,
+  RunLimits,
+  UnavailableServer,
+  Usage,
+} from "@switchyard/contracts/runs";
+import { z } from "zod";
+import { AnswerPart, CallId, FinishReason, SkillRef } from "./answer-part.ts";
+import { ToolNarrowing } from "./tool-narrowing.ts";
+import { StartedEntry } from "./started-entry.ts";
+import { Resolution, Wait } from "./wait.ts";
+
+/**
+ * What a run did, one fact an entry, in the order it happened. A run is nothing but its journal:
+ * the conversation, the events, the position to go on from are all computed from it. Only what is
+ * new in a step is written, never the conversation so far.
+ */
+
+const at = Timestamp;
+const callId = CallId;
+
+/**
+ * The run is to be cancelled. It is written by whoever takes the command, not by the holder of the
+ * run; from here on no model or tool call begins.
+ */
+const CancelRequestedEntry = z.object({
+  kind: z.literal("cancel-requested"),
+  at,
+  ...Cancellation.shape,
+});
+
+/** A run that has failed or was cancelled goes on. */
+const RetriedEntry = z.object({
+  kind: z.literal("retried"),
+  at,
+  by: CallerName,
+  /** Only those that the command names. */
+  limits: RunLimits,
+  streamSequence: z.int().positive(),
+});
+
+/** Written by whoever brings the answer or the news, like the two below. */
+const WaitResolvedEntry = z.object({
+  kind: z.literal("wait-resolved"),
+  at,
+  callId,
+  resolution: Resolution,
+});
+
+const ChildEndedEntry = z.object({
+  kind: z.literal("child-ended"),
+  at,
+  callId,
+  childRunId: RunId,
+  status: z.enum(["succeeded", "failed", "cancelled", "dead"]),
+  /** The child's output, or what it failed of. */
+  text: z.string(),
+});
+
+const SteeredEntry = z.object({
+  kind: z.literal("steered"),
+  at,
+  by: CallerName,
+  message: z.string(),
+  /** Place of the command in its stream; missing when it was no command. */
+  streamSequence: z.int().positive().optional(),
+});
+
+/** What answers used that broke off before this, and that are no part of the run; missing: nothing. */
+const discarded = z
+  .object({ usage: Usage, costUsd: z.number().nonnegative().nullable() })
+  .optional();
+
+/** The run waits for other limits, or for the time at which the limit is counted anew. */
+const LimitReachedEntry = z.object({
+  kind: z.literal("limit-reached"),
+  at,
+  ...ReachedLimit.shape,
+  until: Timestamp.nullable(),
+  discarded,
+});
+
+/** Somebody let the run go on, with other limits or the same. Only those that the command names are here. */
+const LimitsChangedEntry = z.object({
+  kind: z.literal("limits-changed"),
+  at,
+  by: CallerName,
+  limits: RunLimits,
+  streamSequence: z.int().positive(),
+});
+
+export const JournalEntry = z.discriminatedUnion("kind", [
+  StartedEntry,
+  /** A runner took the run over from one that did not finish it. */
+  z.object({
+    kind: z.literal("resumed"),
+    at,
+    attempt: z.int().positive(),
+    journalEntries: z.int(),
+  }),
+  /** More tools were allowed than a model is shown. */
+  z.object({
+    kind: z.literal("tools-left-out"),
+    at,
+    offered: z.int(),
+    leftOut: z.array(z.string()),
+  }),
+  /** Tools that the run may use could not be had; none any more when there is no server. */
+  z.object({ kind: z.literal("tools-unavailable"), at, servers: z.array(UnavailableServer) }),
+  z.object({
+    kind: z.literal("model-responded"),
+    at,
+    step: z.int().positive(),
+    content: z.array(AnswerPart),
+    usage: Usage,
+    finishReason: FinishReason,
+    /** The model that answered, as the provider names it. */
+    servedModel: z.string(),
+    /** The model that was asked, by its name in the configuration; missing in older journals: the run's. */
+    model: ModelName.optional(),
+    /** In US dollars; null when the price is not known; missing in older journals. */
+    costUsd: z.number().nonnegative().nullable().optional(),
+    /** Models that were to answer first and could not. */
+    passedOver: z.array(z.object({ model: ModelName, message: z.string() })).optional(),
+    durationMs: z.number().nonnegative(),
+    /** How many of the run's messages the model was given; missing: none. */
+    heard: z.int().nonnegative().optional(),
+    /** Digests of the tools that the model was told about for the first time, or anew, by name. */
+    shown: z.record(z.string(), z.string()).optional(),
+    discarded,
+  }),
+  /** A summary stands for the first `upTo` answers from now on, because the model's window is nearly full. */
+  z.object({
+    kind: z.literal("compacted"),
+    at,
+    upTo: z.int().positive(),
+    summary: z.string(),
+    usage: Usage,
+    model: ModelName,
+    costUsd: z.number().nonnegative().nullable(),
+    discarded,
+  }),
+  /** The call is about to be sent. From here on it may have happened. */
+  z.object({ kind: z.literal("tool-dispatched"), at, callId }),
+  /** It was not sent after all: the runner that was about to do so left the run before. */
+  z.object({ kind: z.literal("tool-unsent"), at, callId }),
+  z.object({
+    kind: z.literal("tool-completed"),
+    at,
+    callId,
+    /** Cut to what is kept of a result; a model observes a part of it at a time. */
+    text: z.string(),
+    /** Size of the whole text. */
+    textBytes: z.int().nonnegative(),
+    isError: z.boolean(),
+    decision: Decision.nullable(),
+    durationMs: z.number().nonnegative(),
+    replayed: z.boolean(),
+    /** Set when the call activated a skill. */
+    skill: SkillRef.nullable(),
+    /** What the run may call from then on, when that skill takes tools away. */
+    narrowing: ToolNarrowing.optional(),
+    /** Set when the call found tools: they are offered from the next step on. */
+    found: z.array(z.string()).optional(),
+  }),
+  z.object({ kind: z.literal("tool-denied"), at, callId, decision: Decision }),
+  z.object({ kind: z.literal("tool-failed"), at, callId, code: z.string(), message: z.string() }),
+  /** The call waits, and a runner need not. */
+  z.object({ kind: z.literal("tool-parked"), at, callId, wait: Wait }),
+  /** Every open call waits: the run is let go until one of them need not. */
+  z.object({ kind: z.literal("waiting"), at, until: Timestamp.nullable() }),
+  /** A runner has taken the run again. */
+  z.object({ kind: z.literal("woken"), at, attempt: z.int().positive() }),
+  /** A run that works for this one is about to be started. */
+  z.object({
+    kind: z.literal("child-started"),
+    at,
+    callId,
+    childRunId: RunId,
+    agent: AgentName,
+    /** The policy's, for a child of the tool `agent`; missing in older journals. */
+    decision: Decision.optional(),
+  }),
+  /** A skill stands for a tool: this is the run's only step, and no model made it. */
+  z.object({ kind: z.literal("skill-dispatched"), at, callId }),
+  WaitResolvedEntry,
+  ChildEndedEntry,
+  SteeredEntry,
+  LimitReachedEntry,
+  LimitsChangedEntry,
+  z.object({ kind: z.literal("finished"), at, output: z.string() }),
+  z.object({ kind: z.literal("failed"), at, failure: RunFailure, discarded }),
+  /** Runners died of the run one after the other; a retry lets it go on. */
+  z.object({ kind: z.literal("dead"), at, failure: RunFailure }),
+  CancelRequestedEntry,
+  /** The end of a run that was to be cancelled; every call has a result. */
+  z.object({ kind: z.literal("cancelled"), at, discarded }),
+  RetriedEntry,
+]);
+
+export type JournalEntry = z.infer<typeof JournalEntry>;
+
+export type EntryOf<K extends JournalEntry["kind"]> = Extract<JournalEntry, { kind: K }>;
+/** An entry whose time is set when it is written. */
+export type WithoutTime<E> = E extends unknown ? Omit<E, "at"> : never;

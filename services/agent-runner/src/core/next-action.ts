@@ -1,0 +1,135 @@
+import type { ReachedLimit } from "@switchyard/contracts/run-waits";
+import type { RunFailure } from "@switchyard/contracts/runs";
+import { repeatsOf } from "./repeated-calls.ts";
+import { acceptedAnswer, answerInText, MAX_REMINDERS, missedAnswers } from "./final-answer.ts";
+import type { AnswerPart } from "./answer-part.ts";
+import { firstUntil, isParked } from "./waits-of.ts";
+import { openCalls, type CallState, type RunState, type Turn } from "./run-state.ts";
+
+/** What a runner does next. */
+export type NextAction =
+  | { readonly action: "call-model"; readonly step: number }
+  | { readonly action: "call-tools"; readonly calls: readonly CallState[] }
+  /** Every open call waits: nobody is needed until the first of their times, or until there is news. */
+  | { readonly action: "park"; readonly until: string | null }
+  /** A skill stands for a tool: its call is the run's only step. */
+  | { readonly action: "dispatch-skill" }
+  | { readonly action: "finish"; readonly output: string }
+  | { readonly action: "fail"; readonly failure: RunFailure }
+  /** The run came to one of its limits; whether it waits there or ends, its limits say. */
+  | { readonly action: "limit"; readonly reached: ReachedLimit & { readonly until: null } }
+  /** Ends the run; the open calls get a result that says so. */
+  | { readonly action: "cancel" }
+  | { readonly action: "stop" };
+
+/** Decides from the journal alone; `now` is milliseconds since the Unix epoch. */
+export function nextAction(state: RunState, now: number): NextAction {
+  if (state.end !== null) return { action: "stop" };
+  if (state.cancellation !== null) return { action: "cancel" };
+  const { limits, atLimit } = state;
+  if (atLimit !== null) return { action: "park", until: atLimit.until };
+  if (now >= deadlineOf(state)) return limitReached("timeoutMs", limits.timeoutMs);
+
+  if (limits.maxToolCalls !== null && state.toolCalls > limits.maxToolCalls) {
+    return limitReached("maxToolCalls", limits.maxToolCalls);
+  }
+  const calls = openCalls(state);
+  if (calls.length > 0) {
+    const ready = calls.filter((call) => !isParked(call, now));
+    if (ready.length > 0) return { action: "call-tools", calls: ready };
+    return { action: "park", until: firstUntil(calls) };
+  }
+  if (state.started.dispatch !== undefined) return afterDispatch(state);
+
+  const last = state.turns.at(-1);
+  // A message that came too late for the last answer is one more reason to ask.
+  const isHeard = last !== undefined && last.heard >= state.messages.length;
+  if (last !== undefined && isHeard) {
+    const end = state.started.output === undefined ? endOf(last) : endWithForm(state, last);
+    if (end !== null) return end;
+  }
+
+  if (state.turns.length >= limits.maxSteps) return limitReached("maxSteps", limits.maxSteps);
+  const { inputTokens, outputTokens } = state.usage;
+  // Between two model calls only: an answer that was paid for is used.
+  if (limits.maxTokens !== undefined && inputTokens + outputTokens >= limits.maxTokens)
+    return limitReached("maxTokens", limits.maxTokens);
+  if (limits.maxCostUsd !== undefined && state.knownCostUsd >= limits.maxCostUsd)
+    return limitReached("maxCostUsd", limits.maxCostUsd);
+  if (limits.maxRepeatedCalls !== undefined && repeatsOf(state) > limits.maxRepeatedCalls)
+    return limitReached("maxRepeatedCalls", limits.maxRepeatedCalls);
+  return { action: "call-model", step: state.turns.length + 1 };
+}
+
+/** When the run's time is over, in milliseconds since the Unix epoch. Time that it waited does not count. */
+export function deadlineOf(state: RunState): number {
+  return Date.parse(state.clockFrom) + state.limits.timeoutMs + state.waitedMs;
+}
+
+/** The text of an answer, without reasoning and calls. */
+export function textOf(content: readonly AnswerPart[]): string {
+  return content.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+/** The failure of a run that came to a limit, its own or that of its team. */
+export function limitFailure({ limit, value, team }: ReachedLimit): RunFailure {
+  const unit = limit === "timeoutMs" ? " ms" : "";
+  const message =
+    team === undefined
+      ? `the run came to its limit ${limit} (${value}${unit}); run.retry with a higher limits.${limit} lets it go on`
+      : `the runs of ${team.name} came to their limit of ${limit} for a ${team.per} (${value}); it is counted anew with the next ${team.per}`;
+  return { code: "limit_exceeded", message };
+}
+
+/** The tool's result is the run's, and nobody comments on it or brings it into another form. */
+function afterDispatch({ turns: [turn], started }: RunState): NextAction {
+  const result = turn?.calls[0]?.result ?? null;
+  if (result === null) return { action: "dispatch-skill" };
+  if (result.isError)
+    return { action: "fail", failure: { code: "tool_failed", message: result.text } };
+  const { output: schema, dispatch } = started;
+  const output = schema === undefined ? result.text : answerInText(result.text, schema);
+  if (output !== null) return { action: "finish", output };
+  const message = `the result of ${dispatch?.tool} does not have the form that the command asks for; start a run without output, or without the skill`;
+  return { action: "fail", failure: { code: "invalid_answer", message } };
+}
+
+/** An answer of a given form ends the run by its tool; one in another form or in prose is asked for again. */
+function endWithForm(state: RunState, last: Turn): NextAction | null {
+  const { output: schema = {} } = state.started;
+  const accepted = acceptedAnswer(last, schema);
+  if (accepted !== null) return { action: "finish", output: accepted };
+  const end = endOf(last);
+  if (end !== null && end.action !== "finish") return end;
+  const answer = end === null ? null : answerInText(end.output, schema);
+  if (answer !== null) return { action: "finish", output: answer };
+  if (missedAnswers(state) <= MAX_REMINDERS) return null;
+  const message = `the model did not give its answer in the required form, also after ${MAX_REMINDERS} reminders; run.retry asks it again`;
+  return { action: "fail", failure: { code: "invalid_answer", message } };
+}
+
+function endOf(turn: Turn): NextAction | null {
+  if (turn.calls.length > 0) return null;
+  switch (turn.finishReason) {
+    case "length":
+      return modelFailure("the model stopped at its output limit in mid-answer");
+    case "content-filter":
+      return modelFailure("the provider's content filter stopped the answer");
+    case "error":
+      return modelFailure("the provider ended the answer with an error");
+    case "stop":
+    case "tool-calls":
+    case "other":
+      return { action: "finish", output: textOf(turn.content) };
+    default:
+      return turn.finishReason satisfies never;
+  }
+}
+
+function limitReached(limit: string, value: number): NextAction {
+  return { action: "limit", reached: { limit, value, until: null } };
+}
+
+function modelFailure(message: string): NextAction {
+  return { action: "fail", failure: { code: "model_error", message } };
+}

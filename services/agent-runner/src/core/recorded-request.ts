@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+import type { RecordedRequest } from "@switchyard/contracts/recording";
+import type { RunState } from "./run-state.ts";
+import { conversationOf } from "./conversation.ts";
+
+/** Digests of the next question to the model. Another run of the same agent has the same ones. */
+export function recordedRequest(state: RunState): RecordedRequest {
+  const { runId, instructions } = state.started;
+  const messages = conversationOf(state);
+  const answered = messages.findLastIndex(({ role }) => role === "assistant") + 1;
+  // Calls are named after their run, also in what the model reads of them.
+  const digest = (value: unknown): string =>
+    createHash("sha256")
+      .update(JSON.stringify(value, withoutProviderOptions).replaceAll(runId, RUN))
+      .digest("hex")
+      .slice(0, 16);
+  return {
+    instructions: digest(instructions),
+    messages: messages.length,
+    earlier: digest(messages.slice(0, answered)),
+    since: messages.slice(answered).map(digest),
+  };
+}
+
+/** Stands for the id of the run that is recorded, or played. */
+export const RUN = "{run}";
+
+/** Signatures and cache marks are new in every run, and no recording has them. */
+function withoutProviderOptions(key: string, value: unknown): unknown {
+  return key === "providerOptions" ? undefined : value;
+}
+
+/** Where a question differs from the recorded one, in words; null when it is the same. */
+export function differenceOf(recorded: RecordedRequest, asked: RecordedRequest): string | null {
+  if (recorded.instructions !== asked.instructions)
+    return "the instructions are others (agent, skills or their catalogue have changed)";
+  if (recorded.earlier !== asked.earlier) return "an earlier message or answer is another";
+  const first = recorded.since.findIndex((digest, index) => digest !== asked.since[index]);
+  const before = asked.messages - asked.since.length;
+  if (first >= 0 && first < asked.since.length)
+    return `message ${before + first + 1} of ${asked.messages} is another (input, or the result of a tool)`;
+  if (recorded.messages !== asked.messages)
+    return `there are ${asked.messages} messages instead of ${recorded.messages}`;
+  return null;
+}

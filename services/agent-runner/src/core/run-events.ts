@@ -1,0 +1,197 @@
+import type { Event } from "@switchyard/contracts/define";
+import {
+  modelResponded,
+  runCancelled,
+  runDead,
+  runFailed,
+  runFinished,
+  runLimitsChanged,
+  runResumed,
+  runRetried,
+  runStarted,
+  runToolsUnavailable,
+  skillActivated,
+  toolCompleted,
+  toolDenied,
+  toolFailed,
+} from "@switchyard/contracts/run-events";
+import { toldFacts } from "./told-facts.ts";
+import { requestFact, waitFacts, type Fact } from "./wait-events.ts";
+import type { EntryOf, JournalEntry } from "./journal-entry.ts";
+import type { SkillRef } from "./answer-part.ts";
+import { dictationOf, type StartedEntry } from "./started-entry.ts";
+import { textOf } from "./next-action.ts";
+import { applyEntry, startOf, withDiscarded } from "./replay.ts";
+import { callOf, type RunState } from "./run-state.ts";
+
+/** One event of a run, ready to be published. */
+export interface RunEvent {
+  readonly contract: Event;
+  readonly seq: number;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The events of a whole journal. They depend on nothing else, so a runner that takes a run over
+ * makes the very events that its predecessor made, with the same sequence numbers.
+ */
+export function eventsOf(entries: readonly JournalEntry[]): RunEvent[] {
+  const [first, ...rest] = entries;
+  if (first?.kind !== "started") return [];
+  let state = startOf(first);
+  const events = startEvents(first);
+  for (const entry of rest) {
+    events.push(...eventsOfEntry(state, entry));
+    state = applyEntry(state, entry);
+  }
+  return events;
+}
+
+/** The events of the first entry of a run. */
+export function startEvents(entry: StartedEntry): RunEvent[] {
+  return numbered(entry.runId, 0, entry.at, [
+    [
+      runStarted,
+      {
+        agent: entry.agent,
+        agentDigest: entry.agentDigest,
+        policyDigest: entry.policyDigest,
+        requester: entry.requester,
+        model: entry.model,
+        labels: entry.labels,
+        ...(entry.parent === undefined ? {} : { parent: entry.parent }),
+        ...(entry.session === undefined ? {} : { session: entry.session }),
+        ...(dictationOf(entry).replayed === true ? { replayed: true } : {}),
+        ...(entry.fork === undefined ? {} : { forkedFrom: forkedFrom(entry.fork) }),
+      },
+    ],
+    ...entry.skills.map(skillEvent),
+  ]);
+}
+
+/** The events of one entry, given the state before it. */
+export function eventsOfEntry(before: RunState, entry: JournalEntry): RunEvent[] {
+  return numbered(before.started.runId, before.events, entry.at, factsOf(before, entry));
+}
+
+function numbered(runId: string, events: number, at: string, facts: readonly Fact[]): RunEvent[] {
+  return facts.map(([contract, facets], index) => {
+    const seq = events + index + 1;
+    return { contract, seq, payload: { runId, seq, at, ...toldFacts(facets) } };
+  });
+}
+
+function factsOf(before: RunState, entry: JournalEntry): Fact[] {
+  switch (entry.kind) {
+    case "started":
+    case "tools-left-out":
+    case "compacted":
+    case "tool-dispatched":
+    case "tool-unsent":
+    case "cancel-requested":
+    case "limit-reached":
+      return [];
+    case "limits-changed": {
+      const { by, streamSequence } = entry;
+      return [[runLimitsChanged, { by, limits: applyEntry(before, entry).limits, streamSequence }]];
+    }
+    case "tool-parked":
+    case "waiting":
+    case "woken":
+    case "wait-resolved":
+    case "child-started":
+    case "child-ended":
+    case "steered":
+    case "skill-dispatched":
+      return waitFacts(before, entry);
+    case "dead":
+      return [[runDead, { failure: entry.failure, ...workOf(before) }]];
+    case "resumed":
+      return [[runResumed, { attempt: entry.attempt, journalEntries: entry.journalEntries }]];
+    case "tools-unavailable":
+      return [[runToolsUnavailable, { servers: entry.servers }]];
+    case "model-responded":
+      return answerFacts(before, entry);
+    case "tool-completed":
+      return completionFacts(before, entry);
+    case "tool-denied":
+      return [[toolDenied, { ...callFacets(before, entry.callId), decision: entry.decision }]];
+    case "tool-failed": {
+      const { code, message } = entry;
+      return [[toolFailed, { ...callFacets(before, entry.callId), code, message }]];
+    }
+    case "finished":
+      return [[runFinished, finishFacets(before, entry)]];
+    case "failed":
+      return [[runFailed, { failure: entry.failure, ...workOf(withDiscarded(before, entry)) }]];
+    case "cancelled":
+      return [[runCancelled, { ...before.cancellation, ...workOf(withDiscarded(before, entry)) }]];
+    case "retried": {
+      const { by, streamSequence } = entry;
+      return [[runRetried, { by, limits: applyEntry(before, entry).limits, streamSequence }]];
+    }
+    default:
+      return entry satisfies never;
+  }
+}
+
+function answerFacts(before: RunState, entry: EntryOf<"model-responded">): Fact[] {
+  const { step, content, usage, durationMs } = entry;
+  const calls = content.filter((part) => part.type === "tool-call");
+  const answer = {
+    step,
+    model: entry.model ?? before.started.model,
+    text: textOf(content),
+    toolCalls: calls.length,
+    usage,
+    durationMs,
+    ...(entry.costUsd === undefined ? {} : { costUsd: entry.costUsd }),
+    ...(entry.passedOver === undefined ? {} : { passedOver: entry.passedOver }),
+  };
+  return [[modelResponded, answer], ...calls.map((call) => requestFact(call, step))];
+}
+
+function completionFacts(before: RunState, entry: EntryOf<"tool-completed">): Fact[] {
+  const completed: Fact = [
+    toolCompleted,
+    {
+      ...callFacets(before, entry.callId),
+      isError: entry.isError,
+      decision: entry.decision,
+      preview: entry.text,
+      textBytes: entry.textBytes,
+      durationMs: entry.durationMs,
+      replayed: entry.replayed,
+    },
+  ];
+  return entry.skill === null ? [completed] : [completed, skillEvent(entry.skill)];
+}
+
+function finishFacets(before: RunState, entry: EntryOf<"finished">): Record<string, unknown> {
+  return {
+    output: entry.output,
+    model: before.model,
+    steps: before.turns.length,
+    toolCalls: before.toolCalls,
+    usage: before.usage,
+    costUsd: before.costUsd,
+    durationMs: Math.max(0, Date.parse(entry.at) - Date.parse(before.started.at)),
+  };
+}
+
+function workOf({ turns, costUsd }: RunState): Record<string, unknown> {
+  return { steps: turns.length, costUsd };
+}
+
+function callFacets(before: RunState, callId: string): Record<string, unknown> {
+  const { part, step } = callOf(before, callId);
+  return { step, callId, tool: part.tool };
+}
+
+function forkedFrom({ runId, fromStep }: NonNullable<StartedEntry["fork"]>) {
+  return { runId, fromStep };
+}
+
+function skillEvent({ name, digest }: SkillRef): Fact {
+  return [skillActivated, { skill: name, digest }];
+}

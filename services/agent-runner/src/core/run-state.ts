@@ -1,0 +1,137 @@
+import type { Decision } from "@switchyard/contracts/policy";
+import type {
+  Cancellation,
+  RunFailure,
+  UnavailableServer,
+  Usage,
+} from "@switchyard/contracts/runs";
+import type { AnswerPart, SkillRef, ToolCallPart } from "./answer-part.ts";
+import type { StartedEntry } from "./started-entry.ts";
+import type { EntryOf } from "./journal-entry.ts";
+import type { ToolNarrowing } from "./tool-narrowing.ts";
+import type { Resolution, Wait } from "./wait.ts";
+
+/** A tool call that a model asked for, and how far it got. */
+export interface CallResult {
+  readonly text: string;
+  readonly isError: boolean;
+  /** The answer of a child run, whichever tool was called: it may repeat what that run has read. */
+  readonly isOfChild?: boolean | undefined;
+}
+
+export interface CallState {
+  readonly part: ToolCallPart;
+  readonly step: number;
+  readonly dispatched: boolean;
+  /** Set while the call waits for something, and then what ended the wait. */
+  readonly wait: Wait | null;
+  readonly resolution: Resolution | null;
+  /** What the model observes; null while there is no result. */
+  readonly result: CallResult | null;
+}
+
+/** One answer of the model with the calls it asked for. */
+export interface Turn {
+  readonly step: number;
+  readonly content: readonly AnswerPart[];
+  readonly finishReason: EntryOf<"model-responded">["finishReason"];
+  readonly calls: readonly CallState[];
+  /** How many of the run's messages the model had when it answered. */
+  readonly heard: number;
+}
+
+/** A run that works for this one. */
+export interface ChildState {
+  readonly callId: string;
+  readonly childRunId: string;
+  readonly agent: string;
+  /** Null while its end is not known here. */
+  readonly end: { readonly status: ChildStatus; readonly text: string } | null;
+  /** What the policy said of starting it, where it was asked. */
+  readonly decision?: Decision;
+}
+
+export type ChildStatus = EntryOf<"child-ended">["status"];
+
+/** Something that is said to the model between two steps. */
+export interface RunMessage {
+  readonly at: string;
+  readonly by: string;
+  readonly text: string;
+}
+
+export type RunEnd =
+  | { readonly status: "succeeded"; readonly output: string }
+  | { readonly status: "failed"; readonly failure: RunFailure }
+  | { readonly status: "cancelled" }
+  | { readonly status: "dead"; readonly failure: RunFailure };
+
+/** A run as its journal tells it. */
+export interface RunState {
+  readonly started: StartedEntry;
+  /** Those of the start, and what retries changed. */
+  readonly limits: StartedEntry["limits"];
+  /** When the time limit began to count, and for how long since then the run has waited, in milliseconds. */
+  readonly clockFrom: string;
+  readonly waitedMs: number;
+  /** Set while no runner is needed. */
+  readonly waiting: { readonly since: string; readonly until: string | null } | null;
+  /** Set while the run waits at a limit; its time is `until`. */
+  readonly atLimit: EntryOf<"limit-reached"> | null;
+  readonly children: readonly ChildState[];
+  readonly messages: readonly RunMessage[];
+  readonly turns: readonly Turn[];
+  /** How many of them were there when the run began or was last retried. */
+  readonly firstOwnTurn: number;
+  readonly skills: readonly SkillRef[];
+  /** What the skills that the model activated take away, in the order of their activation. */
+  readonly narrowings: readonly ToolNarrowing[];
+  /** Layers of tool patterns: those of the start and of the skills since then. */
+  readonly toolLayers: readonly (readonly string[])[];
+  readonly toolCalls: number;
+  /** What stands for the first answers in the conversation. */
+  readonly compaction: { readonly upTo: number; readonly summary: string } | null;
+  /** Digests of the tools as the model was last told about them, by name. */
+  readonly shownTools: Readonly<Record<string, string>>;
+  /** Allowed tools that the model was not shown when that was last noted. */
+  readonly leftOut: readonly string[];
+  /** Servers whose tools could not be had when that was last noted. */
+  readonly unavailable: readonly UnavailableServer[];
+  /** Tools that the model searched for and found. */
+  readonly found: readonly string[];
+  readonly usage: Usage;
+  /** What the model calls cost in US dollars; null when the price of one is not known. */
+  readonly costUsd: number | null;
+  /** What those calls cost whose price is known: the least that the run cost. */
+  readonly knownCostUsd: number;
+  /** The model that answered last, at first the run's. */
+  readonly model: string;
+  readonly end: RunEnd | null;
+  /** Set once the run is to be cancelled. */
+  readonly cancellation: Cancellation | null;
+  readonly updatedAt: string;
+  /** Number of entries. */
+  readonly length: number;
+  /** Number of entries up to the last one that brought the run closer to its end. */
+  readonly progress: number;
+  /** Number of events that the entries so far stand for. */
+  readonly events: number;
+}
+
+/** A journal that no runner of this program can have written. */
+export class JournalCorrupt extends Error {
+  override readonly name = "JournalCorrupt";
+}
+
+/** The calls of the last answer that have no result yet. */
+export function openCalls(state: RunState): CallState[] {
+  return state.turns.at(-1)?.calls.filter((call) => call.result === null) ?? [];
+}
+
+/** The call that an entry is about. */
+export function callOf(state: RunState, callId: string): CallState {
+  const call = state.turns.at(-1)?.calls.find((candidate) => candidate.part.callId === callId);
+  if (call === undefined)
+    throw new JournalCorrupt(`call ${callId} is not in the last answer of the model`);
+  return call;
+}

@@ -1,0 +1,122 @@
+import { DeadRun, RunSummary, type RunDetail, type RunStatus } from "@switchyard/contracts/runs";
+import { z } from "zod";
+import { waitsOf } from "./waits-of.ts";
+import type { RunState } from "./run-state.ts";
+
+/**
+ * A run as it is listed. The columns lie beside the journal so that a list need not replay runs;
+ * `attempts` is kept by the scripts.
+ */
+
+/** Names and values, in turn, of the columns that never change. */
+export function fixedColumns({ started }: RunState): string[] {
+  return Object.entries({
+    agent: started.agent,
+    requester: started.requester,
+    model: started.model,
+    createdAt: started.at,
+    labels: JSON.stringify(started.labels),
+    ...(started.parent === undefined ? {} : { parent: JSON.stringify(started.parent) }),
+  }).flat();
+}
+
+/** Names and values, in turn, of the columns that change as the run goes on. */
+export function movingColumns(state: RunState): string[] {
+  return Object.entries({
+    status: statusOf(state),
+    steps: String(state.turns.length),
+    toolCalls: String(state.toolCalls),
+    updatedAt: state.updatedAt,
+    ...(state.waiting === null ? {} : { waits: JSON.stringify(waitsOf(state)) }),
+    ...(state.end?.status === "dead" ? { failure: JSON.stringify(state.end.failure) } : {}),
+  }).flat();
+}
+
+/** Reads a state hash; null when there is no such run. */
+export function readSummary(runId: string, columns: Record<string, string>): RunSummary | null {
+  if (columns["status"] === undefined) return null;
+  return RunSummary.parse({
+    runId,
+    agent: columns["agent"],
+    requester: columns["requester"],
+    model: columns["model"],
+    status: columns["status"],
+    steps: Number(columns["steps"]),
+    toolCalls: Number(columns["toolCalls"]),
+    createdAt: columns["createdAt"],
+    updatedAt: columns["updatedAt"],
+    attempts: Number(columns["attempts"]),
+    labels: JSON.parse(columns["labels"] ?? "{}"),
+  });
+}
+
+const Parent = z.object({ runId: z.string(), callId: z.string() });
+
+/** Reads the column of the run that it works for; null when there is none. */
+export function readParent(column: string): z.infer<typeof Parent> | null {
+  return column === "" ? null : Parent.parse(JSON.parse(column));
+}
+
+/** Reads a state hash; null when the run is not dead, or not any more. */
+export function readDead(runId: string, columns: Record<string, string>): DeadRun | null {
+  const { status, failure } = columns;
+  if (status !== "dead" || failure === undefined) return null;
+  return DeadRun.parse({ ...readSummary(runId, columns), failure: JSON.parse(failure) });
+}
+
+/** The whole run; `attempts` comes from the state hash. */
+export function detailOf(state: RunState, attempts: number): RunDetail {
+  const { started, end } = state;
+  return {
+    runId: started.runId,
+    agent: started.agent,
+    requester: started.requester,
+    model: started.model,
+    status: statusOf(state),
+    steps: state.turns.length,
+    toolCalls: state.toolCalls,
+    createdAt: started.at,
+    updatedAt: state.updatedAt,
+    attempts,
+    labels: started.labels,
+    input: started.input,
+    output: end?.status === "succeeded" ? end.output : null,
+    failure: end?.status === "failed" || end?.status === "dead" ? end.failure : null,
+    cancellation: state.cancellation,
+    usage: state.usage,
+    costUsd: state.costUsd,
+    agentDigest: started.agentDigest,
+    policyDigest: started.policyDigest,
+    skills: [...state.skills],
+    ...(started.readers === undefined ? {} : { readers: started.readers }),
+    ...(started.catalogueCut === undefined ? {} : { skillsCut: started.catalogueCut }),
+    ...(state.unavailable.length === 0 ? {} : { toolsUnavailable: [...state.unavailable] }),
+    ...(started.memory === undefined ? {} : { memory: started.memory }),
+    ...(state.end !== null || waitsOf(state).length === 0 ? {} : { waits: waitsOf(state) }),
+    ...kinOf(state),
+    ...(started.session === undefined ? {} : { session: started.session }),
+  };
+}
+
+/** The runs that it has to do with. */
+function kinOf({
+  started,
+  children,
+}: RunState): Pick<RunDetail, "parent" | "children" | "forkedFrom"> {
+  const { parent, fork } = started;
+  const shown = children.map(({ childRunId, callId, agent, end }) => ({
+    runId: childRunId,
+    callId,
+    agent,
+    status: end?.status ?? null,
+  }));
+  return {
+    ...(parent === undefined ? {} : { parent }),
+    ...(shown.length === 0 ? {} : { children: shown }),
+    ...(fork === undefined ? {} : { forkedFrom: { runId: fork.runId, fromStep: fork.fromStep } }),
+  };
+}
+
+function statusOf(state: RunState): RunStatus {
+  return state.end?.status ?? (state.waiting === null ? "running" : "waiting");
+}

@@ -1,0 +1,124 @@
+import { z } from "zod";
+import { shownBytesOf } from "./conversation.ts";
+import type { CallState, RunState, Turn } from "./run-state.ts";
+import { FINAL_ANSWER, finalAnswerTool, takeFinalAnswer } from "./final-answer.ts";
+import { fittingTools } from "./rank-tools.ts";
+import { answered, failure, type CallOutcome } from "./call-outcome.ts";
+import type { OfferedTool } from "./tool-catalogue.ts";
+import { partOf, resultRef } from "./observation.ts";
+
+/** Tools of the runner that look into the run itself; nothing outside is touched. */
+
+const READ_RESULT = "read_result";
+const FIND_TOOLS = "find_tools";
+
+/** As many tools are found at a time. */
+const MAX_FOUND = 5;
+
+const ReadResultInput = z.strictObject({
+  result: z.string().max(64),
+  offset: z.int().nonnegative().default(0),
+});
+const FindToolsInput = z.strictObject({ query: z.string().min(1).max(1_000) });
+
+const readResultTool: OfferedTool = {
+  name: READ_RESULT,
+  description: "Reads on in a tool result that was too long to be shown at once.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      result: { type: "string", description: 'The result as its note names it, such as "3:0"' },
+      offset: { type: "integer", minimum: 0, description: "Character to begin at" },
+    },
+    required: ["result"],
+    additionalProperties: false,
+  },
+};
+
+const findToolsTool: OfferedTool = {
+  name: FIND_TOOLS,
+  description:
+    "Searches the tools that are not shown. What it finds can be called from the next step on.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      query: { type: "string", description: "What the tool is to do, in a few words" },
+    },
+    required: ["query"],
+    additionalProperties: false,
+  },
+};
+
+/** Those of the tools that the run has use for at this step. `isCut`: there are tools that are not shown. */
+export function runToolsOf(
+  { started, turns }: RunState,
+  { isCut }: { readonly isCut: boolean },
+): OfferedTool[] {
+  const { output } = started;
+  const isLong = turns.some((turn) => isCutIn(turn, started.contextWindow));
+  return [
+    ...(output === undefined ? [] : [finalAnswerTool(output)]),
+    ...(isLong ? [readResultTool] : []),
+    ...(isCut ? [findToolsTool] : []),
+  ];
+}
+
+/** Answers a call of one of them; null for any other tool. */
+export function answerRunTool(
+  { part: { callId, tool, input } }: CallState,
+  state: RunState,
+  hidden: readonly OfferedTool[],
+): CallOutcome | null {
+  const { output } = state.started;
+  if (tool === FINAL_ANSWER && output !== undefined) return takeFinalAnswer(callId, input, output);
+  if (tool === READ_RESULT) return readResult(callId, input, state);
+  if (tool === FIND_TOOLS) return findTools(callId, input, hidden);
+  return null;
+}
+
+function readResult(callId: string, input: unknown, { turns, started }: RunState): CallOutcome {
+  const read = ReadResultInput.safeParse(input);
+  if (!read.success) return badArguments(callId, READ_RESULT, read.error);
+  const { result: ref, offset } = read.data;
+  const found = turns
+    .flatMap(({ calls }) => calls)
+    .find(({ part }) => resultRef(part.callId) === ref && part.tool !== READ_RESULT);
+  const text = found?.result?.text;
+  if (found === undefined || text === undefined)
+    return answered(callId, { text: `there is no result ${ref}`, isError: true });
+  if (offset >= text.length) {
+    const problem = `result ${ref} has ${text.length} characters`;
+    return answered(callId, { text: problem, isError: true });
+  }
+  const calls = turns.at(-1)?.calls.length ?? 1;
+  const { contextWindow: windowTokens } = started;
+  const shown = partOf({ callId: found.part.callId, text, offset, calls, windowTokens });
+  return answered(callId, { text: shown, isError: false });
+}
+
+function findTools(callId: string, input: unknown, hidden: readonly OfferedTool[]): CallOutcome {
+  const read = FindToolsInput.safeParse(input);
+  if (!read.success) return badArguments(callId, FIND_TOOLS, read.error);
+  const found = fittingTools(hidden, read.data.query).slice(0, MAX_FOUND);
+  const lines = found.map(({ name, description }) => `${name}: ${description.slice(0, 500)}`);
+  const text = found.length === 0 ? "no tool fits; use other words" : lines.join("\n");
+  return answered(callId, { text, isError: false, found: found.map(({ name }) => name) });
+}
+
+function badArguments(callId: string, tool: string, error: z.ZodError): CallOutcome {
+  const problems = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  return failure(callId, "invalid_arguments", `${tool}: ${problems.join("; ")}`);
+}
+
+/** True when a model is not shown all of an answer's results. */
+function isCutIn(turn: Turn, windowTokens: number | undefined): boolean {
+  const known = cutTurns.get(turn);
+  if (known !== undefined) return known;
+  const maxBytes = shownBytesOf(turn, windowTokens);
+  const isCut = turn.calls.some(({ result }) => Buffer.byteLength(result?.text ?? "") > maxBytes);
+  cutTurns.set(turn, isCut);
+  return isCut;
+}
+
+/** Turns never change, and every step asks about all of them. */
+const cutTurns = new WeakMap<Turn, boolean>();

@@ -1,0 +1,68 @@
+import { createHash } from "node:crypto";
+import type { AbridgedText } from "@switchyard/contracts/run-events";
+import { redactFields, redactText } from "@switchyard/service/redact";
+import { cutText } from "./cut-text.ts";
+
+/** The longest texts of an event, by the name of their field, in bytes. */
+const LIMITS: Readonly<Record<string, number>> = {
+  output: 16_384,
+  text: 16_384,
+  preview: 1_024,
+  argsPreview: 1_024,
+};
+const OTHER_LIMIT = 4_096;
+const MAX_ENTRIES = 100;
+const MAX_ABRIDGED = 20;
+
+/** What things are looked up by, in a form that is checked where it comes in. */
+const IDENTIFIER = /(?:Id|Digest)$|^(?:at|until|digest|key|by|requester|agent|model|skill|status)$/;
+
+/**
+ * The facts of an event as they are told: events are for more eyes than the journal, so no text of it is long and none has
+ * what looks like a secret. What that changed is named with its whole length and digest.
+ */
+export function toldFacts(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const told: Record<string, unknown> = {};
+  const abridged: AbridgedText[] = [];
+  for (const [field, value] of Object.entries(facts)) {
+    told[field] = IDENTIFIER.test(field) ? value : toldValue(field, value);
+    if (told[field] === value) continue;
+    const whole = typeof value === "string" ? value : JSON.stringify(value);
+    if (typeof value !== "string" && JSON.stringify(told[field]) === whole) continue;
+    abridged.push({ field, ...measureOf(whole) });
+  }
+  return abridged.length === 0 ? told : { ...told, abridged: abridged.slice(0, MAX_ABRIDGED) };
+}
+
+/** The beginning of a text, without what looks like a secret. */
+export function shownText(text: string, limitBytes: number): string {
+  const looked = text.slice(0, 4 * limitBytes);
+  const clean = redactText(looked);
+  // What was looked at may end in half a secret, which nothing recognises.
+  const sure = looked.length < text.length ? clean.slice(0, -limitBytes) : clean;
+  return cutText(sure, limitBytes);
+}
+
+function toldValue(field: string, value: unknown): unknown {
+  if (typeof value === "string") return shownText(value, LIMITS[field] ?? OTHER_LIMIT);
+  // Their names are the sender's own.
+  if (field === "labels") return redactFields(value);
+  return copyOf(value, { hasIdentifiers: field !== "schema" });
+}
+
+function copyOf(value: unknown, how: { readonly hasIdentifiers: boolean }): unknown {
+  if (typeof value === "string") return shownText(value, OTHER_LIMIT);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.slice(0, MAX_ENTRIES).map((item) => copyOf(item, how));
+  const copy: Record<string, unknown> = Object.create(null) as Record<string, unknown>; // no `__proto__` setter
+  for (const [key, member] of Object.entries(value).slice(0, MAX_ENTRIES)) {
+    const isIdentifier = how.hasIdentifiers && IDENTIFIER.test(key);
+    copy[redactText(key)] = isIdentifier ? member : copyOf(member, how);
+  }
+  return copy;
+}
+
+function measureOf(text: string): Pick<AbridgedText, "bytes" | "digest"> {
+  const digest = createHash("sha256").update(text).digest("hex");
+  return { bytes: Buffer.byteLength(text), digest: `sha256:${digest}` };
+}

@@ -1,0 +1,134 @@
+import { ServerId, ToolName } from "@switchyard/contracts/ids";
+import type { ToolInfo } from "@switchyard/contracts/mcp";
+import { tokenAllowsTool } from "@switchyard/contracts/run-token";
+import { builtinToolRef } from "@switchyard/contracts/tool-names";
+import { builtinNamed } from "@switchyard/contracts/toolbox";
+import { rankTools } from "./rank-tools.ts";
+import { SKILL_TOOL_NAME, skillTool } from "./skill-tool.ts";
+
+/** A tool of a provider: of an MCP server, or of the toolbox, and then without a server. */
+export interface ListedTool extends Pick<
+  ToolInfo,
+  "name" | "tool" | "description" | "inputSchema" | "pin"
+> {
+  readonly server: string | null;
+}
+
+/** A tool as a model is told about it. */
+export interface OfferedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/** What a run may use now, and what did not fit. */
+export interface ToolCatalogue {
+  readonly offered: readonly OfferedTool[];
+  /** Names of allowed tools that are not shown, because a model is shown only so many. */
+  readonly leftOut: readonly string[];
+  /** The server of each tool that is allowed, shown or not; null for one of the toolbox. */
+  readonly servers: ReadonlyMap<string, string | null>;
+  /** What the providers say of each of them. */
+  readonly definitions?: ReadonlyMap<string, ListedTool>;
+  /** Names of the runner's own tools beside `skill`. */
+  readonly own?: ReadonlySet<string>;
+  /** The tools of `leftOut`, for the search. */
+  readonly hidden?: readonly OfferedTool[];
+}
+
+/** How many tools a model is shown where nobody says otherwise. */
+export const MAX_TOOLS = 50;
+
+/** Places that the tools of the run itself may need: `final_answer`, `read_result`, `find_tools`. */
+const RESERVED = 3;
+
+/**
+ * The tools of a run: the runner's own first, then built-in tools, then those of MCP servers. When there
+ * are more than a model is shown, it is those that it searched for and those that fit what the run is about. A tool must match a
+ * pattern in every layer; the broker and the policy check the same layers again at each call.
+ */
+export function selectTools(request: {
+  tools: readonly ListedTool[];
+  layers: readonly (readonly string[])[];
+  /** Names of the skills that the model may activate; without any there is no tool for it. */
+  skills: readonly string[];
+  /** The runner's own tools beside `skill`: the layers must allow them like any other. */
+  own?: readonly OfferedTool[];
+  /** Names of those that could not be used now: they are not offered, and a call of one is still brought to the policy. */
+  unusable?: readonly string[];
+  /** What the run is about: the agent's role and the input. */
+  about?: string;
+  /** Tools that the model searched for. */
+  found?: readonly string[];
+  /** How many tools a model is shown. */
+  maxTools?: number;
+}): ToolCatalogue {
+  const layers = request.layers.map((layer) => [...layer]);
+  const allowed = request.tools.filter(({ name, server, tool }) =>
+    tokenAllowsTool({ tools: layers }, { name, server, tool }),
+  );
+  const own = (request.own ?? []).filter(({ name }) =>
+    tokenAllowsTool({ tools: layers }, builtinToolRef(name)),
+  );
+  const usable = own.filter(({ name }) => request.unusable?.includes(name) !== true);
+  const builtIn = [...(request.skills.length === 0 ? [] : [skillTool(request.skills)]), ...usable];
+  const room = Math.max(0, (request.maxTools ?? MAX_TOOLS) - RESERVED - builtIn.length);
+  const isCut = allowed.length > room;
+  const ordered = isCut ? byUse(allowed, request) : allowed;
+  const hidden = ordered.slice(room);
+  return {
+    offered: [...builtIn, ...ordered.slice(0, room)],
+    leftOut: hidden.map((tool) => tool.name),
+    hidden,
+    servers: new Map(allowed.map((tool) => [tool.name, tool.server])),
+    definitions: new Map(allowed.map((tool) => [tool.name, tool])),
+    own: new Set(own.map(({ name }) => name)),
+  };
+}
+
+/** Built-in tools, then those that were searched for, then by relevance. */
+function byUse(
+  tools: readonly ListedTool[],
+  { about = "", found = [] }: { about?: string; found?: readonly string[] },
+): ListedTool[] {
+  const wanted = new Set(found);
+  const place = ({ name, server }: ListedTool): number => {
+    if (server === null) return 0;
+    return wanted.has(name) ? 1 : 2;
+  };
+  return rankTools(tools, about).toSorted((one, other) => place(one) - place(other));
+}
+
+/** Where a call goes. */
+export type Route =
+  | { readonly to: "skill" }
+  | { readonly to: "own" }
+  /** Null is the toolbox. `isListed` is false for a tool that the catalogue does not have. */
+  | { readonly to: "server"; readonly server: string | null; readonly isListed: boolean }
+  | { readonly to: "nobody" };
+
+const CANONICAL = /^mcp__([a-z0-9-]+)__.+$/;
+
+/**
+ * Finds who answers a call. A built-in tool or a canonical name that is not in the catalogue is sent to
+ * its provider all the same: the policy then denies it with its reason and on the record, where a mere
+ * "unknown tool" would hide that somebody tried.
+ */
+export function routeOf(tool: string, catalogue: ToolCatalogue): Route {
+  const listed = catalogue.servers.get(tool);
+  if (listed !== undefined) return { to: "server", server: listed, isListed: true };
+  // MCP tools have other names, so an offered one of this name is the runner's own.
+  const isOffered = catalogue.offered.some(({ name }) => name === tool);
+  if (tool === SKILL_TOOL_NAME && isOffered) return { to: "skill" };
+  if (catalogue.own?.has(tool) === true) return { to: "own" };
+  if (builtinNamed(tool) !== null) return { to: "server", server: null, isListed: false };
+  const [, server] = CANONICAL.exec(tool) ?? [];
+  if (
+    ServerId.safeParse(server).success &&
+    server !== undefined &&
+    ToolName.safeParse(tool).success
+  ) {
+    return { to: "server", server, isListed: false };
+  }
+  return { to: "nobody" };
+}

@@ -1,0 +1,236 @@
+import type { EventPublisher } from "../events/event-publisher.ts";
+import { backoffMs, CancelRequested, pause } from "../signals/interruption.ts";
+import { isRevocable, mayFollowCancel } from "../core/entry-traits.ts";
+import type { JournalEntry } from "../core/journal-entry.ts";
+import { StoreUnavailable } from "./redis-scripts.ts";
+import { applyEntry } from "../core/replay.ts";
+import { openCalls, type RunState } from "../core/run-state.ts";
+import { DiscardedCalls } from "../core/discarded-calls.ts";
+import { eventsOfEntry } from "../core/run-events.ts";
+import { FenceLost, type Hold, type RunStore } from "./run-store.ts";
+
+const APPEND_ATTEMPTS = 5;
+const RETRY_CAP_MS = 1_000;
+
+/** Entries that are to be written together, and who waits for them. */
+interface Recording {
+  readonly entries: readonly JournalEntry[];
+  readonly follow: Follow;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What is written with entries because of the state that they lead to. */
+type Follow = (after: RunState) => readonly JournalEntry[];
+
+/** An entry between the states before and after it. */
+interface Step {
+  readonly entry: JournalEntry;
+  readonly before: RunState;
+  readonly after: RunState;
+}
+
+/** As many recordings are written in one piece. */
+const MAX_TOGETHER = 50;
+
+/**
+ * A run in this runner's hands: its state, and the one way to change it. Entries are written in the
+ * order of the calls, those that wait for their turn in one piece, and their events follow. Once the hold is lost the
+ * run's signal aborts, so that nothing more is sent on its behalf.
+ */
+export class ActiveRun {
+  readonly hold: Hold;
+  /** Aborts when the run must stop at once: hold lost, delivery given up. */
+  readonly signal: AbortSignal;
+  /** Aborts with CancelRequested when the journal has a request to cancel. */
+  readonly cancelSignal: AbortSignal;
+  /** What the next entry that may tell it says of answers that broke off. */
+  readonly discarded = new DiscardedCalls();
+  readonly #cancelling = new AbortController();
+  readonly #store: RunStore;
+  readonly #publisher: EventPublisher;
+  readonly #lose: (reason: FenceLost) => void;
+  readonly #waiting: Recording[] = [];
+  /** Open calls that somebody may have been asked for. */
+  readonly #sent: Set<string>;
+  #state: RunState;
+  /** Never rejects. */
+  #tail: Promise<void> = Promise.resolve();
+
+  constructor(options: {
+    hold: Hold;
+    state: RunState;
+    store: RunStore;
+    publisher: EventPublisher;
+    signal: AbortSignal;
+    lose: (reason: FenceLost) => void;
+  }) {
+    this.hold = options.hold;
+    this.signal = options.signal;
+    this.cancelSignal = this.#cancelling.signal;
+    this.#state = options.state;
+    const before = openCalls(options.state).filter(({ dispatched }) => dispatched);
+    this.#sent = new Set(before.map(({ part }) => part.callId));
+    this.#store = options.store;
+    this.#publisher = options.publisher;
+    this.#lose = options.lose;
+  }
+
+  get state(): RunState {
+    return this.#state;
+  }
+
+  /**
+   * Writes entries, all or none. Resolves when Redis has them, or when others wrote something in the meantime that
+   * may change the decision to end or to wait: `state` tells. Rejects with FenceLost or the signal's reason, and
+   * with CancelRequested when a request to cancel came first and an entry may not follow it.
+   */
+  record(...entries: JournalEntry[]): Promise<void> {
+    return this.recordWith(entries, () => []);
+  }
+
+  /** As `record`; what follows is decided when it is their turn, by the state with them and with what came before. */
+  recordWith(entries: readonly JournalEntry[], follow: Follow): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    promise.catch(() => {}); // for whoever recorded them
+    this.#waiting.push({ entries, follow, resolve, reject });
+    if (this.#waiting.length === 1) this.#tail = this.#tail.then(() => this.#writeWaiting());
+    return promise;
+  }
+
+  /** Whether an attempt at an open call may have reached its provider, here or in an earlier hold of the run. */
+  wasSent(callId: string): boolean {
+    return this.#sent.has(callId);
+  }
+
+  /** A call is sent to its provider from here on. */
+  noteSent(callId: string): void {
+    this.#sent.add(callId);
+  }
+
+  /** Writes down which calls were to be sent here and were not: they cannot have had an effect. For whoever leaves the run. */
+  async recordUnsent(at: string): Promise<void> {
+    if (this.#state.end !== null) return;
+    const unsent = openCalls(this.#state).filter(
+      ({ part, dispatched }) => dispatched && !this.#sent.has(part.callId),
+    );
+    if (unsent.length === 0) return;
+    await this.record(
+      ...unsent.map(({ part: { callId } }) => ({ kind: "tool-unsent" as const, at, callId })),
+    );
+  }
+
+  /** Looks for what others have written into the journal. */
+  lookForNews(): Promise<void> {
+    const looked = this.#tail.then(() => this.#look());
+    this.#tail = looked.catch(() => {}); // whoever asked gets the error
+    return looked;
+  }
+
+  /** Resolves when every event of the run so far is in the stream and the journal knows it. */
+  async settle(): Promise<void> {
+    await this.#tail;
+    await this.#publisher.drain();
+    await this.#store.markPublished(this.hold, this.#publisher.published);
+  }
+
+  async #writeWaiting(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      let together: readonly Recording[] = this.#waiting.splice(0, MAX_TOGETHER);
+      while (together.length > 0) together = await this.#write(together);
+    }
+  }
+
+  /** Writes entries, all or none; gives back those that are to be tried again after what others wrote. Never rejects. */
+  async #write(recordings: readonly Recording[]): Promise<readonly Recording[]> {
+    const accepted: Recording[] = [];
+    const steps: Step[] = [];
+    for (const recording of recordings) {
+      try {
+        steps.push(...this.#stepsOf(recording, steps.at(-1)?.after ?? this.#state));
+        accepted.push(recording);
+      } catch (error) {
+        recording.reject(error);
+      }
+    }
+    const last = steps.at(-1);
+    if (last === undefined) return [];
+    try {
+      const entries = steps.map(({ entry }) => entry);
+      const requests = await this.#append(entries, last.after);
+      if (requests.length > 0) {
+        this.#adopt(requests);
+        return accepted.flatMap(stillWanted);
+      }
+      this.#state = last.after;
+      for (const { before, entry } of steps) this.#publisher.push(eventsOfEntry(before, entry));
+      for (const { resolve } of accepted) resolve();
+    } catch (error) {
+      for (const { reject } of accepted) reject(error);
+    }
+    return [];
+  }
+
+  #stepsOf({ entries, follow }: Recording, from: RunState): Step[] {
+    this.signal.throwIfAborted();
+    const steps = stepsFrom(from, entries);
+    const after = steps.at(-1)?.after ?? from;
+    return [...steps, ...stepsFrom(after, follow(after))];
+  }
+
+  async #look(): Promise<void> {
+    if (this.#state.end !== null || this.signal.aborted) return;
+    this.#adopt(await this.#fenced(this.#store.requestsAfter(this.hold, this.#state.length)));
+  }
+
+  #adopt(requests: readonly JournalEntry[]): void {
+    for (const request of requests) {
+      const before = this.#state;
+      this.#state = applyEntry(before, request);
+      this.#publisher.push(eventsOfEntry(before, request));
+    }
+    if (this.#state.cancellation !== null)
+      this.#cancelling.abort(new CancelRequested("the run is to be cancelled"));
+  }
+
+  /** Repeating an append is harmless, so a short outage of Redis does not cost a model call. */
+  async #append(entries: readonly JournalEntry[], after: RunState): Promise<JournalEntry[]> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const { published } = this.#publisher;
+        return await this.#fenced(this.#store.append(this.hold, entries, after, published));
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable) || attempt === APPEND_ATTEMPTS) throw error;
+        await pause(backoffMs(attempt, RETRY_CAP_MS), this.signal);
+      }
+    }
+  }
+
+  async #fenced<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof FenceLost) this.#lose(error);
+      throw error;
+    }
+  }
+}
+
+function stepsFrom(from: RunState, entries: readonly JournalEntry[]): Step[] {
+  let before = from;
+  return entries.map((entry) => {
+    if (before.cancellation !== null && !mayFollowCancel(entry))
+      throw new CancelRequested("the run is to be cancelled");
+    const step = { entry, before, after: applyEntry(before, entry) };
+    before = step.after;
+    return step;
+  });
+}
+
+/** What was decided without the news that has come is decided again. */
+function stillWanted(recording: Recording): Recording[] {
+  const wanted = recording.entries.filter((entry) => !isRevocable(entry));
+  if (wanted.length > 0) return [{ ...recording, entries: wanted }];
+  recording.resolve();
+  return [];
+}

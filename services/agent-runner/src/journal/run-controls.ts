@@ -1,0 +1,103 @@
+import type { RunLimits } from "@switchyard/contracts/runs";
+import type { Redis } from "@switchyard/service/redis";
+import { encodeEntry } from "../core/entry-codec.ts";
+import type { JournalEntry } from "../core/journal-entry.ts";
+import { CANCEL, RETRY, TELL } from "./journal-scripts.ts";
+import { defineScripts } from "./redis-scripts.ts";
+import type { WakeRun } from "../peers/run-waker.ts";
+import { cancelsKey, keysOf } from "./run-store.ts";
+
+/** Who wants something of a run, and when. */
+export interface Asked {
+  readonly runId: string;
+  readonly by: string;
+  readonly at: string;
+}
+
+export type CancelOutcome =
+  /** The journal has the request; the holder of the run, or its next one, ends it. */
+  | "requested"
+  /** There is no such run yet; when it comes within a day it is cancelled. */
+  | "remembered"
+  | "ended"
+  | "not_allowed";
+
+export type TellOutcome =
+  /** The journal has it; a run that waited was woken. */
+  | "taken"
+  /** The same command was applied before. */
+  | "known"
+  /** Nothing of the kind is expected: it was told before, or never asked for. */
+  | "gone"
+  | "ended"
+  | "unknown"
+  | "not_allowed";
+
+export type RetryOutcome = "ok" | "unknown" | "not_allowed" | "running" | "succeeded";
+
+/** What somebody other than the holder of a run may write about it. */
+export interface RunControls {
+  /** `command` names the message of the queue; an applied one is not applied again. Null for a request that cannot come twice. */
+  cancel(asked: Asked & { reason: string | null; command: string | null }): Promise<CancelOutcome>;
+  /** Opens an ended run again, so that it can be claimed. */
+  retry(
+    asked: Asked & { limits: RunLimits; command: string; streamSequence: number },
+  ): Promise<RetryOutcome>;
+  /** Puts news into the journal of a run that has not ended. */
+  tell(news: {
+    readonly runId: string;
+    readonly entry: JournalEntry;
+    /** Who must be allowed to control the run; null for what runners tell each other. */
+    readonly by: string | null;
+    /** The call or the child run that it is about: each is told of once. */
+    readonly expected: string | null;
+    /** The message of the queue, which is applied once. */
+    readonly command: string | null;
+  }): Promise<TellOutcome>;
+}
+
+const NOBODY: WakeRun = () => Promise.resolve(false);
+const REMEMBER_SECONDS = 24 * 3_600;
+
+/** `wake` is asked for when a run was let go and has work now, also when that was told before. */
+export function openRunControls(redis: Redis, wake: WakeRun = NOBODY): RunControls {
+  const run = defineScripts(redis, {
+    yardRunCancel: CANCEL,
+    yardRunRetry: RETRY,
+    yardRunTell: TELL,
+  });
+  const wakeIfLetGo = async (runId: string, wakeSeq: string | undefined): Promise<void> => {
+    if (wakeSeq !== undefined && wakeSeq !== "0") await wake(runId);
+  };
+  return {
+    async cancel({ runId, by, at, reason, command }) {
+      const { json } = encodeEntry({ kind: "cancel-requested", at, by, reason });
+      const [outcome, wakeSeq] = await run(
+        "yardRunCancel",
+        [...keysOf(runId), cancelsKey(runId)],
+        [by, json, command ?? "", REMEMBER_SECONDS],
+      );
+      await wakeIfLetGo(runId, wakeSeq);
+      return outcome as CancelOutcome; // the script answers with nothing else
+    },
+
+    async retry({ runId, by, at, limits, command, streamSequence }) {
+      const { json } = encodeEntry({ kind: "retried", at, by, limits, streamSequence });
+      const [outcome] = await run("yardRunRetry", keysOf(runId), [by, json, command, at]);
+      return outcome as RetryOutcome; // the script answers with nothing else
+    },
+
+    async tell({ runId, entry, by, expected, command }) {
+      const { json, blobs } = encodeEntry(entry);
+      const [outcome, wakeSeq] = await run("yardRunTell", keysOf(runId), [
+        json,
+        by ?? "",
+        expected ?? "",
+        command ?? "",
+        ...[...blobs].flat(),
+      ]);
+      await wakeIfLetGo(runId, wakeSeq);
+      return outcome as TellOutcome; // the script answers with nothing else
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { NO_AGENT_LIMITS } from "@switchyard/contracts/agents";
+import type { Peers } from "./peers.ts";
+import { keepingDefinitions } from "./kept-definitions.ts";
+
+const clock = { now: 0 };
+
+/** What the importer is asked, one line each. */
+function importer(promise: { keepForMs?: number; fails?: number }) {
+  const asked: string[] = [];
+  const whole = { text: "", budgetTokens: 1, tokens: 0, wholeTokens: 0, listed: [], dropped: [] };
+  const peers: Pick<Peers, "getAgent" | "skillCatalogue"> = {
+    async getAgent({ name, digest }) {
+      asked.push(digest ?? name);
+      clock.now += 10; // the way there and back
+      const { keepForMs, fails = 0 } = promise;
+      promise.fails = fails - 1;
+      if (fails > 0) throw new Error("not now");
+      if (name === "nobody") throw new Error("unknown");
+      return { agent: { ...agent, name }, ...(keepForMs === undefined ? {} : { keepForMs }) };
+    },
+    async skillCatalogue({ about = "", contextWindow = 0 }) {
+      asked.push(`${about} ${contextWindow}`);
+      const { keepForMs } = promise;
+      return keepForMs === undefined ? whole : { ...whole, keepForMs };
+    },
+  };
+  // The others are not asked.
+  return { asked, kept: keepingDefinitions(peers as Peers, () => clock.now) };
+}
+
+const agent = {
+  name: "a",
+  description: "",
+  source: "project" as const,
+  digest: `sha256:${"0".repeat(64)}`,
+  model: null,
+  systemPrompt: "",
+  tools: null,
+  skills: [],
+  maxSteps: 1,
+  temperature: null,
+  plan: null,
+  roles: [],
+  limits: NO_AGENT_LIMITS,
+  onUnknownOutcome: "fail" as const,
+  approval: null,
+  contextWindow: null,
+  memoryBytes: null,
+};
+
+test("an agent is asked for again when the promise is over, counted from before it was asked for", async () => {
+  clock.now = 0;
+  const { asked, kept } = importer({ keepForMs: 500 });
+  for (const now of [0, 499, 500, 501]) {
+    clock.now = now;
+    const { agent: got } = await kept.getAgent({ name: "one" });
+    assert.equal(got.name, "one");
+  }
+  assert.deepEqual(asked, ["one", "one"]);
+});
+
+test("another agent, or a version of one, is another question", async () => {
+  const { asked, kept } = importer({ keepForMs: 500 });
+  const digest = `sha256:${"1".repeat(64)}`;
+  await kept.getAgent({ name: "one" });
+  await kept.getAgent({ name: "two" });
+  await kept.getAgent({ name: "one", digest });
+  assert.deepEqual(asked, ["one", "two", digest]);
+});
+
+test("without a promise every run asks", async () => {
+  const { asked, kept } = importer({});
+  await kept.getAgent({ name: "one" });
+  await kept.getAgent({ name: "one" });
+  await kept.skillCatalogue({ about: "x" });
+  await kept.skillCatalogue({ about: "x" });
+  assert.equal(asked.length, 4);
+});
+
+test("when a promise ends, of all who need it at that moment one asks", async () => {
+  clock.now = 0;
+  const { asked, kept } = importer({ keepForMs: 500 });
+  await kept.getAgent({ name: "one" });
+  clock.now = 600;
+  const replies = await Promise.all([1, 2, 3].map(() => kept.getAgent({ name: "one" })));
+  assert.equal(new Set(replies).size, 1);
+  assert.deepEqual(asked, ["one", "one"]);
+});
+
+test("an answer that may not be kept is only for who asked, and a failure fails nobody else", async () => {
+  clock.now = 0;
+  const promise: { keepForMs?: number; fails?: number } = { keepForMs: 500 };
+  const { asked, kept } = importer(promise);
+  await kept.getAgent({ name: "one" });
+  clock.now = 600;
+  delete promise.keepForMs;
+  await Promise.all([1, 2, 3].map(() => kept.getAgent({ name: "one" })));
+  assert.equal(asked.length, 4);
+
+  promise.keepForMs = 500;
+  await kept.getAgent({ name: "one" });
+  clock.now = 1_500;
+  promise.fails = 1;
+  const ends = await Promise.allSettled([1, 2].map(() => kept.getAgent({ name: "one" })));
+  assert.deepEqual(
+    ends.map(({ status }) => status),
+    ["rejected", "fulfilled"],
+  );
+});
+
+test("a failure is not kept", async () => {
+  const { asked, kept } = importer({ keepForMs: 500 });
+  await assert.rejects(kept.getAgent({ name: "nobody" }), /unknown/);
+  await assert.rejects(kept.getAgent({ name: "nobody" }), /unknown/);
+  assert.equal(asked.length, 2);
+});
+
+test("a list of skills that may be kept serves every run of the same window", async () => {
+  const { asked, kept } = importer({ keepForMs: 500 });
+  await kept.skillCatalogue({ about: "birds" });
+  await kept.skillCatalogue({ about: "fish" });
+  await kept.skillCatalogue({ about: "fish", contextWindow: 8_192 });
+  assert.deepEqual(asked, ["birds 0", "fish 8192"]);
+});

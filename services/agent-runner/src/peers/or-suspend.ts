@@ -1,0 +1,13 @@
+import { isOutage } from "./peers.ts";
+import { Suspended } from "../signals/interruption.ts";
+
+/** Asks a service; when it is down the run is left and comes again after a pause. */
+export async function orSuspend<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isOutage(error)) throw error;
+    throw new Suspended("a service that the run needs is down", { cause: error });
+  }
+}

@@ -1,0 +1,22 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { publishCommand } from "@switchyard/bus/publish";
+import { resumeRun } from "@switchyard/contracts/run-commands";
+import type { Log } from "@switchyard/service/log";
+import { isOutage } from "./peers.ts";
+
+/** Says in the queue that a run may have work; one too many changes nothing. False when it could not be said. */
+export type WakeRun = (runId: string) => Promise<boolean>;
+
+/** A wake-up that cannot be sent is no failure: the sweeper sends it again. */
+export function createRunWaker(bus: Bus, log: Log): WakeRun {
+  return async (runId) => {
+    try {
+      await publishCommand(bus, resumeRun, { runId }, {}, { correlationId: runId });
+      return true;
+    } catch (err) {
+      if (!isOutage(err)) throw err;
+      log.warn({ runId, err }, "wake-up not sent");
+      return false;
+    }
+  };
+}

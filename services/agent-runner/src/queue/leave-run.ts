@@ -1,0 +1,134 @@
+import type { Delivery, Outcome } from "@switchyard/bus/consume";
+import type { Log } from "@switchyard/service/log";
+import { tellParent } from "../children/after-end.ts";
+import type { Rejection } from "../commands/run-command.ts";
+import type { RunIndex } from "../journal/run-index.ts";
+import type { Hold, Rest, RunStore } from "../journal/run-store.ts";
+import type { RunnerMetrics } from "../telemetry/metrics.ts";
+import type { ParkedRuns } from "../waits/parked-runs.ts";
+import { departureOf } from "./departure.ts";
+import { backoffMs, Suspended } from "../signals/interruption.ts";
+import type { RunControls } from "../journal/run-controls.ts";
+
+export interface Leaving {
+  readonly store: RunStore;
+  readonly index: RunIndex;
+  readonly controls: RunControls;
+  readonly parked: ParkedRuns;
+  readonly metrics: RunnerMetrics;
+  readonly log: Log;
+  /** Aborts when this runner is to stop. */
+  readonly stopping: AbortSignal;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly delivery: Delivery;
+  /** Null when the run was not held when it was left. */
+  readonly hold: Hold | null;
+  /** How often it was left to rest since it last got on. */
+  readonly rests: number;
+  /** True when a renewal said that another runner has the run. */
+  readonly isLost: boolean;
+  /** A run that was found not to be in work. */
+  readonly found: Hold | null;
+  readonly reject: (rejection: Rejection, runId: string | null) => Promise<Outcome>;
+}
+
+/** What was away may be back at any moment, and then its runs go on within ten seconds, the sweeper's included. */
+const RETRY_CAP_MS = 5_000;
+/** However long something is known to be down, the run looks again after this: its time may be over, or somebody mended it. */
+const LONGEST_PAUSE_MS = 300_000;
+
+/** What the queue is told when a run is left before its end; a fault is thrown on and counts as an attempt. */
+export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcome> {
+  const { metrics, log, stopping, random, hold, found } = leaving;
+  const { signal, isEarly } = leaving.delivery;
+  const runId = hold?.runId;
+  const departure = departureOf(error, {
+    isLost: leaving.isLost,
+    isDeliveryAborted: signal.aborted,
+    isStopping: stopping.aborted,
+  });
+  metrics.runs.inc({ outcome: departure });
+  switch (departure) {
+    case "lost":
+      log.warn({ runId }, "run lost to another runner");
+      // Neither done nor retry would be right: the message is the other runner's.
+      return { outcome: "left" };
+    case "cut-off":
+      log.warn({ runId, err: error }, "run left: its claim could not be renewed");
+      await handBack(leaving);
+      return { outcome: "left" };
+    case "handed-over":
+      await handBack(leaving);
+      return { outcome: "retry", delayMs: 0 };
+    case "suspended": {
+      const delayMs = pauseOf(error, leaving) * (0.75 + random() / 2);
+      log.warn({ runId, err: error, delayMs }, "run suspended");
+      const isParked = await release(leaving, { ms: delayMs, by: "sweeper" });
+      // In the queue it would count as work that waits for a runner, and keep the place of some.
+      return isParked && !isEarly ? { outcome: "done" } : { outcome: "retry", delayMs };
+    }
+    case "corrupt":
+      // It is buried when the message has its turn, which tells of it.
+      if (isEarly) {
+        await handBack(leaving);
+        return { outcome: "retry", delayMs: 0 };
+      }
+      log.error({ runId: runId ?? found?.runId, err: error }, "journal is corrupt");
+      return bury(String(error), leaving);
+    case "faulted":
+      throw error;
+    default:
+      return departure satisfies never;
+  }
+}
+
+/** What is known to last is not asked after every half a minute, by every run that it keeps waiting. */
+function pauseOf(error: unknown, { rests, delivery }: Leaving): number {
+  // What wakes a run is a new message each time.
+  const usual = backoffMs(Math.max(rests + 1, delivery.deliveryCount), RETRY_CAP_MS);
+  const known = error instanceof Suspended ? (error.waitMs ?? 0) : 0;
+  return Math.max(usual, Math.min(known, LONGEST_PAUSE_MS));
+}
+
+/** A run that cannot be read is kept as it is, and listed with the dead ones. */
+async function bury(reason: string, leaving: Leaving): Promise<Outcome> {
+  const { store, index, now, reject } = leaving;
+  const hold = leaving.hold ?? leaving.found;
+  const code = "journal_corrupt";
+  const message = `the journal of the run cannot be read: ${reason}`;
+  if (hold !== null) {
+    const at = new Date(now()).toISOString();
+    const parent = await store.bury(hold, { code, message }, at);
+    await index.addDead(hold.runId, at);
+    if (parent) {
+      const { runId: childRunId } = hold;
+      const text = `${code}: ${message}`;
+      await tellParent(leaving.controls, { parent, childRunId, at, status: "dead", text });
+    }
+  }
+  return reject({ code, message, problems: [] }, hold?.runId ?? null);
+}
+
+/** Anybody may have the run at once. The queue does not know of one that was taken early, so the sweeper is told. */
+function handBack(leaving: Leaving): Promise<boolean> {
+  return release(leaving, { ms: 0, by: leaving.delivery.isEarly ? "sweeper" : "queue" });
+}
+
+/**
+ * False when nobody but the queue brings the run back: it could not be released, or there was nothing to release, or the sweeper
+ * has nothing to do with it any more, because only what follows its end is missing. The next runner takes the run all the same; the
+ * attempt counts against it when it is another one and this was no release.
+ */
+async function release(leaving: Leaving, rest: Rest): Promise<boolean> {
+  const { store, parked, log, hold, now } = leaving;
+  if (hold === null) return false;
+  try {
+    // First, so that a run that nobody holds is always known to somebody.
+    if (rest.by === "sweeper") await parked.lookAgain(hold.runId, now() + rest.ms);
+    return await store.release(hold, rest);
+  } catch (err) {
+    log.warn({ runId: hold.runId, err }, "run not released");
+    return false;
+  }
+}

@@ -1,0 +1,29 @@
+import type { Delivery, Outcome } from "@switchyard/bus/consume";
+import type { AttemptOptions } from "../run/attempt-options.ts";
+import { RunAttempt } from "./run-attempt.ts";
+
+/** What a runner does with the messages of its queue. */
+export interface RunWorker {
+  handle(delivery: Delivery): Promise<Outcome>;
+  /** False when the run of a delivery is another runner's by now. */
+  renew(delivery: Delivery): Promise<boolean>;
+}
+
+/**
+ * A message is a hint that a run has work; the truth about the run is in Redis. So a message may be
+ * lost late, repeated or delivered twice at once, and it is acknowledged only when the journal
+ * holds the end of the run and the stream holds its last event.
+ */
+export function createRunWorker(options: AttemptOptions): RunWorker {
+  const attempts = new WeakMap<Delivery, RunAttempt>();
+  return {
+    async handle(delivery) {
+      const attempt = new RunAttempt(options, delivery);
+      attempts.set(delivery, attempt);
+      return attempt.perform();
+    },
+    async renew(delivery) {
+      return attempts.get(delivery)?.renew() ?? true;
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import { tokenAllowsTool } from "@switchyard/contracts/run-token";
+import { builtinToolRef } from "@switchyard/contracts/tool-names";
+import { AgentToolInput, agentTool } from "../children/agent-tool.ts";
+import { startAllowedChild, type ChildStarter } from "../children/start-child.ts";
+import { listOfChildren, SubagentsInput, subagentsTool } from "../children/subagents-tool.ts";
+import type { StartedEntry } from "../core/started-entry.ts";
+import type { CallState, RunState } from "../core/run-state.ts";
+import type { Wait } from "../core/wait.ts";
+import type { RunControls } from "../journal/run-controls.ts";
+import { failure, type CallOutcome, type CallStep } from "../core/call-outcome.ts";
+import type { OfferedTool } from "../core/tool-catalogue.ts";
+import { askUserTool, readQuestion } from "../waits/ask-user-tool.ts";
+import { told } from "../waits/finish-wait.ts";
+import { readTimer, waitTool } from "../waits/wait-tool.ts";
+
+/** The tools that the runner itself answers, beside `skill`. */
+export function ownToolsOf({ depthLeft = 0 }: StartedEntry): OfferedTool[] {
+  return [askUserTool, waitTool, ...(depthLeft > 0 ? [agentTool, subagentsTool] : [])];
+}
+
+/** Those that the policy decides about, as far as the run's layers allow them. */
+export function policedTools({ started, toolLayers }: RunState): string[] {
+  const { depthLeft = 0 } = started;
+  const tools = toolLayers.map((layer) => [...layer]);
+  const isPossible = depthLeft > 0 && tokenAllowsTool({ tools }, builtinToolRef(agentTool.name));
+  return isPossible ? [agentTool.name] : [];
+}
+
+/** Who may start no run has none to look after, unless there is one already. */
+export function unusableTools({ children }: RunState, denied: readonly string[]): string[] {
+  const isIdle = denied.includes(agentTool.name) && children.length === 0;
+  return [...denied, ...(isIdle ? [subagentsTool.name] : [])];
+}
+
+export interface OwnToolCaller extends ChildStarter {
+  readonly controls: RunControls;
+}
+
+/** Carries out a call of one of the runner's own tools. */
+export async function callOwnTool(call: CallState, caller: OwnToolCaller): Promise<CallStep> {
+  const { callId, tool, input } = call.part;
+  switch (tool) {
+    case askUserTool.name:
+      return parkedOr(callId, tool, readQuestion(input, caller.now()));
+    case waitTool.name:
+      return parkedOr(callId, tool, readTimer(input, caller.now()));
+    case agentTool.name:
+      return giveTask(call, caller);
+    case subagentsTool.name:
+      return lookAfterChildren(callId, input, caller);
+    default:
+      return failure(callId, "unknown_tool", `the runner has no tool ${tool}`);
+  }
+}
+
+async function giveTask(call: CallState, caller: OwnToolCaller): Promise<CallStep> {
+  const { callId, tool, input } = call.part;
+  const read = AgentToolInput.safeParse(input);
+  if (!read.success) return badArguments(callId, tool, read.error);
+  const { agent = caller.run.state.started.agent, task, wait, model } = read.data;
+  const request = { callId, agent, input: task, wait, ...(model && { model }) };
+  return startAllowedChild(call, request, caller);
+}
+
+async function lookAfterChildren(
+  callId: string,
+  input: unknown,
+  { run, controls, now }: OwnToolCaller,
+): Promise<CallOutcome> {
+  const read = SubagentsInput.safeParse(input);
+  if (!read.success) return badArguments(callId, subagentsTool.name, read.error);
+  const { children, started } = run.state;
+  if (read.data.action === "list") return told(callId, listOfChildren(children), false);
+  const { run: childRunId } = read.data;
+  const child = children.find((known) => known.childRunId === childRunId);
+  if (child === undefined) return told(callId, `you have started no run ${childRunId}`, true);
+  if (child.end !== null) return told(callId, `run ${childRunId} has ${child.end.status}`, true);
+  const at = new Date(now()).toISOString();
+  const by = started.requester;
+  if (read.data.action === "kill") {
+    const reason = `its parent, run ${started.runId}, ended it`;
+    const outcome = await controls.cancel({ runId: childRunId, by, at, reason, command: callId });
+    return told(callId, `kill: ${outcome}`, outcome === "not_allowed");
+  }
+  const { message } = read.data;
+  const outcome = await controls.tell({
+    runId: childRunId,
+    entry: { kind: "steered", at, by, message },
+    by,
+    expected: null,
+    command: callId,
+  });
+  if (outcome === "unknown")
+    return told(callId, "steer: the run has not begun yet; say it again in a moment", true);
+  const isSaid = outcome === "taken" || outcome === "known";
+  return told(callId, isSaid ? "steer: accepted" : `steer: the run is ${outcome}`, !isSaid);
+}
+
+function parkedOr(callId: string, tool: string, wait: Wait | string): CallStep {
+  if (typeof wait !== "string") return { kind: "tool-parked", callId, wait };
+  return failure(callId, "invalid_arguments", `${tool}: ${wait}`);
+}
+
+function badArguments(
+  callId: string,
+  tool: string,
+  error: { readonly issues: readonly { path: PropertyKey[]; message: string }[] },
+): CallOutcome {
+  const problems = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  return failure(callId, "invalid_arguments", `${tool}: ${problems.join("; ")}`);
+}

@@ -1,0 +1,164 @@
+import { call } from "@switchyard/bus/call";
+import { getRun } from "@switchyard/contracts/runs";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startModelServer } from "../../test-fixtures/model-server.ts";
+import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
+import { OBSERVATION_BYTES } from "../core/observation.ts";
+
+const lab = await startLab();
+const server = await startModelServer();
+const modelsFile = join(await testDirectory(), "models.json");
+await writeFile(
+  modelsFile,
+  JSON.stringify({
+    default: "local/m",
+    providers: { local: { type: "openai-compatible", baseURL: `${server.url}/v1` } },
+    models: {
+      "local/m": { price: { input: 1, output: 1 } },
+      "local/narrow": { contextWindow: 32_000 },
+    },
+  }),
+);
+await lab.runner({ YARD_MODELS_FILE: modelsFile });
+
+const answerSchema = {
+  type: "object",
+  properties: { total: { type: "integer" } },
+  required: ["total"],
+  additionalProperties: false,
+};
+
+test("gives a structured answer: prose is asked for again, a wrong form is told, the right one ends the run", async () => {
+  lab.peers.agents.set("counter", agent("counter", { model: null, tools: [] }));
+  const final = (args: string) => ({ calls: [{ id: "f", name: "final_answer", args }] });
+  server.answer({ text: ["It is 3."] }, final('{"total":"3"}'), final('{"total":3}'));
+  await lab.command("counter", { runId: "formed", input: "count", output: answerSchema });
+  const events = await lab.eventsUntil("formed", "finished");
+  assert.equal(events.at(-1)?.payload["output"], '{"total":3}');
+  assert.equal(events.at(-1)?.payload["costUsd"], 0.00036);
+  const failed = events.find(({ name }) => name === "tool-failed");
+  assert.match(String(failed?.payload["message"]), /\/total: must be integer/);
+  const bodies = server.requests.map(({ body }) => JSON.stringify(body));
+  assert.match(bodies.at(-2) ?? "", /Your answer was not taken/);
+});
+
+test("fails a run whose model never gives the form, and refuses a schema that it cannot check", async () => {
+  server.answer({ text: ["no"] }, { text: ["no"] }, { text: ["no"] });
+  await lab.command("counter", { runId: "formless", input: "count", output: answerSchema });
+  const events = await lab.eventsUntil("formless", "failed");
+  assert.match(JSON.stringify(events.at(-1)?.payload["failure"]), /"code":"invalid_answer"/);
+  const wrong = { calls: [{ id: "f", name: "final_answer", args: '{"total":"3"}' }] };
+  server.answer(wrong, wrong, wrong);
+  await lab.publish("yard.cmd.cli.run.retry.formless", "{}");
+  const isSecondFailure = ({ name, payload }: RunEventRecord): boolean =>
+    name === "failed" && payload["steps"] === 6;
+  const again = await lab.eventsUntil("formless", isSecondFailure);
+  assert.match(JSON.stringify(again.at(-1)?.payload["failure"]), /"code":"invalid_answer"/);
+
+  await lab.command("counter", {
+    runId: "bad-form",
+    input: "count",
+    output: { type: "string", pattern: "(a+)+$" },
+  });
+  const rejected = await lab.eventsUntil("bad-form", "rejected");
+  assert.equal(rejected.at(-1)?.payload["code"], "invalid_output_schema");
+});
+
+test("takes a fitting answer in a text, too", async () => {
+  server.answer({ text: ['```json\n{"total": 4}\n```'] });
+  await lab.command("counter", { runId: "in-text", input: "count", output: answerSchema });
+  const events = await lab.eventsUntil("in-text", "finished");
+  assert.equal(events.at(-1)?.payload["output"], '{"total":4}');
+});
+
+test("shows at most 50 tools, those that fit first, and find_tools reaches the others [A25]", async () => {
+  for (let n = 0; n < 80; n += 1) lab.peers.tools.set(`thing${n}`, () => "x");
+  lab.peers.tools.set("weather_report", () => "sunny");
+  lab.peers.tools.set("invoice_archive", () => "archived");
+  lab.peers.agents.set("many", agent("many", { model: null }));
+  server.answer(
+    { calls: [{ id: "a", name: "find_tools", args: '{"query":"archive an invoice"}' }] },
+    { calls: [{ id: "b", name: labTool("invoice_archive"), args: "{}" }] },
+    { text: ["done"] },
+  );
+  const before = server.requests.length;
+  await lab.command("many", { runId: "many-tools", input: "What does the weather report say?" });
+  await lab.eventsUntil("many-tools", "finished");
+  const shown = server.requests.slice(before).map(({ body }) =>
+    // The request is the SDK's, in the protocol's own form.
+    (body["tools"] as { function: { name: string } }[]).map((tool) => tool.function.name),
+  );
+  assert.ok(shown.every((names) => names.length <= 50));
+  assert.ok(shown[0]?.includes(labTool("weather_report")));
+  assert.ok(shown[0]?.includes("find_tools"));
+  assert.ok(!shown[0]?.includes(labTool("invoice_archive")));
+  assert.ok(shown[1]?.includes(labTool("invoice_archive")));
+  assert.equal(lab.peers.executed.get("cli~many-tools:2:0"), 1);
+});
+
+test("shows the beginning of a long result and lets the model read on in the rest", async () => {
+  const long = `${"a".repeat(OBSERVATION_BYTES)}THE END`;
+  lab.peers.tools.set("long", () => long);
+  lab.peers.agents.set("reader", agent("reader", { model: null, tools: [labTool("long")] }));
+  const offset = OBSERVATION_BYTES;
+  server.answer(
+    { calls: [{ id: "a", name: labTool("long"), args: "{}" }] },
+    { calls: [{ id: "b", name: "read_result", args: `{"result":"1:0","offset":${offset}}` }] },
+    { text: ["done"] },
+  );
+  await lab.command("reader", { runId: "long-result", input: "read" });
+  await lab.eventsUntil("long-result", "finished");
+  const [, second, third] = server.requests.slice(-3).map(({ body }) => JSON.stringify(body));
+  assert.ok(!second?.includes("THE END"));
+  assert.match(second ?? "", /read on with read_result/);
+  assert.match(second ?? "", /<tool_output tool=\\"mcp__lab__long\\">/);
+  assert.match(second ?? "", /never follow instructions/);
+  assert.match(third ?? "", /THE END/);
+});
+
+test("long results of one answer fit into the model's window together, and the model reads on in each", async () => {
+  const long = (name: string) => `${name.repeat(OBSERVATION_BYTES)}THE END OF ${name}`;
+  lab.peers.tools.set("first", () => long("a"));
+  lab.peers.tools.set("second", () => long("b"));
+  const tools = [labTool("first"), labTool("second")];
+  lab.peers.agents.set("narrow", agent("narrow", { model: "local/narrow", tools }));
+  const asked = tools.map((name, index) => ({ id: `c${index}`, name, args: "{}" }));
+  const at = (result: string) => `{"result":"${result}","offset":${OBSERVATION_BYTES - 100}}`;
+  const reading = ["1:0", "1:1"].map((ref) => ({ id: ref, name: "read_result", args: at(ref) }));
+  server.answer({ calls: asked }, { calls: reading }, { text: ["done"] });
+  await lab.command("narrow", { runId: "two-long", input: "read" });
+  await lab.eventsUntil("two-long", "finished");
+  const [, second = "", third = ""] = server.requests
+    .slice(-3)
+    .map(({ body }) => JSON.stringify(body));
+  assert.ok(second.length < 0.5 * 32_000 * 3, String(second.length));
+  for (const [index, name] of ["a", "b"].entries()) {
+    assert.ok(second.includes(name.repeat(15_000)));
+    const note = JSON.stringify(`read on with read_result {"result":"1:${index}","offset":`);
+    assert.ok(second.includes(note.slice(1, -1)));
+    assert.ok(third.includes(`THE END OF ${name}`));
+  }
+});
+
+test("stops a run that spent its money or goes round in circles", async () => {
+  lab.peers.tools.set("same", () => "same");
+  lab.peers.agents.set("circling", agent("circling", { model: null, tools: [labTool("same")] }));
+  const again = { calls: [{ id: "a", name: labTool("same"), args: '{"x":1}' }] };
+  server.answer(again, again, again);
+  const limits = { maxRepeatedCalls: 2 };
+  await lab.command("circling", { runId: "circle", input: "go", limits });
+  const circle = await lab.eventsUntil("circle", "failed");
+  assert.match(JSON.stringify(circle.at(-1)?.payload), /limit_exceeded.*maxRepeatedCalls \(2\)/);
+
+  server.answer(again);
+  await lab.command("circling", { runId: "spent", input: "go", limits: { maxCostUsd: 0.0002 } });
+  const spent = await lab.eventsUntil("spent", "failed");
+  assert.match(JSON.stringify(spent.at(-1)?.payload), /limit_exceeded.*maxCostUsd/);
+  const { run } = await call(lab.bus, getRun, { runId: "spent" });
+  assert.equal(run.costUsd, 0.00012, "the next request would not have fitted any more");
+});

@@ -1,0 +1,130 @@
+import { isError } from "@switchyard/contracts/errors";
+import { listTools } from "@switchyard/contracts/mcp";
+import type { JournalEntry, WithoutTime } from "../core/journal-entry.ts";
+import type { RunState } from "../core/run-state.ts";
+import type { StartedEntry } from "../core/started-entry.ts";
+import type { Peers } from "../peers/peers.ts";
+import { aborted, Suspended } from "../signals/interruption.ts";
+import { orSuspend } from "../peers/or-suspend.ts";
+import type { RunTokenKeeper } from "../tools/run-token-keeper.ts";
+import { ownToolsOf, policedTools, unusableTools } from "./own-tools.ts";
+import { listProviderTools, type Listing } from "../tools/listed-tool.ts";
+import { selectTools, type ToolCatalogue } from "../core/tool-catalogue.ts";
+
+/** After so long the tools are asked for again at the next step: servers come and go. */
+const CATALOGUE_AGE_MS = 30_000;
+
+export interface ToolListerOptions {
+  readonly run: { readonly state: RunState };
+  readonly peers: Peers;
+  readonly tokens: RunTokenKeeper;
+  /** What was asked for a new run before it was made; the first list of tools is of it. */
+  readonly listing?: Promise<Listing> | undefined;
+  readonly signal: AbortSignal;
+  readonly record: (entry: WithoutTime<JournalEntry>) => Promise<void>;
+  /** How many tools a model is shown. */
+  readonly maxToolsPerAgent: number;
+  readonly now: () => number;
+}
+
+interface Listed {
+  readonly tools: ToolCatalogue;
+  readonly unavailable: Listing["unavailable"];
+}
+
+interface Known {
+  readonly tools: ToolCatalogue;
+  readonly at: number;
+  readonly toolLayers: RunState["toolLayers"];
+}
+
+/** The tools that one run may use at the moment; what a model is not shown is in the journal. */
+export class ToolLister {
+  readonly #options: ToolListerOptions;
+  #known: Known | null = null;
+  #ahead: Promise<Listing> | undefined;
+
+  constructor(options: ToolListerOptions) {
+    this.#options = options;
+    this.#ahead = options.listing;
+  }
+
+  async tools(): Promise<ToolCatalogue> {
+    const { now, record, run } = this.#options;
+    if (this.#known !== null && this.#isGood(this.#known)) return this.#known.tools;
+    const { toolLayers, leftOut: before, unavailable: missing } = run.state;
+    const { tools, unavailable } = await this.#list();
+    this.#known = { tools, at: now(), toolLayers };
+    const { offered, leftOut } = tools;
+    if (leftOut.length > 0 && leftOut.join() !== before.join())
+      await record({ kind: "tools-left-out", offered: offered.length, leftOut: [...leftOut] });
+    // The same server may say something else each time.
+    if (serversOf(unavailable) !== serversOf(missing))
+      await record({ kind: "tools-unavailable", servers: [...unavailable] });
+    return tools;
+  }
+
+  /** True when a call that is made now goes by these. */
+  isCurrent(tools: ToolCatalogue): boolean {
+    return this.#known?.tools === tools && this.#isGood(this.#known);
+  }
+
+  /** What was listed is out of date: the next step asks again. */
+  forget(): void {
+    this.#known = null;
+  }
+
+  #isGood({ at, toolLayers }: Known): boolean {
+    const { now, run } = this.#options;
+    // A skill that was activated since may have taken tools away.
+    return toolLayers === run.state.toolLayers && now() - at < CATALOGUE_AGE_MS;
+  }
+
+  async #list(): Promise<Listed> {
+    const { peers, tokens, signal, run, maxToolsPerAgent: maxTools } = this.#options;
+    const { started, found, toolLayers } = run.state;
+    const { catalogue, runId } = started;
+    // An agent without tools needs no broker, and gets no skill either.
+    if (toolLayers.some((layer) => layer.length === 0)) {
+      const tools = selectTools({ tools: [], layers: toolLayers, skills: [] });
+      return { tools, unavailable: [] };
+    }
+    const call = { signal, correlationId: runId };
+    const token = await orSuspend(signal, () => tokens.get());
+    try {
+      const asking = { token, layers: toolLayers, policed: policedTools(run.state) };
+      const { tools, denied, unavailable } = await orSuspend(signal, () => {
+        const ahead = this.#ahead;
+        this.#ahead = undefined;
+        return ahead === undefined
+          ? listProviderTools(peers, asking, call)
+          : Promise.race([ahead, abortOf(signal)]);
+      });
+      const skills = catalogue.map(({ name }) => name);
+      const own = ownToolsOf(started);
+      const unusable = unusableTools(run.state, denied);
+      const about = aboutOf(started);
+      const wanted = { skills, own, unusable, about, found, maxTools };
+      return { tools: selectTools({ tools, layers: toolLayers, ...wanted }), unavailable };
+    } catch (error) {
+      if (!isError(error, listTools, "invalid_token")) throw error;
+      tokens.refuse(token);
+      throw new Suspended("a tool provider refused the run token", { cause: error });
+    }
+  }
+}
+
+function serversOf(unavailable: Listing["unavailable"]): string {
+  return [...new Set(unavailable.map(({ server }) => server))].join();
+}
+
+/** Rejects when the signal aborts, with its reason. */
+async function abortOf(signal: AbortSignal): Promise<never> {
+  await aborted(signal);
+  throw signal.reason;
+}
+
+/** What decides which tools are shown when there are too many. */
+function aboutOf({ agent, roles = [], instructions, prompt }: StartedEntry): string {
+  return [agent, ...roles, prompt.slice(0, 2_000), instructions.slice(0, 1_000)].join("\n");
+}

@@ -1,0 +1,222 @@
+import type { AgentDefinition } from "@switchyard/contracts/agents";
+import type { Provenance } from "@switchyard/contracts/definition-store";
+import type { SkillCatalogue } from "@switchyard/contracts/skill-catalogue";
+import type { Log } from "@switchyard/service/log";
+import type { Dictation, StartedEntry } from "../core/started-entry.ts";
+import type { ModelRegistry } from "../model/model-registry.ts";
+import { REPLAY_MODEL } from "../model/replay-model.ts";
+import type { Peers } from "../peers/peers.ts";
+import type { Rejection, RunCommand } from "../commands/run-command.ts";
+import type { RunStore } from "../journal/run-store.ts";
+import { DEFAULT_DEPTH } from "../children/child-run.ts";
+import { grantToken, type RunToken } from "../tools/grant-token.ts";
+import { PROVENANCE_RULE } from "../core/observation.ts";
+import { problemOfSchema } from "../core/output-schema.ts";
+import { narrowedLayers } from "../core/tool-narrowing.ts";
+import { contextOf } from "../sessions/session-context.ts";
+import { systemPrompt } from "../core/system-prompt.ts";
+import {
+  firstMessage,
+  firstPlan,
+  layersOf,
+  renderInvoked,
+  renderPreloaded,
+} from "./rendered-skills.ts";
+import { recallForRun } from "./recall-for-run.ts";
+import { limitsOf, type RunDefaults } from "./run-limits.ts";
+import { rejectionOf } from "./start-rejection.ts";
+
+export interface PrepareOptions extends RunDefaults {
+  readonly peers: Peers;
+  readonly models: ModelRegistry;
+  readonly store: Pick<RunStore, "load">;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  readonly now: () => number;
+}
+
+const MAX_ABOUT = 8_192;
+
+export type Preparation =
+  | { readonly outcome: "ready"; readonly started: StartedEntry; readonly token: RunToken }
+  | { readonly outcome: "rejected"; readonly rejection: Rejection };
+
+/**
+ * Collects everything that a new run is pinned to: agent, skills, model, limits, permission. What
+ * the command got wrong is a rejection; an outage rejects the promise and the command comes again.
+ */
+export async function prepareRun(
+  command: RunCommand,
+  options: PrepareOptions,
+): Promise<Preparation> {
+  const { output } = command.payload;
+  const problem = output === undefined ? null : problemOfSchema(output);
+  if (problem !== null) {
+    const message = `the output schema cannot be used: ${problem}`;
+    const rejection = { code: "invalid_output_schema", message, problems: [`output: ${problem}`] };
+    return { outcome: "rejected", rejection };
+  }
+  try {
+    return await prepare(command, options);
+  } catch (error) {
+    const rejection = rejectionOf(command, error);
+    if (rejection === null) throw error;
+    return { outcome: "rejected", rejection };
+  }
+}
+
+async function prepare(command: RunCommand, options: PrepareOptions): Promise<Preparation> {
+  const { peers, models, now } = options;
+  const call = { signal: options.signal, correlationId: command.runId };
+  const [{ agent, provenance }, invoked] = await Promise.all([
+    peers.getAgent({ name: command.agent }, call),
+    renderInvoked(command, options),
+  ]);
+  const preloaded = await renderPreloaded(agent, command, options);
+  const toolLayers = layersOf(agent, invoked, preloaded);
+  const approval = agent.approval ?? undefined;
+  const { model, played } = thinkingOf(command, { agent, provenance, models });
+  const [catalogue, grant] = await Promise.all([
+    peers.skillCatalogue(catalogueRequest(command, agent), call),
+    grantToken(
+      {
+        runId: command.runId,
+        agent: agent.name,
+        requester: command.requester,
+        // A copy of another run's steps has read the skills that those steps activated.
+        toolLayers: narrowedLayers(toolLayers, command.fork?.narrowings ?? []),
+        roles: agent.roles,
+        approval,
+        parent: command.parent,
+        session: command.session,
+        origin: command.payload.origin,
+        model,
+        ...played,
+      },
+      { peers, load: options.store.load, signal: options.signal },
+    ),
+  ]);
+
+  const { token } = grant;
+  const recalled = await recallForRun(agent, { ...options, token, runId: command.runId });
+  const plan = firstPlan(agent.plan, invoked, preloaded);
+  // Opened only to be sure: an unusable model is the sender's to learn now. Where a skill stands for a tool none is asked.
+  if (invoked?.dispatch === undefined)
+    await models.open(model, { plan, input: command.payload.input, replay: played.replay });
+  const inPrompt = invoked === null ? preloaded : [...preloaded, invoked];
+  const started: StartedEntry = {
+    kind: "started",
+    at: new Date(now()).toISOString(),
+    runId: command.runId,
+    agent: agent.name,
+    agentDigest: agent.digest,
+    requester: command.requester,
+    ...(command.payload.readers === undefined ? {} : { readers: command.payload.readers }),
+    input: command.payload.input,
+    labels: command.payload.labels ?? {},
+    model,
+    temperature: agent.temperature,
+    instructions: systemPrompt([
+      agent.systemPrompt,
+      ...preloaded.map(({ text }) => text),
+      catalogue.text,
+      toolLayers.some((layer) => layer.length === 0) ? "" : PROVENANCE_RULE,
+      recalled.text,
+    ]),
+    prompt: firstMessage(command.payload.input, invoked),
+    limits: limitsOf(command, agent, options),
+    toolLayers,
+    skills: inPrompt.map(({ name, digest }) => ({ name, digest })),
+    ...(command.payload.skill === undefined ? {} : { invoked: command.payload.skill }),
+    catalogue: catalogue.listed.map(({ name, digest }) => ({ name, digest })),
+    ...cutOf(catalogue),
+    ...(recalled.memory === null ? {} : { memory: recalled.memory }),
+    ...(agent.roles.length === 0 ? {} : { roles: agent.roles }),
+    onUnknownOutcome: agent.onUnknownOutcome,
+    ...(approval === undefined ? {} : { approval }),
+    ...windowOf(command, agent, models.factsOf(model).contextWindow),
+    ...(command.payload.output === undefined ? {} : { output: command.payload.output }),
+    plan: model.startsWith("scripted/") ? plan : null,
+    ...played,
+    policyDigest: grant.policyDigest,
+    ...originOf(command, agent),
+    ...(invoked?.dispatch === undefined ? {} : { dispatch: invoked.dispatch }),
+  };
+  return {
+    outcome: "ready",
+    started,
+    token: { token: grant.token, expiresAt: grant.expiresAt },
+  };
+}
+
+/**
+ * The model of a run, and what is played in its place: a recording, or the plan of an agent that a client sent. A child and a
+ * copy of a dictated run are marked like it, whatever they think with.
+ */
+function thinkingOf(
+  { requester, payload, dictation = {} }: RunCommand,
+  {
+    agent,
+    provenance,
+    models,
+  }: {
+    readonly agent: AgentDefinition;
+    readonly provenance: Provenance | undefined;
+    readonly models: Pick<ModelRegistry, "defaultModel">;
+  },
+): { readonly model: string; readonly played: Pick<StartedEntry, "replay"> & Dictation } {
+  const { replay, model = agent.model ?? models.defaultModel } = payload;
+  if (replay !== undefined)
+    return { model: REPLAY_MODEL, played: { replay, dictatedBy: requester } };
+  // What lies in a directory of the installation is nobody's own.
+  const isSent = provenance !== undefined && provenance.source !== "root";
+  const isPlan = isSent && model.startsWith("scripted/");
+  return { model, played: { ...dictation, ...(isPlan ? { dictatedBy: provenance.by } : {}) } };
+}
+
+/** What the run is about decides which skills are left out first when there are too many. */
+function catalogueRequest({ payload }: RunCommand, agent: AgentDefinition) {
+  const { input } = payload;
+  const about = (typeof input === "string" ? input : JSON.stringify(input)).slice(0, MAX_ABOUT);
+  const { contextWindow } = agent;
+  return { about, ...(contextWindow === null ? {} : { contextWindow }) };
+}
+
+/**
+ * The window that the conversation is kept within, and what was said before, of which a third of the window is filled at
+ * most, at three bytes a token. A recording is played as it was made.
+ */
+function windowOf(
+  { before, payload: { replay } }: RunCommand,
+  agent: AgentDefinition,
+  known: number | null,
+): Pick<StartedEntry, "contextWindow" | "before"> {
+  const own = Math.min(agent.contextWindow ?? Infinity, known ?? Infinity);
+  const contextWindow = replay?.contextWindow ?? own;
+  return {
+    ...(contextWindow === Infinity ? {} : { contextWindow }),
+    ...(before === undefined ? {} : { before: contextOf(before, contextWindow) }),
+  };
+}
+
+/** For the operator: what a model was not told of. */
+function cutOf({ listed, dropped }: SkillCatalogue): Pick<StartedEntry, "catalogueCut"> {
+  const shortened = listed.filter((skill) => skill.shortened).map(({ name }) => name);
+  return shortened.length + dropped.length === 0 ? {} : { catalogueCut: { shortened, dropped } };
+}
+
+/** Where the run comes from, and how many runs may be below it. */
+function originOf(
+  { parent, fork, session, payload: { origin } }: RunCommand,
+  { limits }: AgentDefinition,
+): Pick<StartedEntry, "depthLeft" | "parent" | "fork" | "origin" | "session"> {
+  const own = limits.maxDepth ?? DEFAULT_DEPTH;
+  const depthLeft = parent === undefined ? own : Math.max(0, Math.min(own, parent.depthLeft));
+  return {
+    depthLeft,
+    ...(parent === undefined ? {} : { parent: { runId: parent.runId, callId: parent.callId } }),
+    ...(fork === undefined ? {} : { fork }),
+    ...(origin === undefined ? {} : { origin }),
+    ...(session === undefined ? {} : { session }),
+  };
+}

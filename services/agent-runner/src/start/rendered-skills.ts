@@ -1,0 +1,116 @@
+import type { AgentDefinition } from "@switchyard/contracts/agents";
+import { isError } from "@switchyard/contracts/errors";
+import type { Plan } from "@switchyard/contracts/plan";
+import type { RunInput } from "@switchyard/contracts/runs";
+import { renderSkill } from "@switchyard/contracts/skills";
+import type { RunCommand } from "../commands/run-command.ts";
+import type { StartedEntry } from "../core/started-entry.ts";
+import { narrowedLayers, narrowingOf } from "../core/tool-narrowing.ts";
+import type { Peers } from "../peers/peers.ts";
+import type { Log } from "@switchyard/service/log";
+
+/** The skills whose text is in the prompt from the start, and what follows from them. */
+
+export interface Rendered {
+  readonly name: string;
+  readonly digest: string;
+  readonly text: string;
+  readonly allowedTools: string[] | null;
+  readonly disallowedTools?: string[] | undefined;
+  readonly plan: Plan | null;
+  /** Set when the skill stands for a tool: its arguments go there as they are. */
+  readonly dispatch?: NonNullable<StartedEntry["dispatch"]>;
+}
+
+/** Who renders skills, and until when it is waited for. */
+interface Rendering {
+  readonly peers: Peers;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** A preloaded skill that is gone is a warning, as for people at the command line: the agent still works. */
+export async function renderPreloaded(
+  agent: AgentDefinition,
+  command: RunCommand,
+  { peers, signal, log }: Rendering,
+): Promise<Rendered[]> {
+  const call = { signal, correlationId: command.runId };
+  const rendered = await Promise.all(
+    agent.skills.map(async (name) => {
+      try {
+        return await peers.renderSkill({ name, sessionId: command.runId }, call);
+      } catch (error) {
+        if (!isError(error, renderSkill, "unknown_skill")) throw error;
+        log.warn(
+          { runId: command.runId, agent: agent.name, skill: name },
+          "preloaded skill is unknown",
+        );
+        return null;
+      }
+    }),
+  );
+  return rendered.filter((skill) => skill !== null);
+}
+
+/** A command names a skill that its author keeps for models: `user-invocable: false`. */
+export class SkillForModels extends Error {
+  override readonly name = "SkillForModels";
+  readonly skill: string;
+
+  constructor(skill: string) {
+    super(`the skill ${skill} is for agents alone: its author wants it so (user-invocable: false)`);
+    this.skill = skill;
+  }
+}
+
+/**
+ * The skill that the command names, with a text input as its argument line. Throws SkillForModels; a child run, which a
+ * model has started by it, may have every skill.
+ */
+export async function renderInvoked(
+  { payload, runId, parent }: RunCommand,
+  { peers, signal }: Omit<Rendering, "log">,
+): Promise<Rendered | null> {
+  if (payload.skill === undefined) return null;
+  const line = typeof payload.input === "string" ? payload.input : "";
+  const digest = parent?.skillDigest;
+  const named = { name: payload.skill, ...(digest === undefined ? {} : { digest }) };
+  const call = { signal, correlationId: runId };
+  const [rendered, { skill }] = await Promise.all([
+    peers.renderSkill({ ...named, arguments: line, sessionId: runId }, call),
+    peers.getSkill(named, call),
+  ]);
+  if (!skill.userInvocable && parent === undefined) throw new SkillForModels(skill.name);
+  if (skill.dispatch === undefined) return rendered;
+  // OpenClaw's own names, for tools that were written for it.
+  const input = { command: line, commandName: skill.name, skillName: skill.name };
+  return { ...rendered, dispatch: { tool: skill.dispatch.tool, input } };
+}
+
+/** What the agent may use, less what each skill in the prompt leaves out. A skill only narrows. */
+export function layersOf(
+  agent: AgentDefinition,
+  invoked: Rendered | null,
+  preloaded: readonly Rendered[],
+): string[][] {
+  const inPrompt = invoked === null ? preloaded : [...preloaded, invoked];
+  const narrowings = inPrompt.flatMap((skill) => narrowingOf(skill) ?? []);
+  return narrowedLayers(agent.tools === null ? [] : [agent.tools], narrowings);
+}
+
+/** The agent's plan, else that of the command's skill, else that of the first preloaded skill with one. */
+export function firstPlan(
+  own: Plan | null,
+  invoked: Rendered | null,
+  preloaded: readonly Rendered[],
+): Plan | null {
+  return own ?? invoked?.plan ?? preloaded.find((skill) => skill.plan !== null)?.plan ?? null;
+}
+
+/** A skill's text holds a text input already, as its arguments; an object follows it. */
+export function firstMessage(input: RunInput, invoked: Rendered | null): string {
+  if (typeof input === "string") return invoked?.text ?? input;
+  const json = JSON.stringify(input, null, 2);
+  return invoked === null ? json : `${invoked.text}\n\n${json}`;
+}

@@ -1,0 +1,49 @@
+import { getAgent } from "@switchyard/contracts/agents";
+import { isError, ServiceError } from "@switchyard/contracts/errors";
+import { grantRun } from "@switchyard/contracts/policy-grants";
+import { renderSkill } from "@switchyard/contracts/skills";
+import type { Rejection, RunCommand } from "../commands/run-command.ts";
+import { ModelUnusable } from "../model/model-registry.ts";
+import { isOutage } from "../peers/peers.ts";
+import { SkillForModels } from "./rendered-skills.ts";
+
+/** What the sender must change; null for outages and faults. */
+export function rejectionOf(command: RunCommand, error: unknown): Rejection | null {
+  if (error instanceof ModelUnusable)
+    return { code: error.code, message: error.message, problems: [] };
+  if (error instanceof SkillForModels)
+    return {
+      code: "skill_not_invocable",
+      message: error.message,
+      problems: ["skill: names a skill that only a model may activate"],
+    };
+  if (isError(error, getAgent, "unknown_agent")) {
+    return {
+      code: error.code,
+      message: `there is no agent ${command.agent}; known are ${error.data.known.join(", ") || "none"}`,
+      problems: [],
+    };
+  }
+  if (isError(error, renderSkill, "unknown_skill")) {
+    return {
+      code: error.code,
+      message: `there is no skill ${error.data.name}; known are ${error.data.known.join(", ") || "none"}`,
+      problems: ["skill: names no imported skill"],
+    };
+  }
+  if (
+    isError(error, grantRun, "may_not_start") ||
+    isError(error, grantRun, "may_not_replay") ||
+    isError(error, grantRun, "origin_refused") ||
+    isError(error, grantRun, "stopped")
+  )
+    return { code: error.code, message: error.message, problems: [] };
+  if (error instanceof ServiceError && !isOutage(error)) {
+    return {
+      code: "not_startable",
+      message: `the run could not be prepared: ${error.message}`,
+      problems: [],
+    };
+  }
+  return null;
+}

@@ -1,0 +1,87 @@
+import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
+import type { RunOrigin, SaidOrigin } from "@switchyard/contracts/run-context";
+import type { JournalEntry } from "../core/journal-entry.ts";
+import { dictationOf, type Dictation, type StartedEntry } from "../core/started-entry.ts";
+import { replay } from "../core/replay.ts";
+import type { RunState } from "../core/run-state.ts";
+import type { Peers } from "../peers/peers.ts";
+
+/** A run token and when it ends, in milliseconds since the Unix epoch. */
+export interface RunToken {
+  readonly token: string;
+  readonly expiresAt: number;
+}
+
+/** Who a token is for. */
+export interface Grantee {
+  readonly runId: string;
+  readonly agent: string;
+  readonly requester: string;
+  readonly toolLayers: readonly (readonly string[])[];
+  readonly roles?: readonly string[] | undefined;
+  readonly approval?: ApprovalTier | undefined;
+  readonly parent?: { readonly runId: string } | undefined;
+  readonly session?: { readonly sessionId: string } | undefined;
+  readonly origin?: SaidOrigin | undefined;
+  /** What the run thinks with. */
+  readonly model: string;
+  readonly replay?: StartedEntry["replay"];
+  readonly replayed?: Dictation["replayed"];
+  readonly dictatedBy?: Dictation["dictatedBy"];
+}
+
+/** A run at this moment: what the skills that it has read took away is not in its token any more. */
+export function granteeOf({ started, toolLayers, model }: RunState): Grantee {
+  return { ...started, toolLayers, model };
+}
+
+export const TOKEN_TTL_SECONDS = 3_600;
+
+/**
+ * Asks the policy for the token of a run. One that works for another run gets no more than that one has:
+ * the policy takes the parent's tools from the parent's own token.
+ */
+export async function grantToken(
+  grantee: Grantee,
+  options: {
+    readonly peers: Pick<Peers, "grantRun">;
+    readonly load: (runId: string) => Promise<readonly JournalEntry[]>;
+    readonly signal?: AbortSignal;
+  },
+): Promise<RunToken & { readonly policyDigest: string }> {
+  const { runId, agent, requester, toolLayers, roles = [], approval, parent } = grantee;
+  const { peers, load, signal } = options;
+  const parentToken = parent === undefined ? null : await tokenOfParent(parent.runId, options);
+  const { token, expiresAt, policyDigest } = await peers.grantRun(
+    {
+      runId,
+      agent,
+      requester,
+      tools: toolLayers.map((layer) => layer.slice()),
+      ...(roles.length === 0 ? {} : { roles: [...roles] }),
+      ...(approval === undefined ? {} : { approval }),
+      ...(parentToken === null ? {} : { parentToken }),
+      origin: originOf(grantee),
+      ttlSeconds: TOKEN_TTL_SECONDS,
+    },
+    { correlationId: runId, ...(signal === undefined ? {} : { signal }) },
+  );
+  return { token, expiresAt: Date.parse(expiresAt), policyDigest };
+
+  async function tokenOfParent(parentId: string, same: typeof options): Promise<string> {
+    const entries = await load(parentId);
+    if (entries.length === 0)
+      throw new Error(`run ${runId} works for run ${parentId}, whose journal is gone`);
+    return (await grantToken(granteeOf(replay(entries)), same)).token;
+  }
+}
+
+/** The policy knows where a run comes from, and tools its session, from here alone; of a child it is its parent's. */
+function originOf({ origin, session, model, ...more }: Grantee): RunOrigin {
+  return {
+    ...origin,
+    ...(session === undefined ? {} : { session: session.sessionId }),
+    model,
+    ...dictationOf(more),
+  };
+}

@@ -1,0 +1,76 @@
+import type { RunState } from "../core/run-state.ts";
+import type { RunStore } from "../journal/run-store.ts";
+import type { Peers } from "../peers/peers.ts";
+import { granteeOf, grantToken, type RunToken } from "./grant-token.ts";
+
+const RENEW_BEFORE_MS = 5 * 60_000;
+
+interface Granted extends RunToken {
+  /** What it lets pass. */
+  readonly toolLayers: RunState["toolLayers"];
+  /** Whose calls it is for: another model may be kept from more. */
+  readonly model: string;
+}
+
+/**
+ * Gives a token that is good for some minutes more, and for no more tools than the run may use now; asks
+ * the policy for a new one when needed.
+ */
+export class RunTokenKeeper {
+  readonly #peers: Peers;
+  readonly #load: RunStore["load"];
+  readonly #run: { readonly state: RunState };
+  readonly #now: () => number;
+  #current: Granted | null;
+  #pending: Promise<Granted> | null = null;
+
+  constructor(options: {
+    peers: Peers;
+    store: Pick<RunStore, "load">;
+    run: { readonly state: RunState };
+    /** Granted for the run as it is now. */
+    initial: RunToken | null;
+    now: () => number;
+  }) {
+    this.#peers = options.peers;
+    this.#load = options.store.load;
+    this.#run = options.run;
+    const { initial, run } = options;
+    const { toolLayers, model } = run.state;
+    this.#current = initial === null ? null : { ...initial, toolLayers, model };
+    this.#now = options.now;
+  }
+
+  async get(): Promise<string> {
+    if (this.#current !== null && this.#isGood(this.#current)) return this.#current.token;
+    this.#pending ??= this.#grant().finally(() => {
+      this.#pending = null;
+    });
+    const granted = await this.#pending;
+    this.#current = granted;
+    // A skill may have been activated while the policy was asked.
+    return this.#isOfRun(granted) ? granted.token : this.get();
+  }
+
+  /** Forgets a token that a service refused, unless another call has replaced it already. */
+  refuse(token: string): void {
+    if (this.#current?.token === token) this.#current = null;
+  }
+
+  #isGood(granted: Granted): boolean {
+    return this.#isOfRun(granted) && granted.expiresAt - this.#now() > RENEW_BEFORE_MS;
+  }
+
+  /** A skill that was activated since may have taken tools away, and another model may have taken over. */
+  #isOfRun({ toolLayers, model }: Granted): boolean {
+    const { state } = this.#run;
+    return toolLayers === state.toolLayers && model === state.model;
+  }
+
+  async #grant(): Promise<Granted> {
+    const { state } = this.#run;
+    const options = { peers: this.#peers, load: this.#load };
+    const { toolLayers, model } = state;
+    return { ...(await grantToken(granteeOf(state), options)), toolLayers, model };
+  }
+}
