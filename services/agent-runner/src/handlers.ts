@@ -13,7 +13,7 @@ import { isAdmin, maySee } from "./journal/run-access.ts";
 import type { RunNames } from "./journal/run-names.ts";
 import type { RunStore } from "./journal/run-store.ts";
 import type { RunIndex } from "./journal/run-index.ts";
-import type { ParkedRuns } from "./waits/parked-runs.ts";
+import type { ParkedRuns } from "./journal/parked-runs.ts";
 import { handleWaits } from "./waits/wait-handlers.ts";
 
 /** Answers everything that is asked and said about runs beside the queue. */

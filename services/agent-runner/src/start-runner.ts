@@ -34,7 +34,7 @@ import { openSessions } from "./sessions/open-sessions.ts";
 import { serveSessions } from "./sessions/serve-sessions.ts";
 import { followApprovals } from "./waits/follow-approvals.ts";
 import { createMissedDecisions } from "./waits/missed-decisions.ts";
-import { openParkedRuns } from "./waits/parked-runs.ts";
+import { openParkedRuns } from "./journal/parked-runs.ts";
 import { createRunWaker } from "./peers/run-waker.ts";
 import { startSweeper } from "./waits/sweeper.ts";
 import { createRunWorker } from "./queue/run-worker.ts";

@@ -31,7 +31,7 @@ import { Suspended } from "../src/signals/interruption.ts";
 import { openRunControls, type RunControls } from "../src/journal/run-controls.ts";
 import { openSessions } from "../src/sessions/open-sessions.ts";
 import type { SessionDesk } from "../src/sessions/session-desk.ts";
-import { openParkedRuns } from "../src/waits/parked-runs.ts";
+import { openParkedRuns } from "../src/journal/parked-runs.ts";
 import type { Lab } from "./runner-lab.ts";
 import { SESSION_SETTINGS } from "./session-settings.ts";
 

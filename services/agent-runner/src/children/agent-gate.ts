@@ -1,133 +1,103 @@
 import { randomUUID } from "node:crypto";
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
 import { admitCall, settleCall } from "@switchyard/contracts/approval-admission";
 import { bindingDigest } from "@switchyard/contracts/approval-record";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { checkPolicy, type Decision } from "@switchyard/contracts/policy";
 import { releaseCall } from "@switchyard/contracts/policy-budgets";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
-import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import { asAllowed } from "@switchyard/service/tool-provider/approval-gate";
 import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import type { z } from "zod";
 import type { CallState } from "../core/run-state.ts";
 import { isOutage } from "../peers/peers.ts";
 import { Suspended } from "../signals/interruption.ts";
-import type { RunTokenKeeper } from "../tools/run-token-keeper.ts";
+import type { RunContext } from "../context/run-context.ts";
+import type { ActiveRun } from "../journal/active-run.ts";
 import { failed, type CallStep } from "../core/call-outcome.ts";
 import { agentTool } from "./agent-tool.ts";
 import { allowedStart, type AllowedStart, type Verdict } from "./allowed-start.ts";
 
-type Checked = z.output<typeof checkPolicy.reply>;
+type GateContext = Pick<RunContext, "bus" | "tokens" | "executions" | "signal"> & {
+  readonly run: Pick<ActiveRun, "hold">;
+};
 
-/** Asks the policy about a call of the tool `agent`, as every tool provider asks about its calls. */
-export interface AgentGate {
-  /**
-   * Starts the child with the decision that allows it, else says what becomes of the call: denied, or
-   * parked until a person has decided. Rejects with Suspended when the policy cannot tell now, or when the
-   * start cannot be recorded.
-   */
-  pass(
-    call: CallState,
-    args: Record<string, unknown>,
-    start: (allowed: AllowedStart) => Promise<CallStep>,
-  ): Promise<CallStep>;
-}
-
-export interface AgentGateOptions {
-  readonly bus: Bus;
-  readonly runId: string;
-  readonly tokens: Pick<RunTokenKeeper, "get" | "refuse">;
-  readonly executions: Pick<ExecutionAudit, "duringStart">;
-  readonly signal: AbortSignal;
-}
-
-export function createAgentGate(options: AgentGateOptions): AgentGate {
-  const { bus, runId, tokens, executions, signal } = options;
+/**
+ * Asks the policy about a call of the tool `agent`, as every tool provider asks about its calls, and starts the child with
+ * the decision that allows it; else says what becomes of the call: denied, or parked until a person has decided.
+ * Rejects with Suspended when the policy cannot tell now, or when the start cannot be recorded.
+ */
+export async function passAgentGate(
+  call: CallState,
+  args: Record<string, unknown>,
+  {
+    start,
+    context,
+  }: {
+    readonly start: (allowed: AllowedStart) => Promise<CallStep>;
+    readonly context: GateContext;
+  },
+): Promise<CallStep> {
+  const { bus, tokens, executions, signal } = context;
+  const { runId } = context.run.hold;
+  const { callId } = call.part;
   const policy = client(bus, { checkPolicy, admitCall, settleCall, releaseCall });
   const limits = { correlationId: runId, signal };
   const tool = builtinToolRef(agentTool.name);
-
-  const decide = async (token: string, args: Record<string, unknown>): Promise<Checked> => {
-    const checked = await policy.checkPolicy({ onBehalfOf: bus.user, token, tool, args }, limits);
-    const { reservation } = checked;
-    // A place in a limit of calls at a time is for the call, and what it does is to start a run.
-    if (reservation !== undefined) release(reservation);
-    return checked;
-  };
-  const release = (reservation: string): void => {
-    policy.releaseCall({ reservation }, { correlationId: runId }).catch(() => undefined); // it lapses by itself
-  };
-  const admit = (asked: AskedCall) => {
-    const { call, token, args, checked, attempt } = asked;
-    const { decision, principal } = checked;
-    const about = { caller: bus.user, tool, pin: undefined, args, decision };
+  const onBehalfOf = bus.user;
+  const token = await tokens.get();
+  try {
+    const checked = await policy.checkPolicy({ onBehalfOf, token, tool, args }, limits);
+    const { decision, principal, reservation } = checked;
+    // A place in a limit of calls at a time is for the call, and what it does is to start a run; it lapses by itself.
+    if (reservation !== undefined)
+      policy.releaseCall({ reservation }, { correlationId: runId }).catch(() => undefined);
+    if (decision.effect === "deny") return { kind: "tool-denied", callId, decision };
+    const made = { caller: onBehalfOf, runId, callId, args, checked };
+    const begin = (by: Verdict) => start(allowedStart(made, by, executions));
+    if (decision.effect === "allow") return await begin({ decision, passed: null });
+    const about = { caller: onBehalfOf, tool, pin: undefined, args, decision };
     const binding = bindingDigest({ principal, ...about });
-    const { callId } = call.part;
-    const request = { onBehalfOf: bus.user, token, tool, args, callId, decision, binding, attempt };
-    return policy.admitCall(request, limits);
-  };
-  const settle = async (used: UsedApproval, outcome: "executed" | "not_sent"): Promise<void> => {
-    const { approvalId, attempt } = used;
-    if (approvalId === null) return;
-    // The record of the approval then says that nobody knows; the journal does.
-    const end = { approvalId, attempt, outcome };
-    await policy.settleCall(end, { correlationId: runId }).catch(() => undefined);
-  };
-  const startOnce = async (used: UsedApproval, start: () => Promise<CallStep>) => {
-    try {
-      const step = await start();
-      await settle(used, step.kind === "tool-failed" ? "not_sent" : "executed");
-      return step;
-    } catch (error) {
-      if (error instanceof NotSentError) await settle(used, "not_sent");
-      throw error;
-    }
-  };
-
-  return {
-    async pass(call, args, start) {
-      const token = await tokens.get();
-      try {
-        const checked = await decide(token, args);
-        const { decision } = checked;
-        if (decision.effect === "deny") return deniedStep(call, decision);
-        const made = { caller: bus.user, runId, callId: call.part.callId, args, checked };
-        const begin = (by: Verdict) => start(allowedStart(made, by, executions));
-        if (decision.effect === "allow") return await begin({ decision, passed: null });
-        const attempt = randomUUID();
-        const reply = await admit({ call, token, args, checked, attempt });
-        const verdict = verdictOf(call, decision, reply);
-        if ("step" in verdict) return verdict.step;
-        if (reply.outcome !== "passed") return await begin(verdict);
-        return await startOnce({ approvalId: reply.approvalId, attempt }, () => begin(verdict));
-      } catch (error) {
-        signal.throwIfAborted();
-        if (error instanceof NotSentError)
-          throw new Suspended("the start of a child cannot be recorded now", { cause: error });
-        if (isError(error, checkPolicy, "invalid_token")) tokens.refuse(token);
-        if (!(error instanceof ServiceError)) throw error;
-        if (isOutage(error) || PASSING.has(error.code))
-          throw new Suspended("the policy cannot decide now", { cause: error });
-        return failed(call.part.callId, error);
-      }
-    },
-  };
+    const attempt = randomUUID();
+    const asked = { onBehalfOf, token, tool, args, callId, decision, binding, attempt };
+    const reply = await policy.admitCall(asked, limits);
+    const verdict = verdictOf(call, decision, reply);
+    if ("step" in verdict) return verdict.step;
+    if (reply.outcome !== "passed" || reply.approvalId === null) return await begin(verdict);
+    const { approvalId } = reply;
+    return await settling(
+      () => begin(verdict),
+      // Else the record of the approval says that nobody knows; the journal does.
+      async (outcome) => {
+        const end = { approvalId, attempt, outcome };
+        await policy.settleCall(end, { correlationId: runId }).catch(() => undefined);
+      },
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof NotSentError)
+      throw new Suspended("the start of a child cannot be recorded now", { cause: error });
+    if (isError(error, checkPolicy, "invalid_token")) tokens.refuse(token);
+    if (!(error instanceof ServiceError)) throw error;
+    if (isOutage(error) || PASSING.has(error.code))
+      throw new Suspended("the policy cannot decide now", { cause: error });
+    return failed(callId, error);
+  }
 }
 
-interface UsedApproval {
-  /** Null: a grant let it pass. */
-  readonly approvalId: string | null;
-  readonly attempt: string;
-}
-
-interface AskedCall {
-  readonly call: CallState;
-  readonly token: string;
-  readonly args: Record<string, unknown>;
-  readonly checked: Checked;
-  readonly attempt: string;
+/** Says of an approval that was used whether the call was made. */
+async function settling(
+  make: () => Promise<CallStep>,
+  settle: (outcome: "executed" | "not_sent") => Promise<void>,
+): Promise<CallStep> {
+  try {
+    const step = await make();
+    await settle(step.kind === "tool-failed" ? "not_sent" : "executed");
+    return step;
+  } catch (error) {
+    if (error instanceof NotSentError) await settle("not_sent");
+    throw error;
+  }
 }
 
 /** What another attempt, with a new token or after a pause, may come to another answer for; besides outages. */
@@ -162,8 +132,4 @@ function verdictOf(
   const { rule, policyDigest } = decision;
   const denied: Decision = { effect: "deny", rule, reason: reply.reason, policyDigest };
   return { step: { kind: "tool-denied", callId, decision: denied } };
-}
-
-function deniedStep({ part: { callId } }: CallState, decision: Decision): CallStep {
-  return { kind: "tool-denied", callId, decision };
 }

@@ -1,22 +1,15 @@
-import type { Bus } from "@switchyard/bus/connect";
 import { publishCommand } from "@switchyard/bus/publish";
 import { spawnRun } from "@switchyard/contracts/run-commands";
 import type { RunInput } from "@switchyard/contracts/runs";
 import type { SkillRef } from "../core/answer-part.ts";
 import type { CallState } from "../core/run-state.ts";
+import type { RunContext } from "../context/run-context.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { failure, type CallOutcome, type CallStep } from "../core/call-outcome.ts";
 import { told } from "../waits/finish-wait.ts";
-import type { AgentGate } from "./agent-gate.ts";
+import { passAgentGate } from "./agent-gate.ts";
 import type { AllowedStart } from "./allowed-start.ts";
 import { childRunIdOf, MAX_CHILDREN } from "./child-run.ts";
-
-export interface ChildStarter {
-  readonly run: ActiveRun;
-  readonly bus: Bus;
-  readonly gate: AgentGate;
-  readonly now: () => number;
-}
 
 /** A run that is to work for this one. */
 export interface ChildRequest {
@@ -36,16 +29,17 @@ export interface ChildRequest {
 export async function startAllowedChild(
   call: CallState,
   request: ChildRequest,
-  caller: ChildStarter,
+  context: RunContext,
 ): Promise<CallStep> {
   const { callId, agent, input: task, wait, model, skill } = request;
-  const { children } = caller.run.state;
-  if (children.some((child) => child.callId === callId)) return sendChild(request, caller);
+  const { children } = context.run.state;
+  if (children.some((child) => child.callId === callId)) return sendChild(request, context);
   const args = { agent, task, wait, ...(model && { model }), ...(skill && { skill: skill.name }) };
-  return caller.gate.pass(call, args, async (allowed) => {
-    const refusal = await writeDown(request, allowed, caller);
-    return refusal ?? sendChild(request, caller);
-  });
+  const start = async (allowed: AllowedStart): Promise<CallStep> => {
+    const refusal = await writeDown(request, allowed, context.run);
+    return refusal ?? sendChild(request, context);
+  };
+  return passAgentGate(call, args, { start, context });
 }
 
 /**
@@ -55,7 +49,7 @@ export async function startAllowedChild(
 async function writeDown(
   { callId, agent }: ChildRequest,
   { decision, recorded }: AllowedStart,
-  { run, now }: Pick<ChildStarter, "run" | "now">,
+  run: ActiveRun,
 ): Promise<CallOutcome | null> {
   if ((run.state.started.depthLeft ?? 0) < 1)
     return failure(callId, "too_deep", "runs may nest no deeper; do the work yourself");
@@ -65,10 +59,7 @@ async function writeDown(
   const beginning = beginningOf(run);
   beginning.add(childRunId);
   try {
-    await recorded(() => {
-      const at = new Date(now()).toISOString();
-      return run.record({ kind: "child-started", at, callId, childRunId, agent, decision });
-    });
+    await recorded(() => run.note({ kind: "child-started", callId, childRunId, agent, decision }));
     return null;
   } finally {
     beginning.delete(childRunId);
@@ -78,7 +69,7 @@ async function writeDown(
 /** Sends the command of a child that is written down, once more when this run was taken over. The call waits only once it is stored. */
 async function sendChild(
   { callId, agent, input, wait, model, skill }: ChildRequest,
-  { run, bus }: Pick<ChildStarter, "run" | "bus">,
+  { run, bus }: RunContext,
 ): Promise<CallStep> {
   const { started } = run.state;
   const known = run.state.children.find((child) => child.callId === callId);

@@ -98,8 +98,8 @@ test("a call that was to be sent and was not is told so when the run is left, al
   await run.record({ ...answer, content, finishReason: "tool-calls" }, ...dispatched);
   run.noteSent(first);
   await controls.cancel({ runId, by: "cli", at: AT, reason: null, command: null });
-  await run.recordUnsent(AT);
-  await run.recordUnsent(AT);
+  await run.noteUnsent();
+  await run.noteUnsent();
   const journal = await store.load(runId);
   assert.deepEqual(journal.slice(4), [
     { kind: "cancel-requested", at: AT, by: "cli", reason: null },
@@ -124,7 +124,7 @@ test("what was sent before the run was taken over is never told as not sent", as
   const asked = { ...answer, content, finishReason: "tool-calls" as const };
   await run.record(asked, { kind: "tool-dispatched", at: AT, callId });
   const successor = await again();
-  await successor.recordUnsent(AT);
+  await successor.noteUnsent();
   const journal = await store.load(run.hold.runId);
   assert.equal(journal.at(-1)?.kind, "tool-dispatched");
 });
@@ -205,7 +205,15 @@ async function openRun() {
     signal,
   });
   const state = startOf(started);
-  const run = new ActiveRun({ hold, state, store: counting, publisher, signal, lose: () => {} });
+  const run = new ActiveRun({
+    hold,
+    state,
+    store: counting,
+    publisher,
+    signal,
+    lose: () => {},
+    now: () => Date.parse(AT),
+  });
   const steer = (): Promise<unknown> => {
     const entry: JournalEntry = { kind: "steered", at: AT, by: "cli", message: "and more" };
     return controls.tell({ runId, entry, by: "cli", expected: null, command: null });
@@ -219,6 +227,7 @@ async function openRun() {
       publisher,
       signal,
       lose: () => {},
+      now: () => Date.parse(AT),
     });
   return { run, writes, steer, again };
 }

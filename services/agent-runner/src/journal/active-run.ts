@@ -1,7 +1,7 @@
 import type { EventPublisher } from "../events/event-publisher.ts";
 import { backoffMs, CancelRequested, pause } from "../signals/interruption.ts";
 import { isRevocable, mayFollowCancel } from "../core/entry-traits.ts";
-import type { JournalEntry } from "../core/journal-entry.ts";
+import type { JournalEntry, WithoutTime } from "../core/journal-entry.ts";
 import { StoreUnavailable } from "./redis-scripts.ts";
 import { applyEntry } from "../core/replay.ts";
 import { openCalls, type RunState } from "../core/run-state.ts";
@@ -50,6 +50,7 @@ export class ActiveRun {
   readonly #store: RunStore;
   readonly #publisher: EventPublisher;
   readonly #lose: (reason: FenceLost) => void;
+  readonly #now: () => number;
   readonly #waiting: Recording[] = [];
   /** Open calls that somebody may have been asked for. */
   readonly #sent: Set<string>;
@@ -64,6 +65,7 @@ export class ActiveRun {
     publisher: EventPublisher;
     signal: AbortSignal;
     lose: (reason: FenceLost) => void;
+    now: () => number;
   }) {
     this.hold = options.hold;
     this.signal = options.signal;
@@ -74,6 +76,7 @@ export class ActiveRun {
     this.#store = options.store;
     this.#publisher = options.publisher;
     this.#lose = options.lose;
+    this.#now = options.now;
   }
 
   get state(): RunState {
@@ -87,6 +90,12 @@ export class ActiveRun {
    */
   record(...entries: JournalEntry[]): Promise<void> {
     return this.recordWith(entries, () => []);
+  }
+
+  /** As `record`, of what happened now. */
+  note(...entries: WithoutTime<JournalEntry>[]): Promise<void> {
+    const at = new Date(this.#now()).toISOString();
+    return this.record(...entries.map((entry) => Object.assign({ at }, entry)));
   }
 
   /** As `record`; what follows is decided when it is their turn, by the state with them and with what came before. */
@@ -109,14 +118,14 @@ export class ActiveRun {
   }
 
   /** Writes down which calls were to be sent here and were not: they cannot have had an effect. For whoever leaves the run. */
-  async recordUnsent(at: string): Promise<void> {
+  async noteUnsent(): Promise<void> {
     if (this.#state.end !== null) return;
     const unsent = openCalls(this.#state).filter(
       ({ part, dispatched }) => dispatched && !this.#sent.has(part.callId),
     );
     if (unsent.length === 0) return;
-    await this.record(
-      ...unsent.map(({ part: { callId } }) => ({ kind: "tool-unsent" as const, at, callId })),
+    await this.note(
+      ...unsent.map(({ part: { callId } }) => ({ kind: "tool-unsent" as const, callId })),
     );
   }
 

@@ -5,7 +5,7 @@ import type { Rejection } from "../commands/run-command.ts";
 import type { RunIndex } from "../journal/run-index.ts";
 import type { Hold, Rest, RunStore } from "../journal/run-store.ts";
 import type { RunnerMetrics } from "../telemetry/metrics.ts";
-import type { ParkedRuns } from "../waits/parked-runs.ts";
+import type { ParkedRuns } from "../journal/parked-runs.ts";
 import { departureOf } from "./departure.ts";
 import { backoffMs, Suspended } from "../signals/interruption.ts";
 import type { RunControls } from "../journal/run-controls.ts";

@@ -1,6 +1,6 @@
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
 import { applyControl, runIdOfMessage, type ControlResult } from "../commands/control-command.ts";
-import type { AttemptOptions } from "../run/attempt-options.ts";
+import type { RunnerParts } from "../run/runner-parts.ts";
 import { finishEnd } from "../run/ended-run.ts";
 import { leaveRun } from "./leave-run.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
@@ -11,7 +11,7 @@ import type { MessageFacts, Rejection, RunCommand } from "../commands/run-comman
 import { tellParent } from "../children/after-end.ts";
 import { proceedSession } from "@switchyard/contracts/sessions";
 import { commandInTurn, enterSession, leaveSession } from "../sessions/run-place.ts";
-import { firstLook } from "../waits/look-at.ts";
+import { firstLook } from "../core/look-at.ts";
 import { policedTools } from "../run/own-tools.ts";
 import { workOnRun, type Created } from "../run/work-on-run.ts";
 import { startOf } from "../core/replay.ts";
@@ -31,7 +31,7 @@ const DONE: Outcome = { outcome: "done" };
 
 /** One delivery of one command, from the claim to what the queue is told. */
 export class RunAttempt {
-  readonly #options: AttemptOptions;
+  readonly #options: RunnerParts;
   readonly #delivery: Delivery;
   /** The command's own message, which may be another one than brought it here. */
   #message: MessageFacts;
@@ -46,7 +46,7 @@ export class RunAttempt {
   /** False when the run is in work already, or past that, and when the message is left for its turn. */
   #isNews = true;
 
-  constructor(options: AttemptOptions, delivery: Delivery) {
+  constructor(options: RunnerParts, delivery: Delivery) {
     this.#options = options;
     this.#delivery = delivery;
     this.#message = delivery;

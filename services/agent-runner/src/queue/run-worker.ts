@@ -1,5 +1,5 @@
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
-import type { AttemptOptions } from "../run/attempt-options.ts";
+import type { RunnerParts } from "../run/runner-parts.ts";
 import { RunAttempt } from "./run-attempt.ts";
 
 /** What a runner does with the messages of its queue. */
@@ -14,7 +14,7 @@ export interface RunWorker {
  * lost late, repeated or delivered twice at once, and it is acknowledged only when the journal
  * holds the end of the run and the stream holds its last event.
  */
-export function createRunWorker(options: AttemptOptions): RunWorker {
+export function createRunWorker(options: RunnerParts): RunWorker {
   const attempts = new WeakMap<Delivery, RunAttempt>();
   return {
     async handle(delivery) {

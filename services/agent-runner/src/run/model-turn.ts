@@ -2,22 +2,18 @@ import type { ReachedLimit } from "@switchyard/contracts/run-waits";
 import type { Usage } from "@switchyard/contracts/runs";
 import { runToolsOf } from "../core/run-tools.ts";
 import type { EntryOf } from "../core/journal-entry.ts";
-import { StepBudget, tooMuchForRun } from "../limits/step-budget.ts";
+import { StepBudget, tooMuchForRun } from "./step-budget.ts";
 import { addCost, addUsage, type Spent } from "../core/model-price.ts";
-import { ModelAsker } from "../model/model-step.ts";
+import { ModelAsker } from "./ask-model.ts";
 import type { CallOutcome } from "../core/call-outcome.ts";
 import type { OfferedTool, ToolCatalogue } from "../core/tool-catalogue.ts";
 import type { ToolLister } from "./tool-lister.ts";
 import { newPrints, type ToolPrints } from "../core/tool-print.ts";
-import { askerOptions } from "./asker-options.ts";
 import { consequencesOf } from "../core/consequences.ts";
-import type { DriverOptions } from "./driver-options.ts";
+import type { RunContext } from "../context/run-context.ts";
+import { liveSteps } from "../events/live-steps.ts";
 
-export interface ModelTurnOptions extends DriverOptions {
-  /** Aborts when the run loses its hold, is to be cancelled, or its time is over. */
-  readonly signal: AbortSignal;
-  /** Aborts also when this runner is to stop: ends pauses in which nothing is under way. */
-  readonly waiting: AbortSignal;
+interface TurnParts {
   readonly tools: ToolLister;
   /** How many calls of one answer are begun together. */
   readonly atOnce: number;
@@ -40,21 +36,23 @@ const NOTHING_MORE = { tokens: 0, costUsd: 0 };
 
 /** The turns of a run in which its model is asked: within the limits, and with what follows from the answer at once. */
 export class ModelTurn {
-  readonly #options: ModelTurnOptions;
+  readonly #context: RunContext;
+  readonly #parts: TurnParts;
   readonly #asker: ModelAsker;
   readonly #budget: StepBudget;
 
-  constructor(options: ModelTurnOptions) {
-    this.#options = options;
-    const onDiscarded = (use: Spent): void => this.#discard(use);
-    this.#asker = new ModelAsker(askerOptions({ ...options, onDiscarded }));
-    this.#budget = new StepBudget(options);
+  constructor(context: RunContext, parts: TurnParts) {
+    this.#context = context;
+    this.#parts = parts;
+    const live = liveSteps(context.bus, context.run.state.started);
+    this.#asker = new ModelAsker(context, { ...live, onDiscarded: (use) => this.#discard(use) });
+    this.#budget = new StepBudget(context);
   }
 
   /** Asks, or compacts what the model is shown before it is asked; returns the limit that forbids it, else null. */
   async take(step: number): Promise<(ReachedLimit & { readonly until: string | null }) | null> {
-    const { run, tools: lister } = this.#options;
-    const tools = await lister.tools();
+    const { run } = this.#context;
+    const tools = await this.#parts.tools.tools();
     const isCut = tools.leftOut.length > 0;
     const offered = [...runToolsOf(run.state, { isCut }), ...tools.offered];
     const reached = await this.#budget.reserve(() => this.#asker.needOf(run.state, offered));
@@ -78,15 +76,14 @@ export class ModelTurn {
     readonly tools: ToolCatalogue;
   }): Promise<void> {
     const { step, offered, shown, tools } = asked;
-    const { run, metrics, now } = this.#options;
+    const { run, metrics, now } = this.#context;
     const startedAt = now();
     const heard = run.state.messages.length;
     const compaction = this.#asker.compactionFor(run.state, offered);
     if (compaction !== null) {
       const summary = await this.#asker.summarise(run.state, compaction);
-      const at = new Date(now()).toISOString();
-      const entry = { kind: "compacted" as const, at, upTo: compaction.upTo, ...summary };
-      await run.discarded.tell((field) => run.record({ ...entry, ...field }));
+      const entry = { kind: "compacted" as const, upTo: compaction.upTo, ...summary };
+      await run.discarded.tell((field) => run.note({ ...entry, ...field }));
       this.#countUse(summary);
       return; // the step itself is next
     }
@@ -107,7 +104,8 @@ export class ModelTurn {
 
   /** Writes the answer down with everything that follows from it alone. */
   async #follow(answer: EntryOf<"model-responded">, tools: ToolCatalogue): Promise<void> {
-    const { run, tools: lister, stopping, now, atOnce, noteOutcome } = this.#options;
+    const { run, stopping, now } = this.#context;
+    const { tools: lister, atOnce, noteOutcome } = this.#parts;
     // What is sent later goes by what the tools are then.
     const isSentNow = lister.isCurrent(tools) && !stopping.aborted;
     const circumstances = { tools, now: now(), atOnce: isSentNow ? atOnce : 0 };
@@ -118,7 +116,7 @@ export class ModelTurn {
 
   /** An answer broke off. What it has used counts, also against the limits: else each further attempt could go beyond them. */
   #discard(use: Spent): void {
-    const { run } = this.#options;
+    const { run } = this.#context;
     run.discarded.add(use);
     this.#countUse(use);
     const { limits, usage, knownCostUsd } = run.state;
@@ -130,7 +128,7 @@ export class ModelTurn {
   }
 
   #countUse({ usage, costUsd }: { readonly usage: Usage; readonly costUsd: number | null }): void {
-    const { metrics } = this.#options;
+    const { metrics } = this.#context;
     metrics.tokens.inc({ direction: "input" }, usage.inputTokens);
     metrics.tokens.inc({ direction: "output" }, usage.outputTokens);
     metrics.costUsd.inc(costUsd ?? 0);

@@ -1,12 +1,12 @@
 import { tokenAllowsTool } from "@switchyard/contracts/run-token";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { AgentToolInput, agentTool } from "../children/agent-tool.ts";
-import { startAllowedChild, type ChildStarter } from "../children/start-child.ts";
+import { startAllowedChild } from "../children/start-child.ts";
 import { listOfChildren, SubagentsInput, subagentsTool } from "../children/subagents-tool.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import type { CallState, RunState } from "../core/run-state.ts";
 import type { Wait } from "../core/wait.ts";
-import type { RunControls } from "../journal/run-controls.ts";
+import type { RunContext } from "../context/run-context.ts";
 import { failure, type CallOutcome, type CallStep } from "../core/call-outcome.ts";
 import type { OfferedTool } from "../core/tool-catalogue.ts";
 import { askUserTool, readQuestion } from "../waits/ask-user-tool.ts";
@@ -32,40 +32,36 @@ export function unusableTools({ children }: RunState, denied: readonly string[])
   return [...denied, ...(isIdle ? [subagentsTool.name] : [])];
 }
 
-export interface OwnToolCaller extends ChildStarter {
-  readonly controls: RunControls;
-}
-
 /** Carries out a call of one of the runner's own tools. */
-export async function callOwnTool(call: CallState, caller: OwnToolCaller): Promise<CallStep> {
+export async function callOwnTool(call: CallState, context: RunContext): Promise<CallStep> {
   const { callId, tool, input } = call.part;
   switch (tool) {
     case askUserTool.name:
-      return parkedOr(callId, tool, readQuestion(input, caller.now()));
+      return parkedOr(callId, tool, readQuestion(input, context.now()));
     case waitTool.name:
-      return parkedOr(callId, tool, readTimer(input, caller.now()));
+      return parkedOr(callId, tool, readTimer(input, context.now()));
     case agentTool.name:
-      return giveTask(call, caller);
+      return giveTask(call, context);
     case subagentsTool.name:
-      return lookAfterChildren(callId, input, caller);
+      return lookAfterChildren(callId, input, context);
     default:
       return failure(callId, "unknown_tool", `the runner has no tool ${tool}`);
   }
 }
 
-async function giveTask(call: CallState, caller: OwnToolCaller): Promise<CallStep> {
+async function giveTask(call: CallState, context: RunContext): Promise<CallStep> {
   const { callId, tool, input } = call.part;
   const read = AgentToolInput.safeParse(input);
   if (!read.success) return badArguments(callId, tool, read.error);
-  const { agent = caller.run.state.started.agent, task, wait, model } = read.data;
+  const { agent = context.run.state.started.agent, task, wait, model } = read.data;
   const request = { callId, agent, input: task, wait, ...(model && { model }) };
-  return startAllowedChild(call, request, caller);
+  return startAllowedChild(call, request, context);
 }
 
 async function lookAfterChildren(
   callId: string,
   input: unknown,
-  { run, controls, now }: OwnToolCaller,
+  { run, controls, now }: RunContext,
 ): Promise<CallOutcome> {
   const read = SubagentsInput.safeParse(input);
   if (!read.success) return badArguments(callId, subagentsTool.name, read.error);

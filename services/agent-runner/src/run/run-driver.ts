@@ -5,19 +5,20 @@ import { boundedParallel } from "../tools/bounded-parallel.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { cancelledCall } from "../core/cancelled-call.ts";
 import { CancelRequested, HandOver, Suspended, TimeOver } from "../signals/interruption.ts";
-import type { EntryOf, JournalEntry, WithoutTime } from "../core/journal-entry.ts";
+import type { EntryOf, WithoutTime } from "../core/journal-entry.ts";
 import { ModelFailure } from "../model/model-failure.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
 import { endNow } from "../core/consequences.ts";
-import type { DriverOptions } from "./driver-options.ts";
+import type { RunContext } from "../context/run-context.ts";
 import { linkSignals } from "../signals/linked-signal.ts";
-import { ModelTurn, type ModelTurnOptions } from "./model-turn.ts";
+import { ModelTurn } from "./model-turn.ts";
 import { deadlineOf, limitFailure, nextAction } from "../core/next-action.ts";
 import { openCalls, type CallState } from "../core/run-state.ts";
+import type { Listing } from "../tools/listed-tool.ts";
 import type { CallOutcome, CallStep } from "../core/call-outcome.ts";
-import { firstLook } from "../waits/look-at.ts";
+import { firstLook } from "../core/look-at.ts";
 import { orSuspend } from "../peers/or-suspend.ts";
-import { routeCall, type RouteOptions } from "./route-call.ts";
+import { routeCall } from "./route-call.ts";
 import { routeOf } from "../core/tool-catalogue.ts";
 import { ToolLister } from "./tool-lister.ts";
 
@@ -28,14 +29,20 @@ const PARALLEL_CALLS = 8;
  * writes down what came of it, so the loop may be left and entered anywhere. Rejects with the
  * reason when the run must be left: HandOver, Suspended, FenceLost or the signal's reason.
  */
-export async function driveRun(options: DriverOptions): Promise<void> {
-  while (!(await driveTillTimeIsOver(options)));
+export async function driveRun(
+  parts: Omit<RunContext, "signal" | "waiting">,
+  listing?: Promise<Listing>,
+): Promise<void> {
+  while (!(await driveTillTimeIsOver(parts, listing)));
 }
 
 /** False when the time was over and the run was given more of it. */
-async function driveTillTimeIsOver(options: DriverOptions): Promise<boolean> {
+async function driveTillTimeIsOver(
+  parts: Omit<RunContext, "signal" | "waiting">,
+  listing: Promise<Listing> | undefined,
+): Promise<boolean> {
   const timeLimit = new AbortController();
-  const { run, now } = options;
+  const { run, now, stopping } = parts;
   const left = (): number => Math.max(0, deadlineOf(run.state) - now());
   const look = (): void => {
     // The limit may be another one by now.
@@ -45,8 +52,9 @@ async function driveTillTimeIsOver(options: DriverOptions): Promise<boolean> {
   };
   let timer = setTimeout(look, left());
   const ending = linkSignals(run.signal, run.cancelSignal, timeLimit.signal);
-  const waiting = linkSignals(ending.signal, options.stopping);
-  const driver = new Driver(options, { signal: ending.signal, waiting: waiting.signal });
+  const waiting = linkSignals(ending.signal, stopping);
+  const context = { ...parts, signal: ending.signal, waiting: waiting.signal };
+  const driver = new Driver(context, listing);
   try {
     while (await driver.step()) if (timeLimit.signal.aborted && left() > 0) return false;
     return true;
@@ -58,23 +66,16 @@ async function driveTillTimeIsOver(options: DriverOptions): Promise<boolean> {
 }
 
 class Driver {
-  readonly #options: DriverOptions;
+  readonly #context: RunContext;
   readonly #run: ActiveRun;
-  /** Aborts when the run loses its hold, is to be cancelled, or its time is over. */
-  readonly #signal: AbortSignal;
   readonly #tools: ToolLister;
   readonly #model: ModelTurn;
 
-  constructor(options: DriverOptions, signals: Pick<ModelTurnOptions, "signal" | "waiting">) {
-    const { signal } = signals;
-    this.#options = options;
-    this.#run = options.run;
-    this.#signal = signal;
-    const record = (entry: WithoutTime<JournalEntry>) => this.#record(entry);
-    this.#tools = new ToolLister({ ...options, signal, record });
-    this.#model = new ModelTurn({
-      ...options,
-      ...signals,
+  constructor(context: RunContext, listing: Promise<Listing> | undefined) {
+    this.#context = context;
+    this.#run = context.run;
+    this.#tools = new ToolLister(context, listing);
+    this.#model = new ModelTurn(context, {
       tools: this.#tools,
       atOnce: PARALLEL_CALLS,
       noteOutcome: (outcome) => this.#noteOutcome(outcome),
@@ -84,13 +85,13 @@ class Driver {
   /** Does the next thing; false when the run has ended. */
   async step(): Promise<boolean> {
     this.#run.signal.throwIfAborted();
-    const action = nextAction(this.#run.state, this.#options.now());
+    const action = nextAction(this.#run.state, this.#context.now());
     try {
       switch (action.action) {
         case "stop":
           return false;
         case "finish":
-          await this.#record({ kind: "finished", output: action.output });
+          await this.#run.note({ kind: "finished", output: action.output });
           return true;
         case "fail":
           await this.#recordEnd({ kind: "failed", failure: action.failure });
@@ -106,7 +107,7 @@ class Driver {
           return this.#run.state.waiting === null;
         case "dispatch-skill": {
           const { runId } = this.#run.state.started;
-          await this.#record({ kind: "skill-dispatched", callId: `${runId}:1:0` });
+          await this.#run.note({ kind: "skill-dispatched", callId: `${runId}:1:0` });
           return true;
         }
         case "call-model":
@@ -129,8 +130,8 @@ class Driver {
 
   /** The calls that are open get a result that says so. */
   async #cancel(): Promise<void> {
-    await this.#run.recordUnsent(this.#at());
-    for (const call of openCalls(this.#run.state)) await this.#record(cancelledCall(call));
+    await this.#run.noteUnsent();
+    for (const call of openCalls(this.#run.state)) await this.#run.note(cancelledCall(call));
     await this.#recordEnd({ kind: "cancelled" });
   }
 
@@ -150,29 +151,29 @@ class Driver {
   #withinTime(suspended: Suspended): Suspended {
     const { message, waitMs } = suspended;
     if (waitMs === null) return suspended;
-    const leftMs = Math.max(0, deadlineOf(this.#run.state) - this.#options.now());
+    const leftMs = Math.max(0, deadlineOf(this.#run.state) - this.#context.now());
     return new Suspended(message, { cause: suspended, waitMs: Math.min(waitMs, leftMs) });
   }
 
   /** The timer and the sweeper know of the wait before anybody may rely on them. */
   async #park(until: string | null): Promise<void> {
-    const { parked, bus, now } = this.#options;
+    const { parked, bus, now } = this.#context;
     const { runId } = this.#run.hold;
     const wakeAt = until === null ? 0 : Date.parse(until);
     await parked.lookAgain(runId, firstLook(wakeAt, now()));
     if (until !== null) {
       const at = new Date(until);
-      await orSuspend(this.#signal, () =>
+      await orSuspend(this.#context.signal, () =>
         scheduleCommand(bus, resumeRun, { runId }, {}, { at, correlationId: runId }),
       );
     }
-    await this.#record({ kind: "waiting", until });
+    await this.#run.note({ kind: "waiting", until });
   }
 
   #noteOutcome(step: CallOutcome): void {
     // What was found is shown from the next step on.
     if (step.kind === "tool-completed" && step.found !== undefined) this.#tools.forget();
-    this.#options.metrics.toolCalls.inc({ outcome: outcomeLabel(step) });
+    this.#context.metrics.toolCalls.inc({ outcome: outcomeLabel(step) });
   }
 
   async #stopAt(reached: ReachedLimit & { readonly until: string | null }): Promise<void> {
@@ -189,8 +190,8 @@ class Driver {
     const [now, limit] = skills.length > 0 ? [skills, 1] : [calls, PARALLEL_CALLS];
     await boundedParallel(now, limit, async (call) => {
       this.#throwIfStopping();
-      this.#signal.throwIfAborted();
-      const step = await routeCall(call, tools, this.#routing);
+      this.#context.signal.throwIfAborted();
+      const step = await routeCall(call, tools, this.#context);
       await this.#recordStep(step);
       if (step.kind !== "tool-parked") this.#noteOutcome(step);
     });
@@ -198,7 +199,7 @@ class Driver {
 
   /** The last result that a run needs is written with its end. */
   #recordStep(step: CallStep): Promise<void> {
-    const now = this.#options.now();
+    const now = this.#context.now();
     const entry = { ...step, at: new Date(now).toISOString() };
     return this.#run.recordWith([entry], (after) => {
       const end = endNow(after, now);
@@ -206,31 +207,15 @@ class Driver {
     });
   }
 
-  get #routing(): RouteOptions {
-    return {
-      ...this.#options,
-      signal: this.#signal,
-      record: (entry) => this.#record(entry),
-    };
-  }
-
   /** With what answers have used that broke off, if there is any. */
   #recordEnd(
     entry: WithoutTime<EntryOf<"failed"> | EntryOf<"cancelled"> | EntryOf<"limit-reached">>,
   ): Promise<void> {
-    return this.#run.discarded.tell((field) => this.#record({ ...entry, ...field }));
-  }
-
-  #record(entry: WithoutTime<JournalEntry>): Promise<void> {
-    return this.#run.record({ ...entry, at: this.#at() });
-  }
-
-  #at(): string {
-    return new Date(this.#options.now()).toISOString();
+    return this.#run.discarded.tell((field) => this.#run.note({ ...entry, ...field }));
   }
 
   #throwIfStopping(): void {
-    if (this.#options.stopping.aborted) throw new HandOver("this runner is stopping");
+    if (this.#context.stopping.aborted) throw new HandOver("this runner is stopping");
   }
 }
 

@@ -2,12 +2,12 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startedEntry } from "../../test-fixtures/journals.ts";
-import type { EntryOf, WithoutTime } from "../core/journal-entry.ts";
+import type { EntryOf, JournalEntry, WithoutTime } from "../core/journal-entry.ts";
 import { applyEntry, startOf } from "../core/replay.ts";
 import type { Peers } from "../peers/peers.ts";
-import { RunTokenKeeper } from "../tools/run-token-keeper.ts";
+import { RunTokenKeeper } from "../context/run-token-keeper.ts";
 import type { ListedTool } from "../core/tool-catalogue.ts";
-import { ToolLister, type ToolListerOptions } from "./tool-lister.ts";
+import { ToolLister } from "./tool-lister.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00.000Z");
 
@@ -103,8 +103,10 @@ function listerWith({
   failures = () => [],
   ensureServer = async ({ server }) => ({ server }),
   layers = [],
-  ...options
-}: Pick<ToolListerOptions, "listing"> & {
+  listing,
+  signal = new AbortController().signal,
+}: {
+  listing?: ConstructorParameters<typeof ToolLister>[1];
   signal?: AbortSignal;
   filterOwn?: Peers["filterOwn"];
   failures?: () => Awaited<ReturnType<Peers["listTools"]>>["failures"];
@@ -124,23 +126,20 @@ function listerWith({
   };
   // Nobody else is asked for a list.
   const peers = broker as unknown as Peers;
-  const run = { state: startOf(startedEntry({ catalogue: [], depthLeft: 1, toolLayers: layers })) };
+  const run = {
+    state: startOf(startedEntry({ catalogue: [], depthLeft: 1, toolLayers: layers })),
+    note: async (...entries: WithoutTime<JournalEntry>[]) => {
+      for (const entry of entries) {
+        run.state = applyEntry(run.state, { ...entry, at: new Date(NOW).toISOString() });
+        if (entry.kind === "tools-unavailable") recorded.push(entry);
+      }
+    },
+  };
   const initial = { token: "t", expiresAt: NOW + 3_600_000 };
   const store = { load: async () => [] };
   const now = (): number => NOW;
-  const lister = new ToolLister({
-    run,
-    peers,
-    tokens: new RunTokenKeeper({ peers, store, run, initial, now }),
-    signal: new AbortController().signal,
-    record: async (entry) => {
-      run.state = applyEntry(run.state, { ...entry, at: new Date(NOW).toISOString() });
-      if (entry.kind === "tools-unavailable") recorded.push(entry);
-    },
-    maxToolsPerAgent: 50,
-    now,
-    ...options,
-  });
+  const tokens = new RunTokenKeeper({ peers, store, run, initial, now });
+  const lister = new ToolLister({ run, peers, tokens, signal, maxToolsPerAgent: 50, now }, listing);
   return { lister, asked: () => asked, run, recorded };
 }
 

@@ -1,12 +1,11 @@
 import { isError } from "@switchyard/contracts/errors";
 import { listTools } from "@switchyard/contracts/mcp";
-import type { JournalEntry, WithoutTime } from "../core/journal-entry.ts";
 import type { RunState } from "../core/run-state.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
-import type { Peers } from "../peers/peers.ts";
 import { aborted, Suspended } from "../signals/interruption.ts";
 import { orSuspend } from "../peers/or-suspend.ts";
-import type { RunTokenKeeper } from "../tools/run-token-keeper.ts";
+import type { RunContext } from "../context/run-context.ts";
+import type { ActiveRun } from "../journal/active-run.ts";
 import { ownToolsOf, policedTools, unusableTools } from "./own-tools.ts";
 import { listProviderTools, type Listing } from "../tools/listed-tool.ts";
 import { selectTools, type ToolCatalogue } from "../core/tool-catalogue.ts";
@@ -14,18 +13,12 @@ import { selectTools, type ToolCatalogue } from "../core/tool-catalogue.ts";
 /** After so long the tools are asked for again at the next step: servers come and go. */
 const CATALOGUE_AGE_MS = 30_000;
 
-export interface ToolListerOptions {
-  readonly run: { readonly state: RunState };
-  readonly peers: Peers;
-  readonly tokens: RunTokenKeeper;
-  /** What was asked for a new run before it was made; the first list of tools is of it. */
-  readonly listing?: Promise<Listing> | undefined;
-  readonly signal: AbortSignal;
-  readonly record: (entry: WithoutTime<JournalEntry>) => Promise<void>;
-  /** How many tools a model is shown. */
-  readonly maxToolsPerAgent: number;
-  readonly now: () => number;
-}
+type ListerContext = Pick<
+  RunContext,
+  "peers" | "tokens" | "signal" | "maxToolsPerAgent" | "now"
+> & {
+  readonly run: Pick<ActiveRun, "state" | "note">;
+};
 
 interface Listed {
   readonly tools: ToolCatalogue;
@@ -40,27 +33,28 @@ interface Known {
 
 /** The tools that one run may use at the moment; what a model is not shown is in the journal. */
 export class ToolLister {
-  readonly #options: ToolListerOptions;
+  readonly #context: ListerContext;
   #known: Known | null = null;
   #ahead: Promise<Listing> | undefined;
 
-  constructor(options: ToolListerOptions) {
-    this.#options = options;
-    this.#ahead = options.listing;
+  /** `ahead` is what was asked for a new run before it was made; the first list of tools is of it. */
+  constructor(context: ListerContext, ahead?: Promise<Listing>) {
+    this.#context = context;
+    this.#ahead = ahead;
   }
 
   async tools(): Promise<ToolCatalogue> {
-    const { now, record, run } = this.#options;
+    const { now, run } = this.#context;
     if (this.#known !== null && this.#isGood(this.#known)) return this.#known.tools;
     const { toolLayers, leftOut: before, unavailable: missing } = run.state;
     const { tools, unavailable } = await this.#list();
     this.#known = { tools, at: now(), toolLayers };
     const { offered, leftOut } = tools;
     if (leftOut.length > 0 && leftOut.join() !== before.join())
-      await record({ kind: "tools-left-out", offered: offered.length, leftOut: [...leftOut] });
+      await run.note({ kind: "tools-left-out", offered: offered.length, leftOut: [...leftOut] });
     // The same server may say something else each time.
     if (serversOf(unavailable) !== serversOf(missing))
-      await record({ kind: "tools-unavailable", servers: [...unavailable] });
+      await run.note({ kind: "tools-unavailable", servers: [...unavailable] });
     return tools;
   }
 
@@ -75,13 +69,13 @@ export class ToolLister {
   }
 
   #isGood({ at, toolLayers }: Known): boolean {
-    const { now, run } = this.#options;
+    const { now, run } = this.#context;
     // A skill that was activated since may have taken tools away.
     return toolLayers === run.state.toolLayers && now() - at < CATALOGUE_AGE_MS;
   }
 
   async #list(): Promise<Listed> {
-    const { peers, tokens, signal, run, maxToolsPerAgent: maxTools } = this.#options;
+    const { peers, tokens, signal, run, maxToolsPerAgent: maxTools } = this.#context;
     const { started, found, toolLayers } = run.state;
     const { catalogue, runId } = started;
     // An agent without tools needs no broker, and gets no skill either.

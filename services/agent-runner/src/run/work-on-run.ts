@@ -14,15 +14,15 @@ import type { RunState } from "../core/run-state.ts";
 import { FenceLost, type ClaimResult } from "../journal/run-store.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import { ActiveRun } from "../journal/active-run.ts";
-import type { AttemptOptions } from "./attempt-options.ts";
+import type { RunnerParts } from "./runner-parts.ts";
 import { reportEnd, spreadEnd } from "./ended-run.ts";
-import type { RunToken } from "../tools/grant-token.ts";
+import type { RunToken } from "../context/grant-token.ts";
 import { driveRun } from "./run-driver.ts";
 import { linkSignals, type LinkedSignal } from "../signals/linked-signal.ts";
 import { beginInSession } from "../sessions/run-place.ts";
 import { Suspended } from "../signals/interruption.ts";
 import type { Listing } from "../tools/listed-tool.ts";
-import { RunTokenKeeper } from "../tools/run-token-keeper.ts";
+import { RunTokenKeeper } from "../context/run-token-keeper.ts";
 
 /** Share of the runs after whose end ten of the list are looked at: more than come. */
 const TRIM_SHARE = 0.2;
@@ -44,7 +44,7 @@ interface Work {
 }
 
 /** Drives a run that this runner holds until it has ended or waits. Rejects when it must be left before. */
-export async function workOnRun(work: Work, options: AttemptOptions): Promise<Outcome> {
+export async function workOnRun(work: Work, options: RunnerParts): Promise<Outcome> {
   const { claimed, created, delivery } = work;
   const { store, index, active, peers, stopping, now, random } = options;
   const isNew = created !== null && claimed.attempts === 1;
@@ -71,7 +71,7 @@ export async function workOnRun(work: Work, options: AttemptOptions): Promise<Ou
     const initial = isNew ? created.token : null;
     const tokens = new RunTokenKeeper({ peers, store, run, initial, now });
     const listing = isNew ? created.listing : undefined;
-    await inSpan(agentSpan(started), () => driveRun({ ...options, run, tokens, listing }));
+    await inSpan(agentSpan(started), () => driveRun({ ...options, run, tokens }, listing));
     await listed;
     if (run.state.waiting !== null) return await letGo(run, options);
     await spreadEnd(run.state, { ...options, hold: run.hold });
@@ -81,7 +81,7 @@ export async function workOnRun(work: Work, options: AttemptOptions): Promise<Ou
     return { outcome: "done" };
   } catch (error) {
     // Without it the successor takes them for sent, which does no harm.
-    if (!run.signal.aborted) await run.recordUnsent(new Date(now()).toISOString()).catch(() => {});
+    if (!run.signal.aborted) await run.noteUnsent().catch(() => {});
     // The successor publishes what is missing; doing it here only spares it the work.
     if (stopping.aborted && !run.signal.aborted) await run.settle().catch(() => {});
     throw error;
@@ -99,7 +99,7 @@ function openRun(
     readonly isNew: boolean;
     readonly lifetime: LinkedSignal;
   },
-  { bus, relay, store }: AttemptOptions,
+  { bus, relay, store, now }: RunnerParts,
 ): ActiveRun {
   const { claimed, entries, isNew, lifetime } = opened;
   const { signal } = lifetime;
@@ -117,11 +117,11 @@ function openRun(
     signal,
   });
   publisher.push(eventsOf(entries));
-  return new ActiveRun({ hold, state, store, publisher, signal, lose: lifetime.abort });
+  return new ActiveRun({ hold, state, store, publisher, signal, lose: lifetime.abort, now });
 }
 
 /** The run is anybody's now: that somebody has it already is no loss. */
-async function letGo(run: ActiveRun, { metrics, log }: AttemptOptions): Promise<Outcome> {
+async function letGo(run: ActiveRun, { metrics, log }: RunnerParts): Promise<Outcome> {
   metrics.runs.inc({ outcome: "parked" });
   log.debug({ runId: run.hold.runId }, "run let go");
   try {
@@ -142,7 +142,7 @@ async function begun(
     /** The journal says already that the run was taken over where it stands. */
     readonly isTold: boolean;
   },
-  { bus, maxAttempts, log, now }: AttemptOptions,
+  { bus, maxAttempts, log }: RunnerParts,
 ): Promise<void> {
   const { claimed, isTakeover, isWoken } = how;
   const { attempts, stalled } = claimed;
@@ -151,20 +151,19 @@ async function begun(
   const facts = { runId, agent, requester, model, attempt: attempts };
   log[isWoken ? "debug" : "info"](facts, saidOf(how));
   if (cancellation !== null) return; // there is nothing to resume
-  const at = new Date(now()).toISOString();
   if (isWoken) {
-    await run.record({ kind: "woken", at, attempt: attempts });
+    await run.note({ kind: "woken", attempt: attempts });
   } else if (isTakeover && how.isTold) {
     // Whoever reads along learns from it that what the model wrote so far is void, where an entry tells it else.
     const step = run.state.turns.length + 1;
     const to = runTokens(runId, requester);
     publishLive(bus, runLive, to, { runId, step, delta: "", kind: "reset-step" });
   } else if (isTakeover) {
-    await run.record({ kind: "resumed", at, attempt: attempts, journalEntries: length });
+    await run.note({ kind: "resumed", attempt: attempts, journalEntries: length });
   }
   if (stalled <= maxAttempts || run.state.cancellation !== null) return;
   const message = `${stalled - 1} runners died or failed with an internal error while they worked on the run, and it made no progress; look for the cause in their logs, fix it, and let the run go on with run.retry`;
-  await run.record({ kind: "dead", at, failure: { code: "too_many_attempts", message } });
+  await run.note({ kind: "dead", failure: { code: "too_many_attempts", message } });
 }
 
 /** However often a run comes back that something keeps from going on, its journal and its events do not grow. */

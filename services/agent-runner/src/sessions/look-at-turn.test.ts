@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RunFacts } from "../waits/look-at.ts";
+import type { RunFacts } from "../core/look-at.ts";
 import { arrive, type Arrival } from "./arrive.ts";
 import { lookAtTurn } from "./look-at-turn.ts";
 import { NO_RECORD, type SessionRecord } from "./session-record.ts";

@@ -1,4 +1,4 @@
-import { lookAt, type RunFacts } from "../waits/look-at.ts";
+import { lookAt, type RunFacts } from "../core/look-at.ts";
 
 /** What a sweep does about the run that has its turn in a session. */
 export type TurnLook =

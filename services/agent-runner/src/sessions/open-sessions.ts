@@ -4,7 +4,7 @@ import type { Redis } from "@switchyard/service/redis";
 import { reach } from "../journal/redis-scripts.ts";
 import { stateKey, type RunStore } from "../journal/run-store.ts";
 import type { RunControls } from "../journal/run-controls.ts";
-import { FACTS, factsIn } from "../waits/look-at.ts";
+import { FACTS, factsIn } from "../core/look-at.ts";
 import type { SessionDesk } from "./session-desk.ts";
 import { openSessionIndex } from "./session-index.ts";
 import { openSessionStore } from "./session-store.ts";

@@ -8,7 +8,7 @@ import type { Log } from "@switchyard/service/log";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { isOutage } from "../peers/peers.ts";
 import type { RunControls } from "../journal/run-controls.ts";
-import type { RunFacts } from "../waits/look-at.ts";
+import type { RunFacts } from "../core/look-at.ts";
 import { OUTBOX_EVENTS } from "./session-facts.ts";
 import type { Place, SessionIndex } from "./session-index.ts";
 import type { PendingEvent, SessionLimits } from "./session-record.ts";

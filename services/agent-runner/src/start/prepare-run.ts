@@ -9,7 +9,7 @@ import type { Peers } from "../peers/peers.ts";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import { DEFAULT_DEPTH } from "../children/child-run.ts";
-import { grantToken, type RunToken } from "../tools/grant-token.ts";
+import { grantToken, type RunToken } from "../context/grant-token.ts";
 import { PROVENANCE_RULE } from "../core/observation.ts";
 import { problemOfSchema } from "../core/output-schema.ts";
 import { narrowedLayers } from "../core/tool-narrowing.ts";

@@ -3,11 +3,11 @@ import type { UnknownOutcome } from "@switchyard/contracts/agents";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
 import { FenceLost } from "../journal/run-store.ts";
-import type { Peers } from "../peers/peers.ts";
 import { CancelRequested, TimeOver } from "../signals/interruption.ts";
 import { linkSignals } from "../signals/linked-signal.ts";
 import { watchReconnect } from "../signals/reconnect-watch.ts";
-import type { RunTokenKeeper } from "./run-token-keeper.ts";
+import type { RunContext } from "../context/run-context.ts";
+import type { ActiveRun } from "../journal/active-run.ts";
 import { answered, type CallOutcome } from "../core/call-outcome.ts";
 
 export interface ServerCall {
@@ -24,46 +24,40 @@ export interface ServerCall {
   readonly mayHaveRun: boolean;
 }
 
-export interface ToolCaller {
+/** What a call needs of its run. */
+export type CallContext = Pick<RunContext, "peers" | "tokens" | "signal" | "now"> & {
   readonly bus: Pick<Bus, "status">;
-  readonly peers: Peers;
-  readonly tokens: RunTokenKeeper;
-  readonly runId: string;
-  /** Of this runner's hold of the run: providers refuse a lower one than they have seen. */
-  readonly epoch: number;
-  /** Ends the waiting, with its reason. */
-  readonly signal: AbortSignal;
-  /** No call lasts longer than this, in milliseconds since the Unix epoch. */
-  readonly deadline: number;
-  readonly now: () => number;
-}
+  readonly run: Pick<ActiveRun, "state" | "hold">;
+};
 
 /** Sends a call to its provider once, and gives back its result. Rejects with what the provider answered. */
 export async function sendOnce(
   { callId, server, tool, args }: ServerCall,
-  caller: ToolCaller,
+  context: CallContext,
   deadline: number,
 ): Promise<CallOutcome> {
-  const token = await caller.tokens.get();
-  const watch = watchReconnect(caller.bus);
-  const until = linkSignals(caller.signal, watch.signal);
+  const token = await context.tokens.get();
+  const watch = watchReconnect(context.bus);
+  const until = linkSignals(context.signal, watch.signal);
   try {
-    const { epoch, runId } = caller;
+    const { runId } = context.run.hold;
+    // Providers refuse a lower one than they have seen.
+    const epoch = Number(context.run.hold.epoch);
     const limits = { deadline, signal: until.signal, correlationId: runId };
     const request = { tool, args, token, callId, epoch };
     const reply =
       server === null
-        ? await caller.peers.callBuiltin(request, limits)
-        : await caller.peers.callTool(
+        ? await context.peers.callBuiltin(request, limits)
+        : await context.peers.callTool(
             { ...request, progress: runId },
             { ...limits, tokens: { server } },
           );
     return answered(callId, reply);
   } catch (error) {
-    if (isError(error, callTool, "invalid_token")) caller.tokens.refuse(token);
+    if (isError(error, callTool, "invalid_token")) context.tokens.refuse(token);
     if (isError(error, callTool, "stale_epoch"))
-      throw new FenceLost(`another runner has run ${caller.runId}`, { cause: error });
-    if (endsTheCall(caller.signal)) stopAtProvider({ callId, server, token }, caller);
+      throw new FenceLost(`another runner has run ${context.run.hold.runId}`, { cause: error });
+    if (endsTheCall(context.signal)) stopAtProvider({ callId, server, token }, context);
     if (!watch.signal.aborted) throw error;
     throw new ServiceError("disconnected", "the bus was away while the call was under way", {
       cause: error,
@@ -159,9 +153,9 @@ function endsTheCall({ aborted, reason }: AbortSignal): boolean {
 /** Nobody waits for it: the run ends either way, and a provider that is away has its own deadline. */
 function stopAtProvider(
   { callId, server, token }: { callId: string; server: string | null; token: string },
-  { peers, runId }: ToolCaller,
+  { peers, run }: CallContext,
 ): void {
-  const limits = { correlationId: runId };
+  const limits = { correlationId: run.hold.runId };
   const asked =
     server === null
       ? peers.cancelBuiltin({ callId, token }, limits)

@@ -1,26 +1,20 @@
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { MAX_TOOL_LAYERS } from "@switchyard/contracts/run-token";
 import { renderSkill } from "@switchyard/contracts/skills";
-import type { SkillRef } from "../core/answer-part.ts";
+import type { ToolCallPart } from "../core/answer-part.ts";
 import { answered, failed, failure, type CallOutcome } from "../core/call-outcome.ts";
-import type { ToolCaller } from "./send-call.ts";
+import type { CallContext } from "./send-call.ts";
 import { SkillToolInput } from "../core/skill-tool.ts";
-import { hasRoomFor, narrowingOf, type ToolNarrowing } from "../core/tool-narrowing.ts";
+import { hasRoomFor, narrowingOf } from "../core/tool-narrowing.ts";
 
 /** Activates a skill: the importer renders it, and its text is the result of the call. */
 export async function callSkillTool(
-  call: {
-    readonly callId: string;
-    readonly args: unknown;
-    readonly catalogue: readonly SkillRef[];
-    /** The layers of tool patterns that the run began with, and what skills took away since then. */
-    readonly toolLayers: readonly (readonly string[])[];
-    readonly narrowings: readonly ToolNarrowing[];
-  },
-  caller: ToolCaller,
+  { callId, input: args }: ToolCallPart,
+  { run, peers, signal, now }: CallContext,
 ): Promise<CallOutcome> {
-  const { callId, catalogue } = call;
-  const input = SkillToolInput.safeParse(call.args);
+  const { started, narrowings } = run.state;
+  const { catalogue, toolLayers, runId } = started;
+  const input = SkillToolInput.safeParse(args);
   if (!input.success) {
     const problems = input.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
     return failure(callId, "invalid_arguments", `skill: ${problems.join("; ")}`);
@@ -33,21 +27,21 @@ export async function callSkillTool(
       isError: true,
     });
   }
-  const startedAt = caller.now();
+  const startedAt = now();
   try {
-    const rendered = await caller.peers.renderSkill(
+    const rendered = await peers.renderSkill(
       {
         name: pinned.name,
         digest: pinned.digest,
         arguments: input.data.arguments,
-        sessionId: caller.runId,
+        sessionId: runId,
       },
-      { signal: caller.signal, correlationId: caller.runId },
+      { signal, correlationId: runId },
     );
-    const durationMs = Math.max(0, caller.now() - startedAt);
+    const durationMs = Math.max(0, now() - startedAt);
     const { text, name, digest } = rendered;
     const narrowing = narrowingOf(rendered);
-    if (narrowing !== null && !hasRoomFor(narrowing, call.toolLayers, call.narrowings)) {
+    if (narrowing !== null && !hasRoomFor(narrowing, toolLayers, narrowings)) {
       const said = `skill ${name} leaves out other tools than all skills before it, and a run keeps ${MAX_TOOL_LAYERS} such lists at most; start a run with this skill`;
       return failure(callId, "too_many_restrictions", said);
     }
@@ -59,7 +53,7 @@ export async function callSkillTool(
       ...(narrowing === null ? {} : { narrowing }),
     });
   } catch (error) {
-    caller.signal.throwIfAborted();
+    signal.throwIfAborted();
     if (isError(error, renderSkill, "unknown_skill")) {
       return answered(callId, {
         text: `skill ${pinned.name} is not there any more`,

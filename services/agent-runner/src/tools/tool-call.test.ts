@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
+import { startedEntry } from "../../test-fixtures/journals.ts";
+import { startOf } from "../core/replay.ts";
 import type { Peers } from "../peers/peers.ts";
 import { Suspended } from "../signals/interruption.ts";
-import type { ServerCall, ToolCaller } from "./send-call.ts";
+import type { CallContext, ServerCall } from "./send-call.ts";
 import { callServerTool } from "./tool-call.ts";
 
 const fail = failuresOf(callTool.errors);
@@ -52,20 +54,27 @@ function asking(...answers: readonly (ServiceError | typeof done)[]) {
       return answer;
     },
   };
-  const caller: ToolCaller = {
+  const at = new Date().toISOString();
+  const caller: CallContext = {
     bus: { status: "connected" },
     peers: peers as Peers, // a call of a server asks for nothing else
     tokens: {
       get: async () => "token",
       refuse: () => undefined,
-    } as unknown as ToolCaller["tokens"], // as above
-    runId: "run-1",
-    epoch: 1,
+    } as unknown as CallContext["tokens"], // as above
+    run: { state: startOf(startedEntry({ at })), hold: { runId: "run-1", epoch: "1" } },
     signal: new AbortController().signal,
-    deadline: Date.now() + 600_000,
     now: Date.now,
   };
   return { caller, asked };
+}
+
+/** The same run, with a time limit that ends its calls at `atMs`. */
+function endingAt(atMs: number, caller: CallContext): CallContext {
+  const beyondLimitMs = 5_000;
+  const { timeoutMs } = startedEntry().limits;
+  const at = new Date(atMs - beyondLimitMs - timeoutMs).toISOString();
+  return { ...caller, run: { ...caller.run, state: startOf(startedEntry({ at })) } };
 }
 
 test("after an attempt without an answer the outcome is unknown, whatever a later attempt says of itself", async () => {
@@ -123,7 +132,7 @@ test("a server that is being connected again is waited for, one that is known to
 
 test("a server that does not come back within the time of the call fails it as what it is", async () => {
   const { caller } = asking(isReturning);
-  const step = await callServerTool(call, { ...caller, deadline: Date.now() + 1_000 });
+  const step = await callServerTool(call, endingAt(Date.now() + 1_000, caller));
   assert.equal(step.kind === "tool-failed" && step.code, "server_down");
 });
 
@@ -135,9 +144,9 @@ test("an outage of the policy or of the store of calls suspends the run, a fault
     fail.call_store_unavailable("away", { cause: "Redis did not answer" }),
   ]) {
     const { caller } = asking(outage);
-    await assert.rejects(callServerTool(call, { ...caller, deadline: soon }), Suspended);
+    await assert.rejects(callServerTool(call, endingAt(soon, caller)), Suspended);
   }
   const { caller } = asking(fail.policy_unavailable("a bug", { cause: "internal" }));
-  const step = await callServerTool(call, { ...caller, deadline: soon });
+  const step = await callServerTool(call, endingAt(soon, caller));
   assert.equal(step.kind === "tool-failed" && step.code, "policy_unavailable");
 });

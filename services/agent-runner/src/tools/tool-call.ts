@@ -4,6 +4,7 @@ import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
 import { toolSpan } from "../telemetry/gen-ai-spans.ts";
+import { deadlineOf } from "../core/next-action.ts";
 import { backoffMs, pause, Suspended } from "../signals/interruption.ts";
 import { failed, failure, type CallStep, type Parked } from "../core/call-outcome.ts";
 import {
@@ -13,7 +14,7 @@ import {
   isOutageOfCalls,
   sendOnce,
   type ServerCall,
-  type ToolCaller,
+  type CallContext,
 } from "./send-call.ts";
 
 /**
@@ -23,33 +24,34 @@ import {
  * unknown gets another, where the agent wants it repeated. An attempt that was lost on its way makes the outcome unknown
  * unless a later one brings the provider's record of the call.
  */
-export function callServerTool(call: ServerCall, caller: ToolCaller): Promise<CallStep> {
+export function callServerTool(call: ServerCall, context: CallContext): Promise<CallStep> {
   return inSpan(toolSpan(call), async (span) => {
-    const step = await callUntilAnswered(call, caller);
+    const step = await callUntilAnswered(call, context);
     if (step.kind === "tool-denied") span.fail("denied");
     if (step.kind === "tool-failed") span.fail(step.code);
     return step;
   });
 }
 
-async function callUntilAnswered(call: ServerCall, caller: ToolCaller): Promise<CallStep> {
-  let deadline = Math.min(caller.now() + timeoutOf(call), caller.deadline);
+async function callUntilAnswered(call: ServerCall, context: CallContext): Promise<CallStep> {
+  const latest = deadlineOf(context.run.state) + BEYOND_LIMIT_MS;
+  let deadline = Math.min(context.now() + timeoutOf(call), latest);
   let { mayHaveRun } = call;
   let isExtended = false;
   for (let attempt = 1; ; attempt += 1) {
     let error: ServiceError;
     try {
-      return await sendOnce(call, caller, deadline);
+      return await sendOnce(call, context, deadline);
     } catch (thrown) {
-      caller.signal.throwIfAborted();
+      context.signal.throwIfAborted();
       if (!(thrown instanceof ServiceError)) throw thrown;
       error = thrown;
     }
     if (isError(error, callTool, "approval_required")) return parkFor(call.callId, error.data);
-    if (error.code === "outcome_unknown") return outcomeUnknown(call, caller, error.message);
+    if (error.code === "outcome_unknown") return outcomeUnknown(call, context, error.message);
     mayHaveRun ||= isAmbiguous(error);
     const pauseMs = backoffMs(attempt, BACKOFF_CAP_MS);
-    let isLate = caller.now() + pauseMs >= deadline;
+    let isLate = context.now() + pauseMs >= deadline;
     if (error.code === "disconnected" && isLate) {
       throw new Suspended("the bus has been down for the length of a tool call", { cause: error });
     }
@@ -57,25 +59,31 @@ async function callUntilAnswered(call: ServerCall, caller: ToolCaller): Promise<
       // Whoever has the call's record answers a repeat at once.
       isExtended = true;
       isLate = false;
-      deadline = Math.min(caller.now() + pauseMs + ASK_AGAIN_MS, caller.deadline);
+      deadline = Math.min(context.now() + pauseMs + ASK_AGAIN_MS, latest);
     }
     if (isLate || attempt >= attemptsFor(error, call))
-      return endOf(error, { call: { ...call, mayHaveRun }, caller });
-    await pause(pauseMs, caller.signal);
+      return endOf(error, { call: { ...call, mayHaveRun }, context });
+    await pause(pauseMs, context.signal);
   }
 }
+
+/**
+ * What ends a call at the run's time limit is the run, which says so. A call whose own time ended with it, or a moment
+ * before, would be told to the model as failed, and the run could come to its end as if nothing had been.
+ */
+const BEYOND_LIMIT_MS = 5_000;
 
 /** What an attempt says stands for the call only when no other attempt may have been carried out. */
 function endOf(
   error: ServiceError,
-  { call, caller }: { readonly call: ServerCall; readonly caller: ToolCaller },
+  { call, context }: { readonly call: ServerCall; readonly context: CallContext },
 ): CallStep | Promise<CallStep> {
   const { callId, tool } = call;
   if (isOfTheCall(error)) return failed(callId, error);
   if (isOutageOfCalls(error)) throw new Suspended(`${tool} cannot be called now`, { cause: error });
   if (call.mayHaveRun) {
     const said = `An attempt at ${tool} got no answer, so it may or may not have been carried out. The last one said ${error.code}: ${error.message}`;
-    return outcomeUnknown(call, caller, said);
+    return outcomeUnknown(call, context, said);
   }
   if (isError(error, callTool, "denied"))
     return { kind: "tool-denied", callId, decision: error.data };
@@ -85,14 +93,14 @@ function endOf(
 /** Goes on as the agent wants it for a call that may or may not have been made. */
 function outcomeUnknown(
   call: ServerCall,
-  caller: ToolCaller,
+  context: CallContext,
   message: string,
 ): CallStep | Promise<CallStep> {
   switch (call.onUnknownOutcome) {
     case "retry":
-      return callAgain(call, caller);
+      return callAgain(call, context);
     case "ask":
-      return askAboutOutcome(call, caller.now());
+      return askAboutOutcome(call, context.now());
     case "fail":
       return failure(call.callId, "outcome_unknown", message);
     default:
@@ -101,10 +109,10 @@ function outcomeUnknown(
 }
 
 /** Makes a call once more whose outcome nobody knows. */
-export async function callAgain(call: ServerCall, caller: ToolCaller): Promise<CallStep> {
+export async function callAgain(call: ServerCall, context: CallContext): Promise<CallStep> {
   const callId = `${call.callId}:again`;
   const repeat = { ...call, callId, onUnknownOutcome: "fail", mayHaveRun: true } as const;
-  const step = await callServerTool(repeat, caller);
+  const step = await callServerTool(repeat, context);
   const first = { callId: call.callId };
   if (step.kind !== "tool-parked" || step.wait.reason !== "approval") return { ...step, ...first };
   return { ...step, ...first, wait: { ...step.wait, again: true } };

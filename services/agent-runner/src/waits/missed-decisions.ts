@@ -2,15 +2,9 @@ import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { approvalStates, MAX_APPROVAL_STATES } from "@switchyard/contracts/approvals";
 import { ServiceError } from "@switchyard/contracts/errors";
+import type { ParkedApproval } from "../journal/parked-runs.ts";
 import type { RunControls } from "../journal/run-controls.ts";
 import { firstCallId } from "../tools/tool-call.ts";
-
-/** A call of a run that waits for a person. */
-export interface ParkedApproval {
-  readonly runId: string;
-  readonly callId: string;
-  readonly approvalId: string;
-}
 
 /**
  * Wakes the runs of those calls that were decided about and whose decision no runner heard: it came

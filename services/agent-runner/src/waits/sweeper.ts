@@ -1,7 +1,7 @@
 import { startLeasedRounds, type RoundsOptions } from "./leased-rounds.ts";
-import { lookAt } from "./look-at.ts";
-import type { FindMissedDecisions, ParkedApproval } from "./missed-decisions.ts";
-import type { NextLook, ParkedRuns } from "./parked-runs.ts";
+import { lookAt } from "../core/look-at.ts";
+import type { FindMissedDecisions } from "./missed-decisions.ts";
+import type { NextLook, ParkedApproval, ParkedRuns } from "../journal/parked-runs.ts";
 import type { WakeRun } from "../peers/run-waker.ts";
 
 const AT_ONCE = 500;

@@ -6,7 +6,7 @@ import { isAdmin } from "../journal/run-access.ts";
 import type { RunNames } from "../journal/run-names.ts";
 import type { RunControls } from "../journal/run-controls.ts";
 import { problemsOfAnswer } from "./check-answer.ts";
-import type { ParkedRuns } from "./parked-runs.ts";
+import type { ParkedRuns } from "../journal/parked-runs.ts";
 
 /** Lists the questions of runs and takes the answers. */
 export function handleWaits(

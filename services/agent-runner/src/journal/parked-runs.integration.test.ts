@@ -4,7 +4,7 @@ import { testRedis } from "@switchyard/local-servers/test-servers";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { openParkedRuns } from "./parked-runs.ts";
-import { sweep } from "./sweeper.ts";
+import { sweep } from "../waits/sweeper.ts";
 
 const server = await testRedis();
 const log = createLog({ service: "test", level: "silent" });

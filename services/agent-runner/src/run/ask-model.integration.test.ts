@@ -9,11 +9,11 @@ import { applyEntry, startOf } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
 import { openProviderLimiter } from "../limits/provider-limiter.ts";
 import { Suspended } from "../signals/interruption.ts";
-import { ModelFailure } from "./model-failure.ts";
-import { createModelRegistry } from "./model-registry.ts";
+import { ModelFailure } from "../model/model-failure.ts";
+import { createModelRegistry } from "../model/model-registry.ts";
 import type { Spent } from "../core/model-price.ts";
-import { ModelAsker } from "./model-step.ts";
-import { parseModels } from "./models-file.ts";
+import { ModelAsker, type AskContext, type AskListener } from "./ask-model.ts";
+import { parseModels } from "../model/models-file.ts";
 
 const redisServer = await testRedis();
 const server = await startModelServer();
@@ -136,28 +136,21 @@ test("says that a cost is unknown when the models file has no price", async () =
   assert.equal(answered(state, answer).knownCostUsd, 0);
 });
 
-function askerWith(
-  change: Partial<
-    Pick<
-      ConstructorParameters<typeof ModelAsker>[0],
-      "onDelta" | "onReset" | "onDiscarded" | "waiting"
-    >
-  > = {},
-): ModelAsker {
+function askerWith({
+  waiting,
+  ...heard
+}: Partial<AskListener> & { readonly waiting?: AbortSignal } = {}): ModelAsker {
   const { signal } = new AbortController();
-  return new ModelAsker({
+  const context: AskContext = {
     models,
     limiter,
-    idleTimeoutMs: 10_000,
+    modelIdleTimeoutMs: 10_000,
     signal,
-    waiting: signal,
+    waiting: waiting ?? signal,
     random: () => 0,
-    onDelta: () => {},
-    onReset: () => {},
-    onAnswered: () => {},
-    onDiscarded: () => {},
-    ...change,
-  });
+  };
+  const ignored = { onDelta: () => {}, onReset: () => {}, onAnswered: () => {} };
+  return new ModelAsker(context, { ...ignored, onDiscarded: () => {}, ...heard });
 }
 
 function answered(state: RunState, answer: Awaited<ReturnType<ModelAsker["ask"]>>): RunState {

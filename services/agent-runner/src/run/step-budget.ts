@@ -1,8 +1,8 @@
 import type { ReachedLimit } from "@switchyard/contracts/run-waits";
-import type { Hold } from "../journal/run-store.ts";
+import type { RunContext } from "../context/run-context.ts";
 import type { RunState } from "../core/run-state.ts";
 import { pause, Suspended } from "../signals/interruption.ts";
-import type { StepNeed, TeamLedger } from "./team-ledger.ts";
+import type { StepNeed } from "../limits/team-ledger.ts";
 
 /** What a model call is taken to need: its request, and room for an answer. */
 export interface CallNeed {
@@ -10,13 +10,7 @@ export interface CallNeed {
   readonly answer: StepNeed;
 }
 
-export interface StepBudgetOptions {
-  readonly run: { readonly state: RunState; readonly hold: Hold };
-  readonly ledger: TeamLedger;
-  /** Ends a pause; nothing is lost by it. */
-  readonly waiting: AbortSignal;
-  readonly random: () => number;
-}
+type BudgetContext = Pick<RunContext, "run" | "ledger" | "waiting" | "random">;
 
 /** As long as other runs of the team hold the rest, the run waits here; then it goes back to the queue. */
 const LONGEST_WAIT_MS = 30_000;
@@ -24,10 +18,10 @@ const POLL_MS = 500;
 
 /** What one run may still use up: reserved before each model call, and settled by what the journal says. */
 export class StepBudget {
-  readonly #options: StepBudgetOptions;
+  readonly #context: BudgetContext;
 
-  constructor(options: StepBudgetOptions) {
-    this.#options = options;
+  constructor(context: BudgetContext) {
+    this.#context = context;
   }
 
   /**
@@ -37,7 +31,7 @@ export class StepBudget {
   async reserve(
     needOf: () => CallNeed,
   ): Promise<(ReachedLimit & { readonly until: string | null }) | null> {
-    const { run, ledger, waiting, random } = this.#options;
+    const { run, ledger, waiting, random } = this.#context;
     const { limits, started } = run.state;
     const isTeamLimited = await ledger.isLimited(started.requester);
     if (!isTeamLimited && limits.maxTokens === undefined && limits.maxCostUsd === undefined)
@@ -65,7 +59,7 @@ export class StepBudget {
    * the same, and what is held is forgotten after a while.
    */
   async settle(): Promise<void> {
-    const { run, ledger } = this.#options;
+    const { run, ledger } = this.#context;
     await ledger.count(run.state, run.hold).catch(() => {});
   }
 }

@@ -2,8 +2,10 @@ import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider"
 import type { StartedEntry } from "../core/started-entry.ts";
 import type { RunState } from "../core/run-state.ts";
 import type { Usage } from "@switchyard/contracts/runs";
-import type { CallNeed } from "../limits/step-budget.ts";
-import type { ProviderLimiter, ProviderScope } from "../limits/provider-limiter.ts";
+import type { CallNeed } from "./step-budget.ts";
+import type { RunContext } from "../context/run-context.ts";
+import type { StepListener } from "../events/live-steps.ts";
+import type { ProviderScope } from "../limits/provider-limiter.ts";
 import { pause, Suspended } from "../signals/interruption.ts";
 import type { OfferedTool } from "../core/tool-catalogue.ts";
 import {
@@ -15,29 +17,21 @@ import {
 import { OBSERVATION_BYTES } from "../core/observation.ts";
 import { cutWithNote } from "../core/cut-text.ts";
 import { conversationOf } from "../core/conversation.ts";
-import { tokensOf } from "./estimate-tokens.ts";
-import { callModel, type ModelAnswer, type ModelRequest } from "./model-call.ts";
-import { ModelFailure, retryDelay } from "./model-failure.ts";
+import { tokensOf } from "../model/estimate-tokens.ts";
+import { callModel, type ModelAnswer, type ModelRequest } from "../model/model-call.ts";
+import { ModelFailure, retryDelay } from "../model/model-failure.ts";
 import { costOf, type Spent } from "../core/model-price.ts";
-import { ModelUnusable, type ModelRegistry } from "./model-registry.ts";
+import { ModelUnusable, type ModelRegistry } from "../model/model-registry.ts";
 import { recordedRequest } from "../core/recorded-request.ts";
-import { REPLAY_MODEL, REPLAY_OPTIONS, type ReplayQuestion } from "./replay-model.ts";
-import { SCRIPTED_OPTIONS } from "./scripted-model.ts";
+import { REPLAY_MODEL, REPLAY_OPTIONS, type ReplayQuestion } from "../model/replay-model.ts";
+import { SCRIPTED_OPTIONS } from "../model/scripted-model.ts";
 
-export interface ModelAskerOptions {
-  readonly models: ModelRegistry;
-  readonly limiter: ProviderLimiter;
-  readonly idleTimeoutMs: number;
-  /** Ends the call, with its reason. */
-  readonly signal: AbortSignal;
-  /** Ends a pause between two attempts; nothing is lost by it. */
-  readonly waiting: AbortSignal;
-  readonly random: () => number;
-  readonly onDelta: (step: number, text: string) => void;
-  /** What was said of this step so far is void: the call is made again. */
-  readonly onReset: (step: number) => void;
-  /** The answer of this step is whole. */
-  readonly onAnswered: (step: number) => void;
+export type AskContext = Pick<
+  RunContext,
+  "models" | "limiter" | "modelIdleTimeoutMs" | "signal" | "waiting" | "random"
+>;
+
+export interface AskListener extends StepListener {
   /** Hears of an answer that broke off, or was broken off, and what it has used all the same. What it throws ends the asking. */
   readonly onDiscarded: (use: Spent) => void;
 }
@@ -66,29 +60,31 @@ const ANSWER_TOKENS = 1_000;
  * fallbacks, and the run stays with the one that did: the journal says which.
  */
 export class ModelAsker {
-  readonly #options: ModelAskerOptions;
+  readonly #context: AskContext;
+  readonly #listener: AskListener;
   readonly #opened = new Map<string, LanguageModelV4>();
 
-  constructor(options: ModelAskerOptions) {
-    this.#options = options;
+  constructor(context: AskContext, listener: AskListener) {
+    this.#context = context;
+    this.#listener = listener;
   }
 
   /** The answer of one step. Rejects with ModelFailure or ModelUnusable when no model gives one. */
   async ask(state: RunState, step: number, tools: readonly OfferedTool[]): Promise<StepAnswer> {
     const { started } = state;
     const { runId, instructions, temperature } = started;
-    const answer = await this.#askAny(started, candidatesOf(state, this.#options.models), {
+    const answer = await this.#askAny(started, candidatesOf(state, this.#context.models), {
       instructions,
       messages: conversationOf(state),
       tools,
       temperature,
       callIdOf: (index) => `${runId}:${step}:${index}`,
-      onDelta: (delta) => this.#options.onDelta(step, delta),
-      onReset: () => this.#options.onReset(step),
+      onDelta: (delta) => this.#listener.onDelta(step, delta),
+      onReset: () => this.#listener.onReset(step),
       scripted: { turns: playedTurns(state) },
       replayed: () => ({ answer: state.turns.length, request: recordedRequest(state) }),
     });
-    this.#options.onAnswered(step);
+    this.#listener.onAnswered(step);
     return answer;
   }
 
@@ -100,7 +96,7 @@ export class ModelAsker {
     const { started } = state;
     const { usage, model, costUsd, content } = await this.#askAny(
       started,
-      candidatesOf(state, this.#options.models),
+      candidatesOf(state, this.#context.models),
       {
         instructions: SUMMARY_INSTRUCTIONS,
         messages: [{ role: "user", content: transcriptOf(state, { upTo, windowTokens }) }],
@@ -124,7 +120,7 @@ export class ModelAsker {
 
   /** What the next model call is expected to use up. A price that is not known counts as nothing. */
   needOf(state: RunState, tools: readonly OfferedTool[]): CallNeed {
-    const { price } = this.#options.models.factsOf(state.model);
+    const { price } = this.#context.models.factsOf(state.model);
     const { instructions } = state.started;
     const inputTokens = tokensOf({ instructions, messages: conversationOf(state), tools });
     const cost = (usage: Usage): number => costOf(usage, price) ?? 0;
@@ -143,7 +139,7 @@ export class ModelAsker {
     tools: readonly OfferedTool[],
   ): { readonly upTo: number; readonly windowTokens: number } | null {
     const own = state.started.contextWindow ?? null;
-    const known = this.#options.models.factsOf(state.model).contextWindow;
+    const known = this.#context.models.factsOf(state.model).contextWindow;
     const windowTokens = Math.min(own ?? Infinity, known ?? Infinity);
     if (windowTokens === Infinity) return null;
     const upTo = compactionPoint(state, { windowTokens, toolChars: JSON.stringify(tools).length });
@@ -160,7 +156,7 @@ export class ModelAsker {
       const isLast = index === candidates.length - 1;
       try {
         const answer = await this.#askOne(started, { name, isLast }, question);
-        const costUsd = costOf(answer.usage, this.#options.models.factsOf(name).price);
+        const costUsd = costOf(answer.usage, this.#context.models.factsOf(name).price);
         return {
           ...answer,
           model: name,
@@ -182,7 +178,7 @@ export class ModelAsker {
     { name, isLast }: { readonly name: string; readonly isLast: boolean },
     question: Question,
   ): Promise<ModelAnswer> {
-    const { models, limiter, random, waiting, signal, idleTimeoutMs, onDiscarded } = this.#options;
+    const { models, limiter, random, waiting, signal, modelIdleTimeoutMs } = this.#context;
     const model = await this.#open(name, started);
     const scope = await models.scopeOf(name);
     const estimate = scope === null ? 0 : tokensOf(question) + ANSWER_TOKENS;
@@ -194,7 +190,7 @@ export class ModelAsker {
         const answer = await callModel({
           ...question,
           model,
-          idleTimeoutMs,
+          idleTimeoutMs: modelIdleTimeoutMs,
           signal,
           onBrokenOff: (usage) => (broken = usage),
           ...providerOptionsFor(name, question),
@@ -206,7 +202,8 @@ export class ModelAsker {
         return answer;
       } catch (error) {
         const used = broken as Usage | null; // the callback may have set it
-        if (used !== null) onDiscarded({ usage: used, costUsd: costOf(used, price) });
+        if (used !== null)
+          this.#listener.onDiscarded({ usage: used, costUsd: costOf(used, price) });
         if (!(error instanceof ModelFailure)) throw error;
         if (scope !== null) await this.#settleFailure(scope, { taken, used }, error);
         const delayMs = retryDelay(error, attempt, random());
@@ -225,7 +222,7 @@ export class ModelAsker {
     tokens: number,
     { isLast }: { readonly isLast: boolean },
   ): Promise<number> {
-    const { limiter, waiting, random } = this.#options;
+    const { limiter, waiting, random } = this.#context;
     for (;;) {
       const permit = await limiter.take(scope, tokens);
       if (permit.granted) return permit.tokens;
@@ -245,7 +242,7 @@ export class ModelAsker {
     { taken, used }: { readonly taken: number; readonly used: Usage | null },
     { retryAfterMs }: ModelFailure,
   ): Promise<void> {
-    const { limiter } = this.#options;
+    const { limiter } = this.#context;
     await limiter.settle(scope, taken, used === null ? 0 : used.inputTokens + used.outputTokens);
     if (retryAfterMs !== null) await limiter.pause(scope, retryAfterMs);
   }
@@ -253,7 +250,7 @@ export class ModelAsker {
   async #open(name: string, { plan, input, replay }: StartedEntry): Promise<LanguageModelV4> {
     const known = this.#opened.get(name);
     if (known !== undefined) return known;
-    const model = await this.#options.models.open(name, { plan, input, replay });
+    const model = await this.#context.models.open(name, { plan, input, replay });
     this.#opened.set(name, model);
     return model;
   }

@@ -1,10 +1,9 @@
 import { RunWait, type RunQuestion } from "@switchyard/contracts/run-waits";
 import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
-import { defineScripts, reach } from "../journal/redis-scripts.ts";
-import { stateKey } from "../journal/run-store.ts";
-import { FACTS, factsIn, type RunFacts } from "./look-at.ts";
-import type { ParkedApproval } from "./missed-decisions.ts";
+import { defineScripts, reach } from "./redis-scripts.ts";
+import { stateKey } from "./run-store.ts";
+import { FACTS, factsIn, type RunFacts } from "../core/look-at.ts";
 
 /**
  * The runs that were let go, by the time of the next look at them. It lies in another hash slot than
@@ -22,6 +21,13 @@ export interface ParkedRuns {
   questions(limit: number, requester?: string): Promise<ParkedQuestion[]>;
   /** True for the one runner that sweeps for the next `holdMs`. */
   takeSweep(runner: string, holdMs: number): Promise<boolean>;
+}
+
+/** A call of a run that waits for a person. */
+export interface ParkedApproval {
+  readonly runId: string;
+  readonly callId: string;
+  readonly approvalId: string;
 }
 
 export interface NextLook {

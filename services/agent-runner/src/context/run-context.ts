@@ -1,0 +1,42 @@
+import type { Bus } from "@switchyard/bus/connect";
+import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
+import type { ActiveRun } from "../journal/active-run.ts";
+import type { ParkedRuns } from "../journal/parked-runs.ts";
+import type { RunControls } from "../journal/run-controls.ts";
+import type { ProviderLimiter } from "../limits/provider-limiter.ts";
+import type { TeamLedger } from "../limits/team-ledger.ts";
+import type { ModelRegistry } from "../model/model-registry.ts";
+import type { Peers } from "../peers/peers.ts";
+import type { RunnerMetrics } from "../telemetry/metrics.ts";
+import type { RunTokenKeeper } from "./run-token-keeper.ts";
+
+/** What all runs of a process are driven with. */
+export interface DriverParts {
+  readonly bus: Bus;
+  readonly peers: Peers;
+  readonly models: ModelRegistry;
+  readonly limiter: ProviderLimiter;
+  readonly ledger: TeamLedger;
+  readonly controls: RunControls;
+  readonly parked: ParkedRuns;
+  /** Records the starts of child runs. */
+  readonly executions: ExecutionAudit;
+  readonly metrics: RunnerMetrics;
+  readonly modelIdleTimeoutMs: number;
+  /** How many tools a model is shown; it searches for the others. */
+  readonly maxToolsPerAgent: number;
+  /** Aborts when this runner is to stop: runs are handed over at their next step boundary. */
+  readonly stopping: AbortSignal;
+  readonly now: () => number;
+  readonly random: () => number;
+}
+
+/** One run in this runner's hands, and everything that its steps, calls and waits need. */
+export interface RunContext extends DriverParts {
+  readonly run: ActiveRun;
+  readonly tokens: RunTokenKeeper;
+  /** Aborts when the run loses its hold, is to be cancelled, or its time is over. */
+  readonly signal: AbortSignal;
+  /** Aborts also when this runner is to stop: ends pauses in which nothing is under way. */
+  readonly waiting: AbortSignal;
+}

@@ -1,0 +1,31 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { publishLive } from "@switchyard/bus/publish";
+import { runTokens } from "@switchyard/contracts/ids";
+import { runLive } from "@switchyard/contracts/run-events";
+import { LiveText } from "./live-text.ts";
+
+/** Hears what a model writes in the steps of a run. */
+export interface StepListener {
+  readonly onDelta: (step: number, text: string) => void;
+  /** What was said of this step so far is void: the call is made again. */
+  readonly onReset: (step: number) => void;
+  /** The answer of this step is whole. */
+  readonly onAnswered: (step: number) => void;
+}
+
+/** Publishes it live, without what looks like a secret. */
+export function liveSteps(
+  bus: Bus,
+  { runId, requester }: { readonly runId: string; readonly requester: string },
+): StepListener {
+  const to = runTokens(runId, requester);
+  const live = new LiveText((step, delta) => publishLive(bus, runLive, to, { runId, step, delta }));
+  return {
+    onDelta: (step, delta) => live.add(step, delta),
+    onReset: (step) => {
+      live.reset(step);
+      publishLive(bus, runLive, to, { runId, step, delta: "", kind: "reset-step" });
+    },
+    onAnswered: (step) => live.end(step),
+  };
+}

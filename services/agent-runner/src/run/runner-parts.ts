@@ -1,0 +1,24 @@
+import type { Log } from "@switchyard/service/log";
+import type { DeadLetters } from "../commands/dead-letters.ts";
+import type { DriverParts } from "../context/run-context.ts";
+import type { RunEventRelay } from "../events/event-publisher.ts";
+import type { ActiveRuns } from "../journal/active-runs.ts";
+import type { RunIndex } from "../journal/run-index.ts";
+import type { RunNames } from "../journal/run-names.ts";
+import type { RunStore } from "../journal/run-store.ts";
+import type { SessionDesk } from "../sessions/session-desk.ts";
+import type { RunDefaults } from "../start/run-limits.ts";
+
+/** What a runner is put together from: all that a delivery needs, from its command to the end of its run. */
+export interface RunnerParts extends DriverParts, RunDefaults {
+  readonly relay: RunEventRelay;
+  readonly store: RunStore;
+  readonly names: RunNames;
+  readonly letters: DeadLetters;
+  readonly active: ActiveRuns;
+  readonly index: RunIndex;
+  readonly sessions: SessionDesk;
+  readonly log: Log;
+  /** Picks without progress after which a run has failed. */
+  readonly maxAttempts: number;
+}
