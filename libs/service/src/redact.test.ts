@@ -38,6 +38,10 @@ test("redacts secrets in text by their shape", () => {
     `redis://default:${CANARY}@127.0.0.1:6379/0`,
     `nats://${CANARY}@127.0.0.1:4222`,
     `ghp_${"a1".repeat(18)}`,
+    `BEARER ${CANARY}`,
+    `AWS_secret_access_key=${CANARY}${CANARY}`,
+    ...["pk_", "rk-", "sw_"].map((prefix) => `${prefix}${CANARY}${CANARY}`),
+    ...["ABIA", "ACCA"].map((prefix) => `${prefix}${"A2".repeat(8)}`),
   ];
   for (const text of shapes) {
     const clean = redactText(text);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { DeadLetter } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
-import { reach } from "../journal/redis-scripts.ts";
+import { defineScripts, reach } from "../journal/redis-scripts.ts";
 import type { MessageFacts } from "./run-command.ts";
 
 /**
@@ -38,17 +38,20 @@ const MARK_SECONDS = 86_400;
 /** One runner in ten minutes may die of a command whose turn has not come. */
 const EARLY_SECONDS = 600;
 
+/** One request for each command that comes. KEYS marks · ARGV runner, seconds that they are kept · gives how many marks others left */
+const BEGIN = `
+redis.call('SADD', KEYS[1], ARGV[1])
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+return {tostring(redis.call('SCARD', KEYS[1]) - 1)}
+`;
+
 export function openDeadLetters(redis: Redis): DeadLetters {
   const runner = randomUUID();
+  const run = defineScripts(redis, { yardCommandBegin: BEGIN });
   return {
     async begin(message) {
-      const key = keyOf(message);
-      const [, , marks] = await Promise.all([
-        reach(redis.sadd(key, runner)),
-        reach(redis.expire(key, MARK_SECONDS)),
-        reach(redis.scard(key)),
-      ]);
-      return marks - 1;
+      const [others] = await run("yardCommandBegin", [keyOf(message)], [runner, MARK_SECONDS]);
+      return Number(others);
     },
 
     async leave(message) {
