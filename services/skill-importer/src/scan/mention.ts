@@ -1,9 +1,6 @@
 import type { RuleFacts } from "./rule.ts";
 import type { ScannedText } from "./scanned-text.ts";
 
-/** What a prose rule says. It never blocks, so that a mention never takes a block away. */
-export type ProseFacts = RuleFacts & { readonly blocks: false };
-
 /**
  * Words by which a text speaks *about* something harmful instead of asking for it. A skill that teaches
  * security is full of the phrases that an attack is made of.
@@ -14,19 +11,17 @@ const TOPIC =
   /secur|threat|attack|inject|red[- ]?flag|anti-?pattern|vulnerab|malicious|malware|detect|audit|unsafe|dangerous|avoid|never|don't|example|red[- ]?team|pentest|exploit/i;
 const REACH = 240;
 
-/** The same, as one of what a text only speaks about. */
-export function asMention(facts: ProseFacts): ProseFacts {
-  return {
-    ...facts,
-    severity: "info",
-    confidence: "low",
-    message: `${facts.message} (quoted, negated or given as an example)`,
-  };
+/** What a rule about prose says: less where the text only mentions it, and never that it blocks. */
+export function proseFacts(facts: RuleFacts, isMentioned: boolean): RuleFacts & { blocks: false } {
+  if (!isMentioned) return { ...facts, blocks: false };
+  const message = `${facts.message} (quoted, negated or given as an example)`;
+  return { ...facts, severity: "info", confidence: "low", message, blocks: false };
 }
 
 /**
  * True when prose at an offset is quoted, negated, or given as an example: by the rest of its line, the two
- * lines before it, or the heading of its section. Never in scripts and fenced blocks, nor by its own words.
+ * lines of prose before it, or the heading of its section. Never in scripts and blocks of code, by words of these, or by
+ * its own.
  */
 export function isMention(
   text: ScannedText,
@@ -36,7 +31,7 @@ export function isMention(
   text.looksLeft -= 1;
   const index = text.lineIndexAt(start);
   const context = text.contextAt(index);
-  if (context.isComment || context.fence !== null) return false;
+  if (context.isComment || context.isCode) return false;
   const line = text.lineAt(index);
   const column = start - text.startOf(index);
   const before = line.slice(Math.max(0, column - REACH), column);
@@ -52,7 +47,8 @@ function linesBefore(text: ScannedText, index: number): string[] {
   for (let at = index - 1; at >= 0 && at >= index - 12 && lines.length < 2; at -= 1) {
     const line = text.lineAt(at);
     const isSibling = /^\s*(?:[-*+]|\d{1,3}[.)])\s/.test(line) && !line.trimEnd().endsWith(":");
-    if (line.trim() !== "" && !isSibling) lines.push(line.slice(0, REACH));
+    if (line.trim() !== "" && !isSibling && !text.contextAt(at).isCode)
+      lines.push(line.slice(0, REACH));
   }
   return lines;
 }

@@ -1,38 +1,30 @@
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import { HintFinder } from "./hint-finder.ts";
-import { asMention, isMention, type ProseFacts } from "./mention.ts";
+import { isMention, proseFacts } from "./mention.ts";
 import { findingAt, type RuleFacts } from "./rule.ts";
 import type { ScannedText } from "./scanned-text.ts";
 
-interface Where {
+/** Another look at a match; null drops it. */
+export type Judge = (match: RegExpExecArray, text: ScannedText) => Partial<Judged> | null;
+
+interface Judged extends RuleFacts {
+  readonly blocks: boolean;
+}
+
+/** A rule that looks at one place of a text. */
+export interface PatternRule extends RuleFacts {
+  /** About what sentences say: a mention lowers it, and it never blocks. No words around any other rule change what is found. */
+  readonly isProse?: boolean | undefined;
+  readonly blocks?: boolean | undefined;
   /** Where to try the pattern: lower-case, four or more characters. The pattern begins with one of them. */
   readonly hints: readonly string[];
   /** Sticky, and without a repetition in a repetition: its time is bounded by its own length. */
   readonly pattern: RegExp;
   /** Stands within the pattern's reach wherever it matches: its absence is cheaper to see than a mismatch. */
-  readonly needs?: string;
+  readonly needs?: string | undefined;
   /** Only in files of these kinds. */
-  readonly kinds?: readonly ScannedText["kind"][];
-}
-
-/** About what sentences say. A mention lowers it, and it has no way to block. */
-interface ProseRule extends RuleFacts, Where {
-  readonly isProse: true;
-  /** Another look at a match; null drops it. */
-  readonly judge?: (match: RegExpExecArray, text: ScannedText) => Partial<RuleFacts> | null;
-}
-
-/** About what would be run, and about what is bad wherever it stands. No words around it change what is found. */
-interface HardRule extends RuleFacts, Where {
-  readonly isProse?: false;
-  readonly judge?: (match: RegExpExecArray, text: ScannedText) => Partial<Judged> | null;
-}
-
-/** A rule that looks at one place of a text. */
-export type PatternRule = ProseRule | HardRule;
-
-interface Judged extends RuleFacts {
-  readonly blocks: boolean;
+  readonly kinds?: readonly ScannedText["kind"][] | undefined;
+  readonly judge?: Judge | undefined;
 }
 
 /** More of one code in one file say nothing new. */
@@ -91,21 +83,20 @@ class Matches {
     const match = rule.pattern.exec(text.text);
     if (match === null) return;
     const place = { start: offset, length: match[0].length };
-    if (rule.judge !== undefined && !this.#mayLook(rule)) {
-      this.#add(place, TOO_MANY);
-    } else if (rule.isProse === true) {
-      const judged = rule.judge === undefined ? {} : rule.judge(match, text);
-      if (judged === null) return;
-      const facts: ProseFacts = { ...rule, ...judged, blocks: false };
-      this.#add(place, isMention(text, place) ? asMention(facts) : facts);
-    } else {
-      const judged = rule.judge === undefined ? {} : rule.judge(match, text);
-      if (judged !== null) this.#add(place, { ...rule, ...judged });
-    }
+    if (rule.judge !== undefined && !this.#mayLook(rule)) return this.#add(place, TOO_MANY);
+    const judged = rule.judge === undefined ? {} : rule.judge(match, text);
+    if (judged === null) return;
+    const facts = { ...rule, ...judged };
+    // The only way in which words around a match count, and behind it nothing blocks.
+    if (rule.isProse === true) this.#add(place, proseFacts(facts, isMention(text, place)));
+    else this.#add(place, facts);
   }
 
   /** Counted by weight, so that ten harmless ones never push out what blocks. Only what is kept is written out. */
-  #add(place: { start: number; length: number }, facts: RuleFacts & { blocks?: boolean }): void {
+  #add(
+    place: { start: number; length: number },
+    facts: RuleFacts & { blocks?: boolean | undefined },
+  ): void {
     const key = `${facts.code} ${facts.severity} ${String(facts.blocks ?? false)}`;
     const count = this.#counts.get(key) ?? 0;
     this.#counts.set(key, count + 1);

@@ -21,7 +21,7 @@ export interface RuleFacts {
 export function findingAt(
   text: ScannedText,
   { start, length }: { start: number; length: number },
-  facts: RuleFacts & { readonly blocks?: boolean },
+  facts: RuleFacts & { readonly blocks?: boolean | undefined },
 ): ScanFinding {
   const place = text.placeAt(start);
   return {

@@ -1,21 +1,22 @@
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import type { Indicators } from "./indicators.ts";
+import { CREDENTIAL_HINTS } from "./credentials.ts";
 import { patternScan } from "./pattern-rule.ts";
 import { placesOf } from "./places.ts";
 import type { ScanFile } from "./read-scan-files.ts";
+import { patternRules } from "./read-rules.ts";
 import { dataTheft } from "./rules/data-theft.ts";
 import { encodedExecution } from "./rules/encoded-execution.ts";
 import { hiddenByBlanks } from "./rules/hidden-by-blanks.ts";
 import { hiddenUnicode } from "./rules/hidden-unicode.ts";
-import { hiddenInstructions, INJECTION } from "./rules/injection.ts";
-import { knownBadFiles, knownBadPlaces } from "./rules/known-bad.ts";
-import { LEAKS } from "./rules/leaks.ts";
+import { hiddenInstructions, weighsComment } from "./rules/injection.ts";
+import { knownBadFiles, leadsToKnownBad } from "./rules/known-bad.ts";
+import { inImage } from "./rules/leaks.ts";
 import { luresIn } from "./rules/lures.ts";
 import { PERSISTENCE } from "./rules/persistence.ts";
 import { remoteExecution } from "./rules/remote-execution.ts";
 import { reverseShells } from "./rules/reverse-shells.ts";
 import { SECRETS } from "./rules/secrets.ts";
-import { SYSTEM_CHANGES } from "./rules/system-changes.ts";
 import type { ScannedText } from "./scanned-text.ts";
 
 /** All rules about texts and files, with what is known of places. */
@@ -27,18 +28,27 @@ export interface Rulebook {
 /** Builds the tables once, for all skills. */
 export function rulebookOf(indicators: Indicators): Rulebook {
   const places = placesOf(indicators);
-  const scanPatterns = patternScan([
-    ...remoteExecution(places),
-    ...encodedExecution(places),
-    ...reverseShells(places),
-    ...dataTheft(places, [...indicators.pasteHosts, ...indicators.catchHosts]),
-    ...LEAKS,
-    knownBadPlaces(places, indicators),
-    ...PERSISTENCE,
-    ...SYSTEM_CHANGES,
-    ...INJECTION,
-    ...SECRETS,
-  ]);
+  const drops = [...indicators.pasteHosts, ...indicators.catchHosts];
+  const known = indicators.places.map(({ place }) => place);
+  const rules = patternRules({
+    judges: {
+      ...remoteExecution(places),
+      ...encodedExecution(places),
+      ...reverseShells(places),
+      ...dataTheft(places),
+      leadsToKnownBad: leadsToKnownBad(places),
+      ...PERSISTENCE,
+      ...SECRETS,
+      inImage,
+      weighsComment,
+    },
+    hints: {
+      dropHosts: drops.filter(isLongEnough),
+      credentialFiles: CREDENTIAL_HINTS,
+      knownPlaces: known.filter(isLongEnough),
+    },
+  });
+  const scanPatterns = patternScan(rules);
   return {
     scanText(text) {
       const { findings, leftOut } = scanPatterns(text);
@@ -55,4 +65,9 @@ export function rulebookOf(indicators: Indicators): Rulebook {
     },
     scanFiles: knownBadFiles(indicators),
   };
+}
+
+/** A shorter hint would be tried nearly everywhere. */
+function isLongEnough(hint: string): boolean {
+  return hint.length >= 4;
 }

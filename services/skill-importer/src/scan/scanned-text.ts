@@ -6,6 +6,8 @@ export type TextKind = "markdown" | "script" | "data";
 export interface LineContext {
   /** Inside of a fenced block: its language, empty when none is given. Null outside. */
   readonly fence: string | null;
+  /** Inside of a fenced or an indented block: nothing there is said to a reader. */
+  readonly isCode: boolean;
   /** The text of the heading above, empty when there is none. */
   readonly heading: string;
   /** Within `<!-- -->`: a reader of the rendered page does not see it. */
@@ -78,13 +80,16 @@ export class ScannedText {
   }
 }
 
-const NO_CONTEXT: LineContext = { fence: null, heading: "", isComment: false };
+const NO_CONTEXT: LineContext = { fence: null, isCode: false, heading: "", isComment: false };
 const FENCE = /^[ \t]{0,12}(```+|~~~+)[ \t]*([\w+#.-]{0,30})/;
 const HEADING = /^#{1,6}[ \t]+(.{1,200})/;
+const LIST_ITEM = /^\s{0,12}(?:[-*+]|\d{1,3}[.)])\s/;
 
 function contextsOf(text: ScannedText): LineContext[] {
   const contexts: LineContext[] = [];
   if (text.kind !== "markdown") return contexts;
+  const bodyStart = frontmatterLines(text);
+  const indented = new IndentedCode();
   let open: { mark: string; language: string } | null = null;
   let heading = "";
   let isComment = false;
@@ -93,16 +98,19 @@ function contextsOf(text: ScannedText): LineContext[] {
     const mark = line.includes("```") || line.includes("~~~") ? FENCE.exec(line) : null;
     if (mark !== null && open === null && !isComment) {
       open = { mark: mark[1] ?? "```", language: (mark[2] ?? "").toLowerCase() };
-      contexts.push({ fence: open.language, heading, isComment });
+      contexts.push({ fence: open.language, isCode: true, heading, isComment });
       continue;
     }
     const isOpenBefore = isComment;
+    const isBody = open === null && index >= bodyStart;
     if (open === null) {
-      if (line.startsWith("#")) heading = HEADING.exec(line)?.[1] ?? heading;
+      // A comment of the frontmatter is no heading.
+      if (isBody && line.startsWith("#")) heading = HEADING.exec(line)?.[1] ?? heading;
       if (line.includes("--")) isComment = isCommentAfter(line, isComment);
     }
     contexts.push({
       fence: open?.language ?? null,
+      isCode: open !== null || (isBody && !isOpenBefore && indented.take(line)),
       heading,
       isComment: isOpenBefore || isComment || (open === null && line.includes("<!--")),
     });
@@ -111,6 +119,33 @@ function contextsOf(text: ScannedText): LineContext[] {
     }
   }
   return contexts;
+}
+
+/** How many lines the frontmatter has with its marks. */
+function frontmatterLines(text: ScannedText): number {
+  if (text.lineAt(0).trimEnd() !== "---") return 0;
+  for (let index = 1; index < text.lineCount; index += 1) {
+    if (text.lineAt(index).trimEnd() === "---") return index + 1;
+  }
+  return 0;
+}
+
+/** Four spaces after a blank line begin code, except below a list's item, where they go on with it. */
+class IndentedCode {
+  #isInList = false;
+  #mayBegin = true;
+
+  take(line: string): boolean {
+    if (line.trim() === "") {
+      this.#mayBegin = true;
+      return false;
+    }
+    const isIndented = /^(?: {4}|\t)/.test(line);
+    if (!isIndented) this.#isInList = LIST_ITEM.test(line) || (this.#isInList && /^\s/.test(line));
+    const isCode = isIndented && this.#mayBegin && !this.#isInList;
+    this.#mayBegin = isCode;
+    return isCode;
+  }
 }
 
 function isCommentAfter(line: string, isComment: boolean): boolean {

@@ -1,6 +1,6 @@
-import { CREDENTIAL_HINTS, STRONG_CREDENTIALS, TOOL_CREDENTIALS } from "../credentials.ts";
+import { STRONG_CREDENTIALS, TOOL_CREDENTIALS } from "../credentials.ts";
 import { codeAround, spanAround } from "../near.ts";
-import type { PatternRule } from "../pattern-rule.ts";
+import type { Judge } from "../pattern-rule.ts";
 import { isDrop, isUntrusted, type Places } from "../places.ts";
 import type { ScannedText } from "../scanned-text.ts";
 import { sequence } from "../sequence.ts";
@@ -19,76 +19,27 @@ const NEAR_LINES = 20;
 const ONE_LINE = { before: 0, after: 0 };
 const MAX_LINE = 1_200;
 
-const THEFT = {
-  code: "credential_theft",
-  owasp: "AST01",
-  severity: "critical",
-  confidence: "high",
-  blocks: true,
-  message: "sends credentials to a place where anybody can pick them up",
-  advice: "do not use the skill, and report it",
-} as const;
+type Judges = Readonly<
+  Record<"namesDropHost" | "sendsCredentials" | "notInData" | "uploadsCredentials", Judge>
+>;
 
 /** Data that leaves the machine, and where it goes. */
-export function dataTheft(places: Places, dropHosts: readonly string[]): readonly PatternRule[] {
-  /** Credentials, near a line that sends to a place nobody answers for. */
-  const toUntrusted = (match: RegExpExecArray, text: ScannedText) => {
-    const span = spanAround(text, match.index, ONE_LINE);
-    const line = text.text.slice(span.start, span.end);
-    const isCommand = SENDS.test(line) || ASSIGNS.test(line);
-    if (!places.near(text, span, isCommand).some(isUntrusted)) return null;
-    const near = codeAround(text, match.index, NEAR_LINES).map((index) => lineOf(text, index));
-    return near.some(({ sends }) => sends) && near.some(({ names }) => names) ? {} : null;
+export function dataTheft(places: Places): Judges {
+  return {
+    namesDropHost: (match, text) =>
+      isDrop(places.of(hostAround(text, match.index)).kind) ? {} : null,
+    /** Credentials, near a line that sends to a place nobody answers for. */
+    sendsCredentials(match, text) {
+      const span = spanAround(text, match.index, ONE_LINE);
+      const line = text.text.slice(span.start, span.end);
+      const isCommand = SENDS.test(line) || ASSIGNS.test(line);
+      if (!places.near(text, span, isCommand).some(isUntrusted)) return null;
+      const near = codeAround(text, match.index, NEAR_LINES).map((index) => lineOf(text, index));
+      return near.some(({ sends }) => sends) && near.some(({ names }) => names) ? {} : null;
+    },
+    notInData: (_match, text) => (text.kind === "data" ? null : {}),
+    uploadsCredentials: (match, text) => uploads(match, text, places),
   };
-  return [
-    {
-      code: "drop_host",
-      owasp: "AST05",
-      severity: "medium",
-      confidence: "medium",
-      hints: dropHosts.filter((host) => host.length >= 4),
-      pattern: /[A-Za-z0-9.-]{4,40}(?:\/[^\s)"'>]{0,80})?/iy,
-      isProse: true,
-      message: "names a host where anybody leaves or picks up data without a name",
-      advice: "use a host whose owner is known",
-      judge: (match, text) => (isDrop(places.of(hostAround(text, match.index)).kind) ? {} : null),
-    },
-    {
-      ...THEFT,
-      hints: dropHosts.filter((host) => host.length >= 4),
-      pattern: /[A-Za-z0-9.-]{4,40}/iy,
-      judge: toUntrusted,
-    },
-    {
-      ...THEFT,
-      hints: ["http://", "ftp://"],
-      pattern: /(?:http|ftp):\/\/\[?[\dA-Fa-fx.:]{6,60}/iy,
-      judge: toUntrusted,
-    },
-    {
-      code: "credential_file",
-      owasp: "AST03",
-      severity: "medium",
-      confidence: "medium",
-      hints: CREDENTIAL_HINTS,
-      pattern: /[^\n]{4,80}/iy,
-      isProse: true,
-      message: "names a file that holds credentials",
-      advice: "give the skill a secret of its own instead of the user's",
-      judge: (_match, text) => (text.kind === "data" ? null : {}),
-    },
-    {
-      code: "credential_upload",
-      owasp: "AST01",
-      severity: "high",
-      confidence: "high",
-      hints: CREDENTIAL_HINTS,
-      pattern: /[^\n]{4,80}/iy,
-      message: "sends a file that holds credentials",
-      advice: "give the skill a secret of its own instead of the user's",
-      judge: (match, text) => uploads(match, text, places),
-    },
-  ];
 }
 
 /** Sends the file that is named here: as what is uploaded, or through a variable or a pipe. */

@@ -1,15 +1,8 @@
 import { beginningIn, spanAround, type Span } from "../near.ts";
-import type { PatternRule } from "../pattern-rule.ts";
+import type { Judge } from "../pattern-rule.ts";
 import { isUntrusted, type Places } from "../places.ts";
 import type { ScannedText } from "../scanned-text.ts";
 import { sequence } from "../sequence.ts";
-
-const HIDDEN = {
-  owasp: "AST01",
-  severity: "high",
-  confidence: "medium",
-  advice: "decode it and read what would run; there is no honest reason to hide a command",
-} as const;
 
 const LITERAL = /[A-Za-z0-9+/_-]{20,8000}={0,2}|(?:\\x[\da-fA-F]{2}){8,2000}/g;
 const MAX_LITERALS = 12;
@@ -20,49 +13,25 @@ const RUNS =
 const INTO_SHELL = /\|[ \t]{0,4}(?:sudo (?:-\w )?)?(?:\/(?:usr\/)?bin\/)?(?:(?:ba|z|da|k)?sh|iex|python[\d.]{0,4}|perl|node|osascript)\b/i; // prettier-ignore
 
 /** Commands that nobody can read as they are written. */
-export function encodedExecution(places: Places): readonly PatternRule[] {
+export function encodedExecution(
+  places: Places,
+): Readonly<Record<"runsDecoded" | "runsEncoded", Judge>> {
   const literals = literalsOf(places);
   /** Runs something hidden when one of the texts near by decodes to a command that fetches something. */
-  const judgeFor = (runs: boolean) => (match: RegExpExecArray, text: ScannedText) => {
-    const span = spanAround(text, match.index, { before: 6, after: 6 });
-    const near = text.text.slice(span.start, span.end);
-    const isRun = runs || INTO_SHELL.test(near);
-    const around = [longLine(text, match.index), span];
-    const isDownloader = around.some((part) =>
-      literals(text, part).some(({ says }) => says.runs || (isRun && says.fetches)),
-    );
-    if (isDownloader) return DOWNLOADER;
-    return runs || RUNS_DECODED.some((way) => way(text, span).length > 0) ? {} : null;
-  };
-  return [
-    {
-      ...HIDDEN,
-      code: "encoded_execution",
-      hints: ["base64", "b64decode", "atob(", "xxd -", "unhexlify", "fromhex", "printf "],
-      pattern:
-        /(?:base64|b64decode|atob\(|xxd -\w|unhexlify|fromhex|printf [^\n]{0,12}\\x[\da-f]{2})[^\n]{0,80}/iy,
-      message: "decodes a text and runs it",
-      judge: judgeFor(false),
-    },
-    {
-      ...HIDDEN,
-      code: "encoded_execution",
-      hints: ["powershell", "pwsh"],
-      pattern:
-        /(?:powershell|pwsh)(?:\.exe)?[^\n]{0,80} [-/]e(?:nc|ncodedcommand|c)?[ \t]{1,4}["']?[A-Za-z0-9+/]{24,8000}/iy,
-      message: "runs an encoded PowerShell command",
-      judge: judgeFor(true),
-    },
-    {
-      ...HIDDEN,
-      code: "encoded_execution",
-      hints: ["exec(", "eval("],
-      pattern:
-        /(?:exec|eval)\([^\n]{0,40}(?:b64decode|atob\(|fromCharCode|bytes\.fromhex|unhexlify|zlib\.decompress|marshal\.loads|codecs\.decode|Buffer\.from)[^\n]{0,200}/iy,
-      message: "decodes a text and runs it as code",
-      judge: judgeFor(true),
-    },
-  ];
+  const judgeFor =
+    (runs: boolean): Judge =>
+    (match, text) => {
+      const span = spanAround(text, match.index, { before: 6, after: 6 });
+      const near = text.text.slice(span.start, span.end);
+      const isRun = runs || INTO_SHELL.test(near);
+      const around = [longLine(text, match.index), span];
+      const isDownloader = around.some((part) =>
+        literals(text, part).some(({ says }) => says.runs || (isRun && says.fetches)),
+      );
+      if (isDownloader) return DOWNLOADER;
+      return runs || RUNS_DECODED.some((way) => way(text, span).length > 0) ? {} : null;
+    };
+  return { runsDecoded: judgeFor(false), runsEncoded: judgeFor(true) };
 }
 
 const DOWNLOADER = {

@@ -2,38 +2,23 @@ import { hash } from "node:crypto";
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import type { Indicators } from "../indicators.ts";
 import { spanAround } from "../near.ts";
-import type { PatternRule } from "../pattern-rule.ts";
+import type { Judge } from "../pattern-rule.ts";
 import type { Places } from "../places.ts";
 import type { ScanFile } from "../read-scan-files.ts";
 
 const REACHES =
   /\b(?:curl|wget|nc|ncat|ssh|scp|ping|iwr|irm|git clone|telnet|connect|fetch|socket)\b|\/dev\/tcp/i;
 
-/** Places of attackers: to go there blocks; a text that only names one is a finding. */
-export function knownBadPlaces(places: Places, indicators: Indicators): PatternRule {
-  return {
-    code: "known_bad_place",
-    owasp: "AST01",
-    severity: "medium",
-    confidence: "medium",
-    hints: indicators.places.map(({ place }) => place).filter((place) => place.length >= 4),
-    pattern: /\S{4,120}/iy,
-    message: "names a place of known attackers",
-    advice: "do not go there, and run nothing from there",
-    judge(match, text) {
-      const line = spanAround(text, match.index, { before: 0, after: 0 });
-      const place = places
-        .near(text, line, REACHES.test(text.text.slice(line.start, line.end)))
-        .find(({ kind }) => kind === "known_bad");
-      return place === undefined
-        ? {}
-        : {
-            severity: "critical",
-            confidence: "high",
-            blocks: true,
-            message: `leads to a place of known attackers: ${place.reason ?? place.host}`,
-          };
-    },
+/** To go to a place of attackers blocks; a text that only names one is a finding. */
+export function leadsToKnownBad(places: Places): Judge {
+  return (match, text) => {
+    const line = spanAround(text, match.index, { before: 0, after: 0 });
+    const place = places
+      .near(text, line, REACHES.test(text.text.slice(line.start, line.end)))
+      .find(({ kind }) => kind === "known_bad");
+    if (place === undefined) return {};
+    const message = `leads to a place of known attackers: ${place.reason ?? place.host}`;
+    return { severity: "critical", confidence: "high", blocks: true, message };
   };
 }
 

@@ -1,33 +1,6 @@
 import { commandAt, linesAround } from "../near.ts";
-import type { PatternRule } from "../pattern-rule.ts";
+import type { Judge } from "../pattern-rule.ts";
 import type { ScannedText } from "../scanned-text.ts";
-
-const PERSISTS = {
-  code: "persistence",
-  owasp: "AST03",
-  severity: "low",
-  confidence: "medium",
-  message: "installs something that runs later, or at every start",
-  advice: "let a person do this once, knowingly",
-} as const;
-
-const SSH_ACCESS = {
-  code: "ssh_access",
-  owasp: "AST03",
-  severity: "high",
-  confidence: "medium",
-  message: "lets somebody log in with a key",
-  advice: "let the owner of the machine add keys",
-} as const;
-
-const SELF = {
-  code: "memory_poisoning",
-  owasp: "AST05",
-  severity: "medium",
-  confidence: "medium",
-  message: "writes into a file that steers agents in other sessions",
-  advice: "keep a skill's notes in a file of its own",
-} as const;
 
 /** What stands before a path that is written to, or after it. */
 const WRITES_BEFORE =
@@ -40,84 +13,29 @@ const PUBLIC_KEY =
   /\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-nistp\d{3}|sk-ssh-ed25519@openssh\.com) AAAA[\w+/=]{20,}/;
 const DOWNLOADS = /\b(?:curl|wget|iwr|irm|invoke-\w{10})\b/i;
 
+type Judges = Readonly<
+  Record<"addsKey" | "writesStartFile" | "writesCrontab" | "runsAtStart", Judge>
+>;
+
 /** What stays on the machine, or lets somebody in, after the skill is done. */
-export const PERSISTENCE: readonly PatternRule[] = [
-  {
-    ...SSH_ACCESS,
-    hints: ["authorized_keys"],
-    pattern: /authorized_keys2?/iy,
-    judge(match, text) {
-      if (!isWritten(match, text)) return null;
-      const near = linesAround(text, match.index, { before: 4, after: 8 });
-      // A key that comes with the skill, or from the network, is somebody else's.
-      const line = linesAround(text, match.index, { before: 0, after: 0 });
-      return PUBLIC_KEY.test(near) || DOWNLOADS.test(line)
-        ? { severity: "critical", confidence: "high", blocks: true }
-        : {};
-    },
+export const PERSISTENCE: Judges = {
+  addsKey(match, text) {
+    if (!isWritten(match, text)) return null;
+    const near = linesAround(text, match.index, { before: 4, after: 8 });
+    // A key that comes with the skill, or from the network, is somebody else's.
+    const line = linesAround(text, match.index, { before: 0, after: 0 });
+    return PUBLIC_KEY.test(near) || DOWNLOADS.test(line)
+      ? { severity: "critical", confidence: "high", blocks: true }
+      : {};
   },
-  {
-    ...PERSISTS,
-    hints: [
-      ".bashrc",
-      ".zshrc",
-      ".zshenv",
-      ".zprofile",
-      ".profile",
-      ".bash_profile",
-      ".bash_login",
-      "/etc/profile",
-      "/etc/cron",
-      "spool/cron",
-      "/etc/rc.local",
-      "/etc/init.d",
-      "systemd/system",
-      "systemd/user",
-      "launchagents",
-      "launchdaemons",
-      ".config/autostart",
-      "programs\\startup",
-      "ld.so.preload",
-      "/etc/sudoers",
-      ".git/hooks/",
-    ],
-    pattern: /\S{4,80}/iy,
-    judge: (match, text) => (isWritten(match, text) ? weighed(match, text) : null),
+  writesStartFile: (match, text) => (isWritten(match, text) ? weighed(match, text) : null),
+  writesCrontab(match, text) {
+    const before = text.text.slice(Math.max(0, match.index - 12), match.index);
+    const isPiped = /\|[ \t]{0,4}(?:sudo )?$/.test(before);
+    return isPiped || /^crontab[ \t]{1,4}-/i.test(match[0]) ? weighed(match, text) : null;
   },
-  {
-    ...PERSISTS,
-    hints: ["crontab"],
-    pattern: /crontab(?:[ \t]{1,4}-(?!l)[^\n]{0,60}|[ \t]{1,4}[\w./$<]{2,60}|[ \t]{0,4}(?:\n|$))/iy,
-    kinds: ["script", "markdown"],
-    judge(match, text) {
-      const isPiped = /\|[ \t]{0,4}(?:sudo )?$/.test(
-        text.text.slice(Math.max(0, match.index - 12), match.index),
-      );
-      return isPiped || /^crontab[ \t]{1,4}-/i.test(match[0]) ? weighed(match, text) : null;
-    },
-  },
-  {
-    ...PERSISTS,
-    hints: [
-      "launchctl ",
-      "systemctl ",
-      "schtasks",
-      "register-scheduledtask",
-      "currentversion\\run",
-      "update-rc.d",
-    ],
-    pattern:
-      /(?:launchctl (?:load|bootstrap|enable)|systemctl (?:--user )?(?:--now )?enable|schtasks(?:\.exe)? \/create|register-scheduledtask|currentversion\\run|update-rc\.d )[^\n]{0,100}/iy,
-    judge: (match, text) => weighed(match, text),
-  },
-  {
-    ...SELF,
-    hints: ["append ", "write ", "add this", "insert ", "echo ", "tee "],
-    needs: ".md",
-    pattern:
-      /(?:append|write|add this|insert|echo|tee) [^\n]{0,120}(?:\bto\b|\binto\b|>>?|-a)[^\n]{0,30}\b(?:SOUL\.md|MEMORY\.md|AGENTS\.md|CLAUDE\.md|HEARTBEAT\.md|IDENTITY\.md)/iy,
-  },
-];
+  runsAtStart: (match, text) => weighed(match, text),
+};
 
 /** Something that is fetched anew whenever it runs weighs more. */
 function weighed(match: RegExpExecArray, text: ScannedText): { severity?: "high" } {

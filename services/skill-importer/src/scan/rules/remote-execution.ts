@@ -1,5 +1,5 @@
 import { commandAt, spanAround, type Command } from "../near.ts";
-import type { PatternRule } from "../pattern-rule.ts";
+import type { Judge } from "../pattern-rule.ts";
 import { isUntrusted, type Place, type Places } from "../places.ts";
 
 /** Whatever reads a program from its input. An interpreter with a program of its own only gets data. */
@@ -17,14 +17,7 @@ const SAVES_AS_NAMED = /^(?:wget(?![^\n]{0,200} -(?:q?O|-output-document))|aria2
 const RUNS_FILE =
   /(?:\bchmod[^\n]{1,16}|\b(?:(?:ba|z|da|k)?sh|source|python[\d.]{0,4}|node|perl|ruby|open|start|sudo|nohup|exec|start-process|installer -pkg|msiexec(?: \/\w)?|system|popen|run|call|execsync|spawn)\b|(?:^|[\n;&|`(]|\bthen|\bdo)[ \t]{0,8}\.?)[ \t"'([{]{0,6}(?:-\w{1,4}[ \t]{1,3}){0,2}["']?(?:[\w.~$/{}%:\\-]{0,60}[/\\])?$/i;
 
-const REMOTE = {
-  owasp: "AST02",
-  severity: "medium",
-  confidence: "medium",
-  advice: "download it, read it, pin its digest, and only then run it",
-} as const;
 const UNTRUSTED = {
-  ...REMOTE,
   code: "remote_execution_from_drop",
   severity: "critical",
   confidence: "high",
@@ -33,50 +26,22 @@ const UNTRUSTED = {
 } as const;
 
 /** Commands that fetch something and run it. Where from is what counts. */
-export function remoteExecution(places: Places): readonly PatternRule[] {
-  return [
-    {
-      ...REMOTE,
-      code: "remote_execution",
-      hints: [
-        "curl",
-        "wget",
-        "aria2c",
-        "iwr ",
-        "irm ",
-        "invoke-webrequest",
-        "invoke-restmethod",
-        "downloadstring",
-        "downloadfile",
-        "start-bitstransfer",
-        "bitsadmin",
-        "certutil",
-        "mshta",
-        "urlopen",
-        "urlretrieve",
-        "requests.get",
-        "httpx.get",
-        "fetch(",
-        "axios",
-      ],
-      pattern:
-        /(?:(?:curl|wget)(?:\.exe)?(?=[\s"'$\\])|aria2c |iwr |irm |invoke-\w{10}|download(?:string|file)|start-bitstransfer|bitsadmin|certutil|mshta|urlopen|urlretrieve|requests\.get|httpx\.get|fetch\(|axios)[^\n]{0,160}/iy,
-      message: "runs what it downloads",
-      judge(match, text) {
-        const command = commandAt(text, match.index);
-        const isRun = runsAtOnce(command);
-        if (!isRun && !mayRunLater(command)) return null;
-        const from = places.near(text, command.span, true);
-        // An address in a variable is given somewhere near.
-        const isGiven = from.length > 0 || !/[$%({]/.test(command.text.slice(0, 200));
-        const near = isGiven ? from : places.near(text, spanAround(text, match.index, NEAR), true);
-        if (near.some(isUntrusted) && (isRun || runsLater(command, near))) return UNTRUSTED;
-        if (!isRun) return null;
-        const isKnown = from.length > 0 && from.every(({ kind }) => kind === "installer");
-        return isKnown ? { severity: "low" } : {};
-      },
+export function remoteExecution(places: Places): { runsFetched: Judge } {
+  return {
+    runsFetched(match, text) {
+      const command = commandAt(text, match.index);
+      const isRun = runsAtOnce(command);
+      if (!isRun && !mayRunLater(command)) return null;
+      const from = places.near(text, command.span, true);
+      // An address in a variable is given somewhere near.
+      const isGiven = from.length > 0 || !/[$%({]/.test(command.text.slice(0, 200));
+      const near = isGiven ? from : places.near(text, spanAround(text, match.index, NEAR), true);
+      if (near.some(isUntrusted) && (isRun || runsLater(command, near))) return UNTRUSTED;
+      if (!isRun) return null;
+      const isKnown = from.length > 0 && from.every(({ kind }) => kind === "installer");
+      return isKnown ? { severity: "low" } : {};
     },
-  ];
+  };
 }
 
 function runsAtOnce({ before, text }: Command): boolean {

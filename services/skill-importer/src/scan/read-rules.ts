@@ -1,0 +1,87 @@
+import { readFileSync } from "node:fs";
+import { OwaspAst, ScanConfidence, ScanSeverity } from "@switchyard/contracts/skill-scan";
+import { z } from "zod";
+import { parseYamlByLibrary } from "../frontmatter/safe-yaml.ts";
+import type { Judge, PatternRule } from "./pattern-rule.ts";
+
+/** Hints that are known elsewhere. */
+const HintList = z.enum(["dropHosts", "credentialFiles", "knownPlaces"]);
+
+const facts = {
+  owasp: OwaspAst,
+  severity: ScanSeverity,
+  confidence: ScanConfidence,
+  blocks: z.boolean(),
+  message: z.string().min(1),
+  advice: z.string().min(1),
+  isProse: z.boolean(),
+  judge: z.string(),
+} as const;
+
+const Rule = z
+  .strictObject({
+    ...facts,
+    code: z.string().regex(/^[a-z_]+$/),
+    blocks: facts.blocks.optional(),
+    isProse: facts.isProse.optional(),
+    judge: facts.judge.optional(),
+    kinds: z.array(z.enum(["markdown", "script", "data"])).optional(),
+    needs: z.string().optional(),
+    hints: z.union([HintList, z.array(z.string().min(4)).min(1)]),
+    pattern: z.string(),
+    matchCase: z.boolean().optional(),
+  })
+  .refine(({ isProse, blocks }) => isProse !== true || blocks !== true, {
+    error: "a rule about prose never blocks",
+  });
+
+const Rules = z.strictObject({
+  groups: z.array(
+    z
+      .strictObject({
+        all: z.strictObject(facts).partial().default({}),
+        rules: z.array(z.record(z.string(), z.unknown())),
+      })
+      .transform(({ all, rules }) => rules.map((rule) => Object.assign({}, all, rule))),
+  ),
+});
+
+/** What the rules leave to code and to other data. */
+export interface RuleParts {
+  /** By the name that a rule's `judge` has. */
+  readonly judges: Readonly<Record<string, Judge>>;
+  readonly hints: Readonly<Record<z.infer<typeof HintList>, readonly string[]>>;
+}
+
+const FILE = "rules.yaml";
+const RULES = readRules(readFileSync(new URL(`./${FILE}`, import.meta.url), "utf8"));
+
+/** The rules that look at one place of a text, in the order of the file. */
+export function patternRules({ judges, hints }: RuleParts): PatternRule[] {
+  return RULES.map(({ judge, hints: given, pattern, matchCase = false, ...rule }) => {
+    const known = judge === undefined ? undefined : judges[judge];
+    if (judge !== undefined && known === undefined)
+      throw new Error(`${FILE}: ${rule.code}: nothing here is called ${judge}`);
+    return {
+      ...rule,
+      ...(known === undefined ? {} : { judge: known }),
+      hints: typeof given === "string" ? hints[given] : given,
+      // Sticky: it is tried where a hint stands and nowhere else.
+      pattern: new RegExp(pattern, matchCase ? "y" : "iy"),
+    };
+  });
+}
+
+/** The pattern of a rule, to be looked for anywhere. */
+export function patternOf(code: string): RegExp {
+  const rule = RULES.find((one) => one.code === code);
+  if (rule === undefined) throw new Error(`${FILE}: there is no rule ${code}`);
+  return new RegExp(rule.pattern, "i");
+}
+
+function readRules(text: string): z.infer<typeof Rule>[] {
+  const parsed = parseYamlByLibrary(text, { schema: "core" });
+  if ("problem" in parsed)
+    throw new Error(`${FILE}:${parsed.problem.line}: ${parsed.problem.message}`);
+  return z.array(Rule).parse(Rules.parse(parsed.values).groups.flat());
+}
