@@ -9,6 +9,7 @@ import { startAudit } from "@switchyard/service/audit/start-audit";
 import type { ServiceKit } from "@switchyard/service/run-service";
 import { answersFromStore } from "./answers-from-store.ts";
 import { ActiveRuns } from "./journal/active-runs.ts";
+import { PublishBehind } from "./run/publish-behind.ts";
 import { sessionSettings, type RunnerConfig } from "./config.ts";
 import { RUN_COMMANDS } from "./commands/control-command.ts";
 import { reportFaultTo } from "./fault-report.ts";
@@ -43,6 +44,8 @@ export const VERSION = "0.1.0";
 
 /** Share of the drain budget that calls in flight may use; the rest is for handing their runs over. */
 const WORK_SHARE = 0.8;
+/** Share that the last events of runs may use after that. */
+const PUBLISH_SHARE = 0.1;
 const DAY_SECONDS = 86_400;
 
 /** Puts the runner together and starts to serve and to consume. */
@@ -68,6 +71,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   const audit = await startAudit({ ...kit, service: "runner", version: VERSION });
   // Steps are done in reverse order: after the runs.
   if (audit !== null) kit.onStop("audit", () => audit.stop());
+  const behind = new PublishBehind({ parked, log, now: Date.now });
   const worker = createRunWorker({
     bus,
     relay: createRelay(bus, log),
@@ -84,6 +88,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     limiter,
     ledger: openTeamLedger(redis, { book: await openBook(kit), now: Date.now }),
     sessions,
+    behind,
     executions: createExecutionAudit(audit),
     metrics: createRunnerMetrics(kit.metrics),
     maxAttempts: config.YARD_RUN_MAX_ATTEMPTS,
@@ -124,6 +129,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     approvals.stop();
     await Promise.all([sweeper.stop(), sessionService.stop()]);
     await consumption.stop(config.YARD_DRAIN_MS * WORK_SHARE);
+    await behind.stop(config.YARD_DRAIN_MS * PUBLISH_SHARE);
   });
 }
 

@@ -16,6 +16,7 @@ import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { Registry } from "prom-client";
 import { openDeadLetters } from "../src/commands/dead-letters.ts";
 import { createRunWorker, type RunWorker } from "../src/queue/run-worker.ts";
+import type { RunEventRelay } from "../src/events/event-publisher.ts";
 import { openRunIndex } from "../src/journal/run-index.ts";
 import { runNames } from "../src/journal/run-names.ts";
 import { openRunStore } from "../src/journal/run-store.ts";
@@ -32,6 +33,7 @@ import { openRunControls, type RunControls } from "../src/journal/run-controls.t
 import { openSessions } from "../src/sessions/open-sessions.ts";
 import type { SessionDesk } from "../src/sessions/session-desk.ts";
 import { openParkedRuns } from "../src/journal/parked-runs.ts";
+import { PublishBehind } from "../src/run/publish-behind.ts";
 import type { Lab } from "./runner-lab.ts";
 import { SESSION_SETTINGS } from "./session-settings.ts";
 
@@ -47,6 +49,8 @@ export interface MortalRunners {
   readonly stopping: AbortSignal;
   /** A runner that calls `pass` before and after each request; when that throws, it has died. `now` is its clock. */
   worker(pass: Pass, now?: () => number): RunWorker;
+  /** A runner that has died before any event of its was stored, as far as the stream can tell. */
+  mute(): RunWorker;
   /** What is known of sessions, by nobody who dies. */
   desk(now?: () => number): SessionDesk;
 }
@@ -81,7 +85,14 @@ export async function mortalRunners(lab: Lab, options: MortalOptions): Promise<M
     controls,
     desk,
     stopping,
-    worker: (pass, now = Date.now) => newWorker({ ...kit, desk, now }, options, pass),
+    worker: (pass, now = Date.now) =>
+      newWorker({ ...kit, desk, now, relay: relayTo(bus) }, options, pass),
+    mute: () =>
+      newWorker(
+        { ...kit, desk, now: Date.now, relay: { push: () => {} } },
+        options,
+        async () => {},
+      ),
   };
 }
 
@@ -103,6 +114,10 @@ export function leavingAt(point: number): () => Promise<void> {
   };
 }
 
+function relayTo(bus: Bus): RunEventRelay {
+  return new EventRelay(bus, { isOutage, onTrouble: () => {}, onRecovered: () => {} });
+}
+
 function newWorker(
   kit: {
     bus: Bus;
@@ -111,25 +126,28 @@ function newWorker(
     stopping: AbortSignal;
     desk: () => SessionDesk;
     now: () => number;
+    relay: RunEventRelay;
   },
   options: MortalOptions,
   pass: Pass,
 ): RunWorker {
   const { holdMs, models = createModelRegistry(modelsWithoutFile({}), {}) } = options;
   const { executions = createExecutionAudit(null) } = options;
-  const { bus, log, redis, stopping, now } = kit;
+  const { bus, log, redis, stopping, now, relay } = kit;
   const store = dying(openRunStore(redis, { holdMs }), pass);
   const controls = dying(openRunControls(redis), pass);
   const desk = kit.desk();
+  const parked = dying(openParkedRuns(redis), pass);
   return createRunWorker({
     bus,
-    relay: new EventRelay(bus, { isOutage, onTrouble: () => {}, onRecovered: () => {} }),
+    relay,
     log,
     store,
     names: runNames(new Map()),
     controls,
     models,
-    parked: dying(openParkedRuns(redis), pass),
+    parked,
+    behind: new PublishBehind({ parked, log, now }),
     letters: openDeadLetters(redis),
     active: new ActiveRuns(),
     index: openRunIndex(redis, store),

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { lookAt, RECHECK_MS } from "./look-at.ts";
 
-const run = { status: "waiting", wakeAt: 0, heldUntil: 0, restsUntil: 0 };
+const run = { status: "waiting", wakeAt: 0, heldUntil: 0, restsUntil: 0, events: 2, published: 2 };
 const NOW = 1_000_000_000_000;
 
 test("forgets what is gone or has ended", () => {
@@ -16,6 +16,11 @@ test("forgets what is gone or has ended", () => {
 test("wakes a run whose time has come, and one that was woken and that nobody took", () => {
   assert.equal(lookAt({ ...run, wakeAt: NOW }, NOW).next, "wake");
   assert.equal(lookAt({ ...run, status: "running" }, NOW).next, "wake");
+});
+
+test("wakes a run whose last events nobody published, whether it has ended or waits [D30]", () => {
+  for (const status of ["succeeded", "dead", "waiting"])
+    assert.equal(lookAt({ ...run, status, published: 1 }, NOW).next, "wake");
 });
 
 test("leaves a run alone that waits on, and one that is in work", () => {
@@ -38,6 +43,8 @@ test("looks again at every run that has not ended, soon", () => {
     wakeAt: fc.oneof(fc.constant(0), fc.integer({ min: NOW - 1e6, max: NOW + 1e9 })),
     heldUntil: fc.integer({ min: NOW - 1e6, max: NOW + 1e6 }),
     restsUntil: fc.integer({ min: NOW - 1e6, max: NOW + 1e6 }),
+    events: fc.nat(3),
+    published: fc.nat(3),
   });
   fc.assert(
     fc.property(facts, (drawn) => {

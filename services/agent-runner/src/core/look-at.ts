@@ -7,23 +7,34 @@ export interface RunFacts {
   readonly heldUntil: number;
   /** It was left in order, and until then it is left alone, or the queue delivers its message again. */
   readonly restsUntil: number;
+  /** How many events its journal stands for, and up to which the stream surely has them. */
+  readonly events: number;
+  readonly published: number;
 }
 
 /** The columns of a run's state that are the facts. */
-export const FACTS = ["status", "wakeAt", "heldUntil", "restsUntil"] as const;
+export const FACTS = [
+  "status",
+  "wakeAt",
+  "heldUntil",
+  "restsUntil",
+  "events",
+  "published",
+] as const;
 
 /** Reads the columns; null when there is no such run. */
 export function factsIn(columns: readonly (string | null)[]): RunFacts | null {
-  const [status, ...times] = columns;
+  const [status, ...numbers] = columns;
   if (!status) return null;
-  const [wakeAt = 0, heldUntil = 0, restsUntil = 0] = times.map(Number);
-  return { status, wakeAt, heldUntil, restsUntil };
+  const [wakeAt = 0, heldUntil = 0, restsUntil = 0, events = 0, published = 0] =
+    numbers.map(Number);
+  return { status, wakeAt, heldUntil, restsUntil, events, published };
 }
 
 export type Look =
   | { readonly next: "forget" }
   | { readonly next: "later"; readonly atMs: number }
-  /** A wake-up is due or was lost. */
+  /** A wake-up is due or was lost, or whoever was to publish the last events has died. */
   | { readonly next: "wake"; readonly atMs: number };
 
 /** How long news may be without effect when the runner that brought it died before it told anybody. */
@@ -32,13 +43,18 @@ const FIRST_LOOK_MS = 5_000;
 /** A wake-up that came to nothing for so long is sent again. */
 export const REPEAT_MS = 30_000;
 
-/** What a sweep does about a run. Null facts: there is none, or it is kept no longer. */
+/** For so long, whoever has brought a run to its end or to a wait publishes the events that are left. */
+export const PUBLISH_MS = 5_000;
+
+/** What a sweep does about a run that is due. Null facts: there is none, or it is kept no longer. */
 export function lookAt(facts: RunFacts | null, nowMs: number): Look {
   if (facts === null) return { next: "forget" };
   const { status, wakeAt } = facts;
+  const isUntold = facts.published < facts.events;
   switch (status) {
     case "waiting":
-      if (wakeAt > 0 && wakeAt <= nowMs) return { next: "wake", atMs: nowMs + REPEAT_MS };
+      if (isUntold || (wakeAt > 0 && wakeAt <= nowMs))
+        return { next: "wake", atMs: nowMs + REPEAT_MS };
       return { next: "later", atMs: nextLook(wakeAt, nowMs) };
     case "running": {
       // A claim ends with its runner. Whether a message of the run is left then, nobody can tell from here.
@@ -48,7 +64,7 @@ export function lookAt(facts: RunFacts | null, nowMs: number): Look {
       return { next: "wake", atMs: nowMs + REPEAT_MS };
     }
     default:
-      return { next: "forget" };
+      return isUntold ? { next: "wake", atMs: nowMs + REPEAT_MS } : { next: "forget" };
   }
 }
 

@@ -27,6 +27,7 @@ export function movingColumns(state: RunState): string[] {
     steps: String(state.turns.length),
     toolCalls: String(state.toolCalls),
     updatedAt: state.updatedAt,
+    events: String(state.events),
     ...(state.waiting === null ? {} : { waits: JSON.stringify(waitsOf(state)) }),
     ...(state.end?.status === "dead" ? { failure: JSON.stringify(state.end.failure) } : {}),
   }).flat();

@@ -10,7 +10,7 @@ export interface RelayedRunEvent extends RelayedEvent {
 }
 
 /** What the runs of a process share to publish their events. */
-export type RunEventRelay = EventRelay<RelayedRunEvent>;
+export type RunEventRelay = Pick<EventRelay<RelayedRunEvent>, "push">;
 
 /** For so long nothing that a runner sent can be stored twice: the stream knows the message ids. */
 const SURE_MS = eventStream.duplicateWindowMs / 2;
@@ -67,6 +67,11 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
     return this.#failure !== null;
   }
 
+  /** True when everything pushed is in the stream. */
+  get isDrained(): boolean {
+    return this.#published >= this.#pushed;
+  }
+
   push(events: readonly RunEvent[]): void {
     const next = events.filter(({ seq }) => seq > this.#pushed);
     this.#pushed = next.at(-1)?.seq ?? this.#pushed;
@@ -79,7 +84,7 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
   /** Resolves when everything pushed is in the stream; rejects when an event could not be published. */
   async drain(): Promise<void> {
     if (this.#failure !== null) throw this.#failure.error;
-    if (this.#published >= this.#pushed) return;
+    if (this.isDrained) return;
     this.#drained ??= Promise.withResolvers<void>();
     await this.#drained.promise;
   }

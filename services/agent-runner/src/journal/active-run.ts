@@ -136,6 +136,11 @@ export class ActiveRun {
     return looked;
   }
 
+  /** True when the stream has every event of the run so far. */
+  get isPublished(): boolean {
+    return this.#publisher.isDrained;
+  }
+
   /** Resolves when every event of the run so far is in the stream and the journal knows it. */
   async settle(): Promise<void> {
     await this.#tail;

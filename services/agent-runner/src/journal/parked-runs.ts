@@ -6,7 +6,7 @@ import { stateKey } from "./run-store.ts";
 import { FACTS, factsIn, type RunFacts } from "../core/look-at.ts";
 
 /**
- * The runs that were let go, by the time of the next look at them. It lies in another hash slot than
+ * The runs that were let go, and those that have ended and whose last events are on their way, by the time of the next look at them. It lies in another hash slot than
  * the runs, so it is written before a run is let go, and left to the sweeper to tidy.
  */
 export interface ParkedRuns {
@@ -15,6 +15,8 @@ export interface ParkedRuns {
   /** The same for runs that were due at a time, unless somebody set another time since. */
   postpone(looks: readonly NextLook[], dueMs: number): Promise<void>;
   forget(runIds: readonly string[]): Promise<void>;
+  /** Takes runs off the list, unless somebody set another time for them since. */
+  strike(looks: readonly NextLook[]): Promise<void>;
   /** Runs to look at now, and what is known of each. */
   due(nowMs: number, limit: number): Promise<DueRun[]>;
   /** Questions of runs that wait now; of one requester's runs, or of everybody's. */
@@ -60,8 +62,17 @@ end
 return {}
 `;
 
+/** KEYS parked · ARGV run and time of the next look… */
+const STRIKE = `
+for i = 1, #ARGV, 2 do
+  local due = redis.call('ZSCORE', KEYS[1], ARGV[i])
+  if due and tonumber(due) == tonumber(ARGV[i + 1]) then redis.call('ZREM', KEYS[1], ARGV[i]) end
+end
+return {}
+`;
+
 export function openParkedRuns(redis: Redis): ParkedRuns {
-  const run = defineScripts(redis, { yardRunsPostpone: POSTPONE });
+  const run = defineScripts(redis, { yardRunsPostpone: POSTPONE, yardRunsStrike: STRIKE });
   const columns = (runId: string, ...names: string[]) =>
     reach(redis.hmget(stateKey(runId), ...names));
   return {
@@ -76,6 +87,11 @@ export function openParkedRuns(redis: Redis): ParkedRuns {
 
     async forget(runIds) {
       if (runIds.length > 0) await reach(redis.zrem(PARKED_KEY, ...runIds));
+    },
+
+    async strike(looks) {
+      const args = looks.flatMap(({ runId, atMs }) => [runId, atMs]);
+      if (args.length > 0) await run("yardRunsStrike", [PARKED_KEY], args);
     },
 
     async due(nowMs, limit) {

@@ -12,7 +12,7 @@ export interface RunWorker {
 /**
  * A message is a hint that a run has work; the truth about the run is in Redis. So a message may be
  * lost late, repeated or delivered twice at once, and it is acknowledged only when the journal
- * holds the end of the run and the stream holds its last event.
+ * holds the end of the run, or what it waits for; its last events follow (publish-behind.ts).
  */
 export function createRunWorker(options: RunnerParts): RunWorker {
   const attempts = new WeakMap<Delivery, RunAttempt>();

@@ -78,19 +78,22 @@ export async function spreadEnd(
   await settleInSession(sessions, state);
 }
 
-/** Counts and logs the end of a run. */
+/** Counts and logs that a run has ended, or was let go. */
 export function reportEnd(
-  run: ActiveRun,
+  { hold, state }: ActiveRun,
   { metrics, log }: { readonly metrics: RunnerMetrics; readonly log: Log },
 ): void {
-  const { started, end, turns, toolCalls, updatedAt } = run.state;
-  const { runId, agent } = started;
-  const outcome = end?.status ?? "failed";
+  const { runId } = hold;
+  const { started, end, turns, toolCalls, updatedAt } = state;
+  if (end === null) {
+    metrics.runs.inc({ outcome: "parked" });
+    log.debug({ runId }, "run let go");
+    return;
+  }
+  const { status: outcome } = end;
   metrics.runs.inc({ outcome });
   const durationMs = Date.parse(updatedAt) - Date.parse(started.at);
-  const code = end?.status === "failed" || end?.status === "dead" ? { code: end.failure.code } : {};
-  log.info(
-    { runId, agent, outcome, ...code, steps: turns.length, toolCalls, durationMs },
-    "run ended",
-  );
+  const code = outcome === "failed" || outcome === "dead" ? { code: end.failure.code } : {};
+  const facts = { runId, agent: started.agent, outcome, ...code };
+  log.info({ ...facts, steps: turns.length, toolCalls, durationMs }, "run ended");
 }

@@ -6,6 +6,7 @@ import type { ActiveRuns } from "../journal/active-runs.ts";
 import type { RunIndex } from "../journal/run-index.ts";
 import type { RunNames } from "../journal/run-names.ts";
 import type { RunStore } from "../journal/run-store.ts";
+import type { PublishBehind } from "./publish-behind.ts";
 import type { SessionDesk } from "../sessions/session-desk.ts";
 import type { RunDefaults } from "../start/run-limits.ts";
 
@@ -18,6 +19,7 @@ export interface RunnerParts extends DriverParts, RunDefaults {
   readonly active: ActiveRuns;
   readonly index: RunIndex;
   readonly sessions: SessionDesk;
+  readonly behind: PublishBehind;
   readonly log: Log;
   /** Picks without progress after which a run has failed. */
   readonly maxAttempts: number;

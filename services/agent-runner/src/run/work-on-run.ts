@@ -11,7 +11,7 @@ import { isForeign } from "../core/entry-traits.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { replay } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
-import { FenceLost, type ClaimResult } from "../journal/run-store.ts";
+import type { ClaimResult } from "../journal/run-store.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import { ActiveRun } from "../journal/active-run.ts";
 import type { RunnerParts } from "./runner-parts.ts";
@@ -46,7 +46,7 @@ interface Work {
 /** Drives a run that this runner holds until it has ended or waits. Rejects when it must be left before. */
 export async function workOnRun(work: Work, options: RunnerParts): Promise<Outcome> {
   const { claimed, created, delivery } = work;
-  const { store, index, active, peers, stopping, now, random } = options;
+  const { store, index, active, behind, peers, stopping, now, random } = options;
   const isNew = created !== null && claimed.attempts === 1;
   const entries = isNew
     ? [created.started, ...(claimed.cancel === null ? [] : [claimed.cancel])]
@@ -54,6 +54,7 @@ export async function workOnRun(work: Work, options: RunnerParts): Promise<Outco
   const lifetime = linkSignals(delivery.signal);
   const run = openRun({ claimed, entries, isNew, lifetime }, options);
   const forget = active.add(run);
+  let isFollowed = false;
   try {
     const { started } = run.state;
     // One that is only to be ended needs no turn.
@@ -73,11 +74,15 @@ export async function workOnRun(work: Work, options: RunnerParts): Promise<Outco
     const listing = isNew ? created.listing : undefined;
     await inSpan(agentSpan(started), () => driveRun({ ...options, run, tokens }, listing));
     await listed;
-    if (run.state.waiting !== null) return await letGo(run, options);
-    await spreadEnd(run.state, { ...options, hold: run.hold });
-    await run.settle();
+    const hasEnded = run.state.waiting === null;
+    const [look] = await Promise.all([
+      behind.announce(run),
+      hasEnded ? spreadEnd(run.state, { ...options, hold: run.hold }) : null,
+    ]);
+    isFollowed = true;
+    await behind.follow(run, lifetime, look);
     reportEnd(run, options);
-    if (random() < TRIM_SHARE) await index.trim().catch(() => {}); // others trim it, too
+    if (hasEnded && random() < TRIM_SHARE) await index.trim().catch(() => {}); // others trim it, too
     return { outcome: "done" };
   } catch (error) {
     // Without it the successor takes them for sent, which does no harm.
@@ -88,7 +93,7 @@ export async function workOnRun(work: Work, options: RunnerParts): Promise<Outco
   } finally {
     forget();
     lifetime.release();
-    lifetime.abort(new Error("the run is left")); // ends the publisher's retries
+    if (!isFollowed) lifetime.abort(new Error("the run is left")); // ends the publisher's retries
   }
 }
 
@@ -118,18 +123,6 @@ function openRun(
   });
   publisher.push(eventsOf(entries));
   return new ActiveRun({ hold, state, store, publisher, signal, lose: lifetime.abort, now });
-}
-
-/** The run is anybody's now: that somebody has it already is no loss. */
-async function letGo(run: ActiveRun, { metrics, log }: RunnerParts): Promise<Outcome> {
-  metrics.runs.inc({ outcome: "parked" });
-  log.debug({ runId: run.hold.runId }, "run let go");
-  try {
-    await run.settle();
-  } catch (error) {
-    if (!(error instanceof FenceLost)) throw error;
-  }
-  return { outcome: "done" };
 }
 
 /** Says that the run is in work here, and gives up one that was picked up too often for nothing. */

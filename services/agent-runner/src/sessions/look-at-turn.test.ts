@@ -11,7 +11,14 @@ import { begin, settle, type Handover } from "./transitions.ts";
 const NOW = 1_000_000_000_000;
 const HOLD_MS = 8_000;
 const PAUSE_MS = 3_000;
-const RUNNING: RunFacts = { status: "running", wakeAt: 0, heldUntil: 0, restsUntil: 0 };
+const TOLD = { events: 0, published: 0 };
+const RUNNING: RunFacts = {
+  status: "running",
+  wakeAt: 0,
+  heldUntil: 0,
+  restsUntil: 0,
+  ...TOLD,
+};
 const LIMITS = { maxQueued: 100, maxPerOwner: 10, idleMs: 60_000_000 };
 
 test("asks for a runner when nobody has a claim on the run whose turn it is, begun or not", () => {

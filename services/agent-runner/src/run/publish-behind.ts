@@ -1,0 +1,91 @@
+import type { Log } from "@switchyard/service/log";
+import { PUBLISH_MS } from "../core/look-at.ts";
+import type { ActiveRun } from "../journal/active-run.ts";
+import type { NextLook, ParkedRuns } from "../journal/parked-runs.ts";
+import { FenceLost } from "../journal/run-store.ts";
+import type { LinkedSignal } from "../signals/linked-signal.ts";
+
+/** When more runs than this have events on their way, a run waits for its own, and its runner takes no other. */
+const MAX_BEHIND = 1_000;
+/** Runs are struck off the sweeper's list together. */
+const STRIKE_MS = 250;
+
+/**
+ * Publishes what is left of the events of runs that have ended or wait, behind the acknowledgement of their messages: the
+ * journal has the facts. The sweeper knows each of these runs until the stream has its last event, so when this
+ * process dies another one publishes what is missing.
+ */
+export class PublishBehind {
+  readonly #parked: Pick<ParkedRuns, "lookAgain" | "strike">;
+  readonly #log: Log;
+  readonly #now: () => number;
+  readonly #open = new Map<Promise<void>, LinkedSignal>();
+  #published: NextLook[] = [];
+  #striking: NodeJS.Timeout | null = null;
+
+  constructor(options: {
+    parked: Pick<ParkedRuns, "lookAgain" | "strike">;
+    log: Log;
+    now: () => number;
+  }) {
+    this.#parked = options.parked;
+    this.#log = options.log;
+    this.#now = options.now;
+  }
+
+  /** Makes the run known to the sweeper, which knows a run that waits already. From here on the message may be acknowledged. */
+  async announce(run: ActiveRun): Promise<NextLook | null> {
+    if (run.state.waiting !== null || run.isPublished || this.#open.size >= MAX_BEHIND) return null;
+    const look = { runId: run.hold.runId, atMs: this.#now() + PUBLISH_MS };
+    await this.#parked.lookAgain(look.runId, look.atMs);
+    return look;
+  }
+
+  /** Takes a run over with its lifetime, which ends when its events are in the stream. Waits for that when too many are on their way. */
+  async follow(run: ActiveRun, lifetime: LinkedSignal, look: NextLook | null): Promise<void> {
+    lifetime.release();
+    const settled = this.#settle(run, look);
+    const closed = settled.finally(() => {
+      this.#open.delete(closed);
+      lifetime.abort(new Error("the run is left"));
+    });
+    const isKnown = look !== null || run.isPublished || run.state.waiting !== null;
+    const mayFollow = isKnown && this.#open.size < MAX_BEHIND;
+    this.#open.set(closed, lifetime);
+    if (!mayFollow) await closed;
+  }
+
+  /** Resolves when nothing is on its way any more, or after the time: the sweeper of another runner sees to the rest. */
+  async stop(withinMs: number): Promise<void> {
+    const timer = setTimeout(() => {
+      for (const lifetime of this.#open.values()) lifetime.abort(new Error("this runner stops"));
+    }, withinMs);
+    await Promise.all(this.#open.keys());
+    clearTimeout(timer);
+    if (this.#striking !== null) clearTimeout(this.#striking);
+    await this.#strike();
+  }
+
+  /** Never rejects. */
+  async #settle(run: ActiveRun, look: NextLook | null): Promise<void> {
+    const { runId } = run.hold;
+    try {
+      await run.settle();
+    } catch (err) {
+      // Another runner has the run by now, and publishes what is missing.
+      if (!(err instanceof FenceLost)) this.#log.warn({ runId, err }, "events not published yet");
+      return;
+    }
+    if (look === null) return;
+    this.#published.push(look);
+    this.#striking ??= setTimeout(() => void this.#strike(), STRIKE_MS);
+  }
+
+  async #strike(): Promise<void> {
+    const published = this.#published;
+    this.#published = [];
+    this.#striking = null;
+    // The sweeper finds out by itself.
+    await this.#parked.strike(published).catch(() => {});
+  }
+}
