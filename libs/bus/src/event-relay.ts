@@ -3,12 +3,14 @@ import { subjectOf, type Event } from "@switchyard/contracts/define";
 import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection } from "./connection.ts";
 import { FastIngest, type IngestListener } from "./fast-ingest.ts";
-import { bodyOf, readyMessage, type PublishOptions, type ReadyMessage } from "./publish.ts";
+import { readyMessage, type PublishOptions, type ReadyMessage } from "./publish.ts";
+import { encodeJson } from "./wire.ts";
 
 /** An event behind others. */
 export interface RelayedEvent {
   readonly contract: Event;
   readonly tokens: Readonly<Record<string, string>>;
+  /** Is not looked at again, so whoever made it answers for its fitting the contract. */
   readonly payload: unknown;
   readonly options: PublishOptions & { readonly messageId: string };
 }
@@ -112,7 +114,7 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
       const known = next.source.isStored(next.event);
       isStored = typeof known === "boolean" ? known : await known;
       const subject = subjectOf<string>(contract, tokens);
-      const body = bodyOf(contract, subject, payload);
+      const body = encodeJson(payload);
       message = await readyMessage(this.#connection, contract, { subject, body, options });
     } catch (error) {
       this.#stopped(next, error);

@@ -199,12 +199,8 @@ export async function storeNow(
   }
 }
 
-/** The JSON of a payload. Throws `invalid_request` when it does not fit the contract. For this package. */
-export function bodyOf(
-  contract: Event | Command | Live,
-  subject: string,
-  payload: unknown,
-): string {
+/** The JSON of a payload. Throws `invalid_request` when it does not fit the contract. */
+function bodyOf(contract: Event | Command | Live, subject: string, payload: unknown): string {
   const parsed = contract.payload.safeParse(payload);
   if (parsed.success) return encodeJson(parsed.data);
   const problems = problemsOf(parsed.error);

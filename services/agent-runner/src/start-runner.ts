@@ -22,7 +22,7 @@ import { openTeamLedger } from "./limits/team-ledger.ts";
 import { NO_TEAM_LIMITS, openTeamLimits, type TeamLimitBook } from "./limits/team-limits-file.ts";
 import { openDeadLetters } from "./commands/dead-letters.ts";
 import { createModelRegistry } from "./model/model-registry.ts";
-import { modelsWithoutFile, readModelsFile } from "./model/models-file.ts";
+import { modelsWithoutFile, readModelsFile, type ModelsConfig } from "./model/models-file.ts";
 import { createPeers, isOutage } from "./peers/peers.ts";
 import { keepingDefinitions } from "./peers/kept-definitions.ts";
 import { patientPeers } from "./peers/patient-peers.ts";
@@ -51,9 +51,7 @@ const DAY_SECONDS = 86_400;
 /** Puts the runner together and starts to serve and to consume. */
 export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> {
   const { config, log, bus, redis } = kit;
-  const { YARD_MODELS_FILE: file } = config;
-  const modelsConfig =
-    file === undefined ? modelsWithoutFile(process.env) : await readModelsFile(file);
+  const modelsConfig = await readModels(config);
   const models = createModelRegistry(modelsConfig, process.env);
   const keepSeconds = config.YARD_RUN_KEEP_DAYS * DAY_SECONDS;
   const store = openRunStore(redis, { holdMs: runCommands.ackWaitMs, keepSeconds });
@@ -131,6 +129,10 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     await consumption.stop(config.YARD_DRAIN_MS * WORK_SHARE);
     await behind.stop(config.YARD_DRAIN_MS * PUBLISH_SHARE);
   });
+}
+
+async function readModels({ YARD_MODELS_FILE: file }: RunnerConfig): Promise<ModelsConfig> {
+  return file === undefined ? modelsWithoutFile(process.env) : readModelsFile(file);
 }
 
 async function openBook({ config, log }: ServiceKit<RunnerConfig>): Promise<TeamLimitBook> {

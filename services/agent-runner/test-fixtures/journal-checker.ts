@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Event } from "@switchyard/contracts/define";
 import type { JournalEntry } from "../src/core/journal-entry.ts";
 import { eventsOf } from "../src/core/run-events.ts";
 
@@ -47,8 +48,16 @@ export function checkJournal(entries: readonly JournalEntry[]): void {
   if (last.kind !== "failed" && last.kind !== "dead")
     for (const [callId, results] of asked) assert.equal(results, 1, `call ${callId} has a result`);
 
+  const events = eventsOf(entries);
   assert.deepEqual(
-    eventsOf(entries).map(({ seq }) => seq),
-    eventsOf(entries).map((_, index) => index + 1),
+    events.map(({ seq }) => seq),
+    events.map((_, index) => index + 1),
   );
+  for (const { contract, payload } of events) assertFits(contract, payload);
+}
+
+/** Runners do not look at their own events again: each must be what its contract says, and nothing more. */
+export function assertFits(contract: Event, payload: unknown): void {
+  const json: unknown = JSON.parse(JSON.stringify(payload));
+  assert.deepEqual(contract.payload.parse(json), json, contract.name);
 }

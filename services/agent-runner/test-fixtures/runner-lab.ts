@@ -8,6 +8,7 @@ import { subjectOf } from "@switchyard/contracts/define";
 import { testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { after } from "node:test";
 import { connect } from "nats";
+import { assertFits } from "./journal-checker.ts";
 import { startPeers, type Peers } from "./peers.ts";
 import { startRunner, type RunnerProcess } from "./runner-process.ts";
 
@@ -92,12 +93,14 @@ export async function startLab(servers?: {
       const found: RunEventRecord[] = [];
       const run = runTokens(fullRunId("cli", runId));
       const filters = [`yard.evt.run.${run.owner}.${run.runId}.*`];
-      for await (const { subject, payload } of readEvents(bus, { filters, from: "beginning" })) {
+      for await (const event of readEvents(bus, { filters, from: "beginning" })) {
+        const { subject, payload, contract } = event;
+        if (contract !== null) assertFits(contract, payload);
         const name = subject.split(".").at(-1) ?? "";
         // Every run event's payload is an object.
-        const event = { name, payload: payload as Record<string, unknown> };
-        found.push(event);
-        if (isLast(event)) return found;
+        const record = { name, payload: payload as Record<string, unknown> };
+        found.push(record);
+        if (isLast(record)) return found;
       }
       throw new Error(`the events of run ${runId} ended too early`);
     },

@@ -72,6 +72,20 @@ export function startOf(started: StartedEntry): RunState {
 
 /** The state after one more entry. Running and replaying a run use this one function. */
 export function applyEntry(state: RunState, entry: JournalEntry): RunState {
+  const known = applied.get(entry);
+  if (known?.before === state) return known.after;
+  const after = withEntry(state, entry);
+  applied.set(entry, { before: state, after });
+  return after;
+}
+
+/** What was asked of an entry before it is written is asked again when it is. */
+const applied = new WeakMap<
+  JournalEntry,
+  { readonly before: RunState; readonly after: RunState }
+>();
+
+function withEntry(state: RunState, entry: JournalEntry): RunState {
   if (state.end !== null && entry.kind !== "retried")
     throw new JournalCorrupt(`entry ${entry.kind} follows the end of the run`);
   if (state.end === null && state.cancellation !== null && !mayFollowCancel(entry))

@@ -37,8 +37,12 @@ export async function sendOnce(
   deadline: number,
 ): Promise<CallOutcome> {
   const token = await context.tokens.get();
-  const watch = watchReconnect(context.bus);
-  const until = linkSignals(context.signal, watch.signal);
+  const until = linkSignals(context.signal);
+  let wasAway = false;
+  const stopWatch = watchReconnect(context.bus, () => {
+    wasAway = true;
+    until.abort(new Error("the bus was away"));
+  });
   try {
     const { runId } = context.run.hold;
     // Providers refuse a lower one than they have seen.
@@ -58,14 +62,14 @@ export async function sendOnce(
     if (isError(error, callTool, "stale_epoch"))
       throw new FenceLost(`another runner has run ${context.run.hold.runId}`, { cause: error });
     if (endsTheCall(context.signal)) stopAtProvider({ callId, server, token }, context);
-    if (!watch.signal.aborted) throw error;
+    if (!wasAway) throw error;
     throw new ServiceError("disconnected", "the bus was away while the call was under way", {
       cause: error,
       retryable: false,
     });
   } finally {
     until.release();
-    watch.stop();
+    stopWatch();
   }
 }
 
