@@ -85,20 +85,24 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const { file, registryStore, changes, entries, children } = await readState(options);
 
   const metrics = createBrokerMetrics(options.metrics);
+  const pool = createServerPool();
   const owner = createServerOwner({
     ...kit,
     settings: options.ownership,
     report: createConnectionReporter({ ...kit, onRestart: metrics.countRestart }),
     parts: () => ({ pool, service, endpoints, registry, registryStore, isIdle: idleIn(pool) }),
   });
-  const origins = createRequestOrigins();
-  const features = startFeatures({
+  const path = createCallPath({
     ...kit,
-    env,
-    origins,
-    questionMs: options.questionMs,
-    parts: () => ({ ...calls, pool }),
+    ...declaredFacts(pool, owner),
+    audit: options.audit,
+    decisionCache: options.decisionCache,
+    onChecked: metrics.countDecision,
   });
+  const origins = createRequestOrigins();
+  const { gate } = path;
+  const { questionMs } = options;
+  const features = startFeatures({ ...kit, env, gate, pool, origins, questionMs });
   const pinning = startPinning({
     ...kit,
     servers: () => listedRefs(owner),
@@ -107,22 +111,14 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const guard = guardOf(options);
   const logins = options.tokenKeys === null ? null : createLoginStore(redis, options.tokenKeys);
   const { records } = children;
-  const pool = createServerPool(
+  pool.begin(
     entries,
     poolOptions({ ...options, records, guard, logins, owner, features, pinning }),
   );
   metrics.watch(pool, children, owner);
 
-  const calls = createCallPath({
-    ...kit,
-    onChecked: metrics.countDecision,
-    ...declaredFacts(pool, owner),
-    audit: options.audit,
-    decisionCache: options.decisionCache,
-    askToOpen: features.askToOpen,
-    origins,
-  });
   const service = serveBroker(options);
+  const calls = { ...path, pool, origins, askToOpen: features.askToOpen };
   const endpoints = handle(service, { pool, owner, calls, features, metrics, admins });
   handlePins(service, { pins: pinning.pins, admins });
   handleQuestions(service, { ...features.questions, admins });
@@ -146,8 +142,13 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   await owner.start();
   await within(FIRST_ATTEMPTS_MS, pool.start());
 
-  const path = options.serversFile;
-  const watched = followFile({ path, known: file.text, registry, reporter, log });
+  const watched = followFile({
+    path: options.serversFile,
+    known: file.text,
+    registry,
+    reporter,
+    log,
+  });
 
   return {
     pool,
@@ -156,7 +157,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       // Each server is given away when its calls have ended; at the end of the time they are aborted.
       const givenAway = owner.stop();
       await within(drainMs, Promise.all([service.drain(), givenAway]));
-      calls.stop();
+      path.stop();
       features.stop();
       pinning.stop();
       await pool.stop();

@@ -14,14 +14,11 @@ import { SandboxError } from "@switchyard/service/process/sandbox";
 import type { Redis } from "@switchyard/service/redis";
 import { StartError } from "@switchyard/service/start-error";
 import { createApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
-import { createArrivingCalls } from "@switchyard/service/tool-provider/arriving-calls";
 import { createCallOnce } from "@switchyard/service/tool-provider/call-once";
 import { createCallStore } from "@switchyard/service/tool-provider/call-store";
 import { createDecisionCache } from "@switchyard/service/tool-provider/decision-cache";
 import { createPolicyGate } from "@switchyard/service/tool-provider/policy-gate";
-import { createRunEpochs } from "@switchyard/service/tool-provider/run-epochs";
-import { createRunningCalls } from "@switchyard/service/tool-provider/running-calls";
-import { createStopWatch } from "@switchyard/service/tool-provider/stop-watch";
+import { createCallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
 import type { Registry } from "prom-client";
 import { createCancelPasser } from "./calls/pass-cancel.ts";
 import { openCommandCage, type CommandCage } from "./command/command-sandbox.ts";
@@ -106,9 +103,6 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
       store,
       onNotStored: (err) => log.error({ err }, "call outcome not stored yet; trying again"),
     }),
-    running: createRunningCalls(),
-    arriving: createArrivingCalls(),
-    epochs: createRunEpochs(redis),
     places: new FairPlaces({ calls: placeLimit, bytes: Number.POSITIVE_INFINITY }),
     placeLimit,
     holder,
@@ -197,17 +191,17 @@ function openPolicy({ bus, config, log }: ToolboxOptions, metrics: ToolboxMetric
     factsOf: () => null,
     onChecked: (isHit) => metrics.countDecision(isHit),
   });
-  const stops = createStopWatch(bus);
+  const calls = createCallsInWork(bus);
   const approvals = createApprovalGate(bus, {
     onNotSettled: (err, approvalId) => log.warn({ err, approvalId }, "approval not settled"),
   });
   return {
     gate,
-    stops,
+    calls,
     approvals,
     end() {
       following?.stop();
-      stops.stop();
+      calls.stop();
     },
   };
 }

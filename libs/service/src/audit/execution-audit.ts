@@ -40,9 +40,9 @@ export interface ExecutedRequest extends Omit<ExecutedCall, "pin" | "callId" | "
  * `policy_unavailable`.
  */
 export interface ExecutionAudit {
-  during(call: ExecutedCall, work: () => Promise<CallOutcome>): Promise<CallOutcome>;
-  /** The same for a request; it has ended well when `work` resolves. */
-  duringRequest<T>(request: ExecutedRequest, work: () => Promise<T>): Promise<T>;
+  begin(call: ExecutedCall): Promise<ExecutionRecord>;
+  /** The same for a request for something that is no tool. */
+  beginRequest(request: ExecutedRequest): Promise<ExecutionRecord>;
   /**
    * The same for the start of a run, which has happened when `work` resolves, and of which nobody here knows when
    * it rejects. It always waits until the record is stored, whatever the setting: what is started goes on when this
@@ -51,76 +51,69 @@ export interface ExecutionAudit {
   duringStart<T>(call: ExecutedCall, work: () => Promise<T>): Promise<T>;
 }
 
+/** A record that is begun. Exactly one of the two ends it. */
+export interface ExecutionRecord {
+  /** `outcome` in the words of the audit; see `toldOutcome`. */
+  ended(outcome: string): void;
+  failed(error: unknown): void;
+}
+
 type Execution = Extract<AuditFact, { kind: "execution" }>;
 
 const fail = failuresOf(callTool.errors);
+
+const NOT_RECORDED: ExecutionRecord = { ended: () => undefined, failed: () => undefined };
 
 /** Null records nothing. */
 export function createExecutionAudit(audit: Audit | null): ExecutionAudit {
   if (audit === null)
     return {
-      during: (_call, work) => work(),
-      duringRequest: (_request, work) => work(),
+      begin: async () => NOT_RECORDED,
+      beginRequest: async () => NOT_RECORDED,
       duringStart: (_call, work) => work(),
     };
   const stored = { ...audit, isStrict: true };
   return {
-    during: (call, work) =>
-      recorded(audit, () => executionLater(call), { user: userOf(call), work, outcomeOf }),
-    duringRequest: (request, work) =>
-      recorded(audit, () => requestLater(request), {
-        user: userOf(request),
-        work,
-        outcomeOf: () => "result",
-      }),
-    duringStart: (call, work) =>
-      recorded(stored, () => executionLater(call), {
-        user: userOf(call),
-        work,
-        outcomeOf: () => "started",
-        failureOf: (error) => (error instanceof NotSentError ? "not_sent" : "unknown"),
-      }),
+    begin: (call) => beginRecord(audit, call, () => executionLater(call)),
+    beginRequest: (request) => beginRecord(audit, request, () => requestLater(request)),
+    async duringStart(call, work) {
+      const record = await beginRecord(stored, call, () => executionLater(call));
+      try {
+        const result = await work();
+        record.ended("started");
+        return result;
+      } catch (error) {
+        record.ended(error instanceof NotSentError ? "not_sent" : "unknown");
+        throw error;
+      }
+    },
   };
 }
 
-function userOf({ principal }: Pick<ExecutedCall, "principal">): string {
-  return principal.user;
-}
-
-/** What is recorded, and how its end is told. */
-interface Recorded<T> {
-  /** Whose audit records it counts among. */
-  readonly user: string;
-  readonly work: () => Promise<T>;
-  readonly outcomeOf: (result: T) => string;
-  readonly failureOf?: (error: unknown) => string;
-}
-
-async function recorded<T>(
+async function beginRecord(
   { writer, isStrict }: Audit,
+  { principal }: Pick<ExecutedCall, "principal">,
   begin: () => () => Execution,
-  { user, work, outcomeOf: told, failureOf: toldFailure = failureOf }: Recorded<T>,
-): Promise<T> {
-  orNotSent(() => writer.admit(user));
+): Promise<ExecutionRecord> {
+  orNotSent(() => writer.admit(principal.user));
   const execution = begin();
   let end: { outcome: string; durationMs: number } | null = null;
   const entry = writer.append(() => ({ ...execution(), ...end }));
   const startedAt = performance.now();
-  let outcome = "fault";
-  try {
-    if (isStrict) await writer.stored(entry).catch(notSent);
-    const result = await work();
-    outcome = told(result);
-    return result;
-  } catch (error) {
-    outcome = toldFailure(error);
-    throw error;
-  } finally {
+  const ended = (outcome: string): void => {
     const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-    const ended = { outcome, durationMs };
-    end = ended;
-    if (entry.isSealed) writer.append(() => ({ kind: "outcome", of: entry.seq, ...ended }));
-  }
+    const known = { outcome, durationMs };
+    end = known;
+    if (entry.isSealed) writer.append(() => ({ kind: "outcome", of: entry.seq, ...known }));
+  };
+  if (isStrict)
+    try {
+      await writer.stored(entry);
+    } catch (error) {
+      ended("not_sent");
+      notSent(error);
+    }
+  return { ended, failed: (error) => ended(failureOf(error)) };
 }
 
 /** Made of the call when the record is: until then it costs the call nothing. */
@@ -162,7 +155,8 @@ function commonOf(
   };
 }
 
-function outcomeOf(outcome: CallOutcome): string {
+/** How the audit says that a call ended. */
+export function toldOutcome(outcome: CallOutcome): string {
   if (outcome.kind !== "result") return outcome.kind;
   return outcome.result.isError ? "tool_error" : "result";
 }

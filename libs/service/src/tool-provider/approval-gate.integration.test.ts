@@ -74,7 +74,7 @@ function callToApprove(): CallToApprove {
 
 /** What a call that must not be sent ends with. */
 async function refusal(): Promise<unknown> {
-  const sent = gate.send(callToApprove(), () => assert.fail("it was sent"));
+  const sent = gate.consume(callToApprove());
   const error = await sent.then(
     () => assert.fail("it was made"),
     (reason: unknown) => reason,
@@ -86,8 +86,11 @@ async function refusal(): Promise<unknown> {
 
 test("an approved call is admitted as it is sent, sent once, and told of with the digest of its result", async () => {
   const call = callToApprove();
-  const result = await gate.send(call, (passed) => Promise.resolve({ passed }));
-  assert.deepEqual(result, { passed: { approvalId, grantId: null } });
+  const passed = await gate.consume(call);
+  assert.deepEqual([passed.approvalId, passed.grantId], [approvalId, null]);
+  assert.deepEqual(settled, []);
+  const result = { content: "made" };
+  await passed.executed(result);
   const { principal, decision, pin, args, ref: tool } = call;
   const binding = bindingDigest({ principal, caller: "team-a", tool, pin, args, decision });
   const [{ attempt, ...asked } = assert.fail("it was not asked")] = admitted;
@@ -101,31 +104,29 @@ test("an approved call is admitted as it is sent, sent once, and told of with th
   });
   const resultDigest = canonicalDigest(result);
   assert.deepEqual(settled, [{ approvalId, attempt, outcome: "executed", resultDigest }]);
-  await gate.send(call, () => Promise.resolve(null));
+  await gate.consume(call);
   assert.notEqual(admitted[1]?.attempt, attempt);
 });
 
 test("a result that is nested too deeply for a digest is the caller's, and told of without one", async () => {
   const deep: unknown = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
-  assert.ok((await gate.send(callToApprove(), () => Promise.resolve(deep))) === deep);
+  await (await gate.consume(callToApprove())).executed(deep);
   const [told] = settled;
   assert.deepEqual([told?.outcome, told?.resultDigest], ["executed", undefined]);
 });
 
 test("a call by a session grant consumes no approval, so nothing is settled", async () => {
   admission.reply = () => ({ ...consumed, approvalId: null, grantId });
-  const passed = await gate.send(callToApprove(), (by) => Promise.resolve(by));
-  assert.deepEqual([passed, settled, notSettled], [{ approvalId: null, grantId }, [], []]);
+  const passed = await gate.consume(callToApprove());
+  await passed.executed("made");
+  await passed.notSent();
+  assert.deepEqual([passed.approvalId, passed.grantId], [null, grantId]);
+  assert.deepEqual([settled, notSettled], [[], []]);
 });
 
 test("a call that was provably not sent gives its approval back; after anything else it stays consumed", async () => {
-  const notSent = new NotSentError(policyFail.approvals_unavailable("down", { cause: "test" }));
-  const lost = new Error("lost");
-  for (const error of [notSent, lost])
-    await assert.rejects(
-      gate.send(callToApprove(), () => Promise.reject(error)),
-      (end) => end === error,
-    );
+  await (await gate.consume(callToApprove())).notSent();
+  await gate.consume(callToApprove());
   const attempts = admitted.map(({ attempt }) => attempt);
   assert.deepEqual(settled, [{ approvalId, attempt: attempts[0], outcome: "not_sent" }]);
 });
@@ -168,6 +169,6 @@ test("a result is the caller's even when its end cannot be told", async () => {
   admission.settle = () => {
     throw policyFail.approvals_unavailable("no Redis", { cause: "redis" });
   };
-  assert.equal(await gate.send(callToApprove(), () => Promise.resolve("made")), "made");
+  await (await gate.consume(callToApprove())).executed("made");
   assert.deepEqual(notSettled, [approvalId]);
 });

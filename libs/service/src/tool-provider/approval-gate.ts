@@ -25,13 +25,23 @@ export interface CallToApprove {
 }
 
 /**
- * Sends a call that the policy asks a person about. The approval is consumed right before, so it is
- * good for one attempt. Rejects with NotSentError when the call may not be sent: `approval_required`
- * until a person has decided, `denied` when that was no, `policy_unavailable` when nobody can tell.
- * When the process dies between the two, the approval stays consumed, its execution `unknown`.
+ * Uses the approval of a call that the policy asks a person about. It is consumed right before the call is sent, so it
+ * is good for one attempt. When the process dies between the two, it stays consumed, its execution `unknown`.
  */
 export interface ApprovalGate {
-  send<T>(call: CallToApprove, send: (passed: Passed) => Promise<T>): Promise<T>;
+  /**
+   * Rejects with NotSentError when the call may not be sent: `approval_required` until a person has decided,
+   * `denied` when that was no, `policy_unavailable` when nobody can tell.
+   */
+  consume(call: CallToApprove): Promise<Consumed>;
+}
+
+/** The right to one attempt. Exactly one of the two ends it; without either the execution stays unknown. */
+export interface Consumed extends Passed {
+  /** The call was made, with this result. Never rejects. */
+  executed(result: unknown): Promise<void>;
+  /** The call was provably not sent. Never rejects. */
+  notSent(): Promise<void>;
 }
 
 /** By what a person let a call pass: one of the two. */
@@ -77,26 +87,24 @@ export function createApprovalGate(
   };
 
   return {
-    async send(call, send) {
+    async consume(call) {
       const attempt = randomUUID();
       const passed = await admit(call, attempt);
       const { approvalId } = passed;
-      if (approvalId === null) return send(passed); // by a session grant
-      const consumed = { approvalId, attempt };
-      try {
-        const result = await send(passed);
-        const executed = { ...consumed, outcome: "executed", ...digested(result) } as const;
-        await settle(executed, call.asked);
-        return result;
-      } catch (error) {
-        // Anything else than a proof that it was not sent leaves the execution unknown.
-        if (error instanceof NotSentError)
-          await settle({ ...consumed, outcome: "not_sent" }, call.asked);
-        throw error;
-      }
+      const end = async (how: End): Promise<void> => {
+        // By a session grant: nothing was consumed.
+        if (approvalId !== null) await settle({ approvalId, attempt, ...how }, call.asked);
+      };
+      return {
+        ...passed,
+        executed: (result) => end({ outcome: "executed", ...digested(result) }),
+        notSent: () => end({ outcome: "not_sent" }),
+      };
     },
   };
 }
+
+type End = Pick<z.input<typeof settleCall.request>, "outcome" | "resultDigest">;
 
 /** A result may be nested deeper than it can be digested, and was made all the same. */
 function digested(result: unknown): { readonly resultDigest?: string } {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
-import { createCallOnce, NotSentError } from "./call-once.ts";
-import type { CallIdentity, CallOutcome, CallRecord, CallStore } from "./call-store.ts";
+import { createCallOnce, NotSentError, type EarlierCall } from "./call-once.ts";
+import type { CallIdentity, CallOutcome, CallRecord, CallStore, PickUp } from "./call-store.ts";
 
 const ref = builtinToolRef("read_file");
 const owner = { caller: "runner", token: "a-token" };
@@ -15,14 +15,22 @@ const notSent = new NotSentError(new ServiceError("overloaded", "no place is fre
 /** Several providers, each with calls of its own in work, on one store. */
 function lab(options: { finish?: () => Promise<void> } = {}) {
   const records = new Map<string, CallRecord>();
+  let newest = 0;
+  const admit = async ({ epoch }: PickUp): Promise<boolean> => {
+    if (epoch < newest) return false;
+    newest = epoch;
+    return true;
+  };
   const store: CallStore = {
+    admit,
     read: async (callId) => records.get(callId) ?? null,
     async forbid(callId) {
       const found = records.get(callId) ?? null;
       if (found === null) records.set(callId, { state: "cancelled", owners: [] });
       return found;
     },
-    async claim(callId, identity) {
+    async claim(callId, identity, pickUp = null) {
+      if (pickUp !== null && !(await admit(pickUp))) return { state: "stale" };
       const found = records.get(callId);
       if (found !== undefined) return found;
       records.set(callId, { state: "claimed", claimId: "c", ...identity });
@@ -37,8 +45,30 @@ function lab(options: { finish?: () => Promise<void> } = {}) {
     },
   };
   const notStored: unknown[] = [];
-  const provider = () =>
-    createCallOnce({ store, onNotStored: (error) => void notStored.push(error) });
+  /** Claims calls and makes them, as a provider does. */
+  const provider = () => {
+    const once = createCallOnce({ store, onNotStored: (error) => void notStored.push(error) });
+    return {
+      async run(
+        callId: string,
+        identity: CallIdentity,
+        execute: () => Promise<CallOutcome>,
+        pickUp: PickUp | null = null,
+      ): Promise<EarlierCall & { readonly replayed?: boolean }> {
+        const claimed = await once.claim(callId, identity, pickUp);
+        if (claimed.kind === "outcome") return { ...claimed, replayed: true };
+        if (claimed.kind !== "turn") return claimed;
+        try {
+          const ended = await execute();
+          await claimed.finish(ended);
+          return { kind: "outcome", outcome: ended, replayed: false };
+        } catch (error) {
+          await claimed.fail(error);
+          throw error;
+        }
+      },
+    };
+  };
   let made = 0;
   const make = async (): Promise<CallOutcome> => {
     made += 1;
@@ -68,6 +98,34 @@ test("repeats in the same turn join the call in work", async () => {
     results.map((result) => result.kind === "outcome" && result.replayed),
     [false, true, true],
   );
+  assert.equal(made(), 1);
+});
+
+test("a repeat of a call that fails hears of the same failure", async () => {
+  const { provider } = lab();
+  const once = provider();
+  const lost = new Error("the connection was lost");
+  const both = await Promise.allSettled([
+    once.run("id", call, () => Promise.reject(lost)),
+    once.run("id", call, () => assert.fail("it was made twice")),
+  ]);
+  assert.deepEqual(both, [
+    { status: "rejected", reason: lost },
+    { status: "rejected", reason: lost },
+  ]);
+});
+
+test("an older pick-up of the run makes nothing, and a newer one does not get its refusal", async () => {
+  const { provider, store, make, made } = lab();
+  await store.admit({ runId: "r1", epoch: 2 });
+  const once = provider();
+  const of = (epoch: number) => once.run("id", call, make, { runId: "r1", epoch });
+  const results = await Promise.all([of(1), of(3)]);
+  assert.deepEqual(
+    results.map(({ kind }) => kind),
+    ["stale", "outcome"],
+  );
+  assert.equal((await of(2)).kind, "stale");
   assert.equal(made(), 1);
 });
 

@@ -1,15 +1,26 @@
 import type { ServiceError } from "@switchyard/contracts/errors";
-import type { CallIdentity, CallOutcome, CallStore, Claim } from "./call-store.ts";
+import type { CallIdentity, CallOutcome, CallStore, Claim, PickUp } from "./call-store.ts";
 
-/** How a call with a `callId` ended, or why it was not made. */
-export type OnceResult =
-  | { readonly kind: "outcome"; readonly outcome: CallOutcome; readonly replayed: boolean }
+/** What is known of a call with a `callId` that came here before, or why it may not be made. */
+export type EarlierCall =
+  | { readonly kind: "outcome"; readonly outcome: CallOutcome }
   /** The id belongs to another call. */
   | { readonly kind: "conflict" }
   /** It was cancelled before it came here. */
   | { readonly kind: "cancelled" }
   /** An earlier call was sent and its outcome is lost. */
-  | { readonly kind: "unknown" };
+  | { readonly kind: "unknown" }
+  /** Another runner has the run by now. */
+  | { readonly kind: "stale" };
+
+/** The right to make a call, which is in work from now on. Exactly one of the two ends it. */
+export interface Turn {
+  readonly kind: "turn";
+  /** Keeps the outcome for repeats. */
+  finish(outcome: CallOutcome): Promise<void>;
+  /** After a NotSentError the id is free again; after anything else the outcome is unknown. */
+  fail(error: unknown): Promise<void>;
+}
 
 /** The call was provably not sent; `reply` says why. Anything else that a call throws leaves its outcome unknown. */
 export class NotSentError extends Error {
@@ -24,10 +35,10 @@ export class NotSentError extends Error {
 
 export interface CallOnce {
   /**
-   * Runs a call at most once for its id: a repeat joins the running call or gets the stored
-   * outcome. Rejects with what `execute` throws, or with CallStoreError before anything was sent.
+   * Claims a call, so that it is made at most once for its id: a repeat waits for the call in work or gets its stored
+   * outcome. Rejects with what the call in work failed with, or with CallStoreError before anything was sent.
    */
-  run(callId: string, call: CallIdentity, execute: () => Promise<CallOutcome>): Promise<OnceResult>;
+  claim(callId: string, call: CallIdentity, pickUp?: PickUp | null): Promise<Turn | EarlierCall>;
 }
 
 /** Joins calls in work of this process; those of others it sees in the store. */
@@ -36,61 +47,58 @@ export function createCallOnce(options: {
   /** The outcome is known but could not be kept yet: until it is, only this process can tell it to a repeat. */
   onNotStored: (error: unknown) => void;
 }): CallOnce {
-  const running = new Map<string, { fingerprint: string; result: Promise<OnceResult> }>();
-  return {
-    async run(callId, call, execute) {
-      const earlier = running.get(callId);
-      if (earlier !== undefined) {
-        return earlier.fingerprint === call.fingerprint
-          ? asReplayed(await earlier.result)
-          : { kind: "conflict" };
+  const { store, onNotStored } = options;
+  const working = new Map<string, { fingerprint: string; end: Promise<EarlierCall> }>();
+
+  const begin = (claim: Claim, over: (end: Promise<EarlierCall>) => void): Turn => ({
+    kind: "turn",
+    async finish(outcome) {
+      await claim.finish(outcome).catch(onNotStored);
+      over(Promise.resolve({ kind: "outcome", outcome }));
+    },
+    async fail(reason) {
+      if (reason instanceof NotSentError) await claim.release().catch(onNotStored);
+      over(Promise.reject(reason));
+    },
+  });
+
+  const once: CallOnce = {
+    async claim(callId, call, pickUp = null) {
+      const { fingerprint } = call;
+      const inWork = working.get(callId);
+      if (inWork !== undefined) {
+        if (pickUp !== null && !(await store.admit(pickUp))) return { kind: "stale" };
+        if (inWork.fingerprint !== fingerprint) return { kind: "conflict" };
+        const earlier = await inWork.end;
+        // That was of an older pick-up of the run than this one.
+        return earlier.kind === "stale" ? once.claim(callId, call, pickUp) : earlier;
       }
       // Entered before the first await, so that a repeat in the same tick finds it.
-      const result = claimAndRun({ ...options, callId, call, execute });
-      running.set(callId, { fingerprint: call.fingerprint, result });
+      const { promise: end, resolve } = Promise.withResolvers<EarlierCall>();
+      end.catch(() => undefined); // whoever makes the call knows
+      working.set(callId, { fingerprint, end });
+      const over = (ended: Promise<EarlierCall>): void => {
+        working.delete(callId);
+        resolve(ended);
+      };
       try {
-        return await result;
-      } finally {
-        running.delete(callId);
+        const claim = await store.claim(callId, call, pickUp);
+        if (claim.state === "new") return begin(claim, over);
+        over(Promise.resolve(earlierCall(claim, fingerprint)));
+      } catch (error) {
+        over(Promise.reject(error));
       }
+      return end;
     },
   };
+  return once;
 }
 
-async function claimAndRun(options: {
-  store: CallStore;
-  onNotStored: (error: unknown) => void;
-  callId: string;
-  call: CallIdentity;
-  execute: () => Promise<CallOutcome>;
-}): Promise<OnceResult> {
-  const { store, onNotStored, callId, call, execute } = options;
-  const claim = await store.claim(callId, call);
-  if (claim.state === "cancelled") return { kind: "cancelled" };
-  if (claim.state !== "new") {
-    if (claim.fingerprint !== call.fingerprint) return { kind: "conflict" };
-    return claim.state === "done"
-      ? { kind: "outcome", outcome: claim.outcome, replayed: true }
-      : { kind: "unknown" };
-  }
-  const outcome = await executeOrRelease(claim, execute, onNotStored);
-  await claim.finish(outcome).catch(onNotStored);
-  return { kind: "outcome", outcome, replayed: false };
-}
-
-async function executeOrRelease(
-  claim: Claim,
-  execute: () => Promise<CallOutcome>,
-  onNotStored: (error: unknown) => void,
-): Promise<CallOutcome> {
-  try {
-    return await execute();
-  } catch (error) {
-    if (error instanceof NotSentError) await claim.release().catch(onNotStored);
-    throw error;
-  }
-}
-
-function asReplayed(result: OnceResult): OnceResult {
-  return result.kind === "outcome" ? { ...result, replayed: true } : result;
+function earlierCall(
+  found: Exclude<Awaited<ReturnType<CallStore["claim"]>>, Claim>,
+  fingerprint: string,
+): EarlierCall {
+  if (found.state === "stale" || found.state === "cancelled") return { kind: found.state };
+  if (found.fingerprint !== fingerprint) return { kind: "conflict" };
+  return found.state === "done" ? { kind: "outcome", outcome: found.outcome } : { kind: "unknown" };
 }

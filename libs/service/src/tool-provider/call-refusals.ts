@@ -1,9 +1,8 @@
 import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
 import type { Principal } from "@switchyard/contracts/policy";
-import { NotSentError, type OnceResult } from "./call-once.ts";
-import { CallStoreError, type CallOutcome } from "./call-store.ts";
-import type { RunEpochs } from "./run-epochs.ts";
+import { NotSentError, type EarlierCall } from "./call-once.ts";
+import { CallStoreError, type CallOutcome, type CallStore, type PickUp } from "./call-store.ts";
 
 /** Every contract that calls tools declares these alike. */
 const { stale_epoch, call_id_conflict, outcome_unknown, call_store_unavailable, cancelled } =
@@ -16,31 +15,30 @@ const fail = failuresOf({
   cancelled,
 });
 
-/**
- * Throws `stale_epoch` for a call of a runner that has lost its run. An epoch is believed only of the
- * run that the token is of. Rejects with CallStoreError when nobody can say.
- */
-export async function refuseStale(
-  epochs: RunEpochs,
+/** Null for a call that is of no pick-up of a run: an epoch is believed only of the run that the token is of. */
+export function pickUpOf(
   { epoch }: { readonly epoch?: number | undefined },
   { runId }: Principal,
-): Promise<void> {
-  if (epoch === undefined || runId === null) return;
-  if (await epochs.admit(runId, epoch)) return;
-  throw fail.stale_epoch(
-    `Another runner has taken run ${runId} over since epoch ${epoch}; the call was not made. Stop working on the run.`,
-    { runId, epoch },
-  );
+): PickUp | null {
+  return epoch === undefined || runId === null ? null : { runId, epoch };
 }
 
-/** The outcome of a call with an id; throws `call_id_conflict`, `cancelled` and `outcome_unknown`. */
-export function knownOutcome(
-  result: OnceResult,
-  callId: string,
-): { readonly outcome: CallOutcome; readonly replayed: boolean } {
-  switch (result.kind) {
+/** Throws `stale_epoch` for a call of a runner that has lost its run. Rejects with CallStoreError when nobody can say. */
+export async function refuseStale(
+  store: Pick<CallStore, "admit">,
+  pickUp: PickUp | null,
+): Promise<void> {
+  if (pickUp !== null && !(await store.admit(pickUp))) throw stale(pickUp);
+}
+
+/** The outcome of an earlier call; throws `call_id_conflict`, `cancelled`, `stale_epoch` and `outcome_unknown`. */
+export function outcomeOfEarlier(
+  earlier: EarlierCall,
+  { callId, pickUp }: { readonly callId: string; readonly pickUp: PickUp | null },
+): CallOutcome {
+  switch (earlier.kind) {
     case "outcome":
-      return { outcome: result.outcome, replayed: result.replayed };
+      return earlier.outcome;
     case "conflict":
       throw fail.call_id_conflict(
         `callId ${callId} belongs to another call (other caller, tool or arguments); use a new one.`,
@@ -53,20 +51,24 @@ export function knownOutcome(
         `An earlier call with callId ${callId} was begun and its result was lost. It may or may not have happened.`,
         { callId },
       );
+    case "stale":
+      throw stale(pickUp ?? { runId: "", epoch: 0 });
     default:
-      return result satisfies never;
+      return earlier satisfies never;
   }
 }
 
-/** What the caller is told of a failure on the way of a call; anything else is thrown on as it is. */
-export async function withRefusals<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    if (error instanceof NotSentError) throw error.reply;
-    if (error instanceof CallStoreError) throw storeUnavailable(error);
-    throw error;
-  }
+/** What the caller is told of a failure on the way of a call; anything else stays as it is. */
+export function replyOf(error: unknown): unknown {
+  if (error instanceof NotSentError) return error.reply;
+  return error instanceof CallStoreError ? storeUnavailable(error) : error;
+}
+
+function stale({ runId, epoch }: PickUp): ServiceError {
+  return fail.stale_epoch(
+    `Another runner has taken run ${runId} over since epoch ${epoch}; the call was not made. Stop working on the run.`,
+    { runId, epoch },
+  );
 }
 
 function storeUnavailable({ message }: CallStoreError): ServiceError {

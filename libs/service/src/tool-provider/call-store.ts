@@ -11,8 +11,17 @@ import { z } from "zod";
 export interface CallStore {
   /** The record of a call, or null. Rejects with CallStoreError. */
   read(callId: string): Promise<CallRecord | null>;
-  /** Writes the claim unless the id has a record already, and returns that one. Rejects with CallStoreError. */
-  claim(callId: string, call: CallIdentity): Promise<Claim | CallRecord>;
+  /**
+   * Writes the claim unless the id has a record already, and returns that one. The run's epoch is looked at in the same
+   * step: with an older one than was seen nothing is claimed. Rejects with CallStoreError.
+   */
+  claim(
+    callId: string,
+    call: CallIdentity,
+    pickUp?: PickUp | null,
+  ): Promise<Claim | CallRecord | Stale>;
+  /** False when a higher epoch of the run was seen, by any provider on this Redis. Rejects with CallStoreError. */
+  admit(pickUp: PickUp): Promise<boolean>;
   /**
    * For a call that may be on its way to another process: when its owner comes to claim it within a minute, it
    * is refused. Returns the record that the id has already, or null. Rejects with CallStoreError.
@@ -30,6 +39,17 @@ export interface CallOwner {
 export interface CallIdentity extends CallOwner {
   readonly fingerprint: string;
   readonly ref: ToolRef;
+}
+
+/** Which pick-up of a run a call is of: a runner that lost its run, and does not know it yet, can do nothing more. */
+export interface PickUp {
+  readonly runId: string;
+  readonly epoch: number;
+}
+
+/** Another runner has taken the run over. */
+export interface Stale {
+  readonly state: "stale";
 }
 
 /** The right to send the call. Exactly one of the two ends it; without either the outcome stays unknown. */
@@ -89,6 +109,29 @@ const TELL_AGAIN_MS = 1_000;
 /** Deletes the claim only while it is still ours: after a day the id may belong to another call. */
 const RELEASE = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`;
 
+/**
+ * Writes the highest epoch once and not for each call: every write goes to disk before the call may go on. It is kept for
+ * a day, the shortest time for which a run is kept after its end: so nothing is known any more of a run whose id is used
+ * again, and a runner that lost its run has no valid token for so long.
+ */
+const ADMIT = `
+local function admit(key, epoch, kept)
+  local seen = tonumber(redis.call('GET', key) or '-1')
+  if epoch < seen then return false end
+  if epoch > seen or redis.call('TTL', key) <= kept / 2 then
+    redis.call('SET', key, epoch, 'EX', kept)
+  end
+  return true
+end`;
+
+const RAISE = `${ADMIT}
+return admit(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])) and 1 or 0`;
+
+/** The epoch and the id in one step; 0 for an epoch that is too low, else the record that the id has already. */
+const CLAIM = `${ADMIT}
+if not admit(KEYS[2], tonumber(ARGV[2]), tonumber(ARGV[3])) then return 0 end
+return redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[3], 'NX', 'GET')`;
+
 /** Changes a cancellation, or puts a claim in its place; returns what is there when it is another record by now. */
 const REPLACE = `
 local found = redis.call("GET", KEYS[1])
@@ -139,6 +182,9 @@ export function createCallStore(redis: Redis, holder: string): CallStore {
     }
   };
 
+  const admit: CallStore["admit"] = async ({ runId, epoch }) =>
+    (await asked(() => redis.eval(RAISE, 1, epochKey(runId), epoch, KEPT_SECONDS))) === 1;
+
   return {
     async read(callId) {
       return owed.get(callId)?.record ?? parseRecord(await asked(() => redis.get(keyOf(callId))));
@@ -156,18 +202,18 @@ export function createCallStore(redis: Redis, holder: string): CallStore {
       );
       return parseRecord(found);
     },
-    async claim(callId, { fingerprint, ref, ...owner }) {
+    admit,
+    async claim(callId, { fingerprint, ref, ...owner }, pickUp = null) {
       const debt = owed.get(callId);
-      if (debt !== undefined && debt.record !== null) return debt.record;
+      if (debt !== undefined && debt.record !== null)
+        return pickUp === null || (await admit(pickUp)) ? debt.record : STALE;
       if (debt !== undefined) await pay(callId, debt);
       const key = keyOf(callId);
       const text = textOf({ state: "claimed", claimId: randomUUID(), holder, fingerprint, ref });
       const release = { record: null, write: () => redis.eval(RELEASE, 1, key, text) };
-      let existing = await orOwe(
-        callId,
-        () => redis.set(key, text, "EX", KEPT_SECONDS, "NX", "GET"),
-        release,
-      );
+      const claimed = await orOwe(callId, () => claimOnce(redis, { key, text, pickUp }), release);
+      if (claimed === 0) return STALE;
+      let existing = claimed;
       const found = parseRecord(existing);
       if (existing !== null && found?.state === "cancelled") {
         if (found.owners.includes(ownerText(owner))) return found;
@@ -187,6 +233,18 @@ export function createCallStore(redis: Redis, holder: string): CallStore {
       };
     },
   };
+}
+
+const STALE: Stale = { state: "stale" };
+
+async function claimOnce(
+  redis: Redis,
+  { key, text, pickUp }: { key: string; text: string; pickUp: PickUp | null },
+): Promise<string | null | 0> {
+  if (pickUp === null) return redis.set(key, text, "EX", KEPT_SECONDS, "NX", "GET");
+  const { runId, epoch } = pickUp;
+  const found = await redis.eval(CLAIM, 2, key, epochKey(runId), text, epoch, KEPT_SECONDS);
+  return typeof found === "string" || found === 0 ? found : null;
 }
 
 async function replace(
@@ -216,6 +274,10 @@ function ownerText({ caller, token = "" }: CallOwner): string {
 
 function keyOf(callId: string): string {
   return `yard:call:{${callId}}`;
+}
+
+function epochKey(runId: string): string {
+  return `yard:run:{${runId}}:tool-epoch`;
 }
 
 function parseRecord(text: string | null): CallRecord | null {

@@ -1,8 +1,8 @@
-import type { ArrivingCall, ArrivingCalls } from "./arriving-calls.ts";
+import type { CallInWork } from "./call-in-work.ts";
 import type { CallStore } from "./call-store.ts";
+import type { CallsInWork } from "./calls-in-work.ts";
 import { ownCallId } from "./own-call-id.ts";
 import type { AskedFor, PolicyGate } from "./policy-gate.ts";
-import type { RunningCall, RunningCalls } from "./running-calls.ts";
 
 export interface CancelRequest {
   readonly callId: string;
@@ -16,8 +16,7 @@ export interface Cancelled {
 }
 
 export interface CancelDeps {
-  readonly running: RunningCalls;
-  readonly arriving: ArrivingCalls;
+  readonly calls: Pick<CallsInWork, "find">;
   readonly gate: PolicyGate;
   readonly store: CallStore;
   /** The name of this process in the records of calls. */
@@ -35,72 +34,54 @@ export async function cancelCall(
   request: CancelRequest,
   asked: AskedFor,
 ): Promise<Cancelled> {
-  const cancelled = await cancelArriving(deps, request, asked);
-  const own = ownCallId(asked.onBehalfOf, request.callId);
-  if (deps.running.find(own) !== null) {
-    const inWork = await cancelHere(deps, request, asked);
-    return { cancelled: cancelled || inWork.cancelled };
-  }
-  if (cancelled) return { cancelled };
+  const { callId } = request;
+  const here = deps.calls.find(callId).filter((call) => call.asked.onBehalfOf === asked.onBehalfOf);
+  const cancelled = await cancelThese(deps, here, { request, asked });
+  if (cancelled || here.some(({ work }) => work !== null)) return { cancelled };
   // Nobody may have it in work yet: then it is not made, wherever it waits. Without Redis nobody makes it either.
   const owner = { caller: asked.onBehalfOf, token: asked.token };
+  const own = ownCallId(asked.onBehalfOf, callId);
   const record = await deps.store.forbid(own, owner).catch(() => null);
   const holder = record?.state === "claimed" ? record.holder : undefined;
   if (holder === undefined || holder === deps.holder) return { cancelled: false };
   return deps.passOn(holder, request, asked);
 }
 
-async function cancelArriving(
-  { arriving, gate }: Pick<CancelDeps, "arriving" | "gate">,
-  { callId, server }: CancelRequest,
+/**
+ * Cancels a call of this process, of the same caller and the same run. Anybody else is told what one is told
+ * about a call that does not exist.
+ */
+export async function cancelHere(
+  deps: Pick<CancelDeps, "calls" | "gate">,
+  request: CancelRequest,
   asked: AskedFor,
+): Promise<Cancelled> {
+  const here = deps.calls
+    .find(request.callId)
+    .filter((call) => call.asked.onBehalfOf === asked.onBehalfOf && call.work !== null);
+  return { cancelled: await cancelThese(deps, here, { request, asked }) };
+}
+
+async function cancelThese(
+  { calls, gate }: Pick<CancelDeps, "calls" | "gate">,
+  found: readonly CallInWork[],
+  { request, asked }: { readonly request: CancelRequest; readonly asked: AskedFor },
 ): Promise<boolean> {
   let isAny = false;
-  for (const call of arriving.find(callId)) {
-    if (call.server !== server || call.caller !== asked.onBehalfOf) continue;
-    if (await areOfSameRun(gate, call, asked)) isAny = arriving.cancel(call) || isAny;
+  for (const call of found) {
+    if (call.server !== request.server || !(await isOfSameRun(gate, call, asked))) continue;
+    // It may have ended while the policy was asked; then nothing is left to stop.
+    if (calls.find(request.callId).includes(call)) isAny = call.cancel() || isAny;
   }
   return isAny;
 }
 
-/** Of a call that arrives nobody has asked the policy yet. */
-async function areOfSameRun(
-  gate: PolicyGate,
-  { token }: ArrivingCall,
-  asked: AskedFor,
-): Promise<boolean> {
+/** A run may have got a new token since: then the policy says whose both are. */
+async function isOfSameRun(gate: PolicyGate, call: CallInWork, asked: AskedFor): Promise<boolean> {
+  const { token } = call.asked;
   if (asked.token === token) return true;
   if (asked.token === undefined || token === undefined) return false;
-  const [own, other] = await Promise.all([
-    gate.identify(asked),
-    gate.identify({ ...asked, token }),
-  ]);
+  const own = await gate.identify(asked);
+  const other = call.work?.principal ?? (await gate.identify({ ...asked, token }));
   return own.runId !== null && own.runId === other.runId;
-}
-
-/**
- * Cancels a call in work of the same caller and the same run. Anybody else is told what one is told
- * about a call that does not exist.
- */
-export async function cancelHere(
-  deps: Pick<CancelDeps, "running" | "gate">,
-  request: CancelRequest,
-  asked: AskedFor,
-): Promise<Cancelled> {
-  const own = ownCallId(asked.onBehalfOf, request.callId);
-  const call = deps.running.find(own);
-  if (call === null || call.ref.server !== request.server) return { cancelled: false };
-  if (!(await isOfSameRun(deps.gate, call, asked))) return { cancelled: false };
-  // It may have ended while the policy was asked; then nothing is left to stop.
-  if (deps.running.find(own) !== call) return { cancelled: false };
-  call.cancel();
-  return { cancelled: call.isCancelled };
-}
-
-/** A run may have got a new token since: then the policy says whose it is. */
-async function isOfSameRun(gate: PolicyGate, call: RunningCall, asked: AskedFor): Promise<boolean> {
-  if (asked.token === call.token) return true;
-  if (asked.token === undefined || call.token === undefined) return false;
-  const { runId } = await gate.identify(asked);
-  return runId !== null && runId === call.principal.runId;
 }

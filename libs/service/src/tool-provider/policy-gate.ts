@@ -9,7 +9,6 @@ import {
   type Principal,
   type ServerFacts,
 } from "@switchyard/contracts/policy";
-import { releaseCall } from "@switchyard/contracts/policy-budgets";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { decisionKey, type Decided, type DecisionCache } from "./decision-cache.ts";
 import type { Filtered } from "./kept-filters.ts";
@@ -31,7 +30,7 @@ export interface AskedFor {
   readonly signal: AbortSignal;
   readonly correlationId: string;
   readonly traceparent: string;
-  /** Hears of a place that the policy reserved for the call; see `held-places.ts`. */
+  /** Hears of a place that the policy reserved for the call; see `call-in-work.ts`. */
   readonly onReserved?: (reservation: string) => void;
 }
 
@@ -59,8 +58,6 @@ export interface PolicyGate {
     asked: AskedFor,
     kind?: AccessKind,
   ): Promise<ReadonlySet<string>>;
-  /** Gives back a place in a limit of calls at a time. */
-  release(reservation: string): Promise<unknown>;
 }
 
 export interface PolicyGateOptions {
@@ -82,7 +79,7 @@ const fail = failuresOf(listTools.errors);
 
 /** The bus has to be that of a user who may ask the policy for decisions; see `topology.ts`. */
 export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGate {
-  const policy = client(bus, { checkPolicy, filterPolicy, releaseCall });
+  const policy = client(bus, { checkPolicy, filterPolicy });
   const { cache, rolesOf, factsOf = () => null, onChecked } = options;
   const ahead = createQuestionsAhead();
   const factsOfTool = ({ server }: ToolRef): KnownFacts | null =>
@@ -137,7 +134,6 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
       const decision = narrowByRoles(decided, { server, roles: rolesOf(server) });
       return { ...decided, decision };
     },
-    release: (reservation) => policy.releaseCall({ reservation }),
     async identify(asked) {
       const { principal } = await orUnavailable(() =>
         policy.filterPolicy({ ...principalOf(asked), tools: [] }, limits(asked)),

@@ -22,8 +22,6 @@ import { createCallStore } from "@switchyard/service/tool-provider/call-store";
 import { cancelCall } from "@switchyard/service/tool-provider/cancel-call";
 import { createCancelPasser } from "./pass-cancel.ts";
 import { createPolicyGate } from "@switchyard/service/tool-provider/policy-gate";
-import { createArrivingCalls } from "@switchyard/service/tool-provider/arriving-calls";
-import { createRunningCalls } from "@switchyard/service/tool-provider/running-calls";
 
 const world = await testWorld({ withPolicy: false });
 const policyBus = await connectBus({ servers: world.natsUrl, user: "policy" });
@@ -202,8 +200,7 @@ test("a cancellation that reaches another broker is passed on to the one that ha
     traceparent: `00-${"1".repeat(32)}-${"1".repeat(16)}-01`,
   };
   const other = {
-    running: createRunningCalls(),
-    arriving: createArrivingCalls(),
+    calls: { find: () => [] },
     gate: createPolicyGate(bus, { cache: null, rolesOf: () => null, onChecked: () => undefined }),
     store: createCallStore(world.redis, "other"),
     holder: "other",

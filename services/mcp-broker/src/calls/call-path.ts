@@ -4,29 +4,24 @@ import { follow } from "@switchyard/bus/follow";
 import { publishLive } from "@switchyard/bus/publish";
 import { callProgress } from "@switchyard/contracts/mcp-calls";
 import { bundleActivated } from "@switchyard/contracts/policy-bundles";
-import type { Log } from "@switchyard/service/log";
-import type { Redis } from "@switchyard/service/redis";
-import type { AskToOpen } from "../server-requests/ask-to-open.ts";
-import type { RequestOrigins } from "../server-requests/request-origins.ts";
 import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { Audit } from "@switchyard/service/audit/start-audit";
-import { createArrivingCalls } from "@switchyard/service/tool-provider/arriving-calls";
+import type { Log } from "@switchyard/service/log";
+import type { Redis } from "@switchyard/service/redis";
+import { createApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
 import { createCallOnce } from "@switchyard/service/tool-provider/call-once";
 import { createCallStore } from "@switchyard/service/tool-provider/call-store";
-import type { CallToolDeps } from "./call-tool.ts";
+import { createCallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
 import type { CancelDeps } from "@switchyard/service/tool-provider/cancel-call";
-import { createCancelPasser } from "./pass-cancel.ts";
 import { createDecisionCache } from "@switchyard/service/tool-provider/decision-cache";
 import { createPolicyGate } from "@switchyard/service/tool-provider/policy-gate";
-import { createRunEpochs } from "@switchyard/service/tool-provider/run-epochs";
-import { createApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
-import { createStopWatch } from "@switchyard/service/tool-provider/stop-watch";
-import { createRunningCalls } from "@switchyard/service/tool-provider/running-calls";
 import type { FactsOf, RolesOf } from "@switchyard/service/tool-provider/server-access";
+import type { CallDeps } from "./call-tool.ts";
+import { createCancelPasser } from "./pass-cancel.ts";
 
-/** What every call passes on its way, whatever its server. */
+/** What every call passes on its way to any server. */
 export type CallPath = CancelDeps &
-  Omit<CallToolDeps, "connection" | "queue" | "route"> & { stop(): void };
+  Omit<CallDeps, "pool" | "origins" | "askToOpen"> & { stop(): void };
 
 export interface CallPathOptions {
   readonly bus: Bus;
@@ -36,8 +31,6 @@ export interface CallPathOptions {
   readonly onChecked: (isHit: boolean) => void;
   readonly rolesOf: RolesOf;
   readonly factsOf: FactsOf;
-  readonly origins: RequestOrigins;
-  readonly askToOpen: AskToOpen;
   /** Where calls are recorded; null records nothing. */
   readonly audit: Audit | null;
   /** Whether decisions that the policy lets keep are kept. */
@@ -52,9 +45,9 @@ export function createCallPath(options: CallPathOptions): CallPath {
   const cache = options.decisionCache ? createDecisionCache(() => performance.now()) : null;
   // The promised time makes the cache right; this makes it empty sooner.
   const following = cache === null ? null : follow(bus, bundleActivated, () => cache.clear());
-  const stops = createStopWatch(bus);
+  const calls = createCallsInWork(bus);
   return {
-    stops,
+    calls,
     executions: createExecutionAudit(options.audit),
     approvals: createApprovalGate(bus, {
       onNotSettled: (err, approvalId) => log.warn({ err, approvalId }, "approval not settled"),
@@ -64,24 +57,13 @@ export function createCallPath(options: CallPathOptions): CallPath {
       store,
       onNotStored: (err) => log.error({ err }, "call outcome not stored yet; trying again"),
     }),
-    gate: createPolicyGate(bus, {
-      cache,
-      rolesOf,
-      factsOf,
-      onChecked,
-    }),
-    running: createRunningCalls(),
-    arriving: createArrivingCalls(),
+    gate: createPolicyGate(bus, { cache, rolesOf, factsOf, onChecked }),
     holder,
     passOn: createCancelPasser(bus),
-    epochs: createRunEpochs(redis),
     tellProgress: (to, progress) => publishLive(bus, callProgress, to, progress),
-    origins: options.origins,
-    askToOpen: options.askToOpen,
-    now: Date.now,
     stop: () => {
       following?.stop();
-      stops.stop();
+      calls.stop();
     },
   };
 }

@@ -1,54 +1,53 @@
+import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { z } from "zod";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { callTool as contract } from "@switchyard/contracts/mcp";
 import type { CallProgress } from "@switchyard/contracts/mcp-calls";
-import type { Decision, Principal } from "@switchyard/contracts/policy";
-import { mcpToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
-import type { ExecutedCall, ExecutionAudit } from "@switchyard/service/audit/execution-audit";
-import {
-  knownOutcome,
-  refuseStale,
-  withRefusals,
-} from "@switchyard/service/tool-provider/call-refusals";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
+import { toldOutcome, type ExecutionAudit } from "@switchyard/service/audit/execution-audit";
+import type { ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
+import { asAllowed } from "@switchyard/service/tool-provider/approval-gate";
 import { callFingerprint } from "@switchyard/service/tool-provider/call-fingerprint";
+import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
 import {
-  whileArriving,
-  type ArrivingCall,
-  type ArrivingCalls,
-} from "@switchyard/service/tool-provider/arriving-calls";
-import { NotSentError, type CallOnce } from "@switchyard/service/tool-provider/call-once";
+  NotSentError,
+  type CallOnce,
+  type Turn,
+} from "@switchyard/service/tool-provider/call-once";
+import {
+  outcomeOfEarlier,
+  pickUpOf,
+  refuseStale,
+  replyOf,
+} from "@switchyard/service/tool-provider/call-refusals";
 import type { CallOutcome, CallStore } from "@switchyard/service/tool-provider/call-store";
-import {
-  asAllowed,
-  type ApprovalGate,
-  type Passed,
-} from "@switchyard/service/tool-provider/approval-gate";
-import type { StopWatch } from "@switchyard/service/tool-provider/stop-watch";
-import { withHeldPlaces } from "@switchyard/service/tool-provider/held-places";
+import type { CallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
+import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
 import { ownCallId } from "@switchyard/service/tool-provider/own-call-id";
 import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
-import { sendApproved } from "./approval-step.ts";
-import { createProgressTeller } from "./progress-teller.ts";
-import type { RunEpochs } from "@switchyard/service/tool-provider/run-epochs";
-import type { RunningCalls } from "@switchyard/service/tool-provider/running-calls";
-import { problemText } from "./call-checks.ts";
-import { sendCall, serverDown, type AllowedCall, type SendDeps } from "./send-call.ts";
+import type { PoolMember } from "../connection/pool-member.ts";
+import type { ServerPool } from "../connection/server-pool.ts";
+import type { ServerConfig } from "../declaration/server-config.ts";
+import { jsonBytes } from "../json/json-record.ts";
+import { admitCall, checkResult } from "./call-checks.ts";
+import { outcomeReply } from "./call-reply.ts";
+import { denied, findTool } from "./find-tool.ts";
+import { createProgressTeller, type ServerProgress } from "./progress-teller.ts";
+import { resultText } from "./result-text.ts";
+import { RequestFailedError, sendRequest, serverDown, type SendDeps } from "./send-request.ts";
 
 type CallRequest = z.output<typeof contract.request>;
 type CallReply = z.input<typeof contract.reply>;
 
-export interface CallToolDeps extends SendDeps {
-  /** Where the calls of this principal go; null for the connection that the tools were listed by. */
-  readonly route: (principal: Principal) => Promise<Pick<SendDeps, "connection" | "queue"> | null>;
+/** What every request passes on its way, whatever its server. */
+export interface CallDeps extends SendDeps {
+  readonly pool: Pick<ServerPool, "route">;
   readonly gate: PolicyGate;
   readonly approvals: ApprovalGate;
   readonly executions: ExecutionAudit;
-  readonly stops: StopWatch;
+  readonly calls: CallsInWork;
   readonly once: CallOnce;
   readonly store: CallStore;
-  readonly running: RunningCalls;
-  readonly arriving: ArrivingCalls;
-  readonly epochs: RunEpochs;
   /** Tells how far a call is to whom it is made for. */
   readonly tellProgress: (
     to: { readonly owner: string; readonly progressId: string },
@@ -56,222 +55,190 @@ export interface CallToolDeps extends SendDeps {
   ) => void;
 }
 
+/** A call that the policy allows, or lets a person decide about. */
+interface DecidedCall {
+  readonly call: CallInWork;
+  readonly request: CallRequest;
+  readonly ref: ToolRef;
+  /** Digest of the definition that the policy was asked about. */
+  readonly pin: string | undefined;
+  readonly decided: Decided;
+}
+
 const fail = failuresOf(contract.errors);
 
 /**
- * One tool call, from its name to its result:
- * find the tool → ask the policy → claim the `callId` → use the approval, if it needs one → wait for a place → send.
- * The policy is asked before a stored result is given too: it may have changed since.
+ * One tool call, from its name to its result: resolve → decide → claim → send → finish. The policy is asked before a
+ * stored result is given too: it may have changed since.
  */
 export async function callTool(
-  deps: CallToolDeps,
-  request: CallRequest,
+  deps: CallDeps,
+  { member, request }: { readonly member: PoolMember; readonly request: CallRequest },
   asked: AskedFor,
 ): Promise<CallReply> {
-  return withRefusals(() =>
-    withHeldPlaces(deps.gate, asked, (holding) => {
-      const { onBehalfOf: caller, token } = asked;
-      const call = { callId: request.callId, caller, token, server: deps.connection.entry.id };
-      return whileArriving(deps.arriving, call, (arriving) =>
-        decideAndCall(deps, request, { asked: holding, arriving }),
-      );
-    }),
-  );
-}
-
-function refuseCancelled({ arriving: calls }: CallToolDeps, call: ArrivingCall | null): void {
-  if (call === null || !calls.isCancelled(call)) return;
-  const { callId } = call;
-  throw new NotSentError(
-    fail.cancelled("The call was cancelled. It was not sent.", { callId, sent: false }),
-  );
-}
-
-async function decideAndCall(
-  deps: CallToolDeps,
-  request: CallRequest,
-  { asked, arriving }: { readonly asked: AskedFor; readonly arriving: ArrivingCall | null },
-): Promise<CallReply> {
+  const { connection } = member;
   const { args, callId } = request;
-  await deps.connection.start();
-  refuseCancelled(deps, arriving);
-  const ref = await findTool(deps, request, asked);
-  const pin = deps.connection.catalogue.find(ref.name)?.inspected.pin;
-  const question = pin === undefined ? { ref, args } : { ref, args, pin };
-  const { decision, principal, audit } = await deps.gate.check(question, asked);
-  if (decision.effect === "deny") throw denied(ref, decision);
-  await refuseStale(deps.epochs, request, principal);
-  refuseCancelled(deps, arriving);
-
-  const call: Allowed = { request, asked, ref, pin, principal, decision, decisionRef: audit };
-  if (callId === undefined) {
-    const outcome = await send(deps, call, toSend(deps, call, asked.signal));
-    return outcomeReply(outcome, { decision: asAllowed(decision), replayed: false });
-  }
-  const caller = asked.onBehalfOf;
-  const fingerprint = callFingerprint({ caller, principal, ref, args });
-  const identity = { fingerprint, ref, caller, token: asked.token };
-  const result = await deps.once.run(ownCallId(caller, callId), identity, () =>
-    sendCancellable(deps, call, { callId, arriving }),
-  );
-  const { outcome, replayed } = knownOutcome(result, callId);
-  return outcomeReply(outcome, { decision: asAllowed(decision), replayed });
-}
-
-/** The route is taken after the decision: it may start a process. */
-async function routed(deps: CallToolDeps, principal: Principal): Promise<SendDeps> {
-  return { ...deps, ...(await deps.route(principal)) };
-}
-
-interface Allowed {
-  readonly request: CallRequest;
-  readonly asked: AskedFor;
-  readonly ref: ToolRef;
-  readonly pin: string | undefined;
-  readonly principal: Principal;
-  readonly decision: Decision;
-  /** The policy's record of the decision. */
-  readonly decisionRef: string | undefined;
-}
-
-/** Until here nothing has left the broker. */
-function send(deps: CallToolDeps, call: Allowed, sent: AllowedCall): Promise<CallOutcome> {
-  const { principal, ref, asked, decision, request } = call;
-  return deps.stops.during({ principal, ref, token: asked.token }, sent.signal, (signal) => {
-    const toServer = (passed: Passed | null) =>
-      deps.executions.during(executedCall(call, passed), async () =>
-        sendCall(await routed(deps, principal), { ...sent, signal }),
-      );
-    if (decision.effect === "allow") return toServer(null);
-    const { approvalId } = request;
-    return sendApproved(deps, { ...sent, principal, decision, approvalId }, toServer);
-  });
-}
-
-function executedCall(call: Allowed, passed: Passed | null): ExecutedCall {
-  const { request, asked, ref, pin, principal, decision, decisionRef } = call;
-  const { args, callId } = request;
-  const { onBehalfOf: caller, correlationId } = asked;
-  const made = { caller, principal, ref, pin, callId, args };
-  return { ...made, decision, decisionRef, passed, correlationId };
-}
-
-/** From here on it is in work, until it has ended. */
-async function sendCancellable(
-  deps: CallToolDeps,
-  call: Allowed,
-  { callId, arriving }: { readonly callId: string; readonly arriving: ArrivingCall | null },
-): Promise<CallOutcome> {
-  refuseCancelled(deps, arriving);
-  if (arriving !== null) deps.arriving.end(arriving);
-  const { asked, ref, principal } = call;
-  const caller = asked.onBehalfOf;
-  const owner = { callId: ownCallId(caller, callId), caller, principal, token: asked.token, ref };
-  const running = deps.running.begin(owner, asked.signal);
+  const call = deps.calls.begin({ asked, callId, server: connection.entry.id });
+  let turn: Turn | null = null;
   try {
-    const sent = toSend(deps, call, running.signal);
-    return await send(deps, call, { ...sent, isCancelled: () => running.isCancelled });
+    await connection.start();
+    call.refuseCancelled();
+    const ref = await findTool(deps, { connection, request }, call.asked);
+    const pin = connection.catalogue.find(ref.name)?.inspected.pin;
+
+    const question = pin === undefined ? { ref, args } : { ref, args, pin };
+    const decided = await deps.gate.check(question, call.asked);
+    const { decision, principal } = decided;
+    if (decision.effect === "deny") throw denied(ref, decision);
+    call.refuseCancelled();
+
+    const pickUp = pickUpOf(request, principal);
+    if (callId === undefined) await refuseStale(deps.store, pickUp);
+    else {
+      const { onBehalfOf: caller, token } = asked;
+      const fingerprint = callFingerprint({ caller, principal, ref, args });
+      const identity = { fingerprint, ref, caller, token };
+      const claimed = await deps.once.claim(ownCallId(caller, callId), identity, pickUp);
+      if (claimed.kind !== "turn") {
+        const outcome = outcomeOfEarlier(claimed, { callId, pickUp });
+        return outcomeReply(outcome, { decision: asAllowed(decision), replayed: true });
+      }
+      turn = claimed;
+    }
+
+    call.begin(principal, ref);
+    const outcome = await makeCall(deps, member, { call, request, ref, pin, decided });
+    await turn?.finish(outcome);
+    turn = null;
+    return outcomeReply(outcome, { decision: asAllowed(decision), replayed: false });
+  } catch (error) {
+    const failure = call.failureOf(error);
+    await turn?.fail(failure);
+    throw replyOf(failure);
   } finally {
-    running.end();
+    call.end();
   }
 }
 
-function toSend(deps: CallToolDeps, call: Allowed, signal: AbortSignal): AllowedCall {
-  const { request, asked, ref, pin, principal } = call;
-  const { args, callId, progress: progressId } = request;
-  const onProgress: AllowedCall["onProgress"] =
+/** Uses the approval when there has to be one, records the call, sends it. Until the last nothing has left the broker. */
+async function makeCall(
+  deps: CallDeps,
+  member: PoolMember,
+  made: DecidedCall,
+): Promise<CallOutcome> {
+  const { call, request, ref, pin, decided } = made;
+  const { args, callId, approvalId } = request;
+  const { asked } = call;
+  const { decision, principal, audit: decisionRef } = decided;
+  let passed = null;
+  if (decision.effect !== "allow") {
+    // What could not be sent anyway is refused first: nobody is asked about it, and no approval is used up for it.
+    if (member.connection.session === null) throw new NotSentError(serverDown(member.connection));
+    admitCall(member.connection.catalogue, { ref, pin, args });
+    const toApprove = { asked, principal, decision, ref, pin, args, callId, approvalId };
+    passed = await deps.approvals.consume(toApprove);
+  }
+  let record = null;
+  try {
+    const { onBehalfOf: caller, correlationId } = asked;
+    const about = { caller, principal, ref, pin, callId, args, correlationId };
+    record = await deps.executions.begin({ ...about, decision, decisionRef, passed });
+    // The route is taken after the decision: it may start a process.
+    const outcome = await sendTool(deps, await deps.pool.route(member, principal), made);
+    record.ended(toldOutcome(outcome));
+    await passed?.executed(outcome);
+    return outcome;
+  } catch (error) {
+    record?.failed(call.failureOf(error));
+    // Anything else than a proof that it was not sent leaves the execution unknown.
+    if (error instanceof NotSentError) await passed?.notSent();
+    throw error;
+  }
+}
+
+async function sendTool(
+  deps: CallDeps,
+  member: PoolMember,
+  { call, request, ref, pin, decided }: DecidedCall,
+): Promise<CallOutcome> {
+  const { connection } = member;
+  const { args, progress: progressId } = request;
+  const hear = (redact: (text: string) => string): ((progress: ServerProgress) => void) | null =>
     progressId === undefined
       ? null
-      : (redact) =>
-          createProgressTeller({
-            call: { server: deps.connection.entry.id, tool: ref.tool, callId: callId ?? null },
-            tell: (progress) => deps.tellProgress({ owner: principal.user, progressId }, progress),
-            redact,
-            now: deps.now,
-          });
-  const { deadline } = asked;
-  return { ref, pin, args, callId, asked, deadline, signal, isCancelled: never, onProgress };
+      : createProgressTeller({
+          call: { server: connection.entry.id, tool: ref.tool, callId: request.callId ?? null },
+          tell: (progress) =>
+            deps.tellProgress({ owner: decided.principal.user, progressId }, progress),
+          redact,
+          now: Date.now,
+        });
+  const { callId } = request;
+  try {
+    return await sendRequest(deps, member, {
+      call,
+      what: "call tool",
+      async send(session, limits) {
+        const tool = admitCall(connection.catalogue, { ref, pin, args });
+        const startedAt = performance.now();
+        const onProgress = hear((text) => session.redact(text)) ?? undefined;
+        const { definition } = tool.inspected;
+        const own = { tool: ref.tool, args, onProgress, definition };
+        const result = await session.callTool({ ...own, ...limits });
+        const durationMs = performance.now() - startedAt;
+        return checkResult(
+          tool,
+          toOutcome(result, { durationMs, config: connection.entry.config }),
+        );
+      },
+    });
+  } catch (error) {
+    if (error instanceof RequestFailedError && error.kind === "answered")
+      return { kind: "failed", reason: error.message };
+    throw error instanceof RequestFailedError
+      ? lost(error, { call, callId, server: ref.server })
+      : error;
+  }
 }
 
-const never = (): boolean => false;
-
-/** A tool of the catalogue, or the tool of the stored call when its server is down by now. */
-async function findTool(
-  { connection, store, gate }: CallToolDeps,
-  request: CallRequest,
-  asked: AskedFor,
-): Promise<ToolRef> {
-  const server = connection.entry.id;
-  const found =
-    connection.catalogue.find(request.tool) ??
-    (await storedTool(store, request, { server, caller: asked.onBehalfOf }));
-  // Once more, at the same moment as the session: the server may have been connected again meanwhile.
-  const tool = found ?? connection.catalogue.find(request.tool);
-  if (tool !== null) return tool.ref;
-  if (connection.session === null) throw serverDown(connection);
-  await denyUnknown(gate, { server, request }, asked);
-  throw fail.unknown_tool(
-    `MCP server ${server} has no tool ${request.tool}; mcp.tools lists what it has.`,
-    {
-      server,
-      tool: request.tool,
-    },
+/** The call was sent, and nobody here knows whether it happened. */
+function lost(
+  { kind, message, timeoutMs }: RequestFailedError,
+  { call, callId, server }: { call: CallInWork; callId: string | undefined; server: string | null },
+) {
+  if (kind === "timed_out" && call.isCancelled)
+    return fail.cancelled(
+      `The call was cancelled. MCP server ${server} was told to stop; the call may have had its effect.`,
+      { callId: callId ?? "", sent: true },
+    );
+  // Aborted before its time: the broker stops, and nobody waits for the answer any more.
+  const isGivenUp = call.signal.aborted && call.asked.deadline > Date.now();
+  if (kind === "timed_out" && !isGivenUp)
+    return fail.tool_timeout(`MCP tool call timed out after ${Math.round(timeoutMs)}ms`, {
+      timeoutMs,
+    });
+  const reason = kind === "timed_out" ? "the broker stopped" : message;
+  return fail.outcome_unknown(
+    `The call was sent to MCP server ${server} and its result was lost: ${reason}. It may or may not have happened.`,
+    { callId: callId ?? null },
   );
 }
 
-async function storedTool(
-  store: CallStore,
-  { callId, tool }: CallRequest,
-  { server, caller }: { readonly server: string; readonly caller: string },
-): Promise<{ readonly ref: ToolRef } | null> {
-  const record = callId === undefined ? null : await store.read(ownCallId(caller, callId));
-  if (record === null || record.state === "cancelled") return null;
-  const { ref } = record;
-  return ref.server === server && [ref.name, ref.tool].includes(tool) ? { ref } : null;
+function toOutcome(
+  result: CallToolResult,
+  { durationMs, config }: { durationMs: number; config: ServerConfig | null },
+): CallOutcome {
+  const { content, structuredContent, isError = false } = result;
+  const bytes = jsonBytes([content, structuredContent]);
+  if (bytes === null) return { kind: "failed", reason: TOO_DEEP };
+  const limitBytes = config?.maxResultBytes ?? bytes;
+  if (bytes > limitBytes) return { kind: "too_large", bytes, limitBytes };
+  const whole = {
+    content,
+    isError,
+    ...(structuredContent === undefined ? {} : { structuredContent }),
+  };
+  return { kind: "result", result: { ...whole, text: resultText(whole), durationMs } };
 }
 
-/** Who may not call a tool of this name is told just that, whether there is one or not. */
-async function denyUnknown(
-  gate: PolicyGate,
-  { server, request }: { server: string; request: CallRequest },
-  asked: AskedFor,
-): Promise<void> {
-  const prefix = `mcp__${server}__`;
-  const { tool, args } = request;
-  const ref = mcpToolRef(server, tool.startsWith(prefix) ? tool.slice(prefix.length) : tool);
-  const { decision } = await gate.check({ ref, args }, asked);
-  if (decision.effect === "deny") throw denied(ref, decision);
-}
-
-function denied(ref: ToolRef, decision: Decision) {
-  return fail.denied(`The policy denies ${ref.name}: ${decision.reason}`, decision);
-}
-
-function outcomeReply(
-  outcome: CallOutcome,
-  { decision, replayed }: { decision: Decision; replayed: boolean },
-): CallReply {
-  switch (outcome.kind) {
-    case "result":
-      return { ...outcome.result, decision, replayed };
-    case "failed":
-      throw fail.tool_failed(`MCP tool error: ${outcome.reason}`, { reason: outcome.reason });
-    case "invalid": {
-      const { problems, result } = outcome;
-      const { content, text } = result;
-      throw fail.invalid_result(
-        `The tool ran, but its structured result does not fit its own output schema: ${problemText(problems)}. What else it returned is in the error's data.`,
-        { problems, content, text },
-      );
-    }
-    case "too_large": {
-      const { bytes, limitBytes } = outcome;
-      throw fail.result_too_large(
-        `The tool ran, but its result of ${bytes} bytes exceeds the limit of ${limitBytes}; ask it for less, or raise maxResultBytes of the server.`,
-        { bytes, limitBytes },
-      );
-    }
-    default:
-      return outcome satisfies never;
-  }
-}
+export const TOO_DEEP = "its result is nested too deeply to be passed on";

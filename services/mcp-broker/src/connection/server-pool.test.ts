@@ -43,7 +43,8 @@ test("types, client, converter and manager are parts of their own: another clien
       ? ownSession(config, called)
       : Promise.reject(new TypeError("only one is connected"));
   const { entries } = parseServerFile(text, "f.json");
-  const pool = createServerPool(entries, {
+  const pool = createServerPool();
+  pool.begin(entries, {
     open,
     pinState: () => "approved",
     now: Date.now,

@@ -1,13 +1,21 @@
 import { createServerInstances, type ServerInstances } from "./server-instances.ts";
+import type { Principal } from "@switchyard/contracts/policy";
 import type { ServerEntry } from "../declaration/server-config.ts";
 import { createPoolMember, type PoolMember } from "./pool-member.ts";
 import type { ServerConnection, ServerConnectionOptions } from "./server-connection.ts";
 
 /** All servers, each with its own connection and its own queue: none can hold up another. */
 export interface ServerPool {
+  /** Puts the first servers in. Before it there are none: what connections are made with may look for servers here. */
+  begin(entries: readonly ServerEntry[], options: PoolOptions): void;
   /** In the order in which they came. */
   readonly members: readonly PoolMember[];
   find(id: string): PoolMember | null;
+  /**
+   * Where requests of this principal go: the instance of its run or session, and the server itself when it is shared.
+   * Rejects as `ServerInstances.memberFor` does.
+   */
+  route(member: PoolMember, principal: Principal): Promise<PoolMember>;
   /** Instances of servers that are not shared; they end with their server here. */
   readonly instances: ServerInstances;
   /**
@@ -47,21 +55,24 @@ export interface PoolOptions extends Omit<
   readonly onFault: (error: unknown) => void;
 }
 
-export function createServerPool(
-  entries: readonly ServerEntry[],
-  options: PoolOptions,
-): ServerPool {
+export function createServerPool(): ServerPool {
+  let given: PoolOptions | null = null;
+  const using = (): PoolOptions => {
+    if (given === null) throw new TypeError("the pool has not begun");
+    return given;
+  };
   const members = new Map<string, PoolMember>();
   /** Connections that are being ended, by server. */
   const ending = new Map<string, Promise<void>>();
   const instances = createServerInstances({
     create: (entry, after) => {
+      const options = using();
       const onChange = options.onInstanceChange;
       const own = { ...options, entry, onChange, ...(after === undefined ? {} : { after }) };
       return createPoolMember(own);
     },
-    schedule: options.schedule,
-    onFault: options.onFault,
+    schedule: (delayMs, callback) => using().schedule(delayMs, callback),
+    onFault: (error) => using().onFault(error),
   });
 
   const end = (id: string, reason: string): Promise<void> => {
@@ -79,23 +90,32 @@ export function createServerPool(
     const stderrBefore = members.get(entry.id)?.connection.stderr ?? "";
     const after = end(entry.id, reason);
     const own = { entry, heldBecause, after, stderrBefore };
-    const member = createPoolMember(Object.assign(own, options));
+    const member = createPoolMember(Object.assign(own, using()));
     members.set(entry.id, member);
     return { connection: member.connection, predecessorEnded: after };
   };
-  for (const entry of entries) put(entry, { reason: "replaced", heldBecause: null });
 
   return {
+    begin(entries, options) {
+      given = options;
+      for (const entry of entries) put(entry, { reason: "replaced", heldBecause: null });
+    },
     get members() {
       return [...members.values()];
     },
     find: (id) => members.get(id) ?? null,
+    async route(member, principal) {
+      const { entry } = member.connection;
+      // A server that was taken out gets no instances any more.
+      if (!members.has(entry.id)) return member;
+      return (await instances.memberFor(entry, principal)) ?? member;
+    },
     instances,
     put,
     amend(entry) {
       const own = members.get(entry.id);
       for (const { connection, queue } of [own ?? [], instances.of(entry.id)].flat()) {
-        connection.amend(entry).catch(options.onFault);
+        connection.amend(entry).catch(using().onFault);
         queue.limitsChanged();
       }
     },

@@ -35,10 +35,11 @@ const broker = await world.startBroker({
     }),
     fixtureServer("modern", ["features-server.ts", "modern"]),
     fixtureServer("plain", ["fixture-server.ts"]),
+    fixtureServer("silent", ["features-server.ts"], { callTimeoutMs: 100 }),
   ],
   env: { SECRET: "hunter2hunter2" },
 });
-for (const id of ["everything", "features", "modern", "plain"])
+for (const id of ["everything", "features", "modern", "plain", "silent"])
   await broker.until(id, ({ status }) => status === "connected");
 
 beforeEach(() => {
@@ -268,3 +269,19 @@ async function nextUpdate(uri: string): Promise<void> {
     return;
   }
 }
+
+test("a server that answers no reads gets no requests for a while, neither reads nor calls [A22]", async () => {
+  const read = (uri: string) => ask(readResource, { uri }, "silent");
+  for (let n = 0; n < 5; n += 1)
+    assert.equal(await codeOf(read("test://endless")), "server_timeout");
+  assert.equal(broker.info("silent").circuit, "open");
+  await assert.rejects(read("test://other"), (error) => {
+    assert.ok(isError(error, readResource, "server_down"), String(error));
+    assert.ok(error.retryable);
+    assert.match(error.message, /gets no calls until it recovers; this one was not sent/);
+    return true;
+  });
+  await assert.rejects(broker.call("silent", { tool: "touch", args: {} }), {
+    code: "circuit_open",
+  });
+});

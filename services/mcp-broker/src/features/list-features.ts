@@ -1,10 +1,14 @@
 import type { RequestMethod } from "@modelcontextprotocol/client";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { featureErrors, MAX_LISTED_FEATURES } from "@switchyard/contracts/mcp-features";
-import type { z } from "zod";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
+import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
-import type { Feature, FeatureGate } from "../server-requests/feature-gate.ts";
-import { routed, sendRequest, type FeatureName, type RequestTarget } from "./send-request.ts";
+import type { z } from "zod";
+import type { PoolMember } from "../connection/pool-member.ts";
+import type { Feature, FeatureDeps } from "./perform-feature.ts";
+import { requestFeature, type FeatureName } from "./request-feature.ts";
 
 /** One kind of list that a server has. */
 export interface ListedFeature<S extends z.ZodType> {
@@ -17,40 +21,55 @@ export interface ListedFeature<S extends z.ZodType> {
   readonly nameOf: (entry: z.output<S>) => string;
 }
 
+interface Listed<T> {
+  readonly entries: T[];
+  readonly more: boolean;
+}
+
 /** A cursor that never ends ends here. */
 const MAX_PAGES = 64;
 
 const fail = failuresOf(featureErrors);
 
 /**
- * All pages of a list, cut at {@link MAX_LISTED_FEATURES} entries, and of them what the policy
- * allows the principal. An entry without the shape of the contract is left out by itself.
+ * All pages of a list, cut at {@link MAX_LISTED_FEATURES} entries, and of them what the policy allows the principal
+ * with at least some arguments. An entry without the shape of the contract is left out by itself.
  */
 export async function listFeature<S extends z.ZodType>(
-  target: RequestTarget & { readonly gate: FeatureGate },
-  listed: ListedFeature<S>,
+  deps: FeatureDeps,
+  { member, listed }: { readonly member: PoolMember; readonly listed: ListedFeature<S> },
   asked: AskedFor,
-): Promise<{ entries: z.output<S>[]; more: boolean }> {
-  // First, so that a refused token and a silent policy are told before the server is asked.
-  const principal = await target.gate.identify(asked);
-  const server = target.connection.entry.id;
-  const question = { kind: listed.kind, server, nameOf: listed.nameOf };
-  const { entries, more } = await readPages(await routed(target, principal), listed, asked);
-  return { entries: await target.gate.filter({ ...question, entries }, asked), more };
+): Promise<Listed<z.output<S>>> {
+  const server = member.connection.entry.id;
+  const call = deps.calls.begin({ asked, callId: undefined, server });
+  try {
+    // First, so that a refused token and a silent policy are told before the server is asked.
+    const principal = await deps.gate.identify(asked);
+    const routed = await deps.pool.route(member, principal);
+    const { entries, more } = await readPages(deps, routed, { listed, call });
+    const refs = entries.map((entry) => mcpToolRef(server, listed.nameOf(entry)));
+    const allowed = await deps.gate.filter(refs, asked, listed.kind);
+    return { entries: entries.filter((_, index) => allowed.has(refs[index]?.name ?? "")), more };
+  } catch (error) {
+    throw replyOf(error);
+  } finally {
+    call.end();
+  }
 }
 
 async function readPages<S extends z.ZodType>(
-  target: RequestTarget,
-  { method, key, entry, needs }: ListedFeature<S>,
-  asked: AskedFor,
-): Promise<{ entries: z.output<S>[]; more: boolean }> {
+  deps: FeatureDeps,
+  member: PoolMember,
+  { listed, call }: { readonly listed: ListedFeature<S>; readonly call: CallInWork },
+): Promise<Listed<z.output<S>>> {
+  const { method, key, entry, needs } = listed;
   const entries: z.output<S>[] = [];
-  const limitBytes = target.connection.entry.config?.maxResultBytes ?? 0;
+  const limitBytes = member.connection.entry.config?.maxResultBytes ?? 0;
   let bytes = 0;
   let cursor: string | null = null;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const params = cursor === null ? {} : { cursor };
-    const result = await sendRequest(target, { method, params, needs, asked });
+    const result = await requestFeature(deps, member, { method, params, needs, call });
     bytes += Buffer.byteLength(JSON.stringify(result));
     if (bytes > limitBytes) throw tooLarge(bytes, limitBytes);
     const found = Array.isArray(result[key]) ? (result[key] as unknown[]) : []; // each is checked below

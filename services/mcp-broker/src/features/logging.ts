@@ -1,14 +1,17 @@
 import type { LogLevel } from "@switchyard/contracts/mcp-features";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { McpSession } from "../connection/mcp-session.ts";
-import type { FeatureGate } from "../server-requests/feature-gate.ts";
-import { hasFeature, sendRequest, supportingSession, type RequestTarget } from "./send-request.ts";
-
-type Target = RequestTarget & { readonly gate: FeatureGate };
+import type { PoolMember } from "../connection/pool-member.ts";
+import { performFeature, type FeatureDeps } from "./perform-feature.ts";
+import { hasFeature, requestFeature, supportingSession } from "./request-feature.ts";
 
 /** The levels that were set, so that a new connection of a server gets the one of the last. */
 export interface LogLevels {
-  set(target: Target, level: LogLevel, asked: AskedFor): Promise<void>;
+  set(
+    deps: FeatureDeps,
+    request: { readonly member: PoolMember; readonly level: LogLevel },
+    asked: AskedFor,
+  ): Promise<void>;
   restore(server: string, session: McpSession): Promise<void>;
   forget(server: string): void;
 }
@@ -18,16 +21,16 @@ const RESTORE_TIMEOUT_MS = 5_000;
 export function createLogLevels(onTrouble: (server: string, error: unknown) => void): LogLevels {
   const levels = new Map<string, LogLevel>();
   return {
-    async set(target, level, asked) {
-      const server = target.connection.entry.id;
+    async set(deps, { member, level }, asked) {
+      const { connection } = member;
+      const server = connection.entry.id;
       const feature = { kind: "logging", server, name: "logging", args: { level } } as const;
       const method = "logging/setLevel";
-      await target.gate.perform(feature, { method, asked }, async (_principal, stoppable) => {
-        await target.connection.start();
-        const session = supportingSession(target.connection, "logging");
-        const params = { level };
-        if (!session.wantLogs(level))
-          await sendRequest(target, { method, params, needs: "logging", asked: stoppable });
+      await performFeature(deps, { feature, method, asked }, async (call) => {
+        await connection.start();
+        const session = supportingSession(connection, "logging");
+        const request = { method, params: { level }, needs: "logging", call } as const;
+        if (!session.wantLogs(level)) await requestFeature(deps, member, request);
         levels.set(server, level);
       });
     },

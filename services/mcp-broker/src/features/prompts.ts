@@ -1,6 +1,4 @@
-import { failuresOf } from "@switchyard/contracts/errors";
 import {
-  featureErrors,
   type completeArgument as completeContract,
   type getPrompt as getContract,
   type listPrompts as listContract,
@@ -9,30 +7,26 @@ import {
 } from "@switchyard/contracts/mcp-features";
 import { z } from "zod";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
-import type { Feature, FeatureGate } from "../server-requests/feature-gate.ts";
-import { listFeature } from "./list-features.ts";
-import { routed, sendRequest, type RequestTarget } from "./send-request.ts";
+import type { PoolMember } from "../connection/pool-member.ts";
+import { listFeature, type ListedFeature } from "./list-features.ts";
+import { performFeature, sendFeature, type Feature, type FeatureDeps } from "./perform-feature.ts";
+import { noResult } from "./request-feature.ts";
 
-type Target = RequestTarget & { readonly gate: FeatureGate };
-
-const fail = failuresOf(featureErrors);
+const PROMPTS: ListedFeature<typeof PromptInfo> = {
+  method: "prompts/list",
+  key: "prompts",
+  entry: PromptInfo,
+  needs: "prompts",
+  kind: "prompt",
+  nameOf: ({ name }) => name,
+};
 
 export async function listPrompts(
-  target: Target,
+  deps: FeatureDeps,
+  member: PoolMember,
   asked: AskedFor,
 ): Promise<z.input<typeof listContract.reply>> {
-  const { entries, more } = await listFeature(
-    target,
-    {
-      method: "prompts/list",
-      key: "prompts",
-      entry: PromptInfo,
-      needs: "prompts",
-      kind: "prompt",
-      nameOf: ({ name }) => name,
-    },
-    asked,
-  );
+  const { entries, more } = await listFeature(deps, { member, listed: PROMPTS }, asked);
   return { prompts: entries, more };
 }
 
@@ -42,23 +36,26 @@ const GotPrompt = z.object({
 });
 
 export async function getPrompt(
-  target: Target,
-  { name, args }: Pick<z.output<typeof getContract.request>, "name" | "args">,
+  deps: FeatureDeps,
+  {
+    member,
+    request: { name, args },
+  }: {
+    readonly member: PoolMember;
+    readonly request: Pick<z.output<typeof getContract.request>, "name" | "args">;
+  },
   asked: AskedFor,
 ): Promise<z.input<typeof getContract.reply>> {
-  const server = target.connection.entry.id;
+  const server = member.connection.entry.id;
+  const feature = { kind: "prompt", server, name, args } as const;
   const method = "prompts/get";
-  const { decision, result } = await target.gate.perform(
-    { kind: "prompt", server, name, args },
-    { method, asked },
-    async (principal, stoppable) => {
-      const request = {
-        method,
-        params: { name, arguments: args },
-        needs: "prompts",
-        asked: stoppable,
-      } as const;
-      const got = GotPrompt.safeParse(await sendRequest(await routed(target, principal), request));
+  const { decision, result } = await performFeature(
+    deps,
+    { feature, method, asked },
+    async (call) => {
+      const params = { name, arguments: args };
+      const request = { method, params, needs: "prompts", call } as const;
+      const got = GotPrompt.safeParse(await sendFeature(deps, member, request));
       if (got.success) return got.data;
       throw noResult(server, "prompt");
     },
@@ -80,12 +77,17 @@ const MAX_VALUES = 100;
 
 /** Who may use the prompt or the template may have its arguments completed. */
 export async function completeArgument(
-  target: Target,
-  request: Pick<z.output<typeof completeContract.request>, "ref" | "argument" | "args">,
+  deps: FeatureDeps,
+  {
+    member,
+    request: { ref, argument, args },
+  }: {
+    readonly member: PoolMember;
+    readonly request: Pick<z.output<typeof completeContract.request>, "ref" | "argument" | "args">;
+  },
   asked: AskedFor,
 ): Promise<z.input<typeof completeContract.reply>> {
-  const { ref, argument, args } = request;
-  const server = target.connection.entry.id;
+  const server = member.connection.entry.id;
   const feature: Feature =
     ref.type === "prompt"
       ? { kind: "prompt", server, name: ref.name, args }
@@ -96,24 +98,13 @@ export async function completeArgument(
     ...(Object.keys(args).length === 0 ? {} : { context: { arguments: args } }),
   };
   const method = "completion/complete";
-  const { result } = await target.gate.perform(
-    feature,
-    { method, asked },
-    async (principal, stoppable) => {
-      const sent = { method, params, needs: "completions", asked: stoppable } as const;
-      const completed = Completed.safeParse(
-        await sendRequest(await routed(target, principal), sent),
-      );
-      if (completed.success) return completed.data.completion;
-      throw noResult(server, "completion");
-    },
-  );
+  const { result } = await performFeature(deps, { feature, method, asked }, async (call) => {
+    const request = { method, params, needs: "completions", call } as const;
+    const completed = Completed.safeParse(await sendFeature(deps, member, request));
+    if (completed.success) return completed.data.completion;
+    throw noResult(server, "completion");
+  });
   const { values, total = null, hasMore = false } = result;
   const more = hasMore || values.length > MAX_VALUES;
   return { values: values.slice(0, MAX_VALUES), total, more };
-}
-
-function noResult(server: string, what: string) {
-  const reason = `it answered with something that is no ${what}`;
-  return fail.server_failed(`MCP server ${server} failed: ${reason}`, { server, reason });
 }

@@ -1,7 +1,5 @@
 import type { z } from "zod";
-import { failuresOf } from "@switchyard/contracts/errors";
 import {
-  featureErrors,
   type listResources as listContract,
   type listResourceTemplates as templatesContract,
   type readResource as readContract,
@@ -10,76 +8,65 @@ import {
   ResourceTemplateInfo,
 } from "@switchyard/contracts/mcp-features";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
-import type { FeatureGate } from "../server-requests/feature-gate.ts";
-import { listFeature } from "./list-features.ts";
-import { routed, sendRequest, type RequestTarget } from "./send-request.ts";
+import type { PoolMember } from "../connection/pool-member.ts";
+import { listFeature, type ListedFeature } from "./list-features.ts";
+import { performFeature, sendFeature, type FeatureDeps } from "./perform-feature.ts";
+import { noResult } from "./request-feature.ts";
 
-type Target = RequestTarget & { readonly gate: FeatureGate };
+const RESOURCES: ListedFeature<typeof ResourceInfo> = {
+  method: "resources/list",
+  key: "resources",
+  entry: ResourceInfo,
+  needs: "resources",
+  kind: "resource",
+  nameOf: ({ uri }) => uri,
+};
 
-const fail = failuresOf(featureErrors);
+/** A template is allowed by rules for resources: its text with its braces is what they are compared with. */
+const TEMPLATES: ListedFeature<typeof ResourceTemplateInfo> = {
+  method: "resources/templates/list",
+  key: "resourceTemplates",
+  entry: ResourceTemplateInfo,
+  needs: "resources",
+  kind: "resource",
+  nameOf: ({ uriTemplate }) => uriTemplate,
+};
 
 export async function listResources(
-  target: Target,
+  deps: FeatureDeps,
+  member: PoolMember,
   asked: AskedFor,
 ): Promise<z.input<typeof listContract.reply>> {
-  const { entries, more } = await listFeature(
-    target,
-    {
-      method: "resources/list",
-      key: "resources",
-      entry: ResourceInfo,
-      needs: "resources",
-      kind: "resource",
-      nameOf: ({ uri }) => uri,
-    },
-    asked,
-  );
+  const { entries, more } = await listFeature(deps, { member, listed: RESOURCES }, asked);
   return { resources: entries, more };
 }
 
-/** A template is allowed by rules for resources: its text with its braces is what they are compared with. */
 export async function listResourceTemplates(
-  target: Target,
+  deps: FeatureDeps,
+  member: PoolMember,
   asked: AskedFor,
 ): Promise<z.input<typeof templatesContract.reply>> {
-  const { entries, more } = await listFeature(
-    target,
-    {
-      method: "resources/templates/list",
-      key: "resourceTemplates",
-      entry: ResourceTemplateInfo,
-      needs: "resources",
-      kind: "resource",
-      nameOf: ({ uriTemplate }) => uriTemplate,
-    },
-    asked,
-  );
+  const { entries, more } = await listFeature(deps, { member, listed: TEMPLATES }, asked);
   return { templates: entries, more };
 }
 
 export async function readResource(
-  target: Target,
-  uri: string,
+  deps: FeatureDeps,
+  { member, uri }: { readonly member: PoolMember; readonly uri: string },
   asked: AskedFor,
 ): Promise<z.input<typeof readContract.reply>> {
-  const server = target.connection.entry.id;
+  const server = member.connection.entry.id;
   const feature = { kind: "resource", server, name: uri, args: { uri } } as const;
   const method = "resources/read";
-  const { decision, result } = await target.gate.perform(
-    feature,
-    { method, asked },
-    async (principal, stoppable) => {
-      const request = {
-        method,
-        params: { uri },
-        needs: "resources",
-        asked: stoppable,
-      } as const;
-      const answer = await sendRequest(await routed(target, principal), request);
-      const contents = ResourceContent.array().safeParse(answer["contents"]);
-      if (contents.success) return contents.data;
-      const reason = "it answered with something that is no resource";
-      throw fail.server_failed(`MCP server ${server} failed: ${reason}`, { server, reason });
+  const { decision, result } = await performFeature(
+    deps,
+    { feature, method, asked },
+    async (call) => {
+      const request = { method, params: { uri }, needs: "resources", call } as const;
+      const { contents } = await sendFeature(deps, member, request);
+      const read = ResourceContent.array().safeParse(contents);
+      if (read.success) return read.data;
+      throw noResult(server, "resource");
     },
   );
   return { contents: result, decision };

@@ -6,18 +6,14 @@ import {
   questionRequested,
   type Question,
 } from "@switchyard/contracts/mcp-questions";
-import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
 import type { PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
-import type { StopWatch } from "@switchyard/service/tool-provider/stop-watch";
 import type { ConnectionChange, ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
-import type { PoolMember } from "../connection/pool-member.ts";
 import type { SessionHooksOf } from "../connection/session-hooks.ts";
 import { resolveServer, UnsetVariableError } from "../declaration/env-references.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
-import { createFeatureGate, type FeatureGate } from "../server-requests/feature-gate.ts";
 import {
   ASKED_PER_MINUTE,
   featureHooks,
@@ -44,13 +40,8 @@ export interface FeatureOptions {
   readonly origins: RequestOrigins;
   /** How long a question waits for its answer at most, in milliseconds. */
   readonly questionMs: number;
-  /** What is made after the features, because its connections need them. */
-  readonly parts: () => {
-    readonly gate: PolicyGate;
-    readonly executions: ExecutionAudit;
-    readonly stops: StopWatch;
-    readonly pool: Pick<ServerPool, "find">;
-  };
+  readonly gate: PolicyGate;
+  readonly pool: Pick<ServerPool, "find">;
 }
 
 /** What MCP servers offer and ask for beside tools. */
@@ -63,7 +54,6 @@ export interface Features {
   changed(change: ConnectionChange, connection: ServerConnection): void;
   /** The server was removed: one that is added under its name later is another one. */
   forget(server: string): void;
-  readonly gate: FeatureGate;
   readonly subscriptions: Subscriptions;
   readonly levels: LogLevels;
   readonly messagesOf: (server: string) => ServerMessages | null;
@@ -77,12 +67,10 @@ export interface Features {
 const SWEEP_MS = 10_000;
 
 export function startFeatures(options: FeatureOptions): Features {
-  const { bus, redis, log, origins, questionMs } = options;
+  const { bus, redis, log, gate, pool, origins, questionMs } = options;
   const now = Date.now;
   const onTrouble = (server: string, err: unknown): void =>
     log.warn({ server, err }, "mcp feature trouble");
-  const gate = openGate(options.parts);
-  const find = (server: string): PoolMember | null => options.parts().pool.find(server);
   const subscriptions = createSubscriptions({
     store: createSubscriptionStore(redis),
     now,
@@ -111,7 +99,8 @@ export function startFeatures(options: FeatureOptions): Features {
     onAsked: tell.asked,
     onTrouble,
     notifications,
-    rootsOf: (config) => rootsOf(find(config.id)?.connection.entry.config ?? config, options.env),
+    rootsOf: (config) =>
+      rootsOf(pool.find(config.id)?.connection.entry.config ?? config, options.env),
   };
   const askToOpen = createAskToOpen(deps);
   // Questions of a broker that was killed are lost; nobody has to ask for the list to learn it.
@@ -122,7 +111,7 @@ export function startFeatures(options: FeatureOptions): Features {
     );
   lookForLost();
   const sweep = setInterval(() => {
-    void subscriptions.sweep((server) => find(server)?.connection.session ?? null);
+    void subscriptions.sweep((server) => pool.find(server)?.connection.session ?? null);
     lookForLost();
   }, SWEEP_MS);
 
@@ -138,7 +127,6 @@ export function startFeatures(options: FeatureOptions): Features {
       memories.forget(server);
       levels.forget(server);
     },
-    gate,
     subscriptions,
     levels,
     messagesOf: memories.messagesOf,
@@ -150,24 +138,6 @@ export function startFeatures(options: FeatureOptions): Features {
       questions.stop();
     },
   };
-}
-
-/** What it needs is made after the features. */
-function openGate(parts: FeatureOptions["parts"]): FeatureGate {
-  const gate: PolicyGate = {
-    check: (question, asked) => parts().gate.check(question, asked),
-    filter: (refs, asked, kind) => parts().gate.filter(refs, asked, kind),
-    identify: (asked) => parts().gate.identify(asked),
-    release: (reservation) => parts().gate.release(reservation),
-  };
-  return createFeatureGate(gate, {
-    executions: {
-      duringRequest: (made, work) => parts().executions.duringRequest(made, work),
-    },
-    stops: {
-      during: (request, signal, work) => parts().stops.during(request, signal, work),
-    },
-  });
 }
 
 function createQuestionTeller(bus: Bus, onTrouble: (server: string, error: unknown) => void) {

@@ -7,19 +7,18 @@ import {
 import { errorText } from "../limits/call-failure.ts";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { McpSession } from "../connection/mcp-session.ts";
-import type { FeatureGate } from "../server-requests/feature-gate.ts";
-import { supportingSession, type RequestTarget } from "./send-request.ts";
+import type { PoolMember } from "../connection/pool-member.ts";
+import { performFeature, type FeatureDeps } from "./perform-feature.ts";
+import { supportingSession } from "./request-feature.ts";
 import { SubscriptionStoreError, type SubscriptionStore } from "./subscription-store.ts";
-
-type Target = RequestTarget & { readonly gate: FeatureGate };
 
 export interface Subscriptions {
   subscribe(
-    target: Target,
-    request: { uri: string; ttlSeconds: number },
+    deps: FeatureDeps,
+    request: { member: PoolMember; uri: string; ttlSeconds: number },
     asked: AskedFor,
   ): Promise<z.input<typeof contract.reply>>;
-  unsubscribe(target: RequestTarget, uri: string, caller: string): Promise<void>;
+  unsubscribe(member: PoolMember, uri: string, caller: string): Promise<void>;
   /** Subscribes a new connection to what is kept; never rejects. */
   restore(server: string, session: McpSession): Promise<void>;
   /** True when somebody subscribed to the resource, or to one that it is a part of. */
@@ -55,7 +54,7 @@ export function createSubscriptions(options: {
   };
 
   const watch = async (
-    { connection }: RequestTarget,
+    { connection }: PoolMember,
     wanted: { caller: string; uri: string; expiresAt: number },
   ): Promise<void> => {
     const { caller, uri } = wanted;
@@ -80,13 +79,13 @@ export function createSubscriptions(options: {
   };
 
   return {
-    async subscribe(target, { uri, ttlSeconds }, asked) {
-      const server = target.connection.entry.id;
+    async subscribe(deps, { member, uri, ttlSeconds }, asked) {
+      const server = member.connection.entry.id;
       const feature = { kind: "resource", server, name: uri, args: { uri } } as const;
-      const request = { method: "resources/subscribe", asked };
-      const { result } = await target.gate.perform(feature, request, async () => {
+      const method = "resources/subscribe";
+      const { result } = await performFeature(deps, { feature, method, asked }, async () => {
         const expiresAt = now() + ttlSeconds * 1_000;
-        await watch(target, { caller: asked.onBehalfOf, uri, expiresAt });
+        await watch(member, { caller: asked.onBehalfOf, uri, expiresAt });
         return { expiresAt: new Date(expiresAt).toISOString() };
       });
       return result;

@@ -9,9 +9,12 @@ import { listServers } from "@switchyard/contracts/mcp-servers";
 import { cancelCall as cancelCallContract, cancelCallAt } from "@switchyard/contracts/mcp-calls";
 import type { BrokerMetrics } from "./broker-metrics.ts";
 import { createCallEndpoints, type CallEndpoints } from "../ownership/server-endpoints.ts";
-import type { CallPath } from "../calls/call-path.ts";
-import { callTool, type CallToolDeps } from "../calls/call-tool.ts";
-import { cancelCall, cancelHere } from "@switchyard/service/tool-provider/cancel-call";
+import { callTool, type CallDeps } from "../calls/call-tool.ts";
+import {
+  cancelCall,
+  cancelHere,
+  type CancelDeps,
+} from "@switchyard/service/tool-provider/cancel-call";
 import { openFeatureEndpoints } from "./feature-endpoints.ts";
 import { handleRefresh } from "./refresh-handler.ts";
 import { createListTools } from "../calls/list-tools.ts";
@@ -23,7 +26,7 @@ import type { ServerOwner } from "../ownership/server-owner.ts";
 export interface HandlerDeps {
   readonly pool: ServerPool;
   readonly owner: Pick<ServerOwner, "views" | "access">;
-  readonly calls: CallPath;
+  readonly calls: CallDeps & CancelDeps;
   readonly features: Features;
   readonly metrics: BrokerMetrics;
   /** NATS users that may make the broker read a tool list. */
@@ -60,11 +63,7 @@ export function handle(service: Service, deps: HandlerDeps): CallEndpoints {
         if (member === null) throw removed(server, context.fail);
         return metrics.measureCall(server, () =>
           whileOwned(server, { owner, fail: context.fail }, () =>
-            callTool(
-              { ...member, ...calls, route: routeOf(pool, server) },
-              request,
-              askedFor(context, request.token),
-            ),
+            callTool(calls, { member, request }, askedFor(context, request.token)),
           ),
         );
       },
@@ -81,7 +80,7 @@ export function handle(service: Service, deps: HandlerDeps): CallEndpoints {
       called,
       cancelled,
       refreshed,
-      ...openFeatureEndpoints(service, server, { pool, features, origins: calls.origins }),
+      ...openFeatureEndpoints(service, server, { pool, features, calls }),
     ];
   });
 }
@@ -105,13 +104,6 @@ async function whileOwned<T>(
       { server },
     );
   }
-}
-
-function routeOf(pool: ServerPool, server: string): CallToolDeps["route"] {
-  return async (principal) => {
-    const entry = pool.find(server)?.connection.entry;
-    return entry === undefined ? null : pool.instances.memberFor(entry, principal);
-  };
 }
 
 /** The call was on its way when its server went. */

@@ -7,27 +7,24 @@ import type { z } from "zod";
 import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { Features } from "../features/start-features.ts";
-import type { FeatureGate } from "../server-requests/feature-gate.ts";
+import type { PoolMember } from "../connection/pool-member.ts";
+import { allow, type FeatureDeps } from "../features/perform-feature.ts";
 import { completeArgument, getPrompt, listPrompts } from "../features/prompts.ts";
-import type { RequestOrigins } from "../server-requests/request-origins.ts";
 import { listResources, listResourceTemplates, readResource } from "../features/resources.ts";
-import type { RequestTarget } from "../features/send-request.ts";
 
 export interface FeatureEndpointDeps {
   readonly pool: ServerPool;
   readonly features: Features;
-  readonly origins: RequestOrigins;
+  readonly calls: FeatureDeps;
 }
 
 const fail = failuresOf(contracts.featureErrors);
-
-type Target = RequestTarget & { readonly gate: FeatureGate };
 
 /** A handler that is told the server and on whose behalf it is asked. */
 type FeatureHandler<R extends Rpc> = (
   request: z.output<R["request"]>,
   asked: AskedFor,
-  target: Target,
+  member: PoolMember,
 ) => Promise<z.input<R["reply"]>>;
 
 /** Opens the subjects of one server for everything that it offers beside tools. */
@@ -41,52 +38,52 @@ export function openFeatureEndpoints(
     handler: FeatureHandler<R>,
   ): Endpoint => {
     const handle: Handler<R> = async (request, context) =>
-      handler(request, askedFor(context, request), targetOf(server, deps));
+      handler(request, askedFor(context, request), memberOf(server, deps));
     // The subject of each of these contracts has the token; its type got lost in the parameter.
     return service.handle(contract, handle, { server } as Partial<Tokens<R["subject"]>>);
   };
-  const { subscriptions, levels, messagesOf } = deps.features;
+  const { calls, pool, features } = deps;
+  const { subscriptions, levels, messagesOf } = features;
   return [
-    open(contracts.listResources, (_request, asked, target) => listResources(target, asked)),
-    open(contracts.listResourceTemplates, (_request, asked, target) =>
-      listResourceTemplates(target, asked),
+    open(contracts.listResources, (_request, asked, member) => listResources(calls, member, asked)),
+    open(contracts.listResourceTemplates, (_request, asked, member) =>
+      listResourceTemplates(calls, member, asked),
     ),
-    open(contracts.readResource, ({ uri }, asked, target) => readResource(target, uri, asked)),
-    open(contracts.subscribeResource, (request, asked, target) =>
-      subscriptions.subscribe(target, request, asked),
+    open(contracts.readResource, ({ uri }, asked, member) =>
+      readResource(calls, { member, uri }, asked),
     ),
-    open(contracts.unsubscribeResource, async ({ uri }, { onBehalfOf }, target) => {
-      await subscriptions.unsubscribe(target, uri, onBehalfOf);
+    open(contracts.subscribeResource, ({ uri, ttlSeconds }, asked, member) =>
+      subscriptions.subscribe(calls, { member, uri, ttlSeconds }, asked),
+    ),
+    open(contracts.unsubscribeResource, async ({ uri }, { onBehalfOf }, member) => {
+      await subscriptions.unsubscribe(member, uri, onBehalfOf);
       return { subscribed: false as const };
     }),
-    open(contracts.listPrompts, (_request, asked, target) => listPrompts(target, asked)),
-    open(contracts.getPrompt, (request, asked, target) => getPrompt(target, request, asked)),
-    open(contracts.completeArgument, (request, asked, target) =>
-      completeArgument(target, request, asked),
+    open(contracts.listPrompts, (_request, asked, member) => listPrompts(calls, member, asked)),
+    open(contracts.getPrompt, (request, asked, member) =>
+      getPrompt(calls, { member, request }, asked),
     ),
-    open(contracts.setLogLevel, async ({ level }, asked, target) => {
-      await levels.set(target, level, asked);
-      for (const { connection } of deps.pool.instances.of(server))
+    open(contracts.completeArgument, (request, asked, member) =>
+      completeArgument(calls, { member, request }, asked),
+    ),
+    open(contracts.setLogLevel, async ({ level }, asked, member) => {
+      await levels.set(calls, { member, level }, asked);
+      for (const { connection } of pool.instances.of(server))
         if (connection.session !== null) await levels.restore(server, connection.session);
       return { level };
     }),
-    open(contracts.listMessages, async ({ tail }, asked, { gate }) => {
-      await gate.allow({ kind: "logging", server, name: "logging", args: {} }, asked);
+    open(contracts.listMessages, async ({ tail }, asked) => {
+      const feature = { kind: "logging", server, name: "logging", args: {} } as const;
+      await allow(calls.gate, feature, asked);
       const messages = messagesOf(server);
       return { messages: messages?.last(tail) ?? [], dropped: messages?.dropped ?? 0 };
     }),
   ];
 }
 
-function targetOf(server: string, deps: FeatureEndpointDeps): Target {
-  const { pool, features, origins } = deps;
-  const { gate, askToOpen } = features;
+function memberOf(server: string, { pool }: Pick<FeatureEndpointDeps, "pool">): PoolMember {
   const member = pool.find(server);
-  if (member !== null) {
-    const { entry } = member.connection;
-    const route: Target["route"] = (principal) => pool.instances.memberFor(entry, principal);
-    return { ...member, gate, origins, askToOpen, route };
-  }
+  if (member !== null) return member;
   const lastError = "the server was removed";
   throw fail.server_down(`MCP server not found: ${server}`, {
     server,

@@ -12,19 +12,13 @@ async function onOneSecond(
   try {
     const clock = createCallClock();
     const caller = new AbortController();
-    const work = clock.run({ limitMs: 1_000, signal: caller.signal }, (signal) => {
-      const aborted = new Promise<string>((resolve) => {
-        signal.addEventListener("abort", () => resolve(String(signal.reason)), { once: true });
-      });
-      const ended = Promise.withResolvers<string>();
-      steps(clock, (ms) => {
-        now += ms;
-        mock.timers.tick(ms);
-      });
-      if (!signal.aborted) ended.resolve("in time");
-      return Promise.race([aborted, ended.promise]);
+    const signal = clock.start({ limitMs: 1_000, signal: caller.signal });
+    steps(clock, (ms) => {
+      now += ms;
+      mock.timers.tick(ms);
     });
-    return await work;
+    clock.stop();
+    return signal.aborted ? String(signal.reason) : "in time";
   } finally {
     mock.timers.reset();
     read.mock.restore();
@@ -69,19 +63,14 @@ test("of two questions at a time the later end counts", async () => {
   assert.equal(end, "in time");
 });
 
-test("a caller's abort reaches the work, and a clock that has ended is not started again", async () => {
+test("a caller's abort reaches the work, and a clock that has ended is not started again", () => {
   const clock = createCallClock();
   const caller = new AbortController();
   const resume = clock.pause();
-  const work = clock.run(
-    { limitMs: 1_000, signal: caller.signal },
-    (signal) =>
-      new Promise((resolve) => {
-        signal.addEventListener("abort", () => resolve(signal.reason), { once: true });
-        caller.abort("taken back");
-      }),
-  );
-  assert.equal(await work, "taken back");
+  const signal = clock.start({ limitMs: 1_000, signal: caller.signal });
+  caller.abort("taken back");
+  assert.equal(signal.reason, "taken back");
+  clock.stop();
   resume();
   assert.equal(clock.isOver, false);
 });

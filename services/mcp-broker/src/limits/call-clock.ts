@@ -6,8 +6,10 @@ export interface CallClock {
   readonly isOver: boolean;
   /** Stops the time until the returned function is called; several pauses may overlap. */
   pause(): () => void;
-  /** Runs the work with a signal that aborts when the time is used up, or with the signal that is given. */
-  run<T>(limits: CallLimits, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /** Begins to count. The signal aborts when the time is used up, or with the one that is given. */
+  start(limits: CallLimits): AbortSignal;
+  /** To be called when the request is over. */
+  stop(): void;
 }
 
 export interface CallLimits {
@@ -15,7 +17,7 @@ export interface CallLimits {
   readonly signal: AbortSignal;
 }
 
-/** A clock for one request; it begins to count with `run`. */
+/** A clock for one request; it begins to count with `start`. */
 export function createCallClock(): CallClock {
   const ended = new AbortController();
   let leftMs = 0;
@@ -24,6 +26,8 @@ export function createCallClock(): CallClock {
   let isRunning = false;
   let isOver = false;
   let pauses = 0;
+  let outer: AbortSignal | null = null;
+  const forward = (): void => ended.abort(outer?.reason);
 
   const count = (): void => {
     countedFrom = performance.now();
@@ -55,20 +59,19 @@ export function createCallClock(): CallClock {
         if (pauses === 0 && isRunning) count();
       };
     },
-    async run({ limitMs, signal }, work) {
-      const forward = (): void => ended.abort(signal.reason);
+    start({ limitMs, signal }) {
+      outer = signal;
       if (signal.aborted) forward();
       else signal.addEventListener("abort", forward, { once: true });
       isRunning = true;
       leftMs = limitMs;
       if (pauses === 0) count();
-      try {
-        return await work(ended.signal);
-      } finally {
-        isRunning = false;
-        hold();
-        signal.removeEventListener("abort", forward);
-      }
+      return ended.signal;
+    },
+    stop() {
+      isRunning = false;
+      hold();
+      outer?.removeEventListener("abort", forward);
     },
   };
 }

@@ -1,9 +1,30 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
-import { createCallQueue, QueueFullError, QueueWaitError, notBegun } from "./call-queue.ts";
+import {
+  createCallQueue as createQueue,
+  QueueFullError,
+  QueueWaitError,
+  notBegun,
+} from "./call-queue.ts";
 
 const patient = { timeoutMs: 60_000, signal: new AbortController().signal };
+
+/** A queue that runs tasks in its places. */
+function createCallQueue(limits: Parameters<typeof createQueue>[0]) {
+  const queue = createQueue(limits);
+  return Object.assign(queue, {
+    async run<T>(task: () => Promise<T>, wait: Parameters<typeof queue.enter>[0]): Promise<T> {
+      await queue.enter(wait);
+      try {
+        return await task();
+      } finally {
+        queue.leave();
+      }
+    },
+  });
+}
 
 function gate() {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -46,7 +67,7 @@ test("with a higher limit those that wait begin, in their order; a lower one end
   const all = [1, 2, 3, 4].map(run);
   limits.maxConcurrency = 3;
   queue.limitsChanged();
-  await Promise.resolve();
+  await turn();
   assert.deepEqual([begun, queue.inFlight, queue.queued], [[1, 2, 3], 3, 1]);
   limits.maxConcurrency = 1;
   queue.limitsChanged();

@@ -6,11 +6,11 @@ export interface CallQueue {
   readonly inFlight: number;
   readonly queued: number;
   /**
-   * Waits for a free place and runs the task in it. Rejects with QueueFullError at once when too
-   * many wait already, and with QueueWaitError when the time is over or the signal aborts before
-   * the task began.
+   * Waits for a free place, which whoever got it leaves. Rejects with QueueFullError at once when too
+   * many wait already, and with QueueWaitError when the time is over or the signal aborts before.
    */
-  run<T>(task: () => Promise<T>, wait: QueueWait): Promise<T>;
+  enter(wait: QueueWait): Promise<void>;
+  leave(): void;
   /** The limits are others now: whoever has a place by that begins. */
   limitsChanged(): void;
 }
@@ -57,11 +57,6 @@ export function createCallQueue(limits: {
       next();
     }
   };
-  const release = (): void => {
-    inFlight -= 1;
-    admit();
-  };
-
   const waitForPlace = ({ timeoutMs, signal }: QueueWait): Promise<void> =>
     new Promise((resolve, reject) => {
       const settle = (): void => {
@@ -90,17 +85,16 @@ export function createCallQueue(limits: {
       return waiting.size;
     },
     limitsChanged: admit,
-    async run(task, wait) {
+    async enter(wait) {
       if (wait.signal.aborted || wait.timeoutMs <= 0)
         throw new QueueWaitError("the time had run out");
       if (inFlight < limits.maxConcurrency) inFlight += 1;
       else if (waiting.size < limits.queueLimit) await waitForPlace(wait);
       else throw new QueueFullError("no more may wait");
-      try {
-        return await task();
-      } finally {
-        release();
-      }
+    },
+    leave() {
+      inFlight -= 1;
+      admit();
     },
   };
 }

@@ -1,18 +1,18 @@
 import { ProtocolError, ProtocolErrorCode, type Result } from "@modelcontextprotocol/client";
 import type { Question } from "@switchyard/contracts/mcp-questions";
 import type { Principal } from "@switchyard/contracts/policy";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { z } from "zod";
 import type { ServerRequest } from "../connection/session-hooks.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
-import type { FeatureGate } from "./feature-gate.ts";
-import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import { distinctAskers, type RequestOrigin, type RequestOrigins } from "./request-origins.ts";
 import type { OpenQuestions, QuestionEnd } from "./open-questions.ts";
 import { readForm } from "./question-form.ts";
 import { QuestionStoreError } from "./question-store.ts";
 
 export interface AskPersonDeps {
-  readonly gate: FeatureGate;
+  readonly gate: PolicyGate;
   readonly origins: RequestOrigins;
   readonly questions: OpenQuestions;
   /** How long a question waits at most, in milliseconds. */
@@ -114,9 +114,10 @@ export async function allowedPrincipals(
   asks: { server: string; askers: readonly AskedFor[]; mode: Question["mode"] },
 ): Promise<Principal[] | null> {
   const { server, askers, mode } = asks;
-  const feature = { kind: "elicitation", server, name: "elicitation", args: { mode } } as const;
+  const ref = mcpToolRef(server, "elicitation");
+  const question = { kind: "elicitation", ref, args: { mode } } as const;
   const answers = await Promise.all(
-    askers.map((asked) => gate.decide(feature, asked).catch(() => null)),
+    askers.map((asked) => gate.check(question, asked).catch(() => null)),
   );
   const allowed = answers.flatMap((answer) =>
     answer?.decision.effect === "allow" ? [answer.principal] : [],

@@ -3,17 +3,17 @@ import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { completeModel } from "@switchyard/contracts/model-completion";
-import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { ServerRequest } from "../connection/session-hooks.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
-import type { FeatureGate } from "./feature-gate.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { distinctAskers, type RequestOrigins } from "./request-origins.ts";
 import { readSampling, type SamplingRequest } from "./sampling-request.ts";
 
 export interface SamplingDeps {
   readonly bus: Bus;
-  readonly gate: FeatureGate;
+  readonly gate: PolicyGate;
   readonly origins: RequestOrigins;
 }
 
@@ -75,9 +75,10 @@ async function allowedAskers(
   const [first, ...others] = distinctAskers(origins.of(config));
   const server = config.id;
   if (first === undefined) throw refused("it belongs to no request that is in work");
-  const feature = { kind: "sampling", server, name: "sampling", args: wanted.policyArgs } as const;
+  const ref = mcpToolRef(server, "sampling");
+  const question = { kind: "sampling", ref, args: wanted.policyArgs } as const;
   const decisions = await Promise.all(
-    [first, ...others].map((asked) => gate.decide(feature, asked).catch(() => null)),
+    [first, ...others].map((asked) => gate.check(question, asked).catch(() => null)),
   );
   if (decisions.some((answer) => answer?.decision.effect !== "allow"))
     throw refused("the policy does not allow it");

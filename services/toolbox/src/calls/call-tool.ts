@@ -2,43 +2,36 @@ import type { z } from "zod";
 import type { FairPlaces } from "@switchyard/bus/fair-places";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { ToolName } from "@switchyard/contracts/ids";
-import type { Decision, Principal } from "@switchyard/contracts/policy";
 import { builtinToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
 import {
   builtinNamed,
   type BuiltinName,
   callBuiltin as contract,
 } from "@switchyard/contracts/toolbox";
-import type { ExecutedCall, ExecutionAudit } from "@switchyard/service/audit/execution-audit";
-import {
-  knownOutcome,
-  refuseStale,
-  withRefusals,
-} from "@switchyard/service/tool-provider/call-refusals";
+import { toldOutcome, type ExecutionAudit } from "@switchyard/service/audit/execution-audit";
+import { asAllowed, type ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
 import { callFingerprint } from "@switchyard/service/tool-provider/call-fingerprint";
+import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
 import {
-  whileArriving,
-  type ArrivingCall,
-  type ArrivingCalls,
-} from "@switchyard/service/tool-provider/arriving-calls";
-import { NotSentError, type CallOnce } from "@switchyard/service/tool-provider/call-once";
-import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
+  NotSentError,
+  type CallOnce,
+  type Turn,
+} from "@switchyard/service/tool-provider/call-once";
 import {
-  asAllowed,
-  type ApprovalGate,
-  type Passed,
-} from "@switchyard/service/tool-provider/approval-gate";
+  outcomeOfEarlier,
+  pickUpOf,
+  refuseStale,
+  replyOf,
+} from "@switchyard/service/tool-provider/call-refusals";
+import type { CallOutcome, CallStore } from "@switchyard/service/tool-provider/call-store";
+import type { CallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
 import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
-import { withHeldPlaces } from "@switchyard/service/tool-provider/held-places";
 import { ownCallId } from "@switchyard/service/tool-provider/own-call-id";
 import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
-import type { RunEpochs } from "@switchyard/service/tool-provider/run-epochs";
-import type { RunningCalls } from "@switchyard/service/tool-provider/running-calls";
-import type { StopWatch } from "@switchyard/service/tool-provider/stop-watch";
 import { visible } from "@switchyard/service/visible-text";
 import type { Tool } from "../tool.ts";
 import type { Workspaces } from "../workspace/workspaces.ts";
-import { runTool, type ToolRun } from "./run-tool.ts";
+import { runTool } from "./run-tool.ts";
 
 type CallRequest = z.output<typeof contract.request>;
 type CallReply = z.input<typeof contract.reply>;
@@ -49,11 +42,9 @@ export interface CallToolDeps {
   readonly gate: PolicyGate;
   readonly approvals: ApprovalGate;
   readonly executions: ExecutionAudit;
-  readonly stops: StopWatch;
+  readonly calls: CallsInWork;
   readonly once: CallOnce;
-  readonly running: RunningCalls;
-  readonly arriving: ArrivingCalls;
-  readonly epochs: RunEpochs;
+  readonly store: CallStore;
   /** For calls in work, shared by the users that they are made for. */
   readonly places: FairPlaces;
   readonly placeLimit: number;
@@ -65,152 +56,101 @@ export interface CallToolDeps {
 const fail = failuresOf(contract.errors);
 
 /**
- * One call: find the tool → read the arguments → ask the policy → claim the `callId` → use the approval, if
- * it needs one → do it. The policy is asked about the arguments as they will be used, with the defaults of those left out, and
- * it is asked before a stored result is given too: it may have changed since.
+ * One call: find the tool and read the arguments → decide → claim → do it → finish. The policy is asked about the
+ * arguments as they will be used, with the defaults of those left out, and it is asked before a stored result is given
+ * too: it may have changed since.
  */
 export async function callTool(
   deps: CallToolDeps,
   request: CallRequest,
   asked: AskedFor,
 ): Promise<CallReply> {
-  return withRefusals(() =>
-    withHeldPlaces(deps.gate, asked, (holding) => {
-      const { onBehalfOf: caller, token } = asked;
-      const call = { callId: request.callId, caller, token, server: null };
-      return whileArriving(deps.arriving, call, (arriving) =>
-        decideAndCall(deps, request, { asked: holding, arriving }),
-      );
-    }),
-  );
-}
-
-function refuseCancelled({ arriving: calls }: CallToolDeps, call: ArrivingCall | null): void {
-  if (call === null || !calls.isCancelled(call)) return;
-  const { callId } = call;
-  throw new NotSentError(
-    fail.cancelled("The call was cancelled. Nothing was done.", { callId, sent: false }),
-  );
-}
-
-async function decideAndCall(
-  deps: CallToolDeps,
-  request: CallRequest,
-  { asked, arriving }: { readonly asked: AskedFor; readonly arriving: ArrivingCall | null },
-): Promise<CallReply> {
   const { callId } = request;
-  const { tool, ref, args } = await readCall(deps, request, asked);
-  const { decision, principal, audit } = await notDenied(deps.gate, { ref, args }, asked);
-  await refuseStale(deps.epochs, request, principal);
-  refuseCancelled(deps, arriving);
-  const call: DecidedCall = {
-    request,
-    asked,
-    tool,
-    ref,
-    args,
-    decision,
-    principal,
-    decisionRef: audit,
-  };
-  if (callId === undefined) {
-    const outcome = await perform(deps, call, { signal: asked.signal, isCancelled: never });
-    return outcomeReply(outcome, { decision: asAllowed(decision), replayed: false });
-  }
-  const caller = asked.onBehalfOf;
-  const fingerprint = callFingerprint({ caller, principal, ref, args });
-  const own = ownCallId(caller, callId);
-  const owner = { callId: own, caller, principal, token: asked.token, ref };
-  const identity = { fingerprint, ref, caller, token: asked.token };
-  const result = await deps.once.run(own, identity, async () => {
-    refuseCancelled(deps, arriving);
-    if (arriving !== null) deps.arriving.end(arriving);
-    const running = deps.running.begin(owner, asked.signal);
-    try {
-      return await perform(deps, call, {
-        signal: running.signal,
-        isCancelled: () => running.isCancelled,
-      });
-    } finally {
-      running.end();
-    }
-  });
-  const { outcome, replayed } = knownOutcome(result, callId);
-  return outcomeReply(outcome, { decision: asAllowed(decision), replayed });
-}
-
-const never = (): boolean => false;
-
-interface DecidedCall extends ReadCall {
-  readonly request: CallRequest;
-  readonly asked: AskedFor;
-  readonly decision: Decision;
-  readonly principal: Principal;
-  /** The policy's record of the decision. */
-  readonly decisionRef: string | undefined;
-}
-
-/** Until here nothing has been done. */
-function perform(
-  deps: CallToolDeps,
-  call: DecidedCall,
-  { signal: outer, isCancelled }: Pick<ToolRun, "signal" | "isCancelled">,
-): Promise<CallOutcome> {
-  return withPlace(deps, call.principal.user, () =>
-    performNow(deps, call, { signal: outer, isCancelled }),
-  );
-}
-
-/** Callers share the places, so that nobody takes all of them, whichever service calls for them. */
-async function withPlace<T>(
-  { places, placeLimit: limit }: CallToolDeps,
-  user: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  const refusal = places.take(user, 0);
-  if (refusal !== null)
-    throw new NotSentError(
-      fail.overloaded(
-        `The toolbox ${refusal} (YARD_TOOLBOX_CONCURRENCY). Nothing was done; try again shortly.`,
-        { limit },
-      ),
-    );
+  const call = deps.calls.begin({ asked, callId, server: null });
+  let turn: Turn | null = null;
   try {
-    return await work();
+    const { tool, ref, args } = await readCall(deps, request, call.asked);
+    const decided = await notDenied(deps.gate, { ref, args }, call.asked);
+    const { decision, principal } = decided;
+    call.refuseCancelled();
+
+    const pickUp = pickUpOf(request, principal);
+    if (callId === undefined) await refuseStale(deps.store, pickUp);
+    else {
+      const { onBehalfOf: caller, token } = asked;
+      const fingerprint = callFingerprint({ caller, principal, ref, args });
+      const identity = { fingerprint, ref, caller, token };
+      const claimed = await deps.once.claim(ownCallId(caller, callId), identity, pickUp);
+      if (claimed.kind !== "turn") {
+        const outcome = outcomeOfEarlier(claimed, { callId, pickUp });
+        return outcomeReply(outcome, { decision: asAllowed(decision), replayed: true });
+      }
+      turn = claimed;
+    }
+
+    call.begin(principal, ref);
+    const outcome = await makeCall(deps, request, { call, tool, ref, args, decided });
+    await turn?.finish(outcome);
+    turn = null;
+    return outcomeReply(outcome, { decision: asAllowed(decision), replayed: false });
+  } catch (error) {
+    const failure = call.failureOf(error);
+    await turn?.fail(failure);
+    throw replyOf(failure);
   } finally {
-    places.leave(user, 0);
+    call.end();
   }
-}
-
-function performNow(
-  deps: CallToolDeps,
-  call: DecidedCall,
-  { signal: outer, isCancelled }: Pick<ToolRun, "signal" | "isCancelled">,
-): Promise<CallOutcome> {
-  const { request, asked, tool, ref, args, decision, principal } = call;
-  const { callId, approvalId } = request;
-  const { token, deadline } = asked;
-  return deps.stops.during({ principal, ref, token }, outer, (signal) => {
-    const run: ToolRun = { tool, args, principal, callId, deadline, signal, isCancelled };
-    const make = (passed: Passed | null) =>
-      deps.executions.during(executedCall(call, passed), () => runTool(deps, run));
-    if (decision.effect === "allow") return make(null);
-    const toApprove = { asked, principal, decision, ref, pin: undefined, args, callId, approvalId };
-    return deps.approvals.send(toApprove, make);
-  });
-}
-
-function executedCall(call: DecidedCall, passed: Passed | null): ExecutedCall {
-  const { request, asked, ref, args, principal, decision, decisionRef } = call;
-  const { onBehalfOf: caller, correlationId } = asked;
-  const made = { caller, principal, ref, pin: undefined, callId: request.callId, args };
-  return { ...made, decision, decisionRef, passed, correlationId };
 }
 
 interface ReadCall {
   readonly tool: Tool;
   readonly ref: ToolRef;
   readonly args: Record<string, unknown>;
+}
+
+/** Takes a place, uses the approval when there has to be one, records the call and does it. */
+async function makeCall(
+  deps: CallToolDeps,
+  request: CallRequest,
+  made: ReadCall & { readonly call: CallInWork; readonly decided: Decided },
+): Promise<CallOutcome> {
+  const { call, tool, ref, args, decided } = made;
+  const { callId, approvalId } = request;
+  const { asked } = call;
+  const { decision, principal, audit: decisionRef } = decided;
+  const { user } = principal;
+  // Callers share the places, so that nobody takes all of them, whichever service calls for them.
+  const refusal = deps.places.take(user, 0);
+  if (refusal !== null) throw new NotSentError(overloaded(refusal, deps.placeLimit));
+  let passed = null;
+  let record = null;
+  try {
+    if (decision.effect !== "allow") {
+      const toApprove = { asked, principal, decision, ref, pin: undefined, args };
+      passed = await deps.approvals.consume({ ...toApprove, callId, approvalId });
+    }
+    const { onBehalfOf: caller, correlationId, deadline } = asked;
+    const about = { caller, principal, ref, pin: undefined, callId, args, correlationId };
+    record = await deps.executions.begin({ ...about, decision, decisionRef, passed });
+    const outcome = await runTool(deps, { tool, args, principal, call, deadline });
+    record.ended(toldOutcome(outcome));
+    await passed?.executed(outcome);
+    return outcome;
+  } catch (error) {
+    record?.failed(call.failureOf(error));
+    // Anything else than a proof that nothing was done leaves the execution unknown.
+    if (error instanceof NotSentError) await passed?.notSent();
+    throw error;
+  } finally {
+    deps.places.leave(user, 0);
+  }
+}
+
+function overloaded(refusal: string, limit: number) {
+  return fail.overloaded(
+    `The toolbox ${refusal} (YARD_TOOLBOX_CONCURRENCY). Nothing was done; try again shortly.`,
+    { limit },
+  );
 }
 
 /** Who may not call a tool is told just that, whether there is one and whatever its arguments. */
@@ -273,7 +213,7 @@ async function notDenied(
 
 function outcomeReply(
   outcome: CallOutcome,
-  { decision, replayed }: { decision: Decision; replayed: boolean },
+  { decision, replayed }: { decision: Decided["decision"]; replayed: boolean },
 ): CallReply {
   if (outcome.kind === "result") return { ...outcome.result, decision, replayed };
   throw new TypeError(`a built-in tool has no outcome ${outcome.kind}`);

@@ -2,9 +2,9 @@ import { MAX_RECALLED, recallMemory as contract } from "@switchyard/contracts/ag
 import { failuresOf } from "@switchyard/contracts/errors";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
-import { withRefusals } from "@switchyard/service/tool-provider/call-refusals";
+import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
+import type { CallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
 import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
-import { withHeldPlaces } from "@switchyard/service/tool-provider/held-places";
 import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { z } from "zod";
 import { fitMemories, type ReadMemory } from "../memory/fit-memories.ts";
@@ -12,6 +12,7 @@ import type { MemoryStore } from "../memory/memory-store.ts";
 
 export interface RecallDeps {
   readonly memory: Pick<MemoryStore, "names" | "read">;
+  readonly calls: CallsInWork;
   readonly gate: PolicyGate;
   readonly executions: ExecutionAudit;
 }
@@ -25,21 +26,24 @@ const READ = builtinToolRef("memory_read");
  * Reads an agent's memory for the prompt of its run: the names, then the texts, each as a call of `memory_read`
  * that the policy decides about. What it denies, or wants a person to decide, is not read.
  */
-export function recallMemory(
+export async function recallMemory(
   deps: RecallDeps,
   { maxBytes }: { readonly maxBytes: number },
   asked: AskedFor,
 ): Promise<Reply> {
-  return withRefusals(() =>
-    withHeldPlaces(deps.gate, asked, async (holding) => {
-      const list = await readAs(deps, {}, holding, (agent) => deps.memory.names(agent));
-      if ("refused" in list) return { memories: [], kept: 0, refused: list.refused };
-      const names = list.value.slice(0, MAX_RECALLED);
-      const read = await Promise.all(names.map((name) => readOne(deps, name, holding)));
-      const there = read.filter((memory) => memory !== null);
-      return { memories: fitMemories(there, maxBytes), kept: list.value.length, refused: null };
-    }),
-  );
+  const call = deps.calls.begin({ asked, callId: undefined, server: null });
+  try {
+    const list = await readAs(deps, {}, call.asked, (agent) => deps.memory.names(agent));
+    if ("refused" in list) return { memories: [], kept: 0, refused: list.refused };
+    const names = list.value.slice(0, MAX_RECALLED);
+    const read = await Promise.all(names.map((name) => readOne(deps, name, call.asked)));
+    const there = read.filter((memory) => memory !== null);
+    return { memories: fitMemories(there, maxBytes), kept: list.value.length, refused: null };
+  } catch (error) {
+    throw replyOf(error);
+  } finally {
+    call.end();
+  }
 }
 
 /** Null when it was forgotten since its name was read. */
@@ -65,18 +69,15 @@ async function readAs<T>(
   if (decision.effect !== "allow") return { refused: decision.reason };
   const { agent } = principal;
   if (agent === null) return { refused: "memory belongs to an agent, and the token is of none" };
-  // The record takes what a tool gives; the text itself is none of its business.
-  const done = {
-    kind: "result" as const,
-    result: { content: [], isError: false, text: "", durationMs: 0 },
-  };
-  let value: { readonly value: T } | undefined;
-  await executions.during(executedRead(decided, args, asked), async () => {
-    value = { value: await orUnavailable(() => read(agent)) };
-    return done;
-  });
-  if (value === undefined) throw new TypeError("a read ended without its value");
-  return value;
+  const record = await executions.begin(executedRead(decided, args, asked));
+  try {
+    const value = await orUnavailable(() => read(agent));
+    record.ended("result");
+    return { value };
+  } catch (error) {
+    record.failed(error);
+    throw error;
+  }
 }
 
 function executedRead(

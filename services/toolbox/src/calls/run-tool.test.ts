@@ -29,10 +29,8 @@ async function timeGiven(name: BuiltinName, args: object, waitsMs: number): Prom
       tool,
       args: { ...args },
       principal: { user: "cli", agent: null, runId: null },
-      callId: undefined,
+      call: { callId: undefined, signal: new AbortController().signal, isCancelled: false },
       deadline: now + waitsMs,
-      signal: new AbortController().signal,
-      isCancelled: () => false,
     },
   );
   assert.ok(outcome.kind === "result");

@@ -1,6 +1,7 @@
 import { failuresOf } from "@switchyard/contracts/errors";
 import type { Principal } from "@switchyard/contracts/policy";
 import { builtinTimeoutMs, callBuiltin as contract } from "@switchyard/contracts/toolbox";
+import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
 import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
 import { ToolError } from "../tool-error.ts";
 import type { Tool, ToolResult } from "../tool.ts";
@@ -16,13 +17,10 @@ export interface ToolRun {
   readonly tool: Tool;
   readonly args: Record<string, unknown>;
   readonly principal: Principal;
-  readonly callId: string | undefined;
+  /** Its signal aborts when the call is cancelled, when an administrator stops it, and when nobody waits for it. */
+  readonly call: Pick<CallInWork, "callId" | "signal" | "isCancelled">;
   /** Epoch milliseconds at which the caller stops waiting. */
   readonly deadline: number;
-  /** Aborts when the call is cancelled, when an administrator stops it, and when nobody waits for it. */
-  readonly signal: AbortSignal;
-  /** True once somebody who may has cancelled the call. */
-  readonly isCancelled: () => boolean;
 }
 
 /** What the reply needs to reach the caller before the caller gives up. */
@@ -42,7 +40,7 @@ export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutc
   const waitsMs = Math.min(deadline - now(), builtinTimeoutMs(tool.name, args));
   const timeLeftMs = Math.max(1, waitsMs - REPLY_MARGIN_MS);
   const over = AbortSignal.timeout(timeLeftMs);
-  const signal = AbortSignal.any([run.signal, over, stopping]);
+  const signal = AbortSignal.any([run.call.signal, over, stopping]);
   let result: ToolResult | ToolError;
   try {
     const workspace = await workspaces.of(principal);
@@ -54,7 +52,7 @@ export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutc
     else throw error;
   }
   // A command that was ended has a result, which nobody may take for its own end.
-  if (run.signal.aborted) throw stopped(run, timeLeftMs);
+  if (run.call.signal.aborted) throw stopped(run, timeLeftMs);
   return outcomeOf(result, performance.now() - startedAt);
 }
 
@@ -75,8 +73,8 @@ function textual(text: string) {
   return { content: [{ type: "text", text }], text };
 }
 
-function stopped({ callId, tool, isCancelled }: ToolRun, timeoutMs: number) {
-  if (callId !== undefined && isCancelled())
+function stopped({ call: { callId, isCancelled }, tool }: ToolRun, timeoutMs: number) {
+  if (callId !== undefined && isCancelled)
     return fail.cancelled(
       `The call of ${tool.name} was cancelled; what it had done by then stays done.`,
       { callId, sent: true },

@@ -10,7 +10,7 @@ import { callsStopped, listStops, type Stop } from "@switchyard/contracts/policy
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { testNats } from "@switchyard/local-servers/test-servers";
 import { NotSentError } from "./call-once.ts";
-import { createStopWatch } from "./stop-watch.ts";
+import { createCallsInWork } from "./calls-in-work.ts";
 
 const nats = await testNats();
 const policy = await testBus(nats, "policy");
@@ -25,8 +25,8 @@ const service = serve(policy, {
   onFault: ({ error }) => assert.fail(String(error)),
 });
 service.handle(listStops, () => ({ stops }));
-const watch = createStopWatch(broker);
-after(() => watch.stop());
+const calls = createCallsInWork(broker);
+after(() => calls.stop());
 await policy.flush();
 await broker.flush();
 
@@ -34,6 +34,31 @@ function callOf(runId: string) {
   const principal = { user: "cli", agent: "demo", runId };
   return { principal, ref: mcpToolRef("files", "read_file"), token: undefined };
 }
+
+/** Does the work of a call that was decided, as a provider does. */
+async function during<T>(
+  { principal, ref, token }: ReturnType<typeof callOf>,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { deadline, correlationId, traceparent } = WAITS;
+  const asked = { onBehalfOf: "cli", token, deadline, signal, correlationId, traceparent };
+  const call = calls.begin({ asked, callId: undefined, server: "files" });
+  try {
+    call.begin(principal, ref);
+    return await work(call.signal);
+  } catch (error) {
+    throw call.failureOf(error);
+  } finally {
+    call.end();
+  }
+}
+
+const WAITS = {
+  deadline: Date.now() + 600_000,
+  correlationId: "c",
+  traceparent: `00-${"1".repeat(32)}-${"2".repeat(16)}-01`,
+};
 
 function stopOf(runId: string): Stop {
   const scope = { kind: "run", name: runId } as const;
@@ -50,11 +75,11 @@ function endless(error: Error): (signal: AbortSignal) => Promise<never> {
 
 test("a stop that is told ends the calls in work that it is about, and no others", async () => {
   const other = new AbortController();
-  const goesOn = watch.during(callOf("run-other"), other.signal, endless(new Error("over")));
+  const goesOn = during(callOf("run-other"), other.signal, endless(new Error("over")));
   await Promise.all([
     assert.rejects(goesOn, { message: "over" }),
     (async () => {
-      const stopped = watch.during(
+      const stopped = during(
         callOf("run-told"),
         new AbortController().signal,
         endless(new Error("aborted")),
@@ -71,7 +96,7 @@ test("a stop that is told ends the calls in work that it is about, and no others
 test("a stop whose event was lost is seen by the next look at the list", async () => {
   stops.push(stopOf("run-lost"));
   const { signal } = new AbortController();
-  const stopped = watch.during(callOf("run-lost"), signal, endless(new Error("aborted")));
+  const stopped = during(callOf("run-lost"), signal, endless(new Error("aborted")));
   await assert.rejects(stopped, { code: "stopped" });
   assert.equal(getEventListeners(signal, "abort").length, 0, "a call that is over hears nothing");
 });
@@ -80,12 +105,12 @@ test("a call that was stopped before it was sent says so, and not that it may ha
   stops.push(stopOf("run-unsent"));
   const notSent = new NotSentError(new ServiceError("overloaded", "it waited for a place"));
   const { signal } = new AbortController();
-  await assert.rejects(watch.during(callOf("run-unsent"), signal, endless(notSent)), notSent);
+  await assert.rejects(during(callOf("run-unsent"), signal, endless(notSent)), notSent);
 });
 
 test("a caller that gives up is no stop", async () => {
   const caller = new AbortController();
-  const gone = watch.during(callOf("run-gone"), caller.signal, endless(new Error("given up")));
+  const gone = during(callOf("run-gone"), caller.signal, endless(new Error("given up")));
   caller.abort();
   await assert.rejects(gone, { message: "given up" });
 });

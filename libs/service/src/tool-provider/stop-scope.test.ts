@@ -4,7 +4,7 @@ import type { StopScope } from "@switchyard/contracts/policy-budgets";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { RUN_TOKEN_AUDIENCE, RUN_TOKEN_ISSUER } from "@switchyard/contracts/run-token";
 import { createRunTokenKey, createRunTokenSigner, runTokenKeyId } from "../run-token.ts";
-import { isAbout } from "./stop-watch.ts";
+import { isAbout } from "./stop-scope.ts";
 
 const key = await createRunTokenKey();
 const sign = await createRunTokenSigner(key.privateJwk);

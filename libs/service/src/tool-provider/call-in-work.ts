@@ -1,0 +1,118 @@
+import { failuresOf } from "@switchyard/contracts/errors";
+import { callTool } from "@switchyard/contracts/mcp";
+import type { Principal } from "@switchyard/contracts/policy";
+import type { Stop } from "@switchyard/contracts/policy-budgets";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
+import { NotSentError } from "./call-once.ts";
+import type { AskedFor } from "./policy-gate.ts";
+import { isAbout, stoppedBy } from "./stop-scope.ts";
+
+/** What is known of a request to a tool provider in its first moment. */
+export interface ArrivedCall {
+  readonly asked: AskedFor;
+  /** As the caller named it; nobody can cancel a call without one. */
+  readonly callId: string | undefined;
+  /** Null for a provider without servers. */
+  readonly server: string | null;
+}
+
+/** The server is told this text. */
+const CANCELLED = "the caller cancelled the call";
+const STOPPED = "an administrator stopped such calls";
+
+const fail = failuresOf(callTool.errors);
+
+/**
+ * One request to a tool provider, from its first moment to its end, and everything that may end it early: the caller
+ * gives up, somebody cancels it, an administrator stops it. All of them abort its one signal.
+ *
+ * It arrives (nothing was decided), is in work (claimed, about to be sent or sent), and is over.
+ */
+export class CallInWork {
+  readonly callId: string | undefined;
+  readonly server: string | null;
+  /** For questions to the policy. What it reserves for the call is given back at the end of the call. */
+  readonly asked: AskedFor;
+  readonly #controller = new AbortController();
+  readonly #callerSignal: AbortSignal;
+  readonly #onEnd: (call: CallInWork, reserved: readonly string[]) => void;
+  readonly #reserved: string[] = [];
+  #work: { readonly principal: Principal; readonly ref: ToolRef } | null = null;
+  #isCancelled = false;
+  #stop: Stop | null = null;
+
+  constructor(
+    { asked, callId, server }: ArrivedCall,
+    onEnd: (call: CallInWork, reserved: readonly string[]) => void,
+  ) {
+    this.callId = callId;
+    this.server = server;
+    this.asked = { ...asked, onReserved: (reservation) => void this.#reserved.push(reservation) };
+    this.#callerSignal = asked.signal;
+    this.#onEnd = onEnd;
+    // Not AbortSignal.any: its bookkeeping costs more than the whole of a cheap call.
+    if (asked.signal.aborted) this.#giveUp();
+    else asked.signal.addEventListener("abort", this.#giveUp, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** True once somebody who may has cancelled it. */
+  get isCancelled(): boolean {
+    return this.#isCancelled;
+  }
+
+  /** Whose call of what it is; null until it is in work. */
+  get work(): { readonly principal: Principal; readonly ref: ToolRef } | null {
+    return this.#work;
+  }
+
+  /** True when it was cancelled, now or before; false when it had ended in another way. */
+  cancel(): boolean {
+    if (!this.signal.aborted) {
+      this.#isCancelled = true;
+      this.#controller.abort(CANCELLED);
+    }
+    return this.#isCancelled;
+  }
+
+  /** Ends it when it is in work and the stop is about it. New calls the policy denies by itself. */
+  stopIf(stop: Stop): void {
+    if (this.#work === null || this.signal.aborted) return;
+    if (!isAbout(stop.scope, { ...this.#work, token: this.asked.token })) return;
+    this.#stop = stop;
+    this.#controller.abort(STOPPED);
+  }
+
+  /** From here on it is in work. Throws NotSentError when it was cancelled before that. */
+  begin(principal: Principal, ref: ToolRef): void {
+    this.refuseCancelled();
+    this.#work = { principal, ref };
+  }
+
+  /** Throws NotSentError when it was cancelled; only for a call of which nothing was sent. */
+  refuseCancelled(): void {
+    if (!this.#isCancelled) return;
+    throw new NotSentError(
+      fail.cancelled("The call was cancelled. Nothing was done.", {
+        callId: this.callId ?? "",
+        sent: false,
+      }),
+    );
+  }
+
+  /** What a failure of the call is: a stop, unless the call was provably not sent. */
+  failureOf(error: unknown): unknown {
+    return this.#stop === null || error instanceof NotSentError ? error : stoppedBy(this.#stop);
+  }
+
+  /** To be called when the call is over, whatever its end. */
+  end(): void {
+    this.#callerSignal.removeEventListener("abort", this.#giveUp);
+    this.#onEnd(this, this.#reserved);
+  }
+
+  readonly #giveUp = (): void => this.#controller.abort(this.#callerSignal.reason);
+}

@@ -1,0 +1,45 @@
+import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
+import { callTool } from "@switchyard/contracts/mcp";
+import type { Principal } from "@switchyard/contracts/policy";
+import type { Stop, StopScope } from "@switchyard/contracts/policy-budgets";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
+import { keyIdOf } from "../run-token.ts";
+
+/** What a stop can be about. */
+export interface StoppableCall {
+  readonly principal: Principal;
+  readonly ref: ToolRef;
+  readonly token: string | undefined;
+}
+
+const fail = failuresOf(callTool.errors);
+
+/** True when a stop is about a call. */
+export function isAbout(scope: StopScope, { principal, ref, token }: StoppableCall): boolean {
+  const { user, agent, runId, context } = principal;
+  switch (scope.kind) {
+    case "all":
+      return true;
+    case "agent":
+      return agent === scope.name;
+    case "run":
+      return [runId, context?.parent, context?.root].includes(scope.name);
+    case "server":
+      return ref.server === scope.name;
+    case "user":
+      return user === scope.name;
+    case "key":
+      return token !== undefined && keyIdOf(token) === scope.name;
+    default:
+      return scope satisfies never;
+  }
+}
+
+/** What the caller of a call in work is told of a stop. */
+export function stoppedBy({ scope, reason }: Stop): ServiceError {
+  const what = scope.kind === "all" ? "all calls" : `calls of ${scope.kind} ${scope.name}`;
+  return fail.stopped(
+    `An administrator stopped ${what} while this one was in work: ${reason}. It may have had its effect.`,
+    { scope },
+  );
+}

@@ -1,0 +1,66 @@
+import type { z } from "zod";
+import { failuresOf } from "@switchyard/contracts/errors";
+import { callTool as contract } from "@switchyard/contracts/mcp";
+import type { Decision } from "@switchyard/contracts/policy";
+import { mcpToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
+import type { CallStore } from "@switchyard/service/tool-provider/call-store";
+import { ownCallId } from "@switchyard/service/tool-provider/own-call-id";
+import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { ServerConnection } from "../connection/server-connection.ts";
+import { serverDown } from "./send-request.ts";
+
+type CallRequest = z.output<typeof contract.request>;
+
+const fail = failuresOf(contract.errors);
+
+/** A tool of the catalogue, or the tool of the stored call when its server is down by now. */
+export async function findTool(
+  { store, gate }: { readonly store: CallStore; readonly gate: PolicyGate },
+  { connection, request }: { readonly connection: ServerConnection; readonly request: CallRequest },
+  asked: AskedFor,
+): Promise<ToolRef> {
+  const server = connection.entry.id;
+  const found =
+    connection.catalogue.find(request.tool) ??
+    (await storedTool(store, request, { server, caller: asked.onBehalfOf }));
+  // Once more, at the same moment as the session: the server may have been connected again meanwhile.
+  const tool = found ?? connection.catalogue.find(request.tool);
+  if (tool !== null) return tool.ref;
+  if (connection.session === null) throw serverDown(connection);
+  await denyUnknown(gate, { server, request }, asked);
+  throw fail.unknown_tool(
+    `MCP server ${server} has no tool ${request.tool}; mcp.tools lists what it has.`,
+    {
+      server,
+      tool: request.tool,
+    },
+  );
+}
+
+async function storedTool(
+  store: CallStore,
+  { callId, tool }: CallRequest,
+  { server, caller }: { readonly server: string; readonly caller: string },
+): Promise<{ readonly ref: ToolRef } | null> {
+  const record = callId === undefined ? null : await store.read(ownCallId(caller, callId));
+  if (record === null || record.state === "cancelled") return null;
+  const { ref } = record;
+  return ref.server === server && [ref.name, ref.tool].includes(tool) ? { ref } : null;
+}
+
+/** Who may not call a tool of this name is told just that, whether there is one or not. */
+async function denyUnknown(
+  gate: PolicyGate,
+  { server, request }: { server: string; request: CallRequest },
+  asked: AskedFor,
+): Promise<void> {
+  const prefix = `mcp__${server}__`;
+  const { tool, args } = request;
+  const ref = mcpToolRef(server, tool.startsWith(prefix) ? tool.slice(prefix.length) : tool);
+  const { decision } = await gate.check({ ref, args }, asked);
+  if (decision.effect === "deny") throw denied(ref, decision);
+}
+
+export function denied(ref: ToolRef, decision: Decision) {
+  return fail.denied(`The policy denies ${ref.name}: ${decision.reason}`, decision);
+}

@@ -1,0 +1,173 @@
+import { UrlElicitationRequiredError } from "@modelcontextprotocol/client";
+import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
+import { callTool as contract } from "@switchyard/contracts/mcp";
+import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
+import { NotSentError } from "@switchyard/service/tool-provider/call-once";
+import type { McpSession } from "../connection/mcp-session.ts";
+import type { PoolMember } from "../connection/pool-member.ts";
+import type { ServerConnection } from "../connection/server-connection.ts";
+import { createCallClock } from "../limits/call-clock.ts";
+import { classifyCallFailure, verdictOf, type CallFailure } from "../limits/call-failure.ts";
+import { notBegun, QueueFullError, QueueWaitError } from "../limits/call-queue.ts";
+import type { CallEnd } from "../limits/circuit-breaker.ts";
+import type { AskToOpen } from "../server-requests/ask-to-open.ts";
+import { questionPending } from "../server-requests/question-pending.ts";
+import type { RequestOrigins } from "../server-requests/request-origins.ts";
+
+export interface SendDeps {
+  /** Knows for whom each server works, for what it asks back. */
+  readonly origins: RequestOrigins;
+  readonly askToOpen: AskToOpen;
+}
+
+/** A request that was decided, whatever it is for. */
+export interface ServerRequest<T> {
+  readonly call: CallInWork;
+  /** In words, for refusals: "call tool". */
+  readonly what: string;
+  /**
+   * Sends it on a session that was taken in the same moment. Throws NotSentError at once for what may not be sent as
+   * things are by then.
+   */
+  readonly send: (session: McpSession, limits: SendLimits) => Promise<T>;
+}
+
+export interface SendLimits {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** The request was sent and has no result; the reason is redacted. */
+export class RequestFailedError extends Error {
+  override readonly name = "RequestFailedError";
+  readonly kind: Exclude<CallFailure["kind"], "not_sent">;
+  /** What it had when it timed out. */
+  readonly timeoutMs: number;
+
+  constructor(
+    { kind, reason }: { kind: RequestFailedError["kind"]; reason: string },
+    options: { readonly timeoutMs: number; readonly cause: unknown },
+  ) {
+    super(reason, { cause: options.cause });
+    this.kind = kind;
+    this.timeoutMs = options.timeoutMs;
+  }
+}
+
+/** What the reply needs to reach the caller before the caller gives up. */
+const REPLY_MARGIN_MS = 100;
+
+const fail = failuresOf(contract.errors);
+
+/**
+ * Sends a request when the server has a free place: tools, resources, prompts and completion alike. Rejects with
+ * NotSentError when it was provably not sent, and with RequestFailedError when it was and has no result.
+ */
+export async function sendRequest<T>(
+  { origins, askToOpen }: SendDeps,
+  { connection, queue }: PoolMember,
+  request: ServerRequest<T>,
+): Promise<T> {
+  const { call, what, send } = request;
+  const { asked, signal } = call;
+  const timeLeft = (): number => asked.deadline - REPLY_MARGIN_MS - Date.now();
+  const refusedForMs = connection.circuit.refusedForMs();
+  if (refusedForMs !== null) throw new NotSentError(circuitOpen(connection, refusedForMs));
+  await queue.enter({ timeoutMs: timeLeft(), signal }).catch((error: unknown) => {
+    call.refuseCancelled();
+    throw notEntered({ connection, queue }, error);
+  });
+  const clock = createCallClock();
+  try {
+    // Now and not before the place was free: the lease may have been lost and the server connected anew meanwhile.
+    const { session } = connection;
+    const { config, id } = connection.entry;
+    if (session === null || config === null) throw new NotSentError(serverDown(connection, what));
+    const entered = connection.circuit.enter();
+    if ("retryAfterMs" in entered)
+      throw new NotSentError(circuitOpen(connection, entered.retryAfterMs));
+    const timeLeftMs = Math.max(1, timeLeft());
+    try {
+      const limits = {
+        timeoutMs: timeLeftMs,
+        signal: clock.start({ limitMs: config.callTimeoutMs, signal }),
+      };
+      const result = await origins.during(config, { asked, clock }, () => send(session, limits));
+      entered.settle("good");
+      return result;
+    } catch (error) {
+      entered.settle(endOf(error, { signal, isOwnLimit: clock.isOver }));
+      if (error instanceof NotSentError) throw error;
+      if (error instanceof UrlElicitationRequiredError) {
+        const questions = await askToOpen(id, error.elicitations, asked);
+        if (questions.length > 0) throw new NotSentError(questionPending(id, questions));
+      }
+      const timeoutMs = clock.isOver ? config.callTimeoutMs : timeLeftMs;
+      throw failed(error, { connection, session, timeoutMs });
+    }
+  } finally {
+    clock.stop();
+    queue.leave();
+  }
+}
+
+/** The failure of a request to a server that is not connected. */
+export function serverDown(connection: ServerConnection, what = "call tool"): ServiceError {
+  const { id, status, lastError } = connection.info;
+  return fail.server_down(
+    `MCP server ${id} is ${status}, cannot ${what}${lastError === null ? "" : `: ${lastError}`}`,
+    { server: id, status, lastError, isReturning: connection.isReturning },
+  );
+}
+
+/** A caller that gives a request little time or takes it back says nothing about the server. */
+function endOf(
+  error: unknown,
+  { signal, isOwnLimit }: { readonly signal: AbortSignal; readonly isOwnLimit: boolean },
+): CallEnd {
+  if (signal.aborted || error instanceof NotSentError) return "none";
+  const failure = classifyCallFailure(error);
+  if (failure.kind === "timed_out" && !isOwnLimit) return "none";
+  return failure.kind === "lost" ? "lost" : verdictOf(error, failure);
+}
+
+function failed(
+  error: unknown,
+  context: { connection: ServerConnection; session: McpSession; timeoutMs: number },
+): Error {
+  const { connection, session, timeoutMs } = context;
+  const { kind, reason: said } = classifyCallFailure(error);
+  const reason = session.redact(said);
+  if (kind === "not_sent") return new NotSentError(notReached(connection, reason));
+  if (kind !== "lost") return new RequestFailedError({ kind, reason }, { timeoutMs, cause: error });
+  // Why the connection ended, as the transport saw it.
+  const end = connection.session === session ? null : connection.info.lastError;
+  const why = connection.stoppedBecause ?? end ?? reason;
+  return new RequestFailedError({ kind, reason: why }, { timeoutMs, cause: error });
+}
+
+function notReached(connection: ServerConnection, reason: string): ServiceError {
+  const { id, status } = connection.info;
+  return fail.server_down(`MCP server ${id} did not take the call: ${reason}`, {
+    server: id,
+    status,
+    lastError: reason,
+    isReturning: connection.isReturning,
+  });
+}
+
+function notEntered({ connection, queue }: PoolMember, error: unknown): unknown {
+  if (!(error instanceof QueueFullError || error instanceof QueueWaitError)) return error;
+  const server = connection.entry.id;
+  const { inFlight, queued } = queue;
+  const text = notBegun(server, { inFlight, queued }, error);
+  return new NotSentError(fail.server_overloaded(text, { server, inFlight, queued }));
+}
+
+function circuitOpen(connection: ServerConnection, retryAfterMs: number): ServiceError {
+  const { id } = connection.entry;
+  return fail.circuit_open(
+    `MCP server ${id} failed again and again and gets no calls until it recovers; this one was not sent. Try again in ${retryAfterMs} ms.`,
+    { server: id, retryAfterMs },
+  );
+}

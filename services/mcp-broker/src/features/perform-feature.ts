@@ -1,0 +1,81 @@
+import { failuresOf } from "@switchyard/contracts/errors";
+import { featureErrors } from "@switchyard/contracts/mcp-features";
+import type { AccessKind, Decision } from "@switchyard/contracts/policy";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
+import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
+import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
+import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { CallDeps } from "../calls/call-tool.ts";
+import type { PoolMember } from "../connection/pool-member.ts";
+import { requestFeature, type FeatureRequest } from "./request-feature.ts";
+
+export type FeatureDeps = Pick<
+  CallDeps,
+  "gate" | "executions" | "calls" | "pool" | "origins" | "askToOpen"
+>;
+
+/** What is asked for: a resource by its URI, a prompt by its name, the rest by its kind. */
+export interface Feature {
+  readonly kind: Exclude<AccessKind, "tool">;
+  readonly server: string;
+  readonly name: string;
+  readonly args: Record<string, unknown>;
+}
+
+const fail = failuresOf(featureErrors);
+
+/**
+ * Something that is no tool, from the decision to its end: decide → record → work → finish. What cannot be recorded is
+ * not done (`policy_unavailable`), and an administrator's stop ends it (`stopped`).
+ */
+export async function performFeature<T>(
+  { gate, executions, calls }: Pick<FeatureDeps, "gate" | "executions" | "calls">,
+  request: { readonly feature: Feature; readonly method: string; readonly asked: AskedFor },
+  work: (call: CallInWork) => Promise<T>,
+): Promise<{ readonly decision: Decision; readonly result: T }> {
+  const { feature, method, asked } = request;
+  const { kind: access, server, name, args } = feature;
+  const call = calls.begin({ asked, callId: undefined, server });
+  let record = null;
+  try {
+    const { decision, principal, audit: decisionRef } = await allow(gate, feature, call.asked);
+    const ref = mcpToolRef(server, name);
+    call.begin(principal, ref);
+    const { onBehalfOf: caller, correlationId } = asked;
+    const about = { access, method, caller, principal, ref, args, correlationId };
+    record = await executions.beginRequest({ ...about, decision, decisionRef });
+    const result = await work(call);
+    record.ended("result");
+    return { decision, result };
+  } catch (error) {
+    const failure = call.failureOf(error);
+    record?.failed(failure);
+    throw replyOf(failure);
+  } finally {
+    call.end();
+  }
+}
+
+/** Sends an allowed request to the instance of its run or session, or to the server when that is shared. */
+export async function sendFeature(
+  deps: FeatureDeps,
+  member: PoolMember,
+  { call, ...request }: FeatureRequest & { readonly call: CallInWork },
+): Promise<Readonly<Record<string, unknown>>> {
+  if (call.work === null) throw new TypeError("a request is decided before it is sent");
+  const routed = await deps.pool.route(member, call.work.principal);
+  return requestFeature(deps, routed, { ...request, call });
+}
+
+/** Throws `denied` when the policy says no. */
+export async function allow(
+  gate: PolicyGate,
+  { kind, server, name, args }: Feature,
+  asked: AskedFor,
+): Promise<Decided> {
+  const decided = await gate.check({ kind, ref: mcpToolRef(server, name), args }, asked);
+  const { decision } = decided;
+  if (decision.effect === "allow") return decided;
+  throw fail.denied(`The policy denies it: ${decision.reason}`, decision);
+}
