@@ -1,5 +1,6 @@
 import type { Service } from "@switchyard/bus/serve";
 import { listModels } from "@switchyard/contracts/models";
+import type { Fail } from "@switchyard/contracts/errors";
 import { getRecording } from "@switchyard/contracts/run-recordings";
 import { getRun, listDeadRuns, listRuns, requestCancel } from "@switchyard/contracts/runs";
 import type { ActiveRuns } from "./journal/active-runs.ts";
@@ -49,17 +50,42 @@ function handleRunQueries(
   });
 
   service.handle(getRun, async (asked, { caller, fail }) => {
-    const unknown = (id: string): Error => fail.unknown_run(`there is no run ${id}`, { runId: id });
     const runId = names.known(caller, asked.runId);
-    const run = await index.get(runId).catch((error: unknown) => {
-      if (!(error instanceof JournalCorrupt)) throw error;
-      if (names.controlled(caller, runId) === null) throw unknown(runId);
-      const said = `the journal of run ${runId} cannot be read: ${error.message}`;
-      throw fail.journal_corrupt(said, { runId });
-    });
-    if (run === null || !maySee(caller, run)) throw unknown(runId);
+    const run = await readable(() => index.get(runId), { runId, caller, names, fail });
+    if (run === null || !maySee(caller, run)) throw unknownRun(runId, fail);
     return { run };
   });
+}
+
+type Refusals = Pick<Fail<typeof getRun.errors>, "unknown_run" | "journal_corrupt">;
+
+/** What is read of a run. Who may control it is told when its journal cannot be read; for others there is no such run. */
+async function readable<T>(
+  read: () => Promise<T>,
+  {
+    runId,
+    caller,
+    names,
+    fail,
+  }: {
+    readonly runId: string;
+    readonly caller: string;
+    readonly names: RunNames;
+    readonly fail: Refusals;
+  },
+): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof JournalCorrupt)) throw error;
+    if (names.controlled(caller, runId) === null) throw unknownRun(runId, fail);
+    const said = `the journal of run ${runId} cannot be read: ${error.message}`;
+    throw fail.journal_corrupt(said, { runId });
+  }
+}
+
+function unknownRun(runId: string, fail: Pick<Refusals, "unknown_run">): Error {
+  return fail.unknown_run(`there is no run ${runId}`, { runId });
 }
 
 /** Gives what the models of a run have answered, to be played again. */
@@ -68,16 +94,10 @@ function handleRecordings(
   { store, names }: { readonly store: Pick<RunStore, "load">; readonly names: RunNames },
 ): void {
   service.handle(getRecording, async (asked, { caller, fail }) => {
-    const unknown = (id: string): Error => fail.unknown_run(`there is no run ${id}`, { runId: id });
     const runId = names.known(caller, asked.runId);
-    const entries = await store.load(runId).catch((error: unknown) => {
-      if (!(error instanceof JournalCorrupt)) throw error;
-      if (names.controlled(caller, runId) === null) throw unknown(runId);
-      const said = `the journal of run ${runId} cannot be read: ${error.message}`;
-      throw fail.journal_corrupt(said, { runId });
-    });
+    const entries = await readable(() => store.load(runId), { runId, caller, names, fail });
     const [first] = entries;
-    if (first?.kind !== "started" || !maySee(caller, first)) throw unknown(runId);
+    if (first?.kind !== "started" || !maySee(caller, first)) throw unknownRun(runId, fail);
     const recording = recordingOf(entries);
     if (recording === null) {
       const why = whyNot(first);

@@ -9,6 +9,7 @@ import { startAudit } from "@switchyard/service/audit/start-audit";
 import type { ServiceKit } from "@switchyard/service/run-service";
 import { answersFromStore } from "./answers-from-store.ts";
 import { ActiveRuns } from "./journal/active-runs.ts";
+import type { RunnerParts } from "./run/runner-parts.ts";
 import { PublishBehind } from "./run/publish-behind.ts";
 import { sessionSettings, type RunnerConfig } from "./config.ts";
 import { RUN_COMMANDS } from "./commands/control-command.ts";
@@ -33,11 +34,13 @@ import { openRunStore } from "./journal/run-store.ts";
 import { oldMessages } from "./sessions/old-messages.ts";
 import { openSessions } from "./sessions/open-sessions.ts";
 import { serveSessions } from "./sessions/serve-sessions.ts";
+import { sweepSessions } from "./sessions/session-sweeper.ts";
 import { followApprovals } from "./waits/follow-approvals.ts";
 import { createMissedDecisions } from "./waits/missed-decisions.ts";
 import { openParkedRuns } from "./journal/parked-runs.ts";
-import { createRunWaker } from "./peers/run-waker.ts";
-import { startSweeper } from "./waits/sweeper.ts";
+import { createRunWaker, type WakeRun } from "./peers/run-waker.ts";
+import { startSweeper } from "./waits/start-sweeper.ts";
+import { sweep } from "./waits/sweeper.ts";
 import { createRunWorker } from "./queue/run-worker.ts";
 
 export const VERSION = "0.1.0";
@@ -50,43 +53,87 @@ const DAY_SECONDS = 86_400;
 
 /** Puts the runner together and starts to serve and to consume. */
 export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> {
-  const { config, log, bus, redis } = kit;
+  const { config, log, bus } = kit;
   const modelsConfig = await readModels(config);
-  const models = createModelRegistry(modelsConfig, process.env);
+  const stopping = new AbortController();
+  const wake = createRunWaker(bus, log);
+  const parts = await openParts(kit, { modelsConfig, wake, stopping: stopping.signal });
+  const { controls, parked, sessions, behind, now } = parts;
+
+  const onFault = reportFaultTo(log);
+  const about = { name: "runner", version: VERSION, description: "Runs agents" };
+  const service = answersFromStore(serve(bus, { ...about, onFault }));
+  handleRuns(service, parts);
+  handleModelQueries(service, parts.models);
+  handleCompletions(service, {
+    models: parts.models,
+    limiter: parts.limiter,
+    choices: [modelsConfig.default, ...modelsConfig.sampling],
+    idleTimeoutMs: config.YARD_MODEL_IDLE_TIMEOUT_MS,
+  });
+  serveSessions(service, sessions);
+  const approvals = followApprovals(bus, { controls, now, onFault });
+  const findMissedDecisions = createMissedDecisions(bus, { controls, now });
+  const sweepRuns = () => sweep({ parked, wake, findMissedDecisions, now });
+  const sweeper = startSweeper({
+    everyMs: config.YARD_RUN_SWEEP_MS,
+    lease: parked,
+    rounds: [sweepRuns, () => sweepSessions(sessions, onFault)],
+    onFault,
+  });
+  const consumption = consume(bus, {
+    consumer: runCommands,
+    commands: RUN_COMMANDS,
+    concurrency: config.YARD_RUNNER_SLOTS,
+    ...createRunWorker(parts),
+    onFault,
+  });
+  kit.onStop("runs", async () => {
+    stopping.abort();
+    approvals.stop();
+    await sweeper.stop();
+    await consumption.stop(config.YARD_DRAIN_MS * WORK_SHARE);
+    await behind.stop(config.YARD_DRAIN_MS * PUBLISH_SHARE);
+  });
+}
+
+async function openParts(
+  kit: ServiceKit<RunnerConfig>,
+  {
+    modelsConfig,
+    wake,
+    stopping,
+  }: { modelsConfig: ModelsConfig; wake: WakeRun; stopping: AbortSignal },
+): Promise<RunnerParts> {
+  const { config, log, bus, redis } = kit;
+  const now = Date.now;
   const keepSeconds = config.YARD_RUN_KEEP_DAYS * DAY_SECONDS;
   const store = openRunStore(redis, { holdMs: runCommands.ackWaitMs, keepSeconds });
-  const limiter = openProviderLimiter(redis);
-  const wake = createRunWaker(bus, log);
   const controls = openRunControls(redis, wake);
   const parked = openParkedRuns(redis);
-  const active = new ActiveRuns();
   const index = openRunIndex(redis, store, { keepSeconds });
   const settings = sessionSettings(config);
-  const sessions = openSessions(kit, { controls, runs: store, settings, now: Date.now });
-  const names = await openRunNames(redis, { index, waiting: await oldMessages(sessions) });
-  const letters = openDeadLetters(redis);
-  const stopping = new AbortController();
+  const sessions = openSessions(kit, { controls, runs: store, settings, now });
   const audit = await startAudit({ ...kit, service: "runner", version: VERSION });
   // Steps are done in reverse order: after the runs.
   if (audit !== null) kit.onStop("audit", () => audit.stop());
-  const behind = new PublishBehind({ parked, log, now: Date.now });
-  const worker = createRunWorker({
+  return {
     bus,
     relay: createRelay(bus, log),
     store,
-    names,
+    names: await openRunNames(redis, { index, waiting: await oldMessages(sessions) }),
     controls,
     parked,
-    letters,
-    active,
+    letters: openDeadLetters(redis),
+    active: new ActiveRuns(),
     index,
     log,
     peers: keepingDefinitions(patientPeers(createPeers(bus), Math.random)),
-    models,
-    limiter,
-    ledger: openTeamLedger(redis, { book: await openBook(kit), now: Date.now }),
+    models: createModelRegistry(modelsConfig, process.env),
+    limiter: openProviderLimiter(redis),
+    ledger: openTeamLedger(redis, { book: await openBook(kit), now }),
     sessions,
-    behind,
+    behind: new PublishBehind({ parked, log, now }),
     executions: createExecutionAudit(audit),
     metrics: createRunnerMetrics(kit.metrics),
     maxAttempts: config.YARD_RUN_MAX_ATTEMPTS,
@@ -94,41 +141,10 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     onLimit: config.YARD_RUN_ON_LIMIT,
     modelIdleTimeoutMs: config.YARD_MODEL_IDLE_TIMEOUT_MS,
     maxToolsPerAgent: config.YARD_MAX_TOOLS_PER_AGENT,
-    stopping: stopping.signal,
-    now: Date.now,
+    stopping,
+    now,
     random: Math.random,
-  });
-
-  const onFault = reportFaultTo(log);
-  const about = { name: "runner", version: VERSION, description: "Runs agents" };
-  const service = answersFromStore(serve(bus, { ...about, onFault }));
-  handleRuns(service, { index, store, names, letters, controls, active, parked, now: Date.now });
-  handleModelQueries(service, models);
-  handleCompletions(service, {
-    models,
-    limiter,
-    choices: [modelsConfig.default, ...modelsConfig.sampling],
-    idleTimeoutMs: config.YARD_MODEL_IDLE_TIMEOUT_MS,
-  });
-  const approvals = followApprovals(bus, { controls, now: Date.now, onFault });
-  const sweeping = { everyMs: config.YARD_RUN_SWEEP_MS, onFault };
-  const findMissedDecisions = createMissedDecisions(bus, { controls, now: Date.now });
-  const sweeper = startSweeper({ parked, wake, findMissedDecisions, now: Date.now, ...sweeping });
-  const sessionService = serveSessions(service, sessions, sweeping);
-  const consumption = consume(bus, {
-    consumer: runCommands,
-    commands: RUN_COMMANDS,
-    concurrency: config.YARD_RUNNER_SLOTS,
-    ...worker,
-    onFault,
-  });
-  kit.onStop("runs", async () => {
-    stopping.abort();
-    approvals.stop();
-    await Promise.all([sweeper.stop(), sessionService.stop()]);
-    await consumption.stop(config.YARD_DRAIN_MS * WORK_SHARE);
-    await behind.stop(config.YARD_DRAIN_MS * PUBLISH_SHARE);
-  });
+  };
 }
 
 async function readModels({ YARD_MODELS_FILE: file }: RunnerConfig): Promise<ModelsConfig> {

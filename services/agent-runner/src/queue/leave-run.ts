@@ -1,26 +1,17 @@
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
-import type { Log } from "@switchyard/service/log";
 import { tellParent } from "../children/after-end.ts";
 import type { Rejection } from "../commands/run-command.ts";
-import type { RunIndex } from "../journal/run-index.ts";
-import type { Hold, Rest, RunStore } from "../journal/run-store.ts";
-import type { RunnerMetrics } from "../telemetry/metrics.ts";
-import type { ParkedRuns } from "../journal/parked-runs.ts";
+import type { Hold, Rest } from "../journal/run-store.ts";
+import type { RunnerParts } from "../run/runner-parts.ts";
 import { departureOf } from "./departure.ts";
 import { backoffMs, Suspended } from "../signals/interruption.ts";
-import type { RunControls } from "../journal/run-controls.ts";
 
-export interface Leaving {
-  readonly store: RunStore;
-  readonly index: RunIndex;
-  readonly controls: RunControls;
-  readonly parked: ParkedRuns;
-  readonly metrics: RunnerMetrics;
-  readonly log: Log;
-  /** Aborts when this runner is to stop. */
-  readonly stopping: AbortSignal;
-  readonly now: () => number;
-  readonly random: () => number;
+type Parts = Pick<
+  RunnerParts,
+  "store" | "index" | "controls" | "parked" | "metrics" | "log" | "stopping" | "now" | "random"
+>;
+
+export interface Leaving extends Parts {
   readonly delivery: Delivery;
   /** Null when the run was not held when it was left. */
   readonly hold: Hold | null;

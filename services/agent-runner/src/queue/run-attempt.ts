@@ -303,7 +303,7 @@ export class RunAttempt {
       case "waiting":
         this.#isNews = false;
         this.#found = claimed.hold;
-        await finishEnd({ ...this.#options, ...claimed, signal: this.#delivery.signal });
+        await finishEnd({ ...claimed, signal: this.#delivery.signal }, this.#options);
         return DONE;
       case "claimed":
         this.#hold = claimed.hold;

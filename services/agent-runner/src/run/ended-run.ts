@@ -1,42 +1,32 @@
-import type { Bus } from "@switchyard/bus/connect";
 import type { Log } from "@switchyard/service/log";
 import type { ActiveRun } from "../journal/active-run.ts";
-import { EventPublisher, type RunEventRelay } from "../events/event-publisher.ts";
+import { EventPublisher } from "../events/event-publisher.ts";
 import { lastSeqOf } from "../events/last-seq.ts";
-import type { TeamLedger } from "../limits/team-ledger.ts";
 import type { RunnerMetrics } from "../telemetry/metrics.ts";
 import { eventsOf } from "../core/run-events.ts";
-import type { RunIndex } from "../journal/run-index.ts";
 import { replay } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
-import { FenceLost, type Hold, type RunStore } from "../journal/run-store.ts";
+import { FenceLost, type Hold } from "../journal/run-store.ts";
+import type { RunnerParts } from "./runner-parts.ts";
 import { tellOthersOfEnd } from "../children/after-end.ts";
 import { settleInSession } from "../sessions/run-place.ts";
-import type { SessionDesk } from "../sessions/session-desk.ts";
-import type { RunControls } from "../journal/run-controls.ts";
+
+type EndParts = Pick<RunnerParts, "controls" | "index" | "ledger" | "sessions">;
 
 /**
  * Does what is missing for a run that has ended or was let go: its runner may have died before the last
  * event was in the stream, or before others knew.
  */
-export async function finishEnd(options: {
-  bus: Bus;
-  relay: RunEventRelay;
-  store: RunStore;
-  controls: RunControls;
-  index: RunIndex;
-  ledger: TeamLedger;
-  sessions: SessionDesk;
-  hold: Hold;
-  published: number;
-  signal: AbortSignal;
-}): Promise<void> {
-  const { bus, relay, store, hold, published, signal } = options;
+export async function finishEnd(
+  { hold, published, signal }: { hold: Hold; published: number; signal: AbortSignal },
+  parts: EndParts & Pick<RunnerParts, "bus" | "relay" | "store">,
+): Promise<void> {
+  const { bus, relay, store } = parts;
   const { runId } = hold;
   const entries = await store.load(runId);
   const state = replay(entries);
-  await options.index.add(runId, state.started.at);
-  await spreadEnd(state, options);
+  await parts.index.add(runId, state.started.at);
+  await spreadEnd(state, hold, parts);
   const events = eventsOf(entries);
   if (published >= events.length) return;
   const { requester } = state.started;
@@ -63,15 +53,9 @@ function ignoreLoss(error: unknown): void {
 /** Brings the end of a run to where others look for it; nothing for a run that has not ended. */
 export async function spreadEnd(
   state: RunState,
-  to: {
-    readonly hold: Hold;
-    readonly controls: RunControls;
-    readonly index: RunIndex;
-    readonly ledger: TeamLedger;
-    readonly sessions: SessionDesk;
-  },
+  hold: Hold,
+  { controls, index, ledger, sessions }: EndParts,
 ): Promise<void> {
-  const { hold, controls, index, ledger, sessions } = to;
   await ledger.count(state, hold);
   if (state.end?.status === "dead") await index.addDead(state.started.runId, state.updatedAt);
   await tellOthersOfEnd(state, controls);

@@ -77,7 +77,7 @@ export async function workOnRun(work: Work, options: RunnerParts): Promise<Outco
     const hasEnded = run.state.waiting === null;
     const [look] = await Promise.all([
       behind.announce(run),
-      hasEnded ? spreadEnd(run.state, { ...options, hold: run.hold }) : null,
+      hasEnded ? spreadEnd(run.state, run.hold, options) : null,
     ]);
     isFollowed = true;
     await behind.follow(run, lifetime, look);

@@ -17,8 +17,6 @@ export interface SessionIndex {
   page(owner: string | null, start: number, count: number): Promise<Place[]>;
   /** Sessions to look at now. */
   due(nowMs: number, count: number): Promise<Place[]>;
-  /** True for the one runner that sweeps for the next `holdMs`. */
-  takeSweep(runner: string, holdMs: number): Promise<boolean>;
 }
 
 export interface Place {
@@ -28,7 +26,6 @@ export interface Place {
 
 const ALL_KEY = "yard:sessions:all";
 const DUE_KEY = "yard:sessions:due";
-const SWEEPER_KEY = "yard:sessions:sweeper";
 
 export function openSessionIndex(redis: Redis, maxPerOwner: number): SessionIndex {
   return {
@@ -74,10 +71,6 @@ export function openSessionIndex(redis: Redis, maxPerOwner: number): SessionInde
         redis.zrangebyscore(DUE_KEY, "-inf", String(nowMs), "LIMIT", "0", String(count)),
       );
       return members.map(placeOfMember);
-    },
-
-    async takeSweep(runner, holdMs) {
-      return (await reach(redis.set(SWEEPER_KEY, runner, "PX", holdMs, "NX"))) === "OK";
     },
   };
 }

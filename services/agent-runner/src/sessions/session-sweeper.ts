@@ -1,4 +1,3 @@
-import { startLeasedRounds, type RoundsOptions } from "../waits/leased-rounds.ts";
 import { lookAtSession } from "./look-at-session.ts";
 import type { SessionDesk } from "./session-desk.ts";
 
@@ -22,13 +21,4 @@ export async function sweepSessions(
     }
     if (failed > 0 || due.length < AT_ONCE) return;
   }
-}
-
-/** Sweeps every `everyMs`, in one runner at a time. */
-export function startSessionSweeper(
-  desk: SessionDesk,
-  options: Pick<RoundsOptions, "everyMs" | "onFault">,
-): ReturnType<typeof startLeasedRounds> {
-  const round = () => sweepSessions(desk, options.onFault);
-  return startLeasedRounds({ ...options, lease: desk.index, round });
 }

@@ -1,4 +1,3 @@
-import { startLeasedRounds, type RoundsOptions } from "./leased-rounds.ts";
 import { lookAt } from "../core/look-at.ts";
 import type { FindMissedDecisions } from "./missed-decisions.ts";
 import type { NextLook, ParkedApproval, ParkedRuns } from "../journal/parked-runs.ts";
@@ -46,12 +45,4 @@ export async function sweep(options: SweepOptions): Promise<{ readonly woken: nu
     await findMissedDecisions(asking);
     if (due.length < AT_ONCE || unsent.length > 0) return { woken };
   }
-}
-
-/** Sweeps every `everyMs`, in one runner at a time. */
-export function startSweeper(
-  options: SweepOptions & Pick<RoundsOptions, "everyMs" | "onFault">,
-): ReturnType<typeof startLeasedRounds> {
-  const { parked, everyMs, onFault } = options;
-  return startLeasedRounds({ everyMs, onFault, lease: parked, round: () => sweep(options) });
 }
