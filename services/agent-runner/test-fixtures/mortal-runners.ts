@@ -31,7 +31,7 @@ import { ActiveRuns } from "../src/journal/active-runs.ts";
 import { Suspended } from "../src/signals/interruption.ts";
 import { openRunControls, type RunControls } from "../src/journal/run-controls.ts";
 import { openSessions } from "../src/sessions/open-sessions.ts";
-import type { SessionDesk } from "../src/sessions/session-desk.ts";
+import type { SessionParts } from "../src/sessions/session-parts.ts";
 import { openParkedRuns } from "../src/journal/parked-runs.ts";
 import { PublishBehind } from "../src/run/publish-behind.ts";
 import type { Lab } from "./runner-lab.ts";
@@ -52,7 +52,7 @@ export interface MortalRunners {
   /** A runner that has died before any event of its was stored, as far as the stream can tell. */
   mute(): RunWorker;
   /** What is known of sessions, by nobody who dies. */
-  desk(now?: () => number): SessionDesk;
+  sessions(now?: () => number): SessionParts;
 }
 
 export interface MortalOptions {
@@ -75,7 +75,7 @@ export async function mortalRunners(lab: Lab, options: MortalOptions): Promise<M
   const { signal: stopping } = new AbortController();
   const kit = { bus, log, redis, stopping };
   const controls = openRunControls(redis);
-  const desk = (now: () => number = Date.now): SessionDesk => {
+  const sessions = (now: () => number = Date.now): SessionParts => {
     const runs = openRunStore(redis, { holdMs: 0 });
     return openSessions(kit, { controls, runs, settings: SESSION_SETTINGS, now });
   };
@@ -83,13 +83,13 @@ export async function mortalRunners(lab: Lab, options: MortalOptions): Promise<M
     redis,
     log,
     controls,
-    desk,
+    sessions,
     stopping,
     worker: (pass, now = Date.now) =>
-      newWorker({ ...kit, desk, now, relay: relayTo(bus) }, options, pass),
+      newWorker({ ...kit, sessions, now, relay: relayTo(bus) }, options, pass),
     mute: () =>
       newWorker(
-        { ...kit, desk, now: Date.now, relay: { push: () => {} } },
+        { ...kit, sessions, now: Date.now, relay: { push: () => {} } },
         options,
         async () => {},
       ),
@@ -124,7 +124,7 @@ function newWorker(
     log: Log;
     redis: Redis;
     stopping: AbortSignal;
-    desk: () => SessionDesk;
+    sessions: () => SessionParts;
     now: () => number;
     relay: RunEventRelay;
   },
@@ -136,7 +136,7 @@ function newWorker(
   const { bus, log, redis, stopping, now, relay } = kit;
   const store = dying(openRunStore(redis, { holdMs }), pass);
   const controls = dying(openRunControls(redis), pass);
-  const desk = kit.desk();
+  const sessions = kit.sessions();
   const parked = dying(openParkedRuns(redis), pass);
   return createRunWorker({
     bus,
@@ -151,7 +151,12 @@ function newWorker(
     letters: openDeadLetters(redis),
     active: new ActiveRuns(),
     index: openRunIndex(redis, store),
-    sessions: { ...desk, controls, store: dying(desk.store, pass), index: dying(desk.index, pass) },
+    sessions: {
+      ...sessions,
+      controls,
+      store: dying(sessions.store, pass),
+      index: dying(sessions.index, pass),
+    },
     peers: dying(createPeers(bus), pass),
     limiter: dying(openProviderLimiter(redis), pass),
     ledger: openTeamLedger(redis, { book: NO_TEAM_LIMITS, now }),

@@ -6,7 +6,7 @@ import type { CallState } from "../core/run-state.ts";
 import type { RunContext } from "../context/run-context.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { failure, type CallOutcome, type CallStep } from "../core/call-outcome.ts";
-import { told } from "../waits/finish-wait.ts";
+import { ownResult } from "../waits/finish-wait.ts";
 import { passAgentGate } from "./agent-gate.ts";
 import type { AllowedStart } from "./allowed-start.ts";
 import { childRunIdOf, MAX_CHILDREN } from "./child-run.ts";
@@ -86,7 +86,7 @@ async function sendChild(
   });
   if (!wait) {
     const text = JSON.stringify({ run: childRunId, status: "running" });
-    return { ...told(callId, text, false), decision: known?.decision ?? null };
+    return { ...ownResult(callId, text, false), decision: known?.decision ?? null };
   }
   return { kind: "tool-parked", callId, wait: { reason: "child", childRunId, until: null } };
 }

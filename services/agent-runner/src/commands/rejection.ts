@@ -4,7 +4,7 @@ import { publishEvent } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
 import { ownerOfRun, runTokens } from "@switchyard/contracts/ids";
 import { runRejected } from "@switchyard/contracts/run-events";
-import { shownText } from "../core/told-facts.ts";
+import { shownText } from "../core/event-facts.ts";
 import { RUNNER } from "../journal/run-names.ts";
 import { madeRunId, type MessageFacts, type Rejection } from "./run-command.ts";
 

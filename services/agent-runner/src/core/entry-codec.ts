@@ -64,6 +64,6 @@ function valueOf(json: string, blobs: ReadonlyMap<string, string>): unknown {
     });
   } catch (cause) {
     if (cause instanceof JournalCorrupt) throw cause;
-    throw new JournalCorrupt("a journal entry is no JSON", { cause });
+    throw new JournalCorrupt("a journal entry is not valid JSON", { cause });
   }
 }

@@ -15,7 +15,7 @@ import {
   toolDenied,
   toolFailed,
 } from "@switchyard/contracts/run-events";
-import { toldFacts } from "./told-facts.ts";
+import { eventFacts } from "./event-facts.ts";
 import { requestFact, waitFacts, type Fact } from "./wait-events.ts";
 import type { EntryOf, JournalEntry } from "./journal-entry.ts";
 import type { SkillRef } from "./answer-part.ts";
@@ -77,7 +77,7 @@ export function eventsOfEntry(before: RunState, entry: JournalEntry): RunEvent[]
 function numbered(runId: string, events: number, at: string, facts: readonly Fact[]): RunEvent[] {
   return facts.map(([contract, facets], index) => {
     const seq = events + index + 1;
-    return { contract, seq, payload: { runId, seq, at, ...toldFacts(facets) } };
+    return { contract, seq, payload: { runId, seq, at, ...eventFacts(facets) } };
   });
 }
 

@@ -8,7 +8,7 @@ import type { WakeRun } from "../peers/run-waker.ts";
 import { cancelsKey, keysOf } from "./run-store.ts";
 
 /** Who wants something of a run, and when. */
-export interface Asked {
+export interface ControlRequest {
   readonly runId: string;
   readonly by: string;
   readonly at: string;
@@ -38,10 +38,12 @@ export type RetryOutcome = "ok" | "unknown" | "not_allowed" | "running" | "succe
 /** What somebody other than the holder of a run may write about it. */
 export interface RunControls {
   /** `command` names the message of the queue; an applied one is not applied again. Null for a request that cannot come twice. */
-  cancel(asked: Asked & { reason: string | null; command: string | null }): Promise<CancelOutcome>;
+  cancel(
+    request: ControlRequest & { reason: string | null; command: string | null },
+  ): Promise<CancelOutcome>;
   /** Opens an ended run again, so that it can be claimed. */
   retry(
-    asked: Asked & { limits: RunLimits; command: string; streamSequence: number },
+    request: ControlRequest & { limits: RunLimits; command: string; streamSequence: number },
   ): Promise<RetryOutcome>;
   /** Puts news into the journal of a run that has not ended. */
   tell(news: {

@@ -26,7 +26,7 @@ export interface Leaving extends Parts {
 
 /** What was away may be back at any moment, and then its runs go on within ten seconds, the sweeper's included. */
 const RETRY_CAP_MS = 5_000;
-/** However long something is known to be down, the run looks again after this: its time may be over, or somebody mended it. */
+/** However long something is known to be down, the run looks again after this: its time may be over, or it may be there again. */
 const LONGEST_PAUSE_MS = 300_000;
 
 /** What the queue is told when a run is left before its end; a fault is thrown on and counts as an attempt. */

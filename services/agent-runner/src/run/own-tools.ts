@@ -10,7 +10,7 @@ import type { RunContext } from "../context/run-context.ts";
 import { failure, type CallOutcome, type CallStep } from "../core/call-outcome.ts";
 import type { OfferedTool } from "../core/tool-catalogue.ts";
 import { askUserTool, readQuestion } from "../waits/ask-user-tool.ts";
-import { told } from "../waits/finish-wait.ts";
+import { ownResult } from "../waits/finish-wait.ts";
 import { readTimer, waitTool } from "../waits/wait-tool.ts";
 
 /** The tools that the runner itself answers, beside `skill`. */
@@ -66,17 +66,18 @@ async function lookAfterChildren(
   const read = SubagentsInput.safeParse(input);
   if (!read.success) return badArguments(callId, subagentsTool.name, read.error);
   const { children, started } = run.state;
-  if (read.data.action === "list") return told(callId, listOfChildren(children), false);
+  if (read.data.action === "list") return ownResult(callId, listOfChildren(children), false);
   const { run: childRunId } = read.data;
   const child = children.find((known) => known.childRunId === childRunId);
-  if (child === undefined) return told(callId, `you have started no run ${childRunId}`, true);
-  if (child.end !== null) return told(callId, `run ${childRunId} has ${child.end.status}`, true);
+  if (child === undefined) return ownResult(callId, `you have started no run ${childRunId}`, true);
+  if (child.end !== null)
+    return ownResult(callId, `run ${childRunId} has ${child.end.status}`, true);
   const at = new Date(now()).toISOString();
   const by = started.requester;
   if (read.data.action === "kill") {
     const reason = `its parent, run ${started.runId}, ended it`;
     const outcome = await controls.cancel({ runId: childRunId, by, at, reason, command: callId });
-    return told(callId, `kill: ${outcome}`, outcome === "not_allowed");
+    return ownResult(callId, `kill: ${outcome}`, outcome === "not_allowed");
   }
   const { message } = read.data;
   const outcome = await controls.tell({
@@ -87,9 +88,9 @@ async function lookAfterChildren(
     command: callId,
   });
   if (outcome === "unknown")
-    return told(callId, "steer: the run has not begun yet; say it again in a moment", true);
+    return ownResult(callId, "steer: the run has not begun yet; say it again in a moment", true);
   const isSaid = outcome === "taken" || outcome === "known";
-  return told(callId, isSaid ? "steer: accepted" : `steer: the run is ${outcome}`, !isSaid);
+  return ownResult(callId, isSaid ? "steer: accepted" : `steer: the run is ${outcome}`, !isSaid);
 }
 
 function parkedOr(callId: string, tool: string, wait: Wait | string): CallStep {

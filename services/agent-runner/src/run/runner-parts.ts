@@ -7,7 +7,7 @@ import type { RunIndex } from "../journal/run-index.ts";
 import type { RunNames } from "../journal/run-names.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import type { PublishBehind } from "./publish-behind.ts";
-import type { SessionDesk } from "../sessions/session-desk.ts";
+import type { SessionParts } from "../sessions/session-parts.ts";
 import type { RunDefaults } from "../start/run-limits.ts";
 
 /** What a runner is put together from: all that a delivery needs, from its command to the end of its run. */
@@ -18,7 +18,7 @@ export interface RunnerParts extends DriverParts, RunDefaults {
   readonly letters: DeadLetters;
   readonly active: ActiveRuns;
   readonly index: RunIndex;
-  readonly sessions: SessionDesk;
+  readonly sessions: SessionParts;
   readonly behind: PublishBehind;
   readonly log: Log;
   /** Picks without progress after which a run has failed. */

@@ -1,7 +1,7 @@
 import type { RunFailure } from "@switchyard/contracts/runs";
 import { replay } from "../core/replay.ts";
 import { pause } from "../signals/interruption.ts";
-import type { SessionDesk } from "./session-desk.ts";
+import type { SessionParts } from "./session-parts.ts";
 import { slotOfId } from "./session-slot.ts";
 
 export type Answered = { readonly output: string } | { readonly failure: RunFailure };
@@ -14,7 +14,7 @@ const LAST_LOOK_MS = 500;
  * by more rarely, so nothing is missed while connections come and go.
  */
 export async function answerOf(
-  desk: SessionDesk,
+  parts: SessionParts,
   asked: {
     readonly sessionId: string;
     readonly runId: string;
@@ -25,9 +25,9 @@ export async function answerOf(
   const { untilMs, signal } = asked;
   let delayMs = FIRST_LOOK_MS;
   for (;;) {
-    const answered = await look(desk, asked);
+    const answered = await look(parts, asked);
     if (answered !== null) return answered;
-    const leftMs = untilMs - desk.now();
+    const leftMs = untilMs - parts.now();
     if (leftMs <= 0 || signal.aborted) return null;
     await pause(Math.min(delayMs, leftMs), signal).catch(() => {}); // an abort is seen above
     delayMs = Math.min(delayMs * 1.5, LAST_LOOK_MS);
@@ -35,7 +35,7 @@ export async function answerOf(
 }
 
 async function look(
-  { runs, store }: SessionDesk,
+  { runs, store }: SessionParts,
   { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
 ): Promise<Answered | null> {
   const status = await runs.status(runId);

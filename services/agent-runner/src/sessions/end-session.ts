@@ -1,4 +1,4 @@
-import { flush, RECHECK_MS, type SessionDesk } from "./session-desk.ts";
+import { flush, RECHECK_MS, type SessionParts } from "./session-parts.ts";
 import type { Place } from "./session-index.ts";
 import type { SessionCommand, SessionState } from "./session-record.ts";
 import { end, reset } from "./transitions.ts";
@@ -16,7 +16,7 @@ export interface EndedSession {
  * so nobody waits for an answer that cannot come.
  */
 export async function endSession(
-  desk: SessionDesk,
+  parts: SessionParts,
   place: Place,
   asked: {
     readonly sessionId: string;
@@ -28,11 +28,11 @@ export async function endSession(
 ): Promise<EndedSession | null> {
   const { sessionId, reason, by, may = () => true } = asked;
   const { slot } = place;
-  const outcome = await desk.store.change<EndedSession | null>(slot, async ({ record }) => {
+  const outcome = await parts.store.change<EndedSession | null>(slot, async ({ record }) => {
     const { session } = record;
     if (session?.sessionId !== sessionId || !may(session)) return { record, result: null };
-    const waiting = await waitingIn(desk, slot, session);
-    const nowMs = desk.now();
+    const waiting = await waitingIn(parts, slot, session);
+    const nowMs = parts.now();
     const result = {
       ended: session,
       cancelledRun: session.active?.begun === true ? session.active.runId : null,
@@ -51,16 +51,16 @@ export async function endSession(
     };
   });
   if (outcome === null) return null;
-  await cancelRun(desk, outcome.ended, { by, reason });
-  await flush(desk, place);
-  if (outcome.next === null) await forgetPlace(desk, place);
+  await cancelRun(parts, outcome.ended, { by, reason });
+  await flush(parts, place);
+  if (outcome.next === null) await forgetPlace(parts, place);
   return outcome;
 }
 
 /** Takes a session off the lists, unless it was begun again meanwhile. */
-export async function forgetPlace(desk: SessionDesk, place: Place): Promise<void> {
-  const { index, store, now } = desk;
-  if (!(await isEmpty(desk, place))) return;
+export async function forgetPlace(parts: SessionParts, place: Place): Promise<void> {
+  const { index, store, now } = parts;
+  if (!(await isEmpty(parts, place))) return;
   await index.forget(place);
   const { session } = (await store.read(place.slot)).record;
   if (session === null) return;
@@ -68,14 +68,14 @@ export async function forgetPlace(desk: SessionDesk, place: Place): Promise<void
 }
 
 /** What is still to be published keeps a place, so that the sweeper finds it. */
-async function isEmpty({ store }: SessionDesk, { slot }: Place): Promise<boolean> {
+async function isEmpty({ store }: SessionParts, { slot }: Place): Promise<boolean> {
   const { session, outbox } = (await store.read(slot)).record;
   return session === null && outbox.length === 0;
 }
 
 /** A run that has its turn and does not exist yet waits like those behind it. */
 async function waitingIn(
-  { store }: SessionDesk,
+  { store }: SessionParts,
   slot: string,
   { active, queue }: SessionState,
 ): Promise<SessionCommand[]> {
@@ -84,7 +84,7 @@ async function waitingIn(
 }
 
 async function cancelRun(
-  { controls, now }: SessionDesk,
+  { controls, now }: SessionParts,
   { active, key, sessionId }: SessionState,
   { by, reason }: { readonly by: string; readonly reason: string },
 ): Promise<void> {

@@ -3,7 +3,7 @@ import { listSessions } from "@switchyard/contracts/sessions";
 import type { z } from "zod";
 import { isAdmin } from "../journal/run-access.ts";
 import { historyReply } from "./history-reply.ts";
-import type { SessionDesk } from "./session-desk.ts";
+import type { SessionParts } from "./session-parts.ts";
 import type { SessionState } from "./session-record.ts";
 import type { StoredSession } from "./session-store.ts";
 import { shownSession } from "./shown-session.ts";
@@ -21,14 +21,14 @@ type Listed = {
 };
 
 /** Lists sessions. Those that the caller may not see are left out without a word. */
-export function handleSessionList(service: Service, desk: SessionDesk): void {
+export function handleSessionList(service: Service, parts: SessionParts): void {
   service.handle(listSessions, async (filter, { caller }) => {
     const owner = ownerOf(filter, caller);
-    const found = owner === undefined ? [] : await findAll(desk, owner, filter);
+    const found = owner === undefined ? [] : await findAll(parts, owner, filter);
     const sessions = [];
     for (let start = 0; start < found.length; start += HISTORY_AT_ONCE) {
       const some = found.slice(start, start + HISTORY_AT_ONCE);
-      sessions.push(...(await Promise.all(some.map((listed) => shown(desk, listed, filter)))));
+      sessions.push(...(await Promise.all(some.map((listed) => shown(parts, listed, filter)))));
     }
     return { count: sessions.length, sessions };
   });
@@ -36,11 +36,11 @@ export function handleSessionList(service: Service, desk: SessionDesk): void {
 
 /** The session of an owner that has a label; null when none has. */
 export async function labelHolder(
-  desk: SessionDesk,
+  parts: SessionParts,
   owner: string,
   label: string,
 ): Promise<SessionState | null> {
-  for await (const { session } of scan(desk, owner)) if (session.label === label) return session;
+  for await (const { session } of scan(parts, owner)) if (session.label === label) return session;
   return null;
 }
 
@@ -50,19 +50,23 @@ function ownerOf({ owner, all }: Filter, caller: string): string | null | undefi
   return owner ?? (all ? null : caller);
 }
 
-async function findAll(desk: SessionDesk, owner: string | null, filter: Filter): Promise<Listed[]> {
+async function findAll(
+  parts: SessionParts,
+  owner: string | null,
+  filter: Filter,
+): Promise<Listed[]> {
   const found: Listed[] = [];
-  for await (const listed of scan(desk, owner)) {
+  for await (const listed of scan(parts, owner)) {
     if (found.length === filter.limit) break;
-    if (matches(listed.session, filter, desk.now())) found.push(listed);
+    if (matches(listed.session, filter, parts.now())) found.push(listed);
   }
   return found;
 }
 
-async function* scan(desk: SessionDesk, owner: string | null): AsyncGenerator<Listed> {
+async function* scan(parts: SessionParts, owner: string | null): AsyncGenerator<Listed> {
   for (let start = 0; start < MAX_SCANNED; start += PAGE) {
-    const places = await desk.index.page(owner, start, PAGE);
-    const stored = await Promise.all(places.map(({ slot }) => desk.store.read(slot)));
+    const places = await parts.index.page(owner, start, PAGE);
+    const stored = await Promise.all(places.map(({ slot }) => parts.store.read(slot)));
     for (const [index, { slot }] of places.entries()) {
       const one = stored[index];
       const session = one?.record.session ?? null;
@@ -85,11 +89,11 @@ function matches(
   return [key, label ?? ""].some((text) => text.toLowerCase().includes(wanted));
 }
 
-async function shown(desk: SessionDesk, { slot, stored, session }: Listed, filter: Filter) {
-  const row = shownSession(session, stored, desk.limits);
+async function shown(parts: SessionParts, { slot, stored, session }: Listed, filter: Filter) {
+  const row = shownSession(session, stored, parts.limits);
   const { messageLimit: limit } = filter;
   if (limit === 0) return row;
-  const lines = await desk.store.history(slot);
+  const lines = await parts.store.history(slot);
   const { messages } = historyReply(lines, { limit, includeTools: false, dropped: 0 });
   return { ...row, history: messages };
 }

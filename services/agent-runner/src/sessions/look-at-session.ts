@@ -8,8 +8,8 @@ import {
   flush,
   proceed,
   RECHECK_MS,
-  type SessionDesk,
-} from "./session-desk.ts";
+  type SessionParts,
+} from "./session-parts.ts";
 import type { Place } from "./session-index.ts";
 import type { SessionState } from "./session-record.ts";
 import { lookAtTurn } from "./look-at-turn.ts";
@@ -22,18 +22,18 @@ const REPEAT_MS = 30_000;
  * Does what is due for a session: publishes what is not published, sends a lost hint again, takes up the end
  * of a run whose runner died before it could, and ends a session that nobody uses.
  */
-export async function lookAtSession(desk: SessionDesk, place: Place): Promise<void> {
-  const { store, index, limits, now } = desk;
-  await flush(desk, place, { isLate: true });
+export async function lookAtSession(parts: SessionParts, place: Place): Promise<void> {
+  const { store, index, limits, now } = parts;
+  await flush(parts, place, { isLate: true });
   const stored = await store.read(place.slot);
   const { session } = stored.record;
   if (session === null) {
-    await forgetPlace(desk, place);
+    await forgetPlace(parts, place);
     if (stored.record.outbox.length > 0) await index.lookAgain(place, now() + REPEAT_MS);
     return;
   }
   if (session.active !== null) {
-    const again = await lookAtRun(desk, place, session);
+    const again = await lookAtRun(parts, place, session);
     return index.lookAgain(place, now() + again);
   }
   const endsAt = endsAtMs(stored, limits);
@@ -41,11 +41,11 @@ export async function lookAtSession(desk: SessionDesk, place: Place): Promise<vo
   const { sessionId } = session;
   const may = ({ active, updatedAt }: SessionState): boolean =>
     active === null && now() >= Date.parse(updatedAt) + limits.idleMs;
-  await endSession(desk, place, { sessionId, reason: "idle", by: "runner", may });
+  await endSession(parts, place, { sessionId, reason: "idle", by: "runner", may });
 }
 
 /** Null when nobody can read the journal. */
-async function readable({ runs }: SessionDesk, runId: string): Promise<RunState | null> {
+async function readable({ runs }: SessionParts, runId: string): Promise<RunState | null> {
   try {
     return replay(await runs.load(runId));
   } catch (error) {
@@ -56,28 +56,28 @@ async function readable({ runs }: SessionDesk, runId: string): Promise<RunState 
 
 /** A run that is over, or that nobody works on, must not keep its session for ever. Gives the time to the next look. */
 async function lookAtRun(
-  desk: SessionDesk,
+  parts: SessionParts,
   place: Place,
   { active, sessionId }: SessionState,
 ): Promise<number> {
   if (active === null) return RECHECK_MS;
   const { runId } = active;
-  const look = lookAtTurn(active, await desk.runs.facts(runId), desk.now());
+  const look = lookAtTurn(active, await parts.runs.facts(runId), parts.now());
   switch (look.next) {
     case "later":
       return RECHECK_MS;
     case "hint":
-      await proceed(desk, { sessionId, runId });
+      await proceed(parts, { sessionId, runId });
       return FIRST_LOOK_MS;
     case "settle": {
-      const state = await readable(desk, runId);
+      const state = await readable(parts, runId);
       if (state === null)
-        await goOnWithout(desk, place, { sessionId, runId, ...unreadable(runId) });
-      else await settleInSession(desk, state);
+        await goOnWithout(parts, place, { sessionId, runId, ...unreadable(runId) });
+      else await settleInSession(parts, state);
       return FIRST_LOOK_MS;
     }
     case "gone":
-      await goOnWithout(desk, place, { sessionId, runId, ...gone(runId) });
+      await goOnWithout(parts, place, { sessionId, runId, ...gone(runId) });
       return FIRST_LOOK_MS;
     default:
       return look satisfies never;
@@ -94,17 +94,17 @@ function unreadable(runId: string) {
 
 /** Gives the turn to the next message when a run can never say that it is over. */
 async function goOnWithout(
-  desk: SessionDesk,
+  parts: SessionParts,
   place: Place,
   lost: Parameters<typeof release>[1],
 ): Promise<void> {
   const { runId } = lost;
-  const next = await desk.store.change(place.slot, ({ record }) => {
+  const next = await parts.store.change(place.slot, ({ record }) => {
     const { session: now } = record;
     if (now?.active?.runId !== runId) return { record, result: null };
     const open = { ...record, session: { ...now, active: { ...now.active, begun: false } } };
     const room = release(open, lost);
     return { record: room.record, result: room.next };
   });
-  await proceed(desk, next);
+  await proceed(parts, next);
 }

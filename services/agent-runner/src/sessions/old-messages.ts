@@ -1,6 +1,6 @@
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import type { OldRun } from "../journal/run-names.ts";
-import type { SessionDesk } from "./session-desk.ts";
+import type { SessionParts } from "./session-parts.ts";
 
 const PAGE = 200;
 
@@ -8,7 +8,7 @@ const PAGE = 200;
 export async function oldMessages({
   index,
   store,
-}: Pick<SessionDesk, "index" | "store">): Promise<OldRun[]> {
+}: Pick<SessionParts, "index" | "store">): Promise<OldRun[]> {
   const found: OldRun[] = [];
   for (let start = 0; ; start += PAGE) {
     const places = await index.page(null, start, PAGE);

@@ -5,7 +5,7 @@ import { reach } from "../journal/redis-scripts.ts";
 import { stateKey, type RunStore } from "../journal/run-store.ts";
 import type { RunControls } from "../journal/run-controls.ts";
 import { FACTS, factsIn } from "../core/look-at.ts";
-import type { SessionDesk } from "./session-desk.ts";
+import type { SessionParts } from "./session-parts.ts";
 import { openSessionIndex } from "./session-index.ts";
 import { openSessionStore } from "./session-store.ts";
 
@@ -28,7 +28,7 @@ export function openSessions(
     readonly settings: SessionSettings;
     readonly now: () => number;
   },
-): SessionDesk {
+): SessionParts {
   const { bus, log, redis } = kit;
   const { controls, runs, settings, now } = options;
   const { maxMessages, maxBytes, maxPerOwner, maxQueued, idleMs, contextBytes } = settings;

@@ -2,7 +2,7 @@ import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import { arrive, type Placing } from "./arrive.ts";
 import { isAdmin } from "../journal/run-access.ts";
 import { findSession } from "./find-session.ts";
-import { FIRST_LOOK_MS, flush, type SessionDesk } from "./session-desk.ts";
+import { FIRST_LOOK_MS, flush, type SessionParts } from "./session-parts.ts";
 import type { Place } from "./session-index.ts";
 import type { Placed, SessionCommand, SessionState } from "./session-record.ts";
 import { slotOf, slotOfId } from "./session-slot.ts";
@@ -22,7 +22,7 @@ export type Placement =
  * it or is cancelled, and what happened is told. A message that comes again finds its place.
  */
 export async function placeMessage(
-  desk: SessionDesk,
+  parts: SessionParts,
   asked: {
     readonly ref: string;
     readonly caller: string;
@@ -32,32 +32,32 @@ export async function placeMessage(
   },
 ): Promise<Placement> {
   const { ref, caller, command } = asked;
-  const where = await locate(desk, asked);
+  const where = await locate(parts, asked);
   if (where === null) return { outcome: "unknown" };
   const { place, key, isNew } = where;
-  const nowMs = desk.now();
+  const nowMs = parts.now();
   const times = { usedMs: nowMs, lookMs: nowMs + FIRST_LOOK_MS };
-  if (isNew && !(await desk.index.reserve(place, times))) return { outcome: "too_many" };
-  await desk.index.touch(place, times);
+  if (isNew && !(await parts.index.reserve(place, times))) return { outcome: "too_many" };
+  await parts.index.touch(place, times);
   const isKey = slotOfId(ref) === null;
   let { onBusy } = asked;
   for (;;) {
-    const placing = await decide(desk, { place, key, isKey, ref, command, onBusy });
+    const placing = await decide(parts, { place, key, isKey, ref, command, onBusy });
     if (placing === null) return { outcome: "unknown" };
     switch (placing.outcome) {
       case "steer": {
         const { session, into } = placing;
-        if (await hears(desk, { into, caller, command })) {
-          const at = new Date(desk.now()).toISOString();
-          await desk.store.change(place.slot, ({ record }) => ({
+        if (await hears(parts, { into, caller, command })) {
+          const at = new Date(parts.now()).toISOString();
+          await parts.store.change(place.slot, ({ record }) => ({
             record: confirmSteer(record, { runId: command.runId, at }),
             result: null,
           }));
-          await flush(desk, place);
+          await flush(parts, place);
           return { outcome: "steered", session, into };
         }
         // It is over, or not there yet. Then the message waits for its turn.
-        await desk.store.change(place.slot, ({ record }) => ({
+        await parts.store.change(place.slot, ({ record }) => ({
           record: undoSteer(record, command.runId),
           result: null,
         }));
@@ -65,12 +65,12 @@ export async function placeMessage(
         continue;
       }
       case "interrupt": {
-        await interrupt(desk, placing.active, { caller, runId: command.runId });
-        await flush(desk, place);
+        await interrupt(parts, placing.active, { caller, runId: command.runId });
+        await flush(parts, place);
         return { outcome: "queued", session: placing.session, position: placing.position };
       }
       default:
-        await flush(desk, place);
+        await flush(parts, place);
         return placing;
     }
   }
@@ -86,15 +86,15 @@ interface Decision {
 }
 
 /** Null when the session of an id has ended. */
-function decide(desk: SessionDesk, decision: Decision): Promise<Placing | null> {
+function decide(parts: SessionParts, decision: Decision): Promise<Placing | null> {
   const { place, key, isKey, ref, command, onBusy } = decision;
   const { runId, digest, requester, agent } = command;
   const { slot, owner } = place;
-  return desk.store.change<Placing | null>(slot, ({ record }) => {
+  return parts.store.change<Placing | null>(slot, ({ record }) => {
     if (!isKey && record.session?.sessionId !== ref) return { record, result: null };
     const isOwnRun = asksMoreThanWords(command);
     const arrival = { slot, owner, key, agent, runId, digest, requester, onBusy, isOwnRun };
-    const now = { nowMs: desk.now(), limits: desk.limits };
+    const now = { nowMs: parts.now(), limits: parts.limits };
     const next = arrive(record, arrival, now);
     const isKept = next.record !== record && next.placing.outcome !== "steer";
     return {
@@ -113,7 +113,7 @@ function asksMoreThanWords({ payload }: SessionCommand): boolean {
 
 /** Where a message belongs; null when the caller has no session by that id or owner. */
 async function locate(
-  { store }: SessionDesk,
+  { store }: SessionParts,
   { ref, caller, owner }: { ref: string; caller: string; owner?: string | undefined },
 ): Promise<{ place: Place; key: string; isNew: boolean } | null> {
   const found = await findSession(store, { ref, caller, owner });
@@ -125,7 +125,7 @@ async function locate(
 
 /** True when the run that is under way has the message, now or since an earlier attempt. */
 async function hears(
-  { controls, now }: SessionDesk,
+  { controls, now }: SessionParts,
   { into, caller, command }: { into: string; caller: string; command: SessionCommand },
 ): Promise<boolean> {
   const { input } = command.payload;
@@ -143,7 +143,7 @@ async function hears(
 
 /** The owner of a session may end its run, whoever asked for it. */
 async function interrupt(
-  { controls, now }: SessionDesk,
+  { controls, now }: SessionParts,
   active: Placed,
   { caller, runId }: { caller: string; runId: string },
 ): Promise<void> {

@@ -3,7 +3,7 @@ import type { StartedEntry } from "../core/started-entry.ts";
 import type { RunState } from "../core/run-state.ts";
 import { placeMessage, type Placement } from "./place-message.ts";
 import { contextOf } from "./session-context.ts";
-import { FIRST_LOOK_MS, flush, proceed, RECHECK_MS, type SessionDesk } from "./session-desk.ts";
+import { FIRST_LOOK_MS, flush, proceed, RECHECK_MS, type SessionParts } from "./session-parts.ts";
 import { linesOf, previewOf } from "./session-lines.ts";
 import type { SessionCommand } from "./session-record.ts";
 import { slotOfId } from "./session-slot.ts";
@@ -18,7 +18,7 @@ export type Entering =
 
 /** Finds the place of a command in its session. What the session has for it is read when it is its turn. */
 export async function enterSession(
-  desk: SessionDesk,
+  parts: SessionParts,
   command: RunCommand,
   message: MessageFacts,
 ): Promise<Entering> {
@@ -26,13 +26,13 @@ export async function enterSession(
   if (ref === undefined) throw new TypeError(`run ${command.runId} names no session`);
   const kept = keptCommand(command, message);
   const caller = command.requester;
-  const placement = await placeMessage(desk, { ref, caller, command: kept, onBusy });
+  const placement = await placeMessage(parts, { ref, caller, command: kept, onBusy });
   if (placement.outcome === "queued" || placement.outcome === "steered") return { next: "done" };
   if (placement.outcome !== "go")
-    return { next: "reject", rejection: rejectionOf(desk, ref, placement) };
+    return { next: "reject", rejection: rejectionOf(parts, ref, placement) };
   const { sessionId, key, model } = placement.session;
   const slot = slotOfId(sessionId) ?? "";
-  const before = contextOf(await desk.store.history(slot), desk.contextBytes);
+  const before = contextOf(await parts.store.history(slot), parts.contextBytes);
   const { payload } = command;
   const answering = payload.model ?? model ?? undefined;
   const asked = answering === undefined ? payload : { ...payload, model: answering };
@@ -42,7 +42,7 @@ export async function enterSession(
 
 /** The command of a run that has its turn in a session; null when it has not, or no longer. */
 export async function commandInTurn(
-  { store }: Pick<SessionDesk, "store">,
+  { store }: Pick<SessionParts, "store">,
   { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
 ): Promise<SessionCommand | null> {
   const slot = slotOfId(sessionId);
@@ -55,7 +55,7 @@ export async function commandInTurn(
 
 /** Asks whether a run may work now. A run without a session always may. */
 export async function beginInSession(
-  desk: SessionDesk,
+  parts: SessionParts,
   { session, runId, requester }: StartedEntry,
 ): Promise<Beginning> {
   const slot = session === undefined ? null : slotOfId(session.sessionId);
@@ -63,7 +63,7 @@ export async function beginInSession(
   const { sessionId } = session;
   // A run that exists is known by its id alone.
   const placed = { runId, requester, digest: "" };
-  return desk.store.change(slot, ({ record }) => {
+  return parts.store.change(slot, ({ record }) => {
     const next = begin(record, { sessionId, placed });
     return { record: next.record, result: next.beginning };
   });
@@ -71,24 +71,24 @@ export async function beginInSession(
 
 /** Makes room again for a message whose run could not be made. */
 export async function leaveSession(
-  desk: SessionDesk,
+  parts: SessionParts,
   { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
   { code, message }: Rejection,
 ): Promise<void> {
   const slot = slotOfId(sessionId);
   if (slot === null) return;
-  const next = await desk.store.change(slot, ({ record }) => {
+  const next = await parts.store.change(slot, ({ record }) => {
     const room = release(record, { sessionId, runId, code, message });
     return { record: room.record, result: room.next };
   });
-  await proceed(desk, next);
+  await proceed(parts, next);
 }
 
 /**
  * Writes the end of a run into its session and gives the next message its turn. It is done before the run's
  * message leaves the queue, so at least once, and only the first time changes anything.
  */
-export async function settleInSession(desk: SessionDesk, state: RunState): Promise<void> {
+export async function settleInSession(parts: SessionParts, state: RunState): Promise<void> {
   const { started, end, usage, messages, turns, updatedAt } = state;
   const { session, runId } = started;
   const slot = session === undefined ? null : slotOfId(session.sessionId);
@@ -104,19 +104,19 @@ export async function settleInSession(desk: SessionDesk, state: RunState): Promi
     turns: turns.length,
     preview: previewOf(state),
   };
-  const outcome = await desk.store.change(slot, ({ record }) => {
+  const outcome = await parts.store.change(slot, ({ record }) => {
     const lines = isEnding(record, ending) ? linesOf(state, toldOf(record, runId)) : [];
     const { next, isNews, record: after } = settle(record, ending, lines.length);
     const owner = record.session?.owner ?? null;
     return { record: after, result: { next, isNews, owner }, lines };
   });
   const { next, isNews, owner } = outcome;
-  await proceed(desk, next);
-  await flush(desk, { slot });
+  await proceed(parts, next);
+  await flush(parts, { slot });
   if (!isNews || owner === null) return;
-  const nowMs = desk.now();
+  const nowMs = parts.now();
   const lookMs = nowMs + (next === null ? RECHECK_MS : FIRST_LOOK_MS);
-  await desk.index.touch({ slot, owner }, { usedMs: nowMs, lookMs });
+  await parts.index.touch({ slot, owner }, { usedMs: nowMs, lookMs });
 }
 
 function keptCommand(
@@ -131,7 +131,7 @@ function keptCommand(
 
 /** What the sender must know, in the words of a `run.rejected` event. */
 export function rejectionOf(
-  { limits }: Pick<SessionDesk, "limits">,
+  { limits }: Pick<SessionParts, "limits">,
   ref: string,
   placement: Extract<Placement, { outcome: "unknown" | "too_many" | "busy" | "full" | "taken" }>,
 ): Rejection {

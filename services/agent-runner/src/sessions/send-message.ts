@@ -9,7 +9,7 @@ import { findSession } from "./find-session.ts";
 import { labelHolder } from "./list-sessions.ts";
 import { placeMessage, type Placement } from "./place-message.ts";
 import { rejectionOf } from "./run-place.ts";
-import { proceed, type SessionDesk } from "./session-desk.ts";
+import { proceed, type SessionParts } from "./session-parts.ts";
 import { unknown } from "./session-handlers.ts";
 import type { SessionCommand, SessionState } from "./session-record.ts";
 
@@ -28,15 +28,15 @@ interface Sent {
 }
 
 /** Takes messages beside the queue, and waits for the answer when the caller wants it. */
-export function handleSessionMessages(service: Service, desk: SessionDesk): void {
+export function handleSessionMessages(service: Service, parts: SessionParts): void {
   let waiting = 0;
   service.handle(sendToSession, async (request, context) => {
-    const sent = await send(desk, request, context);
+    const sent = await send(parts, request, context);
     const { sessionId, key: sessionKey } = sent.session;
     const { runId, placed } = sent;
     const facts = { sessionId, sessionKey, runId, placed };
     const untilMs = Math.min(
-      desk.now() + request.timeoutSeconds * 1_000,
+      parts.now() + request.timeoutSeconds * 1_000,
       context.deadline - REPLY_MS,
     );
     if (request.timeoutSeconds === 0 || waiting >= MAX_WAITING)
@@ -44,17 +44,17 @@ export function handleSessionMessages(service: Service, desk: SessionDesk): void
     waiting += 1;
     try {
       const { signal } = context;
-      return { ...replyOf(await answerOf(desk, { sessionId, runId, untilMs, signal })), ...facts };
+      return { ...replyOf(await answerOf(parts, { sessionId, runId, untilMs, signal })), ...facts };
     } finally {
       waiting -= 1;
     }
   });
 }
 
-async function send(desk: SessionDesk, request: Request, context: Context): Promise<Sent> {
+async function send(parts: SessionParts, request: Request, context: Context): Promise<Sent> {
   const { caller, fail } = context;
-  const ref = await refOf(desk, request, context);
-  const found = await findSession(desk.store, { ref, caller, owner: request.owner });
+  const ref = await refOf(parts, request, context);
+  const found = await findSession(parts.store, { ref, caller, owner: request.owner });
   const agent = request.agent ?? found?.session.agent;
   const data = { session: ref };
   if (agent === undefined) {
@@ -69,26 +69,26 @@ async function send(desk: SessionDesk, request: Request, context: Context): Prom
       `run ${request.runId} would be another owner's; leave the part up to ~ out`,
       { runId: request.runId },
     );
-  const command = commandOf(request, { agent, session, caller, nowMs: desk.now() });
-  const known = await ranBefore(desk, command, context);
+  const command = commandOf(request, { agent, session, caller, nowMs: parts.now() });
+  const known = await ranBefore(parts, command, context);
   if (known !== null && found !== null)
     return { session: found.session, runId: command.runId, placed: "started" };
   const { onBusy, owner } = request;
-  const placement = await placeMessage(desk, { ref: session, caller, owner, command, onBusy });
-  return sentOf(desk, { placement, command, ref }, context);
+  const placement = await placeMessage(parts, { ref: session, caller, owner, command, onBusy });
+  return sentOf(parts, { placement, command, ref }, context);
 }
 
 /** Labels are a session's other name, for its owner alone. */
 async function refOf(
-  desk: SessionDesk,
+  parts: SessionParts,
   { session, label, owner }: Request,
   { caller, fail }: Context,
 ): Promise<string> {
   if (session !== undefined) return session;
   const wanted = label ?? "";
-  const named = await labelHolder(desk, owner ?? caller, wanted);
+  const named = await labelHolder(parts, owner ?? caller, wanted);
   const ref = named?.sessionId ?? "";
-  if (named !== null && (await findSession(desk.store, { ref, caller })) !== null) return ref;
+  if (named !== null && (await findSession(parts.store, { ref, caller })) !== null) return ref;
   throw fail.unknown_session(`No session found with label: ${wanted}`, { session: wanted });
 }
 
@@ -123,18 +123,18 @@ function commandOf(
 
 /** The same message again, of which there was a run; another one under its id is refused. */
 async function ranBefore(
-  desk: SessionDesk,
+  parts: SessionParts,
   { runId, digest }: SessionCommand,
   { fail }: Context,
 ): Promise<true | null> {
-  const known = await desk.runs.digest(runId);
+  const known = await parts.runs.digest(runId);
   if (known === null) return null;
   if (known === digest) return true;
   throw fail.run_id_taken(`run ${runId} is another one; choose another runId`, { runId });
 }
 
 async function sentOf(
-  desk: SessionDesk,
+  parts: SessionParts,
   sent: { readonly placement: Placement; readonly command: SessionCommand; readonly ref: string },
   { fail }: Context,
 ): Promise<Sent> {
@@ -143,7 +143,7 @@ async function sentOf(
   switch (placement.outcome) {
     case "go": {
       const { session } = placement;
-      await proceed(desk, { sessionId: session.sessionId, runId });
+      await proceed(parts, { sessionId: session.sessionId, runId });
       return { session, runId, placed: "started" };
     }
     case "queued":
@@ -152,20 +152,20 @@ async function sentOf(
       return { session: placement.session, runId: placement.into, placed: "steered" };
     case "busy": {
       const { activeRun } = placement;
-      const { message } = rejectionOf(desk, ref, placement);
+      const { message } = rejectionOf(parts, ref, placement);
       throw fail.session_busy(message, { session: ref, activeRun });
     }
     case "full": {
-      const { maxQueued: limit } = desk.limits;
-      const { message } = rejectionOf(desk, ref, placement);
+      const { maxQueued: limit } = parts.limits;
+      const { message } = rejectionOf(parts, ref, placement);
       throw fail.session_queue_full(message, { session: ref, limit });
     }
     case "too_many": {
-      const { message } = rejectionOf(desk, ref, placement);
-      throw fail.too_many_sessions(message, { limit: desk.limits.maxPerOwner });
+      const { message } = rejectionOf(parts, ref, placement);
+      throw fail.too_many_sessions(message, { limit: parts.limits.maxPerOwner });
     }
     case "taken":
-      throw fail.run_id_taken(rejectionOf(desk, ref, placement).message, { runId });
+      throw fail.run_id_taken(rejectionOf(parts, ref, placement).message, { runId });
     case "unknown":
       throw fail.unknown_session(unknown(ref), { session: ref });
     default:

@@ -21,7 +21,7 @@ import { startLab } from "../../test-fixtures/runner-lab.ts";
 import { shortWindow } from "../../test-fixtures/short-window.ts";
 import { SESSION_SETTINGS } from "../../test-fixtures/session-settings.ts";
 import { lookAtSession } from "./look-at-session.ts";
-import type { SessionDesk } from "./session-desk.ts";
+import type { SessionParts } from "./session-parts.ts";
 import { slotOf } from "./session-slot.ts";
 import { patch } from "./transitions.ts";
 
@@ -54,12 +54,12 @@ test("keeps each message and its answer once, in turn, wherever runners die [run
       await deliver(deaths, startOf("echo", { runId: c, input: "three", session: key }));
       // A message that comes again is no other one.
       await deliver(deaths, startOf("echo", { runId: b, input: "two", session: key }));
-      const desk = mortal.desk();
+      const parts = mortal.sessions();
       const slot = slotOf("cli", key);
       assert.equal(await answerFirst(mortal.controls, a), "taken");
       await deliver(deaths, hintOf(resumeRun, { runId: a }));
-      await untilIdle(desk, slot, deaths);
-      const history = await desk.store.history(slot);
+      await untilIdle(parts, slot, deaths);
+      const history = await parts.store.history(slot);
       assert.deepEqual(
         history.filter(({ role }) => role !== "tool").map(({ text }) => text),
         ["one", "one: yes", "two", "you said two", "three", "you said three"],
@@ -84,23 +84,23 @@ test("a run that has its turn comes to its end by its one hint, wherever runners
       await deliver([], startOf("echo", { runId: c, input: "three", session: key }));
       assert.equal(await answerFirst(mortal.controls, a), "taken");
       await deliver([], hintOf(resumeRun, { runId: a }));
-      const desk = mortal.desk();
+      const parts = mortal.sessions();
       const slot = slotOf("cli", key);
-      const { session } = (await desk.store.read(slot)).record;
+      const { session } = (await parts.store.read(slot)).record;
       assert.equal(session?.active?.runId, b);
       const { sessionId } = session;
       await deliverUntilDone(hintOf(proceedSession, { sessionId }, { runId: b }), ofSecond);
       // The hint of a run that is over changes nothing for the one that has its turn now.
       await deliverUntilDone(hintOf(proceedSession, { sessionId }, { runId: b }), []);
-      const after = (await desk.store.read(slot)).record.session;
+      const after = (await parts.store.read(slot)).record.session;
       assert.deepEqual([after?.active?.runId, after?.active?.begun], [c, false]);
       await deliverUntilDone(hintOf(proceedSession, { sessionId }, { runId: c }), ofThird);
-      const history = await desk.store.history(slot);
+      const history = await parts.store.history(slot);
       assert.deepEqual(
         history.filter(({ role }) => role !== "tool").map(({ text }) => text),
         ["one", "one: yes", "two", "you said two", "three", "you said three"],
       );
-      assert.equal((await desk.store.read(slot)).record.session?.active, null);
+      assert.equal((await parts.store.read(slot)).record.session?.active, null);
     }),
     crashDraws(25),
   );
@@ -108,7 +108,7 @@ test("a run that has its turn comes to its end by its one hint, wherever runners
 
 test("a message whose run id is another run's gives its turn to the next one", async () => {
   const key = "squatted";
-  const desk = mortal.desk();
+  const parts = mortal.sessions();
   const slot = slotOf("cli", key);
   await deliver([], startOf("patient", { runId: "squatted-a", input: "one", session: key }));
   await deliver([], startOf("echo", { runId: "squatted-b", input: "two", session: key }));
@@ -116,16 +116,16 @@ test("a message whose run id is another run's gives its turn to the next one", a
   await deliver([], startOf("echo", { runId: "squatted-b", input: "of somebody else" }));
   assert.equal(await answerFirst(mortal.controls, "cli~squatted-a"), "taken");
   await deliver([], hintOf(resumeRun, { runId: "cli~squatted-a" }));
-  const { sessionId = "" } = (await desk.store.read(slot)).record.session ?? {};
+  const { sessionId = "" } = (await parts.store.read(slot)).record.session ?? {};
   await deliver([], hintOf(proceedSession, { sessionId }, { runId: "cli~squatted-b" }));
-  assert.equal((await desk.store.read(slot)).record.session?.active?.runId, "cli~squatted-c");
+  assert.equal((await parts.store.read(slot)).record.session?.active?.runId, "cli~squatted-c");
   const rejected = (await lab.eventsUntil("squatted-b", "rejected")).at(-1);
   assert.equal(rejected?.payload["code"], "run_id_taken");
 });
 
 test("takes up what is left when a runner died for good right after the end of its run", async () => {
   const key = "left";
-  const desk = mortal.desk();
+  const parts = mortal.sessions();
   const slot = slotOf("cli", key);
   // It dies at each of the points behind the end, and its message never comes again.
   for (const point of [1, 2, 3]) {
@@ -139,57 +139,57 @@ test("takes up what is left when a runner died for good right after the end of i
     };
     const dead = mortal.worker(pass).handle(startOf("echo", { runId, input: runId, session: key }));
     await assert.rejects(dead, Crash);
-    await lookAtSession(desk, { slot, owner: "cli" });
-    assert.equal((await desk.store.read(slot)).record.session?.active, null);
+    await lookAtSession(parts, { slot, owner: "cli" });
+    assert.equal((await parts.store.read(slot)).record.session?.active, null);
   }
   assert.deepEqual(
-    (await desk.store.history(slot)).map(({ text }) => text),
+    (await parts.store.history(slot)).map(({ text }) => text),
     [1, 2, 3].flatMap((point) => [`left-${point}`, `you said left-${point}`]),
   );
 });
 
 test("an event of a session that was stored long ago is not stored again", async () => {
   const key = "told";
-  const desk = mortal.desk();
+  const parts = mortal.sessions();
   const slot = slotOf("cli", key);
   await deliver([], startOf("echo", { runId: "told-1", input: "x", session: key }));
-  const { session } = (await desk.store.read(slot)).record;
+  const { session } = (await parts.store.read(slot)).record;
   assert.ok(session !== null);
   const at = new Date().toISOString();
   const stored = await lab.stored(`yard.evt.session.cli.${session.sessionId}.patched`);
-  const record = (await desk.store.read(slot)).record;
+  const record = (await parts.store.read(slot)).record;
   const changed = patch(record, session, { changes: { label: "a" }, by: "cli", at });
   const again = patch(changed, session, { changes: { label: "b" }, by: "cli", at });
-  await desk.store.change(slot, () => ({ record: again, result: null }));
-  await lookAtSession(desk, { slot, owner: "cli" });
+  await parts.store.change(slot, () => ({ record: again, result: null }));
+  await lookAtSession(parts, { slot, owner: "cli" });
   assert.equal(await lab.stored(`yard.evt.session.cli.${session.sessionId}.patched`), stored + 2);
   // The runner died before it could forget what it had sent, and the stream has forgotten the ids.
   const short = await shortWindow(lab.nats);
-  await desk.store.change(slot, ({ record: now }) => ({
+  await parts.store.change(slot, ({ record: now }) => ({
     record: { ...now, outbox: again.outbox },
     result: null,
   }));
-  await lookAtSession(desk, { slot, owner: "cli" });
+  await lookAtSession(parts, { slot, owner: "cli" });
   assert.equal(await lab.stored(`yard.evt.session.cli.${session.sessionId}.patched`), stored + 2);
-  assert.deepEqual((await desk.store.read(slot)).record.outbox, []);
+  assert.deepEqual((await parts.store.read(slot)).record.outbox, []);
   await short.end();
 });
 
 test("ends a session that nobody uses, tells of it and forgets all of it", async () => {
   let nowMs = Date.now();
-  const desk = mortal.desk(() => nowMs);
+  const parts = mortal.sessions(() => nowMs);
   const key = "idle";
   const place = { slot: slotOf("cli", key), owner: "cli" };
   await deliver([], startOf("echo", { runId: "idle-1", input: "x", session: key }));
-  await lookAtSession(desk, place);
-  const { session } = (await desk.store.read(place.slot)).record;
+  await lookAtSession(parts, place);
+  const { session } = (await parts.store.read(place.slot)).record;
   assert.notEqual(session, null);
   nowMs += SESSION_SETTINGS.idleMs + 1_000;
-  assert.ok((await desk.index.due(nowMs, 100)).some(({ slot }) => slot === place.slot));
-  await lookAtSession(desk, place);
-  assert.equal((await desk.store.read(place.slot)).record.session, null);
-  assert.deepEqual(await desk.store.history(place.slot), []);
-  const listed = await desk.index.page("cli", 0, 100);
+  assert.ok((await parts.index.due(nowMs, 100)).some(({ slot }) => slot === place.slot));
+  await lookAtSession(parts, place);
+  assert.equal((await parts.store.read(place.slot)).record.session, null);
+  assert.deepEqual(await parts.store.history(place.slot), []);
+  const listed = await parts.index.page("cli", 0, 100);
   assert.ok(listed.every(({ slot }) => slot !== place.slot));
   const filters = [`yard.evt.session.cli.${session?.sessionId}.ended`];
   for await (const { payload } of readEvents(lab.bus, { filters, from: "beginning" })) {
@@ -237,13 +237,13 @@ async function deliverUntilDone(
 }
 
 /** What the queue and the sweeper do: begin what has its turn, until nothing waits. */
-async function untilIdle(desk: SessionDesk, slot: string, deaths: number[]): Promise<void> {
+async function untilIdle(parts: SessionParts, slot: string, deaths: number[]): Promise<void> {
   await until(async () => {
-    const { session } = (await desk.store.read(slot)).record;
+    const { session } = (await parts.store.read(slot)).record;
     if (session?.active === undefined || session.active === null) return true;
     const { sessionId, active } = session;
     await deliver(deaths, hintOf(proceedSession, { sessionId }, { runId: active.runId }));
-    await lookAtSession(desk, { slot, owner: "cli" });
+    await lookAtSession(parts, { slot, owner: "cli" });
     return false;
   });
 }

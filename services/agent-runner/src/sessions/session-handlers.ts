@@ -10,13 +10,13 @@ import { endSession } from "./end-session.ts";
 import { findSession } from "./find-session.ts";
 import { historyReply } from "./history-reply.ts";
 import { labelHolder } from "./list-sessions.ts";
-import { flush, RECHECK_MS, type SessionDesk } from "./session-desk.ts";
+import { flush, RECHECK_MS, type SessionParts } from "./session-parts.ts";
 import { shownSession } from "./shown-session.ts";
 import { patch } from "./transitions.ts";
 
 /** Answers what is asked about one session. Another owner's session is as unknown as one that is not there. */
-export function handleSessions(service: Service, desk: SessionDesk): void {
-  const { store, limits } = desk;
+export function handleSessions(service: Service, parts: SessionParts): void {
+  const { store, limits } = parts;
   const find = (asked: { session: string; owner?: string | undefined }, caller: string) =>
     findSession(store, { ref: asked.session, caller, owner: asked.owner });
 
@@ -41,7 +41,7 @@ export function handleSessions(service: Service, desk: SessionDesk): void {
     const found = await find(request, caller);
     const sessionId = found?.session.sessionId ?? "";
     const asked = { sessionId, reason: "deleted" as const, by: caller };
-    const ended = found === null ? null : await endSession(desk, found.place, asked);
+    const ended = found === null ? null : await endSession(parts, found.place, asked);
     if (ended === null) throw fail.unknown_session(unknown(request.session), named(request));
     const { key: sessionKey } = ended.ended;
     const { cancelledRun, droppedRuns } = ended;
@@ -52,7 +52,7 @@ export function handleSessions(service: Service, desk: SessionDesk): void {
     const found = await find(request, caller);
     const endedSessionId = found?.session.sessionId ?? "";
     const asked = { sessionId: endedSessionId, reason: "reset" as const, by: caller };
-    const ended = found === null ? null : await endSession(desk, found.place, asked);
+    const ended = found === null ? null : await endSession(parts, found.place, asked);
     if (found === null || ended === null || ended.next === null)
       throw fail.unknown_session(unknown(request.session), named(request));
     const session = shownSession(ended.next, EMPTY, limits);
@@ -60,20 +60,20 @@ export function handleSessions(service: Service, desk: SessionDesk): void {
     return { session, endedSessionId, cancelledRun, droppedRuns };
   });
 
-  handlePatch(service, desk);
+  handlePatch(service, parts);
 }
 
 const EMPTY = { messages: 0, dropped: 0, bytes: 0 };
 
-function handlePatch(service: Service, desk: SessionDesk): void {
-  const { store, limits, index, now } = desk;
+function handlePatch(service: Service, parts: SessionParts): void {
+  const { store, limits, index, now } = parts;
   service.handle(patchSession, async (request, { caller, fail }) => {
     const { session: ref, owner, ...changes } = request;
     const found = await findSession(store, { ref, caller, owner });
     if (found === null) throw fail.unknown_session(unknown(ref), named(request));
     const { place } = found;
     const { label = null } = changes;
-    const holder = label === null ? null : await labelHolder(desk, place.owner, label);
+    const holder = label === null ? null : await labelHolder(parts, place.owner, label);
     if (label !== null && holder !== null && holder.key !== found.session.key) {
       const message = `session ${holder.key} has the label ${label}`;
       throw fail.label_taken(message, { label, session: holder.key });
@@ -89,7 +89,7 @@ function handlePatch(service: Service, desk: SessionDesk): void {
     });
     if (changed === null) throw fail.unknown_session(unknown(ref), named(request));
     await index.touch(place, { usedMs: now(), lookMs: now() + RECHECK_MS });
-    await flush(desk, place);
+    await flush(parts, place);
     return { session: changed };
   });
 }

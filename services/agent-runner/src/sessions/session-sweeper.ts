@@ -1,19 +1,19 @@
 import { lookAtSession } from "./look-at-session.ts";
-import type { SessionDesk } from "./session-desk.ts";
+import type { SessionParts } from "./session-parts.ts";
 
 const AT_ONCE = 200;
 
 /** Looks at the sessions that are due, once. One that cannot be looked at does not keep the others waiting. */
 export async function sweepSessions(
-  desk: SessionDesk,
+  parts: SessionParts,
   onFault: (fault: { error: unknown }) => void,
 ): Promise<void> {
   for (;;) {
-    const due = await desk.index.due(desk.now(), AT_ONCE);
+    const due = await parts.index.due(parts.now(), AT_ONCE);
     let failed = 0;
     for (const place of due) {
       try {
-        await lookAtSession(desk, place);
+        await lookAtSession(parts, place);
       } catch (error) {
         failed += 1;
         onFault({ error });

@@ -14,7 +14,7 @@ export function readSchema(schema: Record<string, unknown>): z.ZodType | string 
   try {
     return z.fromJSONSchema(schema);
   } catch (error) {
-    return `is no JSON Schema that can be used: ${error instanceof Error ? error.message : String(error)}`;
+    return `is not a JSON Schema that can be used: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 

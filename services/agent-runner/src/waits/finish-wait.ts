@@ -17,10 +17,10 @@ export function finishWait(
       const { status, text } = child?.end ?? { status: "failed", text: "its end is not known" };
       const said = status === "succeeded" ? text : `run ${wait.childRunId} has ${status}: ${text}`;
       const decision = child?.decision ?? null;
-      return { ...told(callId, said, status !== "succeeded"), decision };
+      return { ...ownResult(callId, said, status !== "succeeded"), decision };
     }
     case "timer":
-      return told(callId, `the time is over: it is ${wait.until}`, false);
+      return ownResult(callId, `the time is over: it is ${wait.until}`, false);
     default:
       throw new TypeError(`call ${callId} waits for nothing that ends here`);
   }
@@ -39,7 +39,7 @@ function finishQuestion(
     const said = "nobody knows whether the call was carried out, and it was not made again";
     return failure(callId, "outcome_unknown", said);
   }
-  return told(callId, typeof answer === "string" ? answer : JSON.stringify(answer), false);
+  return ownResult(callId, typeof answer === "string" ? answer : JSON.stringify(answer), false);
 }
 
 /** True for a call whose outcome nobody knew and that people want to be made once more. */
@@ -57,7 +57,7 @@ export function stillWaiting({ wait, part }: CallState, step: CallStep, now: num
 }
 
 /** A result of the runner's own making: no policy decided, because nothing outside the run is touched. */
-export function told(
+export function ownResult(
   callId: string,
   text: string,
   isError: boolean,

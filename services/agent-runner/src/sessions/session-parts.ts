@@ -25,7 +25,7 @@ export interface KnownRuns {
 }
 
 /** What everything that is done about sessions needs. */
-export interface SessionDesk {
+export interface SessionParts {
   readonly bus: Bus;
   readonly log: Log;
   readonly store: SessionStore;
@@ -48,11 +48,11 @@ export const FIRST_LOOK_MS = 5_000;
  * kept: the sweeper sends it. `isLate` says that it may have been sent long ago.
  */
 export async function flush(
-  desk: SessionDesk,
+  parts: SessionParts,
   { slot }: Pick<Place, "slot">,
   { isLate = false }: { readonly isLate?: boolean } = {},
 ): Promise<void> {
-  const { bus, store, log } = desk;
+  const { bus, store, log } = parts;
   const { outbox, session } = (await store.read(slot)).record;
   if (outbox.length === 0) return;
   try {
@@ -104,7 +104,7 @@ async function isStored(bus: Bus, subject: string, messageId: string): Promise<b
 
 /** Tells the queue that a run has its turn. The sweeper sends a lost message again. */
 export async function proceed(
-  { bus, log }: Pick<SessionDesk, "bus" | "log">,
+  { bus, log }: Pick<SessionParts, "bus" | "log">,
   next: Handover["next"],
 ): Promise<void> {
   if (next === null) return;
@@ -113,7 +113,7 @@ export async function proceed(
     await publishCommand(bus, proceedSession, { sessionId }, { runId });
   } catch (err) {
     if (!isOutage(err)) throw err;
-    log.warn({ runId, err }, "turn of a session's run not told");
+    log.warn({ runId, err }, "hint about the turn of a run not sent");
   }
 }
 

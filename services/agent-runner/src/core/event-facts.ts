@@ -21,7 +21,7 @@ const IDENTIFIER = /(?:Id|Digest)$|^(?:at|until|digest|key|by|requester|agent|mo
  * The facts of an event as they are told: events are for more eyes than the journal, so no text of it is long and none has
  * what looks like a secret. What that changed is named with its whole length and digest.
  */
-export function toldFacts(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function eventFacts(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const told: Record<string, unknown> = {};
   const abridged: AbridgedText[] = [];
   for (const [field, value] of Object.entries(facts)) {
