@@ -1,5 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { decisionIndex } from "./generate/decision-index.ts";
 import { format } from "./generate/format.ts";
 import { asyncApi } from "./generate/asyncapi.ts";
 import { commandTable } from "./generate/command-table.ts";
@@ -9,7 +10,7 @@ import { replaceSection } from "./generate/section.ts";
 import { subjectsDocument } from "./generate/subjects-document.ts";
 
 /**
- * Writes every file that is derived from the contracts or the commands, or with `--check` says which of them differ
+ * Writes every file that is derived from the contracts, the commands or the decisions, or with `--check` says which of them differ
  * from what would be written and exits 1.
  */
 const root = new URL("../", import.meta.url);
@@ -22,6 +23,7 @@ const generated: Record<string, (current: string) => string | Promise<string>> =
   "apps/cli/README.md": (current) =>
     format("README.md", replaceSection(current, { commands: commandTable() })),
   "docs/subjects.md": () => subjectsDocument(),
+  "decisions/README.md": () => format("README.md", decisionIndex()),
 };
 
 const stale: string[] = [];

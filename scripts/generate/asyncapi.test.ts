@@ -67,18 +67,30 @@ test("every message resolves to the schema of its contract", async () => {
   }
 });
 
-test("every shared schema is used, and none is written twice", async () => {
-  const document = Document.parse(await asyncApi());
-  const text = JSON.stringify(document);
-  const schemas = Object.entries(document.components.schemas);
-  const unused = schemas.filter(([name]) => !text.includes(`"#/components/schemas/${name}"`));
-  assert.deepEqual(unused, []);
-  const copies = schemas.filter(
-    ([, schema]) =>
-      JSON.stringify(schema).length >= 150 && text.split(JSON.stringify(schema)).length > 2,
+test("every shared schema is used, and no long schema is written twice", async () => {
+  const { channels, components } = Document.parse(await asyncApi());
+  const text = JSON.stringify({ channels, components });
+  const unused = Object.keys(components.schemas).filter(
+    (name) => !text.includes(`"#/components/schemas/${name}"`),
   );
+  assert.deepEqual(unused, []);
+  const payloads = Object.values(channels).flatMap(({ messages }) =>
+    Object.values(messages).map(({ payload }) => payload),
+  );
+  const seen = new Set<string>();
+  const copies = [...payloads, ...Object.values(components.schemas)]
+    .flatMap((schema) => objectsIn(schema))
+    .map((schema) => JSON.stringify(schema))
+    .filter((schema) => schema.length >= 150 && (seen.has(schema) || !seen.add(schema)));
   assert.deepEqual(copies, []);
 });
+
+/** A schema and all schemas in it: what has a type. */
+function objectsIn(value: unknown): object[] {
+  if (typeof value !== "object" || value === null) return [];
+  const inner = Object.values(value).flatMap(objectsIn);
+  return "type" in value && typeof value.type === "string" ? [value, ...inner] : inner;
+}
 
 function schemaOf(schema: z.ZodType, io: "input" | "output"): Json {
   const { $schema: _, ...json }: Json = z.toJSONSchema(schema, { target: "draft-7", io });
