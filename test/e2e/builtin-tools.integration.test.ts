@@ -185,7 +185,7 @@ test("a run is recorded by the command line, and played again from the file and 
   assert.equal((await yard("runs", "replay", runId)).stdout, first.stdout);
 
   await writeFile(file, "{}");
-  await assert.rejects(yard("runs", "replay", file), /is no recording of a run/);
+  await assert.rejects(yard("runs", "replay", file), /is not a recording of a run/);
   await assert.rejects(
     yard("runs", "replay", "no/such.json"),
     /neither the id of a run nor a file/,

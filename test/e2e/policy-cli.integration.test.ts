@@ -122,7 +122,7 @@ test("a session approval is listed as a grant, covers other calls, and is revoke
   assert.match(listed, / 4 +\S+ +cli$/m, "uses left, until when, by whom");
   assert.match(
     await ok("grants", "revoke", grant),
-    /is revoked; calls of mcp__files__write_file are asked for again/,
+    /is revoked; calls of mcp__files__write_file need a person again/,
   );
   assert.match(await ok("grants", "list"), /there are no standing approvals/);
   assert.equal((await ask({ path: "e" })).outcome, "waiting");

@@ -36,7 +36,7 @@ function checkedName(name: string): string {
     });
   }
   if (!CallerName.safeParse(name).success) {
-    throw new CliError("usage", `${JSON.stringify(name)} is no name of a NATS user`, {
+    throw new CliError("usage", `${JSON.stringify(name)} is not a valid name of a NATS user`, {
       hint: "a name has a-z, 0-9 and -, such as team-a",
     });
   }

@@ -265,7 +265,7 @@ async function loginOf({ user, nkeySeed }: BusOptions): Promise<{ authenticator?
   if (isUserSeed(seed)) return { authenticator: seedAuthenticator(seed, nkeySeed) };
   throw new ServiceError(
     "forbidden",
-    `what NATS user ${user} is to log in with is no NKey seed of a user: that is one line that begins with SU`,
+    `what NATS user ${user} is to log in with is not the NKey seed of a user: that is one line that begins with SU`,
   );
 }
 

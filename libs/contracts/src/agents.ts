@@ -94,7 +94,7 @@ export const getAgent = rpc({
 /** Clients send files, not paths: what they check need not lie on one of the importer's roots. */
 export const checkAgents = rpc({
   subject: "yard.rpc.{caller}.agents.check",
-  summary: "Reads agent files that the caller sends and judges them; nothing is stored.",
+  summary: "Reads agent files that the caller sends and checks them; nothing is stored.",
   request: z.strictObject({
     files: z
       .array(

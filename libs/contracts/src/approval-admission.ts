@@ -29,7 +29,8 @@ const AskedCall = z.strictObject({
 /** Asked by a tool provider when the policy said `ask`, as the last thing before the call is sent. */
 export const admitCall = rpc({
   subject: "yard.rpc.{caller}.approvals.admit",
-  summary: "Lets an asked call pass by consuming its approval or using a grant, or asks a person.",
+  summary:
+    "Lets a call that needs a person pass by consuming its approval or using a grant, or asks a person.",
   request: AskedCall,
   reply: z.discriminatedUnion("outcome", [
     /** The call must be sent now. `approvalId` is consumed by it; a grant has one use less. */

@@ -95,7 +95,7 @@ export const approveCall = rpc({
 
 export const denyCall = rpc({
   subject: "yard.rpc.{caller}.approvals.deny",
-  summary: "Denies a waiting call; the reason is told to the agent.",
+  summary: "Denies a waiting call; the agent gets the reason.",
   request: z.strictObject({ id: ApprovalId, reason: Reason.optional() }),
   reply: z.object({ approval: Approval }),
   errors: decisionErrors,

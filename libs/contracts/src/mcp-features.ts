@@ -147,7 +147,7 @@ export const subscribeResource = rpc({
 
 export const unsubscribeResource = rpc({
   subject: "yard.rpc.{caller}.mcp.unsubscribe.{server}",
-  summary: "Ends the caller's own subscription; one that is not there is no error.",
+  summary: "Ends the caller's own subscription; one that does not exist is not an error.",
   request: z.strictObject({ uri: ResourceUri }),
   reply: z.object({ subscribed: z.literal(false) }),
   errors: { store_unavailable: subscribeResource.errors.store_unavailable },

@@ -151,6 +151,7 @@ export const questionRequested = event({
 
 export const questionEnded = event({
   subject: "yard.evt.mcp-question.{owner}.{id}.ended",
-  summary: "A question of an MCP server was answered, or its time is over; answers are not told.",
+  summary:
+    "A question of an MCP server was answered, or its time is over; the answer is not in the event.",
   payload: z.object({ question: Question }),
 });

@@ -177,7 +177,7 @@ export const connectServer = rpc({
 
 export const disconnectServer = rpc({
   subject: "yard.rpc.{caller}.mcp.disconnect",
-  summary: "Ends a connection until mcp.connect or a restart; an unknown server is no error.",
+  summary: "Ends a connection until mcp.connect or a restart; an unknown server is not an error.",
   request: z.strictObject({ server: z.string() }),
   reply: z.object({ server: ServerInfo.nullable() }),
   errors: {

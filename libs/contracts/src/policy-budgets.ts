@@ -6,7 +6,7 @@ import { AgentName, CallerName, RunId, ServerId, Timestamp } from "./ids.ts";
 /** Asked by a tool provider when a call that the policy counted is over. */
 export const releaseCall = rpc({
   subject: "yard.rpc.{caller}.policy.release",
-  summary: "Gives back the place that a call took in a limit of calls at a time.",
+  summary: "Ends a call's count in a limit of calls at a time.",
   request: z.strictObject({ reservation: z.string().min(1).max(200) }),
   reply: z.object({ released: z.boolean() }),
   errors: { store_unavailable: storeUnavailable },

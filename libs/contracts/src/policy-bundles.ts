@@ -120,7 +120,7 @@ export type ToolReach = z.infer<typeof ToolReach>;
 
 export const whoCanCall = rpc({
   subject: "yard.rpc.{caller}.policy.who-can",
-  summary: "Tells who may call a tool: which principals, by which rules, and what takes some out.",
+  summary: "Says who may call a tool: which principals, by which rules, and what takes some out.",
   request: z.strictObject({
     tool: ToolRef,
     /** Labels of the tool's server. */

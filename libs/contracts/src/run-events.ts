@@ -273,7 +273,7 @@ export const questionRequested = event({
 
 export const questionAnswered = event({
   subject: "yard.evt.run.{owner}.{runId}.question-answered",
-  summary: "A question of a run was answered; the answer is not told.",
+  summary: "A question of a run was answered; the answer is not in the event.",
   payload: RunEvent.extend({ callId: CallId, by: CallerName }),
 });
 

@@ -18,7 +18,7 @@ export const listGrants = rpc({
 
 export const revokeGrant = rpc({
   subject: "yard.rpc.{caller}.grants.revoke",
-  summary: "Ends a standing approval; later calls are asked for again.",
+  summary: "Ends a standing approval; later calls need a person again.",
   request: z.strictObject({ id: GrantId }),
   reply: z.object({ grant: SessionGrant }),
   errors: {

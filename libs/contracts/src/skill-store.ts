@@ -171,7 +171,7 @@ export const removeSkill = rpc({
 export const trustSkill = rpc({
   subject: "yard.rpc.{caller}.skills.trust",
   summary:
-    "Lists a withheld skill or agent; the trust holds for exactly this version at this place.",
+    "Lists a withheld skill or agent; the trust holds for exactly this version from this source.",
   request: z.strictObject({
     kind: z.enum(["skill", "agent"]).default("skill"),
     name: SkillName,

@@ -167,7 +167,7 @@ export const importSkills = rpc({
 
 export const checkSkills = rpc({
   subject: "yard.rpc.{caller}.skills.check",
-  summary: "Reads the skill files below a directory and judges them; nothing is stored.",
+  summary: "Reads the skill files below a directory and checks them; nothing is stored.",
   request: z.strictObject({
     /** Absolute, or relative to the first allowed root. */
     directory: z.string().min(1).max(4_096),

@@ -220,7 +220,7 @@ function faultOf(error: unknown): RunTokenError {
 }
 
 function malformed(why: string, cause?: unknown): RunTokenError {
-  return new RunTokenError("malformed", `this is no run token: ${why}`, { cause });
+  return new RunTokenError("malformed", `this is not a run token: ${why}`, { cause });
 }
 
 function parseClaims(value: unknown): Claims {

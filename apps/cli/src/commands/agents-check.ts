@@ -43,7 +43,7 @@ export async function validate(
   if (options.json) writeJson(terminal, { files: verdicts, failed });
   else printVerdicts(terminal, verdicts);
   const said = `${count(verdicts.length, "agent file")}: ${failed} cannot be used`;
-  if (failed > 0) throw new CliError("agents_invalid", said, { hint: "mend what is named above" });
+  if (failed > 0) throw new CliError("agents_invalid", said, { hint: "fix what is named above" });
   if (!options.json) terminal.note(said);
 }
 

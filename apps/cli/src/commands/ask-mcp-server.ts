@@ -17,7 +17,7 @@ export async function askMcpServer<R extends ServerRpc>(
   { server, request }: { readonly server: string; readonly request: z.input<R["request"]> },
 ): Promise<z.output<R["reply"]>> {
   if (!ServerId.safeParse(server).success) {
-    throw new CliError("unknown_server", `${JSON.stringify(server)} is no server id`, {
+    throw new CliError("unknown_server", `${JSON.stringify(server)} is not a valid server id`, {
       hint: "see the servers with: ./yard mcp list",
     });
   }

@@ -57,7 +57,7 @@ export function timeOf(option: string, text: string | undefined, now = Date.now(
     return new Date(now - Number(count) * SPAN_MS[unit as keyof typeof SPAN_MS]);
   const at = /^\d{4}-/.test(text) ? new Date(text) : null;
   if (at !== null && !Number.isNaN(at.getTime())) return at;
-  throw new CliError("usage", `${option} ${JSON.stringify(text)} is no time`, {
+  throw new CliError("usage", `${option} ${JSON.stringify(text)} is not a valid time`, {
     hint: "write a time like 2026-11-22T10:00:00Z, or how long ago: 30m, 12h, 7d",
   });
 }

@@ -46,12 +46,12 @@ test("a line that is no record is told with its number and what is wrong with it
   for (const name of ["v", "writer", "seq", "at", "prev", "hash"])
     assert.match(
       await verified(record, without(name)),
-      new RegExp(`^2 FILE:2 is no audit record: ${name}: `),
+      new RegExp(`^2 FILE:2 is not an audit record: ${name}: `),
     );
   assert.match(await verified(record, "", { ...record, seq: "2" }), /^2 FILE:3 .*: seq: /);
   assert.match(await verified(without("instance")), /^2 FILE:1 .*: instance: /);
-  assert.match(await verified("null"), /^2 FILE:1 is no audit record: /);
-  assert.equal(await verified("{"), "2 FILE:1 is no audit record: it is no JSON");
+  assert.match(await verified("null"), /^2 FILE:1 is not an audit record: /);
+  assert.equal(await verified("{"), "2 FILE:1 is not an audit record: it is not valid JSON");
 });
 
 test("a file without records is not intact, and one that begins later says so", async () => {

@@ -159,12 +159,12 @@ function parsedJson(line: string, where: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    throw noRecord(where, "it is no JSON");
+    throw noRecord(where, "it is not valid JSON");
   }
 }
 
 function noRecord(where: string, problem: string): CliError {
-  return new CliError("usage", `${where} is no audit record: ${problem}`, {
+  return new CliError("usage", `${where} is not an audit record: ${problem}`, {
     hint: "give a file that yard audit export has written",
   });
 }
@@ -193,7 +193,7 @@ function tell(terminal: Terminal, report: AuditReport): void {
     terminal.note(`${count(repeated, "record")} stored twice by its writer, which got no answer`);
   if (strays.first !== null)
     terminal.note(
-      `${count(strays.count, "message")} of the stream, the first at ${strays.first}, ${strays.count === 1 ? "is no record" : "are no records"}: answers that a client had sent there; nothing is missing for them`,
+      `${count(strays.count, "message")} of the stream, the first at ${strays.first}, ${strays.count === 1 ? "is not a record" : "are not records"}: answers that a client had sent there; nothing is missing for them`,
     );
   terminal.out(
     `${count(calls.executions, "call")}, ${calls.proven} with the decision that allowed it`,

@@ -112,7 +112,7 @@ test("shows a file that lies with a skill, and a version of it", async () => {
   const json = await ok("skills", "show", "pdf", "--file", "data.bin", "--json");
   assert.equal(JSON.parse(json.stdout).data.base64, "AAE=");
   const binary = await yard(["skills", "show", "pdf", "--file", "data.bin"], env);
-  assert.match(binary.stderr, /data\.bin has 2 bytes and is no text/);
+  assert.match(binary.stderr, /data\.bin has 2 bytes and is not text/);
   const none = await yard(["skills", "show", "pdf", "--file", "nothing"], env);
   assert.equal(none.code, 3);
 });

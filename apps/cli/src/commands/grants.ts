@@ -31,12 +31,12 @@ export async function list(terminal: Terminal, options: Options): Promise<void> 
 
 export async function revoke(terminal: Terminal, id: string, options: Options): Promise<void> {
   if (!GrantId.safeParse(id).success)
-    throw new CliError("usage", `${JSON.stringify(id)} is no id of a standing approval`, {
+    throw new CliError("usage", `${JSON.stringify(id)} is not a valid id of a standing approval`, {
       hint: "see them with: ./yard grants list",
     });
   const reply = await withBus(await findBus(process.env), (bus) =>
     client(bus, { revokeGrant }).revokeGrant({ id }),
   );
   if (options.json) return writeJson(terminal, reply);
-  terminal.note(`grant ${id} is revoked; calls of ${reply.grant.tool.name} are asked for again`);
+  terminal.note(`grant ${id} is revoked; calls of ${reply.grant.tool.name} need a person again`);
 }

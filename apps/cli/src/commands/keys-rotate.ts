@@ -37,7 +37,7 @@ async function idOf(key: unknown, file: string): Promise<string> {
   try {
     return await runTokenKeyId(JSON.stringify(key));
   } catch (error) {
-    throw new CliError("start_failed", `the first key in ${file} is no run-token key`, {
+    throw new CliError("start_failed", `the first key in ${file} is not a run-token key`, {
       hint: "put the file back from a backup, or remove it and make another key: yard keys init",
       cause: error,
     });

@@ -15,7 +15,7 @@ export async function cancel(
   );
   if (json) writeJson(terminal, reply);
   else if (reply.cancelled)
-    terminal.note(`call ${callId} is cancelled; ${server} was told to stop`);
+    terminal.note(`call ${callId} is cancelled; ${server} got the request to stop`);
   else terminal.note(`you have no call ${callId} in work at ${server}`);
   return reply.cancelled ? EXIT.ok : EXIT.failed;
 }

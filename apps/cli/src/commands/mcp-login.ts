@@ -139,7 +139,7 @@ async function pasted(
 
 function addressIn(line: string): URL {
   if (URL.canParse(line.trim())) return new URL(line.trim());
-  throw new CliError("usage", "what was pasted is no address", {
+  throw new CliError("usage", "what was pasted is not an address", {
     hint: "copy the whole address from the browser, from http:// to the end",
   });
 }

@@ -31,7 +31,7 @@ const PAGE = 1_000;
 
 async function asked<T>(server: string, question: (api: Api) => Promise<T>): Promise<T> {
   if (!ServerId.safeParse(server).success)
-    throw new CliError("unknown_server", `${JSON.stringify(server)} is no server id`, {
+    throw new CliError("unknown_server", `${JSON.stringify(server)} is not a valid server id`, {
       hint: "see the servers with: ./yard mcp list",
     });
   return withBus(await findBus(process.env), (bus) => question(client(bus, contracts)));
@@ -180,7 +180,7 @@ function findingText({ findings }: ToolPin): string {
 function findingCode(text: string): ToolFinding["code"] {
   const { data } = ToolFinding.shape.code.safeParse(text);
   if (data !== undefined) return data;
-  throw new CliError("usage", `${JSON.stringify(text)} is no code of a finding`, {
+  throw new CliError("usage", `${JSON.stringify(text)} is not the code of a finding`, {
     hint: `the codes are: ${ToolFinding.shape.code.options.join(", ")}`,
   });
 }

@@ -38,7 +38,7 @@ export async function answer(
   options: { content?: string; decline?: true; cancel?: true } & Options,
 ): Promise<void> {
   if (!QuestionId.safeParse(id).success)
-    throw new CliError("usage", `${JSON.stringify(id)} is no id of a question`, {
+    throw new CliError("usage", `${JSON.stringify(id)} is not a valid question id`, {
       hint: "see those that wait with: ./yard mcp questions list",
     });
   const { content, decline, cancel } = options;
@@ -116,7 +116,7 @@ function parseContent(text: string): AnswerContent {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new CliError("usage", `the answer is no JSON: ${String(error)}`, {
+    throw new CliError("usage", `the answer is not valid JSON: ${String(error)}`, {
       hint: `quote it for the shell, such as '{"name":"Ada"}'`,
       cause: error,
     });

@@ -194,7 +194,7 @@ export async function logs(
   if (reply.lines.length === 0) {
     return terminal.note(
       reply.hasProcess === false
-        ? `${server} is reached over HTTP: it is no process of the broker's and has no stderr here; what it logs over the protocol: ./yard mcp messages ${server}`
+        ? `${server} is reached over HTTP: it is not a process of the broker and has no stderr here; what it logs over the protocol: ./yard mcp messages ${server}`
         : `${server} has written nothing to stderr`,
     );
   }

@@ -132,7 +132,7 @@ export async function call(
   { tool, args, ...options }: { tool: string; args: string } & CallOptions,
 ): Promise<ExitCode> {
   if (!ServerId.safeParse(server).success) {
-    throw new CliError("unknown_server", `${JSON.stringify(server)} is no server id`, {
+    throw new CliError("unknown_server", `${JSON.stringify(server)} is not a valid server id`, {
       hint: "see the servers with: ./yard mcp list",
     });
   }
@@ -184,7 +184,7 @@ export function parseArguments(text: string, tool: string): Record<string, unkno
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new CliError("usage", `the arguments of ${tool} are no JSON: ${String(error)}`, {
+    throw new CliError("usage", `the arguments of ${tool} are not valid JSON: ${String(error)}`, {
       hint: `quote them for the shell, such as '{"path":"README.md"}'`,
       cause: error,
     });

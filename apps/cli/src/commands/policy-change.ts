@@ -190,5 +190,5 @@ function tell(terminal: Terminal, activation: Activation, options: { json?: true
 
 function numberOf(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new CliError("usage", `--version ${JSON.stringify(text)} is no number of a version`);
+  throw new CliError("usage", `--version ${JSON.stringify(text)} is not a version number`);
 }

@@ -24,7 +24,7 @@ export async function readPolicyFiles(path: string): Promise<PolicyTextFile[]> {
 async function readPolicyFile(path: string): Promise<PolicyTextFile> {
   const found = await statOf(path);
   if (found === null || !found.isFile() || found.size > MAX_POLICY_TEXT) {
-    throw new CliError("usage", `${path} is no file of at most ${MAX_POLICY_TEXT} bytes`);
+    throw new CliError("usage", `${path} is not a file of at most ${MAX_POLICY_TEXT} bytes`);
   }
   return { name: basename(path), text: textOf(await readFile(path), path) };
 }

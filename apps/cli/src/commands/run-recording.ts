@@ -80,7 +80,7 @@ async function readRecording(file: string): Promise<RecordedRun> {
   try {
     return RecordedRun.parse(JSON.parse(text));
   } catch (cause) {
-    throw new CliError("usage", `${file} is no recording of a run`, {
+    throw new CliError("usage", `${file} is not a recording of a run`, {
       hint: "record a run with: ./yard run AGENT INPUT --record FILE",
       cause,
     });

@@ -41,7 +41,7 @@ export async function run(
 ): Promise<ExitCode> {
   const command = commandOf(input, options);
   if (!AgentName.safeParse(agent).success) {
-    throw new CliError("usage", `${JSON.stringify(agent)} is no agent name`, {
+    throw new CliError("usage", `${JSON.stringify(agent)} is not a valid agent name`, {
       hint: "see the agents with: ./yard agents list",
     });
   }
@@ -189,7 +189,7 @@ function parseObject(input: string): RunInput {
   try {
     value = JSON.parse(input);
   } catch (error) {
-    throw new CliError("usage", `--input-json: the input is no JSON: ${String(error)}`, {
+    throw new CliError("usage", `--input-json: the input is not valid JSON: ${String(error)}`, {
       cause: error,
     });
   }

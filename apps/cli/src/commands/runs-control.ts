@@ -170,7 +170,7 @@ function parsed(text: string): Answer {
   try {
     return JSON.parse(text) as Answer; // whoever asked checks it against the question's schema
   } catch (error) {
-    throw new CliError("usage", `--answer-json: the answer is no JSON: ${String(error)}`, {
+    throw new CliError("usage", `--answer-json: the answer is not valid JSON: ${String(error)}`, {
       cause: error,
     });
   }

@@ -156,7 +156,7 @@ test("takes what can be no run's id for the mistake that it is, and asks nobody"
     lines.map(async ([verb = "", ...rest]) => {
       const { code, stderr } = await yard(["runs", verb, "a b", ...rest], env);
       assert.equal(code, 2, `${verb}: ${stderr}`);
-      assert.match(stderr, /"a b" is no run id/);
+      assert.match(stderr, /"a b" is not a valid run id/);
     }),
   );
 });

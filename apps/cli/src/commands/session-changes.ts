@@ -84,7 +84,7 @@ async function confirm(question: string, { yes, json }: { yes?: true; json?: tru
   if (yes === true) return;
   if (!process.stdin.isTTY || json === true)
     throw new CliError("usage", "this cannot be taken back", {
-      hint: "add --yes to do it without being asked",
+      hint: "add --yes to do it without a question",
     });
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   try {

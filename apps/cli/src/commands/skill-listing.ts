@@ -109,7 +109,7 @@ async function showFile(
     return writeJson(terminal, { ...about, base64: bytes.toString("base64") });
   }
   if (!isUtf8(bytes) || bytes.includes(0)) {
-    throw new CliError("binary_file", `${path} has ${bytes.length} bytes and is no text`, {
+    throw new CliError("binary_file", `${path} has ${bytes.length} bytes and is not text`, {
       hint: "get its bytes with --json",
     });
   }

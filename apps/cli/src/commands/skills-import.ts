@@ -110,7 +110,7 @@ export async function validateSkills(
     throw new CliError(
       "skills_do_not_conform",
       `${broken} of ${counts.found} skills break the rules of ${targets.join(", ")}`,
-      { hint: "mend the files that are named above" },
+      { hint: "fix the files that are named above" },
     );
   }
 }
@@ -281,7 +281,7 @@ export function formatOf(bytes: Buffer, label: string): "zip" | "tar.gz" | "tar"
   if (bytes.subarray(0, 2).toString("latin1") === "PK") return "zip";
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) return "tar.gz";
   if (isTar(bytes)) return "tar";
-  throw new CliError("usage", `${label} is no zip, no tar and no tar.gz`, {
+  throw new CliError("usage", `${label} is not a zip, tar or tar.gz file`, {
     hint: "pack it as one of these, or name a directory",
   });
 }

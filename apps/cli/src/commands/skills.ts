@@ -57,7 +57,7 @@ export async function check(
     return;
   }
   throw new CliError("skills_do_not_load", countsText(counts), {
-    hint: "mend the files that are named above",
+    hint: "fix the files that are named above",
   });
 }
 

@@ -85,6 +85,6 @@ export async function cancel(
   );
   if (options.json) writeJson(terminal, reply);
   else if (reply.cancelled) terminal.out("cancelled");
-  else terminal.note(`there is no call ${printableLine(callId)} of yours in work`);
+  else terminal.note(`you have no call ${printableLine(callId)} under way`);
   return reply.cancelled ? EXIT.ok : EXIT.failed;
 }

@@ -26,7 +26,7 @@ export function addAgentCommands(program: Command, perform: Perform): void {
     );
   agents
     .command("validate <path>")
-    .description("judge an agent file, or those of a directory, and their models")
+    .description("check an agent file, or those of a directory, and their models")
     .option("--json", JSON_TEXT)
     .action((path, options) =>
       perform(options, async (terminal) =>

@@ -13,7 +13,7 @@ export function addApprovalCommands(program: Command, perform: Perform): void {
     .description("deny every call of a run, agent, server or token key, those in flight too")
     .addArgument(new Argument("<kind>").choices(["run", "agent", "server", "key"]))
     .argument("<name>", "run id, agent, server, or the kid of a key")
-    .option("--reason <text>", "told with each denial")
+    .option("--reason <text>", "shown with each denial")
     .option("--lift", "take it back")
     .option("--json", JSON_TEXT)
     .action((kind: string, name: string, options) =>
@@ -57,7 +57,7 @@ function addApprovals(program: Command, perform: Perform): void {
   approvals
     .command("deny <id>")
     .description("do not let a waiting call happen")
-    .option("--reason <text>", "told to the agent")
+    .option("--reason <text>", "the agent gets it")
     .option("--json", JSON_TEXT)
     .action((id, options) =>
       perform(options, async (terminal) => (await loadApprovals()).deny(terminal, id, options)),
@@ -92,7 +92,7 @@ function addGrants(program: Command, perform: Perform): void {
     );
   grants
     .command("revoke <id>")
-    .description("end a standing approval; later calls are asked for again")
+    .description("end a standing approval; later calls need a person again")
     .option("--json", JSON_TEXT)
     .action((id, options) =>
       perform(options, async (terminal) => (await loadGrants()).revoke(terminal, id, options)),

@@ -42,7 +42,7 @@ export function addDefinitionCommands(program: Command, perform: Perform): void 
     );
   skills
     .command("check <dir>")
-    .description("judge the skill files below a directory of the importer; nothing is imported")
+    .description("check the skill files below a directory of the importer; nothing is imported")
     .option("--target <target>", "only agent-skills, claude-code, claude-ai, openclaw or clawhub")
     .option("--json", JSON_TEXT)
     .action((directory, options) =>

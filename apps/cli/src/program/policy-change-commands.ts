@@ -66,7 +66,7 @@ function addStopCommands(policy: Command, perform: Perform): void {
       .option("--json", JSON_TEXT);
   scoped("stop")
     .description("the kill switch: deny these calls on every replica, at once")
-    .requiredOption("--reason <text>", "why; whoever is denied is told")
+    .requiredOption("--reason <text>", "why; shown to whoever is denied")
     .action((options) =>
       perform(options, async (terminal) => (await load()).stop(terminal, options)),
     );

@@ -88,7 +88,7 @@ function addVersionCommands(skills: Command, perform: Perform): void {
     );
   skills
     .command("trust <name>")
-    .description("list a withheld skill; the trust holds for this version at this place")
+    .description("list a withheld skill; the trust holds for this version from this source")
     .option("--agent", "the name is an agent's")
     .option("--version <digest>", "the version that you looked at")
     .option("--reason <text>", "why; needed for one that the scanner blocks")

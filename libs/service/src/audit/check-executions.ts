@@ -124,7 +124,7 @@ function undecided(ref: string, { lastOf }: Known): Finding {
   const last = lastOf(writer);
   const isLost = last === null || Number(seq) > last;
   if (isLost) return unproven(`names ${ref}, which is not stored`);
-  return violation(`names ${ref}, which is no decision`);
+  return violation(`names ${ref}, which is not a decision`);
 }
 
 function isSameCall(execution: Execution, decision: Decision): boolean {

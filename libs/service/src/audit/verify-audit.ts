@@ -126,7 +126,7 @@ function resemblesBlock(payload: unknown): boolean {
 
 const REASONS = {
   foreign: "a message that no writer of its subject has written",
-  unreadable: "a message that is no block of records",
+  unreadable: "a message that is not a block of records",
 } as const;
 
 function beginOf({ first, firstTime, maxAgeMs }: AuditExtent, now: number): AuditBreak[] {

@@ -87,7 +87,7 @@ export function parsePrivateHosts(setting: string): PrivateHosts {
   const unknown = named.find((word) => !isNetwork(word));
   if (unknown !== undefined) {
     throw new Error(
-      `${JSON.stringify(unknown)} is no address; write loopback, private, an IP address or a network such as 10.1.0.0/16`,
+      `${JSON.stringify(unknown)} is not an address; write loopback, private, an IP address or a network such as 10.1.0.0/16`,
     );
   }
   const byAddress = networks(named);

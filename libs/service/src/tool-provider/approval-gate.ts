@@ -170,7 +170,7 @@ async function orNotSent<T>(ask: () => Promise<T>): Promise<T> {
     const cause = `${error.code}: ${error.message}`;
     throw new NotSentError(
       fail.policy_unavailable(
-        `Whether a person approved the call cannot be told now, so it was not made: ${error.message}`,
+        `Whether a person approved the call cannot be looked up now, so it was not made: ${error.message}`,
         { cause },
       ),
     );
