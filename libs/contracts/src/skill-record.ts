@@ -4,7 +4,7 @@ const Text = z.string().nullable();
 
 /**
  * The fields that the Agent Skills standard, Claude Code and OpenClaw know beside the ones of the skill itself, in one
- * form. They are shown and exported; what of them is in force here the importer's README says.
+ * form. They are shown and exported; docs/skills.md says what of them is in force here.
  */
 export const SkillRecord = z.object({
   /** The name as it was written. */

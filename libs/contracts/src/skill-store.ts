@@ -31,9 +31,9 @@ export type SkillFileFacts = z.infer<typeof SkillFileFacts>;
 
 /** One immutable state of a skill's directory. */
 export const SkillVersion = z.object({
-  /** SHA-256 over the lines `path:sha256` of its files, sorted by path. */
+  /** SHA-256 over the lines `path:sha256` of its files, sorted by path: what runs are pinned to. */
   version: Digest,
-  /** SHA-256 over the SKILL.md alone: what runs are pinned to. */
+  /** SHA-256 over the SKILL.md alone; it leads to the newest version that has it. */
   digest: Digest,
   provenance: Provenance,
   /** What the scanner said, and which one; null when the version was never scanned. */

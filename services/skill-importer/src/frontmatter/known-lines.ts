@@ -1,13 +1,13 @@
+import { fieldNamed, isFieldName } from "./fields.ts";
 import { isRestriction } from "./restrictions.ts";
 import type { YamlMapping, YamlValue } from "./yaml-value.ts";
 
-const KNOWN = new Set(["name", "description", "argument-hint"]);
 const PAIR = /^["']?([A-Za-z][\w-]*)["']?:(?:[ \t]+(.*))?$/;
 const BLOCK = /^[|>][-+\d]*$/;
 
 /** True for a key that is read even where its file is no YAML. */
 export function isKnownKey(key: string): boolean {
-  return KNOWN.has(key) || isRestriction(key);
+  return (isFieldName(key) && fieldNamed(key).isReadAlone === true) || isRestriction(key);
 }
 
 /**

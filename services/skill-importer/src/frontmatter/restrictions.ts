@@ -1,12 +1,16 @@
+import { fieldNamed, FIELDS, isFieldName } from "./fields.ts";
 import type { YamlMapping } from "./yaml-value.ts";
 
-/** Fields that take something away from a skill. What they say must survive every repair. */
-const RESTRICTIONS: readonly { readonly field: string; readonly mention: RegExp }[] = [
-  { field: "allowed-tools", mention: /(?<!dis)allowed[-_]?tools["']?\s*:/i },
-  { field: "disallowed-tools", mention: /disallowed[-_]?tools["']?\s*:/i },
-  { field: "user-invocable", mention: /user[-_]?invo[ck]able["']?\s*:/i },
-  { field: "disable-model-invocation", mention: /disable[-_]?model[-_]?invocation["']?\s*:/i },
-];
+/** Fields that take something away from a skill, and how a text mentions them. */
+const RESTRICTIONS = Object.keys(FIELDS)
+  .filter((name) => isFieldName(name))
+  .filter((name) => fieldNamed(name).restricts === true)
+  .map((field) => {
+    const spellings = [field, ...(fieldNamed(field).slips ?? [])];
+    const words = spellings.map((spelling) => spelling.replaceAll("-", "[-_]?")).join("|");
+    // One of them ends like another: `disallowed-tools`.
+    return { field, mention: new RegExp(String.raw`(?<!dis)(?:${words})["']?\s*:`, "i") };
+  });
 
 /** True for a restriction's key in any spelling. */
 export function isRestriction(key: string): boolean {

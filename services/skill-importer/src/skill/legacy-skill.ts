@@ -5,7 +5,7 @@ import { decodeLeniently } from "../frontmatter/decode-text.ts";
 import type { YamlMapping, YamlValue } from "../frontmatter/yaml-value.ts";
 import { readValues } from "./read-values.ts";
 import { assembleSkill } from "./skill-content.ts";
-import { nestsDeeply } from "./skill-fields.ts";
+import { nestsDeeply } from "./read-metadata.ts";
 import type { ParsedSkill } from "./skill-file.ts";
 import { METADATA_ALIASES } from "./skill-requirements.ts";
 

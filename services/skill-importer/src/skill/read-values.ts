@@ -1,10 +1,36 @@
 import type { SkillRecord } from "@switchyard/contracts/skill-record";
 import { warningFinding, type Finding, type Place } from "../finding.ts";
-import type { YamlMapping } from "../frontmatter/yaml-value.ts";
-import { readInvocation, type InvocationFields } from "../manifest/invocation-fields.ts";
-import { keysByField, readSkillFields, type SkillFields } from "./skill-fields.ts";
-import { METADATA_ALIASES } from "./skill-requirements.ts";
-import { readRecord } from "./skill-record.ts";
+import {
+  fieldNamed,
+  fieldOf,
+  isFieldName,
+  type FieldName,
+  type FieldValue,
+} from "../frontmatter/fields.ts";
+import type { YamlMapping, YamlValue } from "../frontmatter/yaml-value.ts";
+import { toolRemarks } from "./client-tools.ts";
+import { aliasConflicts, openclawOf, readMetadata, withoutAlways } from "./read-metadata.ts";
+
+/** The fields that decide how a skill is used; undefined where the file does not say. */
+export interface SkillFields {
+  readonly name: string | undefined;
+  readonly description: string | undefined;
+  readonly userInvocable: boolean;
+  readonly disableModelInvocation: boolean;
+  /** Null: no restriction. */
+  readonly allowedTools: string[] | null;
+  readonly argumentHint: string | null;
+  readonly arguments: string[];
+  readonly metadata: YamlMapping | null;
+}
+
+/** When a skill is used, and what its slash command does. */
+export interface InvocationFields {
+  /** Words and phrases; missing when there are none. */
+  readonly triggers?: string[];
+  /** OpenClaw's `command-dispatch: tool`: the command calls this tool without a model. */
+  readonly dispatch?: { readonly tool: string };
+}
 
 export interface UnderstoodValues {
   readonly fields: SkillFields;
@@ -13,6 +39,14 @@ export interface UnderstoodValues {
   readonly findings: readonly Finding[];
 }
 
+type Locate = (path: readonly PropertyKey[]) => Place;
+
+const MAX_UNKNOWN_BYTES = 8 * 1024;
+const MAX_TRIGGERS = 32;
+const MAX_TRIGGER_LENGTH = 1_024;
+const MAX_TOOL_NAME = 128;
+const CONTRADICTION = "stands here in two spellings that differ; read as the strictest";
+
 /**
  * Everything that a skill's fields say, whatever format they were written in; all values are text. Of
  * values that had to be repaired nothing counts that gives a skill more: no hooks, no `always`, no tool that
@@ -20,52 +54,175 @@ export interface UnderstoodValues {
  */
 export function readValues(
   values: YamlMapping,
-  {
-    locate,
-    wasRepaired,
-  }: { locate: (path: readonly PropertyKey[]) => Place; wasRepaired: boolean },
+  { locate, wasRepaired }: { locate: Locate; wasRepaired: boolean },
 ): UnderstoodValues {
-  const keys = keysByField(values);
-  const { fields, findings } = readSkillFields(values, locate, keys);
-  const invocation = readInvocation(values);
-  if (!wasRepaired) {
-    const read = readRecord({ values, metadata: fields.metadata, keys, wasRepaired, locate });
-    return { fields, record: read.record, invocation, findings: [...findings, ...read.findings] };
-  }
-  const ignored = (key: string) => {
-    const message = `${key}: left out, because the frontmatter had to be repaired`;
-    return warningFinding("authority_ignored", message, locate([key]));
-  };
-  const { metadata, hadAlways } = withoutAlways(fields.metadata);
-  const { dispatch, ...kept } = invocation;
-  const read = readRecord({ values, metadata, keys, wasRepaired, locate });
+  const reader = new FieldReader(values, locate);
+  const { findings } = reader;
+  const fields = readFields(reader);
+  const { dispatch, ...invocation } = readInvocation(reader);
+  const hooks = reader.read("hooks");
+  const { metadata, hadAlways } = wasRepaired
+    ? withoutAlways(fields.metadata)
+    : { metadata: fields.metadata, hadAlways: false };
+  const record = readRecord(reader, metadata, wasRepaired ? undefined : hooks);
+  const ignored = [
+    ...(wasRepaired && hooks !== undefined ? (["hooks"] as const) : []),
+    ...(hadAlways ? (["metadata"] as const) : []),
+    ...(wasRepaired && dispatch !== undefined ? (["command-dispatch"] as const) : []),
+  ];
+  for (const field of ignored)
+    reader.warn(field, "authority_ignored", "left out, because the frontmatter had to be repaired");
+  const isDispatched = dispatch !== undefined && !wasRepaired;
   return {
     fields: { ...fields, metadata },
-    record: read.record,
-    invocation: kept,
-    findings: [
-      ...findings,
-      ...read.findings,
-      ...(hadAlways ? [ignored("metadata")] : []),
-      ...(dispatch === undefined ? [] : [ignored("command-dispatch")]),
-    ],
+    record,
+    invocation: { ...invocation, ...(isDispatched ? { dispatch } : {}) },
+    findings,
   };
 }
 
-function withoutAlways(metadata: YamlMapping | null): {
-  metadata: YamlMapping | null;
-  hadAlways: boolean;
-} {
-  if (metadata === null) return { metadata, hadAlways: false };
-  let hadAlways = false;
-  const kept: YamlMapping = { ...metadata };
-  for (const alias of METADATA_ALIASES) {
-    const part = kept[alias];
-    if (typeof part !== "object" || part === null || Array.isArray(part)) continue;
-    if (part["always"] === undefined) continue;
-    const { always: _, ...others } = part;
-    kept[alias] = others;
-    hadAlways = true;
+/** Reads the fields of one mapping by the table, and collects what is to be said of them. */
+class FieldReader {
+  readonly findings: Finding[] = [];
+  readonly values: YamlMapping;
+  /** Each field's key as the file spells it; an exact key wins. */
+  readonly keys = new Map<string, string>();
+  readonly #locate: Locate;
+
+  constructor(values: YamlMapping, locate: Locate) {
+    this.values = values;
+    this.#locate = locate;
+    for (const key of Object.keys(values)) {
+      const field = fieldOf(key);
+      if (field === key || !this.keys.has(field)) this.keys.set(field, key);
+    }
   }
-  return { metadata: kept, hadAlways };
+
+  has(name: FieldName): boolean {
+    return this.keys.has(name);
+  }
+
+  read<N extends FieldName>(name: N): FieldValue<N> {
+    return this.#read(name) as FieldValue<N>; // as the table has it
+  }
+
+  warn(name: FieldName, code: string, message: string): void {
+    const key = this.keys.get(name) ?? name;
+    this.findings.push(warningFinding(code, `${key}: ${message}`, this.placeOf(name)));
+  }
+
+  placeOf(name: FieldName): Place {
+    return this.#locate([this.keys.get(name) ?? name]);
+  }
+
+  #read(name: FieldName): unknown {
+    const field = fieldNamed(name);
+    const key = this.keys.get(name);
+    if (key === undefined) return field.absent;
+    if (field.restricts === true && this.#contradicts(name, key)) {
+      this.warn(name, "invalid_field", CONTRADICTION);
+      return field.strict;
+    }
+    const parsed = field.schema.safeParse(this.values[key]);
+    if (parsed.success) return parsed.data;
+    if (field.rule !== undefined) this.warn(name, "invalid_field", field.rule);
+    return field.strict;
+  }
+
+  /** Which of two would count was chance, and one of them takes more away. */
+  #contradicts(name: FieldName, key: string): boolean {
+    const said = JSON.stringify(this.values[key]);
+    return Object.keys(this.values).some(
+      (other) =>
+        other !== key && fieldOf(other) === name && JSON.stringify(this.values[other]) !== said,
+    );
+  }
+}
+
+function readFields(reader: FieldReader): SkillFields {
+  const allowedTools = reader.read("allowed-tools");
+  const fields = {
+    name: reader.read("name"),
+    description: reader.read("description"),
+    userInvocable: reader.read("user-invocable"),
+    disableModelInvocation: reader.read("disable-model-invocation"),
+    allowedTools,
+    argumentHint: reader.read("argument-hint"),
+    // Where a file has both names, the newer one counts.
+    arguments: reader.read(reader.has("arguments") ? "arguments" : "variables"),
+    metadata: readMetadata(
+      reader.has("metadata") ? ((reader.read("metadata") ?? null) as YamlValue) : undefined,
+      (message) =>
+        reader.findings.push(
+          warningFinding("metadata_dropped", message, reader.placeOf("metadata")),
+        ),
+    ),
+  };
+  reader.findings.push(...aliasConflicts(fields.metadata, () => reader.placeOf("metadata")));
+  if (allowedTools !== null)
+    reader.findings.push(...toolRemarks(allowedTools, () => reader.placeOf("allowed-tools")));
+  return fields;
+}
+
+function readInvocation(reader: FieldReader): InvocationFields {
+  const triggers = (["when-to-use", "triggers", "tags", "keywords"] as const)
+    .flatMap((name) => reader.read(name))
+    .map((phrase) => phrase.slice(0, MAX_TRIGGER_LENGTH).toWellFormed())
+    .filter((phrase) => phrase !== "");
+  const isDispatched = reader.read("command-dispatch")?.toLowerCase() === "tool";
+  const tool = isDispatched ? reader.read("command-tool") : null;
+  return {
+    ...(triggers.length === 0 ? {} : { triggers: [...new Set(triggers)].slice(0, MAX_TRIGGERS) }),
+    ...(tool === null || tool.length > MAX_TOOL_NAME ? {} : { dispatch: { tool } }),
+  };
+}
+
+/** The fields of all formats in one form. */
+function readRecord(
+  reader: FieldReader,
+  metadata: YamlMapping | null,
+  hooks: unknown,
+): SkillRecord {
+  const author = metadata?.["author"];
+  return {
+    displayName: wellFormed(reader.values[reader.keys.get("name") ?? "name"]),
+    license: reader.read("license"),
+    compatibility: reader.read("compatibility"),
+    version: reader.read("version"),
+    // The standard has it below `metadata`.
+    author: reader.read("author") ?? wellFormed(author),
+    homepage: reader.read("homepage"),
+    model: reader.read("model"),
+    effort: reader.read("effort"),
+    context: reader.read("context"),
+    agent: reader.read("agent"),
+    background: reader.read("background"),
+    shell: reader.read("shell"),
+    paths: reader.read("paths"),
+    disallowedTools: reader.read("disallowed-tools"),
+    hooks: hooks ?? null,
+    openclaw: openclawOf(metadata),
+    unknown: unknownOf(reader),
+  };
+}
+
+/** Kept in the order of the file, as far as they fit. */
+function unknownOf({ values, findings }: FieldReader): Record<string, unknown> {
+  const unknown: Record<string, unknown> = {};
+  let left = MAX_UNKNOWN_BYTES;
+  for (const [key, value] of Object.entries(values)) {
+    if (isFieldName(fieldOf(key))) continue;
+    left -= key.length + (typeof value === "string" ? value.length : JSON.stringify(value).length);
+    if (left < 0) {
+      const message = `unknown fields have more than ${MAX_UNKNOWN_BYTES} bytes; the last ones are not kept`;
+      findings.push(warningFinding("unknown_fields_dropped", message));
+      break;
+    }
+    unknown[key] = value;
+  }
+  return unknown;
+}
+
+function wellFormed(value: YamlValue | undefined): string | null {
+  return typeof value === "string" ? value.trim().toWellFormed() || null : null;
 }

@@ -3,11 +3,10 @@ import type { SkillRecord } from "@switchyard/contracts/skill-record";
 import type { Skill } from "@switchyard/contracts/skills";
 import { errorFinding, infoFinding, warningFinding, type Finding } from "../finding.ts";
 import type { YamlMapping } from "../frontmatter/yaml-value.ts";
-import type { InvocationFields } from "../manifest/invocation-fields.ts";
 import { useFindings } from "../manifest/use-findings.ts";
 import { MAX_PROMPT_BYTES } from "../render/render.ts";
 import { firstParagraph } from "./first-paragraph.ts";
-import type { SkillFields } from "./skill-fields.ts";
+import type { InvocationFields, SkillFields } from "./read-values.ts";
 import { losesLetters, slugOf } from "./slug.ts";
 
 /** A skill as its file says it; where the file lies is known to the caller. */

@@ -12,7 +12,6 @@ import { conformanceOf } from "./conformance.ts";
 import { readValues } from "./read-values.ts";
 import { restrictUnread } from "../frontmatter/restrictions.ts";
 import { assembleSkill, type SkillOutcome } from "./skill-content.ts";
-import { readSkillFields } from "./skill-fields.ts";
 
 export interface ParsedSkill extends SkillOutcome {
   /** By the file as it was written, before any repair. Empty when the file could not be read at all. */
@@ -81,7 +80,7 @@ function parseBare(
   if (unread !== undefined) restrictUnread(unread, restrictions);
   const at = { line: findings[0]?.line ?? 1, column: 1 };
   if (Object.keys(restrictions).length === 0) {
-    const { fields } = readSkillFields({}, () => at);
+    const { fields } = readValues({}, { locate: () => at, wasRepaired: false });
     return assembleSkill({ ...given, fields, invocation: {}, wasRepaired: false }, findings);
   }
   // What its author wanted to take away stays away, although nothing else of it is read.
