@@ -1,13 +1,13 @@
 import { readDefinitions } from "@switchyard/skill-importer/imports/read-definitions";
-import { JudgePool } from "@switchyard/skill-importer/judge/judge-pool";
+import { AnalysisPool } from "@switchyard/skill-importer/analysis/analysis-pool";
 import { scanDirectory } from "@switchyard/skill-importer/source/scan-directory";
 
 // Finds and reads the definitions of one directory in a process that did nothing before, and prints how long it took.
 
 const [root = ""] = process.argv.slice(2);
 // As the importer does it: read here, parsed and judged in a thread that it starts with itself.
-const judges = new JudgePool({ size: 1, deadlineMs: 1_000 });
-await judges.judge({
+const analyzer = new AnalysisPool({ size: 1, deadlineMs: 1_000 });
+await analyzer.analyze({
   kind: "agent",
   mainFile: "agent.yaml",
   directoryName: "warm",
@@ -16,8 +16,8 @@ await judges.judge({
   now: new Date(0),
 });
 const started = performance.now();
-const { found } = await readDefinitions(root, await scanDirectory(root, root), { judges });
+const { found } = await readDefinitions(root, await scanDirectory(root, root), { analyzer });
 const countOf = (kind: string) => found.filter((one) => one.kind === kind).length;
 const durationMs = performance.now() - started;
-await judges.close();
+await analyzer.close();
 console.log(JSON.stringify({ skills: countOf("skill"), agents: countOf("agent"), durationMs }));

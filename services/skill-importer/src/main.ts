@@ -10,13 +10,13 @@ import { serveCatalogueViews } from "./handlers/view-handlers.ts";
 import { importLog } from "./imports/import-log.ts";
 import { Importer } from "./imports/importer.ts";
 import { watchImports } from "./imports/watch-imports.ts";
-import { JudgePool } from "./judge/judge-pool.ts";
-import { scannerOf } from "./judge/scan-settings.ts";
+import { AnalysisPool } from "./analysis/analysis-pool.ts";
+import { scannerOf } from "./analysis/scan-settings.ts";
 import { readIndicators } from "./scan/indicators.ts";
 import { readSuppressions } from "./scan/read-suppressions.ts";
 import { openRoots } from "./source/allowed-roots.ts";
 import { CatalogueStore } from "./store/catalogue-store.ts";
-import { tellingStoreOutages } from "./store/store-outage.ts";
+import { reportingStoreOutages } from "./store/store-outage.ts";
 import { VersionStore } from "./store/version-store.ts";
 
 /** Names of agents that clients may bring in, in all: every list of agents is one reply. */
@@ -48,20 +48,20 @@ await runService({
       suppressions: await readSuppressions(config.YARD_SCAN_SUPPRESSIONS),
       indicators: await readIndicators(config.YARD_SCAN_INDICATORS),
     };
-    const judges = new JudgePool({ size: 1, deadlineMs: 1_000, settings });
-    judges.warm();
-    kit.onStop("judges", () => judges.close());
+    const analyzer = new AnalysisPool({ size: 1, deadlineMs: 1_000, settings });
+    analyzer.warm();
+    kit.onStop("analysis", () => analyzer.close());
     const announce = () => outbox.flush();
-    const parts = { store, versions, judges, now, newId: randomUUID, announce };
+    const parts = { store, versions, analyzer, now, newId: randomUUID, announce };
     const importer = new Importer({ ...parts, scanner: scannerOf(settings), roots });
 
-    const tell = importLog(log);
-    const watch = config.YARD_IMPORT_WATCH ? watchImports({ importer, log, tell }) : null;
+    const logImport = importLog(log);
+    const watch = config.YARD_IMPORT_WATCH ? watchImports({ importer, log, logImport }) : null;
     if (watch !== null) kit.onStop("file watch", () => watch.close());
     // Watched before they are read, so that no change falls between the two.
     watch?.begin(await importer.places());
     const first = await importer.importAll();
-    tell(first);
+    logImport(first);
     watch?.update(first);
 
     const service = serve(bus, {
@@ -71,11 +71,11 @@ await runService({
       onFault: ({ error, ...facts }) => log.error({ err: error, ...facts }, "handler fault"),
     });
     const maxPromptBytes = config.YARD_SKILL_PROMPT_BYTES;
-    const guarded = tellingStoreOutages(service);
+    const guarded = reportingStoreOutages(service);
     const grantedRoles = config.YARD_IMPORTED_AGENT_ROLES;
     const admins = config.YARD_IMPORT_ADMINS;
     serveCatalogue(guarded, { ...parts, importer, roots, admins, maxPromptBytes, grantedRoles });
-    serveCatalogueViews(guarded, { store, judges });
+    serveCatalogueViews(guarded, { store, analyzer });
     serveStore(guarded, {
       ...parts,
       roots: roots.map(({ path }) => path),

@@ -85,7 +85,7 @@ function recorder(): { terminal: Terminal; out: string[]; notes: string[] } {
   return { terminal, out, notes };
 }
 
-test("shows what loads, what was repaired and how to mend it", async () => {
+test("shows what loads, what was repaired and how to fix it", async () => {
   const { terminal, out, notes } = recorder();
   await check(terminal, "/good", { target: "agent-skills" });
   assert.match(out[0] ?? "", /^FILE +LOADS +AGENT-SKILLS/);

@@ -53,7 +53,7 @@ const AgentFields = z.object({
 });
 export type AgentFields = z.infer<typeof AgentFields>;
 
-/** Keys of which a misspelt one must not be passed over: the agent would be free of what it says. */
+/** Keys of which a misspelt one must not be ignored: the agent would be free of what it says. */
 const RESTRICTING = new Set(["tools", "limits", "max_tool_iterations", "approval"]);
 const READS_LIKE_A_RESTRICTION =
   /tool|limit|allow|den[iy]|permission|approv|sandbox|budget|timeout|^max/i;
@@ -64,7 +64,7 @@ export type ReadAgentFields =
 
 /**
  * Reads an agent's keys, in any of the styles `system_prompt`, `system-prompt` and `systemPrompt`.
- * Every mistake is reported with its place. An unknown key is passed over with a warning, unless it
+ * Every mistake is reported with its place. An unknown key is ignored with a warning, unless it
  * may have been meant to restrict the agent.
  */
 export function readAgentFields(yaml: Extract<ParsedYaml, { values: unknown }>): ReadAgentFields {
@@ -161,7 +161,7 @@ function withOwnSpelling(
       findings.push(
         isRestricting(key, meant)
           ? errorFinding("unknown_key", `unknown key ${shown} may restrict the agent: ${hint}`, at)
-          : warningFinding("unknown_key", `unknown key ${shown} is passed over: ${hint}`, at),
+          : warningFinding("unknown_key", `unknown key ${shown} is ignored: ${hint}`, at),
       );
     } else if (spelling.has(field)) {
       findings.push(

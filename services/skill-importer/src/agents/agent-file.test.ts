@@ -90,7 +90,7 @@ test("reads roles, limits, the window and what to do about an unknown outcome", 
   });
 });
 
-test("keeps what bounds the agent, and says of a key that nobody knows that it is passed over", () => {
+test("keeps what bounds the agent, and says of a key that nobody knows that it is ignored", () => {
   const text =
     "limits: { cost_usd: 0.5, depth: 2 }\napproval: always\non_unknown_outcome: ask\ncolour: red";
   const parsed = parseAgentFile(Buffer.from(text), YAML);
@@ -215,7 +215,7 @@ test("points at every mistake of a file at once [D57]", () => {
     { code: "invalid_field", message: "model: must look like provider/model", line: 2, column: 8 },
     {
       code: "unknown_key",
-      message: 'unknown key "temprature" is passed over: did you mean temperature?',
+      message: 'unknown key "temprature" is ignored: did you mean temperature?',
       line: 3,
       column: 13,
     },
@@ -235,7 +235,7 @@ test("points at every mistake of a file at once [D57]", () => {
     {
       code: "unknown_key",
       message:
-        'unknown key "colour" is passed over: the keys are name, description, model, system_prompt, tools, skills, max_tool_iterations, temperature, context_window, memory_bytes, roles, limits, on_unknown_outcome, approval, plan',
+        'unknown key "colour" is ignored: the keys are name, description, model, system_prompt, tools, skills, max_tool_iterations, temperature, context_window, memory_bytes, roles, limits, on_unknown_outcome, approval, plan',
       line: 6,
       column: 9,
     },

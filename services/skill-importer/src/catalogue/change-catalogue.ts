@@ -35,7 +35,7 @@ export interface Decision<R> {
   readonly provenance?: Provenance;
   /** Versions that were saved before and become current again. */
   readonly restored?: readonly Definition[];
-  /** The import that asked for the change and is told of its end. */
+  /** Of an import that somebody asked for: its counts, for the event of its end. */
   readonly batch?: Batch;
 }
 

@@ -6,7 +6,7 @@ import type { YamlMapping } from "./yaml-value.ts";
 import { mappingOf, Refusal, startOf, type DuplicateReport } from "./yaml-tree.ts";
 
 /**
- * YAML from files that nobody vouches for. No aliases, anchors, tags or merge keys, bounded depth and
+ * YAML from untrusted files. No aliases, anchors, tags or merge keys, bounded depth and
  * width, and values without a prototype. `failsafe` keeps every scalar as the text that was written
  * (a version `1.0` stays `1.0`); `core` gives numbers, booleans and null their types.
  */

@@ -11,7 +11,7 @@ export interface RepairedYaml {
   readonly yaml: string | null;
   /** True when no line of it is a field: text between two rules, which belongs to the body. */
   readonly isText?: true;
-  /** One for each thing that was mended. */
+  /** One for each thing that was fixed. */
   readonly findings: readonly Finding[];
 }
 
@@ -22,7 +22,7 @@ interface Refused {
   readonly mistakes: number;
 }
 
-/** Nobody slips more often; each mend costs a parse, so nonsense goes to the last resort at once. */
+/** A person makes fewer mistakes. Each fix costs a parse, so other text goes to the last resort at once. */
 const MAX_MISTAKES = 64;
 /** Each attempt parses the whole block again, so long and hostile ones get few. */
 const MAX_ATTEMPTS = 16;
@@ -34,7 +34,7 @@ const CONFLICT_MARKER = /^(?:<{7}|={7}|>{7}|\|{7})(?: |$)/;
 const NEVER_REPAIRED = new Set(["forbidden_key", "yaml_too_deep", "yaml_too_wide"]);
 
 /**
- * Mends a frontmatter that YAML refuses: quotes the value at the error, balances one-line JSON, lets the
+ * Fixes a frontmatter that YAML refuses: quotes the value at the error, balances one-line JSON, lets the
  * last of two equal keys count, and at last takes the known keys line by line. What a restriction's
  * key says is never lost on the way: see `restrictUnread`. Null when nothing can be saved, or when the
  * file must not be guessed at: then the returned finding says why it is skipped.
@@ -48,11 +48,10 @@ export function repairYaml(
   if (NEVER_REPAIRED.has(problem.code)) return { problem };
   const colons = withPlainColons(yaml, linesBefore);
   if (colons !== null) return withFindings(colons.findings, readAgain(colons.yaml, linesBefore));
-  const mended =
-    mistakes > MAX_MISTAKES ? null : mendLines(yaml, { linesBefore, problem, mistakes });
-  if (mended !== null) {
-    restrictUnread(yaml, mended.parsed.values);
-    return mended;
+  const fixed = mistakes > MAX_MISTAKES ? null : fixLines(yaml, { linesBefore, problem, mistakes });
+  if (fixed !== null) {
+    restrictUnread(yaml, fixed.parsed.values);
+    return fixed;
   }
   const values = parseKnownLines(yaml);
   if (values === null) return FIELD.test(yaml) ? { problem } : textOnly(yaml, linesBefore);
@@ -124,15 +123,15 @@ function textOnly(yaml: string, linesBefore: number): RepairedYaml {
   };
 }
 
-interface Mend {
+interface Fix {
   readonly lines: readonly string[];
   readonly finding: Finding;
 }
 
 type Outcome = { parsed: ParsedYaml; duplicates: readonly Finding[] };
 
-/** Mends one line after the other, as long as each mend lets the parser get further than before. */
-function mendLines(yaml: string, { linesBefore, problem, mistakes }: Refused): RepairedYaml | null {
+/** Fixes one line after another, as long as each fix lets the parser get further than before. */
+function fixLines(yaml: string, { linesBefore, problem, mistakes }: Refused): RepairedYaml | null {
   if (problem.code === "frontmatter_too_complex") return null;
   if (openBrackets(yaml) > MAX_OPEN_BRACKETS) return null;
   let lines: readonly string[] = yaml.split("\n");
@@ -146,18 +145,18 @@ function mendLines(yaml: string, { linesBefore, problem, mistakes }: Refused): R
   let left = Math.min(MAX_ATTEMPTS, Math.floor(MAX_PARSED_CHARACTERS / yaml.length));
   while ("problem" in outcome.parsed) {
     current = outcome.parsed.problem;
-    let better: { mend: Mend; outcome: Outcome } | undefined;
-    for (const mend of mendsFor(lines, current, linesBefore)) {
+    let better: { fix: Fix; outcome: Outcome } | undefined;
+    for (const fix of fixesFor(lines, current, linesBefore)) {
       if (better !== undefined || left === 0) break;
       left -= 1;
-      const tried = read(mend.lines.join("\n"), linesBefore);
+      const tried = read(fix.lines.join("\n"), linesBefore);
       if (!("problem" in tried.parsed) || isLater(tried.parsed.problem, current)) {
-        better = { mend, outcome: tried };
+        better = { fix, outcome: tried };
       }
     }
     if (better === undefined) return null;
-    lines = better.mend.lines;
-    findings.push(better.mend.finding);
+    lines = better.fix.lines;
+    findings.push(better.fix.finding);
     outcome = better.outcome;
   }
   return {
@@ -191,7 +190,7 @@ function isLater(one: Finding, other: Finding): boolean {
 const PAIR = /^( *)((?:- )?["']?[A-Za-z][\w-]*["']?):(?:[ \t]+(.*))?$/;
 
 /** What could be wrong: the line of the error, then JSON left open above it, then the field above it. */
-function mendsFor(lines: readonly string[], problem: Finding, linesBefore: number): Mend[] {
+function fixesFor(lines: readonly string[], problem: Finding, linesBefore: number): Fix[] {
   const at = Math.min((problem.line ?? 0) - linesBefore - 1, lines.length - 1);
   const fields: number[] = [];
   for (let index = at; index >= 0 && fields.length < 3; index -= 1) {
@@ -199,7 +198,7 @@ function mendsFor(lines: readonly string[], problem: Finding, linesBefore: numbe
   }
   const open = lines.findLastIndex((line, index) => index <= at && isUnbalanced(line));
   const candidates = new Set(open < 0 ? fields : [...fields.slice(0, 1), open, ...fields.slice(1)]);
-  return [...candidates].flatMap((index) => mendsOf(lines, index, linesBefore));
+  return [...candidates].flatMap((index) => fixesOf(lines, index, linesBefore));
 }
 
 function isUnbalanced(line: string): boolean {
@@ -207,12 +206,12 @@ function isUnbalanced(line: string): boolean {
   return /^[{[]/.test(value) && balancedFlow(value) !== value;
 }
 
-function mendsOf(lines: readonly string[], index: number, linesBefore: number): Mend[] {
+function fixesOf(lines: readonly string[], index: number, linesBefore: number): Fix[] {
   const [, indent = "", key = "", written = ""] = PAIR.exec(lines[index] ?? "") ?? [];
   const value = written.trim();
   // No value of its own, or a block text: there is nothing to quote.
   if (value === "" || /^[|>][-+\d]*$/.test(value)) return [];
-  const mend = (code: string, what: string, after: string, count: number): Mend => {
+  const fix = (code: string, what: string, after: string, count: number): Fix => {
     const before = lines.slice(index, index + count);
     const place = { line: index + 1 + linesBefore, column: indent.length + key.length + 3 };
     // Taken lines leave empty ones, so that every later place stays right.
@@ -225,21 +224,21 @@ function mendsOf(lines: readonly string[], index: number, linesBefore: number): 
       },
     };
   };
-  const mends: Mend[] = [];
+  const fixes: Fix[] = [];
   const balanced = balancedFlow(value);
   if (/^[{[]/.test(value) && balanced !== value) {
     const after = `${indent}${key}: ${balanced}`;
-    mends.push(mend("repaired_json", "its brackets did not match and were completed", after, 1));
+    fixes.push(fix("repaired_json", "its brackets did not match and were completed", after, 1));
   }
   const count = 1 + continuationLines(lines, index, indent.length);
   // A restriction must not become wider by what follows it.
-  if (count > 1 && isRestriction(key.replaceAll(/^- |["']/g, ""))) return mends;
+  if (count > 1 && isRestriction(key.replaceAll(/^- |["']/g, ""))) return fixes;
   const text = [value, ...lines.slice(index + 1, index + count).map((line) => line.trim())].join(
     " ",
   );
   const quoted = `${indent}${key}: ${quotedText(text)}`;
-  mends.push(mend("repaired_quotes", "this text must stand in quotes", quoted, count));
-  return mends;
+  fixes.push(fix("repaired_quotes", "this text must stand in quotes", quoted, count));
+  return fixes;
 }
 
 /** Lines after a field that go on with its text: further in, or at the margin without a key. */

@@ -91,7 +91,7 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
     );
   });
 
-  await test("judges agent files that a client sends [D57]", async () => {
+  await test("analyzer agent files that a client sends [D57]", async () => {
     const { files } = await call(cli, checkAgents, {
       files: [
         { file: "agents/reviewer.md", text: "---\nskills: [pdf, absent]\n---\nYou review." },

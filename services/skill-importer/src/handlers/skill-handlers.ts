@@ -13,7 +13,7 @@ import { withGrantedRoles, type GrantedRole } from "../agents/granted-roles.ts";
 import { knownNames } from "../catalogue/refusals.ts";
 import { checkSkills as check } from "../imports/check-skills.ts";
 import type { Importer } from "../imports/importer.ts";
-import type { Judges } from "../judge/judge.ts";
+import type { Analyzer } from "../analysis/analyze.ts";
 import { extractVariables, renderSkill as render } from "../render/render.ts";
 import { allowedPatterns, forbiddenPatterns } from "../skill/client-tools.ts";
 import { dependenciesOf } from "../skill/dependencies-of.ts";
@@ -34,13 +34,13 @@ export interface HandlerParts {
   /** Bytes of one skill that go into a prompt. */
   readonly maxPromptBytes: number;
   readonly versions: Pick<VersionStore, "record">;
-  readonly judges: Judges;
+  readonly analyzer: Analyzer;
   /** What agents may be that clients send. */
   readonly grantedRoles: readonly GrantedRole[];
 }
 
 export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerParts): void {
-  const { store, importer, roots, admins, maxPromptBytes, versions, judges } = parts;
+  const { store, importer, roots, admins, maxPromptBytes, versions, analyzer } = parts;
   service.handle(importSkills, async (request, { fail, caller }) => {
     if (!request.dryRun) requireAdmin({ caller, fail }, admins);
     const located = await locate(roots, request.directory);
@@ -55,7 +55,7 @@ export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerP
   service.handle(checkSkills, async ({ directory, ...page }, { fail }) => {
     const located = await locate(roots, directory);
     if (located.kind !== "inside") throw notLocated(located, { fail, roots });
-    return check(located, { ...page, judges });
+    return check(located, { ...page, analyzer });
   });
 
   service.handle(listSkills, async () => {

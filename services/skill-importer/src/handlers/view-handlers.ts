@@ -6,7 +6,7 @@ import { refusals } from "../catalogue/refusals.ts";
 import { checkAgentFiles } from "../imports/check-agents.ts";
 import { createIndexCache } from "../views/match-skills.ts";
 import { budgetOf, skillCatalogue as catalogueOf } from "../views/skill-budget.ts";
-import type { Judges } from "../judge/judge.ts";
+import type { Analyzer } from "../analysis/analyze.ts";
 import { registeredSkill } from "../manifest/skill-manifest.ts";
 import { dependenciesOf } from "../skill/dependencies-of.ts";
 import type { CatalogueStore } from "../store/catalogue-store.ts";
@@ -14,7 +14,7 @@ import type { CatalogueStore } from "../store/catalogue-store.ts";
 /** Answers what is computed from the catalogue: the list for a prompt, matches, manifests, checks of agent files. */
 export function serveCatalogueViews(
   service: Pick<Service, "handle">,
-  { store, judges }: { store: CatalogueStore; judges: Judges },
+  { store, analyzer }: { store: CatalogueStore; analyzer: Analyzer },
 ): void {
   const indexOf = createIndexCache();
   const summaries = async () => (await store.list("skill")).map(({ summary }) => summary);
@@ -83,6 +83,6 @@ export function serveCatalogueViews(
 
   service.handle(checkAgents, async ({ files }) => {
     const known = new Set((await summaries()).map(({ name }) => name));
-    return { files: await checkAgentFiles(files, { knownSkills: known, judges }) };
+    return { files: await checkAgentFiles(files, { knownSkills: known, analyzer }) };
   });
 }

@@ -2,7 +2,7 @@ import { basename, dirname } from "node:path/posix";
 import type { checkAgents } from "@switchyard/contracts/agents";
 import type { z } from "zod";
 import { warningFinding, type Finding } from "../finding.ts";
-import type { Judges } from "../judge/judge.ts";
+import type { Analyzer } from "../analysis/analyze.ts";
 
 type AgentFiles = z.output<typeof checkAgents.request>["files"];
 type CheckedAgents = z.output<typeof checkAgents.reply>["files"];
@@ -10,7 +10,7 @@ type CheckedAgents = z.output<typeof checkAgents.reply>["files"];
 /** Reads agent files and says what is wrong with them; `knownSkills` are the names that they may preload. */
 export async function checkAgentFiles(
   files: AgentFiles,
-  { knownSkills, judges }: { knownSkills: ReadonlySet<string>; judges: Judges },
+  { knownSkills, analyzer }: { knownSkills: ReadonlySet<string>; analyzer: Analyzer },
 ): Promise<CheckedAgents> {
   const all = await Promise.all(
     files.map(async ({ file, text }) => {
@@ -22,7 +22,7 @@ export async function checkAgentFiles(
         version: null,
         now: new Date(0),
       };
-      return { file, text, ...(await judges.judge(job)) };
+      return { file, text, ...(await analyzer.analyze(job)) };
     }),
   );
   return all.map(({ file, text, parsed }) => {

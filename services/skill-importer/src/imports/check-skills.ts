@@ -1,5 +1,5 @@
 import type { CheckedSkill, Diagnostic, SkillTarget } from "@switchyard/contracts/skills";
-import type { Judges } from "../judge/judge.ts";
+import type { Analyzer } from "../analysis/analyze.ts";
 import { readCandidate } from "../source/read-candidate.ts";
 import { scanDirectory, type Candidate } from "../source/scan-directory.ts";
 import { readDefinition } from "./read-definition.ts";
@@ -14,14 +14,14 @@ export interface CheckedPage {
 /** More of them in one file say nothing new, and a reply has to fit into a message. */
 const MAX_PER_FILE = 20;
 
-/** Reads a page of the skill files below a directory and judges them. Nothing is stored. */
+/** Reads a page of the skill files below a directory and analyzer them. Nothing is stored. */
 export async function checkSkills(
   { root, directory }: { root: string; directory: string },
   page: {
     readonly offset: number;
     readonly limit: number;
     readonly targets?: readonly SkillTarget[] | undefined;
-    readonly judges: Judges;
+    readonly analyzer: Analyzer;
   },
 ): Promise<CheckedPage> {
   const scan = await scanDirectory(root, directory);
@@ -43,11 +43,11 @@ export async function checkSkills(
 async function check(
   candidate: Candidate,
   root: string,
-  { targets, judges }: { targets?: readonly SkillTarget[] | undefined; judges: Judges },
+  { targets, analyzer }: { targets?: readonly SkillTarget[] | undefined; analyzer: Analyzer },
 ): Promise<CheckedSkill> {
   const pkg = await readCandidate(root, candidate, { alone: true });
   const place = { root, scope: "project", needsTrust: false } as const;
-  const reading = { judges, now: () => new Date(0), scans: false };
+  const reading = { analyzer, now: () => new Date(0), scans: false };
   const { file, definition, conformance, diagnostics } = await readDefinition(pkg, place, reading);
   const skill = definition?.kind === "skill" ? definition.stored.skill : null;
   return {

@@ -2,15 +2,15 @@ import type { Log } from "@switchyard/service/log";
 import type { ImportReport } from "./import-report.ts";
 
 /**
- * Tells of imports in the log. One that says what the one before said is not told again: in a watched project a file may
+ * Logs imports. One that says what the one before said is not logged again: in a watched project a file may
  * change all the time, and it may even be this log.
  */
 export function importLog(log: Log): (report: ImportReport) => void {
-  let told = "";
+  let last = "";
   return (report) => {
-    const story = JSON.stringify([report.skills, report.agents, report.diagnostics]);
-    if (!report.hasChanged && story === told) return;
-    told = story;
+    const summary = JSON.stringify([report.skills, report.agents, report.diagnostics]);
+    if (!report.hasChanged && summary === last) return;
+    last = summary;
     logImport(log, report);
   };
 }

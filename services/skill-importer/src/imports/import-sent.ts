@@ -4,7 +4,7 @@ import type { ImportCounts, ImportedSkill } from "@switchyard/contracts/skill-st
 import type { Diagnostic, SkillTarget } from "@switchyard/contracts/skills";
 import { changeCatalogue, type ChangeParts } from "../catalogue/change-catalogue.ts";
 import type { Finding } from "../finding.ts";
-import type { Judges } from "../judge/judge.ts";
+import type { Analyzer } from "../analysis/analyze.ts";
 import { dependenciesOf } from "../skill/dependencies-of.ts";
 import type { Package } from "../source/package.ts";
 import { IMPORTED_ROOT, type Kind } from "../store/definition.ts";
@@ -12,7 +12,7 @@ import { countsOf, planSent, type SentOutcome } from "./plan-sent.ts";
 import { locatedAt, readDefinition } from "./read-definition.ts";
 
 export interface SendParts extends ChangeParts {
-  readonly judges: Judges;
+  readonly analyzer: Analyzer;
   /** Names that clients may bring in, in all. */
   readonly maxNames: Readonly<Record<Kind, number>>;
 }
@@ -67,8 +67,8 @@ async function importSent(
 ): Promise<readonly SentOutcome[]> {
   const { importId, dryRun: isDryRun } = sent;
   const place = { root: IMPORTED_ROOT, scope: "imported", needsTrust: false, importId } as const;
-  const reading = { judges: parts.judges, now: parts.now, scans: true };
-  // All are in memory already; the thread that judges them takes a few at a time.
+  const reading = { analyzer: parts.analyzer, now: parts.now, scans: true };
+  // All are in memory already; the thread that analyzer them takes a few at a time.
   const read = await Promise.all(sent.packages.map((pkg) => readDefinition(pkg, place, reading)));
   const names = [...new Set(read.flatMap(({ definition }) => definition?.name ?? []))];
   const provenance = { ...sent.provenance, at: parts.now().toISOString() };

@@ -7,7 +7,7 @@ import {
   type PlannedChange,
 } from "../catalogue/change-catalogue.ts";
 import { planCatalogue } from "../catalogue/plan-catalogue.ts";
-import type { Judges } from "../judge/judge.ts";
+import type { Analyzer } from "../analysis/analyze.ts";
 import { presentRoots, type Root } from "../source/allowed-roots.ts";
 import { isWithin, scanDirectory } from "../source/scan-directory.ts";
 import type { Catalogue } from "../store/catalogue-store.ts";
@@ -16,7 +16,7 @@ import { isOurs, reportOf, totalsOf, type ImportReport } from "./import-report.t
 import { readDefinitions, type Definitions } from "./read-definitions.ts";
 
 export interface ImporterOptions extends Omit<ChangeParts, "roots"> {
-  readonly judges: Judges;
+  readonly analyzer: Analyzer;
   /** What their verdicts are called; see `scannerOf`. */
   readonly scanner: string;
   readonly roots: readonly Root[];
@@ -110,7 +110,7 @@ export class Importer {
     { root, directory }: Scope,
     { by, isDryRun }: Work,
   ): Promise<Definitions & { readonly directories: readonly string[] }> {
-    const { versions, judges, scanner, now, roots } = this.#options;
+    const { versions, analyzer, scanner, now, roots } = this.#options;
     const scan = await scanDirectory(root, directory);
     const configured = roots.find(({ path }) => path === root);
     const at = now().toISOString();
@@ -119,7 +119,7 @@ export class Importer {
     const read = await readDefinitions(root, scan, {
       scope: configured?.scope ?? "project",
       needsTrust: configured?.needsTrust ?? false,
-      judges,
+      analyzer,
       keeping: { versions, scanner, now, provenance, isDryRun },
     });
     return { ...read, directories: scan.directories };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ImportCounts } from "@switchyard/contracts/skill-store";
-import { judgesHere } from "../judge/judge.ts";
+import { analyzerHere } from "../analysis/analyze.ts";
 import { agentPackage, fileFacts, packageOf, versionOf } from "../source/package.ts";
 import { IMPORTED_ROOT } from "../store/definition.ts";
 import { countsOf, planSent } from "./plan-sent.ts";
@@ -13,7 +13,7 @@ const place = {
   scope: "imported",
   needsTrust: false,
 } as const;
-const reading = { judges: judgesHere, now: () => new Date(0), scans: false };
+const reading = { analyzer: analyzerHere, now: () => new Date(0), scans: false };
 const empty = { listed: [], imported: [], size: 0 };
 const nothing = { skill: empty, agent: empty, withheld: [], trust: [] };
 

@@ -7,7 +7,7 @@ import {
 } from "@switchyard/contracts/skills";
 import type { Finding } from "../finding.ts";
 import { MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
-import type { Judgement, Judges } from "../judge/judge.ts";
+import type { Analysis, Analyzer } from "../analysis/analyze.ts";
 import { parseSkill } from "../skill/parse-skill.ts";
 import { fileFacts, shownFile, versionOf, type Package } from "../source/package.ts";
 import type { Definition } from "../store/definition.ts";
@@ -36,7 +36,7 @@ export interface Place {
 
 export interface Reading {
   /** Where the files are parsed and scanned. */
-  readonly judges: Judges;
+  readonly analyzer: Analyzer;
   readonly now: () => Date;
   /** True when the scanner is asked, too. */
   readonly scans: boolean;
@@ -58,8 +58,8 @@ export async function readDefinition(
     return { ...nothing, diagnostics: locatedAt(file, pkg.findings) };
   // Nobody needs to be asked where there is no file that could be parsed.
   const isParsed = mainFile !== null && (content?.length ?? 0) <= MAX_FILE_BYTES;
-  const judgement: Judgement = isParsed
-    ? await reading.judges.judge({
+  const analysis: Analysis = isParsed
+    ? await reading.analyzer.analyze({
         kind,
         mainFile,
         files,
@@ -68,13 +68,13 @@ export async function readDefinition(
         now: reading.now(),
       })
     : { parsed: parseSkill(pkg, directoryName), report: null };
-  const { parsed, report } = judgement;
+  const { parsed, report } = analysis;
   if ("kind" in parsed && parsed.kind === "not-an-agent")
     return { ...nothing, isNone: true, diagnostics: [] };
   const diagnostics = locatedAt(file, [...pkg.findings, ...parsed.findings]);
   const conformance = "conformance" in parsed ? parsed.conformance : [];
   const isUsable = pkg.findings.every(({ severity }) => severity !== "error");
-  const said = isUsable ? contentOf(judgement, { pkg, place, version, diagnostics }) : null;
+  const said = isUsable ? contentOf(analysis, { pkg, place, version, diagnostics }) : null;
   if (said === null) return { ...nothing, conformance, diagnostics };
   const entry = {
     root: place.root,
@@ -102,7 +102,7 @@ export function locatedAt(file: string, findings: readonly Finding[]): Diagnosti
 
 /** What is stored of it and what lists show; null when it does not load. */
 function contentOf(
-  { parsed }: Judgement,
+  { parsed }: Analysis,
   given: { pkg: Package; place: Place; version: string; diagnostics: readonly Diagnostic[] },
 ) {
   const { pkg, place, version } = given;

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import type { Provenance } from "@switchyard/contracts/definition-store";
 import type { Diagnostic, SkillScope } from "@switchyard/contracts/skills";
 import { warningFinding } from "../finding.ts";
-import { judgesHere, type Judges } from "../judge/judge.ts";
+import { analyzerHere, type Analyzer } from "../analysis/analyze.ts";
 import { readCandidate } from "../source/read-candidate.ts";
 import type { Candidate, Scan } from "../source/scan-directory.ts";
 import type { Definition, Kind } from "../store/definition.ts";
@@ -29,7 +29,7 @@ export interface ReadOptions {
   /** True when what is found is listed only after somebody trusts it. */
   readonly needsTrust?: boolean;
   /** Where the files are parsed; in this thread when missing. */
-  readonly judges?: Judges;
+  readonly analyzer?: Analyzer;
   /** Scans and stores what is found; missing: it is only read. */
   readonly keeping?: Keeping;
 }
@@ -43,7 +43,7 @@ export interface Keeping {
   readonly isDryRun: boolean;
 }
 
-/** So many that the thread which judges them never waits for the disk. */
+/** So many that the thread which analyzer them never waits for the disk. */
 const AT_ONCE = 8;
 
 /** Reads every file of a scan. A file that cannot be read or parsed is skipped and never stops the others. */
@@ -75,17 +75,17 @@ export async function readDefinitions(
 async function readOne(
   root: string,
   candidate: Candidate,
-  { scope = "project", needsTrust = false, judges = judgesHere, keeping }: ReadOptions,
+  { scope = "project", needsTrust = false, analyzer = analyzerHere, keeping }: ReadOptions,
 ): Promise<ReadDefinition> {
   const pkg = await readCandidate(root, candidate);
   const place = { root, scope, needsTrust };
-  const reading = { judges, now: keeping?.now ?? (() => new Date(0)), scans: false };
+  const reading = { analyzer, now: keeping?.now ?? (() => new Date(0)), scans: false };
   const read = await readDefinition(pkg, place, reading);
   return keeping === undefined ? read : keep(read, place, { ...keeping, reading });
 }
 
 /**
- * Scans and stores what was read. A version that this scanner has judged before is not judged again: an import at
+ * Scans and stores what was read. A version that this scanner has seen before is not scanned again: an import at
  * every change of a file must stay cheap.
  */
 async function keep(

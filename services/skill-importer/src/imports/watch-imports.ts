@@ -7,11 +7,11 @@ import { watchDirectories, type DirectoryWatch } from "../source/watch-directori
 export function watchImports({
   importer,
   log,
-  tell,
+  logImport,
 }: {
   importer: Importer;
   log: Log;
-  tell: (report: ImportReport) => void;
+  logImport: (report: ImportReport) => void;
 }): DirectoryWatch {
   const watch = watchDirectories({
     debounceMs: 200,
@@ -19,7 +19,7 @@ export function watchImports({
     onError: (err) => log.warn({ err }, "changed files not imported yet"),
     async onChange() {
       const report = await importer.importAll();
-      tell(report);
+      logImport(report);
       watch.update(report);
     },
   });

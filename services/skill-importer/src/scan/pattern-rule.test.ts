@@ -19,14 +19,14 @@ function scanned(rule: Partial<PatternRule>, times: number) {
 
 test("a rule looks at 400 places of a file, and a file with more is blocked", () => {
   let looks = 0;
-  const judge = () => {
+  const check = () => {
     looks += 1;
     return null;
   };
-  assert.deepEqual(scanned({ judge }, 400).findings, []);
+  assert.deepEqual(scanned({ check }, 400).findings, []);
   assert.equal(looks, 400);
   looks = 0;
-  const { findings } = scanned({ judge }, 50_000);
+  const { findings } = scanned({ check }, 50_000);
   assert.deepEqual(
     findings.map(({ code, blocks }) => ({ code, blocks })),
     [{ code: "too_many_to_judge", blocks: true }],

@@ -5,9 +5,9 @@ import { findingAt, type RuleFacts } from "./rule.ts";
 import type { ScannedText } from "./scanned-text.ts";
 
 /** Another look at a match; null drops it. */
-export type Judge = (match: RegExpExecArray, text: ScannedText) => Partial<Judged> | null;
+export type Check = (match: RegExpExecArray, text: ScannedText) => Partial<Checked> | null;
 
-interface Judged extends RuleFacts {
+interface Checked extends RuleFacts {
   readonly blocks: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface PatternRule extends RuleFacts {
   readonly needs?: string | undefined;
   /** Only in files of these kinds. */
   readonly kinds?: readonly ScannedText["kind"][] | undefined;
-  readonly judge?: Judge | undefined;
+  readonly check?: Check | undefined;
 }
 
 /** More of one code in one file say nothing new. */
@@ -32,7 +32,7 @@ const MAX_PER_CODE = 10;
 
 export type PatternScan = (text: ScannedText) => { findings: ScanFinding[]; leftOut: number };
 
-/** A file with more matches of one rule was made so that nobody judges them all. */
+/** A file with more matches of one rule was made so that nobody checks them all. */
 const MAX_LOOKS = 400;
 const TOO_MANY: RuleFacts & { blocks: true } = {
   code: "too_many_to_judge",
@@ -40,7 +40,7 @@ const TOO_MANY: RuleFacts & { blocks: true } = {
   severity: "critical",
   confidence: "high",
   blocks: true,
-  message: `more than ${MAX_LOOKS} places that a rule would have to judge`,
+  message: `more than ${MAX_LOOKS} places that a rule would have to check`,
   advice: "make the file shorter",
 };
 /** No pattern reaches further from its hint to what it needs. */
@@ -83,10 +83,10 @@ class Matches {
     const match = rule.pattern.exec(text.text);
     if (match === null) return;
     const place = { start: offset, length: match[0].length };
-    if (rule.judge !== undefined && !this.#mayLook(rule)) return this.#add(place, TOO_MANY);
-    const judged = rule.judge === undefined ? {} : rule.judge(match, text);
-    if (judged === null) return;
-    const facts = { ...rule, ...judged };
+    if (rule.check !== undefined && !this.#mayLook(rule)) return this.#add(place, TOO_MANY);
+    const checked = rule.check === undefined ? {} : rule.check(match, text);
+    if (checked === null) return;
+    const facts = { ...rule, ...checked };
     // The only way in which words around a match count, and behind it nothing blocks.
     if (rule.isProse === true) this.#add(place, proseFacts(facts, isMention(text, place)));
     else this.#add(place, facts);

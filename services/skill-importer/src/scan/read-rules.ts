@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { OwaspAst, ScanConfidence, ScanSeverity } from "@switchyard/contracts/skill-scan";
 import { z } from "zod";
 import { parseYamlByLibrary } from "../frontmatter/safe-yaml.ts";
-import type { Judge, PatternRule } from "./pattern-rule.ts";
+import type { Check, PatternRule } from "./pattern-rule.ts";
 
 /** Hints that are known elsewhere. */
 const HintList = z.enum(["dropHosts", "credentialFiles", "knownPlaces"]);
@@ -15,7 +15,7 @@ const facts = {
   message: z.string().min(1),
   advice: z.string().min(1),
   isProse: z.boolean(),
-  judge: z.string(),
+  check: z.string(),
 } as const;
 
 const Rule = z
@@ -24,7 +24,7 @@ const Rule = z
     code: z.string().regex(/^[a-z_]+$/),
     blocks: facts.blocks.optional(),
     isProse: facts.isProse.optional(),
-    judge: facts.judge.optional(),
+    check: facts.check.optional(),
     kinds: z.array(z.enum(["markdown", "script", "data"])).optional(),
     needs: z.string().optional(),
     hints: z.union([HintList, z.array(z.string().min(4)).min(1)]),
@@ -48,8 +48,8 @@ const Rules = z.strictObject({
 
 /** What the rules leave to code and to other data. */
 export interface RuleParts {
-  /** By the name that a rule's `judge` has. */
-  readonly judges: Readonly<Record<string, Judge>>;
+  /** By the name that a rule's `check` has. */
+  readonly checks: Readonly<Record<string, Check>>;
   readonly hints: Readonly<Record<z.infer<typeof HintList>, readonly string[]>>;
 }
 
@@ -57,14 +57,14 @@ const FILE = "rules.yaml";
 const RULES = readRules(readFileSync(new URL(`./${FILE}`, import.meta.url), "utf8"));
 
 /** The rules that look at one place of a text, in the order of the file. */
-export function patternRules({ judges, hints }: RuleParts): PatternRule[] {
-  return RULES.map(({ judge, hints: given, pattern, matchCase = false, ...rule }) => {
-    const known = judge === undefined ? undefined : judges[judge];
-    if (judge !== undefined && known === undefined)
-      throw new Error(`${FILE}: ${rule.code}: nothing here is called ${judge}`);
+export function patternRules({ checks, hints }: RuleParts): PatternRule[] {
+  return RULES.map(({ check, hints: given, pattern, matchCase = false, ...rule }) => {
+    const known = check === undefined ? undefined : checks[check];
+    if (check !== undefined && known === undefined)
+      throw new Error(`${FILE}: ${rule.code}: nothing here is called ${check}`);
     return {
       ...rule,
-      ...(known === undefined ? {} : { judge: known }),
+      ...(known === undefined ? {} : { check: known }),
       hints: typeof given === "string" ? hints[given] : given,
       // Sticky: it is tried where a hint stands and nowhere else.
       pattern: new RegExp(pattern, matchCase ? "y" : "iy"),

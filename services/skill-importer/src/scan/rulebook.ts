@@ -31,7 +31,7 @@ export function rulebookOf(indicators: Indicators): Rulebook {
   const drops = [...indicators.pasteHosts, ...indicators.catchHosts];
   const known = indicators.places.map(({ place }) => place);
   const rules = patternRules({
-    judges: {
+    checks: {
       ...remoteExecution(places),
       ...encodedExecution(places),
       ...reverseShells(places),

@@ -10,14 +10,14 @@ export interface Machine {
   readonly platform: string;
 }
 
-/** The name comes from a file that nobody vouches for: no path, no option, nothing a shell would read. */
+/** The name comes from an untrusted file: no path, no option, nothing a shell would read. */
 const PROGRAM = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
 /**
  * Looks up what a skill needs on this machine. A missing thing is a warning and no more; another
  * operating system is one too, and does not count as unmet. Nothing is run, no shell is asked, and of
- * a variable only its presence is told.
+ * a variable only its presence is reported.
  */
 export async function checkDependencies(
   requirements: SkillRequirements,

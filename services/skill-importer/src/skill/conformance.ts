@@ -18,7 +18,7 @@ export interface WrittenSkill {
 type Problem = Conformance["problems"][number];
 type Rule = (skill: WrittenSkill, values: YamlMapping) => (Problem | null)[];
 
-/** Judges a file by the rules of every target. */
+/** Analyzer a file by the rules of every target. */
 export function conformanceOf(skill: WrittenSkill): Conformance[] {
   // Targets share rules; each is asked once.
   const known = new Map<Rule, readonly Problem[]>();

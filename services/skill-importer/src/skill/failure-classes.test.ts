@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { judge } from "../judge/judge.ts";
+import { analyze } from "../analysis/analyze.ts";
 import { fileFacts, packageOf, versionOf } from "../source/package.ts";
 import { parseSkillFile } from "./skill-file.ts";
 
@@ -354,7 +354,7 @@ test("the same files have the same digests and the same verdict, in any order an
         const version = versionOf(fileFacts(pkg.files));
         const { kind, directoryName } = pkg;
         const job = { kind, directoryName, mainFile: "SKILL.md", files: pkg.files };
-        return { version, judged: judge({ ...job, version, now: new Date(0) }) };
+        return { version, analysis: analyze({ ...job, version, now: new Date(0) }) };
       });
       assert.deepEqual(one, other);
     }),

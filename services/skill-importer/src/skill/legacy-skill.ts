@@ -109,10 +109,10 @@ function parsedJson(
     const place = placeIn(error);
     const value = text.length > MAX_JSON5_CHARACTERS ? undefined : parsedJson5(text);
     if (value === undefined) {
-      const message = `${LEGACY_FILE} is not valid JSON; mend it, or write a SKILL.md in its place`;
+      const message = `${LEGACY_FILE} is not valid JSON; fix it, or write a SKILL.md in its place`;
       return { problem: errorFinding("invalid_json", message, place) };
     }
-    const message = `${LEGACY_FILE} is not valid JSON, and was read as JSON5; mend this place`;
+    const message = `${LEGACY_FILE} is not valid JSON, and was read as JSON5; fix this place`;
     return { value, repair: warningFinding("repaired_json", message, place) };
   }
 }

@@ -4,7 +4,7 @@ const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 /** Marks are the dots and accents that stand alone after NFKD. */
 const INVISIBLE_OR_MARK = /[\p{Cc}\p{Cf}\p{Mn}]/gu;
 
-/** Letters that are no other letter with a mark. */
+/** Letters that are not another letter with a mark. */
 const SPELT_OUT: Readonly<Record<string, string>> = {
   æ: "ae",
   ð: "d",

@@ -24,15 +24,15 @@ export class ArchiveError extends Error {
 
 export interface UnpackedArchive {
   readonly files: ReadonlyMap<string, Uint8Array>;
-  /** Entries that were passed over. */
+  /** Entries that were left out. */
   readonly findings: readonly Finding[];
 }
 
 export const ARCHIVE_LIMITS = {
   entries: 20_000,
-  /** Of one file. Larger ones are passed over. */
+  /** Of one file. Larger ones are left out. */
   fileBytes: 1024 * 1024,
-  /** Of all files together, those passed over included. */
+  /** Of all files together, those left out included. */
   bytes: 128 * 1024 * 1024,
   /** How much larger the content may be than the archive, above a first MiB. */
   ratio: 100,
@@ -44,7 +44,7 @@ const MAX_FINDINGS = 20;
 
 /**
  * Unpacks an archive in memory; nothing is written to disk, no link is followed and no archive inside it
- * is opened. Links, devices and large files are passed over. Rejects with an {@link ArchiveError} on
+ * is opened. Links, devices and large files are left out. Rejects with an {@link ArchiveError} on
  * unsafe names, equal names, encryption, damage, and beyond {@link ARCHIVE_LIMITS}.
  */
 export async function unpackArchive(
@@ -66,7 +66,7 @@ export async function unpackArchive(
 async function unpackZip(bytes: Uint8Array, intake: Intake): Promise<void> {
   const zip = await fromBufferPromise(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), {
     lazyEntries: true,
-    decodeStrings: false, // names are decoded and judged below, by the same rules as those of a tar
+    decodeStrings: false, // names are decoded and checked below, by the same rules as those of a tar
     validateEntrySizes: true,
   });
   try {
@@ -203,7 +203,7 @@ class Intake {
     }
     this.#folded.add(folded);
     if (kind !== "file") {
-      this.#remark(`${kind}_not_unpacked`, `${path} is a ${kind} and was passed over`);
+      this.#remark(`${kind}_not_unpacked`, `${path} is a ${kind} and was left out`);
       return false;
     }
     if (sizeBytes <= ARCHIVE_LIMITS.fileBytes) return true;

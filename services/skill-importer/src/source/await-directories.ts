@@ -3,7 +3,7 @@ import { dirname, relative, sep } from "node:path";
 
 /** Directories that are not there, and that somebody waits for. */
 export interface AwaitedDirectories {
-  /** Waits for exactly these from now on; call it again after each step that was told. */
+  /** Waits for exactly these from now on; call it again after each step that was reported. */
   set(paths: readonly string[]): void;
 }
 

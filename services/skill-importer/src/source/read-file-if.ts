@@ -4,7 +4,7 @@ const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
 /**
  * The bytes of a file, or null where its size is not accepted; nothing is read then. `path` is a real path: links were
- * resolved and judged when it was found, so one that somebody has put on the way since is refused, and so is a pipe.
+ * resolved and checked when it was found, so one that somebody has put on the way since is refused, and so is a pipe.
  * An import reads thousands of small files, and by file handles and promises each takes twice the time.
  */
 export function readFileIf(

@@ -3,14 +3,14 @@ import { awaitDirectories } from "./await-directories.ts";
 
 /** What is watched. */
 export interface WatchedPlaces {
-  /** Any change in one of them is told. */
+  /** Any change in one of them is reported. */
   readonly directories: readonly string[];
-  /** Of these, that are not there, it is told that they came. */
+  /** They are not there yet; it is reported when they appear. */
   readonly missing: readonly string[];
 }
 
 export interface DirectoryWatch {
-  /** Watches these places, which nobody has looked at yet: only what changes from now on is told. */
+  /** Watches these places, which were not read yet: only what changes from now on is reported. */
   begin(places: WatchedPlaces): void;
   /** Watches exactly these places from now on. */
   update(places: WatchedPlaces): void;
@@ -19,7 +19,7 @@ export interface DirectoryWatch {
 }
 
 export interface DirectoryWatchOptions {
-  /** A burst of changes within this time is one change; one that does not end is told after ten times as long. */
+  /** A burst of changes within this time is one change; one that does not end is reported after ten times as long. */
   readonly debounceMs: number;
   /** When a handler failed: how long until it is called again. */
   readonly retryMs: number;
@@ -39,7 +39,7 @@ export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch
   let timer: NodeJS.Timeout | null = null;
   let handling: Promise<void> | null = null;
   let isChangeWaiting = false;
-  /** When the first change came that nobody was told of. */
+  /** When the first change came that is not reported yet. */
   let changedAt: number | null = null;
   let isClosed = false;
 

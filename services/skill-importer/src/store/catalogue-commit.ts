@@ -9,7 +9,7 @@ import {
   type WithheldEntry,
 } from "./definition.ts";
 
-/** A version that nothing names any more. No event tells of it; its time begins to run. */
+/** A version that nothing names any more. No event reports it; its 45 days begin. */
 const Superseded = z.object({
   kind: z.literal("superseded"),
   what: Kind,

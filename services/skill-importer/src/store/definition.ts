@@ -20,7 +20,7 @@ export const StoredSkill = z.object({
   /** Absolute path of the skill's directory when it was imported. */
   directory: z.string(),
   metadata: z.record(z.string(), z.unknown()).nullable(),
-  /** Missing in versions stored before files were judged. */
+  /** Missing in versions stored before files were checked. */
   conformance: z.array(Conformance).optional(),
 });
 export type StoredSkill = z.infer<typeof StoredSkill>;

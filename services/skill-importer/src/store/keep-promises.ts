@@ -20,7 +20,7 @@ interface Time {
 }
 
 /**
- * Lets runners use what they were told of the catalogue for half a second without asking again, and makes every
+ * Lets runners use an answer about the catalogue for half a second without asking again, and makes every
  * change wait until nobody uses what was before: whoever learns of a change, by a list, an event or an answer, knows
  * that it holds everywhere. Both marks are in Redis, because any replica answers and any may change.
  */

@@ -19,10 +19,10 @@ export function isStoreOutage(error: unknown): boolean {
 }
 
 /**
- * The service, with an outage of Redis told as what it is: `store_unavailable`, which every contract of the
+ * The service, with an outage of Redis reported as `store_unavailable`, which every contract of the
  * importer declares. Nothing was changed that the same call does not complete.
  */
-export function tellingStoreOutages(service: Pick<Service, "handle">): Pick<Service, "handle"> {
+export function reportingStoreOutages(service: Pick<Service, "handle">): Pick<Service, "handle"> {
   return {
     handle: (contract, handler, at) =>
       service.handle(

@@ -2,7 +2,7 @@ import type { SkillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import type { SkillSummary } from "@switchyard/contracts/skills";
 import { escapeXml } from "../render/escape-xml.ts";
 
-/** For a model whose window nobody told us: what 18,000 characters come to, which others allow, too. */
+/** For a model whose context window is not known: 18,000 characters, as other clients allow. */
 export const DEFAULT_BUDGET_TOKENS = 4_500;
 const MIN_BUDGET_TOKENS = 50;
 /** The list gets a hundredth of the window. */

@@ -19,7 +19,7 @@ const ISOLATES = new Set([LRI, RLI, FSI]);
 /** All controls there are, each written out. */
 export const MAX_NAMED = 9;
 
-/** Judges the controls that stand from `start` to `end` of a line. */
+/** Checks the controls that stand from `start` to `end` of a line. */
 export function bidiEffect(line: string, start: number, end: number): BidiEffect {
   if (isNamed(line, start, end)) return "named";
   let isUnbalanced = false;

@@ -1,6 +1,6 @@
 import { STRONG_CREDENTIALS, TOOL_CREDENTIALS } from "../credentials.ts";
 import { codeAround, spanAround } from "../near.ts";
-import type { Judge } from "../pattern-rule.ts";
+import type { Check } from "../pattern-rule.ts";
 import { isDrop, isUntrusted, type Places } from "../places.ts";
 import type { ScannedText } from "../scanned-text.ts";
 import { sequence } from "../sequence.ts";
@@ -19,12 +19,12 @@ const NEAR_LINES = 20;
 const ONE_LINE = { before: 0, after: 0 };
 const MAX_LINE = 1_200;
 
-type Judges = Readonly<
-  Record<"namesDropHost" | "sendsCredentials" | "notInData" | "uploadsCredentials", Judge>
+type Checks = Readonly<
+  Record<"namesDropHost" | "sendsCredentials" | "notInData" | "uploadsCredentials", Check>
 >;
 
 /** Data that leaves the machine, and where it goes. */
-export function dataTheft(places: Places): Judges {
+export function dataTheft(places: Places): Checks {
   return {
     namesDropHost: (match, text) =>
       isDrop(places.of(hostAround(text, match.index)).kind) ? {} : null,

@@ -1,5 +1,5 @@
 import { beginningIn, spanAround, type Span } from "../near.ts";
-import type { Judge } from "../pattern-rule.ts";
+import type { Check } from "../pattern-rule.ts";
 import { isUntrusted, type Places } from "../places.ts";
 import type { ScannedText } from "../scanned-text.ts";
 import { sequence } from "../sequence.ts";
@@ -15,11 +15,11 @@ const INTO_SHELL = /\|[ \t]{0,4}(?:sudo (?:-\w )?)?(?:\/(?:usr\/)?bin\/)?(?:(?:b
 /** Commands that nobody can read as they are written. */
 export function encodedExecution(
   places: Places,
-): Readonly<Record<"runsDecoded" | "runsEncoded", Judge>> {
+): Readonly<Record<"runsDecoded" | "runsEncoded", Check>> {
   const literals = literalsOf(places);
   /** Runs something hidden when one of the texts near by decodes to a command that fetches something. */
-  const judgeFor =
-    (runs: boolean): Judge =>
+  const checkFor =
+    (runs: boolean): Check =>
     (match, text) => {
       const span = spanAround(text, match.index, { before: 6, after: 6 });
       const near = text.text.slice(span.start, span.end);
@@ -31,7 +31,7 @@ export function encodedExecution(
       if (isDownloader) return DOWNLOADER;
       return runs || RUNS_DECODED.some((way) => way(text, span).length > 0) ? {} : null;
     };
-  return { runsDecoded: judgeFor(false), runsEncoded: judgeFor(true) };
+  return { runsDecoded: checkFor(false), runsEncoded: checkFor(true) };
 }
 
 const DOWNLOADER = {

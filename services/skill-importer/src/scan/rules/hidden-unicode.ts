@@ -1,7 +1,7 @@
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import { findingAt } from "../rule.ts";
 import type { ScannedText } from "../scanned-text.ts";
-import { HARD, SOFT, type Judge, type Run } from "./unseen-run.ts";
+import { HARD, SOFT, type Check, type Run } from "./unseen-run.ts";
 import { Scattered, ZERO_WIDTH, zeroWidth } from "./zero-width.ts";
 import { bidiEffect, hasRightToLeft, MAX_NAMED } from "./bidi.ts";
 
@@ -10,14 +10,14 @@ const SUSPECT =
   /[\u0000-\u0008\u000B\u000E-\u001F\u007F\u115F\u1160\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2069\u3164\p{Variation_Selector}\uFEFF\uFFA0\u{E0000}-\u{E007F}]/u; // oxlint-disable-line no-control-regex -- these are what is looked for
 const MAX_FINDINGS = 20;
 
-const KINDS: readonly { readonly of: RegExp; readonly judge: Judge }[] = [
-  { of: /[\u{E0000}-\u{E007F}]/u, judge: tags },
-  { of: /[\u{E0100}-\u{E01EF}]/u, judge: supplementarySelectors },
-  { of: /[\uFE00-\uFE0F]/u, judge: selectors },
-  { of: /[\u202A-\u202E\u2066-\u2069]/u, judge: direction },
-  { of: ZERO_WIDTH, judge: zeroWidth },
-  { of: /[\u115F\u1160\u3164\uFFA0]/u, judge: fillers },
-  { of: /[\u0000-\u0008\u000B\u000E-\u001F\u007F]/, judge: controls }, // oxlint-disable-line no-control-regex -- as above
+const KINDS: readonly { readonly of: RegExp; readonly check: Check }[] = [
+  { of: /[\u{E0000}-\u{E007F}]/u, check: tags },
+  { of: /[\u{E0100}-\u{E01EF}]/u, check: supplementarySelectors },
+  { of: /[\uFE00-\uFE0F]/u, check: selectors },
+  { of: /[\u202A-\u202E\u2066-\u2069]/u, check: direction },
+  { of: ZERO_WIDTH, check: zeroWidth },
+  { of: /[\u115F\u1160\u3164\uFFA0]/u, check: fillers },
+  { of: /[\u0000-\u0008\u000B\u000E-\u001F\u007F]/, check: controls }, // oxlint-disable-line no-control-regex -- as above
 ];
 
 /** Text that a model reads and a person does not see. */
@@ -29,7 +29,7 @@ export function hiddenUnicode(text: ScannedText): ScanFinding[] {
   let hard = 0;
   for (const run of runsOf(text.text)) {
     scattered.take(run, text.text);
-    const facts = run.judge(run, text.text, text);
+    const facts = run.check(run, text.text, text);
     if (facts === null) continue;
     // Counted apart: harmless ones must not use up the room for others.
     const count = facts.blocks === true ? (hard += 1) : (soft += 1);
@@ -46,7 +46,7 @@ export function hiddenUnicode(text: ScannedText): ScanFinding[] {
   return findings;
 }
 
-function* runsOf(text: string): Generator<Run & { judge: Judge }> {
+function* runsOf(text: string): Generator<Run & { check: Check }> {
   const suspect = new RegExp(SUSPECT.source, "gu");
   for (let match = suspect.exec(text); match !== null; match = suspect.exec(text)) {
     const [first] = match;
@@ -59,7 +59,7 @@ function* runsOf(text: string): Generator<Run & { judge: Judge }> {
       next = String.fromCodePoint(...codePointAt(text, end));
     }
     suspect.lastIndex = end;
-    yield { start: match.index, end, count, judge: kind.judge };
+    yield { start: match.index, end, count, check: kind.check };
   }
 }
 
@@ -70,7 +70,7 @@ function codePointAt(text: string, index: number): readonly number[] {
 }
 
 /** Flags of regions (🏴, a code such as `gbsct` in tags, a cancel tag) are the one use of tag characters. */
-function tags(run: Run, text: string): ReturnType<Judge> {
+function tags(run: Run, text: string): ReturnType<Check> {
   const written = text
     .slice(run.start, run.end)
     .replaceAll(/[\u{E0020}-\u{E007E}]/gu, (tag) =>
@@ -88,7 +88,7 @@ function tags(run: Run, text: string): ReturnType<Judge> {
 }
 
 /** One after a Chinese, Japanese or Korean character chooses its form. */
-function supplementarySelectors(run: Run, text: string): ReturnType<Judge> {
+function supplementarySelectors(run: Run, text: string): ReturnType<Check> {
   const before = text.slice(Math.max(0, run.start - 2), run.start);
   if (run.count === 1 && /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u.test(before))
     return null;
@@ -107,7 +107,7 @@ const FEW_SELECTORS = {
 } as const;
 
 /** One chooses how a character looks; several in a row carry bytes. */
-function selectors(run: Run): ReturnType<Judge> {
+function selectors(run: Run): ReturnType<Check> {
   if (run.count === 1) return null;
   if (run.count < 4) return FEW_SELECTORS;
   return {
@@ -118,7 +118,7 @@ function selectors(run: Run): ReturnType<Judge> {
 }
 
 /** Blocks what turns letters round, and in code whatever does not pair up; the rest is how languages are mixed. */
-function direction(run: Run, text: string, file: ScannedText): ReturnType<Judge> {
+function direction(run: Run, text: string, file: ScannedText): ReturnType<Check> {
   const index = file.lineIndexAt(run.start);
   const from = Math.max(file.startOf(index), run.start - 300);
   const to = Math.min(file.startOf(index + 1), run.end + 300);
@@ -152,13 +152,13 @@ function direction(run: Run, text: string, file: ScannedText): ReturnType<Judge>
 
 const BIDI = { ...SOFT, code: "bidi_marks", message: "direction marks" } as const;
 
-function fillers(run: Run): ReturnType<Judge> {
+function fillers(run: Run): ReturnType<Check> {
   return run.count < 4
     ? null
     : { ...SOFT, code: "blank_letters", message: "letters that look like nothing" };
 }
 
-function controls(run: Run, text: string): ReturnType<Judge> {
+function controls(run: Run, text: string): ReturnType<Check> {
   const isEscape = text[run.start] === "\u001B" && /[[\]]/.test(text[run.end] ?? "");
   return {
     ...SOFT,

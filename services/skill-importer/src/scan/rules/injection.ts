@@ -1,11 +1,11 @@
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
-import type { Judge } from "../pattern-rule.ts";
+import type { Check } from "../pattern-rule.ts";
 import { patternOf } from "../read-rules.ts";
 import { findingAt } from "../rule.ts";
 import type { ScannedText } from "../scanned-text.ts";
 
 /** A skill is instructions, so single phrases say little: what hides in a comment weighs more. */
-export const weighsComment: Judge = (match, text) =>
+export const weighsComment: Check = (match, text) =>
   text.contextAt(text.lineIndexAt(match.index)).isComment
     ? {
         severity: "high",

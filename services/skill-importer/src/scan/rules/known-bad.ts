@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import type { Indicators } from "../indicators.ts";
 import { spanAround } from "../near.ts";
-import type { Judge } from "../pattern-rule.ts";
+import type { Check } from "../pattern-rule.ts";
 import type { Places } from "../places.ts";
 import type { ScanFile } from "../read-scan-files.ts";
 
@@ -10,7 +10,7 @@ const REACHES =
   /\b(?:curl|wget|nc|ncat|ssh|scp|ping|iwr|irm|git clone|telnet|connect|fetch|socket)\b|\/dev\/tcp/i;
 
 /** To go to a place of attackers blocks; a text that only names one is a finding. */
-export function leadsToKnownBad(places: Places): Judge {
+export function leadsToKnownBad(places: Places): Check {
   return (match, text) => {
     const line = spanAround(text, match.index, { before: 0, after: 0 });
     const place = places

@@ -1,5 +1,5 @@
 import { commandAt, linesAround } from "../near.ts";
-import type { Judge } from "../pattern-rule.ts";
+import type { Check } from "../pattern-rule.ts";
 import type { ScannedText } from "../scanned-text.ts";
 
 /** What stands before a path that is written to, or after it. */
@@ -13,12 +13,12 @@ const PUBLIC_KEY =
   /\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-nistp\d{3}|sk-ssh-ed25519@openssh\.com) AAAA[\w+/=]{20,}/;
 const DOWNLOADS = /\b(?:curl|wget|iwr|irm|invoke-\w{10})\b/i;
 
-type Judges = Readonly<
-  Record<"addsKey" | "writesStartFile" | "writesCrontab" | "runsAtStart", Judge>
+type Checks = Readonly<
+  Record<"addsKey" | "writesStartFile" | "writesCrontab" | "runsAtStart", Check>
 >;
 
 /** What stays on the machine, or lets somebody in, after the skill is done. */
-export const PERSISTENCE: Judges = {
+export const PERSISTENCE: Checks = {
   addsKey(match, text) {
     if (!isWritten(match, text)) return null;
     const near = linesAround(text, match.index, { before: 4, after: 8 });

@@ -1,5 +1,5 @@
 import { commandAt, spanAround, type Command } from "../near.ts";
-import type { Judge } from "../pattern-rule.ts";
+import type { Check } from "../pattern-rule.ts";
 import { isUntrusted, type Place, type Places } from "../places.ts";
 
 /** Whatever reads a program from its input. An interpreter with a program of its own only gets data. */
@@ -26,7 +26,7 @@ const UNTRUSTED = {
 } as const;
 
 /** Commands that fetch something and run it. Where from is what counts. */
-export function remoteExecution(places: Places): { runsFetched: Judge } {
+export function remoteExecution(places: Places): { runsFetched: Check } {
   return {
     runsFetched(match, text) {
       const command = commandAt(text, match.index);

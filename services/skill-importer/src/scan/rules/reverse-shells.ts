@@ -1,5 +1,5 @@
 import { spanAround } from "../near.ts";
-import type { Judge } from "../pattern-rule.ts";
+import type { Check } from "../pattern-rule.ts";
 import { isUntrusted, type Places } from "../places.ts";
 
 const GIVES_SHELL =
@@ -8,8 +8,8 @@ const GIVES_SHELL =
 /** Shells that another machine is given. To a public address there is no honest one. */
 export function reverseShells(
   places: Places,
-): Readonly<Record<"shellDevice" | "shellOnLine" | "shellNearSocket", Judge>> {
-  const judgeWithin = (lines: { before: number; after: number }): Judge => {
+): Readonly<Record<"shellDevice" | "shellOnLine" | "shellNearSocket", Check>> {
+  const checkWithin = (lines: { before: number; after: number }): Check => {
     return (match, text) => {
       const near = spanAround(text, match.index, lines);
       if (!GIVES_SHELL.test(text.text.slice(near.start, near.end))) return null;
@@ -26,9 +26,9 @@ export function reverseShells(
       const isLocal = /^(?:localhost|127\.|redis|db|postgres)/i.test(host);
       if (isLocal) return { severity: "low" };
       if (!host.includes("$")) return {};
-      return judgeWithin({ before: 6, after: 1 })(match, text) ?? { severity: "low" };
+      return checkWithin({ before: 6, after: 1 })(match, text) ?? { severity: "low" };
     },
-    shellOnLine: judgeWithin({ before: 0, after: 0 }),
-    shellNearSocket: judgeWithin({ before: 2, after: 5 }),
+    shellOnLine: checkWithin({ before: 0, after: 0 }),
+    shellNearSocket: checkWithin({ before: 2, after: 5 }),
   };
 }

@@ -1,12 +1,12 @@
 import { crc32 } from "node:zlib";
-import type { Judge } from "../pattern-rule.ts";
+import type { Check } from "../pattern-rule.ts";
 
 const PLACEHOLDER =
   /example|placeholder|your|insert|replace|change|dummy|fake|sample|test|xxxx|\.\.\.|1234567|abcdef|000000|<|>|\*\*\*|secret_?key|redacted|todo/i;
 const MIN_ENTROPY_BITS = 3.2;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-const looksRandom: Judge = (match) => (isRandom(match[1] ?? match[0]) ? {} : null);
+const looksRandom: Check = (match) => (isRandom(match[1] ?? match[0]) ? {} : null);
 
 /** Neither a placeholder nor a text that repeats itself. */
 function isRandom(token: string): boolean {
@@ -14,14 +14,14 @@ function isRandom(token: string): boolean {
 }
 
 /** Tokens of GitHub and npm end in a checksum of what stands before it. */
-const hasChecksum: Judge = (match) => {
+const hasChecksum: Check = (match) => {
   const token = match[1] ?? "";
   if (checksumOf(token.slice(0, -6)) === token.slice(-6))
     return { confidence: "high", severity: "critical" };
   return isRandom(token) ? { confidence: "low", severity: "low" } : null;
 };
 
-const passwordInUrl: Judge = (match) => {
+const passwordInUrl: Check = (match) => {
   const isLocal = /@(?:localhost|127\.0\.0\.1|db|host)\b/i.test(match[0]);
   return isLocal || !isRandom(match[1] ?? "") ? null : {};
 };

@@ -17,7 +17,7 @@ export const SOFT = {
 } as const;
 
 /** A run of one kind of unseen character; null where a language or an emoji needs it. */
-export type Judge = (
+export type Check = (
   run: Run,
   text: string,
   file: ScannedText,

@@ -1,4 +1,4 @@
-import { HARD, SOFT, type Judge, type Run } from "./unseen-run.ts";
+import { HARD, SOFT, type Check, type Run } from "./unseen-run.ts";
 
 export const ZERO_WIDTH = /[\u180E\u200B-\u200D\u2060-\u2064\uFEFF]/u;
 /** So many bits are two letters. */
@@ -30,7 +30,7 @@ export class Scattered {
  * Persian, Indic scripts and emoji need some; a few come from copying, and trailing ones from mail. Only several
  * kinds in one long run can carry text. Between Latin letters they hide a word.
  */
-export function zeroWidth(run: Run, text: string): ReturnType<Judge> {
+export function zeroWidth(run: Run, text: string): ReturnType<Check> {
   const unseen = text.slice(run.start, run.end);
   if (run.count >= MIN_BITS && new Set(unseen).size > 1) {
     return {

@@ -30,31 +30,31 @@ interface ParsedOf {
   readonly agent: ParsedAgent;
 }
 
-export interface Judgement<K extends JobKind = JobKind> {
+export interface Analysis<K extends JobKind = JobKind> {
   readonly parsed: ParsedOf[K];
   /** Null when no scan was asked for, or when the definition does not load. */
   readonly report: ScanReport | null;
 }
 
 /** Reads files that somebody else wrote. Never rejects for what they hold. */
-export interface Judges {
-  judge<K extends JobKind>(job: Job<K>): Promise<Judgement<K>>;
+export interface Analyzer {
+  analyze<K extends JobKind>(job: Job<K>): Promise<Analysis<K>>;
 }
 
 /** Reads in this thread, where nothing ends what hangs: for files that are known. */
-export const judgesHere: Judges = { judge: (job) => Promise.resolve(judge(job)) };
+export const analyzerHere: Analyzer = { analyze: (job) => Promise.resolve(analyze(job)) };
 
 /**
  * Parses a definition, and scans it. An agent's file is scanned as the text of a skill is: its prompt is no less of an
  * instruction.
  */
-export function judge<K extends JobKind>(job: Job<K>): Judgement<K> {
-  const judgement = isSkill(job) ? judgeSkill(job) : judgeAgent(job);
-  return judgement as Judgement<K>; // of the job's own kind
+export function analyze<K extends JobKind>(job: Job<K>): Analysis<K> {
+  const analysis = isSkill(job) ? analyzeSkill(job) : analyzeAgent(job);
+  return analysis as Analysis<K>; // of the job's own kind
 }
 
 /** The verdict on files that nobody could read to their end. */
-export function unreadable(kind: JobKind, problem: Finding): Judgement {
+export function unreadable(kind: JobKind, problem: Finding): Analysis {
   const findings = [problem];
   const parsed =
     kind === "agent"
@@ -63,7 +63,7 @@ export function unreadable(kind: JobKind, problem: Finding): Judgement {
   return { parsed, report: null };
 }
 
-function judgeSkill(job: Job): Judgement<"skill"> {
+function analyzeSkill(job: Job): Analysis<"skill"> {
   const { version } = job;
   const parsed = parseSkill(job, job.directoryName);
   const { skill, metadata } = parsed;
@@ -71,7 +71,7 @@ function judgeSkill(job: Job): Judgement<"skill"> {
   return { parsed, report: scan(job, { skill, metadata, name: skill.name, version }) };
 }
 
-function judgeAgent(job: Job): Judgement<"agent"> {
+function analyzeAgent(job: Job): Analysis<"agent"> {
   const { mainFile, files, version } = job;
   const facts = agentFactsOf(mainFile, job.directoryName);
   const parsed = parseAgentFile(files.get(mainFile) ?? new Uint8Array(), facts);

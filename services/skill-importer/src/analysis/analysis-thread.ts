@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { threadLimits } from "@switchyard/service/thread-limits";
-import { packed, type Job, type Judgement, type Packed } from "./judge.ts";
-import { newProgress, type JudgeProgress } from "./judge-progress.ts";
+import { packed, type Job, type Analysis, type Packed } from "./analyze.ts";
+import { newProgress, type AnalysisProgress } from "./analysis-progress.ts";
 
 /** Why a thread is no more. */
 export type ThreadEnd = {
@@ -9,13 +9,13 @@ export type ThreadEnd = {
   readonly answersLost: number;
 } & ({ readonly kind: "late" } | { readonly kind: "failed"; readonly message: string });
 
-export interface JudgeThreadOptions {
+export interface AnalysisThreadOptions {
   readonly worker: URL;
   /** Of processor time. By the clock a job may take {@link MOST_PATIENCE} times as long. */
   readonly deadlineMs: number;
   /** Called once for each job, in the order in which they were given; those of one message come together. */
-  readonly onJudgement: (judgement: Judgement) => void;
-  /** Called once, when the thread ended by itself or had to be ended; no judgement follows. */
+  readonly onAnalysis: (analysis: Analysis) => void;
+  /** Called once, when the thread ended by itself or had to be ended; no analysis follows. */
   readonly onEnd: (end: ThreadEnd) => void;
 }
 
@@ -28,10 +28,10 @@ const MOST_PATIENCE = 30;
 const LOOK_MS = 20;
 
 /** A worker that does its jobs in order, with a clock that runs while it has one. */
-export class JudgeThread {
-  readonly #options: JudgeThreadOptions;
+export class AnalysisThread {
+  readonly #options: AnalysisThreadOptions;
   readonly #worker: Worker;
-  readonly #progress: JudgeProgress;
+  readonly #progress: AnalysisProgress;
   /** Jobs of this turn of the event loop: they go in one message, because each message costs as much as a job. */
   #outgoing: Packed[] = [];
   #given = 0;
@@ -40,7 +40,7 @@ export class JudgeThread {
   #isEnded = false;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(options: JudgeThreadOptions) {
+  constructor(options: AnalysisThreadOptions) {
     this.#options = options;
     const { memory, progress } = newProgress();
     this.#progress = progress;
@@ -73,7 +73,7 @@ export class JudgeThread {
   /** All modules are loaded. The clock begins here: starting a thread takes longer than any file. */
   #begin(): void {
     this.#isReady = true;
-    this.#worker.on("message", (judgements: readonly Judgement[]) => this.#answer(judgements));
+    this.#worker.on("message", (analyses: readonly Analysis[]) => this.#answer(analyses));
     this.#startClock();
   }
 
@@ -89,14 +89,14 @@ export class JudgeThread {
     this.#startClock();
   }
 
-  #answer(judgements: readonly Judgement[]): void {
+  #answer(analyses: readonly Analysis[]): void {
     if (this.#isEnded) return;
-    this.#answered += judgements.length;
+    this.#answered += analyses.length;
     if (this.#answered === this.#given) {
       this.#worker.unref();
       this.#stopClock();
     }
-    for (const judgement of judgements) this.#options.onJudgement(judgement);
+    for (const analysis of analyses) this.#options.onAnalysis(analysis);
   }
 
   #startClock(): void {
@@ -127,7 +127,7 @@ export class JudgeThread {
       const { user, system } = await this.#worker.cpuUsage();
       return (user + system) / 1_000 - cpuAtBeginMs >= deadlineMs;
     } catch {
-      return false; // it has just ended, which is told by itself
+      return false; // it has just ended, which is an event of its own
     }
   }
 

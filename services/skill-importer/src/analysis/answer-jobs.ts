@@ -1,21 +1,21 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { progressIn } from "./judge-progress.ts";
-import type { Job, Judgement } from "./judge.ts";
+import { progressIn } from "./analysis-progress.ts";
+import type { Job, Analysis } from "./analyze.ts";
 
 /**
- * What a judging thread does: the jobs of each message, one after the other, and one answer to all of them. It is
+ * What an analysis thread does: the jobs of each message, one after the other, and one answer to all of them. It is
  * ended from outside when one takes too long. To be called when all modules are loaded: then the clock may run.
  */
-export function answerJobs(judge: (job: Job) => Judgement): void {
+export function answerJobs(analyze: (job: Job) => Analysis): void {
   const progress = progressIn(workerData as SharedArrayBuffer); // the pool starts it with exactly this
   parentPort?.on("message", (jobs: readonly Job[]) => {
-    const judgements = jobs.map((job) => {
+    const analyses = jobs.map((job) => {
       progress.begin();
-      const judgement = judge(job);
+      const analysis = analyze(job);
       progress.end();
-      return judgement;
+      return analysis;
     });
-    parentPort?.postMessage(judgements, []);
+    parentPort?.postMessage(analyses, []);
   });
   parentPort?.postMessage("ready", []);
 }

@@ -1,5 +1,5 @@
 /** What a thread says of itself while it cannot answer; memory that it shares with the one which started it. */
-export interface JudgeProgress {
+export interface AnalysisProgress {
   begin(): void;
   end(): void;
   /** How many jobs have come to their end, answered or not. */
@@ -12,12 +12,12 @@ export interface JudgeProgress {
 
 const NOT_BUSY = 0n;
 
-export function newProgress(): { memory: SharedArrayBuffer; progress: JudgeProgress } {
+export function newProgress(): { memory: SharedArrayBuffer; progress: AnalysisProgress } {
   const memory = new SharedArrayBuffer(3 * BigInt64Array.BYTES_PER_ELEMENT);
   return { memory, progress: progressIn(memory) };
 }
 
-export function progressIn(memory: SharedArrayBuffer): JudgeProgress {
+export function progressIn(memory: SharedArrayBuffer): AnalysisProgress {
   const [DONE, BEGUN, CPU] = [0, 1, 2];
   const numbers = new BigInt64Array(memory);
   return {

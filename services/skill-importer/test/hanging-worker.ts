@@ -1,7 +1,7 @@
-import { answerJobs } from "../src/judge/answer-jobs.ts";
-import { judge } from "../src/judge/judge.ts";
+import { answerJobs } from "../src/analysis/answer-jobs.ts";
+import { analyze } from "../src/analysis/analyze.ts";
 
-// A judge as the pool starts them, that hangs, waits, dies or eats memory where the name of a skill or agent says so.
+// A worker as the pool starts them, that hangs, waits, dies or eats memory where the name of a skill or agent says so.
 
 answerJobs((job) => {
   const name = job.directoryName;
@@ -12,5 +12,5 @@ answerJobs((job) => {
   if (name === "throws") throw new Error("a bug");
   if (name === "eats")
     for (const eaten: unknown[] = []; ;) eaten.push(Array.from({ length: 1_000 }));
-  return judge(job);
+  return analyze(job);
 });

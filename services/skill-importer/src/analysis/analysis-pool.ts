@@ -1,9 +1,9 @@
 import { errorFinding } from "../finding.ts";
-import { unreadable, type Job, type Judgement, type Judges } from "./judge.ts";
-import { JudgeThread, type ThreadEnd } from "./judge-thread.ts";
+import { unreadable, type Job, type Analysis, type Analyzer } from "./analyze.ts";
+import { AnalysisThread, type ThreadEnd } from "./analysis-thread.ts";
 import type { ScanSettings } from "./scan-settings.ts";
 
-export interface JudgePoolOptions {
+export interface AnalysisPoolOptions {
   /** Threads; each is started when it is first needed. */
   readonly size: number;
   /**
@@ -19,7 +19,7 @@ export interface JudgePoolOptions {
 
 interface Waiting {
   readonly job: Job;
-  readonly resolve: (judgement: Judgement) => void;
+  readonly resolve: (analysis: Analysis) => void;
   /** How often a thread ended while this one waited in it. */
   setbacks: number;
 }
@@ -28,16 +28,16 @@ interface Waiting {
 const AHEAD = { jobs: 16, bytes: 1024 * 1024 };
 /** A job that was in so many threads that ended is given up, whoever was to blame. */
 const MAX_SETBACKS = 3;
-const WORKER = new URL("./judge-worker.ts", import.meta.url);
+const WORKER = new URL("./analysis-worker.ts", import.meta.url);
 
 /** Reads skills and agents in threads that are ended when one file takes too long; the others are read by a new one. */
-export class JudgePool implements Judges {
+export class AnalysisPool implements Analyzer {
   readonly #queue: Waiting[] = [];
   readonly #lanes: Lane[];
   readonly #settings: ScanSettings | undefined;
   #isClosed = false;
 
-  constructor({ size, deadlineMs, settings, worker = WORKER }: JudgePoolOptions) {
+  constructor({ size, deadlineMs, settings, worker = WORKER }: AnalysisPoolOptions) {
     this.#settings = settings;
     this.#lanes = Array.from(
       { length: size },
@@ -45,12 +45,12 @@ export class JudgePool implements Judges {
     );
   }
 
-  judge<K extends Job["kind"]>(job: Job<K>): Promise<Judgement<K>> {
+  analyze<K extends Job["kind"]>(job: Job<K>): Promise<Analysis<K>> {
     if (this.#isClosed) return Promise.reject(new Error("the pool is closed"));
     return new Promise((resolve) => {
       this.#queue.push({
         job: this.#settings === undefined ? job : { ...job, settings: this.#settings },
-        resolve: (judgement) => resolve(judgement as Judgement<K>), // of the job's own kind
+        resolve: (analysis) => resolve(analysis as Analysis<K>), // of the job's own kind
         setbacks: 0,
       });
       for (const lane of this.#lanes) lane.fill();
@@ -80,7 +80,7 @@ class Lane {
   readonly #options: LaneOptions;
   /** In the thread, the one that it is at first. */
   readonly #given: { readonly waiting: Waiting; readonly sizeBytes: number }[] = [];
-  #thread: JudgeThread | null = null;
+  #thread: AnalysisThread | null = null;
   #isClosed = false;
 
   constructor(options: LaneOptions) {
@@ -88,9 +88,9 @@ class Lane {
   }
 
   warm(): void {
-    this.#thread ??= new JudgeThread({
+    this.#thread ??= new AnalysisThread({
       ...this.#options,
-      onJudgement: (judgement) => this.#settle(judgement),
+      onAnalysis: (analysis) => this.#settle(analysis),
       onEnd: (end) => this.#replace(end),
     });
   }
@@ -117,8 +117,8 @@ class Lane {
     return this.#given.length < AHEAD.jobs && bytes < AHEAD.bytes;
   }
 
-  #settle(judgement: Judgement): void {
-    this.#given.shift()?.waiting.resolve(judgement);
+  #settle(analysis: Analysis): void {
+    this.#given.shift()?.waiting.resolve(analysis);
     this.fill();
   }
 
@@ -127,11 +127,11 @@ class Lane {
     const left = this.#given.splice(0).map(({ waiting }) => waiting);
     // What is done, with its answer lost on the way, is done again like what was not begun.
     const [blamed] = left.splice(end.answersLost, 1);
-    blamed?.resolve(judgementOf(blamed.job, end, this.#options.deadlineMs));
+    blamed?.resolve(failedAnalysis(blamed.job, end, this.#options.deadlineMs));
     const again = left.filter((waiting) => {
       waiting.setbacks += 1;
       if (waiting.setbacks < MAX_SETBACKS) return true;
-      waiting.resolve(judgementOf(waiting.job, end, this.#options.deadlineMs));
+      waiting.resolve(failedAnalysis(waiting.job, end, this.#options.deadlineMs));
       return false;
     });
     this.#options.queue.unshift(...again);
@@ -139,7 +139,7 @@ class Lane {
   }
 }
 
-function judgementOf({ kind }: Job, end: ThreadEnd, deadlineMs: number): Judgement {
+function failedAnalysis({ kind }: Job, end: ThreadEnd, deadlineMs: number): Analysis {
   const problem =
     end.kind === "late"
       ? errorFinding(
