@@ -23,9 +23,11 @@ export interface ImporterWorld {
   readonly cliEnv: Readonly<Record<string, string>>;
   /** Writes files below the root, by their path. */
   write(files: Readonly<Record<string, string>>): Promise<void>;
-  /** Starts the service as a process of its own and waits until it is ready. */
-  start(env?: Record<string, string>): Promise<ImporterProcess>;
+  /** Starts the service, or that of another checkout, as a process of its own and waits until it is ready. */
+  start(env?: Record<string, string>, main?: string): Promise<ImporterProcess>;
 }
+
+const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
 export type LogRecord = Readonly<Record<string, unknown>>;
 
@@ -78,14 +80,15 @@ export async function importerWorld(): Promise<ImporterWorld> {
       YARD_NATS_NKEY_FILE: cliSeedFile,
     },
     write: (files) => writeFiles(root, files),
-    async start(env = {}) {
-      const importer = startProcess({
+    async start(env = {}, main = MAIN) {
+      const given = {
         YARD_NATS_URL: nats.url,
         YARD_NATS_NKEY_FILE: seedFile,
         YARD_REDIS_URL: redis.url,
         YARD_SKILL_ROOTS: root,
         ...env,
-      });
+      };
+      const importer = startProcess(given, main);
       await importer.logged(({ msg }) => msg === "service ready");
       return importer;
     },
@@ -105,8 +108,7 @@ export async function writeFiles(
 }
 
 /** Starts the service with only the given environment; it is killed when the test file ends. */
-export function startProcess(env: Record<string, string>): ImporterProcess {
-  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+export function startProcess(env: Record<string, string>, main = MAIN): ImporterProcess {
   const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "inherit"] });
   const records: LogRecord[] = [];
   const listeners = new Set<() => void>();
