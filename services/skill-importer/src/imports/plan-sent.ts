@@ -47,11 +47,11 @@ export function planSent(
   { current, limits }: { current: Omit<Catalogue, "revision">; limits: SentLimits },
   sent: readonly ReadDefinition[],
 ): SentPlan {
-  const places = new NamePlaces(kind, current, limits);
+  const taken = new SentNames(kind, current, limits);
   const outcomes = sent.map((read): SentOutcome => {
-    const { definition, isNone, file } = read;
-    if (isNone) return { ...skipped(read), outcome: "not_an_agent" };
-    const problem = definition === null ? null : places.take(definition.name, file);
+    const { definition, isNotAnAgent, file } = read;
+    if (isNotAnAgent) return { ...skipped(read), outcome: "not_an_agent" };
+    const problem = definition === null ? null : taken.take(definition.name, file);
     if (definition === null || problem !== null) return skipped(read, problem);
     const listed = current[kind].listed.find(({ summary }) => summary.name === definition.name);
     const repaired = definition.kind === "skill" && definition.stored.skill.repaired === true;
@@ -111,7 +111,7 @@ export function countsOf(all: readonly SentOutcome[]): ImportCounts {
 }
 
 /** Who has which name: the first of two that are sent, and no more names than there may be. */
-class NamePlaces {
+class SentNames {
   readonly #kind: Kind;
   /** Names that clients have brought in, listed or waiting for trust. */
   readonly #known: ReadonlySet<string>;

@@ -17,10 +17,10 @@ export interface ReadDefinition {
   /** The file that makes it a definition, as it is shown; the directory when there is none. */
   readonly file: string;
   readonly pkg: Package;
-  /** Null when it cannot be used; then one of the diagnostics is an error, or it is none at all. */
+  /** Null when it cannot be used: then one of the diagnostics is an error, unless it is not an agent at all. */
   readonly definition: Definition | null;
-  /** True for a Markdown file beside the agents that is none, such as a README. */
-  readonly isNone: boolean;
+  /** True for a Markdown file beside the agents that is not one, such as a README. */
+  readonly isNotAnAgent: boolean;
   readonly diagnostics: readonly Diagnostic[];
   readonly conformance: readonly Conformance[];
 }
@@ -53,7 +53,7 @@ export async function readDefinition(
   const facts = fileFacts(files);
   const version = kind === "agent" ? (facts[0]?.digest ?? "") : versionOf(facts);
   const content = mainFile === null ? undefined : files.get(mainFile);
-  const nothing = { file, pkg, definition: null, isNone: false, conformance: [] };
+  const nothing = { file, pkg, definition: null, isNotAnAgent: false, conformance: [] };
   if (mainFile !== null && content === undefined)
     return { ...nothing, diagnostics: locatedAt(file, pkg.findings) };
   // Nobody needs to be asked where there is no file that could be parsed.
@@ -70,7 +70,7 @@ export async function readDefinition(
     : { parsed: parseSkill(pkg, directoryName), report: null };
   const { parsed, report } = analysis;
   if ("kind" in parsed && parsed.kind === "not-an-agent")
-    return { ...nothing, isNone: true, diagnostics: [] };
+    return { ...nothing, isNotAnAgent: true, diagnostics: [] };
   const diagnostics = locatedAt(file, [...pkg.findings, ...parsed.findings]);
   const conformance = "conformance" in parsed ? parsed.conformance : [];
   const isUsable = pkg.findings.every(({ severity }) => severity !== "error");

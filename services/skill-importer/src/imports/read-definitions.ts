@@ -110,7 +110,7 @@ async function keep(
 function enter(definitions: Definitions, read: ReadDefinition): void {
   const { definition, file, pkg } = read;
   definitions.diagnostics.push(...read.diagnostics);
-  if (read.isNone) {
+  if (read.isNotAnAgent) {
     if (basename(file).toLowerCase() !== "readme.md")
       definitions.diagnostics.push(...locatedAt(file, [NO_FRONTMATTER]));
   } else if (definition === null) definitions.skipped[pkg.kind] += 1;

@@ -27,7 +27,7 @@ import { jsonOf, StoredValues } from "./stored-values.ts";
 import { textKey } from "./version-store.ts";
 
 /** What there is of one kind. */
-export interface Shelf {
+export interface KindEntries {
   readonly listed: readonly Entry[];
   /** The current version of each definition that a client sent, listed or hidden behind a file. */
   readonly imported: readonly Entry[];
@@ -38,8 +38,8 @@ export interface Shelf {
 /** What is listed, what clients sent, what waits for trust, and what is trusted. */
 export interface Catalogue {
   readonly revision: string;
-  readonly skill: Shelf;
-  readonly agent: Shelf;
+  readonly skill: KindEntries;
+  readonly agent: KindEntries;
   readonly withheld: readonly WithheldEntry[];
   readonly trust: readonly TrustRecord[];
 }
@@ -50,7 +50,7 @@ export interface SomeNames {
   readonly names: readonly string[];
 }
 
-const EMPTY: Shelf = { listed: [], imported: [], size: 0 };
+const EMPTY: KindEntries = { listed: [], imported: [], size: 0 };
 
 /**
  * The catalogue in Redis. What is listed changes in one step, guarded by a revision, so that two importers never
@@ -80,10 +80,10 @@ export class CatalogueStore {
         else transaction.hmget(key, ...names);
       transaction.hlen(IMPORTED[kind]);
     }
-    const [revision, waiting, trust, ...shelves] = values(await transaction.exec());
+    const [revision, waiting, trust, ...entriesByKind] = values(await transaction.exec());
     const withheld = this.#stored.values(WithheldEntry, WITHHELD, waiting);
-    const read = kinds.map((kind, index): [Kind, Shelf] => {
-      const [listed, imported, size] = shelves.slice(index * 3);
+    const read = kinds.map((kind, index): [Kind, KindEntries] => {
+      const [listed, imported, size] = entriesByKind.slice(index * 3);
       const { entry } = SCHEMAS[kind];
       const entries = (key: string, found: unknown): Entry[] =>
         some === undefined
