@@ -1,4 +1,5 @@
 import type { Command, Contract, Event, Live, Rpc } from "@switchyard/contracts/define";
+import { commandsOf } from "@switchyard/contracts/command-streams";
 import { payloadsOf, servicePayloads, sharedPayloads } from "@switchyard/contracts/payload-stores";
 import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
 import { contractsByOwner } from "@switchyard/contracts/registry";
@@ -108,7 +109,7 @@ function rightsOf(user: BusUser): string[] {
 }
 
 function streamTable(): string {
-  const rows = allStreams.map((stream) => [
+  const rows = [...allStreams, commandsOf("{team}")].map((stream) => [
     code(stream.name),
     stream.subjects.map(code).join(" "),
     stream.retention,

@@ -8,6 +8,7 @@ import {
   RequestError,
   TimeoutError,
 } from "@nats-io/transport-node";
+import { COMMAND_QUOTA } from "@switchyard/contracts/command-streams";
 import { ServiceError } from "@switchyard/contracts/errors";
 
 /** JetStream's own error, as it stands in an API reply: https://docs.nats.io/reference/reference-protocols/nats_api_reference. */
@@ -132,6 +133,17 @@ export function jetStreamError(subject: string, error: ApiError): ServiceError {
     default:
       return new ServiceError(error.code === 503 ? "overloaded" : "internal", text);
   }
+}
+
+/** A refusal by the stream that takes the commands of one user. */
+export function quotaError(user: string, subject: string, error: ApiError): ServiceError {
+  if (error.err_code !== STORE_FAILED) return jetStreamError(subject, error);
+  const { messages, bytes } = COMMAND_QUOTA;
+  return new ServiceError(
+    "overloaded",
+    `${subject} was refused: NATS user ${user} has as many commands waiting or in work as it may, ${messages} or ${bytes / 1024 / 1024} MiB (${error.description}); send it again when some are done, or cancel some of its runs with the rpc runs.cancel, which needs no room`,
+    { data: { errCode: error.err_code, ...COMMAND_QUOTA } },
+  );
 }
 
 /**

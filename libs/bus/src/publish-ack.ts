@@ -1,5 +1,6 @@
+import { ownerOfCommands } from "@switchyard/contracts/command-streams";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { jetStreamError, type ApiError } from "./infrastructure-errors.ts";
+import { jetStreamError, quotaError, type ApiError } from "./infrastructure-errors.ts";
 import { parseObject } from "./wire.ts";
 
 /** Where a message is stored. */
@@ -24,7 +25,10 @@ interface PubAck {
  */
 export function readPublishAck(subject: string, text: string): Published {
   const { error, stream, seq, duplicate = false }: PubAck = parseObject(text) ?? {};
-  if (error !== undefined) throw jetStreamError(subject, error);
+  if (error !== undefined) {
+    const owner = ownerOfCommands(stream ?? "");
+    throw owner === null ? jetStreamError(subject, error) : quotaError(owner, subject, error);
+  }
   if (stream !== undefined && seq !== undefined) return { stream, sequence: seq, duplicate };
   throw new ServiceError(
     "invalid_reply",

@@ -1,6 +1,8 @@
 import type { Msg } from "@nats-io/transport-node";
+import { ownerOfCommands } from "@switchyard/contracts/command-streams";
 import type { Connection } from "./connection.ts";
 import { readAckSubject, type QueueFacts } from "./delivery.ts";
+import { headerOf } from "./message-headers.ts";
 
 /** What the queue says about a delivery, and how it is told what becomes of it. */
 export interface Receipt {
@@ -14,6 +16,8 @@ export interface Receipt {
   keep(): void;
 }
 
+/** What the server writes into a message that a stream has from another one, and lets nobody else write: stream, sequence, … */
+const SOURCE = "Nats-Stream-Source";
 const ACK_TIMEOUT_MS = 5_000;
 const NANOS_PER_MS = 1_000_000;
 
@@ -34,6 +38,8 @@ export class QueueReceipt implements Receipt {
   }
 
   async confirm(body: string): Promise<void> {
+    // First, so that what nobody would look at again is not counted for ever: the message comes again when this fails.
+    await this.#endAtSender();
     const request = { subject: this.#subject, body, timeoutMs: ACK_TIMEOUT_MS };
     await this.#connection.replies.request(request);
   }
@@ -45,6 +51,17 @@ export class QueueReceipt implements Receipt {
   keep(): void {
     if (this.#connection.isConnected())
       this.#connection.outbox.send({ subject: this.#subject, body: "+WPI" });
+  }
+
+  /** Removes the command from the stream that the queue has it from: its sender's quota. */
+  async #endAtSender(): Promise<void> {
+    const [stream = "", sequence = ""] = headerOf(this.#message, SOURCE)?.split(" ") ?? [];
+    if (ownerOfCommands(stream) === null) return;
+    await this.#connection.replies.request({
+      subject: `$JS.API.STREAM.MSG.DELETE.${stream}`,
+      body: JSON.stringify({ seq: Number(sequence), no_erase: true }),
+      timeoutMs: ACK_TIMEOUT_MS,
+    });
   }
 
   get #subject(): string {

@@ -32,8 +32,9 @@ test("what is missing is named together with the command that makes it", async (
 test("everything is created once, and a second time changes nothing", async () => {
   const made = await ensureStreams(bus);
   const expected = [
-    ...allStreams.map((stream) => stream.name),
+    ...allStreams.map((stream) => stream.name).filter((name) => name !== commandStream.name),
     ...["", "_SERVICES", "_cli", "_auditor", "_me"].map((end) => `OBJ_YARD_PAYLOADS${end}`),
+    commandStream.name,
     ...allConsumers.map((consumer) => `${consumer.stream}/${consumer.name}`),
   ];
   assert.deepEqual(made, { created: expected, updated: [], left: [] });

@@ -12,6 +12,7 @@ import {
   type JetStreamManager,
   type StreamConfig,
   type StreamInfo,
+  type StreamSource as StreamSourceConfig,
 } from "@nats-io/jetstream";
 import { nanos, type NatsConnection } from "@nats-io/transport-node";
 import { ServiceError } from "@switchyard/contracts/errors";
@@ -22,8 +23,14 @@ import {
   type ConsumerDefinition,
   type ObjectStoreDefinition,
   type StreamDefinition,
+  type StreamSource,
 } from "@switchyard/contracts/streams";
 import { z } from "zod";
+import {
+  commandQueueFor,
+  commandsOf,
+  ownerOfCommands,
+} from "@switchyard/contracts/command-streams";
 import { OWN_PERMISSIONS } from "@switchyard/contracts/nats-permissions";
 import {
   bucketStream,
@@ -80,10 +87,17 @@ export async function ensureStreams(
   const { nc, user } = connectionOf(bus);
   const manager = await jetstreamManager(nc, { checkAPI: false });
   const result: EnsuredStreams = { created: [], updated: [], left: [] };
+  const clients = await clientsOf(nc, user);
+  const queue = streamConfig(commandQueueFor(clients.withCommands));
   const wanted = [
-    ...allStreams.map((stream) => streamConfig(roomy(stream, options.auditBytes))),
+    ...allStreams
+      .filter(({ name }) => name !== queue.name)
+      .map((stream) => streamConfig(roomy(stream, options.auditBytes))),
     ...[sharedPayloads, servicePayloads].map(bucketConfig),
-    ...(await clientsOf(nc, user)).map((client) => bucketConfig(payloadsOf(client))),
+    ...clients.withPayloads.map((client) => bucketConfig(payloadsOf(client))),
+    ...clients.withCommands.map((client) => streamConfig(commandsOf(client))),
+    // After those that it takes commands from.
+    queue,
   ];
   const found = new Map<string, StreamInfo>();
   for (const { name } of wanted) {
@@ -93,6 +107,7 @@ export async function ensureStreams(
     if (info !== null) found.set(name, info);
   }
   const usual = Math.max(1, ...[...found.values()].map(({ config }) => config.num_replicas));
+  await named(user, queue.name, () => narrow(manager, queue, found.get(queue.name)));
   for (const config of wanted) {
     const current = found.get(config.name) ?? null;
     const num_replicas = options.replicas ?? current?.config.num_replicas ?? usual;
@@ -160,6 +175,19 @@ export async function verifyStreams(
   );
 }
 
+/**
+ * Older versions had everybody's commands in one stream. No two streams may take the same subjects, so it gives up those of the
+ * clients before their streams are made; what it holds it keeps.
+ */
+async function narrow(
+  manager: JetStreamManager,
+  { name, subjects = [] }: WantedStream,
+  current: StreamInfo | undefined,
+): Promise<void> {
+  if (current === undefined || !differs({ subjects }, current.config)) return;
+  await manager.streams.update(name, { subjects });
+}
+
 async function ensureStream(
   manager: JetStreamManager,
   { config, current }: { config: WantedStream; current: StreamInfo | null },
@@ -214,17 +242,30 @@ async function ensureConsumer(
   }
 }
 
-/** The clients whose buckets this user may make; on a server without permissions those that every installation has. */
-async function clientsOf(nc: NatsConnection, user: string): Promise<string[]> {
+/**
+ * The clients whose buckets and streams this user may make; on a server without permissions the buckets that every installation
+ * has, and one stream for everybody's commands.
+ */
+async function clientsOf(
+  nc: NatsConnection,
+  user: string,
+): Promise<{ withPayloads: string[]; withCommands: string[] }> {
   const answer = await named(user, OWN_PERMISSIONS, () => nc.request(OWN_PERMISSIONS));
   const { data } = UserInfo.parse(answer.json());
   const allowed = data.permissions?.publish?.allow;
-  if (allowed === undefined)
-    return [...installedUsers, anonymousUser].filter(hasOwnPayloads).map(({ name }) => name);
-  return allowed.flatMap((subject) => {
-    const bucket = /^\$JS\.API\.STREAM\.CREATE\.OBJ_(.+)$/.exec(subject)?.[1] ?? "";
-    return ownerOfPayloads(bucket) ?? [];
+  if (allowed === undefined) {
+    const withPayloads = [...installedUsers, anonymousUser].filter(hasOwnPayloads);
+    return { withPayloads: withPayloads.map(({ name }) => name), withCommands: [] };
+  }
+  const streams = allowed.flatMap((subject) => {
+    const stream = /^\$JS\.API\.STREAM\.CREATE\.(.+)$/.exec(subject)?.[1];
+    return stream ?? [];
   });
+  streams.sort(); // the server tells them in any order
+  return {
+    withPayloads: streams.flatMap((stream) => ownerOfPayloads(stream.replace(/^OBJ_/, "")) ?? []),
+    withCommands: streams.flatMap((stream) => ownerOfCommands(stream) ?? []),
+  };
 }
 
 function streamConfig(stream: StreamDefinition): WantedStream {
@@ -246,11 +287,16 @@ function streamConfig(stream: StreamDefinition): WantedStream {
       : {}),
     ...(stream.schedules === true ? { allow_msg_schedules: true, allow_msg_ttl: true } : {}),
     ...(stream.takesBatches === true ? { allow_batched: true } : {}),
-    ...(stream.source === undefined ? {} : { sources: [sourceOf(stream.source)] }),
+    ...(stream.maxMessages === undefined ? {} : { max_msgs: stream.maxMessages }),
+    ...(stream.sources === undefined ? {} : { sources: stream.sources.map(sourceOf) }),
+    ...(stream.strays === undefined
+      ? {}
+      : { subject_transform: { src: "yard.evt.>", dest: stream.strays } }),
   };
 }
 
-function sourceOf({ stream, from, to }: NonNullable<StreamDefinition["source"]>) {
+function sourceOf({ stream, from, to }: StreamSource): StreamSourceConfig {
+  if (from === to) return { name: stream, filter_subject: from };
   return { name: stream, subject_transforms: [{ src: from, dest: to }] };
 }
 
@@ -295,11 +341,11 @@ function consumerConfig(
   };
 }
 
-/** Compares only the fields that we set: the server adds its own. */
+/** Compares only the fields that we set: the server adds its own, and leaves out a 0. */
 function differs(wanted: object, found: object): boolean {
   const actual = new Map(Object.entries(found));
   return Object.entries(wanted).some(
-    ([key, value]) => JSON.stringify(actual.get(key)) !== JSON.stringify(value),
+    ([key, value]) => JSON.stringify(actual.get(key) ?? 0) !== JSON.stringify(value ?? 0),
   );
 }
 

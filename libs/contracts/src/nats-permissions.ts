@@ -1,3 +1,4 @@
+import { commandsOf, hasOwnCommands } from "./command-streams.ts";
 import { filterOf, type Command, type Event, type Live } from "./define.ts";
 import { eventConsumersOf } from "./event-consumers.ts";
 import {
@@ -55,7 +56,7 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
   if (user.administersStreams) addAdministration(everyone, publish);
   else if (user.retainsAudit) addAuditRetention(publish);
   else addPayloads(user, everyone, publish);
-  addJetStream(user, publish);
+  addJetStream(user, everyone, publish);
   return { publish: [...publish].toSorted(), subscribe: [...subscribe].toSorted() };
 }
 
@@ -158,7 +159,11 @@ function addAuditReading(publish: Set<string>): void {
 
 function addAdministration(everyone: readonly BusUser[], publish: Set<string>): void {
   const buckets = [sharedPayloads, servicePayloads, ...clientPayloads(everyone)];
-  const streams = [...allStreams.map((stream) => stream.name), ...buckets.map(bucketStream)];
+  const streams = [
+    ...allStreams.map((stream) => stream.name),
+    ...buckets.map(bucketStream),
+    ...clientCommands(everyone),
+  ];
   // It tells which buckets it may make, so which clients there are.
   publish.add(OWN_PERMISSIONS);
   for (const stream of streams) {
@@ -180,7 +185,7 @@ function addAuditRetention(publish: Set<string>): void {
   publish.add(`$JS.API.STREAM.UPDATE.${auditStream.name}`);
 }
 
-function addJetStream(user: BusUser, publish: Set<string>): void {
+function addJetStream(user: BusUser, everyone: readonly BusUser[], publish: Set<string>): void {
   publish.add("$JS.API.INFO");
   for (const consumer of user.consumes) {
     publish.add(`$JS.API.STREAM.INFO.${consumer.stream}`);
@@ -188,6 +193,10 @@ function addJetStream(user: BusUser, publish: Set<string>): void {
     publish.add(`$JS.API.CONSUMER.MSG.NEXT.${consumer.stream}.${consumer.name}`);
     // To look for what another caller sent last. Wrapped by the API, as below.
     if (consumer.lanes !== undefined) publish.add(`$JS.API.STREAM.MSG.GET.${consumer.stream}`);
+    // What is done no longer counts against its sender's quota.
+    if (consumer.takesFromClients === true)
+      for (const stream of clientCommands(everyone))
+        publish.add(`$JS.API.STREAM.MSG.DELETE.${stream}`);
     // Both shapes of the ack subject: servers move from the first to the second by a feature flag.
     publish.add(`$JS.ACK.${consumer.stream}.${consumer.name}.>`);
     publish.add(`$JS.ACK.*.*.${consumer.stream}.${consumer.name}.>`);
@@ -207,6 +216,10 @@ function addPayloads(user: BusUser, everyone: readonly BusUser[], publish: Set<s
     publish.add(`$JS.API.STREAM.INFO.${bucketStream(store)}`);
     publish.add(`$JS.API.STREAM.MSG.GET.${bucketStream(store)}`);
   }
+}
+
+function clientCommands(everyone: readonly BusUser[]): string[] {
+  return everyone.filter(hasOwnCommands).map(({ name }) => commandsOf(name).name);
 }
 
 function clientPayloads(everyone: readonly BusUser[]): ObjectStoreDefinition[] {

@@ -14,7 +14,9 @@ export interface StreamDefinition {
   readonly maxBytes: number;
   /** Largest message, in bytes: anything larger goes by claim check. */
   readonly maxMessageBytes: number;
-  /** Window in which a repeated `Nats-Msg-Id` is dropped. */
+  /** Most messages; without it as many as there is room for. */
+  readonly maxMessages?: number;
+  /** Window in which a repeated `Nats-Msg-Id` is dropped. 0: none is, which the server allows for a stream with sources only. */
   readonly duplicateWindowMs: number;
   /** `new` makes a full stream refuse a publish, `old` makes it forget its oldest message. */
   readonly discard: "new" | "old";
@@ -24,8 +26,19 @@ export interface StreamDefinition {
   readonly takesBatches?: boolean;
   /** True: nobody can delete from it, and it is compressed, because it is kept for long. */
   readonly isAppendOnly?: boolean;
-  /** Takes over the messages of another stream below `from`, renamed to `to`. */
-  readonly source?: { readonly stream: string; readonly from: string; readonly to: string };
+  readonly sources?: readonly StreamSource[];
+  /**
+   * What messages under the subjects of events are renamed to. None are published here, but whoever reads events can have the
+   * server answer into any stream (`decisions/018`): so a worker gets and refuses them, and they do not lie there.
+   */
+  readonly strays?: string;
+}
+
+/** Takes over the messages of another stream below `from`, renamed to `to`. */
+export interface StreamSource {
+  readonly stream: string;
+  readonly from: string;
+  readonly to: string;
 }
 
 export interface ConsumerDefinition {
@@ -35,6 +48,8 @@ export interface ConsumerDefinition {
   readonly filterSubject: string;
   /** How long a silent worker keeps a message: the time to detect a crash, not the length of the work. */
   readonly ackWaitMs: number;
+  /** True when clients send what it delivers. */
+  readonly takesFromClients?: boolean;
   /** What takes turns while more waits than there are free workers; without it, first in is first out. */
   readonly lanes?: Lanes;
 }
@@ -89,11 +104,12 @@ export const commandStream: StreamDefinition = {
   maxAgeMs: 30 * DAY,
   maxBytes: 1 * GIB,
   maxMessageBytes: 1 * MIB,
-  // As short as the server allows. Message ids are everybody's: with a longer window one user could have the command
-  // of another dropped, by sending its id first. A repeated command is known by its run's id, which has an owner.
-  duplicateWindowMs: 100,
+  // Message ids are everybody's here: with a window, one user could have the command of another dropped, by sending its
+  // id at the same time. A repeated command is known by its run's id, which has an owner.
+  duplicateWindowMs: 0,
   discard: "new",
-  source: { stream: timerStream.name, from: "yard.timer.due.>", to: "yard.cmd.>" },
+  sources: [{ stream: timerStream.name, from: "yard.timer.due.>", to: "yard.cmd.>" }],
+  strays: "yard.cmd.runner.run.>",
 };
 
 export const eventStream: StreamDefinition = {
@@ -135,6 +151,7 @@ export const runCommands: ConsumerDefinition = {
   description: "Run commands, shared by all runner replicas",
   filterSubject: "yard.cmd.*.run.>",
   ackWaitMs: 8_000,
+  takesFromClients: true,
   // What one caller starts waits behind none of what another one starts, and what is said about runs behind neither.
   lanes: {
     perCaller: [startRun.name],

@@ -239,8 +239,12 @@ export const attacksOnRuns: Rows = {
           send(world.teamA, ofA ?? "", body, headers),
         ];
         assert.deepEqual(await Promise.all(sent), ["stored", "stored"]);
+        for (const [team, bus] of [
+          [TEAM_A, world.teamA],
+          [TEAM_B, world.teamB],
+        ] as const)
+          await eventOf(bus, `${team}~by-id`, ({ name }) => name === "finished");
       },
-      open: "the stream's duplicate window, 100 ms at least, is everybody's",
     },
     {
       title: "with a message id that team-a uses a moment later",

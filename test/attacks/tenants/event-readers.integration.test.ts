@@ -7,6 +7,7 @@ import { readEvents, subscribeLive } from "@switchyard/bus/events";
 import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { testUsers } from "@switchyard/bus/test-users";
+import { commandsOf } from "@switchyard/contracts/command-streams";
 import { eventConsumersOf, MAX_EVENT_CONSUMERS } from "@switchyard/contracts/event-consumers";
 import { runLive } from "@switchyard/contracts/run-events";
 import { listRuns } from "@switchyard/contracts/runs";
@@ -101,7 +102,7 @@ const targets: Record<string, string> = {
 };
 async function stored(): Promise<Record<string, number>> {
   const streams = ["YARD_EVENTS", commandStream.name, "YARD_AUDIT", "YARD_TIMERS"];
-  const all = [...streams, `OBJ_YARD_PAYLOADS_${TEAM_A}`];
+  const all = [...streams, commandsOf(TEAM_A).name, `OBJ_YARD_PAYLOADS_${TEAM_A}`];
   const counts = all.map(async (stream): Promise<[string, number]> => {
     const { state } = await api(admin, `STREAM.INFO.${stream}`);
     return [stream, state?.messages ?? -1];

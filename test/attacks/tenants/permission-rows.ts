@@ -1,3 +1,4 @@
+import { commandsOf } from "@switchyard/contracts/command-streams";
 import { filterOf, type Contract } from "@switchyard/contracts/define";
 import { queueOf } from "@switchyard/contracts/nats-permissions";
 import {
@@ -69,7 +70,8 @@ const STREAM_CHANGES = [
 export function storeRows(): PermissionRow[] {
   const buckets = foreignBuckets.map((store) => bucketStream(store));
   const own = bucketStream(payloadsOf(TEAM_B));
-  const streams = [...allStreams.map(({ name }) => name), ...buckets, own];
+  const commands = [TEAM_A, TEAM_B].map((user) => commandsOf(user).name);
+  const streams = [...allStreams.map(({ name }) => name), ...commands, ...buckets, own];
   return [
     ...streams.flatMap((stream) =>
       STREAM_CHANGES.map((verbs) => ({

@@ -1,0 +1,70 @@
+import { isCommand } from "./registry.ts";
+import { commandStream, type StreamDefinition, type StreamSource } from "./streams.ts";
+import { client, serviceUsers, type BusUser } from "./topology.ts";
+
+// A quota of JetStream belongs to a stream, so the commands of each client come into a stream of its own, which the
+// work queue takes them from. See `decisions/036-quotas-of-streams.md`.
+
+const MIB = 1024 * 1024;
+/** Of one client: commands that wait or are in work. */
+export const COMMAND_QUOTA = { messages: 10_000, bytes: 64 * MIB } as const;
+/** What the queue has for the commands of services, and for what it writes beside each message. */
+const SERVICES_BYTES = 512 * MIB;
+/** Message ids in it are one user's own, so nobody has the command of another one dropped. */
+const DUPLICATE_WINDOW_MS = 2 * 60_000;
+
+/** The stream that takes the commands of a client, and refuses when its quota is used up. */
+export function commandsOf(user: string): StreamDefinition {
+  const nouns = nounsOf(client(user, ""));
+  return {
+    name: `${commandStream.name}_${user}`,
+    description: `Commands of ${user}: its quota of the queue`,
+    subjects: nouns.map((noun) => `yard.cmd.${user}.${noun}.>`),
+    retention: "limits",
+    maxAgeMs: commandStream.maxAgeMs,
+    maxBytes: COMMAND_QUOTA.bytes,
+    maxMessages: COMMAND_QUOTA.messages,
+    maxMessageBytes: commandStream.maxMessageBytes,
+    duplicateWindowMs: DUPLICATE_WINDOW_MS,
+    discard: "new",
+    strays: `yard.cmd.${user}.${nouns[0] ?? ""}.>`,
+  };
+}
+
+/**
+ * The work queue beside the streams of these clients: services alone publish into it, and it has room for all that
+ * the clients' quotas allow. Without clients it takes everybody's commands, as on a server without permissions.
+ */
+export function commandQueueFor(clients: readonly string[]): StreamDefinition {
+  if (clients.length === 0) return commandStream;
+  const ofServices = serviceUsers.flatMap((user) =>
+    nounsOf(user).map((noun) => `yard.cmd.${user.name}.${noun}.>`),
+  );
+  const needed = SERVICES_BYTES + clients.length * COMMAND_QUOTA.bytes;
+  return {
+    ...commandStream,
+    subjects: ofServices,
+    maxBytes: Math.max(commandStream.maxBytes, needed),
+    sources: [...(commandStream.sources ?? []), ...clients.flatMap((user) => sourcesOf(user))],
+  };
+}
+
+/** True for a user whose commands come into a stream of its own. */
+export function hasOwnCommands(user: BusUser): boolean {
+  return user.serves.length === 0 && user.publishes.some(isCommand);
+}
+
+/** The client whose commands a stream takes; null for any other stream. */
+export function ownerOfCommands(stream: string): string | null {
+  return new RegExp(`^${commandStream.name}_([a-z0-9][a-z0-9-]*)$`).exec(stream)?.[1] ?? null;
+}
+
+function sourcesOf(user: string): StreamSource[] {
+  const { name: stream, subjects } = commandsOf(user);
+  return subjects.map((subject) => ({ stream, from: subject, to: subject }));
+}
+
+function nounsOf({ publishes }: BusUser): string[] {
+  const names = publishes.filter(isCommand).map(({ name }) => name);
+  return [...new Set(names.map((name) => name.split(".")[0] ?? ""))].toSorted();
+}
