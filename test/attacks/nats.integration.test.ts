@@ -284,8 +284,8 @@ test("an answer of the server that somebody sends to a command of another one is
   const body = JSON.stringify({ last_by_subj: chunk });
   const targets = [
     "yard.cmd.runner.run.spawn.demo",
-    "yard.cmd.team-b.run.start.demo",
-    "yard.cmd.team-b.run.cancel.r1",
+    "yard.cmd.runner.run.start.demo",
+    "yard.cmd.runner.run.cancel.r1",
   ];
   for (const reply of targets) {
     nc.publish(get, body, { reply });
