@@ -5,11 +5,12 @@ import { call } from "@switchyard/bus/call";
 import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { listServers } from "@switchyard/contracts/mcp-servers";
-import { monitorRedisUser } from "@switchyard/contracts/redis-access";
+import { adminRedisUserName, monitorRedisUser } from "@switchyard/contracts/redis-access";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { after } from "node:test";
 import { ensureKeys, readSeed, seedFile } from "../../../apps/cli/src/key-directory.ts";
+import { redisWords } from "../../lib/redis-words.ts";
 import { startServiceProcess } from "../../lib/service-process.ts";
 import { agentFiles, rules } from "./installation-files.ts";
 import { TEAM_A, TEAM_B } from "./reachable.ts";
@@ -18,13 +19,21 @@ export interface Installation {
   readonly teamA: Bus;
   readonly teamB: Bus;
   readonly cli: Bus;
+  readonly admin: Bus;
+  /** What Redis answers to these commands, to who may do everything there. */
+  readonly redisAnswer: (...commands: string[][]) => Promise<string>;
 }
 
 const serverOf = (path: string): string =>
   fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
-/** All services as processes, with keys, passwords and permissions as `yard keys init` makes them for two teams. */
-export async function startInstallation(): Promise<Installation> {
+/**
+ * All services as processes, with keys, passwords and permissions as `yard keys init` makes them for two teams. `settings` are
+ * variables of a service, by its user's name.
+ */
+export async function startInstallation(
+  settings: Readonly<Record<string, Record<string, string>>> = {},
+): Promise<Installation> {
   const directory = await testDirectory();
   const keys = await ensureKeys(join(directory, "keys"), { clients: [TEAM_A, TEAM_B] });
   const passwordOf = (user: string): string => keys.redis.password(user);
@@ -44,7 +53,8 @@ export async function startInstallation(): Promise<Installation> {
     after(() => bus.close());
     return bus;
   };
-  await ensureStreams(await connect("admin"));
+  const admin = await connect("admin");
+  await ensureStreams(admin);
 
   const files = await writeFiles(directory);
   const envOf = (user: string): Record<string, string> => ({
@@ -52,6 +62,7 @@ export async function startInstallation(): Promise<Installation> {
     YARD_NATS_NKEY_FILE: seedFile(keys.path, user),
     YARD_REDIS_URL: `redis://${user}@${redis.host}:${redis.port}`,
     YARD_REDIS_PASSWORD_FILE: join(keys.path, `${user}.redis`),
+    ...settings[user],
   });
   await Promise.all([
     startServiceProcess("policy", {
@@ -81,7 +92,10 @@ export async function startInstallation(): Promise<Installation> {
     const { servers } = await call(cli, listServers, {});
     return servers.every(({ status }) => status === "connected");
   });
-  return { teamA, teamB, cli };
+  const speaker = { user: adminRedisUserName, password: passwordOf(adminRedisUserName) };
+  const redisAnswer = (...commands: string[][]): Promise<string> =>
+    redisWords(redis.url, speaker, commands);
+  return { teamA, teamB, cli, admin, redisAnswer };
 }
 
 async function writeFiles(directory: string) {

@@ -5,7 +5,8 @@ import { getApproval } from "@switchyard/contracts/approvals";
 import { listQuestions } from "@switchyard/contracts/mcp-questions";
 import { getRun } from "@switchyard/contracts/runs";
 import { getSession } from "@switchyard/contracts/sessions";
-import { reachableContracts } from "./reachable.ts";
+import { OTHERS, reachableContracts, TEAM_A, TEAM_B } from "./reachable.ts";
+import { isOfFamily, redisPatterns, redisRows } from "./redis-rows.ts";
 import { attacksByContract } from "./attacks-by-contract.ts";
 import { startWorld } from "./world.ts";
 
@@ -22,6 +23,10 @@ for (const name of names)
 test("no row is about a contract that no client may send", () => {
   const known = Object.keys(attacksByContract).filter((name) => !names.has(name));
   assert.deepEqual(known, []);
+});
+
+test("each family of keys that a service may write has a row, and no row is about another", () => {
+  assert.deepEqual(Object.keys(redisRows).toSorted(), redisPatterns);
 });
 
 const world = await startWorld();
@@ -51,4 +56,23 @@ test("after all attacks team-a's runs, questions, approval and session are as th
   );
   const { session } = await call(teamA, getSession, { session: victim.session.key });
   assert.deepEqual([session.sessionId, session.messages], [victim.session.id, 2]);
+});
+
+test("each key in Redis after all attacks is of a family with a row, and where it names an owner, of a user that there is", async () => {
+  const answer = await world.redisAnswer(["KEYS", "*"]);
+  const keys = answer.split("\r\n").filter((line) => line.startsWith("yard:"));
+  const known = new Set([TEAM_A, TEAM_B, ...OTHERS]);
+  const owners = new Set<string>();
+  for (const key of keys) {
+    const families = redisPatterns.filter((pattern) => isOfFamily(pattern, key));
+    assert.ok(families.length > 0, `${key} is of no family`);
+    for (const family of families) {
+      const row = redisRows[family];
+      if (!(row instanceof RegExp)) continue;
+      const owner = row.exec(key)?.[1] ?? "";
+      assert.ok(known.has(owner), `${key} of ${family} names no owner`);
+      owners.add(owner);
+    }
+  }
+  assert.deepEqual([...owners].toSorted(), [TEAM_A, TEAM_B]);
 });
