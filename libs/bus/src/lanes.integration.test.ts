@@ -164,11 +164,17 @@ test("without the right to read the stream, the queue is worked off in its order
   const right = "$JS.API.STREAM.MSG.GET.YARD_COMMANDS";
   assert.ok(users.authorization.includes(right));
   const old = await testNats({ authorization: users.authorization.replaceAll(right, "none") });
-  await ensureStreams(await users.connect(old, "admin"));
+  const admin = await users.connect(old, "admin");
+  await ensureStreams(admin);
+  const { streams } = await jetstreamManager(connectionOf(admin).nc, { checkAPI: false });
   const cli = await users.connect(old, "cli");
   const inputs = Array.from({ length: 20 }, (_, i) => String(i));
   for (const input of inputs) await start(cli, input);
   await publishCommand(cli, cancelRun, { runId: "run-1" }, {});
+  // They come from the user's own stream, and only what waits behind others is a backlog.
+  const isQueued = async (): Promise<boolean> =>
+    (await streams.info(commandStream.name)).state.messages > inputs.length;
+  await until(isQueued);
   const handled: unknown[] = [];
   const faults: string[] = [];
   const consumption = consume(await users.connect(old, "runner"), {
