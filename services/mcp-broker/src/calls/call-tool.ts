@@ -28,7 +28,8 @@ import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/pol
 import type { PoolMember } from "../connection/pool-member.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
-import { jsonBytes } from "../json/json-record.ts";
+import { lineLength } from "../connection/request-lane.ts";
+import { isShallow, jsonBytes } from "../json/json-record.ts";
 import { admitCall, checkResult } from "./call-checks.ts";
 import { outcomeReply } from "./call-reply.ts";
 import { denied, findTool } from "./find-tool.ts";
@@ -229,16 +230,30 @@ function toOutcome(
   { durationMs, config }: { durationMs: number; config: ServerConfig | null },
 ): CallOutcome {
   const { content, structuredContent, isError = false } = result;
-  const bytes = jsonBytes([content, structuredContent]);
-  if (bytes === null) return { kind: "failed", reason: TOO_DEEP };
-  const limitBytes = config?.maxResultBytes ?? bytes;
-  if (bytes > limitBytes) return { kind: "too_large", bytes, limitBytes };
+  if (!isSurelySmall(result, config?.maxResultBytes ?? 0)) {
+    const bytes = jsonBytes([content, structuredContent]);
+    if (bytes === null) return { kind: "failed", reason: TOO_DEEP };
+    const limitBytes = config?.maxResultBytes ?? bytes;
+    if (bytes > limitBytes) return { kind: "too_large", bytes, limitBytes };
+  }
   const whole = {
     content,
     isError,
     ...(structuredContent === undefined ? {} : { structuredContent }),
   };
   return { kind: "result", result: { ...whole, text: resultText(whole), durationMs } };
+}
+
+/** What one character of a line may become when it is written anew: numbers with an exponent get longest. */
+const MOST_BYTES = 8;
+/** Far below the depth at which JSON cannot be written any more. */
+const SHALLOW = 100;
+
+/** The line that a result came in says that it is small enough, without writing it once more. */
+function isSurelySmall(result: CallToolResult, limitBytes: number): boolean {
+  const length = lineLength(result);
+  if (length === null || length * MOST_BYTES > limitBytes) return false;
+  return isShallow(result.content, SHALLOW) && isShallow(result.structuredContent, SHALLOW);
 }
 
 export const TOO_DEEP = "its result is nested too deeply to be passed on";

@@ -1,5 +1,7 @@
 import {
   LOG_LEVEL_META_KEY,
+  SdkError,
+  SdkErrorCode,
   type CallToolResult,
   type Client,
   type Progress,
@@ -18,6 +20,7 @@ import type { ChangeSubscription } from "./change-subscription.ts";
 import { isStatelessSession } from "./stateless-session.ts";
 import { watchHealth } from "./session-health.ts";
 import { callResult } from "./call-result.ts";
+import type { RequestLane } from "./request-lane.ts";
 import type { SessionTransport } from "./session-transport.ts";
 
 /** One connection to an MCP server, from the handshake to its end. */
@@ -167,7 +170,7 @@ export function keepSession(
     refreshTools: () => refresh.now(),
     ...describeServer(client),
     isStateless: isStatelessSession(client, config),
-    ...requests(client, (call) => health.during(call)),
+    ...requests(client, link.lane, (call) => health.during(call)),
     watchResources: (uris) => changes.watchResources(uris),
     async rootsChanged() {
       if (!isModern(client)) await client.sendRootsListChanged();
@@ -195,6 +198,7 @@ function describeServer(
 
 function requests(
   client: Client,
+  lane: RequestLane | null,
   during: <T>(call: () => Promise<T>) => Promise<T>,
 ): Pick<McpSession, "callTool" | "request" | "wantLogs"> {
   let level: LogLevel | null = null;
@@ -221,6 +225,7 @@ function requests(
               ...definitionOption(definition),
             }),
           );
+        if (lane !== null) return callOnLane(lane, params, options);
         const request = { method: "tools/call", params };
         return during(() => client.request(request, callResult, requestOptions(options)));
       }),
@@ -229,6 +234,20 @@ function requests(
         client.request({ method, params: { ...params, ...metaOf() } }, requestOptions(options)),
       ),
   };
+}
+
+async function callOnLane(
+  lane: RequestLane,
+  params: Readonly<Record<string, unknown>>,
+  limits: Pick<ToolCall, "timeoutMs" | "signal" | "onProgress">,
+): Promise<CallToolResult> {
+  const method = "tools/call";
+  const read = callResult["~standard"].validate(await lane.request({ method, params, ...limits }));
+  // It answers at once; the type allows schemas that do not.
+  const checked = read instanceof Promise ? await read : read;
+  if (checked.issues === undefined) return checked.value;
+  const [issue] = checked.issues;
+  throw new SdkError(SdkErrorCode.InvalidResult, `Invalid result for ${method}: ${issue?.message}`);
 }
 
 /** Named after https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/ */

@@ -7,11 +7,14 @@ import type { ResolvedServer } from "../declaration/env-references.ts";
 import type { HttpAuth } from "../auth/connection-auth.ts";
 import { createHttpTransport } from "./http-transport.ts";
 import { lastWords } from "./last-words.ts";
+import type { RequestLane } from "./request-lane.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 /** A transport with what the session needs to know of it beyond the SDK's interface. */
 export interface SessionTransport {
   readonly transport: Transport;
+  /** Takes requests beside the protocol layer; null where only that can send them. */
+  readonly lane: RequestLane | null;
   /** Why the other side ended the connection; null when it did not, or when nobody can tell. */
   describeEnd(): string | null;
   /** The reason with what the process said meanwhile: lines that were no messages, and its stderr. */
@@ -59,7 +62,7 @@ export function createTransport(options: TransportOptions): SessionTransport {
     guard,
     authProvider,
   });
-  return { ...link, explain: (reason) => reason, stderr: () => "" };
+  return { ...link, lane: null, explain: (reason) => reason, stderr: () => "" };
 }
 
 function stdioTransport(options: TransportOptions & { launch: StdioConfig }): SessionTransport {
@@ -75,6 +78,7 @@ function stdioTransport(options: TransportOptions & { launch: StdioConfig }): Se
   const explain = (reason: string): string => explained(reason, { transport, resolved });
   return {
     transport,
+    lane: transport.lane,
     describeEnd: () => (transport.endReason === null ? null : explain(transport.endReason)),
     explain,
     stderr: () => redactText(resolved.redactTail(transport.stderrTail)),

@@ -11,6 +11,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { createMessageBrake, type MessageBrake } from "./message-brake.ts";
 import { MessageLines } from "./message-lines.ts";
+import { RequestLane } from "./request-lane.ts";
 import { parseMessage, unbatched } from "./message-text.ts";
 import { wellFormedAnswer } from "./well-formed-answer.ts";
 import { endGroup } from "@switchyard/service/process/process-group";
@@ -59,6 +60,8 @@ export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport["onmessage"];
+  /** For requests beside the protocol layer. */
+  readonly lane = new RequestLane((message) => this.send(message));
 
   readonly #options: StdioTransportOptions;
   readonly #lines: MessageLines;
@@ -252,7 +255,7 @@ export class StdioTransport implements Transport {
     const message = parseMessage(line);
     if (message === null || "method" in message) this.#brake.add(line.length);
     else this.#brake.answer(line.length);
-    if (message !== null) this.#pass(message);
+    if (message !== null) this.#pass(message, line.length);
     else if (line.trim() !== "") {
       this.#ignoredLines += 1;
       this.#ignored.push(Buffer.from(`${line.slice(0, IGNORED_BYTES)}\n`));
@@ -261,9 +264,10 @@ export class StdioTransport implements Transport {
   }
 
   /** The protocol layer throws at what is nested deeper than it can print, and that is no end of anything. */
-  #pass(message: JSONRPCMessage): void {
+  #pass(message: JSONRPCMessage, length: number): void {
     try {
-      this.onmessage?.(wellFormedAnswer(message));
+      const answer = wellFormedAnswer(message);
+      if (!this.lane.take(answer, length)) this.onmessage?.(answer);
     } catch (error) {
       this.#ignoredLines += 1;
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
@@ -275,7 +279,10 @@ export class StdioTransport implements Transport {
     const wasOpen = this.#isOpen;
     this.#isOpen = false;
     if (this.#child !== null) this.#gone ??= this.#endProcess(this.#child);
-    if (wasOpen) this.onclose?.();
+    if (!wasOpen) return;
+    // First who keeps the connection: whoever asks why a request was lost is told by it.
+    this.onclose?.();
+    this.lane.close();
   }
 
   async #endProcess(child: ChildProcessWithoutNullStreams): Promise<void> {

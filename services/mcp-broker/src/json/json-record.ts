@@ -18,3 +18,11 @@ export function jsonBytes(value: unknown): number | null {
     throw error;
   }
 }
+
+/** True when nothing in the value is nested deeper than this; texts cost nothing. */
+export function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (levels === 0) return false;
+  const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  return members.every((member) => isShallow(member, levels - 1));
+}
