@@ -57,7 +57,7 @@ export const listServers = rpc({
 });
 
 /**
- * A server as one entry of the server file declares it (`services/mcp-broker/README.md` has the
+ * A server as one entry of the server file declares it (`docs/mcp-servers.md` has the
  * fields). `${VAR}` references stand in it, never their values.
  */
 export const ServerDeclaration = z.record(z.string(), z.unknown());
