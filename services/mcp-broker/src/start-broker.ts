@@ -21,7 +21,6 @@ import { createServerPool, type ServerPool } from "./connection/server-pool.ts";
 import { createRequestOrigins } from "./server-requests/request-origins.ts";
 import { startFeatures } from "./features/start-features.ts";
 import { handle } from "./handlers/call-handlers.ts";
-import { idleIn } from "./ownership/idle-servers.ts";
 import {
   createServerOwner,
   type OwnershipSettings,
@@ -80,17 +79,28 @@ const FIRST_ATTEMPTS_MS = 5_000;
 
 /** Starts the broker on an open bus. Resolves when it serves and its quick servers are connected. */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
-  const { bus, redis, log, env, admins, drainMs } = options;
+  const { bus, redis, log, env, admins, drainMs, questionMs, serversFile } = options;
   const kit = { bus, redis, log, now: Date.now };
   const { file, registryStore, changes, entries, children } = await readState(options);
 
   const metrics = createBrokerMetrics(options.metrics);
   const pool = createServerPool();
+  const reporter = createRegistryReporter(kit);
+  const registry = new ServerRegistry({
+    pool,
+    store: registryStore,
+    records: changes,
+    file: file.entries,
+    now: Date.now,
+    onIgnoredEdit: (server) => reporter.ignored(server),
+    onTrouble: (err) => log.error({ err }, "mcp registry trouble"),
+  });
+  const parts = { pool, registry, registryStore };
   const owner = createServerOwner({
     ...kit,
+    ...parts,
     settings: options.ownership,
     report: createConnectionReporter({ ...kit, onRestart: metrics.countRestart }),
-    parts: () => ({ pool, service, endpoints, registry, registryStore, isIdle: idleIn(pool) }),
   });
   const path = createCallPath({
     ...kit,
@@ -101,7 +111,6 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   });
   const origins = createRequestOrigins();
   const { gate } = path;
-  const { questionMs } = options;
   const features = startFeatures({ ...kit, env, gate, pool, origins, questionMs });
   const pinning = startPinning({
     ...kit,
@@ -123,32 +132,16 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   handlePins(service, { pins: pinning.pins, admins });
   handleQuestions(service, { ...features.questions, admins });
 
-  const reporter = createRegistryReporter(kit);
-  const registry = new ServerRegistry({
-    pool,
-    store: registryStore,
-    records: changes,
-    file: file.entries,
-    now: Date.now,
-    onChange: (change) => {
-      if (change.kind === "removed") features.forget(change.serverId);
-      if (owner.registryChanged(change)) reporter.changed(change);
-    },
-    onIgnoredEdit: (server) => reporter.ignored(server),
-    onTrouble: (err) => log.error({ err }, "mcp registry trouble"),
+  registry.listen((change) => {
+    if (change.kind === "removed") features.forget(change.serverId);
+    if (owner.registryChanged(change)) reporter.changed(change);
   });
   handleRegistry(service, { pool, registry, owner, admins });
   serveLogins(service, options, { pool, guard, owner, store: logins });
-  await owner.start();
+  await owner.start({ service, endpoints });
   await within(FIRST_ATTEMPTS_MS, pool.start());
 
-  const watched = followFile({
-    path: options.serversFile,
-    known: file.text,
-    registry,
-    reporter,
-    log,
-  });
+  const watched = followFile({ path: serversFile, known: file.text, registry, reporter, log });
 
   return {
     pool,

@@ -17,6 +17,7 @@ import type { RegistryStore } from "../registry/registry-store.ts";
 import type { RegistryChange, ServerRegistry } from "../registry/server-registry.ts";
 import { createBrokerPresence } from "./broker-presence.ts";
 import { carryOut } from "./carry-out.ts";
+import { idleIn } from "./idle-servers.ts";
 import { createLeaseStore } from "./lease-store.ts";
 import { serveEnsure, serveOwners } from "./owner-endpoints.ts";
 import { leaseTimes } from "./lease-times.ts";
@@ -39,13 +40,10 @@ export interface OwnershipSettings {
   readonly rebalanceMs: number;
 }
 
-export interface OwnerParts {
-  readonly pool: ServerPool;
+/** What answers requests, made after the owner whom it asks. */
+export interface OwnerEndpoints {
   readonly service: Service;
   readonly endpoints: CallEndpoints;
-  readonly registry: ServerRegistry;
-  readonly registryStore: RegistryStore;
-  readonly isIdle: (server: string) => boolean;
 }
 
 /** The part of a broker that decides which servers are its own, and answers for those of others. */
@@ -63,7 +61,7 @@ export interface ServerOwner {
   /** Owns a server that is being added before it is there; `work` adds it. */
   claiming<T>(server: unknown, work: () => Promise<T>): Promise<T>;
   /** Takes a share of the servers. Rejects with LeaseStoreError. */
-  start(): Promise<void>;
+  start(answering: OwnerEndpoints): Promise<void>;
   /** Gives every server away, each when its calls have ended. */
   stop(): Promise<void>;
 }
@@ -77,12 +75,13 @@ interface OwnerOptions {
   log: Log;
   settings: OwnershipSettings;
   report: (change: ConnectionChange, connection: ServerConnection) => void;
-  /** Called once, when the parts are there. */
-  parts: () => OwnerParts;
+  pool: ServerPool;
+  registry: ServerRegistry;
+  registryStore: RegistryStore;
 }
 
 export function createServerOwner(options: OwnerOptions): ServerOwner {
-  const { bus, parts } = options;
+  const { bus, pool } = options;
   const { placement, directory, ownership, requests, sync, hint, onFault } = wire(options);
   const stops: (() => void)[] = [];
   return {
@@ -98,7 +97,7 @@ export function createServerOwner(options: OwnerOptions): ServerOwner {
     },
     views: () =>
       serverViews({
-        pool: parts().pool,
+        pool,
         directory,
         owns: (server) => ownership.owns(server),
         startElsewhere: (server) =>
@@ -110,7 +109,6 @@ export function createServerOwner(options: OwnerOptions): ServerOwner {
     requests,
     stateOf: (server) => directory.stateOf(server),
     async claiming(server, work) {
-      const { pool } = parts();
       const id = ServerId.safeParse(server).data ?? null;
       const isNew = id !== null && pool.find(id) === null;
       // Without Redis the registry says so itself.
@@ -121,13 +119,19 @@ export function createServerOwner(options: OwnerOptions): ServerOwner {
         if (isNew && pool.find(id) === null) ownership.forget(id);
       }
     },
-    async start() {
-      const { pool, service, endpoints, isIdle } = parts();
+    async start({ service, endpoints }) {
       const ownerEndpoints = serveOwners(service, { bus, ownership, requests });
-      placement.begin({ pool, endpoints, ownerEndpoints, ownership, directory, isIdle });
+      placement.begin({
+        pool,
+        endpoints,
+        ownerEndpoints,
+        ownership,
+        directory,
+        isIdle: idleIn(pool),
+      });
       serveEnsure(service, { pool, directory, requests });
       const hints = follow(bus, serverHint, ({ about }, { server }) => {
-        if (about === "registry") void sync().check();
+        if (about === "registry") void sync.check();
         else ownership.noticed(server);
       });
       const end = (holder: Holder): void => void pool.instances.endHolder(holder).catch(onFault);
@@ -149,7 +153,7 @@ export function createServerOwner(options: OwnerOptions): ServerOwner {
 }
 
 /** The parts of ownership, connected with each other. */
-function wire({ bus, redis, log, settings, report, parts }: OwnerOptions) {
+function wire({ bus, redis, log, settings, report, ...parts }: OwnerOptions) {
   const { instance, leaseMs, ownedLimit: limit, rebalanceMs } = settings;
   // A restarted broker of the same name is another owner: it has none of the connections.
   const self = `${instance}:${randomBytes(6).toString("hex")}`;
@@ -165,6 +169,7 @@ function wire({ bus, redis, log, settings, report, parts }: OwnerOptions) {
     onChange: (server) => placement.seen(server),
   });
   const onFault = (err: unknown): void => log.error({ err }, "mcp ownership fault");
+  const sync = createRegistrySync({ ...parts, onTrouble: onFault });
   const ownership = new ServerOwnership({
     ...placement.hooks(),
     self,
@@ -176,7 +181,7 @@ function wire({ bus, redis, log, settings, report, parts }: OwnerOptions) {
     rebalanceMs,
     random: Math.random,
     hint: (server) => hint(server, "lease"),
-    onRound: () => void sync().check(),
+    onRound: () => void sync.check(),
     onOutage: (err) =>
       err === null
         ? log.info("mcp leases can be renewed again")
@@ -187,14 +192,8 @@ function wire({ bus, redis, log, settings, report, parts }: OwnerOptions) {
     bus,
     ownership,
     directory,
-    knows: (server) => parts().pool.find(server) !== null,
-    here: (server, request) => carryOut(parts(), server, request),
+    knows: (server) => parts.pool.find(server) !== null,
+    here: (server, request) => carryOut(parts, server, request),
   });
-  const sync = once(() => createRegistrySync({ ...parts(), onTrouble: onFault }));
   return { placement, directory, ownership, requests, sync, hint, onFault };
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | null = null;
-  return () => (made ??= { value: make() }).value;
 }

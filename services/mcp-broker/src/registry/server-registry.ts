@@ -40,7 +40,6 @@ export interface ServerRegistryOptions {
   readonly records: ReadonlyMap<string, RegistryRecord>;
   readonly file: readonly ServerEntry[];
   readonly now: () => number;
-  readonly onChange: (change: RegistryChange) => void;
   /** The file's entry of a server was edited, and a change over the bus stands above it. */
   readonly onIgnoredEdit: (server: string) => void;
   /** Something failed that nobody waits for. */
@@ -68,11 +67,17 @@ export class ServerRegistry {
   readonly #records: Map<string, RegistryRecord>;
   #file: ReadonlyMap<string, ServerEntry>;
   #last: Promise<unknown> = Promise.resolve();
+  readonly #listeners: ((change: RegistryChange) => void)[] = [];
 
   constructor(options: ServerRegistryOptions) {
     this.#options = options;
     this.#records = new Map(options.records);
     this.#file = byId(options.file);
+  }
+
+  /** Every listener hears of every change from now on. */
+  listen(listener: (change: RegistryChange) => void): void {
+    this.#listeners.push(listener);
   }
 
   /** When the server was changed over the bus last; null for one of the file. */
@@ -206,7 +211,7 @@ export class ServerRegistry {
   }
 
   #place(entry: ServerEntry, { by, isResume = false, isEcho = false }: ChangeBy): ServerInfo {
-    const { pool, onChange, onTrouble } = this.#options;
+    const { pool, onTrouble } = this.#options;
     const before = pool.find(entry.id)?.connection;
     if (
       before !== undefined &&
@@ -214,7 +219,7 @@ export class ServerRegistry {
       makeSameConnection(before.entry, entry)
     ) {
       pool.amend(entry);
-      onChange({ kind: "updated", server: before.info, by, isEcho });
+      this.#tell({ kind: "updated", server: before.info, by, isEcho });
       return before.info;
     }
     const wasUp = before !== undefined && isUp(before.info);
@@ -223,14 +228,14 @@ export class ServerRegistry {
     const { connection } = pool.put(entry, { reason, heldBecause });
     if (wasUp || entry.config?.autoConnect) connection.start().catch(onTrouble);
     const kind = before === undefined ? "added" : "updated";
-    onChange({ kind, server: connection.info, by, isEcho });
+    this.#tell({ kind, server: connection.info, by, isEcho });
     return connection.info;
   }
 
   #drop(id: string, { by, isEcho = false }: ChangeBy): Promise<void> {
-    const { pool, onChange } = this.#options;
+    const { pool } = this.#options;
     const gone = pool.take(id, by === null ? "its entry left the file" : `removed by ${by}`);
-    onChange({ kind: "removed", serverId: id, by, isEcho });
+    this.#tell({ kind: "removed", serverId: id, by, isEcho });
     return gone;
   }
 
@@ -267,6 +272,10 @@ export class ServerRegistry {
 
   #at(): string {
     return new Date(this.#options.now()).toISOString();
+  }
+
+  #tell(change: RegistryChange): void {
+    for (const listener of this.#listeners) listener(change);
   }
 
   #serially<T>(work: () => T | Promise<T>): Promise<T> {
