@@ -32,12 +32,21 @@ const AGENTS = {
   writer: `
   steps: [{ calls: [{ tool: write_file, with: { path: note.txt, content: approved } }] }]
   answer: "{{/results/0/text}}"`,
+  keeper: `
+  steps: [{ calls: [{ tool: memory_write, with: { name: likes, content: tea } }] }]
+  answer: "kept"`,
 };
+/** Reads what it kept in earlier runs. */
+const READING = `
+  steps: [{ calls: [{ tool: memory_read, with: {} }] }]
+  answer: "{{/results/0/text}}"`;
 const RULES = `version: 1
 rules:
   - { id: writes, effect: allow, approval: always, what: { tools: [write_file] } }
-  - { id: others, effect: allow, approval: auto, what: { tools: [agent, ask_user] } }
+  - { id: others, effect: allow, approval: auto, what: { tools: [agent, ask_user, "memory_*"] } }
 `;
+/** Older versions would refuse it. */
+const RIGHTS = "rights:\n  - { id: sharing, right: share-memory, users: [me] }\n";
 
 test("runs, sessions and approvals of an earlier version go on", { skip }, async (t) => {
   const [code, project, workspace, stateDir] = ["code", "project", "workspace", "state"].map(
@@ -45,16 +54,18 @@ test("runs, sessions and approvals of an earlier version go on", { skip }, async
   ) as [string, string, string, string];
   for (const path of [code, workspace, join(project, "agents"), join(project, "policies")])
     await mkdir(path, { recursive: true });
-  for (const [name, plan] of Object.entries(AGENTS))
-    await writeFile(
+  const writeAgent = (name: string, plan: string, more = ""): Promise<void> =>
+    writeFile(
       join(project, `agents/${name}.yaml`),
-      `name: ${name}\ndescription: for the test\nmodel: scripted/plan\nplan:\n  ${plan.trim()}\n`,
+      `name: ${name}\ndescription: for the test\nmodel: scripted/plan\n${more}plan:\n  ${plan.trim()}\n`,
     );
+  for (const [name, plan] of Object.entries(AGENTS)) await writeAgent(name, plan);
   await writeFile(join(project, "policies/rules.yaml"), RULES);
   await writeFile(join(project, "mcp-servers.json"), '{"mcpServers":{}}');
   await checkOut(BEFORE_OWNERS, code);
   await leaveRuns(await startYardDev({ checkout: code, project, stateDir, workspace }));
 
+  await writeAgent("keeper", READING);
   const dev = await startYardDev({ project, stateDir, workspace });
   const { inboxPrefix, name: user } = anonymousUser;
   const bus = await connectBus({ servers: dev.natsUrl, user, inboxPrefix });
@@ -112,6 +123,25 @@ test("runs, sessions and approvals of an earlier version go on", { skip }, async
     assert.equal(await readFile(join(workspace, "note.txt"), "utf8"), "approved");
   });
 
+  await t.test(
+    "what an agent kept is not given to one owner, but to an agent that shares its memory",
+    async () => {
+      const read = async (runId: string) => {
+        client.publish("yard.cmd.me.run.start.keeper", { runId, input: "x" });
+        return outputOf(runId);
+      };
+      assert.equal(await read("own"), "Nothing is kept yet.");
+      assert.ok(dev.log.some((line) => JSON.stringify(line).includes("shared_memory")));
+      await writeAgent("keeper", READING, "shared_memory: true\n");
+      await writeFile(join(project, "policies/rules.yaml"), `${RULES}${RIGHTS}`);
+      let runs = 0;
+      await until(
+        () => read(`sharing-${(runs += 1)}`),
+        (text) => text === "likes",
+      );
+    },
+  );
+
   await t.test("a session goes on where it was, with the message that waited", async () => {
     await call(bus, answerQuestion, { runId: "turn", callId: "turn:1:0", answer: "first" });
     assert.equal(await outputOf("turn"), "you said first");
@@ -135,6 +165,7 @@ async function leaveRuns(dev: DevInstance): Promise<void> {
   start("asker", "asking", "x");
   start("parent", "parent", "x");
   start("writer", "approval", "x");
+  start("keeper", "keeping", "x");
   start("greeter", "said", "one", "support");
   await told("said", "finished");
   start("asker", "turn", "two", "support");
@@ -142,6 +173,7 @@ async function leaveRuns(dev: DevInstance): Promise<void> {
   start("greeter", "queued", "three", "support");
   await Promise.all([
     told("finished", "finished"),
+    told("keeping", "finished"),
     told("asking", "waiting"),
     told("parent", "waiting"),
     told("approval", "waiting"),

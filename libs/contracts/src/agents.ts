@@ -58,6 +58,8 @@ export const AgentDefinition = z.object({
   contextWindow: z.int().min(1_024).max(100_000_000).nullable().default(null),
   /** Bytes of what the agent kept that stand in the system prompt of its runs; null is nothing. */
   memoryBytes: z.int().min(MEMORY_ROOM.least).max(MEMORY_ROOM.most).nullable().default(null),
+  /** True when all runs of the agent are to have one memory, whoever they work for; the policy says for whom they may. */
+  sharesMemory: z.boolean().default(false),
 });
 export type AgentDefinition = z.infer<typeof AgentDefinition>;
 

@@ -20,6 +20,8 @@ export const grantRun = rpc({
     roles: z.array(RoleName).max(MAX_ROLES).optional(),
     /** Of the agent: the least that each call asks of people. A parent's counts, too. */
     approval: ApprovalTier.optional(),
+    /** Of the agent: one memory for all its runs, where the policy lets the requester have it. */
+    sharesMemory: z.literal(true).optional(),
     /** Where the run comes from. What the token of a parent says is taken from there instead. */
     origin: RunOrigin.optional(),
     /**

@@ -40,6 +40,8 @@ export const RunContext = RunOrigin.extend({
   parent: RunId.optional(),
   /** The run that nobody's run has started, and that all of this family come from. */
   root: RunId.optional(),
+  /** True when the run has the memory that its agent shares, because its file says so and the policy allows it. */
+  sharesMemory: z.literal(true).optional(),
   /** How many runs stand above it; absent for a run that nobody's run has started. */
   depth: z.int().min(1).max(MAX_RUN_DEPTH).optional(),
 });

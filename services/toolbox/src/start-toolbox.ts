@@ -80,7 +80,15 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
     onFault: ({ error, contract, correlationId }) =>
       log.error({ err: error, contract, correlationId }, "handler fault"),
   });
-  const memory = createMemoryStore(redis);
+  const told = new Set<string>();
+  const memory = createMemoryStore(redis, (agent) => {
+    if (told.has(agent)) return;
+    told.add(agent);
+    log.warn(
+      { agent },
+      "what the agent keeps for everybody is not given to a run: its file does not say shared_memory, or the policy gives the run's owner no right to share-memory",
+    );
+  });
   handle(service, {
     tools: createBuiltins({
       memory,

@@ -2,13 +2,20 @@ import type { BuiltinName } from "@switchyard/contracts/toolbox";
 import type { z } from "zod";
 import type { Workspace } from "./workspace/workspace.ts";
 
+/** Whose memory is meant: an agent's for one owner, or the one that all runs of the agent share. */
+export interface MemoryScope {
+  readonly agent: string;
+  /** The user that the run works for; null for the shared one. */
+  readonly owner: string | null;
+}
+
 /** Who calls, and where. All of it comes from the verified run token and the settings, never from the arguments. */
 export interface ToolContext {
   readonly workspace: Workspace;
   /** Who asked for it: of a run its requester. Shares of what all callers use together are by it. */
   readonly caller: string;
-  /** The agent whose memory is meant; null for a call without a run. */
-  readonly agent: string | null;
+  /** Null for a call without a run. */
+  readonly memory: MemoryScope | null;
   /** What the caller's time leaves for the tool, in milliseconds. */
   readonly timeLeftMs: number;
   /** Aborts when the call is cancelled, when its time is over, and when the service has to stop. */

@@ -28,7 +28,7 @@ export async function testWorkspace(
   const context: ToolContext = {
     workspace,
     caller: "cli",
-    agent: "tester",
+    memory: { agent: "tester", owner: "cli" },
     timeLeftMs: 600_000,
     signal: new AbortController().signal,
   };

@@ -314,10 +314,24 @@ export const attacksOnRuns: Rows = {
         await eventOf(world.teamA, `${TEAM_A}~keep`, ({ name }) => name === "finished");
         const other = { runId: "keep", input: { name: "other", text: "x" } };
         const told = await startAsB(world, "keeper", other);
-        assert.equal(told["code"], undefined, JSON.stringify(told));
-        assert.doesNotMatch(String(told["output"]), /plan/);
+        assert.equal(told["output"], "other");
       },
-      open: "memories belong to the agent, whoever it works for",
+    },
+    {
+      title: "of an agent that shares its memory, without the right to share it",
+      run: async (world) => {
+        for (const [bus, user] of [
+          [world.cli, "cli"],
+          [world.teamA, TEAM_A],
+        ] as const) {
+          const body = { runId: "share", input: { name: `of-${user}`, text: "x" } };
+          await send(bus, `yard.cmd.${user}.run.start.sharer`, body);
+          const end = await eventOf(bus, `${user}~share`, ({ name }) => name === "finished");
+          if (user === TEAM_A) assert.equal(end["output"], `of-cli\nof-${TEAM_A}`);
+        }
+        const body = { runId: "share", input: { name: "mine", text: "x" } };
+        assert.equal((await startAsB(world, "sharer", body))["output"], "mine");
+      },
     },
   ],
   "run.proceed": [

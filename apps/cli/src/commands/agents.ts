@@ -64,6 +64,7 @@ export async function show(
     ["unknown outcome", agent.onUnknownOutcome],
     ["approval", agent.approval === null ? "" : agent.approval],
     ["context window", agent.contextWindow === null ? "" : count(agent.contextWindow, "token")],
+    ["memory", agent.sharesMemory ? "shared, where the policy allows it" : ""],
     ["memory in prompt", agent.memoryBytes === null ? "" : count(agent.memoryBytes, "byte")],
     ["digest", agent.digest],
     ["imported", provenance === undefined ? "" : originText(provenance)],

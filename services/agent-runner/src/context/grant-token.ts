@@ -20,6 +20,7 @@ export interface Grantee {
   readonly toolLayers: readonly (readonly string[])[];
   readonly roles?: readonly string[] | undefined;
   readonly approval?: ApprovalTier | undefined;
+  readonly sharesMemory?: StartedEntry["sharesMemory"];
   readonly parent?: { readonly runId: string } | undefined;
   readonly session?: { readonly sessionId: string } | undefined;
   readonly origin?: SaidOrigin | undefined;
@@ -50,6 +51,7 @@ export async function grantToken(
   },
 ): Promise<RunToken & { readonly policyDigest: string }> {
   const { runId, agent, requester, toolLayers, roles = [], approval, parent } = grantee;
+  const { sharesMemory } = grantee;
   const { peers, load, signal } = options;
   const parentToken = parent === undefined ? null : await tokenOfParent(parent.runId, options);
   const { token, expiresAt, policyDigest } = await peers.grantRun(
@@ -60,6 +62,7 @@ export async function grantToken(
       tools: toolLayers.map((layer) => layer.slice()),
       ...(roles.length === 0 ? {} : { roles: [...roles] }),
       ...(approval === undefined ? {} : { approval }),
+      ...(sharesMemory === undefined ? {} : { sharesMemory }),
       ...(parentToken === null ? {} : { parentToken }),
       origin: originOf(grantee),
       ttlSeconds: TOKEN_TTL_SECONDS,

@@ -75,6 +75,8 @@ export const StartedEntry = z.object({
   catalogueCut: z.object({ shortened: z.array(SkillName), dropped: z.array(SkillName) }).optional(),
   /** What of the agent's memory is in the system prompt; missing when the agent asks for none. */
   memory: MemoryInPrompt.optional(),
+  /** Set when its agent wants one memory for all its runs. */
+  sharesMemory: z.literal(true).optional(),
   plan: Plan.nullable(),
   policyDigest: Digest,
   /** How much deeper child runs may nest; missing in older journals: not at all. */

@@ -48,6 +48,7 @@ const agent = {
   approval: null,
   contextWindow: null,
   memoryBytes: null,
+  sharesMemory: false,
 };
 
 test("an agent is asked for again when the promise is over, counted from before it was asked for", async () => {

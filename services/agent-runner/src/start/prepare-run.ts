@@ -74,7 +74,6 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
   ]);
   const preloaded = await renderPreloaded(agent, command, options);
   const toolLayers = layersOf(agent, invoked, preloaded);
-  const approval = agent.approval ?? undefined;
   const { model, played } = thinkingOf(command, { agent, provenance, models });
   const [catalogue, grant] = await Promise.all([
     peers.skillCatalogue(catalogueRequest(command, agent), call),
@@ -85,8 +84,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
         requester: command.requester,
         // A copy of another run's steps has read the skills that those steps activated.
         toolLayers: narrowedLayers(toolLayers, command.fork?.narrowings ?? []),
-        roles: agent.roles,
-        approval,
+        ...dutiesOf(agent),
         parent: command.parent,
         session: command.session,
         origin: command.payload.origin,
@@ -131,9 +129,8 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     catalogue: catalogue.listed.map(({ name, digest }) => ({ name, digest })),
     ...cutOf(catalogue),
     ...(recalled.memory === null ? {} : { memory: recalled.memory }),
-    ...(agent.roles.length === 0 ? {} : { roles: agent.roles }),
+    ...dutiesOf(agent),
     onUnknownOutcome: agent.onUnknownOutcome,
-    ...(approval === undefined ? {} : { approval }),
     ...windowOf(command, agent, models.factsOf(model).contextWindow),
     ...(command.payload.output === undefined ? {} : { output: command.payload.output }),
     plan: model.startsWith("scripted/") ? plan : null,
@@ -172,6 +169,19 @@ function thinkingOf(
   const isSent = provenance !== undefined && provenance.source !== "root";
   const isPlan = isSent && model.startsWith("scripted/");
   return { model, played: { ...dictation, ...(isPlan ? { dictatedBy: provenance.by } : {}) } };
+}
+
+/** What the policy is told of the agent, as its file says it. */
+function dutiesOf({
+  roles,
+  approval,
+  sharesMemory,
+}: AgentDefinition): Pick<StartedEntry, "roles" | "approval" | "sharesMemory"> {
+  return {
+    ...(roles.length === 0 ? {} : { roles }),
+    ...(approval === null ? {} : { approval }),
+    ...(sharesMemory ? { sharesMemory: true } : {}),
+  };
 }
 
 /** What the run is about decides which skills are left out first when there are too many. */

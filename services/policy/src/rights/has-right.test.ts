@@ -14,10 +14,11 @@ const bundle = (text: string) => parseBundle({ file: "rules.yaml", text: `versio
 
 test("the command line and the admin may replay, and nobody approves what it dictated, unless the policy says else", () => {
   const { rights } = bundle(RULES);
-  const who = (right: "replay" | "approve-own", entries = rights) =>
+  const who = (right: Parameters<typeof hasRight>[1], entries = rights) =>
     ["cli", "admin", "team-a", "team-b"].filter((user) => hasRight(entries, right, user));
   assert.deepEqual(who("replay"), ["cli", "admin"]);
   assert.deepEqual(who("approve-own"), []);
+  assert.deepEqual(who("share-memory"), []);
   const said = bundle(
     `rights:\n  - { id: a, right: replay, users: [team-a] }\n  - { id: b, right: approve-own, users: [cli] }\n${RULES}`,
   );
@@ -39,7 +40,7 @@ test("a right that is none, or is given to nobody, refuses the bundle with its p
   const one = (entry: string) => lines(`rights:\n  - ${entry}\n${RULES}`);
   assert.match(
     one("{ id: a, right: fly, users: [x] }"),
-    /rights\[0\]\.right must be replay or approve-own/,
+    /rights\[0\]\.right must be replay or approve-own or share-memory/,
   );
   assert.match(one("{ id: a, right: replay }"), /rights\[0\]\.users is missing/);
   assert.match(

@@ -5,6 +5,7 @@ import type { Right } from "./right-schema.ts";
 const DEFAULTS: Readonly<Record<Right["right"], readonly string[]>> = {
   replay: ["cli", "admin"],
   "approve-own": [],
+  "share-memory": [],
 };
 
 /** True when the NATS user has the right. Entries about a right replace its default. */

@@ -3,9 +3,9 @@ import { EntryId, listOf, NameGlob, objectError } from "../bundle/selector-schem
 
 /**
  * What a NATS user may do beside calling tools. `replay`: start a run that plays a recording, and so dictate what an agent
- * calls. `approve-own`: approve calls that it dictated.
+ * calls. `approve-own`: approve calls that it dictated. `share-memory`: have its runs read and write the memory of agents that share theirs.
  */
-export const RIGHTS = ["replay", "approve-own"] as const;
+export const RIGHTS = ["replay", "approve-own", "share-memory"] as const;
 
 export const Right = z.strictObject(
   {

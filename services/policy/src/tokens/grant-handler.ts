@@ -63,7 +63,14 @@ export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
     const stop = parts.stops.ofRun({ user: requester, agent, runId, ...(context && { context }) });
     if (stop !== null) throw fail.stopped(stopReason(stop), { scope: stop.scope });
 
-    const claims = claimsOf(request, { inherited, holder: caller, nowMs: parts.now() });
+    const hasShare =
+      request.sharesMemory === true && hasRight(bundle.rights, "share-memory", requester);
+    const claims = claimsOf(request, {
+      hasShare,
+      inherited,
+      holder: caller,
+      nowMs: parts.now(),
+    });
     const token = await signed(parts, claims, {
       too_large: (message) => fail.token_too_large(message, { limit: RUN_TOKEN_MAX_LENGTH }),
       revoked: (message) => fail.no_key(message, {}),
@@ -76,11 +83,22 @@ export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
 type GrantRequest = z.output<typeof grantRun.request>;
 type Inherited = Extract<Awaited<ReturnType<typeof inherit>>, { kind: "inherited" }>;
 
+interface Minting {
+  readonly inherited: Inherited;
+  readonly hasShare: boolean;
+  readonly holder: string;
+  readonly nowMs: number;
+}
+
 function claimsOf(
   { runId, agent, requester, roles = [], ttlSeconds }: GrantRequest,
-  { inherited, holder, nowMs }: { inherited: Inherited; holder: string; nowMs: number },
+  { inherited, hasShare, holder, nowMs }: Minting,
 ): RunTokenClaims {
-  const { tools, approval, context } = inherited;
+  const { tools, approval } = inherited;
+  // Of its own agent alone: what shares a parent's memory shares none of its sub-agents'.
+  const context = hasShare
+    ? { ...inherited.context, sharesMemory: true as const }
+    : inherited.context;
   const iat = Math.floor(nowMs / 1000);
   return {
     iss: RUN_TOKEN_ISSUER,

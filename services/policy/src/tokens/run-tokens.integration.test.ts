@@ -32,6 +32,8 @@ starters:
   - { id: reports, agents: [reporter], users: [team-a, cli, channels] }
   - { id: helpers, agents: [worker], parents: [reporter] }
 origins: { users: [channels] }
+rights:
+  - { id: sharing, right: share-memory, users: [cli] }
 layers:
   - { id: small-models, for: { providers: [ollama] }, allow: [files.read_*] }
   - { id: helpers, for: { subAgents: true }, deny: [files.write_file] }
@@ -117,6 +119,19 @@ test("only who may replay gets a token for a recording, which marks the run and 
     assert.ok(isError(error, approveCall, "forbidden_approver"));
     return error.data.setting === "approve-own";
   });
+});
+
+test("a run shares its agent's memory only where the agent's file and the policy say so, and its sub-agents for themselves", async () => {
+  const context = async (runId: string, more: object) =>
+    (await check(await tokenOf(runId, more))).principal.context;
+  const sharesMemory = true;
+  const shared = await context("run-m1", { requester: "cli", sharesMemory });
+  assert.deepEqual(shared, { sharesMemory });
+  assert.equal(await context("run-m2", { requester: "cli" }), undefined, "its file is silent");
+  assert.equal(await context("run-m3", { sharesMemory }), undefined, "team-a has no right to it");
+  const parentToken = await tokenOf("run-m4", { requester: "cli", sharesMemory });
+  const below = await context("run-m5", { agent: "worker", requester: "cli", parentToken });
+  assert.equal(below?.sharesMemory, undefined);
 });
 
 test("a sub-agent is started only by the agents that may, and never gets more than its parent [D51]", async () => {

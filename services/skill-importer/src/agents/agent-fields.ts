@@ -45,6 +45,7 @@ const AgentFields = z.object({
   temperature: between({ least: 0, most: 2 }).nullish(),
   context_window: whole(1_024, 100_000_000).nullish(),
   memory_bytes: whole(MEMORY_ROOM.least, MEMORY_ROOM.most).nullish(),
+  shared_memory: z.boolean({ error: "must be true or false" }).nullish(),
   roles: z.array(RoleName, { error: "must be a list of names" }).max(MAX_ROLES).nullish(),
   limits: AgentLimitFields.nullish(),
   on_unknown_outcome: oneOf(UnknownOutcome).optional(),

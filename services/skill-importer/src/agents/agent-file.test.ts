@@ -62,6 +62,7 @@ test("reads all fields of a YAML file [D13, D14, D61]", () => {
     approval: null,
     contextWindow: 200_000,
     memoryBytes: null,
+    sharesMemory: false,
   });
 });
 
@@ -71,6 +72,7 @@ test("reads roles, limits, the window and what to do about an unknown outcome", 
       "roles: [reviewer]",
       "contextWindow: 200000",
       "memory_bytes: 4096",
+      "shared_memory: true",
       "on-unknown-outcome: retry",
       "max_tool_iterations: 9",
       "limits: { steps: 5, toolCalls: 0, tokens: 50000, wall_time: 10m }",
@@ -79,6 +81,7 @@ test("reads roles, limits, the window and what to do about an unknown outcome", 
   assert.deepEqual(agent.roles, ["reviewer"]);
   assert.equal(agent.contextWindow, 200_000);
   assert.equal(agent.memoryBytes, 4_096);
+  assert.equal(agent.sharesMemory, true);
   assert.equal(agent.onUnknownOutcome, "retry");
   assert.equal(agent.maxSteps, 5);
   assert.deepEqual(agent.limits, {

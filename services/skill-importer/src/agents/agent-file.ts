@@ -119,6 +119,7 @@ function define(yaml: ParsedYaml, source: Source): ParsedAgent {
     approval: file.approval ?? null,
     contextWindow: file.context_window ?? null,
     memoryBytes: file.memory_bytes ?? null,
+    sharesMemory: file.shared_memory ?? false,
   };
   return { kind: "agent", agent, findings: read.warnings };
 }

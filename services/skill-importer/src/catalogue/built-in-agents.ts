@@ -16,6 +16,7 @@ const DEFAULTS = {
   approval: null,
   contextWindow: null,
   memoryBytes: null,
+  sharesMemory: false,
 } as const;
 
 type Written = Pick<AgentDefinition, "name" | "description" | "systemPrompt"> &

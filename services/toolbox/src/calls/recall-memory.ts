@@ -8,7 +8,8 @@ import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
 import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { z } from "zod";
 import { fitMemories, type ReadMemory } from "../memory/fit-memories.ts";
-import type { MemoryStore } from "../memory/memory-store.ts";
+import { memoryOf, type MemoryStore } from "../memory/memory-store.ts";
+import type { MemoryScope } from "../tool.ts";
 
 export interface RecallDeps {
   readonly memory: Pick<MemoryStore, "names" | "read">;
@@ -33,7 +34,7 @@ export async function recallMemory(
 ): Promise<Reply> {
   const call = deps.calls.begin({ asked, callId: undefined, server: null });
   try {
-    const list = await readAs(deps, {}, call.asked, (agent) => deps.memory.names(agent));
+    const list = await readAs(deps, {}, call.asked, (scope) => deps.memory.names(scope));
     if ("refused" in list) return { memories: [], kept: 0, refused: list.refused };
     const names = list.value.slice(0, MAX_RECALLED);
     const read = await Promise.all(names.map((name) => readOne(deps, name, call.asked)));
@@ -52,7 +53,7 @@ async function readOne(
   name: string,
   asked: AskedFor,
 ): Promise<ReadMemory | null> {
-  const read = await readAs(deps, { name }, asked, (agent) => deps.memory.read(agent, name));
+  const read = await readAs(deps, { name }, asked, (scope) => deps.memory.read(scope, name));
   if ("refused" in read) return { name, text: null };
   return read.value === null ? null : { name, text: read.value };
 }
@@ -62,16 +63,16 @@ async function readAs<T>(
   { gate, executions }: RecallDeps,
   args: Record<string, unknown>,
   asked: AskedFor,
-  read: (agent: string) => Promise<T>,
+  read: (scope: MemoryScope) => Promise<T>,
 ): Promise<{ readonly value: T } | { readonly refused: string }> {
   const decided = await gate.check({ ref: READ, args }, asked);
   const { decision, principal } = decided;
   if (decision.effect !== "allow") return { refused: decision.reason };
-  const { agent } = principal;
-  if (agent === null) return { refused: "memory belongs to an agent, and the token is of none" };
+  const scope = memoryOf(principal);
+  if (scope === null) return { refused: "memory belongs to an agent, and the token is of none" };
   const record = await executions.begin(executedRead(decided, args, asked));
   try {
-    const value = await orUnavailable(() => read(agent));
+    const value = await orUnavailable(() => read(scope));
     record.ended("result");
     return { value };
   } catch (error) {

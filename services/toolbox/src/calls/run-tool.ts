@@ -3,6 +3,7 @@ import type { Principal } from "@switchyard/contracts/policy";
 import { builtinTimeoutMs, callBuiltin as contract } from "@switchyard/contracts/toolbox";
 import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
 import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
+import { memoryOf } from "../memory/memory-store.ts";
 import { ToolError } from "../tool-error.ts";
 import type { Tool, ToolResult } from "../tool.ts";
 import type { Workspaces } from "../workspace/workspaces.ts";
@@ -44,8 +45,9 @@ export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutc
   let result: ToolResult | ToolError;
   try {
     const workspace = await workspaces.of(principal);
-    const { agent, user: caller } = principal;
-    result = await tool.run(args, { workspace, caller, agent, timeLeftMs, signal });
+    const caller = principal.user;
+    const memory = memoryOf(principal);
+    result = await tool.run(args, { workspace, caller, memory, timeLeftMs, signal });
   } catch (error) {
     if (error instanceof ToolError) result = error;
     else if (signal.aborted) throw stopped(run, timeLeftMs);

@@ -1,13 +1,15 @@
+import type { Principal } from "@switchyard/contracts/policy";
 import type { Redis } from "@switchyard/service/redis";
+import type { MemoryScope } from "../tool.ts";
 
-/** What the agents keep for themselves, from run to run: text under a name, one set for each agent. */
+/** What the agents keep from run to run: text under a name, one set for each owner and agent. */
 export interface MemoryStore {
-  names(agent: string): Promise<string[]>;
-  read(agent: string, name: string): Promise<string | null>;
+  names(scope: MemoryScope): Promise<string[]>;
+  read(scope: MemoryScope, name: string): Promise<string | null>;
   /** Returns false, and writes nothing, when a new name would be one too many. */
-  write(agent: string, name: string, text: string): Promise<boolean>;
+  write(scope: MemoryScope, name: string, text: string): Promise<boolean>;
   /** Returns false when there was nothing under the name. */
-  forget(agent: string, name: string): Promise<boolean>;
+  forget(scope: MemoryScope, name: string): Promise<boolean>;
 }
 
 export const MAX_NAMES = 500;
@@ -21,21 +23,37 @@ redis.call("HSET", KEYS[1], ARGV[1], ARGV[2])
 return 1
 `;
 
-export function createMemoryStore(redis: Redis): MemoryStore {
+/** The memory that whoever acts has, by its run token; null for a call without a run. */
+export function memoryOf({ agent, user, context }: Principal): MemoryScope | null {
+  if (agent === null) return null;
+  return { agent, owner: context?.sharesMemory === true ? null : user };
+}
+
+/** `onUnread` hears of an agent whose shared memory holds something that a run without a share in it is not given. */
+export function createMemoryStore(
+  redis: Redis,
+  onUnread: (agent: string) => void = () => {},
+): MemoryStore {
   return {
-    async names(agent) {
-      return (await redis.hkeys(keyOf(agent))).toSorted();
+    async names(scope) {
+      const names = (await redis.hkeys(keyOf(scope))).toSorted();
+      // Versions before 0.2 kept everything there.
+      const shared = { ...scope, owner: null };
+      if (scope.owner !== null && names.length === 0 && (await redis.exists(keyOf(shared))) === 1)
+        onUnread(scope.agent);
+      return names;
     },
-    read: (agent, name) => redis.hget(keyOf(agent), name),
-    async write(agent, name, text) {
-      return (await redis.eval(WRITE, 1, keyOf(agent), name, text, MAX_NAMES)) === 1;
+    read: (scope, name) => redis.hget(keyOf(scope), name),
+    async write(scope, name, text) {
+      return (await redis.eval(WRITE, 1, keyOf(scope), name, text, MAX_NAMES)) === 1;
     },
-    async forget(agent, name) {
-      return (await redis.hdel(keyOf(agent), name)) === 1;
+    async forget(scope, name) {
+      return (await redis.hdel(keyOf(scope), name)) === 1;
     },
   };
 }
 
-function keyOf(agent: string): string {
-  return `yard:{agent:${agent}}:memory`;
+/** No name of an agent or a user has a `/`. */
+function keyOf({ agent, owner }: MemoryScope): string {
+  return `yard:{agent:${owner === null ? agent : `${owner}/${agent}`}}:memory`;
 }

@@ -22,11 +22,12 @@ function call(
   name: string,
   args: unknown,
   agent: string | null = "tester",
-  from = tools,
+  { from = tools, owner = "cli" }: { from?: typeof tools; owner?: string | null } = {},
 ): Promise<ToolResult> {
   const tool = from.find((candidate) => candidate.name === name);
   assert.ok(tool);
-  return tool.run(tool.input.parse(args), { ...context, agent });
+  const memory = agent === null ? null : { agent, owner };
+  return tool.run(tool.input.parse(args), { ...context, memory });
 }
 
 test("an agent reads what it kept, and no other agent does", async () => {
@@ -36,6 +37,22 @@ test("an agent reads what it kept, and no other agent does", async () => {
   assert.equal((await call("memory_read", {})).text, "likes");
   assert.equal((await call("memory_read", {}, "other")).text, "Nothing is kept yet.");
   await assert.rejects(call("memory_read", { name: "likes" }, "other"), /Nothing is kept under/);
+});
+
+test("an agent keeps for each owner apart, and what it kept before there were owners is the shared memory's", async () => {
+  const unread: string[] = [];
+  const from = createMemoryTools(createMemoryStore(redis, (agent) => unread.push(agent)));
+  await redis.hset("yard:{agent:old}:memory", "plan", "of before");
+  const list = (owner: string | null) => call("memory_read", {}, "old", { from, owner });
+  assert.equal((await list("team-a")).text, "Nothing is kept yet.");
+  assert.deepEqual(unread, ["old"], "whoever runs the installation is told");
+  assert.equal((await list(null)).text, "plan");
+  await call("memory_write", { name: "mine", content: "x" }, "old", { from, owner: "team-a" });
+  assert.equal((await list("team-a")).text, "mine");
+  assert.equal((await list("team-b")).text, "Nothing is kept yet.");
+  assert.equal((await list(null)).text, "plan");
+  assert.equal((await call("memory_read", {}, "new", { from })).text, "Nothing is kept yet.");
+  assert.deepEqual(unread, ["old", "old"]);
 });
 
 test("null forgets, and a call without a run has no memory", async () => {
@@ -60,7 +77,7 @@ test("what is too large, or one name too many, is refused and writes nothing", a
     ),
   );
   assert.equal((await Promise.all(writes)).filter(Boolean).length, MAX_NAMES);
-  assert.equal(await redis.hlen("yard:{agent:hoarder}:memory"), MAX_NAMES);
+  assert.equal(await redis.hlen("yard:{agent:cli/hoarder}:memory"), MAX_NAMES);
   await call("memory_write", { name: "n0", content: "in place of the old" }, "hoarder");
 });
 
@@ -75,7 +92,7 @@ test("a memory that does not answer is an error for the model to read, not a fau
   ] as const) {
     const isToolError = (error: unknown) =>
       error instanceof ToolError && /does not answer now.*try again later/.test(error.message);
-    await assert.rejects(call(name, args, "tester", away), isToolError);
+    await assert.rejects(call(name, args, "tester", { from: away }), isToolError);
   }
   gone.disconnect();
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { MAX_NAMES, type MemoryStore } from "../memory/memory-store.ts";
-import { defineTool, type Tool, type ToolContext } from "../tool.ts";
+import { defineTool, type Tool, type ToolContext, type MemoryScope } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 
 const MAX_MEMORY_BYTES = 32 * 1024;
@@ -18,13 +18,13 @@ export function createMemoryTools(store: MemoryStore): readonly Tool[] {
     description: "Reads what you kept under a name, or lists the names when none is given.",
     input: z.strictObject({ name: MemoryName.optional() }),
     async run({ name }, context) {
-      const agent = agentOf(context);
+      const scope = scopeOf(context);
       if (name === undefined) {
-        const names = await orToolError(() => store.names(agent));
+        const names = await orToolError(() => store.names(scope));
         const text = names.length === 0 ? "Nothing is kept yet." : names.join("\n");
         return { text, structured: { names } };
       }
-      const content = await orToolError(() => store.read(agent, name));
+      const content = await orToolError(() => store.read(scope, name));
       if (content === null)
         throw new ToolError(
           `Nothing is kept under '${name}'; memory_read without a name lists all.`,
@@ -38,9 +38,9 @@ export function createMemoryTools(store: MemoryStore): readonly Tool[] {
     description: `Keeps a text under a name for your later runs, in place of what was there; null forgets it. Up to ${MAX_MEMORY_BYTES} bytes, ${MAX_NAMES} names.`,
     input: z.strictObject({ name: MemoryName, content: z.string().nullable() }),
     async run({ name, content }, context) {
-      const agent = agentOf(context);
+      const scope = scopeOf(context);
       if (content === null) {
-        const forgotten = await orToolError(() => store.forget(agent, name));
+        const forgotten = await orToolError(() => store.forget(scope, name));
         const text = forgotten ? `Forgot '${name}'.` : `Nothing was kept under '${name}'.`;
         return { text, structured: { name, bytesWritten: 0 } };
       }
@@ -49,7 +49,7 @@ export function createMemoryTools(store: MemoryStore): readonly Tool[] {
         throw new ToolError(
           `The text has ${bytes} bytes; a memory holds up to ${MAX_MEMORY_BYTES}.`,
         );
-      if (!(await orToolError(() => store.write(agent, name, content))))
+      if (!(await orToolError(() => store.write(scope, name, content))))
         throw new ToolError(`${MAX_NAMES} names are kept already; forget one with content null.`);
       return {
         text: `Kept ${bytes} bytes under '${name}'.`,
@@ -60,10 +60,10 @@ export function createMemoryTools(store: MemoryStore): readonly Tool[] {
   return [memoryRead, memoryWrite];
 }
 
-function agentOf({ agent }: ToolContext): string {
-  if (agent === null)
+function scopeOf({ memory }: ToolContext): MemoryScope {
+  if (memory === null)
     throw new ToolError("Memory belongs to an agent; it can be used only within a run.");
-  return agent;
+  return memory;
 }
 
 /** Writing the same once more does no harm, so nobody needs to know whether it was done. */
