@@ -105,7 +105,6 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:command:*",
       "yard:limit:*",
       "yard:team:*",
-      "yard:sessions:*",
       "yard:session:{*}:state",
       "yard:session:{*}:history",
       "yard:session:{*}:commands",
