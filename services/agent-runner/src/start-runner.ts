@@ -27,6 +27,7 @@ import { modelsWithoutFile, readModelsFile, type ModelsConfig } from "./model/mo
 import { createPeers, isOutage } from "./peers/peers.ts";
 import { keepingDefinitions } from "./peers/kept-definitions.ts";
 import { patientPeers } from "./peers/patient-peers.ts";
+import { openKeptCommands } from "./journal/kept-commands.ts";
 import { openRunControls } from "./journal/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
 import { openRunNames } from "./journal/run-names.ts";
@@ -125,6 +126,7 @@ async function openParts(
     controls,
     parked,
     letters: openDeadLetters(redis),
+    kept: openKeptCommands(redis),
     active: new ActiveRuns(),
     index,
     log,

@@ -14,6 +14,7 @@ import {
 import { createLog, type Log } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { Registry } from "prom-client";
+import { openKeptCommands } from "../src/journal/kept-commands.ts";
 import { openDeadLetters } from "../src/commands/dead-letters.ts";
 import { createRunWorker, type RunWorker } from "../src/queue/run-worker.ts";
 import type { RunEventRelay } from "../src/events/event-publisher.ts";
@@ -149,6 +150,7 @@ function newWorker(
     parked,
     behind: new PublishBehind({ parked, log, now }),
     letters: openDeadLetters(redis),
+    kept: dying(openKeptCommands(redis), pass),
     active: new ActiveRuns(),
     index: openRunIndex(redis, store),
     sessions: {

@@ -35,6 +35,7 @@ export interface Peers {
   /** What happens before an answer is given. */
   readonly hooks: {
     getAgent?: (name: string) => Promise<void>;
+    grant?: (runId: string) => Promise<void>;
     /** What the policy says of a call of the runner's own tool; left out: yes. */
     check?: (args: Record<string, unknown>) => Decision;
     /** Whether any call of the runner's own tool could pass; left out: yes. */
@@ -254,8 +255,9 @@ async function startPolicy(
     settled.push(outcome === "executed" ? approvalId : `${approvalId} ${outcome}`);
     return { settled: true };
   });
-  service.handle(grantRun, (request) => {
+  service.handle(grantRun, async (request) => {
     grants.push(request);
+    await hooks.grant?.(request.runId);
     return {
       token: `token-${request.runId}-${grants.length}`,
       expiresAt: new Date(Date.now() + request.ttlSeconds * 1_000).toISOString(),

@@ -22,6 +22,9 @@ export const FACTS = [
   "published",
 ] as const;
 
+/** Of a command that could not become a run when somebody tried last. */
+export const KEPT: RunFacts = { status: "kept", wakeAt: 0, heldUntil: 0, restsUntil: 0 };
+
 /** Reads the columns; null when there is no such run. */
 export function factsIn(columns: readonly (string | null)[]): RunFacts | null {
   const [status, ...numbers] = columns;
@@ -63,6 +66,8 @@ export function lookAt(facts: RunFacts | null, nowMs: number): Look {
         return { next: "later", atMs: Math.min(claimedUntil, nowMs + RECHECK_MS) };
       return { next: "wake", atMs: nowMs + REPEAT_MS };
     }
+    case KEPT.status:
+      return { next: "wake", atMs: nowMs + REPEAT_MS };
     default:
       return isUntold ? { next: "wake", atMs: nowMs + REPEAT_MS } : { next: "forget" };
   }

@@ -2,11 +2,13 @@ import { RunWait, type RunQuestion } from "@switchyard/contracts/run-waits";
 import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
 import { defineScripts, reach } from "./redis-scripts.ts";
+import { keptKey } from "./kept-commands.ts";
 import { stateKey } from "./run-store.ts";
-import { FACTS, factsIn, type RunFacts } from "../core/look-at.ts";
+import { FACTS, factsIn, KEPT, type RunFacts } from "../core/look-at.ts";
 
 /**
- * The runs that were let go, and those that have ended and whose last events are on their way, by the time of the next look at them. It lies in another hash slot than
+ * The runs that were let go, those that have ended and whose last events are on their way, and commands that are kept until they can become a run, by the time of the
+ * next look at them. It lies in another hash slot than
  * the runs, so it is written before a run is let go, and left to the sweeper to tidy.
  */
 export interface ParkedRuns {
@@ -100,8 +102,12 @@ export function openParkedRuns(redis: Redis): ParkedRuns {
       );
       return Promise.all(
         ids.map(async (runId) => {
-          const [waits = null, ...read] = await columns(runId, "waits", ...FACTS);
-          return { runId, facts: factsIn(read), approvals: approvalsOf(runId, waits) };
+          const [[waits = null, ...read], isKept] = await Promise.all([
+            columns(runId, "waits", ...FACTS),
+            reach(redis.exists(keptKey(runId))),
+          ]);
+          const facts = isKept === 1 ? KEPT : factsIn(read);
+          return { runId, facts, approvals: approvalsOf(runId, waits) };
         }),
       );
     },

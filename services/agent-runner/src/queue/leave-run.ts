@@ -1,18 +1,28 @@
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
 import { tellParent } from "../children/after-end.ts";
 import type { Rejection } from "../commands/run-command.ts";
+import type { KeptCommand } from "../journal/kept-commands.ts";
 import type { Hold, Rest } from "../journal/run-store.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
 import { departureOf } from "./departure.ts";
 import { backoffMs, Suspended } from "../signals/interruption.ts";
 
+/** A command that was to become a run, and its message. */
+export interface Beginning {
+  readonly runId: string;
+  readonly digest: string;
+  readonly message: KeptCommand;
+}
+
 type Parts = Pick<
   RunnerParts,
-  "store" | "index" | "controls" | "parked" | "metrics" | "log" | "stopping" | "now" | "random"
+  "store" | "index" | "controls" | "parked" | "kept" | "metrics" | "log" | "stopping" | "now" | "random"
 >;
 
 export interface Leaving extends Parts {
   readonly delivery: Delivery;
+  /** Null when it was not about to be made. */
+  readonly beginning: Beginning | null;
   /** Null when the run was not held when it was left. */
   readonly hold: Hold | null;
   /** How often it was left to rest since it last got on. */
@@ -55,8 +65,10 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
     case "suspended": {
       const delayMs = pauseOf(error, leaving) * (0.75 + random() / 2);
       log.warn({ runId, err: error, delayMs }, "run suspended");
-      const isParked = await release(leaving, { ms: delayMs, by: "sweeper" });
-      // In the queue it would count as work that waits for a runner, and keep the place of some.
+      const isParked = await (hold === null
+        ? keepAside(leaving, delayMs)
+        : release(leaving, { ms: delayMs, by: "sweeper" }));
+      // In the queue it would count as work that waits for a runner.
       return isParked && !isEarly ? { outcome: "done" } : { outcome: "retry", delayMs };
     }
     case "corrupt":
@@ -80,6 +92,22 @@ function pauseOf(error: unknown, { rests, delivery }: Leaving): number {
   const usual = backoffMs(Math.max(rests + 1, delivery.deliveryCount), RETRY_CAP_MS);
   const known = error instanceof Suspended ? (error.waitMs ?? 0) : 0;
   return Math.max(usual, Math.min(known, LONGEST_PAUSE_MS));
+}
+
+/** False when the command has to stay in the queue: Redis is away, it is not its turn, or another one with its run id is kept. */
+async function keepAside(leaving: Leaving, delayMs: number): Promise<boolean> {
+  const { beginning, kept, parked, delivery, log, now } = leaving;
+  if (beginning === null || delivery.isEarly) return false;
+  const { runId, message } = beginning;
+  try {
+    // First, or the sweeper finds nothing to wake.
+    if (!(await kept.keep(beginning, message))) return false;
+    await parked.lookAgain(runId, now() + delayMs);
+    return true;
+  } catch (err) {
+    log.warn({ runId, err }, "command not kept");
+    return false;
+  }
 }
 
 /** A run that cannot be read is kept as it is, and listed with the dead ones. */

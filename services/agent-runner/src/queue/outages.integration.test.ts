@@ -3,6 +3,8 @@ import { getRun } from "@switchyard/contracts/runs";
 import { sendToSession } from "@switchyard/contracts/sessions";
 import { until } from "@switchyard/local-servers/until";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, labTool, type PeerName } from "../../test-fixtures/peers.ts";
@@ -19,7 +21,7 @@ const { peers } = lab;
 peers.tools.set("count", () => "counted");
 const steps = [1, 2].map((n) => ({ calls: [{ tool: labTool("count"), with: { n } }] }));
 peers.agents.set("walker", agent("walker", { plan: { steps, answer: "done" } }));
-const runner = await lab.runner({ YARD_RUN_MAX_ATTEMPTS: "1" });
+let runner = await lab.runner({ YARD_RUN_MAX_ATTEMPTS: "1" });
 const RUNS = 5;
 const DELIVERIES = 4;
 /** What went before a service was back, and what is promised after that. */
@@ -48,6 +50,50 @@ test("runs that wait for a service are no work in the queue, and come back by th
   assert.equal(run.status, "running");
   await peers.resume("broker");
   await assertAllFinish("parked");
+});
+
+for (const name of ["policy", "importer"] satisfies PeerName[]) {
+  test(`commands that are no run yet are no work in the queue while the ${name} is away, and come back by themselves`, async () => {
+    const prefix = `kept-${name}`;
+    await peers.pause(name);
+    await startRuns(prefix);
+    const said = { session: prefix, runId: `${prefix}-said`, input: "x" };
+    await lab.command("walker", said);
+    // At the first time they are tried, and again after that.
+    for (let round = 0; round < 2; round += 1) {
+      await suspensions(RUNS + 1);
+      await until(async () => (await lab.pendingCommands()) === 0);
+    }
+    await lab.command("walker", { runId: `${prefix}-0`, input: "another one" });
+    await lab.publish(`yard.cmd.cli.run.cancel.${prefix}-1`, "{}");
+    await suspensions(1);
+    await peers.resume(name);
+    await assertFinish([0, 2, 3, 4, "said"].map((n) => `${prefix}-${n}`));
+    const cancelled = await lab.eventsUntil(`${prefix}-1`, "cancelled");
+    assert.equal(cancelled.at(-1)?.payload["by"], "cli");
+    const refused = await lab.eventsUntil(`${prefix}-0`, "rejected");
+    assert.equal(refused.at(-1)?.payload["code"], "run_id_taken");
+    await until(async () => (await lab.pendingCommands()) === 0);
+  });
+}
+
+test("a command that is no run yet survives its runner, and is refused once when it turns out to be wrong", async () => {
+  await peers.pause("importer");
+  await lab.command("walker", { runId: "survivor", input: "x" });
+  await lab.command("nobody", { runId: "wrong", input: "x" });
+  await suspensions(2);
+  await until(async () => (await lab.pendingCommands()) === 0);
+  runner.kill("SIGKILL");
+  await runner.exited;
+  runner = await lab.runner({ YARD_RUN_MAX_ATTEMPTS: "1" });
+  await peers.resume("importer");
+  await assertFinish(["survivor"]);
+  const refused = await lab.eventsUntil("wrong", "rejected");
+  assert.equal(refused.at(-1)?.payload["code"], "unknown_agent");
+  const log = createLog({ service: "test", level: "silent" });
+  const store = await connectRedis({ url: redis.url, name: "test", log });
+  await until(async () => (await store.keys("yard:command:kept:*")).length === 0);
+  store.disconnect();
 });
 
 test("a run that waits for a service can be cancelled at once", async () => {
@@ -93,11 +139,19 @@ async function suspensions(more: number): Promise<void> {
   await until(async () => left() >= before + more);
 }
 
-async function assertAllFinish(prefix: string): Promise<void> {
+function assertAllFinish(prefix: string): Promise<void> {
+  return assertFinish(Array.from({ length: RUNS }, (_, n) => `${prefix}-${n}`));
+}
+
+async function assertFinish(runIds: readonly string[]): Promise<void> {
   const backAt = Date.now();
-  for (let n = 0; n < RUNS; n += 1) {
-    const events = await lab.eventsUntil(`${prefix}-${n}`, ({ name }) =>
-      ["finished", "failed", "dead", "rejected"].includes(name),
+  for (const runId of runIds) {
+    const events = await lab.eventsUntil(
+      runId,
+      ({ name, payload }) =>
+        // A second command with the id is refused, which ends nothing.
+        ["finished", "failed", "dead", "rejected"].includes(name) &&
+        payload["code"] !== "run_id_taken",
     );
     const last = events.at(-1);
     assert.equal(last?.name, "finished", JSON.stringify(last));

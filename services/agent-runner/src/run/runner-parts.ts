@@ -3,6 +3,7 @@ import type { DeadLetters } from "../commands/dead-letters.ts";
 import type { DriverParts } from "../context/run-context.ts";
 import type { RunEventRelay } from "../events/event-publisher.ts";
 import type { ActiveRuns } from "../journal/active-runs.ts";
+import type { KeptCommands } from "../journal/kept-commands.ts";
 import type { RunIndex } from "../journal/run-index.ts";
 import type { RunNames } from "../journal/run-names.ts";
 import type { RunStore } from "../journal/run-store.ts";
@@ -16,6 +17,7 @@ export interface RunnerParts extends DriverParts, RunDefaults {
   readonly store: RunStore;
   readonly names: RunNames;
   readonly letters: DeadLetters;
+  readonly kept: KeptCommands;
   readonly active: ActiveRuns;
   readonly index: RunIndex;
   readonly sessions: SessionParts;

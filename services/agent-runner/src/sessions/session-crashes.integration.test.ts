@@ -22,6 +22,7 @@ import { shortWindow } from "../../test-fixtures/short-window.ts";
 import { SESSION_SETTINGS } from "../../test-fixtures/session-settings.ts";
 import { lookAtSession } from "./look-at-session.ts";
 import type { SessionParts } from "./session-parts.ts";
+import { keptKey } from "../journal/kept-commands.ts";
 import { slotOf } from "./session-slot.ts";
 import { patch } from "./transitions.ts";
 
@@ -213,8 +214,8 @@ async function deliver(deaths: number[], delivery: Delivery): Promise<void> {
 }
 
 /**
- * Delivers one message until it is acknowledged, as the queue does, and wakes the run that was let go with it, as the sweeper
- * does; each fate is that of one runner.
+ * Delivers one message until it is acknowledged, as the queue does, and wakes the run that was let go with it, or that it could not
+ * become, as the sweeper does; each fate is that of one runner.
  */
 async function deliverUntilDone(
   delivery: Delivery,
@@ -227,7 +228,8 @@ async function deliverUntilDone(
     try {
       const { outcome } = await worker.handle(next);
       if (outcome === "retry") continue;
-      if ((await redis.hget(`yard:run:{${runId}}:state`, "status")) !== "running") return;
+      const isRunning = (await redis.hget(`yard:run:{${runId}}:state`, "status")) === "running";
+      if (!isRunning && (await redis.exists(keptKey(runId))) === 0) return;
       next = hintOf(resumeRun, { runId });
     } catch (error) {
       assert.ok(error instanceof Crash, String(error));

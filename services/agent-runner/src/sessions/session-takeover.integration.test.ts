@@ -46,6 +46,23 @@ test("a session with several queued messages answers each of them through a roll
   await stop(runner);
 });
 
+test("a session with several queued messages answers each of them when the policy is slow for one of them", async () => {
+  const gate = newGate();
+  const runner = await lab.runner();
+  let asked = 0;
+  // The first answer comes when nobody waits for it any more.
+  peers.hooks.grant = async (runId) => {
+    if (runId !== "cli~slow-two") return;
+    asked += 1;
+    if (asked === 1) await runner.logged("run suspended");
+  };
+  await say("slow");
+  gate.open();
+  await assertAnswered("slow");
+  assert.equal(asked, 2);
+  await stop(runner);
+});
+
 /** Says all messages in one session, each after the one before it has its place. */
 async function say(session: string): Promise<void> {
   for (const message of MESSAGES) {

@@ -1,0 +1,70 @@
+import type { Outcome } from "@switchyard/bus/consume";
+import { tellParent } from "../children/after-end.ts";
+import { publishRejection } from "../commands/rejection.ts";
+import type { MessageFacts, Rejection, RunCommand } from "../commands/run-command.ts";
+import type { RunnerParts } from "../run/runner-parts.ts";
+import { leaveSession } from "../sessions/run-place.ts";
+
+/** What is refused. */
+interface Refused {
+  readonly message: MessageFacts;
+  /** Null when the message names no run. */
+  readonly runId: string | null;
+  /** True when an earlier delivery may have told of it. */
+  readonly isRepeat: boolean;
+}
+
+/** Tells why a message comes to nothing, and takes it off the queue. */
+export async function reject(
+  { message, runId, isRepeat }: Refused,
+  rejection: Rejection,
+  { bus, metrics, log, now }: RunnerParts,
+): Promise<Outcome> {
+  const { code } = rejection;
+  const said = await publishRejection(bus, message, { rejection, runId, now: now(), isRepeat });
+  metrics.rejected.inc({ code });
+  log.warn(
+    { runId: said.runId, caller: said.caller, code, subject: said.subject },
+    "run command rejected",
+  );
+  return { outcome: "drop", reason: code };
+}
+
+/** The same of a command that was to become a run: a parent that waits for it must not wait for ever, nor a session. */
+export async function refuse(
+  refused: Refused & {
+    readonly runId: string;
+    readonly parent: RunCommand["parent"];
+    readonly sessionId: string | null;
+  },
+  rejection: Rejection,
+  parts: RunnerParts,
+): Promise<Outcome> {
+  const { runId, parent, sessionId } = refused;
+  if (parent !== undefined) {
+    const at = new Date(parts.now()).toISOString();
+    const text = `${rejection.code}: ${rejection.message}`;
+    const end = { parent, childRunId: runId, at, status: "failed", text } as const;
+    await tellParent(parts.controls, end);
+  }
+  const outcome = await reject(refused, rejection, parts);
+  if (sessionId !== null) await leaveSession(parts.sessions, { sessionId, runId }, rejection);
+  return outcome;
+}
+
+/** Lists a command of which runners died; what is given back says so to its sender. */
+export async function listAsDead(
+  {
+    message,
+    runId,
+    deaths,
+  }: Omit<Refused, "isRepeat" | "runId"> & { runId: string; deaths: number },
+  { letters }: RunnerParts,
+): Promise<Rejection> {
+  const { subject, caller, streamSequence, publishedAt } = message;
+  const said = `${deaths} runners died while they worked on the command, or failed with an internal error; look for the cause in their logs, fix it and send the command again`;
+  const failure = { code: "too_many_attempts", message: said };
+  const sentAt = publishedAt.toISOString();
+  await letters.add({ runId, subject, caller, streamSequence, sentAt, failure });
+  return { ...failure, problems: [] };
+}
