@@ -59,6 +59,12 @@ test("finds a run that finished after its time, unless it waited", () => {
   assert.deepEqual(rulesOf({ kind: "waiting", at: 1_500 }, { kind: "finished", at: 9_000 }), []);
 });
 
+test("finds a run that finished although its time was over within a call", () => {
+  const cut = { kind: "tool-failed", at: 3_950, callId: "r1:1:0", code: "tool_timeout" };
+  assert.deepEqual(rulesOf(cut, { kind: "finished", at: 3_980 }), ["limit-missed"]);
+  assert.deepEqual(rulesOf(cut, { kind: "failed", at: 4_000, code: "limit_exceeded" }), []);
+});
+
 test("finds a call that failed of what is not so", () => {
   const failed = { kind: "tool-failed", at: 2_000, callId: "r1:1:0" };
   const finished: JournalFact = { kind: "finished", at: 2_100 };
