@@ -23,7 +23,14 @@ export const FACTS = [
 ] as const;
 
 /** Of a command that could not become a run when somebody tried last. */
-export const KEPT: RunFacts = { status: "kept", wakeAt: 0, heldUntil: 0, restsUntil: 0 };
+export const KEPT: RunFacts = {
+  status: "kept",
+  wakeAt: 0,
+  heldUntil: 0,
+  restsUntil: 0,
+  events: 0,
+  published: 0,
+};
 
 /** Reads the columns; null when there is no such run. */
 export function factsIn(columns: readonly (string | null)[]): RunFacts | null {

@@ -49,6 +49,18 @@ export interface DueRun {
 
 export type ParkedQuestion = RunQuestion & { requester: string; agent: string };
 
+const KEPT_PREFIX = "kept ";
+
+/** The place of a kept command in the list, beside that of a run that has the same id. */
+export function keptPlace(runId: string): string {
+  return `${KEPT_PREFIX}${runId}`;
+}
+
+/** The run that a place in the list is of. */
+export function runOf(place: string): string {
+  return place.startsWith(KEPT_PREFIX) ? place.slice(KEPT_PREFIX.length) : place;
+}
+
 const PARKED_KEY = "yard:runs:parked";
 const SWEEPER_KEY = "yard:runs:sweeper";
 const PAGE = 200;
@@ -102,11 +114,13 @@ export function openParkedRuns(redis: Redis): ParkedRuns {
       );
       return Promise.all(
         ids.map(async (runId) => {
-          const [[waits = null, ...read], isKept] = await Promise.all([
-            columns(runId, "waits", ...FACTS),
-            reach(redis.exists(keptKey(runId))),
-          ]);
-          const facts = isKept === 1 ? KEPT : factsIn(read);
+          const ofCommand = runOf(runId);
+          if (ofCommand !== runId) {
+            const isKept = (await reach(redis.exists(keptKey(ofCommand)))) === 1;
+            return { runId, facts: isKept ? KEPT : null, approvals: [] };
+          }
+          const [waits = null, ...read] = await columns(runId, "waits", ...FACTS);
+          const facts = factsIn(read);
           return { runId, facts, approvals: approvalsOf(runId, waits) };
         }),
       );

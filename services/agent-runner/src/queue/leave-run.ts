@@ -4,6 +4,7 @@ import type { Rejection } from "../commands/run-command.ts";
 import type { KeptCommand } from "../journal/kept-commands.ts";
 import type { Hold, Rest } from "../journal/run-store.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
+import { keptPlace } from "../journal/parked-runs.ts";
 import { departureOf } from "./departure.ts";
 import { backoffMs, Suspended } from "../signals/interruption.ts";
 
@@ -16,7 +17,16 @@ export interface Beginning {
 
 type Parts = Pick<
   RunnerParts,
-  "store" | "index" | "controls" | "parked" | "kept" | "metrics" | "log" | "stopping" | "now" | "random"
+  | "store"
+  | "index"
+  | "controls"
+  | "parked"
+  | "kept"
+  | "metrics"
+  | "log"
+  | "stopping"
+  | "now"
+  | "random"
 >;
 
 export interface Leaving extends Parts {
@@ -102,7 +112,7 @@ async function keepAside(leaving: Leaving, delayMs: number): Promise<boolean> {
   try {
     // First, or the sweeper finds nothing to wake.
     if (!(await kept.keep(beginning, message))) return false;
-    await parked.lookAgain(runId, now() + delayMs);
+    await parked.lookAgain(keptPlace(runId), now() + delayMs);
     return true;
   } catch (err) {
     log.warn({ runId, err }, "command not kept");

@@ -1,6 +1,11 @@
 import { lookAt } from "../core/look-at.ts";
 import type { FindMissedDecisions } from "./missed-decisions.ts";
-import type { NextLook, ParkedApproval, ParkedRuns } from "../journal/parked-runs.ts";
+import {
+  runOf,
+  type NextLook,
+  type ParkedApproval,
+  type ParkedRuns,
+} from "../journal/parked-runs.ts";
 import type { WakeRun } from "../peers/run-waker.ts";
 
 const AT_ONCE = 500;
@@ -37,7 +42,7 @@ export async function sweep(options: SweepOptions): Promise<{ readonly woken: nu
     }
     // Before they are woken: one that is let go again at once says itself when to look at it.
     await parked.postpone(later, dueMs);
-    const sent = await Promise.all(wanted.map((runId) => wake(runId)));
+    const sent = await Promise.all(wanted.map((runId) => wake(runOf(runId))));
     const unsent = wanted.filter((_, n) => sent[n] === false);
     woken += wanted.length - unsent.length;
     await Promise.all(unsent.map((runId) => parked.lookAgain(runId, now() + UNSENT_MS)));
