@@ -5,13 +5,13 @@ import { admitCall } from "@switchyard/contracts/approval-admission";
 import { bindingDigest } from "@switchyard/contracts/approval-record";
 import { denyCall, listApprovals } from "@switchyard/contracts/approvals";
 import { checkPolicy, type Decision } from "@switchyard/contracts/policy";
-import { grantRun } from "@switchyard/contracts/policy-grants";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import type { TestRunner } from "../../services/policy/test/as-runner.ts";
 import { compared, type Figure } from "../lib/figure.ts";
 
 interface Users {
   readonly broker: Bus;
-  readonly runner: Bus;
+  readonly runner: TestRunner;
   readonly cli: Bus;
 }
 
@@ -63,13 +63,12 @@ export async function approvalFigures({ broker, runner, cli }: Users): Promise<F
 }
 
 /** Makes calls wait, as a tool provider does for the runs of an agent. */
-function asker(broker: Bus, runner: Bus): (count: number) => Promise<void> {
+function asker(broker: Bus, runner: TestRunner): (count: number) => Promise<void> {
   const provider = client(broker, { admitCall, checkPolicy });
-  const granting = client(runner, { grantRun });
   const tool = mcpToolRef("echo", "echo");
   const wait = async (runId: string): Promise<void> => {
     const run = { runId, agent: "bench", requester: "me", tools: [], ttlSeconds: 3_600 };
-    const { token } = await granting.grantRun(run);
+    const { token } = await runner.grantRun(run);
     const asked = { onBehalfOf: "runner", token, tool };
     const { decision, principal } = await provider.checkPolicy({ ...asked, args: {} });
     // The rules of the bench ask nobody; whoever asks for an approval says why.

@@ -8,6 +8,9 @@ import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "@switchyard/policy/bundle/compile-bundle";
 import { decide } from "@switchyard/policy/engine/evaluate";
 import { parseBundleFiles } from "@switchyard/policy/bundle/parse-bundle";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import { asRunner } from "../../services/policy/test/as-runner.ts";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
 import { measureInTurn } from "../lib/in-turn.ts";
 import { warmUp } from "../lib/measure.ts";
@@ -123,6 +126,14 @@ async function roundTrip(bench: Bench): Promise<Figure[]> {
       }),
     );
   }
-  const users = { broker: bus, runner: await connectAs("runner"), cli: await connectAs("cli") };
+  const password = await readFile(join(instance.stateDir, "keys/runner.redis"), "utf8");
+  const url = new URL(instance.redisUrl);
+  url.username = "runner";
+  const log = createLog({ service: "bench", level: "silent" });
+  const claims = { url: url.href, password: password.trim(), name: "bench", log };
+  const redis = await connectRedis(claims);
+  stage.onEnd(async () => redis.disconnect());
+  const runner = asRunner(await connectAs("runner"), redis);
+  const users = { broker: bus, runner, cli: await connectAs("cli") };
   return [...figures, ...(await approvalFigures(users))];
 }

@@ -12,11 +12,11 @@ import { admitCall, settleCall } from "@switchyard/contracts/approval-admission"
 import { bindingDigest } from "@switchyard/contracts/approval-record";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { checkPolicy } from "@switchyard/contracts/policy";
-import { grantRun } from "@switchyard/contracts/policy-grants";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { yard, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
+import { holdingRunner } from "../../services/policy/test/holding-runner.ts";
 import { startPolicyWorld } from "../../services/policy/test/policy-world.ts";
 
 const RULES = (note: string) => `version: 1
@@ -35,7 +35,7 @@ const REMOVE = mcpToolRef("files", "remove");
 
 const world = await startPolicyWorld({ rules: RULES("it changes files"), teams: ["team-a"] });
 const policy = await world.startReplica();
-const runner = client(await world.connectAs("runner"), { grantRun });
+const runner = await holdingRunner(await world.connectAs("runner"), world.redis.url);
 const broker = client(await world.connectAs("broker"), { checkPolicy, admitCall, settleCall });
 const directory = await testDirectory();
 const env = {

@@ -9,13 +9,13 @@ import { ensureStreams } from "@switchyard/bus/streams";
 import type { Rpc } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { listServers } from "@switchyard/contracts/mcp-servers";
-import { grantRun } from "@switchyard/contracts/policy-grants";
 import { contractsByOwner, isRpc } from "@switchyard/contracts/registry";
 import { auditorUser, cliUser, serviceUsers, type BusUser } from "@switchyard/contracts/topology";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { z } from "zod";
 import { ensureKeys, readSeed, seedFile } from "../../apps/cli/src/key-directory.ts";
+import { holdingRunner } from "../../services/policy/test/holding-runner.ts";
 import { sampleRequest } from "../lib/sample-request.ts";
 import { startServiceProcess } from "../lib/service-process.ts";
 
@@ -108,7 +108,9 @@ await until(async () => {
   const { servers } = await call(busOf("cli"), listServers, {});
   return servers.some(({ id, status }) => id === "files" && status === "connected");
 });
-const { token } = await call(busOf("runner"), grantRun, {
+const { token } = await (
+  await holdingRunner(busOf("runner"), redis.url)
+).grantRun({
   runId: "run",
   agent: "demo",
   requester: "cli",

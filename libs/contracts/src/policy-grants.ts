@@ -3,6 +3,7 @@ import { ApprovalTier } from "./approval-tier.ts";
 import { rpc } from "./define.ts";
 import { AgentName, CallerName, Digest, RunId, Timestamp } from "./ids.ts";
 import { StopScope } from "./policy-budgets.ts";
+import { RunnerInstance } from "./run-claims.ts";
 import { RunOrigin } from "./run-context.ts";
 import { MAX_ROLES, MAX_TOOL_LAYERS, RoleName, RunToken } from "./run-token.ts";
 
@@ -13,6 +14,13 @@ export const grantRun = rpc({
     "Mints the run token that every tool call of a run carries, if its requester may start the agent.",
   request: z.strictObject({
     runId: RunId,
+    /** Of the runner process, which has to hold the run. Left out by runners before 0.2, which are told to wait. */
+    instance: RunnerInstance.optional(),
+    /**
+     * The run that the process holds, when it works for `runId`: what that one hands down is asked for. Such a token is good
+     * as `parentToken` alone.
+     */
+    heldRun: RunId.optional(),
     agent: AgentName,
     requester: CallerName,
     tools: z.array(z.array(z.string().min(1).max(256)).max(256)).max(MAX_TOOL_LAYERS),
@@ -34,6 +42,8 @@ export const grantRun = rpc({
   }),
   reply: z.object({ token: z.string(), expiresAt: Timestamp, policyDigest: Digest }),
   errors: {
+    /** The process that asks does not hold the run, by what Redis says: it waits, has ended, is another one's, or does not exist. */
+    not_held: { data: z.object({ runId: z.string() }) },
     /** The tool patterns make a token that no request could carry. `limit` in characters. */
     token_too_large: { data: z.object({ limit: z.int() }) },
     /** Nobody lets the requester start this agent: `starters` of the policy. */

@@ -102,6 +102,8 @@ export const checkPolicy = rpc({
   reply: z.object({
     decision: Decision,
     principal: Principal,
+    /** Of the claim that the run token was minted for: a call of an older one than the run has by now is refused. */
+    epoch: z.int().positive().optional(),
     /** Present when any arguments would get this decision, as long as the revision is in force. */
     cacheable: Cacheable.optional(),
     /**

@@ -79,8 +79,8 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:{grants}:*",
       auditHeads("policy"),
     ],
-    // Whose a run is, from whoever works on it.
-    readsKeys: ["yard:run:{*}:state"],
+    // Whose a run is and which runner holds it, from whoever works on it.
+    readsKeys: ["yard:run:{*}:state", "yard:run:{*}:claim"],
     commands: [...strings, ...hashes, ...sets, ...sortedSets],
   }),
   redisUser("broker", "MCP broker", {
@@ -102,6 +102,7 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:run:{*}:journal",
       "yard:run:{*}:cancels",
       "yard:run:{*}:blobs",
+      "yard:run:{*}:claim",
       "yard:command:*",
       "yard:limit:*",
       "yard:team:*",

@@ -39,6 +39,10 @@ export const RunTokenClaims = z.strictObject({
   /** The agent. */
   sub: AgentName,
   run: RunId,
+  /** Of the claim of the runner that it was given to: calls of an older one are refused. Absent in older tokens. */
+  epoch: z.int().positive().optional(),
+  /** Set when the token only says what the run hands down to those that work for it: no call is made with it. */
+  handsDown: z.literal(true).optional(),
   /** The NATS user whose command started the run. */
   requester: CallerName,
   /** The NATS user that may present the token: whoever it was given to. Absent in older ones: anybody. */

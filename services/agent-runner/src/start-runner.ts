@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
 import { consume } from "@switchyard/bus/consume";
 import { EventRelay } from "@switchyard/bus/event-relay";
@@ -109,7 +110,9 @@ async function openParts(
   const { config, log, bus, redis } = kit;
   const now = Date.now;
   const keepSeconds = config.YARD_RUN_KEEP_DAYS * DAY_SECONDS;
-  const store = openRunStore(redis, { holdMs: runCommands.ackWaitMs, keepSeconds });
+  const instance = randomBytes(32).toString("base64url");
+  const holder = createHash("sha256").update(instance).digest("base64url");
+  const store = openRunStore(redis, { holdMs: runCommands.ackWaitMs, keepSeconds, holder });
   const controls = openRunControls(redis, wake);
   const parked = openParkedRuns(redis);
   const index = openRunIndex(redis, store, { keepSeconds });
@@ -130,7 +133,7 @@ async function openParts(
     active: new ActiveRuns(),
     index,
     log,
-    peers: keepingDefinitions(patientPeers(createPeers(bus), Math.random)),
+    peers: keepingDefinitions(patientPeers(createPeers(bus, instance), Math.random)),
     models: createModelRegistry(modelsConfig, process.env),
     limiter: openProviderLimiter(redis),
     ledger: openTeamLedger(redis, { book: await openBook(kit), now }),

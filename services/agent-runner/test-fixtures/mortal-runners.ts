@@ -159,7 +159,7 @@ function newWorker(
       store: dying(sessions.store, pass),
       index: dying(sessions.index, pass),
     },
-    peers: dying(createPeers(bus), pass),
+    peers: dying(createPeers(bus, "i".repeat(43)), pass),
     limiter: dying(openProviderLimiter(redis), pass),
     ledger: openTeamLedger(redis, { book: NO_TEAM_LIMITS, now }),
     executions,

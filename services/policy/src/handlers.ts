@@ -20,6 +20,7 @@ import { whoCan } from "./engine/who-can.ts";
 import { createServerFactsMemory, type ServerFactsMemory } from "./layers/server-facts-memory.ts";
 import { STOPS_UNKNOWN, type StopList } from "./budgets/stop-list.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
+import type { RunRecords } from "./runs/run-records.ts";
 import { createGrant } from "./tokens/grant-handler.ts";
 import type { Identify } from "./tokens/identify.ts";
 import type { KeyRing } from "./tokens/key-ring.ts";
@@ -61,6 +62,7 @@ export function createHandlers(parts: {
   readonly metrics: Pick<PolicyMetrics, "decided">;
   readonly leases: Pick<DecisionLeases, "grant">;
   readonly stops: Pick<StopList, "find" | "ofRun" | "isCurrent">;
+  readonly runs: RunRecords;
   readonly budgets: BudgetStore;
   readonly audit: DecisionAudit;
   /** Milliseconds since the Unix epoch. */
@@ -102,6 +104,7 @@ export function createHandlers(parts: {
       return {
         decision,
         principal,
+        ...(who.epoch === undefined ? {} : { epoch: who.epoch }),
         ...(reservation === null ? {} : { reservation }),
         ...(audit === null ? {} : { audit: audit.ref }),
         ...(forMs === null ? {} : { cacheable: { revision: decision.policyDigest, forMs } }),

@@ -27,6 +27,7 @@ import { adminUser, cliUser, serviceUsers } from "@switchyard/contracts/topology
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { createRunTokenKey, createRunTokenSigner } from "@switchyard/service/run-token";
 import { z } from "zod";
+import { holdingRunner } from "../test/holding-runner.ts";
 import { startPolicy, type LogRecord } from "../test/policy-process.ts";
 
 const RULES = `version: 1
@@ -69,7 +70,7 @@ function seedOf(name: string): string {
 
 await ensureStreams(await connectAs("admin"));
 const cli = await connectAs("cli");
-const runner = client(await connectAs("runner"), { grantRun });
+const runner = await holdingRunner(await connectAs("runner"), redis.url);
 const person = client(cli, { explainPolicy, validatePolicy });
 const brokerBus = await connectAs("broker");
 const broker = client(brokerBus, { checkPolicy, filterPolicy });
@@ -127,6 +128,7 @@ test("a run gets a token, and its calls are decided by what the token says [X40]
       tier: "auto",
     },
     principal,
+    epoch: 1,
   });
   assert.deepEqual(denied, {
     cacheable,
@@ -137,6 +139,7 @@ test("a run gets a token, and its calls are decided by what the token says [X40]
       policyDigest,
     },
     principal,
+    epoch: 1,
   });
   const outside = await broker.checkPolicy({ ...asked, tool: ECHO });
   assert.equal(outside.decision.rule, null);

@@ -17,6 +17,7 @@ import { createDecisionLeases, LONGEST_LEASE_MS } from "./engine/decision-leases
 import { createPolicyMetrics } from "./policy-metrics.ts";
 import { startTokens } from "./tokens/start-tokens.ts";
 import { hasRight } from "./rights/has-right.ts";
+import { createRunRecords } from "./runs/run-records.ts";
 import { createValidator } from "./bundle/validator.ts";
 import { startSharedState } from "./shared-state.ts";
 
@@ -65,6 +66,7 @@ await runService({
       keyRing,
       leases,
       stops: shared.stops,
+      runs: createRunRecords(kit.redis),
       budgets,
       audit: audit.decisions,
       metrics,

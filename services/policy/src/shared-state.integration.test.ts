@@ -32,9 +32,8 @@ import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { adminUser, cliUser, client as team, serviceUsers } from "@switchyard/contracts/topology";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
-import { createLog } from "@switchyard/service/log";
-import { connectRedis } from "@switchyard/service/redis";
 import { createRunTokenKey } from "@switchyard/service/run-token";
+import { holdingRunner } from "../test/holding-runner.ts";
 import { startPolicy } from "../test/policy-process.ts";
 
 const RULES = `version: 1
@@ -77,12 +76,6 @@ const nats = await testNats({
   }),
 });
 const redis = await testRedis();
-const redisClient = await connectRedis({
-  url: redis.url,
-  name: "test",
-  log: createLog({ service: "test", level: "silent" }),
-});
-after(() => redisClient.disconnect());
 const seedOf = (name: string) =>
   users.find(({ user }) => user.name === name)?.key.seed ?? assert.fail(`no user ${name}`);
 
@@ -113,7 +106,8 @@ const broker = client(await connectAs("broker"), {
   admitCall,
   listStops,
 });
-const runner = client(await connectAs("runner"), { grantRun });
+const runner = await holdingRunner(await connectAs("runner"), redis.url);
+const redisClient = runner.redis;
 
 const seedFile = join(directory, "policy.nk");
 await writeFile(seedFile, seedOf("policy"), { mode: 0o600 });

@@ -1,8 +1,8 @@
 import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
-import type { Principal } from "@switchyard/contracts/policy";
 import { NotSentError, type EarlierCall } from "./call-once.ts";
 import { CallStoreError, type CallOutcome, type CallStore, type PickUp } from "./call-store.ts";
+import type { Decided } from "./decision-cache.ts";
 
 /** Every contract that calls tools declares these alike. */
 const { stale_epoch, call_id_conflict, outcome_unknown, call_store_unavailable, cancelled } =
@@ -15,12 +15,17 @@ const fail = failuresOf({
   cancelled,
 });
 
-/** Null for a call that is of no pick-up of a run: an epoch is believed only of the run that the token is of. */
+/**
+ * Null for a call that is of no pick-up of a run. The token says of which it is, where it is no older one, and only of its own run. Throws
+ * `stale_epoch` for a call that names another.
+ */
 export function pickUpOf(
-  { epoch }: { readonly epoch?: number | undefined },
-  { runId }: Principal,
+  { epoch: named }: { readonly epoch?: number | undefined },
+  { principal: { runId }, epoch = named }: Pick<Decided, "principal" | "epoch">,
 ): PickUp | null {
-  return epoch === undefined || runId === null ? null : { runId, epoch };
+  if (epoch === undefined || runId === null) return null;
+  if (named !== undefined && named !== epoch) throw stale({ runId, epoch: named });
+  return { runId, epoch };
 }
 
 /** Throws `stale_epoch` for a call of a runner that has lost its run. Rejects with CallStoreError when nobody can say. */

@@ -8,6 +8,8 @@ type CheckReply = z.output<typeof checkPolicy.reply>;
 export interface Decided {
   readonly decision: Decision;
   readonly principal: Principal;
+  /** Of the claim that the run token was minted for; absent without one, and in older tokens. */
+  readonly epoch?: number | undefined;
   /** The policy's record of it in the audit. */
   readonly audit?: string | undefined;
 }
@@ -52,7 +54,7 @@ export function createDecisionCache(now: () => number): DecisionCache {
       kept.delete(key);
       return null;
     },
-    keep(key, { decision, principal, audit, cacheable }, askedAt) {
+    keep(key, { decision, principal, epoch, audit, cacheable }, askedAt) {
       // Another revision answers: nothing of an earlier one is worth keeping.
       const revision = cacheable?.revision ?? null;
       if (revision !== null && revision !== newest) {
@@ -65,6 +67,7 @@ export function createDecisionCache(now: () => number): DecisionCache {
       kept.set(key, {
         decision,
         principal,
+        epoch,
         audit,
         revision: cacheable.revision,
         until: askedAt + cacheable.forMs,

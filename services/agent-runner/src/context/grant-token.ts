@@ -45,6 +45,8 @@ export const TOKEN_TTL_SECONDS = 3_600;
 export async function grantToken(
   grantee: Grantee,
   options: {
+    /** The run that this process holds, when it is one that works for the grantee. */
+    readonly heldRun?: string;
     readonly peers: Pick<Peers, "grantRun">;
     readonly load: (runId: string) => Promise<readonly JournalEntry[]>;
     readonly signal?: AbortSignal;
@@ -52,11 +54,12 @@ export async function grantToken(
 ): Promise<RunToken & { readonly policyDigest: string }> {
   const { runId, agent, requester, toolLayers, roles = [], approval, parent } = grantee;
   const { sharesMemory } = grantee;
-  const { peers, load, signal } = options;
+  const { peers, load, signal, heldRun } = options;
   const parentToken = parent === undefined ? null : await tokenOfParent(parent.runId, options);
   const { token, expiresAt, policyDigest } = await peers.grantRun(
     {
       runId,
+      ...(heldRun === undefined ? {} : { heldRun }),
       agent,
       requester,
       tools: toolLayers.map((layer) => layer.slice()),
@@ -71,11 +74,12 @@ export async function grantToken(
   );
   return { token, expiresAt: Date.parse(expiresAt), policyDigest };
 
+  /** Good for nothing but to hand down what the parent may. */
   async function tokenOfParent(parentId: string, same: typeof options): Promise<string> {
     const entries = await load(parentId);
     if (entries.length === 0)
       throw new Error(`run ${runId} works for run ${parentId}, whose journal is gone`);
-    return (await grantToken(granteeOf(replay(entries)), same)).token;
+    return (await grantToken(granteeOf(replay(entries)), { heldRun: runId, ...same })).token;
   }
 }
 

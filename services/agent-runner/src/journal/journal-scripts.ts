@@ -5,7 +5,7 @@
  * (hash of requests to cancel a run that does not exist yet, and of the commands that brought them, by caller).
  *
  * State hash: digest (of the command), epoch, delivery (stream sequence of the command that holds
- * the run), heldUntil (ms, by Redis' clock), restsUntil (until then a released run is brought back by its message in the queue, or by nobody), attempts, stalled (claims since the last progress), rests (how often it was left to rest since then),
+ * the run), heldUntil (ms, by Redis' clock), holder (digest of the secret of the runner process that took it last), restsUntil (until then a released run is brought back by its message in the queue, or by nobody), attempts, stalled (claims since the last progress), rests (how often it was left to rest since then),
  * published (events that are surely in the stream), cancel (1 when the journal has a request to
  * cancel), control:… (commands that were applied), status and the other columns of a summary;
  * for a run that waits: wakeAt (ms, 0: never by itself), wakeSeq (how often it was let go or woken), open:… (what news
@@ -38,13 +38,15 @@ if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return {'fenced'} end
 `;
 
 /**
- * Takes a run, or makes it when a first entry is given.
+ * Takes a run for a runner process, or makes it when a first entry is given.
  * A new run takes over the requests to cancel that came before it. An empty digest takes any command's run.
  * A claim counts as one more without progress, unless it follows one that the runner could not give back and survived.
  * KEYS state, journal, blobs, cancels · ARGV digest, delivery, holdMs, first entry or '', requester,
- * number of columns, columns…, digest and content of blobs…, epoch of a claim that the runner could not give back or ''
+ * number of columns, columns…, digest and content of blobs…, epoch of a claim that the runner could not give back or '',
+ * who takes it
  */
 export const CLAIM = `${NOW}
+local holder = table.remove(ARGV)
 local survived = table.remove(ARGV)
 local state, journal, cancels = KEYS[1], KEYS[2], KEYS[4]
 local digest, delivery, entry = ARGV[1], ARGV[2], ARGV[4]
@@ -53,7 +55,7 @@ local run = redis.call('HMGET', state, 'digest', 'status', 'delivery', 'heldUnti
 if not run[1] then
   if entry == '' then return {'absent'} end
   local last = 6 + tonumber(ARGV[6])
-  redis.call('HSET', state, 'digest', digest, 'epoch', 1, 'delivery', delivery, 'heldUntil', heldUntil,
+  redis.call('HSET', state, 'digest', digest, 'epoch', 1, 'delivery', delivery, 'heldUntil', heldUntil, 'holder', holder,
     'attempts', 1, 'stalled', 1, 'published', 0, 'status', 'running', unpack(ARGV, 7, last))
   if #ARGV > last then redis.call('HSET', KEYS[3], unpack(ARGV, last + 1)) end
   redis.call('RPUSH', journal, entry)
@@ -84,7 +86,7 @@ end
 if run[3] ~= delivery and tonumber(run[4] or 0) > now then
   return {'busy', tostring(tonumber(run[4]) - now)}
 end
-redis.call('HSET', state, 'delivery', delivery, 'heldUntil', heldUntil)
+redis.call('HSET', state, 'delivery', delivery, 'heldUntil', heldUntil, 'holder', holder)
 local epoch = redis.call('HINCRBY', state, 'epoch', 1)
 local attempts = redis.call('HINCRBY', state, 'attempts', 1)
 local stalled = redis.call('HINCRBY', state, 'stalled', run[5] == survived and 0 or 1)

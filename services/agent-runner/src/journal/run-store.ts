@@ -1,3 +1,4 @@
+import type { RunReservation } from "@switchyard/contracts/run-claims";
 import type { RunFailure } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
 import { blobsOf, decodeEntry, encodeEntry, type EncodedEntry } from "../core/entry-codec.ts";
@@ -60,6 +61,11 @@ export interface ClaimRequest {
 
 /** The runs in Redis. Every write is one script, see `journal-scripts.ts`. */
 export interface RunStore {
+  /** Says that this process prepares the run, which need not exist yet: the policy gives it a token then. */
+  reserve(run: {
+    readonly runId: string;
+    readonly parent?: { readonly runId: string } | undefined;
+  }): Promise<void>;
   /**
    * Takes the run for one delivery of its command. With `started` a run that does not exist is made
    * with that first entry; two runners that try at once get one run and two epochs.
@@ -95,10 +101,20 @@ export interface RunStore {
 /** How long a run is kept after its end when nothing else is said. */
 export const KEEP_SECONDS = 30 * 24 * 3_600;
 
-/** `keepSeconds` is how long a run is kept after its end. */
+/** Preparing a run takes as long as the slowest service that is asked. */
+const RESERVED_SECONDS = 300;
+
+interface RunStoreOptions {
+  readonly holdMs: number;
+  /** How long a run is kept after its end. */
+  readonly keepSeconds?: number;
+  /** Stands for this process: SHA-256 of its secret. */
+  readonly holder?: string;
+}
+
 export function openRunStore(
   redis: Redis,
-  { holdMs, keepSeconds = KEEP_SECONDS }: { holdMs: number; keepSeconds?: number },
+  { holdMs, keepSeconds = KEEP_SECONDS, holder = "" }: RunStoreOptions,
 ): RunStore {
   const run = defineScripts(redis, SCRIPTS);
   /** The epochs of runs that could not be given back. */
@@ -118,9 +134,16 @@ export function openRunStore(
   };
 
   return {
+    async reserve({ runId, parent }) {
+      const reservation: RunReservation = { holder, parent: parent?.runId ?? null };
+      const text = JSON.stringify(reservation);
+      await reach(redis.set(claimKey(runId), text, "EX", RESERVED_SECONDS));
+    },
+
     async claim(request) {
       const { runId } = request;
-      const args = claimArguments(request, holdMs, unreleased.get(runId) ?? "");
+      const survived = unreleased.get(runId) ?? "";
+      const args = [...claimArguments(request, holdMs), survived, holder];
       const reply = await run("yardRunClaim", [...keysOf(runId), cancelsKey(runId)], args);
       unreleased.delete(runId);
       return readClaim(runId, reply);
@@ -206,6 +229,11 @@ export function cancelsKey(runId: string): string {
   return `yard:run:{${runId}}:cancels`;
 }
 
+/** Who prepares a run that does not exist yet. */
+function claimKey(runId: string): string {
+  return `yard:run:{${runId}}:claim`;
+}
+
 function blobsKey(runId: string): string {
   return `yard:run:{${runId}}:blobs`;
 }
@@ -221,11 +249,10 @@ const SCRIPTS = {
   yardRunRelease: RELEASE,
 } as const;
 
-/** As CLAIM wants them. */
+/** As CLAIM wants them, without the last two. */
 function claimArguments(
   { commandDigest, delivery, started }: ClaimRequest,
   holdMs: number,
-  unreleased: string,
 ): (string | number)[] {
   const first = started === undefined ? NO_ENTRY : encodeEntry(started);
   const columns = started === undefined ? [] : firstColumns(started);
@@ -238,7 +265,6 @@ function claimArguments(
     columns.length,
     ...columns,
     ...[...first.blobs].flat(),
-    unreleased,
   ];
 }
 

@@ -41,10 +41,13 @@ export interface Peers extends Client<typeof contracts> {
   filterOwn(asked: { token: string; names: readonly string[] }, options: Asking): Promise<string[]>;
 }
 
-export function createPeers(bus: Bus): Peers {
+/** `instance` is the secret of this process, which the policy alone is told. */
+export function createPeers(bus: Bus, instance: string): Peers {
   const policy = client(bus, { filterPolicy });
+  const services = client(bus, contracts);
   return {
-    ...client(bus, contracts),
+    ...services,
+    grantRun: (request, options) => services.grantRun({ ...request, instance }, options),
     async filterOwn({ token, names }, options) {
       const tools = names.map(builtinToolRef);
       const asked = { onBehalfOf: bus.user, token, tools };
@@ -70,5 +73,7 @@ const OUTAGES: ReadonlySet<string> = new Set([
   "deadline_exceeded",
   "internal",
   "policy_unavailable",
+  // The claim is over or has just changed hands: whoever looks again sees whose the run is.
+  "not_held",
   "store_unavailable",
 ]);

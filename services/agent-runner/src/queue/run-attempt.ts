@@ -26,6 +26,8 @@ interface Claimable {
 type Start = Extract<Taken, { next: "start" }>;
 
 const DONE: Outcome = { outcome: "done" };
+/** Another runner prepares the run, or died of it. */
+const AGAIN: Outcome = { outcome: "retry", delayMs: 1_000 };
 
 /**
  * One delivery of one command: the message is taken and read, its run is claimed, begun or gone on with, and played; then the queue
@@ -183,6 +185,7 @@ export class RunAttempt {
     // A run that exists goes on, whatever has become of its agent since.
     if (prepared.outcome === "rejected")
       return this.#claimOr(command, () => this.#refuse(command, prepared.rejection));
+    if (prepared.outcome === "not-ours") return this.#claimOr(command, () => AGAIN);
     const { started, token } = prepared;
     // Nothing of it depends on whether the run can be made, so neither waits for the other.
     const listing = listForNewRun(prepared, this.#options, signal);

@@ -1,5 +1,7 @@
 import type { AgentDefinition } from "@switchyard/contracts/agents";
 import type { Provenance } from "@switchyard/contracts/definition-store";
+import { isError } from "@switchyard/contracts/errors";
+import { grantRun } from "@switchyard/contracts/policy-grants";
 import type { SkillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import type { Log } from "@switchyard/service/log";
 import type { Dictation, StartedEntry } from "../core/started-entry.ts";
@@ -29,7 +31,7 @@ import { rejectionOf } from "./start-rejection.ts";
 export interface PrepareOptions extends RunDefaults {
   readonly peers: Peers;
   readonly models: ModelRegistry;
-  readonly store: Pick<RunStore, "load">;
+  readonly store: Pick<RunStore, "load" | "reserve">;
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly now: () => number;
@@ -39,7 +41,9 @@ const MAX_ABOUT = 8_192;
 
 export type Preparation =
   | { readonly outcome: "ready"; readonly started: StartedEntry; readonly token: RunToken }
-  | { readonly outcome: "rejected"; readonly rejection: Rejection };
+  | { readonly outcome: "rejected"; readonly rejection: Rejection }
+  /** The run exists already, or another runner prepares it, too. */
+  | { readonly outcome: "not-ours" };
 
 /**
  * Collects everything that a new run is pinned to: agent, skills, model, limits, permission. What
@@ -59,6 +63,7 @@ export async function prepareRun(
   try {
     return await prepare(command, options);
   } catch (error) {
+    if (isError(error, grantRun, "not_held")) return { outcome: "not-ours" };
     const rejection = rejectionOf(command, error);
     if (rejection === null) throw error;
     return { outcome: "rejected", rejection };
@@ -71,6 +76,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
   const [{ agent, provenance }, invoked] = await Promise.all([
     peers.getAgent({ name: command.agent }, call),
     renderInvoked(command, options),
+    options.store.reserve(command),
   ]);
   const preloaded = await renderPreloaded(agent, command, options);
   const toolLayers = layersOf(agent, invoked, preloaded);

@@ -93,7 +93,7 @@ export async function callTool(
     if (decision.effect === "deny") throw denied(ref, decision);
     call.refuseCancelled();
 
-    const pickUp = pickUpOf(request, principal);
+    const pickUp = pickUpOf(request, decided);
     if (callId === undefined) await refuseStale(deps.store, pickUp);
     else {
       const { onBehalfOf: caller, token } = asked;

@@ -30,7 +30,7 @@ import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import { checkPolicy } from "@switchyard/contracts/policy";
-import { grantRun } from "@switchyard/contracts/policy-grants";
+import type { grantRun } from "@switchyard/contracts/policy-grants";
 import { runCancelled } from "@switchyard/contracts/run-events";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import {
@@ -44,6 +44,7 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import type { z } from "zod";
+import { holdingRunner } from "../../test/holding-runner.ts";
 import { startPolicy, type LogRecord } from "../../test/policy-process.ts";
 
 const RULES = (note: string) => `version: 1
@@ -105,7 +106,10 @@ const deciding = {
 const person = client(cliBus, deciding);
 const team = client(await connectAs("team-a"), deciding);
 const runnerBus = await connectAs("runner");
-const runner = client(runnerBus, { grantRun, approvalStates });
+const runner = {
+  ...client(runnerBus, { approvalStates }),
+  ...(await holdingRunner(runnerBus, redis.url)),
+};
 const broker = client(await connectAs("broker"), { checkPolicy, admitCall, settleCall });
 
 const seedFile = join(directory, "policy.nk");

@@ -6,8 +6,8 @@ import { admitCall } from "@switchyard/contracts/approval-admission";
 import { bindingDigest } from "@switchyard/contracts/approval-record";
 import { denyCall } from "@switchyard/contracts/approvals";
 import { checkPolicy } from "@switchyard/contracts/policy";
-import { grantRun } from "@switchyard/contracts/policy-grants";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { holdingRunner } from "../../test/holding-runner.ts";
 import { startPolicyWorld } from "../../test/policy-world.ts";
 
 const world = await startPolicyWorld({
@@ -15,18 +15,15 @@ const world = await startPolicyWorld({
     'version: 1\nrules:\n  - { id: any, effect: allow, approval: always, what: { tools: ["files.*"] } }\n',
   teams: [],
 });
-const [broker, runner, person] = [
-  await world.connectAs("broker"),
-  await world.connectAs("runner"),
-  await world.connectAs("cli"),
-];
+const runner = await holdingRunner(await world.connectAs("runner"), world.redis.url);
+const [broker, person] = [await world.connectAs("broker"), await world.connectAs("cli")];
 await world.startReplica({ YARD_APPROVALS_PENDING: "3" });
 const tool = mcpToolRef("files", "write_file");
 
 /** What becomes of a call of a run of its own, right before it would be sent. */
 async function admit(runId: string, requester: string) {
   const about = { runId, agent: "demo", requester, tools: [], ttlSeconds: 600 };
-  const { token } = await call(runner, grantRun, about);
+  const { token } = await runner.grantRun(about);
   const asked = { onBehalfOf: "runner", token, tool, args: { path: "a.txt" } };
   const { decision, principal } = await call(broker, checkPolicy, asked);
   const bound = { principal, caller: "runner", tool, pin: undefined, args: asked.args, decision };

@@ -1,4 +1,7 @@
+import { createHash } from "node:crypto";
+import { RunReservation } from "@switchyard/contracts/run-claims";
 import type { Redis } from "@switchyard/service/redis";
+import { z } from "zod";
 
 /**
  * What runners keep of their runs in Redis. The policy may read it and write none of it, so what it says about a run is not
@@ -7,15 +10,54 @@ import type { Redis } from "@switchyard/service/redis";
 export interface RunRecords {
   /** The user that a run works for; null when there is no such run. */
   requesterOf(runId: string): Promise<string | null>;
+  /** What a runner process has of a run, by the secret of the process; null when it does not hold the run now. */
+  heldBy(instance: string, runId: string): Promise<HeldRun | null>;
+  /** The run that a run works for; null when it works for none. */
+  parentOf(runId: string): Promise<string | null>;
 }
+
+export interface HeldRun {
+  /** How often runners have taken the run, this time included. */
+  readonly epoch: number;
+  readonly parent: string | null;
+}
+
+const Parent = z.object({ runId: z.string() });
 
 export function createRunRecords(redis: Redis): RunRecords {
   return {
     requesterOf: (runId) => redis.hget(stateKey(runId), "requester"),
+    async heldBy(instance, runId) {
+      const [state, reservation, time] = await Promise.all([
+        redis.hmget(stateKey(runId), "holder", "status", "heldUntil", "epoch", "parent"),
+        redis.get(`yard:run:{${runId}}:claim`),
+        redis.time(),
+      ]);
+      const [holder, status, heldUntil, epoch, parent] = state;
+      const asking = createHash("sha256").update(instance).digest("base64url");
+      // A run that is there is not made anew, whoever has prepared it.
+      if (status) {
+        const isHeld = holder === asking && status === "running" && Number(heldUntil) > msOf(time);
+        return isHeld ? { epoch: Number(epoch), parent: parentIn(parent) } : null;
+      }
+      if (reservation === null) return null;
+      const reserved = RunReservation.parse(JSON.parse(reservation));
+      return reserved.holder === asking ? { epoch: 1, parent: reserved.parent } : null;
+    },
+    parentOf: async (runId) => parentIn(await redis.hget(stateKey(runId), "parent")),
   };
 }
 
 /** As services/agent-runner names it (journal/run-store.ts). */
 function stateKey(runId: string): string {
   return `yard:run:{${runId}}:state`;
+}
+
+function parentIn(column: string | null | undefined): string | null {
+  return column ? Parent.parse(JSON.parse(column)).runId : null;
+}
+
+/** Of the two parts of TIME, in milliseconds since the Unix epoch. */
+function msOf([seconds, micros]: readonly (number | string)[]): number {
+  return Number(seconds) * 1_000 + Number(micros) / 1_000;
 }

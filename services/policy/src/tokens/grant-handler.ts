@@ -11,25 +11,45 @@ import type { z } from "zod";
 import { STOPS_UNKNOWN, stopReason, type StopList } from "../budgets/stop-list.ts";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import { inherit } from "../layers/inherit.ts";
+import type { RunRecords } from "../runs/run-records.ts";
 import { hasRight } from "../rights/has-right.ts";
 import { mayStart, unbelieved } from "../starters/may-start.ts";
+import { epochOfHeld } from "./held-run.ts";
 
 export interface GrantParts {
   readonly verify: (token: string) => Promise<RunTokenClaims>;
   readonly sign: (claims: RunTokenClaims) => Promise<string>;
   readonly bundle: () => CompiledBundle;
   readonly stops: Pick<StopList, "ofRun" | "isCurrent">;
+  readonly runs: RunRecords;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
 }
 
 /**
- * Mints run tokens, for runs that their requester may start and that nobody has stopped. A token is good only in the
+ * Mints run tokens, for runs that the asking runner holds, that their requester may start and that nobody has stopped. A token is good only in the
  * hands of the user that asked for it. What a run that another one started may do is taken from the other's token.
  */
 export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
   return async (request, { fail, caller }) => {
-    const { runId, agent, requester, origin = {} } = request;
+    const { runId, heldRun, instance, agent, requester, origin = {} } = request;
+    if (instance === undefined)
+      throw fail.policy_unavailable(
+        "a runner of an earlier version asks, and does not show that it holds the run: replace it",
+        { cause: "no instance" },
+      );
+    const held = await epochOfHeld(parts.runs, { runId, heldRun, instance }).catch(
+      (error: unknown) => {
+        const cause = error instanceof Error ? error.name : "unknown";
+        const message = `Redis does not say who holds run ${runId}; try again`;
+        throw fail.policy_unavailable(message, { cause });
+      },
+    );
+    if (held === null)
+      throw fail.not_held(
+        `the runner that asks does not hold run ${heldRun ?? runId}${heldRun === undefined ? "" : `, or that does not work for run ${runId}`}; take the run first`,
+        { runId },
+      );
     const inherited = await inherit(parts.verify, request);
     if (inherited.kind === "refused")
       throw fail.invalid_parent(inherited.message, { reason: inherited.reason });
@@ -67,6 +87,7 @@ export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
       request.sharesMemory === true && hasRight(bundle.rights, "share-memory", requester);
     const claims = claimsOf(request, {
       hasShare,
+      epoch: held.epoch,
       inherited,
       holder: caller,
       nowMs: parts.now(),
@@ -86,13 +107,15 @@ type Inherited = Extract<Awaited<ReturnType<typeof inherit>>, { kind: "inherited
 interface Minting {
   readonly inherited: Inherited;
   readonly hasShare: boolean;
+  /** Null for a run that the asker does not hold itself. */
+  readonly epoch: number | null;
   readonly holder: string;
   readonly nowMs: number;
 }
 
 function claimsOf(
   { runId, agent, requester, roles = [], ttlSeconds }: GrantRequest,
-  { inherited, hasShare, holder, nowMs }: Minting,
+  { inherited, hasShare, epoch, holder, nowMs }: Minting,
 ): RunTokenClaims {
   const { tools, approval } = inherited;
   // Of its own agent alone: what shares a parent's memory shares none of its sub-agents'.
@@ -105,6 +128,7 @@ function claimsOf(
     aud: RUN_TOKEN_AUDIENCE,
     sub: agent,
     run: runId,
+    ...(epoch === null ? { handsDown: true } : { epoch }),
     requester,
     holder,
     tools,

@@ -10,6 +10,8 @@ export interface Identity {
   readonly layers: ToolLayers | null;
   /** When the token ends, in milliseconds since the Unix epoch; never without one. */
   readonly expiresAt: number;
+  /** Of the claim that the token was minted for. */
+  readonly epoch?: number | undefined;
 }
 
 /**
@@ -58,7 +60,7 @@ export function createIdentify(parts: {
       return { principal, layers: null, expiresAt: Number.POSITIVE_INFINITY };
     }
     try {
-      const { requester, holder, sub, run, tools, roles, approval, context, exp } =
+      const { requester, holder, sub, run, tools, roles, approval, context, ...claims } =
         await parts.verify(token);
       const principal = {
         user: requester,
@@ -69,7 +71,9 @@ export function createIdentify(parts: {
         ...(context && { context }),
       };
       if (holder !== undefined && holder !== onBehalfOf) throw notTheHolder(holder, onBehalfOf);
-      return { principal, layers: layersOf(tools), expiresAt: exp * 1000 };
+      if (claims.handsDown === true) throw forRunsBelow(run);
+      const { exp, epoch } = claims;
+      return { principal, layers: layersOf(tools), expiresAt: exp * 1000, epoch };
     } catch (error) {
       if (!(error instanceof RunTokenError)) throw error;
       const { reason } = error;
@@ -84,5 +88,13 @@ function notTheHolder(holder: string, caller: string): RunTokenError {
   return new RunTokenError(
     "holder",
     `the run token was given to user ${holder}, and user ${caller} presents it: call without a token, as yourself`,
+  );
+}
+
+/** Whoever holds a run that works for another one may not act as the other one. */
+function forRunsBelow(runId: string): RunTokenError {
+  return new RunTokenError(
+    "claims",
+    `the token says what run ${runId} hands down; no call is made with it`,
   );
 }

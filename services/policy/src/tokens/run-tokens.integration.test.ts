@@ -25,6 +25,8 @@ import {
   runTokenKeyId,
 } from "@switchyard/service/run-token";
 import { until } from "@switchyard/local-servers/until";
+import { asRunner } from "../../test/as-runner.ts";
+import { holdingRunner } from "../../test/holding-runner.ts";
 import { startPolicyWorld } from "../../test/policy-world.ts";
 
 const RULES = `version: 1
@@ -58,7 +60,7 @@ const cli = client(cliBus, {
   listGrants,
 });
 const auditor = await world.connectAs("auditor");
-const runner = client(await world.connectAs("runner"), { grantRun });
+const runner = await holdingRunner(await world.connectAs("runner"), world.redis.url);
 const broker = client(await world.connectAs("broker"), { checkPolicy, filterPolicy, admitCall });
 
 async function tokenOf(runId: string, more: object = {}): Promise<string> {
@@ -132,6 +134,72 @@ test("a run shares its agent's memory only where the agent's file and the policy
   const parentToken = await tokenOf("run-m4", { requester: "cli", sharesMemory });
   const below = await context("run-m5", { agent: "worker", requester: "cli", parentToken });
   assert.equal(below?.sharesMemory, undefined);
+});
+
+test("a runner's key gets tokens only for runs that its process holds", async () => {
+  const bus = await world.connectAs("runner");
+  const [owner, thief] = [asRunner(bus, runner.redis), asRunner(bus, runner.redis)];
+  const about = { agent: "reporter", requester: "team-a", tools: [], ttlSeconds: 600 };
+  const past = String(Date.now() - 1);
+  await owner.reserve("prepared");
+  await owner.hold("held", { epoch: "7" });
+  await thief.hold("finished", { status: "succeeded" });
+  await thief.hold("parked", { status: "waiting", heldUntil: "0" });
+  await thief.hold("queued", { heldUntil: "0" });
+  await thief.hold("lapsed", { heldUntil: past });
+  // It has prepared what another one has made in the meantime.
+  await thief.reserve("overtaken");
+  await owner.hold("overtaken");
+  for (const runId of "prepared held finished parked queued lapsed overtaken invented".split(" "))
+    await assert.rejects(thief.ask({ runId, ...about }), (error) => {
+      assert.ok(isError(error, grantRun, "not_held"), runId);
+      assert.deepEqual(error.data, { runId });
+      return true;
+    });
+  const digest = (await runner.redis.hget("yard:run:{held}:state", "holder")) ?? assert.fail();
+  await assert.rejects(
+    owner.ask({ runId: "held", ...about, instance: digest }),
+    (error) => isError(error, grantRun, "not_held"),
+    "who reads Redis does not know the secret",
+  );
+  const old = thief.ask({ runId: "held", ...about, instance: undefined });
+  await assert.rejects(old, (error) => isError(error, grantRun, "policy_unavailable"));
+
+  const epochOf = async (runId: string) =>
+    (await broker.checkPolicy({ ...(await asked(owner, runId)), tool: READ, args: {} })).epoch;
+  const asked = async (from: typeof owner, runId: string) => ({
+    onBehalfOf: "runner",
+    token: (await from.ask({ runId, ...about })).token,
+  });
+  assert.deepEqual(await Promise.all(["prepared", "held"].map(epochOf)), [1, 7]);
+});
+
+test("what a run hands down is told to runs below it alone, and no call is made with it", async () => {
+  const thief = asRunner(await world.connectAs("runner"), runner.redis);
+  const about = { requester: "team-a", tools: [], ttlSeconds: 600 };
+  const parentOf = (runId: string) => ({ parent: JSON.stringify({ runId, callId: "c" }) });
+  await runner.hold("top");
+  await runner.hold("middle", { status: "waiting", heldUntil: "0", ...parentOf("top") });
+  const low = asRunner(await world.connectAs("runner"), runner.redis);
+  await low.reserve("bottom", "middle");
+  const handedDown = { runId: "top", heldRun: "bottom", agent: "reporter", ...about };
+  const { token } = await low.ask(handedDown);
+  await assert.rejects(check(token), (error) => {
+    assert.ok(isError(error, checkPolicy, "invalid_token"));
+    return /hands down; no call is made with it/.test(error.message);
+  });
+  await low.ask({ runId: "bottom", agent: "worker", parentToken: token, ...about });
+
+  await thief.hold("own");
+  for (const heldRun of ["own", "bottom", "invented"])
+    await assert.rejects(thief.ask({ ...handedDown, heldRun }), (error) =>
+      isError(error, grantRun, "not_held"),
+    );
+  await assert.rejects(
+    low.ask({ ...handedDown, runId: "bottom", heldRun: "top" }),
+    (error) => isError(error, grantRun, "not_held"),
+    "nothing is handed up",
+  );
 });
 
 test("a sub-agent is started only by the agents that may, and never gets more than its parent [D51]", async () => {

@@ -74,7 +74,7 @@ export async function callTool(
     const { decision, principal } = decided;
     call.refuseCancelled();
 
-    const pickUp = pickUpOf(request, principal);
+    const pickUp = pickUpOf(request, decided);
     if (callId === undefined) await refuseStale(deps.store, pickUp);
     else {
       const { onBehalfOf: caller, token } = asked;
