@@ -56,6 +56,14 @@ export const attacksOnApprovals: Rows = {
           await refused(call(teamB, getApproval, { id }), "unknown_approval");
       },
     },
+    {
+      title: "of its own call, which shows nothing of the last one that was approved for team-a",
+      run: async (world) => {
+        const id = await ownApproval(world, "own-compared");
+        const { presentation } = await call(world.teamB, getApproval, { id });
+        assert.equal(presentation.changes, null);
+      },
+    },
   ],
   [approvalStates.name]: [
     {

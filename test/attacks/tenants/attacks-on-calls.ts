@@ -108,6 +108,21 @@ export const attacksOnCalls: Rows = {
   ],
   [listTools.name]: [
     {
+      title: "right after team-a was told what it may use",
+      run: async ({ teamA, teamB }) => {
+        for (const [bus, isTold] of [
+          [teamA, true],
+          [teamB, false],
+        ] as const) {
+          const { tools } = await call(bus, listTools, {});
+          assert.equal(
+            tools.some(({ name }) => name === "mcp__counting__append"),
+            isTold,
+          );
+        }
+      },
+    },
+    {
       title: "with a forged token",
       run: ({ teamB }) =>
         refused(call(teamB, listTools, { token: TOKEN }), "invalid_token", "invalid_request"),
@@ -137,6 +152,14 @@ export const attacksOnCalls: Rows = {
     },
   ],
   [callBuiltin.name]: [
+    {
+      title: "right after team-a was allowed the same one",
+      run: async ({ teamA, teamB }) => {
+        const asked = { tool: "list_files", args: {} };
+        assert.equal((await call(teamA, callBuiltin, asked)).isError, false);
+        await refused(call(teamB, callBuiltin, asked), "denied");
+      },
+    },
     {
       title: "with the standing approval of team-a is asked for all the same",
       run: (world) => refused(writeOfB(world, { callId: "b-1" }), "approval_required"),
@@ -185,6 +208,14 @@ export const attacksOnCalls: Rows = {
     },
   ],
   [listBuiltins.name]: [
+    {
+      title: "right after team-a was told what it may use",
+      run: async ({ teamA, teamB }) => {
+        const told = async (bus: World["teamA"]) =>
+          (await call(bus, listBuiltins, {})).tools.some(({ name }) => name === "list_files");
+        assert.deepEqual([await told(teamA), await told(teamB)], [true, false]);
+      },
+    },
     {
       title: "with a forged token",
       run: ({ teamB }) =>

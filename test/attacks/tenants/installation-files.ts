@@ -8,6 +8,7 @@ rights:
 rules:
   - { id: ask-first, effect: allow, who: { agents: [holder] }, what: { tools: [counting.append] }, approval: always }
   - { id: direct, effect: allow, who: { ${users} }, what: { tools: [counting.big, counting.hang, eliciting.asks] }, approval: auto }
+  - { id: only-a, effect: allow, who: { users: [team-a] }, what: { tools: [list_files, counting.append] }, approval: auto }
   - { id: questions, effect: allow, who: { ${users} }, what: { elicitation: [eliciting] } }
   - { id: standing, effect: allow, who: { ${users} }, what: { tools: [write_file] }, approval: session, ttl: 30m }
   - { id: keep, effect: allow, who: { agents: [keeper, sharer] }, what: { tools: [memory_write, memory_read] }, approval: auto }
