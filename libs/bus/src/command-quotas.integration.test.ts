@@ -38,7 +38,7 @@ const start = (bus: Bus, input: string, messageId?: string) =>
 await start(busy, "from before");
 const ensured = await ensureStreams(admin);
 
-/** Works off what waits, as a runner, until `isEnough`; resolves to the deliveries. */
+/** Works off what waits, as a runner, until `isEnough` and nothing waits; resolves to the deliveries. */
 async function worked(isEnough: (found: readonly Delivery[]) => boolean): Promise<Delivery[]> {
   const found: Delivery[] = [];
   const work = consume(runner, {
@@ -52,6 +52,11 @@ async function worked(isEnough: (found: readonly Delivery[]) => boolean): Promis
     onFault: ({ error }) => assert.fail(String(error)),
   });
   await until(() => isEnough(found));
+  // What was taken early is delivered once more in its turn.
+  await until(
+    () => storedIn(shared.name),
+    (left) => left === 0,
+  );
   await work.stop();
   return found;
 }
