@@ -35,7 +35,7 @@ export function subjectsDocument(): string {
   const parts = [
     "# Subjects, users, streams and keys",
     "Generated from `libs/contracts` by `npm run generate`; do not edit. Schemas of the messages are in [asyncapi.json](asyncapi.json), what the words mean is in [ARCHITECTURE.md](../ARCHITECTURE.md#words).",
-    `"clients" are the command line and every team. \`{caller}\` is the sender's own name, which nats-server enforces.`,
+    `"clients" are the command line and every team. A role is what a person or program over HTTP needs: the user \`gateway\` sends for them what has one. \`{caller}\` is the sender's own name, which nats-server enforces.`,
     "## Subjects",
     ...sections,
     "## NATS users",
@@ -69,10 +69,11 @@ function requestTable(contracts: readonly Rpc[]): string {
   const rows = contracts.map((contract) => [
     code(contract.subject),
     namesOf((user) => user.calls.some(({ name }) => name === contract.name)),
+    contract.role ?? "–",
     contract.summary,
     Object.keys(contract.errors).map(code).join(", ") || "–",
   ]);
-  return table(["request", "called by", "what it does", "declared errors"], rows);
+  return table(["request", "called by", "role", "what it does", "declared errors"], rows);
 }
 
 function messageTable(contracts: readonly (Command | Event | Live)[]): string {
@@ -80,9 +81,10 @@ function messageTable(contracts: readonly (Command | Event | Live)[]): string {
     code(contract.subject),
     contract.kind,
     namesOf((user) => user.publishes.some((published) => published === contract)),
+    contract.kind === "command" ? (contract.role ?? "–") : "",
     contract.summary,
   ]);
-  return table(["message", "kind", "published by", "what it says"], rows);
+  return table(["message", "kind", "published by", "role", "what it says"], rows);
 }
 
 function userTable(): string {

@@ -1,4 +1,5 @@
 import type { Msg } from "@nats-io/transport-node";
+import type { Asker } from "./asker.ts";
 import { isSubjectToken, type DeclaredErrors, type Rpc } from "@switchyard/contracts/define";
 import { ServiceError, type Fail } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
@@ -39,6 +40,7 @@ export class ActiveCall implements CallContext, Work, Expirable {
   #abortReason: ServiceError | null = null;
   #slot: Slot | null = null;
   #wasInWork = false;
+  #asker: Asker | null = null;
 
   constructor(message: Msg, options: ActiveCallOptions) {
     this.#message = message;
@@ -50,7 +52,21 @@ export class ActiveCall implements CallContext, Work, Expirable {
     this.deadline = deadlineOf(message, options.contract);
   }
 
+  /** Who asks, as soon as it is known, which is before the handler is. */
+  set asker(asker: Asker) {
+    this.#asker = asker;
+  }
+
   get caller(): string {
+    return this.#asker?.caller ?? "";
+  }
+
+  get roles(): Asker["roles"] {
+    return this.#asker?.roles ?? [];
+  }
+
+  /** Who sent the message. */
+  get natsUser(): string {
     return this.tokens["caller"] ?? "";
   }
 

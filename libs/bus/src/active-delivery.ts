@@ -1,9 +1,13 @@
+import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
+import type { Askers } from "./asker.ts";
 import type { Connection } from "./connection.ts";
 import type { ConsumeOptions, Outcome } from "./consume.ts";
 import {
   contentOf,
   factsOf,
+  refusedContent,
+  type CommandContent,
   type Delivery,
   type DeliveryFacts,
   type QueueMessage,
@@ -23,6 +27,7 @@ export class ActiveDelivery implements Work {
   readonly #message: QueueMessage;
   readonly #receipt: Receipt;
   readonly #options: ConsumeOptions;
+  readonly #askers: Askers;
   readonly #controller = new AbortController();
   #delivery: Delivery | null = null;
   #isOurs = true;
@@ -37,12 +42,13 @@ export class ActiveDelivery implements Work {
   constructor(
     connection: Connection,
     received: { readonly message: QueueMessage; readonly receipt: Receipt },
-    options: ConsumeOptions,
+    { askers, ...options }: ConsumeOptions & { readonly askers: Askers },
   ) {
     this.#connection = connection;
     this.#message = received.message;
     this.#receipt = received.receipt;
     this.#options = options;
+    this.#askers = askers;
   }
 
   /** Never rejects. */
@@ -72,7 +78,10 @@ export class ActiveDelivery implements Work {
         this.#options.commands,
         this.#connection.claims,
       );
-      const delivery: Delivery = { ...content, ...facts };
+      const delivery: Delivery =
+        content.kind === "command"
+          ? await this.#fromAsker(content, facts)
+          : { ...content, ...facts };
       this.#delivery = delivery;
       await this.#settle(await this.#options.handle(delivery));
     } catch (error) {
@@ -82,6 +91,22 @@ export class ActiveDelivery implements Work {
       this.#giveBack(this.#isStopped ? 0 : retryDelayMs(facts?.deliveryCount ?? 1));
     } finally {
       this.#endRenewals();
+    }
+  }
+
+  /** Rejects when nobody can say now who asks: the message is worth another try. */
+  async #fromAsker(content: CommandContent, facts: DeliveryFacts): Promise<Delivery> {
+    try {
+      const { caller } = await this.#askers.find({
+        message: this.#message,
+        natsUser: facts.caller,
+        contract: content.contract,
+        storedAt: facts.publishedAt.getTime(),
+      });
+      return { ...content, ...facts, caller };
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== "forbidden") throw error;
+      return { ...refusedContent(content, error.message), ...facts };
     }
   }
 

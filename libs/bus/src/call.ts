@@ -22,6 +22,8 @@ export interface CallOptions<R extends Rpc = Rpc> {
   readonly signal?: AbortSignal;
   readonly correlationId?: string;
   readonly traceparent?: string;
+  /** The user token of whom the gateway asks for; nobody else's is believed. */
+  readonly userToken?: string;
 }
 
 export type Client<M extends Record<string, Rpc>> = {
@@ -61,7 +63,12 @@ async function send<R extends Rpc>(
   const subject = requestSubject(connection, contract, options.tokens);
   const deadline = deadlineOf(contract, options);
   const body = encodeJson(request);
-  const headers = { [HEADERS.deadline]: String(deadline), ...correlationHeaders(options) };
+  const { userToken } = options;
+  const headers = {
+    [HEADERS.deadline]: String(deadline),
+    ...correlationHeaders(options),
+    ...(userToken === undefined ? {} : { [HEADERS.user]: userToken }),
+  };
   if (!connection.claims.isNeededFor(body)) {
     return exchange(connection, contract, { subject, body, headers, deadline, options });
   }

@@ -4,6 +4,7 @@ import type { Msg } from "@nats-io/transport-node";
 import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection, type Intake } from "./connection.ts";
 import { ActiveDelivery } from "./active-delivery.ts";
+import { askersOf, type Askers } from "./asker.ts";
 import type { Delivery, QueueMessage } from "./delivery.ts";
 import { InFlight } from "./in-flight.ts";
 import { PullLoop } from "./pull-loop.ts";
@@ -59,7 +60,7 @@ export function consume(bus: Bus, options: ConsumeOptions): Consumption {
       `concurrency must be a whole number of at least 1, got ${options.concurrency}`,
     );
   }
-  return new BusConsumption(connectionOf(bus), options);
+  return new BusConsumption(connectionOf(bus), { ...options, askers: askersOf(bus) });
 }
 
 interface Received {
@@ -71,7 +72,7 @@ interface Received {
 
 class BusConsumption implements Consumption, Intake {
   readonly #connection: Connection;
-  readonly #options: ConsumeOptions;
+  readonly #options: ConsumeOptions & { readonly askers: Askers };
   readonly #running = new InFlight();
   readonly #pulls: PullLoop;
   /** Null for a queue without lanes. */
@@ -80,7 +81,7 @@ class BusConsumption implements Consumption, Intake {
   #kept = 0;
   #stopping: Promise<void> | null = null;
 
-  constructor(connection: Connection, options: ConsumeOptions) {
+  constructor(connection: Connection, options: ConsumeOptions & { readonly askers: Askers }) {
     this.#connection = connection;
     this.#options = options;
     const { consumer, concurrency } = options;

@@ -23,7 +23,10 @@ export interface QueueFacts {
 
 /** What the queue knows of a message, whatever is in it. */
 export interface DeliveryFacts {
-  /** The NATS user that published it: the server's permissions vouch for it. */
+  /**
+   * The NATS user that published it, for whom the server's permissions vouch, or for whom the gateway did. Of one that is
+   * rejected the NATS user.
+   */
   readonly caller: string;
   readonly subject: string;
   readonly streamSequence: number;
@@ -172,6 +175,14 @@ function matchCommand(
     if (tokens !== null) return { contract, tokens };
   }
   return null;
+}
+
+/** A command that whoever sent it may not send. */
+export function refusedContent(
+  { contract, payload }: CommandContent,
+  why: string,
+): RejectedContent {
+  return { ...rejected("invalid_command", `${contract.name} is refused`, [why]), payload };
 }
 
 function invalid(contract: Command, problems: string[], payload?: unknown): RejectedContent {

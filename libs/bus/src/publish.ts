@@ -21,6 +21,8 @@ import { encodeJson, problemsOf } from "./wire.ts";
 export interface PublishOptions extends Correlation {
   /** A repeat with the same id is dropped while the stream's duplicate window lasts. */
   readonly messageId?: string | undefined;
+  /** As for a call: see CallOptions. */
+  readonly userToken?: string | undefined;
 }
 
 /** For this package. */
@@ -167,6 +169,7 @@ export async function readyMessage(
     ...extra,
   };
   if (options.messageId !== undefined) headers[HEADERS.messageId] = options.messageId;
+  if (options.userToken !== undefined) headers[HEADERS.user] = options.userToken;
   const isClaimed = claims.isNeededFor(body);
   if (isClaimed) {
     const owner = contract.kind === "command" ? user : ownerOf(contract, subject);

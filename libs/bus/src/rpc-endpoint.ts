@@ -12,6 +12,7 @@ import { queueOf } from "@switchyard/contracts/nats-permissions";
 import { isInboxOf } from "@switchyard/contracts/inboxes";
 import type { EndpointStats } from "./answer-discovery.ts";
 import { ActiveCall, type CallTokens } from "./active-call.ts";
+import type { Askers } from "./asker.ts";
 import { ClaimError, claimedBytes } from "./claim-check.ts";
 import type { Connection } from "./connection.ts";
 import { drainSubscription } from "./drain-subscription.ts";
@@ -46,6 +47,7 @@ interface RpcEndpointOptions {
   readonly running: InFlight<ActiveCall>;
   /** Of the whole service. */
   readonly places: FairPlaces;
+  readonly askers: Askers;
   /** Of the calls of this endpoint; null for one without a limit of its own. */
   readonly ownLimit: number | null;
   readonly onFault: (fault: Fault) => void;
@@ -180,8 +182,8 @@ export class RpcEndpoint implements Endpoint {
       this.#busyMs += performance.now() - startedAt;
       this.#options.running.end(running);
       this.#own.end(own);
-      this.#options.places.leave(call.caller, bytesOf(message));
-      this.#ownPlaces?.leave(call.caller, bytesOf(message));
+      this.#options.places.leave(call.natsUser, bytesOf(message));
+      this.#ownPlaces?.leave(call.natsUser, bytesOf(message));
     }
   }
 
@@ -194,11 +196,18 @@ export class RpcEndpoint implements Endpoint {
       );
     }
     try {
+      const found = this.#options.askers.find({ message, natsUser: call.natsUser, contract });
+      call.asker = found instanceof Promise ? await found : found;
+    } catch (error) {
+      if (error instanceof ServiceError) return failed(error.code, error.message, error.data);
+      return this.#failureOf(call, error);
+    }
+    try {
       const claim = headerOf(message, HEADERS.claim);
       const text =
         claim === undefined
           ? message.string()
-          : await this.#connection.claims.get(claim, call.caller);
+          : await this.#connection.claims.get(claim, call.natsUser);
       return await this.#run(call, text);
     } catch (error) {
       return this.#failureOf(call, error);

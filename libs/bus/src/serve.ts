@@ -1,10 +1,12 @@
 import type { Rpc, Tokens } from "@switchyard/contracts/define";
 import type { Fail } from "@switchyard/contracts/errors";
+import type { UserRole } from "@switchyard/contracts/user-roles";
 import type { z } from "zod";
 import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection, type Intake } from "./connection.ts";
 import type { ActiveCall } from "./active-call.ts";
 import { answerDiscovery, type Discovery } from "./answer-discovery.ts";
+import { Askers, askersOf, type VerifyUser } from "./asker.ts";
 import { FairPlaces } from "./fair-places.ts";
 import { InFlight } from "./in-flight.ts";
 import type { PreparedReply } from "./prepared-reply.ts";
@@ -13,8 +15,10 @@ import { NOTE_EVERY_MS, WORKING } from "./working-note.ts";
 
 /** What a handler knows of the call besides its request. */
 export interface CallContext<R extends Rpc = Rpc> {
-  /** The NATS user that called: the server's permissions vouch for it. */
+  /** The NATS user that called, for whom the server's permissions vouch, or for whom the gateway called. */
   readonly caller: string;
+  /** Of whom the gateway called for, among which the contract's is; none of a NATS user that called by itself. */
+  readonly roles: readonly UserRole[];
   readonly tokens: Tokens<R["subject"]>;
   /** The contract's errors: `throw fail.denied("…", decision)`. */
   readonly fail: Fail<R["errors"]>;
@@ -48,6 +52,8 @@ export interface ServeOptions {
   readonly concurrency?: number;
   /** The same for single contracts, by their names: calls that take long leave room for the others then. */
   readonly limits?: Readonly<Record<string, number>>;
+  /** Verifies the gateway's user tokens; by default the policy service is asked. */
+  readonly verifyUser?: VerifyUser;
   /** Hears every fault: a handler that threw something undeclared, a reply outside its schema. */
   readonly onFault: (fault: Fault) => void;
 }
@@ -73,7 +79,9 @@ const DRAIN_MS = 20_000;
 
 /** A service on the bus: it answers rpcs and NATS discovery (ADR-32) until it is drained. */
 export function serve(bus: Bus, options: ServeOptions): Service {
-  return new BusService(connectionOf(bus), options);
+  const { verifyUser } = options;
+  const askers = verifyUser === undefined ? askersOf(bus) : new Askers(verifyUser);
+  return new BusService(connectionOf(bus), options, askers);
 }
 
 class BusService implements Service, Intake {
@@ -84,9 +92,11 @@ class BusService implements Service, Intake {
   readonly #places: FairPlaces;
   readonly #discovery: Discovery;
   readonly #notes: NodeJS.Timeout;
+  readonly #askers: Askers;
 
-  constructor(connection: Connection, options: ServeOptions) {
+  constructor(connection: Connection, options: ServeOptions, askers: Askers) {
     this.#connection = connection;
+    this.#askers = askers;
     this.#options = options;
     const calls = options.concurrency ?? CONCURRENCY;
     this.#places = new FairPlaces({ calls, bytes: MAX_REQUEST_BYTES });
@@ -109,6 +119,7 @@ class BusService implements Service, Intake {
       at,
       running: this.#running,
       places: this.#places,
+      askers: this.#askers,
       ownLimit: this.#options.limits?.[contract.name] ?? null,
       onFault: this.#options.onFault,
       onStop: () => this.#endpoints.delete(endpoint),

@@ -74,6 +74,7 @@ const ImportReply = z.object({
 export const uploadAgents = rpc({
   subject: "yard.rpc.{caller}.agents.upload",
   summary: "Imports agents whose files the caller sends.",
+  role: "operator",
   request: z.strictObject({
     ...importOptions,
     /** The last parts of a path say the format and the name that the agent falls back to. */
@@ -87,6 +88,7 @@ export const uploadAgents = rpc({
 export const unpackAgents = rpc({
   subject: "yard.rpc.{caller}.agents.unpack",
   summary: "Imports the agents in a zip or tar.gz that the caller sends.",
+  role: "operator",
   request: z.strictObject({
     ...importOptions,
     ...sentArchive,
@@ -100,6 +102,7 @@ export const listAgentVersions = rpc({
   subject: "yard.rpc.{caller}.agents.versions",
   summary:
     "Lists the stored versions of an agent, the newest first; one that is built in has none.",
+  role: "viewer",
   request: z.strictObject({ name: AgentName }),
   reply: z.object({
     /** The version that is listed, wherever it came from; null when none is. */
@@ -113,6 +116,7 @@ export const listAgentVersions = rpc({
 export const rollbackAgent = rpc({
   subject: "yard.rpc.{caller}.agents.rollback",
   summary: "Makes an older version of an imported agent the current one.",
+  role: "admin",
   request: z.strictObject({
     name: AgentName,
     /** The version before the current one when it is missing. */
@@ -132,6 +136,7 @@ export const rollbackAgent = rpc({
 export const diffAgent = rpc({
   subject: "yard.rpc.{caller}.agents.diff",
   summary: "Compares two versions of an agent: what they say, what they may do, and findings.",
+  role: "viewer",
   request: z.strictObject({ name: AgentName, ...comparedVersions }),
   reply: z.object({
     from: Digest,
@@ -153,6 +158,7 @@ export const diffAgent = rpc({
 export const removeAgent = rpc({
   subject: "yard.rpc.{caller}.agents.remove",
   summary: "Takes an imported agent off the list; its versions stay readable for pinned runs.",
+  role: "admin",
   request: z.strictObject({ name: AgentName }),
   reply: z.object({
     name: AgentName,

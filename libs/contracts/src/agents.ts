@@ -75,6 +75,7 @@ export type AgentSummary = z.infer<typeof AgentSummary>;
 export const listAgents = rpc({
   subject: "yard.rpc.{caller}.agents.list",
   summary: "Lists the agent definitions.",
+  role: "viewer",
   request: z.strictObject({}),
   reply: z.object({ agents: z.array(AgentSummary) }),
   errors: { store_unavailable: storeUnavailable },
@@ -83,6 +84,7 @@ export const listAgents = rpc({
 export const getAgent = rpc({
   subject: "yard.rpc.{caller}.agents.get",
   summary: "Returns one agent definition, by name or by the digest a run is pinned to.",
+  role: "viewer",
   request: z.strictObject({ name: AgentName, digest: Digest.optional() }),
   reply: z.object({
     agent: AgentDefinition,
@@ -97,6 +99,7 @@ export const getAgent = rpc({
 export const checkAgents = rpc({
   subject: "yard.rpc.{caller}.agents.check",
   summary: "Reads agent files that the caller sends and checks them; nothing is stored.",
+  role: "operator",
   request: z.strictObject({
     files: z
       .array(

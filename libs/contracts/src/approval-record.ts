@@ -49,8 +49,11 @@ export const ApprovalRequired = z.object({
 });
 export type ApprovalRequired = z.infer<typeof ApprovalRequired>;
 
-/** How the identity of who decided is known: `nats-user` is the server's permission to publish as that user. */
-export const Authentication = z.enum(["nats-user", "policy-service"]);
+/**
+ * How the identity of who decided is known: `nats-user` is the server's permission to publish as that user, `user-token` what the
+ * policy service verified for the gateway.
+ */
+export const Authentication = z.enum(["nats-user", "user-token", "policy-service"]);
 
 export const ApprovalDecision = z.object({
   /** The NATS user; `policy` when the policy service did it, such as after a change of the rules. */

@@ -32,6 +32,7 @@ const decisionErrors = {
 export const listApprovals = rpc({
   subject: "yard.rpc.{caller}.approvals.list",
   summary: "Lists approvals that the caller may decide or has asked for, newest first.",
+  role: "viewer",
   request: z.strictObject({
     /** Only those that wait for a person, unless false. */
     pendingOnly: z.boolean().default(true),
@@ -52,6 +53,7 @@ export const listApprovals = rpc({
 export const getApproval = rpc({
   subject: "yard.rpc.{caller}.approvals.get",
   summary: "Shows one approval with the arguments it is about.",
+  role: "viewer",
   request: z.strictObject({ id: ApprovalId }),
   reply: z.object({ approval: Approval, presentation: Presentation }),
   errors: { unknown_approval: UnknownApproval, approvals_unavailable: ApprovalsUnavailable },
@@ -63,6 +65,7 @@ export const MAX_APPROVAL_STATES = 500;
 export const approvalStates = rpc({
   subject: "yard.rpc.{caller}.approvals.states",
   summary: "Tells the states of approvals by id; one that is not known is left out.",
+  role: "viewer",
   request: z.strictObject({ ids: z.array(ApprovalId).min(1).max(MAX_APPROVAL_STATES) }),
   reply: z.object({
     approvals: z.array(z.object({ id: ApprovalId, state: ApprovalState, expiresAt: Timestamp })),
@@ -73,6 +76,7 @@ export const approvalStates = rpc({
 export const approveCall = rpc({
   subject: "yard.rpc.{caller}.approvals.approve",
   summary: "Approves a waiting call, once or for more calls of its kind.",
+  role: "approver",
   request: z.strictObject({
     id: ApprovalId,
     scope: z.enum(["once", "session"]).default("once"),
@@ -96,6 +100,7 @@ export const approveCall = rpc({
 export const denyCall = rpc({
   subject: "yard.rpc.{caller}.approvals.deny",
   summary: "Denies a waiting call; the agent gets the reason.",
+  role: "approver",
   request: z.strictObject({ id: ApprovalId, reason: Reason.optional() }),
   reply: z.object({ approval: Approval }),
   errors: decisionErrors,
@@ -104,6 +109,7 @@ export const denyCall = rpc({
 export const cancelApproval = rpc({
   subject: "yard.rpc.{caller}.approvals.cancel",
   summary: "Takes the request for an approval back; the call does not happen.",
+  role: "operator",
   request: z.strictObject({ id: ApprovalId, reason: Reason.optional() }),
   reply: z.object({ approval: Approval }),
   errors: decisionErrors,

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { UserRole } from "./user-roles.ts";
 
 /**
  * A contract is the one place where a subject, its schemas and its errors are written down.
@@ -34,6 +35,8 @@ export interface Rpc<
   readonly name: string;
   readonly subject: S;
   readonly summary: string;
+  /** What a person or program over HTTP must be to call it; null: it is for NATS users alone. */
+  readonly role: UserRole | null;
   readonly request: Req;
   readonly reply: Rep;
   readonly errors: Errs;
@@ -47,6 +50,8 @@ export interface Command<S extends string = string, P extends z.ZodType = z.ZodT
   readonly name: string;
   readonly subject: S;
   readonly summary: string;
+  /** As for {@link Rpc}. */
+  readonly role: UserRole | null;
   readonly payload: P;
 }
 
@@ -87,6 +92,7 @@ export function rpc<
 >(spec: {
   subject: S;
   summary: string;
+  role?: UserRole;
   request: Req;
   reply: Rep;
   errors?: Errs;
@@ -98,6 +104,7 @@ export function rpc<
     name: words.filter((word) => !TOKEN.test(word)).join("."),
     subject: spec.subject,
     summary: spec.summary,
+    role: spec.role ?? null,
     request: spec.request,
     reply: spec.reply,
     errors: spec.errors ?? ({} as Errs),
@@ -109,10 +116,11 @@ export function rpc<
 export function command<const S extends string, P extends z.ZodType>(spec: {
   subject: S;
   summary: string;
+  role?: UserRole;
   payload: P;
 }): Command<S, P> {
   const [, , , noun, verb] = checkTemplate(spec.subject, ["yard", "cmd", "{caller}"]);
-  return { kind: "command", name: `${noun}.${verb}`, ...spec };
+  return { kind: "command", name: `${noun}.${verb}`, ...spec, role: spec.role ?? null };
 }
 
 /** Declares a fact `yard.evt.{noun}[.{owner}].{id}.{past-participle}`. */

@@ -6,6 +6,8 @@ export const HEADERS = {
   correlationId: "Yard-Correlation-Id",
   /** Name of the contract, such as `run.start`. */
   contract: "Yard-Contract",
+  /** A user token: for whom the gateway sends the message. From anybody else it is refused. */
+  user: "Yard-User",
   /** Claim check: the JSON reference to a payload kept in the object store. */
   claim: "Yard-Claim",
   /** W3C trace context, https://www.w3.org/TR/trace-context/. */

@@ -31,6 +31,7 @@ const LoopbackUrl = z
 export const beginLogin = rpc({
   subject: "yard.rpc.{caller}.mcp.login.begin",
   summary: "Begins an OAuth login to an MCP server; a person goes to the address in the reply.",
+  role: "admin",
   request: z.strictObject({ server: z.string(), redirectUri: LoopbackUrl }),
   reply: z.object({
     authorizationUrl: z.string(),
@@ -45,6 +46,7 @@ export const beginLogin = rpc({
 export const finishLogin = rpc({
   subject: "yard.rpc.{caller}.mcp.login.finish",
   summary: "Ends an OAuth login with what the browser brought back, and connects the server.",
+  role: "admin",
   request: z.strictObject({
     server: z.string(),
     state: z.string().min(1).max(200),
@@ -67,6 +69,7 @@ export type LoginRevocation = z.infer<typeof LoginRevocation>;
 export const logout = rpc({
   subject: "yard.rpc.{caller}.mcp.logout",
   summary: "Revokes and forgets the login to an MCP server and connects it without one.",
+  role: "admin",
   request: z.strictObject({ server: z.string() }),
   reply: z.object({
     server: ServerInfo,

@@ -22,6 +22,7 @@ export type CircuitState = z.infer<typeof CircuitState>;
 export const cancelCall = rpc({
   subject: "yard.rpc.{caller}.mcp.cancel.{server}",
   summary: "Ends a tool call in work and tells its MCP server to stop.",
+  role: "operator",
   request: z.strictObject({
     callId: CallId,
     /** Of the run that made the call; another token than the call's own is checked. */

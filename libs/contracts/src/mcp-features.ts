@@ -100,6 +100,7 @@ const TIMEOUT_MS = 35_000;
 export const listResources = rpc({
   subject: "yard.rpc.{caller}.mcp.resources.{server}",
   summary: "Lists the resources of an MCP server that the policy lets the principal read.",
+  role: "viewer",
   request: z.strictObject({ token }),
   reply: z.object({ resources: z.array(ResourceInfo), more: z.boolean() }),
   errors: featureErrors,
@@ -109,6 +110,7 @@ export const listResources = rpc({
 export const listResourceTemplates = rpc({
   subject: "yard.rpc.{caller}.mcp.templates.{server}",
   summary: "Lists the resource templates of an MCP server that the policy lets the principal use.",
+  role: "viewer",
   request: z.strictObject({ token }),
   reply: z.object({ templates: z.array(ResourceTemplateInfo), more: z.boolean() }),
   errors: featureErrors,
@@ -118,6 +120,7 @@ export const listResourceTemplates = rpc({
 export const readResource = rpc({
   subject: "yard.rpc.{caller}.mcp.read.{server}",
   summary: "Reads a resource of an MCP server after the policy allowed exactly this one.",
+  role: "operator",
   request: z.strictObject({ uri: ResourceUri, token }),
   reply: z.object({ contents: z.array(ResourceContent), decision: Decision }),
   errors: featureErrors,
@@ -130,6 +133,7 @@ export const SUBSCRIPTION_SECONDS = { default: 3_600, max: 86_400 } as const;
 export const subscribeResource = rpc({
   subject: "yard.rpc.{caller}.mcp.subscribe.{server}",
   summary: "Subscribes to a resource; each change is a resource-updated event. Again renews it.",
+  role: "operator",
   request: z.strictObject({
     uri: ResourceUri,
     ttlSeconds: z.int().min(1).max(SUBSCRIPTION_SECONDS.max).default(SUBSCRIPTION_SECONDS.default),
@@ -148,6 +152,7 @@ export const subscribeResource = rpc({
 export const unsubscribeResource = rpc({
   subject: "yard.rpc.{caller}.mcp.unsubscribe.{server}",
   summary: "Ends the caller's own subscription; one that does not exist is not an error.",
+  role: "operator",
   request: z.strictObject({ uri: ResourceUri }),
   reply: z.object({ subscribed: z.literal(false) }),
   errors: { store_unavailable: subscribeResource.errors.store_unavailable },
@@ -157,6 +162,7 @@ export const unsubscribeResource = rpc({
 export const listPrompts = rpc({
   subject: "yard.rpc.{caller}.mcp.prompts.{server}",
   summary: "Lists the prompts of an MCP server that the policy lets the principal get.",
+  role: "viewer",
   request: z.strictObject({ token }),
   reply: z.object({ prompts: z.array(PromptInfo), more: z.boolean() }),
   errors: featureErrors,
@@ -168,6 +174,7 @@ const PromptArguments = z.record(z.string().min(1).max(256), z.string().max(65_5
 export const getPrompt = rpc({
   subject: "yard.rpc.{caller}.mcp.prompt.{server}",
   summary: "Gets a prompt of an MCP server after the policy allowed it with these arguments.",
+  role: "operator",
   request: z.strictObject({ name: PromptName, args: PromptArguments.default({}), token }),
   reply: z.object({
     description: z.string().nullable(),
@@ -181,6 +188,7 @@ export const getPrompt = rpc({
 export const completeArgument = rpc({
   subject: "yard.rpc.{caller}.mcp.complete.{server}",
   summary: "Asks an MCP server for values of a prompt's or a resource template's argument.",
+  role: "operator",
   request: z.strictObject({
     ref: z.discriminatedUnion("type", [
       z.strictObject({ type: z.literal("prompt"), name: PromptName }),
@@ -203,6 +211,7 @@ export const completeArgument = rpc({
 export const setLogLevel = rpc({
   subject: "yard.rpc.{caller}.mcp.loglevel.{server}",
   summary: "Sets from which level on an MCP server sends log messages, for everyone.",
+  role: "admin",
   request: z.strictObject({ level: LogLevel, token }),
   reply: z.object({ level: LogLevel }),
   errors: featureErrors,
@@ -221,6 +230,7 @@ export type ServerMessage = z.infer<typeof ServerMessage>;
 export const listMessages = rpc({
   subject: "yard.rpc.{caller}.mcp.messages.{server}",
   summary: "The last log messages that an MCP server sent over the protocol.",
+  role: "admin",
   request: z.strictObject({ tail: z.int().min(1).max(1_000).default(200), token }),
   reply: z.object({
     messages: z.array(ServerMessage),

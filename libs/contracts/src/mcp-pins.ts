@@ -76,6 +76,7 @@ const MAX_TOOLS = 20_000;
 export const listPins = rpc({
   subject: "yard.rpc.{caller}.mcp.pins.list",
   summary: "Lists the pinned tools of an MCP server with their states and findings.",
+  role: "admin",
   request: z.strictObject({
     server: ServerId,
     /** Left out: all states. */
@@ -96,6 +97,7 @@ export const listPins = rpc({
 export const approvePins = rpc({
   subject: "yard.rpc.{caller}.mcp.pins.approve",
   summary: "Approves the definitions that an MCP server lists now.",
+  role: "admin",
   request: z.strictObject({
     server: ServerId,
     /** The server's own or the canonical names, each with the digest that was looked at; left out: all pending and changed ones. */
@@ -129,6 +131,7 @@ export const approvePins = rpc({
 export const blockPins = rpc({
   subject: "yard.rpc.{caller}.mcp.pins.block",
   summary: "Blocks tools of an MCP server, whatever definition it lists.",
+  role: "admin",
   request: z.strictObject({
     server: ServerId,
     tools: z.array(RawToolName).min(1).max(MAX_TOOLS),
@@ -153,6 +156,7 @@ export const MAX_PIN_DIFFERENCES = 200;
 export const diffPin = rpc({
   subject: "yard.rpc.{caller}.mcp.pins.diff",
   summary: "Shows what differs between the approved and the listed definition of a tool.",
+  role: "admin",
   request: z.strictObject({ server: ServerId, tool: RawToolName }),
   reply: z.object({
     pin: ToolPin,
@@ -172,6 +176,7 @@ export const diffPin = rpc({
 export const refreshTools = rpc({
   subject: "yard.rpc.{caller}.mcp.refresh.{server}",
   summary: "Reads the tool list of a connected MCP server again.",
+  role: "admin",
   request: z.strictObject({}),
   reply: z.object({ toolCount: z.int().nonnegative() }),
   errors: {

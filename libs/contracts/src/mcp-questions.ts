@@ -108,6 +108,7 @@ export type Question = z.infer<typeof Question>;
 export const listQuestions = rpc({
   subject: "yard.rpc.{caller}.mcp.questions",
   summary: "Lists the questions of MCP servers that the caller may answer, newest first.",
+  role: "viewer",
   request: z.strictObject({
     server: ServerId.optional(),
     /** Only those that wait for an answer, unless false. */
@@ -126,6 +127,7 @@ export type AnswerContent = z.infer<typeof AnswerContent>;
 export const answerQuestion = rpc({
   subject: "yard.rpc.{caller}.mcp.answer",
   summary: "Answers a question of an MCP server, once.",
+  role: "operator",
   request: z.strictObject({
     id: QuestionId,
     action: z.enum(["accept", "decline", "cancel"]),

@@ -52,6 +52,7 @@ export type ServerInfo = z.infer<typeof ServerInfo>;
 export const listServers = rpc({
   subject: "yard.rpc.{caller}.mcp.servers",
   summary: "Lists the configured MCP servers with their true status.",
+  role: "admin",
   request: z.strictObject({}),
   reply: z.object({ servers: z.array(ServerInfo) }),
 });
@@ -86,6 +87,7 @@ const CONNECT_TIMEOUT_MS = 75_000;
 export const getServer = rpc({
   subject: "yard.rpc.{caller}.mcp.get",
   summary: "Shows one MCP server: status and declaration, literal secrets as [redacted].",
+  role: "admin",
   request: z.strictObject({ server: z.string() }),
   reply: z.object({
     server: ServerInfo,
@@ -99,6 +101,7 @@ export const getServer = rpc({
 export const addServer = rpc({
   subject: "yard.rpc.{caller}.mcp.add",
   summary: "Adds an MCP server and begins to connect it.",
+  role: "admin",
   request: z.strictObject({ server: ServerDeclaration }),
   reply: ServerReply,
   errors: { ...changeErrors, invalid_config: InvalidConfig, server_exists: UnknownServer },
@@ -107,6 +110,7 @@ export const addServer = rpc({
 export const updateServer = rpc({
   subject: "yard.rpc.{caller}.mcp.update",
   summary: "Changes fields of an MCP server; reconnects it where its connection needs it.",
+  role: "admin",
   request: z.strictObject({
     server: z.string(),
     /** Fields to set; null takes one out. `env` and `headers` are changed key by key. */
@@ -124,6 +128,7 @@ export const updateServer = rpc({
 export const removeServer = rpc({
   subject: "yard.rpc.{caller}.mcp.remove",
   summary: "Removes an MCP server; answers when its connection and its processes are gone.",
+  role: "admin",
   request: z.strictObject({ server: z.string() }),
   reply: z.object({ removed: z.literal(true), server: z.string() }),
   errors: {
@@ -137,6 +142,7 @@ export const removeServer = rpc({
 export const enableServer = rpc({
   subject: "yard.rpc.{caller}.mcp.enable",
   summary: "Switches an MCP server on or off for good.",
+  role: "admin",
   request: z.strictObject({ server: z.string(), enabled: z.boolean() }),
   reply: ServerReply,
   errors: {
@@ -150,6 +156,7 @@ export const enableServer = rpc({
 export const resetServer = rpc({
   subject: "yard.rpc.{caller}.mcp.reset",
   summary: "Forgets what was changed over the bus: the server is what the file says again.",
+  role: "admin",
   request: z.strictObject({ server: z.string() }),
   reply: ServerReply,
   errors: {
@@ -164,6 +171,7 @@ export const resetServer = rpc({
 export const connectServer = rpc({
   subject: "yard.rpc.{caller}.mcp.connect",
   summary: "Connects an MCP server, or connects it anew; answers when the attempt is over.",
+  role: "admin",
   request: z.strictObject({ server: z.string() }),
   reply: ServerReply,
   errors: {
@@ -178,6 +186,7 @@ export const connectServer = rpc({
 export const disconnectServer = rpc({
   subject: "yard.rpc.{caller}.mcp.disconnect",
   summary: "Ends a connection until mcp.connect or a restart; an unknown server is not an error.",
+  role: "admin",
   request: z.strictObject({ server: z.string() }),
   reply: z.object({ server: ServerInfo.nullable() }),
   errors: {
@@ -190,6 +199,7 @@ export const disconnectServer = rpc({
 export const serverLogs = rpc({
   subject: "yard.rpc.{caller}.mcp.logs",
   summary: "The last lines that an MCP server's process wrote to stderr.",
+  role: "admin",
   request: z.strictObject({ server: z.string(), tail: z.int().min(1).max(10_000).default(200) }),
   reply: z.object({
     lines: z.array(z.string()),

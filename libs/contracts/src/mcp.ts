@@ -38,6 +38,7 @@ const InvalidToken = { data: z.object({ reason: z.string() }) };
 export const listTools = rpc({
   subject: "yard.rpc.{caller}.mcp.tools",
   summary: "Lists the tools of connected servers that the policy lets the principal call.",
+  role: "viewer",
   request: z.strictObject({
     server: ServerId.optional(),
     token: RunToken.optional(),
@@ -61,6 +62,7 @@ export const listTools = rpc({
 export const callTool = rpc({
   subject: "yard.rpc.{caller}.mcp.call.{server}",
   summary: "Calls a tool of an MCP server after the policy allowed exactly this call.",
+  role: "operator",
   request: z.strictObject({
     /** Canonical name or the server's own name. */
     tool: z.string().min(1).max(512),

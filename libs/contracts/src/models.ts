@@ -17,6 +17,7 @@ export type ModelProvider = z.infer<typeof ModelProvider>;
 export const listModels = rpc({
   subject: "yard.rpc.{caller}.models.list",
   summary: "Lists the configured model providers and the default model.",
+  role: "viewer",
   request: z.strictObject({}),
   reply: z.object({
     /** The model of agents that name none. */

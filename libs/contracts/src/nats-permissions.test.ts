@@ -74,7 +74,7 @@ test("lets no service decide about approvals, and no client let a call pass", ()
   }
 });
 
-test("gives teams the tools of MCP servers, and their registry and pins to nobody but the command line", () => {
+test("gives teams the tools of MCP servers, and their registry and pins to nobody but the command line and the gateway, for its admins", () => {
   const callers = (verb: string) =>
     everyone
       .filter((user) =>
@@ -82,9 +82,9 @@ test("gives teams the tools of MCP servers, and their registry and pins to nobod
       )
       .map(({ name }) => name);
   for (const verb of ["servers", "get", "add", "update", "connect", "logs", "login.begin"])
-    assert.deepEqual(callers(verb), ["cli"], verb);
+    assert.deepEqual(callers(verb), ["gateway", "cli"], verb);
   for (const verb of ["pins.list", "pins.diff", "pins.approve", "pins.block", "refresh"])
-    assert.deepEqual(callers(verb), ["cli"], verb);
+    assert.deepEqual(callers(verb), ["gateway", "cli"], verb);
   for (const verb of ["tools", "call.", "questions"])
     assert.ok(
       ["cli", "me", "team-a"].every((name) => callers(verb).includes(name)),

@@ -42,6 +42,7 @@ export const stopCalls = rpc({
   subject: "yard.rpc.{caller}.policy.stop",
   summary:
     "Denies every call of an agent, run, user or server, or all calls, within a second; for policy admins.",
+  role: "admin",
   request: z.strictObject({
     scope: StopScope,
     reason: z
@@ -62,6 +63,7 @@ export const stopCalls = rpc({
 export const resumeCalls = rpc({
   subject: "yard.rpc.{caller}.policy.resume",
   summary: "Ends a stop; for policy admins.",
+  role: "admin",
   request: z.strictObject({ scope: StopScope }),
   reply: z.object({ resumed: z.boolean() }),
   errors: { forbidden_admin: ForbiddenAdmin, store_unavailable: storeUnavailable },
@@ -72,6 +74,7 @@ export const listStops = rpc({
   subject: "yard.rpc.{caller}.policy.stops",
   summary:
     "Lists what is stopped: everything for services and policy admins, for others what could stop their own calls.",
+  role: "viewer",
   request: z.strictObject({}),
   reply: z.object({ stops: z.array(Stop).max(MAX_STOPS) }),
   timeoutMs: 2_000,

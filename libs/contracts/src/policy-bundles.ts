@@ -47,6 +47,7 @@ export const activatePolicy = rpc({
   subject: "yard.rpc.{caller}.policy.activate",
   summary:
     "Checks a bundle with its tests and brings it into force on every replica; for policy admins.",
+  role: "admin",
   request: z.strictObject({
     /** Exactly one of the three. */
     files: PolicyFiles.optional(),
@@ -72,6 +73,7 @@ export const activatePolicy = rpc({
 export const rollbackPolicy = rpc({
   subject: "yard.rpc.{caller}.policy.rollback",
   summary: "Brings the bundle that was in force before the present one back; for policy admins.",
+  role: "admin",
   request: z.strictObject({ note: Note }),
   reply: Activation,
   errors: {
@@ -87,6 +89,7 @@ export const rollbackPolicy = rpc({
 export const listPolicyVersions = rpc({
   subject: "yard.rpc.{caller}.policy.versions",
   summary: "Lists the bundles that were in force, the newest first.",
+  role: "viewer",
   request: z.strictObject({}),
   reply: z.object({
     /** What this replica decides by. */
@@ -121,6 +124,7 @@ export type ToolReach = z.infer<typeof ToolReach>;
 export const whoCanCall = rpc({
   subject: "yard.rpc.{caller}.policy.who-can",
   summary: "Says who may call a tool: which principals, by which rules, and what takes some out.",
+  role: "viewer",
   request: z.strictObject({
     tool: ToolRef,
     /** Labels of the tool's server. */

@@ -49,6 +49,7 @@ export const MAX_CONSIDERED_RULES = 500;
 export const explainPolicy = rpc({
   subject: "yard.rpc.{caller}.policy.explain",
   summary: "Shows rule by rule how the policy decides about a tool call; it permits nothing.",
+  role: "viewer",
   request: z.strictObject({
     user: CallerName,
     /** Left out: the user calls the tool without an agent. */

@@ -70,6 +70,7 @@ export const TokenKeyUse = z.enum(["signs", "next", "accepted"]);
 export const listTokenKeys = rpc({
   subject: "yard.rpc.{caller}.policy.keys",
   summary: "Lists the keys of run tokens as the replica that answers has them, the newest first.",
+  role: "viewer",
   request: z.strictObject({}),
   reply: z.object({
     keys: z.array(z.object({ kid: z.string(), use: TokenKeyUse, revoked: z.boolean() })),

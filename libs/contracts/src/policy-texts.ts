@@ -84,6 +84,7 @@ export const MAX_LINT_FINDINGS = 200;
 export const validatePolicy = rpc({
   subject: "yard.rpc.{caller}.policy.validate",
   summary: "Checks a policy text, runs its tests and lints it; changes nothing.",
+  role: "viewer",
   request: z.strictObject({
     /** Left out: the bundle and the tests in force. */
     bundleText: z.string().max(MAX_POLICY_TEXT).optional(),

@@ -77,6 +77,7 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:{approvals}:*",
       "yard:grant:*",
       "yard:{grants}:*",
+      "yard:{user-keys}:*",
       auditHeads("policy"),
     ],
     // Whose a run is and which runner holds it, from whoever works on it.
@@ -113,6 +114,7 @@ export const serviceRedisUsers: readonly RedisUser[] = [
     ],
     commands: [...strings, ...hashes, ...lists, ...sets, ...sortedSets],
   }),
+  redisUser("gateway", "HTTP gateway", { keys: [], commands: [] }),
   redisUser("toolbox", "Built-in tools", {
     keys: ["yard:{agent:*}:memory", auditHeads("toolbox"), ...providerKeys],
     commands: [...strings, ...hashes],

@@ -12,6 +12,7 @@ import { RunInput, RunLimits } from "./runs.ts";
 export const resumeRun = command({
   subject: "yard.cmd.{caller}.run.resume.{runId}",
   summary: "Asks a runner to look at a run that waits, and may give it other limits.",
+  role: "operator",
   payload: z.strictObject({ limits: RunLimits.optional() }),
 });
 
@@ -25,6 +26,7 @@ export const SteerMessage = z.string().min(1).max(32_768);
 export const steerRun = command({
   subject: "yard.cmd.{caller}.run.steer.{runId}",
   summary: "Gives a run a message for its next step.",
+  role: "operator",
   payload: z.strictObject({ message: SteerMessage }),
 });
 
@@ -36,6 +38,7 @@ export const steerRun = command({
 export const forkRun = command({
   subject: "yard.cmd.{caller}.run.fork.{runId}",
   summary: "Starts a new run from a step of another one.",
+  role: "operator",
   payload: z.strictObject({
     /** The new run's; made by the runner when it is left out. */
     newRunId: RunId.optional(),

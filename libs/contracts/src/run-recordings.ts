@@ -23,6 +23,7 @@ export type RecordedRun = z.infer<typeof RecordedRun>;
 export const getRecording = rpc({
   subject: "yard.rpc.{caller}.runs.recording",
   summary: "Returns what the models of a run have answered, to be played again.",
+  role: "viewer",
   request: z.strictObject({ runId: RunId }),
   reply: z.object({ run: RecordedRun }),
   errors: {

@@ -72,6 +72,7 @@ const NotAllowed = { data: z.object({ runId: z.string() }) };
 export const answerQuestion = rpc({
   subject: "yard.rpc.{caller}.runs.answer",
   summary: "Answers a question that a run has asked.",
+  role: "operator",
   request: z.strictObject({ runId: RunId, callId: CallId, answer: Answer }),
   reply: z.object({ outcome: z.enum(["accepted", "answered_before"]) }),
   errors: {
@@ -87,6 +88,7 @@ export const answerQuestion = rpc({
 export const listQuestions = rpc({
   subject: "yard.rpc.{caller}.runs.questions",
   summary: "Lists the questions of runs that wait for an answer.",
+  role: "viewer",
   request: z.strictObject({ limit: z.int().min(1).max(200).default(50) }),
   reply: z.object({
     questions: z.array(RunQuestion.extend({ requester: CallerName, agent: z.string() })),

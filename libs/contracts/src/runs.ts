@@ -50,6 +50,7 @@ export type RunLimits = z.infer<typeof RunLimits>;
 export const startRun = command({
   subject: "yard.cmd.{caller}.run.start.{agent}",
   summary: "Starts a run of an agent.",
+  role: "operator",
   payload: z.strictObject({
     input: RunInput,
     /**
@@ -92,6 +93,7 @@ const CancelReason = z.string().min(1).max(512);
 export const cancelRun = command({
   subject: "yard.cmd.{caller}.run.cancel.{runId}",
   summary: "Cancels a run.",
+  role: "operator",
   payload: z.strictObject({ reason: CancelReason.optional() }),
 });
 
@@ -102,6 +104,7 @@ export const cancelRun = command({
 export const retryRun = command({
   subject: "yard.cmd.{caller}.run.retry.{runId}",
   summary: "Goes on with a failed, cancelled or dead run.",
+  role: "operator",
   payload: z.strictObject({ limits: RunLimits.optional() }),
 });
 
@@ -209,6 +212,7 @@ export type RunDetail = z.infer<typeof RunDetail>;
 export const listRuns = rpc({
   subject: "yard.rpc.{caller}.runs.list",
   summary: "Lists the caller's runs, newest first; for cli and admin those of everybody.",
+  role: "viewer",
   request: z.strictObject({
     limit: z.int().min(1).max(200).default(20),
     /** Only those of this user. */
@@ -223,6 +227,7 @@ export const listRuns = rpc({
 export const getRun = rpc({
   subject: "yard.rpc.{caller}.runs.get",
   summary: "Returns one run with its input, output and cost.",
+  role: "viewer",
   request: z.strictObject({ runId: RunId }),
   reply: z.object({ run: RunDetail }),
   errors: {
@@ -254,6 +259,7 @@ export const listDeadRuns = rpc({
   subject: "yard.rpc.{caller}.runs.dead",
   summary:
     "Lists the runs and commands that were given up because runners died of them, latest first.",
+  role: "viewer",
   request: z.strictObject({ limit: z.int().min(1).max(200).default(50) }),
   reply: z.object({
     runs: z.array(DeadRun),
@@ -267,6 +273,7 @@ export const listDeadRuns = rpc({
 export const requestCancel = rpc({
   subject: "yard.rpc.{caller}.runs.cancel",
   summary: "Cancels a run, even when every runner is busy.",
+  role: "operator",
   request: z.strictObject({ runId: RunId, reason: CancelReason.optional() }),
   reply: z.object({
     /** `remembered`: no runner has the run yet. `ended`: it was over before, and nothing happens. */

@@ -11,6 +11,7 @@ import { CallerName, Timestamp } from "./ids.ts";
 export const listGrants = rpc({
   subject: "yard.rpc.{caller}.grants.list",
   summary: "Lists standing approvals that the caller may revoke or profits from.",
+  role: "viewer",
   request: z.strictObject({ limit: z.int().min(1).max(500).default(100) }),
   reply: z.object({ grants: z.array(SessionGrant) }),
   errors: { approvals_unavailable: ApprovalsUnavailable },
@@ -19,6 +20,7 @@ export const listGrants = rpc({
 export const revokeGrant = rpc({
   subject: "yard.rpc.{caller}.grants.revoke",
   summary: "Ends a standing approval; later calls need a person again.",
+  role: "approver",
   request: z.strictObject({ id: GrantId }),
   reply: z.object({ grant: SessionGrant }),
   errors: {

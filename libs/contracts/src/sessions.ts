@@ -69,6 +69,7 @@ const UnknownSession = { data: z.object({ session: z.string() }) };
 export const listSessions = rpc({
   subject: "yard.rpc.{caller}.sessions.list",
   summary: "Lists the caller's sessions, the one used last first.",
+  role: "viewer",
   request: z.strictObject({
     kinds: z.array(SessionKind).min(1).optional(),
     /** Part of the key or the label, in any case. */
@@ -92,6 +93,7 @@ export const listSessions = rpc({
 export const getSession = rpc({
   subject: "yard.rpc.{caller}.sessions.get",
   summary: "Returns one session: what it is, what it costs, what is under way in it.",
+  role: "viewer",
   request: z.strictObject({ session: SessionRef, owner: Owner }),
   reply: z.object({ session: Session }),
   errors: { unknown_session: UnknownSession, store_unavailable: storeUnavailable },
@@ -100,6 +102,7 @@ export const getSession = rpc({
 export const sessionHistory = rpc({
   subject: "yard.rpc.{caller}.sessions.history",
   summary: "Returns the last messages of a session.",
+  role: "viewer",
   request: z.strictObject({
     session: SessionRef,
     owner: Owner,
@@ -128,6 +131,7 @@ export const sessionHistory = rpc({
 export const sendToSession = rpc({
   subject: "yard.rpc.{caller}.sessions.send",
   summary: "Says something in a session, and may wait for the answer.",
+  role: "operator",
   request: z
     .strictObject({
       session: SessionRef.optional(),
@@ -187,6 +191,7 @@ export const sendToSession = rpc({
 export const patchSession = rpc({
   subject: "yard.rpc.{caller}.sessions.patch",
   summary: "Changes what a session is called and how it works.",
+  role: "operator",
   request: z.strictObject({
     session: SessionRef,
     owner: Owner,
@@ -210,6 +215,7 @@ export const patchSession = rpc({
 export const resetSession = rpc({
   subject: "yard.rpc.{caller}.sessions.reset",
   summary: "Forgets what was said in a session; its run is cancelled, its name and settings stay.",
+  role: "operator",
   request: z.strictObject({ session: SessionRef, owner: Owner }),
   reply: z.object({
     session: Session,
@@ -223,6 +229,7 @@ export const resetSession = rpc({
 export const deleteSession = rpc({
   subject: "yard.rpc.{caller}.sessions.delete",
   summary: "Ends a session and forgets it; its run is cancelled.",
+  role: "operator",
   request: z.strictObject({ session: SessionRef, owner: Owner }),
   reply: z.object({
     sessionId: SessionId,

@@ -37,6 +37,7 @@ export type SkillCatalogue = z.infer<typeof SkillCatalogue>;
 export const skillCatalogue = rpc({
   subject: "yard.rpc.{caller}.skills.catalogue",
   summary: "Returns the list of skills for a system prompt, cut to its budget, and what was cut.",
+  role: "viewer",
   request: z.strictObject({
     /** A hundredth of it is the budget. */
     contextWindow: z.int().min(1_024).max(100_000_000).optional(),
@@ -53,6 +54,7 @@ export const skillCatalogue = rpc({
 export const matchSkills = rpc({
   subject: "yard.rpc.{caller}.skills.match",
   summary: "Finds the skills that fit a text, by BM25 over name, description and triggers.",
+  role: "viewer",
   request: z.strictObject({
     text: z.string().min(1).max(65_536),
     limit: z.int().min(1).max(100).default(10),
@@ -137,6 +139,7 @@ export type RegisteredSkill = z.infer<typeof RegisteredSkill>;
 export const skillManifests = rpc({
   subject: "yard.rpc.{caller}.skills.manifests",
   summary: "Returns skills as a plugin registry shows them, with their slash commands.",
+  role: "viewer",
   request: z.strictObject({
     /** Only this one; else a page of all, by name. */
     name: SkillName.optional(),

@@ -102,6 +102,7 @@ const ImportReply = z.object({
 export const uploadSkills = rpc({
   subject: "yard.rpc.{caller}.skills.upload",
   summary: "Imports skills whose files the caller sends.",
+  role: "operator",
   request: z.strictObject({
     ...skillImportOptions,
     skills: z.array(SentSkill).min(1).max(1_000),
@@ -114,6 +115,7 @@ export const uploadSkills = rpc({
 export const unpackSkills = rpc({
   subject: "yard.rpc.{caller}.skills.unpack",
   summary: "Imports the skills in a zip or tar.gz that the caller sends.",
+  role: "operator",
   request: z.strictObject({
     ...skillImportOptions,
     ...sentArchive,
@@ -126,6 +128,7 @@ export const unpackSkills = rpc({
 export const listVersions = rpc({
   subject: "yard.rpc.{caller}.skills.versions",
   summary: "Lists the stored versions of a skill, the newest first.",
+  role: "viewer",
   request: z.strictObject({ name: SkillName }),
   reply: z.object({
     /** The version that is listed; null when none is. */
@@ -139,6 +142,7 @@ export const listVersions = rpc({
 export const rollbackSkill = rpc({
   subject: "yard.rpc.{caller}.skills.rollback",
   summary: "Makes an older version of an imported skill the current one.",
+  role: "admin",
   request: z.strictObject({
     name: SkillName,
     /** The version before the current one when it is missing. */
@@ -159,6 +163,7 @@ export const rollbackSkill = rpc({
 export const removeSkill = rpc({
   subject: "yard.rpc.{caller}.skills.remove",
   summary: "Takes an imported skill off the list; its versions stay readable for pinned runs.",
+  role: "admin",
   request: z.strictObject({ name: SkillName }),
   reply: z.object({ name: SkillName, version: Digest }),
   errors: {
@@ -172,6 +177,7 @@ export const trustSkill = rpc({
   subject: "yard.rpc.{caller}.skills.trust",
   summary:
     "Lists a withheld skill or agent; the trust holds for exactly this version from this source.",
+  role: "admin",
   request: z.strictObject({
     kind: z.enum(["skill", "agent"]).default("skill"),
     name: SkillName,
@@ -192,6 +198,7 @@ export const trustSkill = rpc({
 export const listWithheld = rpc({
   subject: "yard.rpc.{caller}.skills.withheld",
   summary: "Lists the skills and agents that are stored and wait for somebody's trust.",
+  role: "viewer",
   request: z.strictObject({}),
   reply: z.object({
     withheld: z.array(
@@ -212,6 +219,7 @@ export const listWithheld = rpc({
 export const diffSkill = rpc({
   subject: "yard.rpc.{caller}.skills.diff",
   summary: "Compares two versions of a skill: text, files, capabilities and findings.",
+  role: "viewer",
   request: z.strictObject({
     name: SkillName,
     ...comparedVersions,
@@ -241,6 +249,7 @@ export const diffSkill = rpc({
 export const readSkillFile = rpc({
   subject: "yard.rpc.{caller}.skills.file",
   summary: "Reads a file of a skill's version, or a part of it.",
+  role: "viewer",
   request: z.strictObject({
     name: SkillName,
     /** A version, or the digest of its SKILL.md; the current version when it is missing. */

@@ -136,6 +136,7 @@ export const importSkills = rpc({
   subject: "yard.rpc.{caller}.skills.import",
   summary:
     "Imports the skills and agents below a directory on one of the importer's allowed roots.",
+  role: "admin",
   request: z.strictObject({
     /** Absolute, or relative to the first allowed root. */
     directory: z.string().min(1).max(4_096),
@@ -168,6 +169,7 @@ export const importSkills = rpc({
 export const checkSkills = rpc({
   subject: "yard.rpc.{caller}.skills.check",
   summary: "Reads the skill files below a directory and checks them; nothing is stored.",
+  role: "admin",
   request: z.strictObject({
     /** Absolute, or relative to the first allowed root. */
     directory: z.string().min(1).max(4_096),
@@ -198,6 +200,7 @@ export const checkSkills = rpc({
 export const listSkills = rpc({
   subject: "yard.rpc.{caller}.skills.list",
   summary: "Lists the imported skills.",
+  role: "viewer",
   request: z.strictObject({}),
   reply: z.object({ skills: z.array(SkillSummary) }),
   errors: { store_unavailable: storeUnavailable },
@@ -206,6 +209,7 @@ export const listSkills = rpc({
 export const getSkill = rpc({
   subject: "yard.rpc.{caller}.skills.get",
   summary: "Returns one skill with its body.",
+  role: "viewer",
   request: z.strictObject({ name: SkillName, digest: Digest.optional() }),
   reply: z.object({
     skill: Skill,
@@ -222,6 +226,7 @@ export const getSkill = rpc({
 export const renderSkill = rpc({
   subject: "yard.rpc.{caller}.skills.render",
   summary: "Renders a skill for a prompt: substitutions done, size cut, wrapped.",
+  role: "viewer",
   request: z.strictObject({
     name: SkillName,
     digest: Digest.optional(),

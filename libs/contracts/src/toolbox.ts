@@ -52,6 +52,7 @@ const PolicyUnavailable = { data: z.object({ cause: z.string() }), retryable: tr
 export const listBuiltins = rpc({
   subject: "yard.rpc.{caller}.toolbox.tools",
   summary: "Lists the built-in tools that the policy lets the principal call.",
+  role: "viewer",
   request: z.strictObject({ token: RunToken.optional() }),
   reply: z.object({ tools: z.array(BuiltinInfo) }),
   errors: { invalid_token: InvalidToken, policy_unavailable: PolicyUnavailable },
@@ -75,6 +76,7 @@ export function builtinTimeoutMs(tool: string, args: Readonly<Record<string, unk
 export const callBuiltin = rpc({
   subject: "yard.rpc.{caller}.toolbox.call",
   summary: "Calls a built-in tool after the policy allowed exactly this call.",
+  role: "operator",
   request: z.strictObject({
     /** Name or alias. */
     tool: z.string().min(1).max(512),
@@ -130,6 +132,7 @@ export const callBuiltin = rpc({
 export const cancelBuiltin = rpc({
   subject: "yard.rpc.{caller}.toolbox.cancel",
   summary: "Ends a built-in tool's call in work, with the command that it runs.",
+  role: "operator",
   request: z.strictObject({
     callId: CallId,
     /** Of the run that made the call; another token than the call's own is checked. */

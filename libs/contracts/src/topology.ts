@@ -4,30 +4,27 @@ import * as approvalAdmission from "./approval-admission.ts";
 import * as approvalEvents from "./approval-events.ts";
 import * as approvals from "./approvals.ts";
 import { auditApproval, auditChain, auditDecision, auditExecution } from "./audit.ts";
+import { callableByClients, callableByTeams } from "./client-rpcs.ts";
 import type { Command, Event, Live, Rpc } from "./define.ts";
 import * as mcp from "./mcp.ts";
-import * as mcpAuth from "./mcp-auth.ts";
 import * as mcpOwnership from "./mcp-ownership.ts";
 import { callProgress, cancelCall, cancelCallAt } from "./mcp-calls.ts";
-import * as mcpPins from "./mcp-pins.ts";
-import * as mcpServers from "./mcp-servers.ts";
 import { serverMessage } from "./mcp-features.ts";
 import { completeModel } from "./model-completion.ts";
 import * as policy from "./policy.ts";
 import * as policyBudgets from "./policy-budgets.ts";
 import * as policyBundles from "./policy-bundles.ts";
-import { explainPolicy } from "./policy-explain.ts";
-import { grantRun, listTokenKeys } from "./policy-grants.ts";
-import { validatePolicy } from "./policy-texts.ts";
+import { grantRun } from "./policy-grants.ts";
 import { replayDecisions } from "./policy-replay.ts";
 import { resumeRun, spawnRun } from "./run-commands.ts";
 import { runCancelled, runEnds, runLive } from "./run-events.ts";
-import { listGrants, revokeGrant } from "./session-grants.ts";
 import { sessionEnded } from "./session-events.ts";
 import { proceedSession } from "./sessions.ts";
 import * as skillCatalogue from "./skill-catalogue.ts";
 import * as skills from "./skills.ts";
 import * as toolbox from "./toolbox.ts";
+import { GATEWAY_USER } from "./user-roles.ts";
+import * as userTokens from "./user-tokens.ts";
 import { allContracts, contractsByOwner, isCommand, isEvent, isRpc } from "./registry.ts";
 import { approvalCommands, runCommands, type ConsumerDefinition } from "./streams.ts";
 
@@ -62,32 +59,6 @@ export interface BusUser {
   readonly inboxPrefix: string;
 }
 
-const allRpcs = allContracts.filter(isRpc);
-/** Of the policy's rpcs clients may ask only what explains; decisions and tokens are for services. */
-const explainingRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
-  explainPolicy,
-  validatePolicy,
-  policyBundles.listPolicyVersions,
-  policyBundles.whoCanCall,
-  policyBudgets.listStops,
-  listTokenKeys,
-  // The policy service looks at who may change it.
-  policyBundles.activatePolicy,
-  policyBundles.rollbackPolicy,
-  policyBudgets.stopCalls,
-  policyBudgets.resumeCalls,
-]);
-/** Clients may ask these, too; the policy service looks at who may decide, and no service that works for agents may. */
-const decidingRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
-  approvals.listApprovals,
-  approvals.getApproval,
-  approvals.approvalStates,
-  approvals.approveCall,
-  approvals.denyCall,
-  approvals.cancelApproval,
-  listGrants,
-  revokeGrant,
-]);
 /** What a tool provider asks the policy. */
 const providerRpcs = [
   policy.checkPolicy,
@@ -97,29 +68,6 @@ const providerRpcs = [
   approvalAdmission.settleCall,
   policyBudgets.listStops,
 ] as const;
-/** Between replicas of one service, and what costs money without a run. */
-const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
-  mcpOwnership.askOwner,
-  cancelCallAt,
-  completeModel,
-  toolbox.cancelBuiltinAt,
-]);
-/**
- * What MCP servers are and how they are changed: commands, addresses, names of headers, logs, logins, definitions.
- * Teams have the tools of a server; its registry is for who runs the installation.
- */
-const registryRpcs: ReadonlySet<unknown> = new Set<unknown>([
-  ...Object.values(mcpServers),
-  ...Object.values(mcpPins),
-  ...Object.values(mcpAuth),
-]);
-const callableByClients = allRpcs.filter(
-  (contract) =>
-    explainingRpcs.has(contract) ||
-    decidingRpcs.has(contract) ||
-    (!internalRpcs.has(contract) &&
-      !contractsByOwner.policy.some((owned) => owned.name === contract.name)),
-);
 /** What only services say, and what is believed because nobody else may. */
 const internalCommands: ReadonlySet<Command> = new Set<Command>([
   spawnRun,
@@ -144,7 +92,13 @@ export const serviceUsers: readonly BusUser[] = [
   }),
   user("broker", "MCP broker", {
     serves: contractsByOwner["mcp-broker"].filter(isRpc),
-    calls: [...providerRpcs, mcpOwnership.askOwner, cancelCallAt, completeModel],
+    calls: [
+      ...providerRpcs,
+      mcpOwnership.askOwner,
+      cancelCallAt,
+      completeModel,
+      userTokens.verifyUserToken,
+    ],
     publishes: [
       ...contractsByOwner["mcp-broker"].filter(isEvent),
       mcpOwnership.serverHint,
@@ -163,6 +117,7 @@ export const serviceUsers: readonly BusUser[] = [
   }),
   user("importer", "Skill importer", {
     serves: contractsByOwner["skill-importer"].filter(isRpc),
+    calls: [userTokens.verifyUserToken],
     publishes: contractsByOwner["skill-importer"].filter(isEvent),
   }),
   user("runner", "Agent runner", {
@@ -189,6 +144,7 @@ export const serviceUsers: readonly BusUser[] = [
       skills.renderSkill,
       skillCatalogue.skillCatalogue,
       agents.getAgent,
+      userTokens.verifyUserToken,
     ],
     publishes: [
       ...contractsByOwner["agent-runner"].filter(isEvent),
@@ -208,9 +164,18 @@ export const serviceUsers: readonly BusUser[] = [
   }),
   user("toolbox", "Built-in tools", {
     serves: contractsByOwner.toolbox.filter(isRpc),
-    calls: [...providerRpcs, toolbox.cancelBuiltinAt],
+    calls: [...providerRpcs, toolbox.cancelBuiltinAt, userTokens.verifyUserToken],
     publishes: [auditExecution, auditChain],
     follows: [policyBundles.bundleActivated, policyBudgets.callsStopped],
+  }),
+  // What it may ask follows from the roles: each message says in a user token who asks, and is refused without one.
+  user(GATEWAY_USER, "HTTP gateway", {
+    calls: [
+      ...allContracts.filter(isRpc).filter(({ role }) => role !== null),
+      userTokens.issueUserToken,
+    ],
+    publishes: allContracts.filter(isCommand).filter(({ role }) => role !== null),
+    readsEvents: "all",
   }),
 ];
 
@@ -267,7 +232,7 @@ export function readsAllEvents(name: string): boolean {
 /** A team or program that starts runs, follows them and calls tools under the policy. */
 export function client(name: string, description: string): BusUser {
   return user(name, description, {
-    calls: callableByClients.filter((contract) => !registryRpcs.has(contract)),
+    calls: callableByTeams,
     publishes: clientCommands,
     readsEvents: "own",
   });

@@ -37,8 +37,32 @@ export class RunTokenError extends Error {
   }
 }
 
-/** RFC 8725 §3.11: an explicit type keeps tokens of another kind, signed by the same key, out. */
-const TYPE = "yard-run+jwt";
+/** What the policy service signs: one kind of token is never taken for another one. */
+export interface TokenKind<C extends Times> {
+  /** In messages, such as `run token`. */
+  readonly name: string;
+  /** RFC 8725 §3.11: an explicit type keeps tokens of another kind, signed by the same key, out. */
+  readonly type: string;
+  /** In characters. */
+  readonly maxLength: number;
+  readonly claims: z.ZodType<C>;
+  /** What a token that is too long has to have less of. */
+  readonly shorten: string;
+}
+
+/** In seconds since the Unix epoch. */
+interface Times {
+  readonly iat: number;
+  readonly exp: number;
+}
+
+const RUN_TOKEN: TokenKind<Claims> = {
+  name: "run token",
+  type: "yard-run+jwt",
+  maxLength: RUN_TOKEN_MAX_LENGTH,
+  claims: RunTokenClaims,
+  shorten: "use fewer or shorter tool patterns",
+};
 const ALGORITHM = "EdDSA";
 
 /** A new Ed25519 key pair as JSON Web Keys (RFC 8037). The private one belongs to the policy service alone. */
@@ -54,10 +78,10 @@ export async function createRunTokenKey(): Promise<{ privateJwk: string; publicJ
 }
 
 /** Tokens that are known to be good but for their times, by their SHA-256. */
-export class KnownRunTokens {
+export class KnownRunTokens<C extends Times = Claims> {
   readonly #size: number;
   /** In the order of last use. */
-  readonly #known = new Map<string, Claims>();
+  readonly #known = new Map<string, C>();
 
   /** `size` is how many are kept, 10,000 when nobody says; the one whose last use is longest ago goes first. */
   constructor(size = 10_000) {
@@ -65,13 +89,13 @@ export class KnownRunTokens {
   }
 
   /** Takes out what is known of a token; whoever uses it puts it back. */
-  take(digest: string): Claims | undefined {
+  take(digest: string): C | undefined {
     const claims = this.#known.get(digest);
     this.#known.delete(digest);
     return claims;
   }
 
-  put(digest: string, claims: Claims): void {
+  put(digest: string, claims: C): void {
     this.#known.set(digest, claims);
     if (this.#known.size <= this.#size) return;
     const [oldest] = this.#known.keys();
@@ -79,52 +103,68 @@ export class KnownRunTokens {
   }
 }
 
+/** {@link createTokenSigner} of run tokens. */
+export function createRunTokenSigner(privateJwk: string, options: { known?: KnownRunTokens } = {}) {
+  return createTokenSigner(RUN_TOKEN, privateJwk, options);
+}
+
 /**
  * Makes the function that signs claims into a compact JWS. It rejects with a RunTokenError
- * (`claims`) when the claims break their schema or make a token longer than 8,192 characters. A verifier with the
+ * (`claims`) when the claims break their schema or make a token that is too long. A verifier with the
  * same `known` need not check the signature of what was signed here.
  */
-export async function createRunTokenSigner(
+export async function createTokenSigner<C extends Times>(
+  kind: TokenKind<C>,
   privateJwk: string,
-  { known }: { known?: KnownRunTokens } = {},
-): Promise<(claims: Claims) => Promise<string>> {
+  { known }: { known?: KnownRunTokens<C> } = {},
+): Promise<(claims: C) => Promise<string>> {
   const { key, kid } = await importKey(PrivateJwk, privateJwk);
+  const { name, maxLength } = kind;
   return async (claims) => {
-    const payload = JSON.stringify(parseClaims(claims));
+    const payload = JSON.stringify(parseClaims(kind, claims));
     const token = await new CompactSign(new TextEncoder().encode(payload))
-      .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
+      .setProtectedHeader({ alg: ALGORITHM, typ: kind.type, kid })
       .sign(key);
-    if (token.length > RUN_TOKEN_MAX_LENGTH)
+    if (token.length > maxLength)
       throw new RunTokenError(
         "too_large",
-        `the run token has ${token.length} characters and ${RUN_TOKEN_MAX_LENGTH} are allowed: use fewer or shorter tool patterns`,
+        `the ${name} has ${token.length} characters and ${maxLength} are allowed: ${kind.shorten}`,
       );
     // What its bytes say, as any other verifier reads them.
-    known?.put(digestOf(token), freeze(parseClaims(parseJson(payload))));
+    known?.put(digestOf(token), freeze(parseClaims(kind, parseJson(payload))));
     return token;
   };
+}
+
+/** {@link createTokenVerifier} of run tokens. */
+export function createRunTokenVerifier(
+  publicJwks: string | readonly string[],
+  options: { now?: () => number; known?: KnownRunTokens } = {},
+): Promise<(token: string) => Promise<Claims>> {
+  const texts = typeof publicJwks === "string" ? [publicJwks] : publicJwks;
+  return createTokenVerifier(RUN_TOKEN, texts, options);
 }
 
 /**
  * Makes the function that checks a token and returns its claims; they are frozen. It rejects with a
  * RunTokenError. A good token is remembered in `known`, so the signature is checked once; its
- * times are checked at every use. `now` is in milliseconds. Several keys are those of a rotation: a token
+ * times are checked at every use, as of `at`, in milliseconds, or now. Several keys are those of a rotation: a token
  * is checked with the key that its `kid` names, and one without a `kid` with each of them.
  */
-export async function createRunTokenVerifier(
-  publicJwks: string | readonly string[],
-  options: { now?: () => number; known?: KnownRunTokens } = {},
-): Promise<(token: string) => Promise<Claims>> {
-  const { now = Date.now, known = new KnownRunTokens() } = options;
-  const texts = typeof publicJwks === "string" ? [publicJwks] : publicJwks;
-  const keys = await Promise.all(texts.map((jwk) => importKey(PublicJwk, jwk)));
+export async function createTokenVerifier<C extends Times>(
+  kind: TokenKind<C>,
+  publicJwks: readonly string[],
+  options: { now?: () => number; known?: KnownRunTokens<C> } = {},
+): Promise<(token: string, at?: number) => Promise<C>> {
+  const { now = Date.now, known = new KnownRunTokens<C>() } = options;
+  const keys = await Promise.all(publicJwks.map((jwk) => importKey(PublicJwk, jwk)));
 
-  return async (token) => {
-    if (token.length > RUN_TOKEN_MAX_LENGTH)
-      throw malformed(`it has more than ${RUN_TOKEN_MAX_LENGTH} characters`);
+  return async (token, at = now()) => {
+    if (token.length > kind.maxLength)
+      throw malformed(kind, `it has more than ${kind.maxLength} characters`);
     const digest = digestOf(token);
-    const claims = known.take(digest) ?? (await verifyWithAny(token, keys));
-    checkTimes(claims, now());
+    const claims = known.take(digest) ?? (await verifyWithAny(kind, token, keys));
+    checkTimes(kind, claims, at);
     known.put(digest, claims);
     return claims;
   };
@@ -165,15 +205,18 @@ async function importKey(schema: typeof PublicJwk | typeof PrivateJwk, jwk: stri
   return { key: await importJWK(parsed.data, ALGORITHM), kid: await runTokenKeyId(jwk) };
 }
 
-async function verifyWithAny(token: string, keys: readonly Key[]): Promise<Claims> {
+async function verifyWithAny<C extends Times>(
+  kind: TokenKind<C>,
+  token: string,
+  keys: readonly Key[],
+): Promise<C> {
   const kid = keyIdOf(token);
   const named = kid === null ? keys : keys.filter((key) => key.kid === kid);
-  // Without the named key any other says in the same words what is wrong with the token.
   const candidates = named.length > 0 ? named : keys.slice(0, 1);
-  let refusal: unknown = malformed("there is no key");
+  let refusal: unknown = malformed(kind, "there is no key");
   for (const key of candidates) {
     try {
-      return await verify(token, key);
+      return await verify(kind, token, key);
     } catch (error) {
       refusal = error;
     }
@@ -181,8 +224,8 @@ async function verifyWithAny(token: string, keys: readonly Key[]): Promise<Claim
   throw refusal;
 }
 
-async function verify(token: string, key: Key): Promise<Claims> {
-  if (!isCanonical(token)) throw malformed("it is not three base64url parts");
+async function verify<C extends Times>(kind: TokenKind<C>, token: string, key: Key): Promise<C> {
+  if (!isCanonical(token)) throw malformed(kind, "it is not three base64url parts");
   let payload: Uint8Array;
   let type: string | undefined;
   try {
@@ -190,10 +233,10 @@ async function verify(token: string, key: Key): Promise<Claims> {
     payload = verified.payload;
     type = verified.protectedHeader.typ;
   } catch (error) {
-    throw faultOf(error);
+    throw faultOf(kind, error);
   }
-  if (type !== TYPE) throw new RunTokenError("claims", `the token's typ is not ${TYPE}`);
-  return freeze(parseClaims(parseJson(new TextDecoder().decode(payload))));
+  if (type !== kind.type) throw new RunTokenError("claims", `the token's typ is not ${kind.type}`);
+  return freeze(parseClaims(kind, parseJson(new TextDecoder().decode(payload))));
 }
 
 function digestOf(token: string): string {
@@ -209,42 +252,43 @@ function isCanonical(token: string): boolean {
   );
 }
 
-function faultOf(error: unknown): RunTokenError {
+type Named = Pick<TokenKind<Times>, "name">;
+
+function faultOf(kind: Named, error: unknown): RunTokenError {
   const isRefused =
     error instanceof errors.JWSSignatureVerificationFailed ||
     error instanceof errors.JOSEAlgNotAllowed;
-  if (!isRefused) return malformed("its header cannot be read", error);
-  return new RunTokenError("signature", "the run token was not signed by the policy service", {
+  if (!isRefused) return malformed(kind, "its header cannot be read", error);
+  return new RunTokenError("signature", `the ${kind.name} was not signed by the policy service`, {
     cause: error,
   });
 }
 
-function malformed(why: string, cause?: unknown): RunTokenError {
-  return new RunTokenError("malformed", `this is not a run token: ${why}`, { cause });
+function malformed({ name }: Named, why: string, cause?: unknown): RunTokenError {
+  return new RunTokenError("malformed", `this is not a ${name}: ${why}`, { cause });
 }
 
-function parseClaims(value: unknown): Claims {
-  const parsed = RunTokenClaims.safeParse(value);
+function parseClaims<C extends Times>({ name, claims }: TokenKind<C>, value: unknown): C {
+  const parsed = claims.safeParse(value);
   if (parsed.success) return parsed.data;
   const wrong = parsed.error.issues.map((issue) => issue.path.join(".") || "claims").join(", ");
-  throw new RunTokenError("claims", `the run token's claims break their schema: ${wrong}`, {
+  throw new RunTokenError("claims", `the ${name}'s claims break their schema: ${wrong}`, {
     cause: parsed.error,
   });
 }
 
-function checkTimes(claims: Claims, nowMs: number): void {
-  if (isTokenCurrent(claims, nowMs)) return;
-  if (nowMs / 1000 >= claims.exp) {
-    throw new RunTokenError("expired", "the run token has expired: the run must get a new one");
-  }
-  throw new RunTokenError("claims", "the run token is dated in the future: compare the clocks");
+function checkTimes({ name }: Named, claims: Times, atMs: number): void {
+  if (isTokenCurrent(claims, atMs)) return;
+  if (atMs / 1000 >= claims.exp)
+    throw new RunTokenError("expired", `the ${name} has expired: get a new one`);
+  throw new RunTokenError("claims", `the ${name} is dated in the future: compare the clocks`);
 }
 
 /** The claims are shared by every use of a token. */
-function freeze(claims: Claims): Claims {
-  for (const layer of claims.tools) Object.freeze(layer);
-  Object.freeze(claims.tools);
-  return Object.freeze(claims);
+function freeze<T extends object>(value: T): T {
+  for (const part of Object.values(value))
+    if (typeof part === "object" && part !== null) freeze(part as object);
+  return Object.freeze(value);
 }
 
 function parseJson(text: string): unknown {

@@ -15,6 +15,10 @@ export const Config = z.object({
   YARD_RUN_TOKEN_KEY_FILE: z.string(),
   /** How long a new key in that file is only accepted before it signs: every replica must have read it by then. */
   YARD_RUN_TOKEN_KEY_LEAD_MS: envInteger(0, 86_400_000).default(90_000),
+  /** Issuers whose JWTs are taken at the gateway, a YAML file. */
+  YARD_ISSUERS_FILE: z.string().optional(),
+  /** The token of `yard dev`, with which somebody is `cli` at the gateway. Nowhere but on a laptop. */
+  YARD_LAPTOP_TOKEN_FILE: z.string().optional(),
   /** NATS users that may activate and roll back bundles, and stop calls, with commas. */
   YARD_POLICY_ADMINS: z
     .string()

@@ -20,6 +20,8 @@ import { hasRight } from "./rights/has-right.ts";
 import { createRunRecords } from "./runs/run-records.ts";
 import { createValidator } from "./bundle/validator.ts";
 import { startSharedState } from "./shared-state.ts";
+import { startUsers } from "./users/start-users.ts";
+import { verifyUser } from "./users/user-handlers.ts";
 
 const version = "0.1.0";
 
@@ -76,6 +78,7 @@ await runService({
       name: "policy",
       version,
       description: "Decides about tool calls and mints run tokens",
+      verifyUser: (token, storedAt) => verifyUser({ verify: keyRing.verifyUser }, token, storedAt),
       onFault: ({ error, contract, correlationId }) =>
         log.error({ err: error, contract, correlationId }, "handler fault"),
     });
@@ -100,6 +103,7 @@ await runService({
     });
     kit.onStop("approvals", () => approvals.stop());
     serveHandlers(service, handlers);
+    await startUsers(kit, { service, keyRing, now });
     shared.serve(service, {
       policyFile,
       validator,

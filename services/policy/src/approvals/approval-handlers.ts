@@ -1,4 +1,4 @@
-import type { Service } from "@switchyard/bus/serve";
+import type { CallContext, Service } from "@switchyard/bus/serve";
 import { admitCall as admitContract, settleCall } from "@switchyard/contracts/approval-admission";
 import { type Approval } from "@switchyard/contracts/approval-record";
 import {
@@ -24,7 +24,7 @@ import {
   type AskedCall,
 } from "./admit-call.ts";
 import { atTime, type StoredApproval } from "./approval-store.ts";
-import { maySee, refusedBy, type ApproverSettings } from "./approver.ts";
+import { maySee, refusedBy, settingsFor, type ApproverSettings } from "./approver.ts";
 import { badPointer } from "./argument-constraint.ts";
 import { decideApproval, voidApproval, type Verdict } from "./decide-approval.ts";
 import { listPage } from "./list-approvals.ts";
@@ -45,6 +45,8 @@ export interface ApprovalHandlerDeps extends AdmitDeps {
 interface CallArguments {
   readonly args: Readonly<Record<string, unknown>>;
 }
+
+type Who = Pick<CallContext, "caller" | "roles">;
 
 const LISTED_GRANTS = 10_000;
 
@@ -100,9 +102,11 @@ function handleProviders(service: Service, deps: ApprovalHandlerDeps): void {
 }
 
 function handleReaders(service: Service, deps: ApprovalHandlerDeps): void {
-  const { store, index, settings, now } = deps;
-  service.handle(listApprovals, ({ pendingOnly, runId, limit, cursor }, { caller }) =>
+  const { store, index, now } = deps;
+  service.handle(listApprovals, ({ pendingOnly, runId, limit, cursor }, context) =>
     orUnavailable(async () => {
+      const { caller } = context;
+      const settings = settingsFor(deps.settings, context);
       const fits = (approval: Approval): boolean =>
         maySee(settings, caller, approval) &&
         (runId === undefined || isRun(approval, { runId, caller })) &&
@@ -117,12 +121,14 @@ function handleReaders(service: Service, deps: ApprovalHandlerDeps): void {
     }),
   );
 
-  service.handle(getApproval, async ({ id }, { caller }) => {
-    const { approval, presentation } = await find(deps, id, caller);
+  service.handle(getApproval, async ({ id }, context) => {
+    const { approval, presentation } = await find(deps, id, context);
     return { approval: atTime(approval, now()), presentation };
   });
 
-  service.handle(approvalStates, async ({ ids }, { caller }) => {
+  service.handle(approvalStates, async ({ ids }, context) => {
+    const { caller } = context;
+    const settings = settingsFor(deps.settings, context);
     const found = await orUnavailable(() => store.readMany(ids));
     const maySeeIt = ({ approval }: StoredApproval): boolean =>
       caller === RUNNER || maySee(settings, caller, approval);
@@ -152,9 +158,9 @@ function isRun(
 }
 
 function handleDecisions(service: Service, deps: ApprovalHandlerDeps): void {
-  service.handle(approveCall, async (request, { caller }) => {
+  service.handle(approveCall, async (request, context) => {
     const { id, scope, reason, ttlSeconds, maxUses, sameArguments = [] } = request;
-    const stored = await findToDecide(deps, id, caller);
+    const stored = await findToDecide(deps, id, context);
     const { approval, comparable } = stored;
     if (scope === "session" && approval.tier === "always")
       throw fail.once_only(`Approval ${id} is of the tier always: each call needs its own.`, {
@@ -174,40 +180,46 @@ function handleDecisions(service: Service, deps: ApprovalHandlerDeps): void {
             maxUses: maxUses ?? null,
             sameArguments,
           };
-    return decide(deps, stored, { state: "approved", by: caller, reason: reason ?? null, grant });
+    const verdict = { state: "approved", grant, reason: reason ?? null } as const;
+    return decide(deps, stored, { ...verdict, ...decidedBy(context) });
   });
 
-  service.handle(denyCall, async ({ id, reason }, { caller }) => {
-    const stored = await findToDecide(deps, id, caller);
-    return decide(deps, stored, { state: "denied", by: caller, reason: reason ?? null });
+  service.handle(denyCall, async ({ id, reason = null }, context) => {
+    const stored = await findToDecide(deps, id, context);
+    return decide(deps, stored, { state: "denied", reason, ...decidedBy(context) });
   });
 
-  service.handle(cancelApproval, async ({ id, reason }, { caller }) => {
+  service.handle(cancelApproval, async ({ id, reason = null }, context) => {
     // Also by who asked: to take a request back needs no permission.
-    const stored = await find(deps, id, caller);
-    return decide(deps, stored, { state: "cancelled", by: caller, reason: reason ?? null });
+    const stored = await find(deps, id, context);
+    return decide(deps, stored, { state: "cancelled", reason, ...decidedBy(context) });
   });
+}
+
+function decidedBy({ caller, roles }: Who): { by: string; isOverHttp: boolean } {
+  return { by: caller, isOverHttp: roles.length > 0 };
 }
 
 function handleGrants(service: Service, deps: ApprovalHandlerDeps): void {
   const { grants, settings, now, report } = deps;
-  const isMine = (caller: string, user: string): boolean =>
-    settings.approvers.includes(caller) || user === caller;
+  const isMine = (who: Who, user: string): boolean =>
+    settingsFor(settings, who).approvers.includes(who.caller) || user === who.caller;
 
-  service.handle(listGrants, async ({ limit }, { caller }) => {
+  service.handle(listGrants, async ({ limit }, context) => {
     const all = await orUnavailable(() => grants.list(now(), LISTED_GRANTS));
     // One of other rules is void, whether or not it has been taken out by now.
     const inForce = all.filter(({ grant }) => grant.policyDigest === deps.policyDigest());
     const shown = inForce
       .map(({ grant }) => grant)
-      .filter(({ principal }) => isMine(caller, principal.user));
+      .filter(({ principal }) => isMine(context, principal.user));
     return { grants: shown.slice(0, limit) };
   });
 
-  service.handle(revokeGrant, async ({ id }, { caller }) => {
+  service.handle(revokeGrant, async ({ id }, context) => {
+    const { caller } = context;
     const stored = await orUnavailable(() => grants.read(id));
     // Who profits from it may give it up.
-    if (stored === null || !isMine(caller, stored.grant.principal.user))
+    if (stored === null || !isMine(context, stored.grant.principal.user))
       throw fail.unknown_grant(`There is no grant ${id} for ${caller}.`, { id });
     deps.recordable(fail.approvals_unavailable);
     await orUnavailable(() => grants.remove(id));
@@ -225,13 +237,11 @@ async function decide(deps: ApprovalHandlerDeps, stored: StoredApproval, verdict
   return { approval: result.approval, grant: result.grant };
 }
 
-async function find(
-  deps: ApprovalHandlerDeps,
-  id: string,
-  caller: string,
-): Promise<StoredApproval> {
+async function find(deps: ApprovalHandlerDeps, id: string, who: Who): Promise<StoredApproval> {
+  const { caller } = who;
   const stored = await orUnavailable(() => deps.store.read(id));
-  if (stored === null || !maySee(deps.settings, caller, stored.approval)) throw unknown(id, caller);
+  if (stored === null || !maySee(settingsFor(deps.settings, who), caller, stored.approval))
+    throw unknown(id, caller);
   return stored;
 }
 
@@ -239,10 +249,11 @@ async function find(
 async function findToDecide(
   deps: ApprovalHandlerDeps,
   id: string,
-  caller: string,
+  who: Who,
 ): Promise<StoredApproval> {
-  const stored = await find(deps, id, caller);
-  const setting = refusedBy(deps.settings, caller, stored.approval);
+  const { caller } = who;
+  const stored = await find(deps, id, who);
+  const setting = refusedBy(settingsFor(deps.settings, who), caller, stored.approval);
   if (setting !== null)
     throw fail.forbidden_approver(
       setting === "approve-own"

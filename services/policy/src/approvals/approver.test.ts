@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { maySee, refusedBy, type OwnApprovals } from "./approver.ts";
+import { maySee, refusedBy, settingsFor, type OwnApprovals } from "./approver.ts";
 
 const ofRun = {
   principal: { user: "cli", agent: "demo", runId: "run-1" },
@@ -57,4 +57,15 @@ test("approvers and who it is about see an approval, nobody else", () => {
   assert.ok(maySee(settings("runs"), "boss", ofRun));
   assert.ok(maySee({ approvers: [] }, "cli", ofRun));
   assert.ok(!maySee({ approvers: [] }, "team-b", ofRun));
+});
+
+test("who signed in over HTTP as an approver may decide, and not about what it dictated or asked for itself", () => {
+  const { approvers } = settings("never");
+  const as = (caller: string, roles: readonly ("approver" | "admin" | "operator")[]) =>
+    settingsFor({ ...settings("never"), approvers }, { caller, roles });
+  assert.equal(refusedBy(as("alice", ["approver"]), "alice", ofRun), null);
+  assert.equal(refusedBy(as("alice", ["admin"]), "alice", ofRun), null);
+  assert.equal(refusedBy(as("alice", ["operator"]), "alice", ofRun), "YARD_APPROVERS");
+  const own = ofRun.principal.user;
+  assert.equal(refusedBy(as(own, ["approver"]), own, ofRun), "YARD_APPROVE_OWN");
 });

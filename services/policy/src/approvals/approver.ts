@@ -1,4 +1,5 @@
 import type { Approval } from "@switchyard/contracts/approval-record";
+import { hasRole, type UserRole } from "@switchyard/contracts/user-roles";
 
 /**
  * Whose own calls a person may approve: none (`never`, four eyes), those of runs that the person
@@ -12,6 +13,15 @@ export interface ApproverSettings {
   readonly own: OwnApprovals;
   /** Whether the policy gives a user the right to approve calls that it dictated. */
   readonly mayApproveOwn: (user: string) => boolean;
+}
+
+/** With who asks over HTTP as an approver, whose credential says so. */
+export function settingsFor(
+  settings: ApproverSettings,
+  { caller, roles }: { readonly caller: string; readonly roles: readonly UserRole[] },
+): ApproverSettings {
+  if (!hasRole(roles, "approver")) return settings;
+  return { ...settings, approvers: [...settings.approvers, caller] };
 }
 
 /** Null when the caller may decide; else what says no: a setting, or a right that it has not. */

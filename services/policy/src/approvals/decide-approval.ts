@@ -20,14 +20,18 @@ export interface DecideDeps {
 }
 
 /** What a person decides. */
-export type Verdict =
+export type Verdict = {
+  /** True when it came over the gateway. */
+  readonly isOverHttp?: boolean;
+} & (
   | {
       readonly state: "approved";
       readonly by: string;
       readonly reason: string | null;
       readonly grant: GrantTerms | null;
     }
-  | { readonly state: "denied" | "cancelled"; readonly by: string; readonly reason: string | null };
+  | { readonly state: "denied" | "cancelled"; readonly by: string; readonly reason: string | null }
+);
 
 export interface GrantTerms {
   readonly ttlMs: number | null;
@@ -105,7 +109,8 @@ const POLICY = "policy";
 
 function decisionOf(verdict: Verdict, now: number): ApprovalDecision {
   const { by, reason } = verdict;
-  const authenticated = by === POLICY ? "policy-service" : "nats-user";
+  const ofPerson = verdict.isOverHttp === true ? "user-token" : "nats-user";
+  const authenticated = by === POLICY ? "policy-service" : ofPerson;
   const at = new Date(now).toISOString();
   if (verdict.state !== "approved") return { by, authenticated, scope: null, reason, at };
   return { by, authenticated, scope: verdict.grant === null ? "once" : "session", reason, at };

@@ -11,6 +11,7 @@ import {
 import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
 import { serviceUsers } from "@switchyard/contracts/topology";
 import type { RunRecords } from "../runs/run-records.ts";
+import { hasRole } from "@switchyard/contracts/user-roles";
 import { checkAdmin } from "../bundle/version-handlers.ts";
 import { StopStoreError, type StopList } from "./stop-list.ts";
 
@@ -38,9 +39,10 @@ export function createStopHandlers(parts: {
   const { stops, admins, runs, everywhere, onStopped, onResumed, now } = parts;
   const at = () => new Date(now()).toISOString();
   return {
-    stop: ({ scope: named, reason }, { caller }) =>
+    stop: ({ scope: named, reason }, context) =>
       orUnavailable(async () => {
-        checkAdmin(admins, caller);
+        const { caller } = context;
+        checkAdmin(admins, context);
         const [scope = named] = await wholeScopes(runs, named, caller);
         const stop = await stops.add({ scope, reason, by: caller, at: at() });
         if (stop === null)
@@ -52,9 +54,10 @@ export function createStopHandlers(parts: {
         await everywhere(stop);
         return { stop };
       }),
-    resume: ({ scope: named }, { caller }) =>
+    resume: ({ scope: named }, context) =>
       orUnavailable(async () => {
-        checkAdmin(admins, caller);
+        const { caller } = context;
+        checkAdmin(admins, context);
         for (const scope of await wholeScopes(runs, named, caller)) {
           if (!(await stops.remove(scope))) continue;
           onResumed({ scope, by: caller, at: at() });
@@ -62,9 +65,10 @@ export function createStopHandlers(parts: {
         }
         return { resumed: false };
       }),
-    async stops(_request, { caller }) {
+    async stops(_request, { caller, roles }) {
       const { all } = stops;
-      if (SERVICES.has(caller) || admins.includes(caller)) return { stops: [...all] };
+      const isAdmin = admins.includes(caller) || hasRole(roles, "admin");
+      if (SERVICES.has(caller) || isAdmin) return { stops: [...all] };
       const isTold = await Promise.all(all.map(({ scope }) => concerns(runs, scope, caller)));
       return { stops: all.filter((_stop, index) => isTold[index]) };
     },

@@ -1,4 +1,4 @@
-import type { Handler } from "@switchyard/bus/serve";
+import type { CallContext, Handler } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
 import {
   activatePolicy,
@@ -7,6 +7,7 @@ import {
   type rollbackPolicy,
   type PolicyVersion,
 } from "@switchyard/contracts/policy-bundles";
+import { hasRole } from "@switchyard/contracts/user-roles";
 import type { PolicyFile } from "./policy-file.ts";
 import { publicOf, rollbackTarget, type PolicyVersions } from "./policy-versions.ts";
 import { splitTexts, type PolicyTexts } from "./validate.ts";
@@ -58,10 +59,11 @@ export function createVersionHandlers(parts: {
   };
 
   return {
-    activate: (request, { caller, signal }) =>
+    activate: (request, context) =>
       orUnavailable(async () => {
+        const { caller, signal } = context;
         const { files, version, followFiles, note = null } = request;
-        checkAdmin(admins, caller);
+        checkAdmin(admins, context);
         const given = Object.entries({ files, version, followFiles });
         const names = given.flatMap(([name, value]) => (value === undefined ? [] : [name]));
         if (names.length !== 1)
@@ -87,9 +89,10 @@ export function createVersionHandlers(parts: {
         return activated;
       }),
 
-    rollback: ({ note = null }, { caller, signal }) =>
+    rollback: ({ note = null }, context) =>
       orUnavailable(async () => {
-        checkAdmin(admins, caller);
+        const { caller, signal } = context;
+        checkAdmin(admins, context);
         const target = rollbackTarget(await store.list());
         if (target === null)
           throw fail.unknown_version("no other bundle was in force before this one", {
@@ -117,8 +120,12 @@ function refusalOf({ refusal }: PolicyFile): string[] | null {
   return refusal?.slice(0, MAX_REFUSED_LINES).map((line) => line.slice(0, 2_000)) ?? null;
 }
 
-export function checkAdmin(admins: readonly string[], caller: string): void {
-  if (admins.includes(caller)) return;
+/** Who may change the policy: NATS users that are named, and over HTTP who has the role. */
+export function checkAdmin(
+  admins: readonly string[],
+  { caller, roles }: Pick<CallContext, "caller" | "roles">,
+): void {
+  if (admins.includes(caller) || hasRole(roles, "admin")) return;
   const setting = "YARD_POLICY_ADMINS";
   throw fail.forbidden_admin(
     `NATS user ${caller} may not change the policy. Who may is in the policy service's setting ${setting}.`,

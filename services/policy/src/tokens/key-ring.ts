@@ -1,15 +1,19 @@
 import { stat } from "node:fs/promises";
 import type { RunTokenClaims } from "@switchyard/contracts/run-token";
+import type { UserTokenClaims } from "@switchyard/contracts/user-tokens";
 import type { StopList } from "../budgets/stop-list.ts";
 import type { Log } from "@switchyard/service/log";
 import {
   createRunTokenSigner,
   createRunTokenVerifier,
+  createTokenSigner,
+  createTokenVerifier,
   keyIdOf,
   KnownRunTokens,
   RunTokenError,
   runTokenKeyId,
 } from "@switchyard/service/run-token";
+import { USER_TOKEN } from "@switchyard/service/user-token";
 import { chooseSigner, type KeyUse, useOf } from "./choose-signer.ts";
 import { readRunTokenKeys } from "./run-token-key.ts";
 
@@ -19,6 +23,9 @@ export interface KeyRing {
   readonly verify: (token: string) => Promise<RunTokenClaims>;
   /** Rejects with a RunTokenError (`revoked`) when every key was revoked. */
   readonly sign: (claims: RunTokenClaims) => Promise<string>;
+  /** The same for user tokens; `at` is when the token had to be good, in milliseconds. */
+  readonly verifyUser: (token: string, at?: number) => Promise<UserTokenClaims>;
+  readonly signUser: (claims: UserTokenClaims) => Promise<string>;
   readonly keys: readonly {
     readonly kid: string;
     readonly use: KeyUse;
@@ -78,22 +85,32 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
 
   const chosen = (): number | null =>
     chooseSigner(ring.kids, { isRevoked, isLeadOver: isLeadOver(ring, options) });
+  const checkKey = async (token: string): Promise<void> => {
+    // Who cannot be told what is stopped decides nothing; here the latest news is enough.
+    const isKnown = options.stops.isCurrent();
+    if (isKnown !== true) await isKnown;
+    const kid = kidOf(token);
+    if (kid !== null && isRevoked(kid)) throw revoked("the key that signed the token was");
+  };
+  const signerIn = <T>(signers: readonly T[]): T => {
+    const index = chosen();
+    const sign = index === null ? undefined : signers[index];
+    if (sign === undefined) throw revoked("every key of run tokens was");
+    return sign;
+  };
   return {
     async verify(token) {
       const claims = await ring.verify(token);
-      // Who cannot be told what is stopped decides nothing; here the latest news is enough.
-      const isKnown = options.stops.isCurrent();
-      if (isKnown !== true) await isKnown;
-      const kid = kidOf(token);
-      if (kid !== null && isRevoked(kid)) throw revoked("the key that signed the run token was");
+      await checkKey(token);
       return claims;
     },
-    async sign(claims) {
-      const index = chosen();
-      const sign = index === null ? undefined : ring.signers[index];
-      if (sign === undefined) throw revoked("every key of run tokens was");
-      return sign(claims);
+    sign: async (claims) => signerIn(ring.signers)(claims),
+    async verifyUser(token, at) {
+      const claims = await ring.verifyUser(token, at);
+      await checkKey(token);
+      return claims;
     },
+    signUser: async (claims) => signerIn(ring.userSigners)(claims),
     get keys() {
       const signing = chosen();
       return ring.kids.map((kid, index) => ({
@@ -113,6 +130,8 @@ interface Ring {
   readonly kids: readonly string[];
   readonly verify: (token: string) => Promise<RunTokenClaims>;
   readonly signers: readonly ((claims: RunTokenClaims) => Promise<string>)[];
+  readonly verifyUser: (token: string, at?: number) => Promise<UserTokenClaims>;
+  readonly userSigners: readonly ((claims: UserTokenClaims) => Promise<string>)[];
 }
 
 async function readRing({ file, log, now }: KeyRingOptions): Promise<Ring> {
@@ -121,14 +140,15 @@ async function readRing({ file, log, now }: KeyRingOptions): Promise<Ring> {
   if (isExposed) log.warn({ keyFile: file }, "run token key is open to other users, use mode 0600");
   const publicJwks = keys.map(({ publicJwk }) => publicJwk);
   const known = new KnownRunTokens();
+  const privateJwks = keys.map(({ privateJwk }) => privateJwk);
   return {
     stamp,
     changedAt,
     kids: await Promise.all(publicJwks.map(runTokenKeyId)),
     verify: await createRunTokenVerifier(publicJwks, { now, known }),
-    signers: await Promise.all(
-      keys.map(({ privateJwk }) => createRunTokenSigner(privateJwk, { known })),
-    ),
+    signers: await Promise.all(privateJwks.map((jwk) => createRunTokenSigner(jwk, { known }))),
+    verifyUser: await createTokenVerifier(USER_TOKEN, publicJwks, { now }),
+    userSigners: await Promise.all(privateJwks.map((jwk) => createTokenSigner(USER_TOKEN, jwk))),
   };
 }
 

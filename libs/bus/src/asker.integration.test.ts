@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { failuresOf } from "@switchyard/contracts/errors";
+import { grantRun } from "@switchyard/contracts/policy-grants";
+import { requestCancel, startRun } from "@switchyard/contracts/runs";
+import { runCommands } from "@switchyard/contracts/streams";
+import type { UserRole } from "@switchyard/contracts/user-roles";
+import { verifyUserToken } from "@switchyard/contracts/user-tokens";
+import { testNats } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
+import { call } from "./call.ts";
+import { consume, type Delivery } from "./consume.ts";
+import { publishCommand } from "./publish.ts";
+import { serve, type Service } from "./serve.ts";
+import { ensureStreams } from "./streams.ts";
+import { testUsers } from "./test-users.ts";
+
+const users = testUsers(["team-a"]);
+const nats = await testNats({ authorization: users.authorization });
+const [admin, policy, runner, gateway, team] = await Promise.all(
+  ["admin", "policy", "runner", "gateway", "team-a"].map((name) => users.connect(nats, name)),
+);
+assert.ok(admin && policy && runner && gateway && team);
+await ensureStreams(admin);
+
+const onFault = ({ error }: { error: unknown }): void => assert.fail(String(error));
+const about = { version: "0.1.0", description: "", onFault };
+const fail = failuresOf(verifyUserToken.errors);
+const asked: { token: string; storedAt?: number | undefined }[] = [];
+
+/** Tokens of this test are `caller/role` or `old/role`, which ended a second before it is asked without a time. */
+function servePolicy(): Service {
+  assert.ok(policy);
+  const service = serve(policy, { name: "policy", ...about });
+  service.handle(verifyUserToken, ({ token, storedAt }) => {
+    asked.push({ token, storedAt });
+    const [caller = "", role] = token.split("/");
+    if (role !== "viewer" && role !== "operator")
+      throw fail.invalid_token("forged", { reason: "signature" });
+    const endsIn = caller === "old" ? -1_000 : 60_000;
+    if (endsIn < 0 && storedAt === undefined)
+      throw fail.invalid_token("too old", { reason: "expired" });
+    const expiresAt = new Date(Date.now() + endsIn).toISOString();
+    const roles = [role as UserRole]; // checked above
+    return { caller, roles, credential: "key-0", expiresAt };
+  });
+  return service;
+}
+
+const seen: { caller: string; roles: readonly string[] }[] = [];
+const runs = serve(runner, { name: "runner", ...about });
+runs.handle(requestCancel, (_request, { caller, roles }) => {
+  seen.push({ caller, roles });
+  return { outcome: "requested" as const };
+});
+const request = { runId: "r1" };
+const cancel = (bus: typeof team, userToken?: string) =>
+  call(bus ?? assert.fail(), requestCancel, request, userToken === undefined ? {} : { userToken });
+
+test("while nobody verifies, the gateway is refused and does not act as itself", async () => {
+  await assert.rejects(cancel(gateway, "alice/operator"), { code: "overloaded", retryable: true });
+  assert.deepEqual(seen, []);
+});
+
+test("the gateway's caller is the one of its user token, and nobody else's token is believed", async () => {
+  servePolicy();
+  await cancel(gateway, "alice/operator");
+  await cancel(team);
+  assert.deepEqual(seen, [
+    { caller: "alice", roles: ["operator"] },
+    { caller: "team-a", roles: [] },
+  ]);
+  const refused = { code: "forbidden" };
+  await assert.rejects(cancel(gateway), refused, "without a token");
+  await assert.rejects(cancel(gateway, "alice/forged"), refused);
+  await assert.rejects(cancel(gateway, "alice/viewer"), /needs the role operator/);
+  await assert.rejects(cancel(gateway, "old/operator"), refused);
+  await assert.rejects(cancel(team, "cli/operator"), /only gateway may send Yard-User/);
+  assert.equal(seen.length, 2);
+});
+
+test("a token is verified once by each service, and the server lets the gateway ask nothing that has no role", async () => {
+  asked.length = 0;
+  await Promise.all([cancel(gateway, "bob/operator"), cancel(gateway, "alice/operator")]);
+  await cancel(gateway, "bob/operator");
+  assert.deepEqual(asked, [{ token: "bob/operator", storedAt: undefined }]);
+  const asking = { runId: "r1", agent: "demo", requester: "cli", tools: [], ttlSeconds: 60 };
+  await assert.rejects(call(gateway, grantRun, asking), { code: "forbidden" });
+  await assert.rejects(call(gateway, verifyUserToken, { token: "x" }), { code: "forbidden" });
+});
+
+test("a command is of the caller in its user token, which had to be good when it was stored", async () => {
+  const deliveries: Delivery[] = [];
+  const consumption = consume(runner, {
+    consumer: runCommands,
+    commands: [startRun],
+    concurrency: 1,
+    handle: (delivery) => {
+      deliveries.push(delivery);
+      return Promise.resolve({ outcome: "done" });
+    },
+    onFault,
+  });
+  after(() => consumption.stop(0));
+  const start = (bus: typeof team, input: string, userToken?: string) =>
+    publishCommand(bus ?? assert.fail(), startRun, { agent: "demo" }, { input }, { userToken });
+  await start(gateway, "of alice", "alice/operator");
+  await start(gateway, "waited", "old/operator");
+  await start(gateway, "forged", "alice/forged");
+  await start(gateway, "of a viewer", "alice/viewer");
+  await start(gateway, "of nobody");
+  await start(team, "as cli", "cli/operator");
+  await start(team, "of the team");
+  await until(() => Promise.resolve(deliveries.length === 7));
+  const found = deliveries
+    .map((delivery) => {
+      const { input } = delivery.payload as { input: string }; // what this test sends
+      return `${input}: ${delivery.kind} ${delivery.caller}`;
+    })
+    .toSorted();
+  assert.deepEqual(found, [
+    "as cli: rejected team-a",
+    "forged: rejected gateway",
+    "of a viewer: rejected gateway",
+    "of alice: command alice",
+    "of nobody: rejected gateway",
+    "of the team: command team-a",
+    "waited: command old",
+  ]);
+});

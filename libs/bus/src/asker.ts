@@ -1,0 +1,114 @@
+import type { Command, Rpc } from "@switchyard/contracts/define";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { HEADERS } from "@switchyard/contracts/headers";
+import { GATEWAY_USER, refusalOf, type UserRole } from "@switchyard/contracts/user-roles";
+import { verifyUserToken } from "@switchyard/contracts/user-tokens";
+import type { z } from "zod";
+import { call } from "./call.ts";
+import type { Bus } from "./connect.ts";
+import { headerOf } from "./message-headers.ts";
+import type { QueueMessage } from "./delivery.ts";
+
+/** Who asks. */
+export interface Asker {
+  /** The NATS user that sent the message, or for whom the gateway did. */
+  readonly caller: string;
+  /** Of whom the gateway sent it for; a NATS user has none, its permissions say what it may. */
+  readonly roles: readonly UserRole[];
+}
+
+type Verified = z.output<typeof verifyUserToken.reply>;
+
+/** Tells for whom a token stands. Rejects with a ServiceError. `storedAt` is that of a stored message, in milliseconds. */
+export type VerifyUser = (token: string, storedAt?: number) => Promise<Verified>;
+
+export interface Sender {
+  readonly message: Pick<QueueMessage, "headers">;
+  /** The caller in the message's subject, for whom the server's permissions vouch. */
+  readonly natsUser: string;
+  readonly contract: Rpc | Command;
+  /** Of a message of a stream. */
+  readonly storedAt?: number;
+}
+
+const KEPT = 10_000;
+
+/** The asker of each message, as the policy service verifies the gateway's user tokens; each token is asked about once. */
+export class Askers {
+  readonly #verify: VerifyUser;
+  /** In the order of arrival. */
+  readonly #kept = new Map<string, Verified>();
+
+  constructor(verify: VerifyUser) {
+    this.#verify = verify;
+  }
+
+  /**
+   * Rejects with a ServiceError: `forbidden` for a token from anybody but the gateway, for the gateway without a good one, and
+   * for a user without the contract's role; `overloaded` when nobody can say now who asks. Nothing was done then.
+   */
+  find({ message, natsUser, contract, storedAt }: Sender): Asker | Promise<Asker> {
+    const token = headerOf(message, HEADERS.user);
+    if (natsUser !== GATEWAY_USER) {
+      if (token === undefined) return { caller: natsUser, roles: [] };
+      throw forbidden(`only ${GATEWAY_USER} may send ${HEADERS.user}, and this is ${natsUser}`);
+    }
+    // What the gateway asks for itself is not for its users.
+    if (contract.role === null && token === undefined) return { caller: natsUser, roles: [] };
+    if (token === undefined)
+      throw forbidden(`${GATEWAY_USER} must say in ${HEADERS.user} for whom it asks`);
+    return this.#user(token, contract, storedAt);
+  }
+
+  async #user(token: string, contract: Rpc | Command, storedAt?: number): Promise<Asker> {
+    const user = await this.#verified(token, storedAt);
+    const refusal = refusalOf(contract, user);
+    if (refusal !== null) throw forbidden(refusal);
+    return { caller: user.caller, roles: user.roles };
+  }
+
+  async #verified(token: string, storedAt: number | undefined): Promise<Verified> {
+    const at = storedAt ?? Date.now();
+    const known = this.#kept.get(token);
+    if (known !== undefined && Date.parse(known.expiresAt) > at) return known;
+    this.#kept.delete(token);
+    try {
+      const found = await this.#verify(token, storedAt);
+      this.#kept.set(token, found);
+      const [oldest] = this.#kept.keys();
+      if (this.#kept.size > KEPT && oldest !== undefined) this.#kept.delete(oldest);
+      return found;
+    } catch (error) {
+      throw unverified(error);
+    }
+  }
+}
+
+const askers = new WeakMap<Bus, Askers>();
+
+/** Those of a bus, which asks the policy service; its permissions must let it. */
+export function askersOf(bus: Bus): Askers {
+  const known = askers.get(bus);
+  if (known !== undefined) return known;
+  const made = new Askers((token, storedAt) =>
+    call(bus, verifyUserToken, storedAt === undefined ? { token } : { token, storedAt }),
+  );
+  askers.set(bus, made);
+  return made;
+}
+
+function unverified(error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const { code, message } = error;
+  if (code === "invalid_token") return forbidden(message);
+  if (code === "forbidden") return forbidden(`who asks cannot be verified here: ${message}`);
+  return new ServiceError(
+    "overloaded",
+    `who asks cannot be verified now, the policy service does not answer (${code}); try again`,
+    { cause: error },
+  );
+}
+
+function forbidden(why: string): ServiceError {
+  return new ServiceError("forbidden", why, { data: { reason: "caller" } });
+}

@@ -1,0 +1,80 @@
+import * as approvals from "./approvals.ts";
+import type { Rpc } from "./define.ts";
+import * as mcpAuth from "./mcp-auth.ts";
+import * as mcpOwnership from "./mcp-ownership.ts";
+import { cancelCallAt } from "./mcp-calls.ts";
+import * as mcpPins from "./mcp-pins.ts";
+import * as mcpServers from "./mcp-servers.ts";
+import { completeModel } from "./model-completion.ts";
+import * as policyBudgets from "./policy-budgets.ts";
+import * as policyBundles from "./policy-bundles.ts";
+import { explainPolicy } from "./policy-explain.ts";
+import { listTokenKeys } from "./policy-grants.ts";
+import { validatePolicy } from "./policy-texts.ts";
+import { allContracts, contractsByOwner, isRpc } from "./registry.ts";
+import { listGrants, revokeGrant } from "./session-grants.ts";
+import * as toolbox from "./toolbox.ts";
+import * as userTokens from "./user-tokens.ts";
+
+const allRpcs = allContracts.filter(isRpc);
+/** Of the policy's rpcs clients may ask only what explains; decisions and tokens are for services. */
+const explainingRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
+  explainPolicy,
+  validatePolicy,
+  policyBundles.listPolicyVersions,
+  policyBundles.whoCanCall,
+  policyBudgets.listStops,
+  listTokenKeys,
+  // The policy service looks at who may change it.
+  policyBundles.activatePolicy,
+  policyBundles.rollbackPolicy,
+  policyBudgets.stopCalls,
+  policyBudgets.resumeCalls,
+]);
+/** Clients may ask these, too; the policy service looks at who may decide, and no service that works for agents may. */
+const decidingRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
+  approvals.listApprovals,
+  approvals.getApproval,
+  approvals.approvalStates,
+  approvals.approveCall,
+  approvals.denyCall,
+  approvals.cancelApproval,
+  listGrants,
+  revokeGrant,
+]);
+/** Who the people and programs over HTTP are. */
+const keyRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
+  userTokens.createUserKey,
+  userTokens.listUserKeys,
+  userTokens.rotateUserKey,
+  userTokens.revokeUserKey,
+]);
+/** Between replicas of one service, and what costs money without a run. */
+const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
+  mcpOwnership.askOwner,
+  cancelCallAt,
+  completeModel,
+  toolbox.cancelBuiltinAt,
+]);
+/**
+ * What MCP servers are and how they are changed: commands, addresses, names of headers, logs, logins, definitions; and who
+ * may sign in over HTTP. Teams have the tools of a server; the registry is for who runs the installation.
+ */
+const registryRpcs: ReadonlySet<unknown> = new Set<unknown>([
+  ...Object.values(mcpServers),
+  ...Object.values(mcpPins),
+  ...Object.values(mcpAuth),
+  ...keyRpcs,
+]);
+/** What the command line of an installation may ask. */
+export const callableByClients = allRpcs.filter(
+  (contract) =>
+    explainingRpcs.has(contract) ||
+    decidingRpcs.has(contract) ||
+    keyRpcs.has(contract) ||
+    (!internalRpcs.has(contract) &&
+      !contractsByOwner.policy.some((owned) => owned.name === contract.name)),
+);
+
+/** What a team or program may ask. */
+export const callableByTeams = callableByClients.filter((contract) => !registryRpcs.has(contract));

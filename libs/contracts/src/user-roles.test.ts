@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { allContracts, isCommand, isRpc } from "./registry.ts";
+import { GATEWAY_USER, refusalOf, UserRole } from "./user-roles.ts";
+import { serviceUsers } from "./topology.ts";
+
+const usable = allContracts.filter((contract) => isRpc(contract) || isCommand(contract));
+
+/** Between services, or believed because nobody else may say it. A new contract is either here or has a role. */
+const FOR_SERVICES = [
+  "approval.expire",
+  "approvals.admit",
+  "approvals.settle",
+  "mcp.cancel-at",
+  "mcp.owner",
+  "models.complete",
+  "policy.check",
+  "policy.filter",
+  "policy.grant",
+  "policy.release",
+  "policy.replay",
+  "policy.user-token.issue",
+  "policy.user-token.verify",
+  "run.proceed",
+  "run.spawn",
+  "toolbox.cancel-at",
+  "toolbox.recall",
+];
+
+test("every request and command has a role, or is between services", () => {
+  const without = usable.filter(({ role }) => role === null).map(({ name }) => name);
+  assert.deepEqual(without.toSorted(), FOR_SERVICES);
+});
+
+test("the gateway may send what has a role, and beside that ask only who its users are", () => {
+  const gateway = serviceUsers.find(({ name }) => name === GATEWAY_USER);
+  const sent = [...(gateway?.calls ?? []), ...(gateway?.publishes ?? [])].map(({ name }) => name);
+  const withRole = usable.filter(({ role }) => role !== null).map(({ name }) => name);
+  assert.deepEqual(sent.toSorted(), [...withRole, "policy.user-token.issue"].toSorted());
+});
+
+test("a role includes what it says and no more, and a scope only narrows", () => {
+  const allowed = (role: UserRole) =>
+    UserRole.options.filter(
+      (needed) => refusalOf({ name: "x.y", role: needed }, { roles: [role] }) === null,
+    );
+  assert.deepEqual(allowed("viewer"), ["viewer"]);
+  assert.deepEqual(allowed("operator"), ["viewer", "operator"]);
+  assert.deepEqual(allowed("approver"), ["viewer", "approver"]);
+  assert.deepEqual(allowed("admin"), UserRole.options);
+  const scoped = (name: string) =>
+    refusalOf({ name, role: "viewer" }, { roles: ["admin"], scopes: ["runs.*"] });
+  assert.equal(scoped("runs.get"), null);
+  assert.match(scoped("policy.stop") ?? "", /outside the scopes/);
+  assert.match(
+    refusalOf({ name: "policy.grant", role: null }, { roles: ["admin"] }) ?? "",
+    /not for people/,
+  );
+  assert.match(
+    refusalOf({ name: "x.y", role: "viewer" }, { roles: [], scopes: [] }) ?? "",
+    /has none/,
+  );
+});

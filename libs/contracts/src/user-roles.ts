@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { matchesGlob } from "./glob.ts";
+
+/** The NATS user of the gateway: the only one that speaks for people and programs with a user token. */
+export const GATEWAY_USER = "gateway";
+
+/**
+ * What a person or program may do over HTTP. `viewer` reads; `operator` also runs agents and calls tools; `approver` reads and
+ * decides about waiting calls; `admin` does all of it and changes the policy, servers, skills and keys.
+ */
+export const UserRole = z.enum(["viewer", "operator", "approver", "admin"]);
+export type UserRole = z.infer<typeof UserRole>;
+
+/** Of which roles one is enough where a role is asked for. */
+const COVERED_BY: Readonly<Record<UserRole, readonly UserRole[]>> = {
+  viewer: ["viewer", "operator", "approver", "admin"],
+  operator: ["operator", "admin"],
+  approver: ["approver", "admin"],
+  admin: ["admin"],
+};
+
+/** Names of contracts, with `*`, that a credential is limited to, such as `runs.*`. */
+export const UserScope = z
+  .string()
+  .regex(/^[a-z0-9.*-]{1,64}$/, "must be the name of a contract, such as runs.get or runs.*");
+
+/** What a user's credential lets it do. */
+export interface UserRights {
+  readonly roles: readonly UserRole[];
+  /** Missing: everything that the roles allow. */
+  readonly scopes?: readonly string[] | undefined;
+}
+
+/** True when one of the roles includes `needed`. */
+export function hasRole(roles: readonly UserRole[], needed: UserRole): boolean {
+  return roles.some((role) => COVERED_BY[needed].includes(role));
+}
+
+/** Why somebody may not use a contract over HTTP, as one sentence; null when it may. */
+export function refusalOf(
+  contract: { readonly name: string; readonly role: UserRole | null },
+  { roles, scopes }: UserRights,
+): string | null {
+  const { name, role } = contract;
+  if (role === null) return `${name} is not for people and programs`;
+  if (!hasRole(roles, role))
+    return `${name} needs the role ${role}, and this credential has ${roles.join(", ") || "none"}`;
+  if (scopes !== undefined && !scopes.some((scope) => matchesGlob(scope, name)))
+    return `${name} is outside the scopes of this credential: ${scopes.join(", ") || "none"}`;
+  return null;
+}

@@ -1,0 +1,174 @@
+import { z } from "zod";
+import { event, rpc } from "./define.ts";
+import { CallerName, Timestamp } from "./ids.ts";
+import { RUN_TOKEN_ISSUER } from "./run-token.ts";
+import { UserRole, UserScope } from "./user-roles.ts";
+
+/** `aud` of every user token: whoever serves requests and takes commands. */
+export const USER_TOKEN_AUDIENCE = "switchyard/callers";
+
+/** Characters that a user token may have: it travels in a header. */
+export const USER_TOKEN_MAX_LENGTH = 8_192;
+
+/** How long a user token is good, in seconds. */
+export const USER_TOKEN_SECONDS = 60;
+
+const Roles = z.array(UserRole).min(1).max(4);
+const Scopes = z.array(UserScope).max(32);
+/** What signed in: the id of an API key, `laptop`, or `oidc:` and the subject at the issuer. */
+const CredentialName = z.string().min(1).max(200);
+
+/**
+ * The claims of a user token: for whom the gateway sends a message. The policy service signs them (compact JWS, EdDSA) for a
+ * credential that it has verified. Times are seconds since the Unix epoch (RFC 7519).
+ */
+export const UserTokenClaims = z.strictObject({
+  iss: z.literal(RUN_TOKEN_ISSUER),
+  aud: z.literal(USER_TOKEN_AUDIENCE),
+  /** The caller, the same kind of name that a NATS user has. */
+  sub: CallerName,
+  roles: Roles,
+  scopes: Scopes.optional(),
+  credential: CredentialName,
+  iat: z.int().nonnegative(),
+  exp: z.int().positive(),
+});
+export type UserTokenClaims = z.infer<typeof UserTokenClaims>;
+
+/** Who a credential or a token stands for. */
+export const UserIdentity = z.object({
+  caller: CallerName,
+  roles: Roles,
+  scopes: Scopes.optional(),
+  credential: CredentialName,
+});
+export type UserIdentity = z.infer<typeof UserIdentity>;
+
+const UserStoreUnavailable = {
+  data: z.object({ cause: z.string() }),
+  retryable: true,
+} as const;
+
+/** Only the gateway may ask, and it can only ask for who showed it a credential. */
+export const issueUserToken = rpc({
+  subject: "yard.rpc.{caller}.policy.user-token.issue",
+  summary: "Verifies an API key, an OIDC token or the token of yard dev; answers a user token.",
+  request: z.strictObject({ credential: z.string().min(1).max(16_384) }),
+  reply: UserIdentity.extend({ token: z.string(), expiresAt: Timestamp }),
+  errors: {
+    /** Unknown, expired, revoked, of another issuer or audience. The message says which, and never shows it. */
+    bad_credential: { data: z.object({ reason: z.string() }) },
+    users_unavailable: UserStoreUnavailable,
+  },
+});
+
+/** Asked by whoever serves requests of the gateway or takes its commands. */
+export const verifyUserToken = rpc({
+  subject: "yard.rpc.{caller}.policy.user-token.verify",
+  summary: "Tells for whom the gateway sent a message, when its user token was good then.",
+  request: z.strictObject({
+    token: z.string().min(1).max(USER_TOKEN_MAX_LENGTH),
+    /** When a stream stored the message with it, in milliseconds since the Unix epoch; missing: now. */
+    storedAt: z.int().positive().optional(),
+  }),
+  reply: UserIdentity.extend({ expiresAt: Timestamp }),
+  errors: { invalid_token: { data: z.object({ reason: z.string() }) } },
+  timeoutMs: 2_000,
+});
+
+export const UserKeyId = z
+  .string()
+  .regex(
+    /^key-[0-9a-f]{16}$/,
+    "must be an id such as key-0123456789abcdef, as user-keys.list shows",
+  );
+
+export const UserKey = z.object({
+  id: UserKeyId,
+  caller: CallerName,
+  roles: Roles,
+  scopes: Scopes.optional(),
+  note: z.string().nullable(),
+  createdBy: CallerName,
+  createdAt: Timestamp,
+  /** Null: never. */
+  expiresAt: Timestamp.nullable(),
+  revokedAt: Timestamp.nullable(),
+});
+export type UserKey = z.infer<typeof UserKey>;
+
+const ForbiddenAdmin = { data: z.object({ caller: z.string(), setting: z.string() }) } as const;
+const UnknownKey = { data: z.object({ id: z.string() }) } as const;
+const keyErrors = { forbidden_admin: ForbiddenAdmin, users_unavailable: UserStoreUnavailable };
+/** `key` is shown here and never again; only its SHA-256 is kept. */
+const NewKey = z.object({ key: z.string(), info: UserKey });
+const YEARS_10 = 10 * 366 * 86_400;
+
+export const createUserKey = rpc({
+  subject: "yard.rpc.{caller}.policy.user-keys.create",
+  summary: "Makes an API key for a person or program; for policy admins.",
+  role: "admin",
+  request: z.strictObject({
+    caller: CallerName,
+    roles: Roles,
+    scopes: Scopes.optional(),
+    note: z.string().max(200).optional(),
+    /** Missing: until it is revoked. */
+    ttlSeconds: z.int().min(1).max(YEARS_10).optional(),
+  }),
+  reply: NewKey,
+  errors: {
+    ...keyErrors,
+    /** The name is that of a service of the installation. */
+    reserved_caller: { data: z.object({ caller: z.string() }) },
+    too_many: { data: z.object({ limit: z.int() }) },
+  },
+});
+
+export const listUserKeys = rpc({
+  subject: "yard.rpc.{caller}.policy.user-keys.list",
+  summary: "Lists the API keys without what is secret of them; for policy admins.",
+  role: "admin",
+  request: z.strictObject({}),
+  reply: z.object({ keys: z.array(UserKey) }),
+  errors: keyErrors,
+});
+
+export const rotateUserKey = rpc({
+  subject: "yard.rpc.{caller}.policy.user-keys.rotate",
+  summary: "Makes a key with the rights of another one, which ends after the overlap.",
+  role: "admin",
+  request: z.strictObject({
+    id: UserKeyId,
+    /** How long the old key is still good, in seconds. */
+    overlapSeconds: z
+      .int()
+      .min(0)
+      .max(30 * 86_400)
+      .default(3_600),
+    /** Of the new key; missing: until it is revoked. */
+    ttlSeconds: z.int().min(1).max(YEARS_10).optional(),
+  }),
+  reply: NewKey,
+  errors: {
+    ...keyErrors,
+    unknown_key: UnknownKey,
+    too_many: { data: z.object({ limit: z.int() }) },
+  },
+});
+
+export const revokeUserKey = rpc({
+  subject: "yard.rpc.{caller}.policy.user-keys.revoke",
+  summary: "Ends an API key at once; for policy admins.",
+  role: "admin",
+  request: z.strictObject({ id: UserKeyId }),
+  reply: z.object({ info: UserKey }),
+  errors: { ...keyErrors, unknown_key: UnknownKey },
+});
+
+/** Gateways forget what they keep of the key. One that misses it does so when the user token ends. */
+export const userKeyRevoked = event({
+  subject: "yard.evt.user-key.{id}.revoked",
+  summary: "An API key was revoked, or ends at the time that is told.",
+  payload: z.object({ id: UserKeyId, caller: CallerName, endsAt: Timestamp, by: CallerName }),
+});

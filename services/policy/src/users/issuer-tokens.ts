@@ -1,0 +1,107 @@
+import { CallerName } from "@switchyard/contracts/ids";
+import type { UserRole } from "@switchyard/contracts/user-roles";
+import { createRemoteJWKSet, decodeJwt, errors, jwtVerify, type JWTPayload } from "jose";
+import type { Issuer } from "./issuers-file.ts";
+import { BadCredential, type SignedIn } from "./sign-in.ts";
+import { UserStoreError } from "./user-key-store.ts";
+
+const CLOCKS_DIFFER_SECONDS = 5;
+const JWKS_TIMEOUT_MS = 5_000;
+
+/**
+ * Verifies JWTs of the configured issuers. The issuer's keys are fetched once and kept; a key id that is not among them has
+ * them fetched again, at most every 30 seconds.
+ */
+export function createIssuerTokens(
+  issuers: readonly Issuer[],
+  now: () => number,
+): (token: string) => Promise<SignedIn> {
+  const known = new Map(
+    issuers.map((issuer) => [
+      issuer.issuer,
+      {
+        issuer,
+        keys: createRemoteJWKSet(new URL(issuer.jwksUri), { timeoutDuration: JWKS_TIMEOUT_MS }),
+      },
+    ]),
+  );
+  return async (token) => {
+    const found = known.get(issuerOf(token));
+    if (found === undefined)
+      throw new BadCredential("issuer", "the token is of an issuer that is not configured here");
+    const { issuer, keys } = found;
+    try {
+      const { payload } = await jwtVerify(token, keys, {
+        issuer: issuer.issuer,
+        audience: issuer.audience,
+        algorithms: issuer.algorithms,
+        requiredClaims: ["sub", "exp"],
+        clockTolerance: CLOCKS_DIFFER_SECONDS,
+        currentDate: new Date(now()),
+        ...(issuer.type === undefined ? {} : { typ: issuer.type }),
+      });
+      return identityOf(payload, issuer);
+    } catch (error) {
+      throw refusalOf(error, issuer);
+    }
+  };
+}
+
+function identityOf(payload: JWTPayload, issuer: Issuer): SignedIn {
+  const { caller, roles } = issuer;
+  const named = payload[caller.claim];
+  const name = typeof named === "string" ? named : "";
+  const parsed = CallerName.safeParse(caller.names[name] ?? `${caller.prefix}${name}`);
+  if (!parsed.success)
+    throw new BadCredential(
+      "caller",
+      `the token's claim ${caller.claim} is no caller name (${parsed.error.issues[0]?.message ?? ""}), and caller.names of its issuer has no name for it`,
+    );
+  const given = payload[roles.claim];
+  const values = (Array.isArray(given) ? given : [given]).filter(
+    (value) => typeof value === "string",
+  );
+  const all = new Set<UserRole>([
+    ...roles.everybody,
+    ...values.flatMap((value) =>
+      Object.hasOwn(roles.values, value) ? (roles.values[value] ?? []) : [],
+    ),
+  ]);
+  if (all.size === 0)
+    throw new BadCredential("roles", `the token's claim ${roles.claim} gives no role here`);
+  return {
+    caller: parsed.data,
+    roles: [...all],
+    credential: `oidc:${payload.sub ?? ""}`.slice(0, 200),
+    expiresAt: (payload.exp ?? 0) * 1_000,
+  };
+}
+
+function issuerOf(token: string): string {
+  try {
+    return decodeJwt(token).iss ?? "";
+  } catch {
+    throw new BadCredential("malformed", "the token cannot be read");
+  }
+}
+
+/** Says what is wrong with the token and shows nothing of it. */
+function refusalOf(error: unknown, { issuer, audience }: Issuer): Error {
+  if (error instanceof BadCredential) return error;
+  if (error instanceof errors.JWTExpired)
+    return new BadCredential("expired", "the token has expired: sign in again");
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return new BadCredential(
+      "claims",
+      `the token's ${error.claim} is refused: it must be of ${issuer} for ${audience}`,
+    );
+  const isOfToken =
+    error instanceof errors.JWSSignatureVerificationFailed ||
+    error instanceof errors.JOSEAlgNotAllowed ||
+    error instanceof errors.JOSENotSupported ||
+    error instanceof errors.JWKSNoMatchingKey ||
+    error instanceof errors.JWSInvalid ||
+    error instanceof errors.JWTInvalid;
+  if (isOfToken) return new BadCredential("signature", `the token is not signed by ${issuer}`);
+  return new UserStoreError(`the keys of ${issuer} cannot be fetched`, { cause: error });
+}

@@ -1,0 +1,72 @@
+import { readFile } from "node:fs/promises";
+import { CallerName } from "@switchyard/contracts/ids";
+import { UserRole } from "@switchyard/contracts/user-roles";
+import { StartError } from "@switchyard/service/start-error";
+import { z } from "zod";
+import { problemLine, readYaml, type Checked } from "../bundle/yaml-file.ts";
+
+/** Whose tokens are taken, and who their subjects are here. */
+const Issuer = z.strictObject({
+  /** As in the tokens' `iss`, to the letter. */
+  issuer: z.url(),
+  /** Of the tokens' `aud`: this installation. A token for anybody else is refused. */
+  audience: z.string().min(1),
+  /** The issuer's public keys, a JWK set. */
+  jwksUri: z.string().refine(isSafeUrl, "must be an https URL, or http on loopback"),
+  /** Never a shared secret, and never `none`. */
+  algorithms: z
+    .array(
+      z.enum(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"]),
+    )
+    .min(1)
+    .default(["RS256", "PS256", "ES256", "EdDSA"]),
+  /** Of the tokens' header, such as `at+jwt`; without it any. */
+  type: z.string().optional(),
+  caller: z
+    .strictObject({
+      claim: z.string().default("sub"),
+      /** In front of a claim that is a valid name as it is. */
+      prefix: z.string().default(""),
+      /** Names of those who are called otherwise here, by their claim. */
+      names: z.record(z.string(), CallerName).default({}),
+    })
+    .prefault({}),
+  roles: z
+    .strictObject({
+      claim: z.string().default("roles"),
+      /** Roles by value of the claim; a value that is not here gives none. */
+      values: z.record(z.string(), z.array(UserRole)).default({}),
+      /** Of everybody whom the issuer knows. */
+      everybody: z.array(UserRole).default([]),
+    })
+    .prefault({}),
+});
+export type Issuer = z.infer<typeof Issuer>;
+
+const IssuersFile = z.strictObject({ issuers: z.array(Issuer).min(1).max(16) });
+
+/** Throws a StartError that names the line of what is wrong. */
+export async function readIssuers(path: string): Promise<readonly Issuer[]> {
+  const hint = "let YARD_ISSUERS_FILE name a YAML file as in decisions/041-callers-over-http.md";
+  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+    throw new StartError(`YARD_ISSUERS_FILE: cannot read ${path}`, { hint, cause });
+  });
+  const read = readYaml(text, checked);
+  if (read.value !== null) return read.value.issuers;
+  const lines = read.problems.map((problem) => problemLine(path, problem));
+  throw new StartError(`YARD_ISSUERS_FILE: ${lines.join("; ")}`, { hint });
+}
+
+function checked(content: unknown): Checked<z.infer<typeof IssuersFile>> {
+  const parsed = IssuersFile.safeParse(content);
+  return parsed.success
+    ? { value: parsed.data, problems: [] }
+    : { value: null, problems: parsed.error.issues };
+}
+
+function isSafeUrl(value: string): boolean {
+  const url = URL.parse(value);
+  if (url === null) return false;
+  const isLoopback = ["127.0.0.1", "[::1]", "localhost"].includes(url.hostname);
+  return url.protocol === "https:" || (url.protocol === "http:" && isLoopback);
+}

@@ -1,0 +1,58 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { publishEvent } from "@switchyard/bus/publish";
+import type { Service } from "@switchyard/bus/serve";
+import { userKeyRevoked } from "@switchyard/contracts/user-tokens";
+import type { Log } from "@switchyard/service/log";
+import type { Redis } from "@switchyard/service/redis";
+import { readSecretFile } from "@switchyard/service/secret-file";
+import type { KeyRing } from "../tokens/key-ring.ts";
+import { createIssuerTokens } from "./issuer-tokens.ts";
+import { readIssuers } from "./issuers-file.ts";
+import { createSignIn } from "./sign-in.ts";
+import { serveUsers } from "./user-handlers.ts";
+import { createUserKeyStore } from "./user-key-store.ts";
+
+/** People and programs that sign in at the gateway. Throws a StartError for files that cannot be used. */
+export async function startUsers(
+  kit: {
+    readonly bus: Bus;
+    readonly log: Log;
+    readonly redis: Redis;
+    readonly config: {
+      readonly YARD_ISSUERS_FILE?: string | undefined;
+      readonly YARD_LAPTOP_TOKEN_FILE?: string | undefined;
+      readonly YARD_POLICY_ADMINS: readonly string[];
+    };
+  },
+  parts: {
+    readonly service: Service;
+    readonly keyRing: Pick<KeyRing, "signUser" | "verifyUser">;
+    readonly now: () => number;
+  },
+): Promise<void> {
+  const { bus, log, redis, config } = kit;
+  const { service, keyRing, now } = parts;
+  const { YARD_ISSUERS_FILE: issuersFile, YARD_LAPTOP_TOKEN_FILE: laptopFile } = config;
+  const issuers = issuersFile === undefined ? null : await readIssuers(issuersFile);
+  const keys = createUserKeyStore(redis);
+  const signIn = createSignIn({
+    keys,
+    issuerToken: issuers === null ? null : createIssuerTokens(issuers, now),
+    laptopToken:
+      laptopFile === undefined ? null : await readSecretFile(laptopFile, "YARD_LAPTOP_TOKEN_FILE"),
+    now,
+  });
+  serveUsers(service, {
+    signIn,
+    keys,
+    now,
+    admins: config.YARD_POLICY_ADMINS,
+    sign: keyRing.signUser,
+    verify: keyRing.verifyUser,
+    onRevoked({ id, caller }, facts) {
+      publishEvent(bus, userKeyRevoked, { id }, { id, caller, ...facts }).catch((err: unknown) =>
+        log.warn({ err, id }, "end of an API key not published; gateways know it within a minute"),
+      );
+    },
+  });
+}
