@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { decisionIndex } from "./generate/decision-index.ts";
+import { openApi } from "@switchyard/gateway/openapi/openapi";
 import { format } from "./generate/format.ts";
 import { asyncApi } from "./generate/asyncapi.ts";
 import { commandTable } from "./generate/command-table.ts";
@@ -18,6 +19,7 @@ const check = process.argv.includes("--check");
 
 const generated: Record<string, (current: string) => string | Promise<string>> = {
   "docs/asyncapi.json": async () => format("asyncapi.json", JSON.stringify(await asyncApi())),
+  "docs/openapi.json": () => format("openapi.json", JSON.stringify(openApi())),
   "deploy/nats/authorization.conf": () => natsAuthorizationFile(),
   "deploy/redis/users.acl": () => redisUsersFile(),
   "apps/cli/README.md": (current) =>

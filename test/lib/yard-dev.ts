@@ -20,6 +20,9 @@ export interface DevProcess {
 export interface DevInstance {
   readonly natsUrl: string;
   readonly redisUrl: string;
+  /** Where the gateway answers, and the file with the token of the person who runs the instance. */
+  readonly httpUrl: string;
+  readonly httpTokenFile: string;
   readonly processes: readonly DevProcess[];
   readonly stateDir: string;
   /** Lines of the merged log so far, parsed; grows while the instance runs. */
@@ -102,6 +105,8 @@ export async function startYardDev(options: {
   return {
     natsUrl: String(facts["natsUrl"]),
     redisUrl: String(facts["redisUrl"]),
+    httpUrl: String(facts["httpUrl"]),
+    httpTokenFile: String(facts["httpTokenFile"]),
     processes: facts["processes"] as DevProcess[], // written by readyBlock's own types
     stateDir,
     log,

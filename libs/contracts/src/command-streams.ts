@@ -37,7 +37,9 @@ export function commandsOf(user: string): StreamDefinition {
  */
 export function commandQueueFor(clients: readonly string[]): StreamDefinition {
   if (clients.length === 0) return commandStream;
-  const ofServices = serviceUsers.flatMap((user) =>
+  // The gateway sends what people and programs want, so it has a quota as clients have.
+  const services = serviceUsers.filter((user) => !hasOwnCommands(user));
+  const ofServices = services.flatMap((user) =>
     nounsOf(user).map((noun) => `yard.cmd.${user.name}.${noun}.>`),
   );
   const needed = SERVICES_BYTES + clients.length * COMMAND_QUOTA.bytes;

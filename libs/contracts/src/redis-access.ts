@@ -114,7 +114,7 @@ export const serviceRedisUsers: readonly RedisUser[] = [
     ],
     commands: [...strings, ...hashes, ...lists, ...sets, ...sortedSets],
   }),
-  redisUser("gateway", "HTTP gateway", { keys: [], commands: [] }),
+  redisUser("gateway", "HTTP gateway", { keys: ["yard:gateway:*"], commands: ["incr"] }),
   redisUser("toolbox", "Built-in tools", {
     keys: ["yard:{agent:*}:memory", auditHeads("toolbox"), ...providerKeys],
     commands: [...strings, ...hashes],

@@ -43,7 +43,11 @@ test("a second Ctrl-C kills whatever still lives: frozen services, what waits fo
   await dev.printed("runner-1 is ready");
   await dev.printed("broker is ready");
   const processes = instanceProcesses(stateDir);
-  assert.equal(processes.length, 8, "nats, redis, policy, importer, broker, toolbox and 2 runners");
+  assert.equal(
+    processes.length,
+    9,
+    "nats, redis, policy, importer, broker, toolbox, 2 runners and the gateway",
+  );
   const server = await identified("stubborn", Number(readFileSync(pidFile, "utf8")));
   assert.deepEqual(await survivors([server]), ["stubborn"]);
 

@@ -244,7 +244,16 @@ test("SIGTERM stops everything in order, no process remains, and other commands 
   assert.equal(await dev.exited, 0);
   assert.deepEqual(await survivors(processes), []);
   const stopped = [...dev.output().matchAll(/yard +(\w+) stopped/g)].map(([, name]) => name);
-  assert.deepEqual(stopped, ["runner", "toolbox", "broker", "importer", "policy", "redis", "nats"]);
+  assert.deepEqual(stopped, [
+    "gateway",
+    "runner",
+    "toolbox",
+    "broker",
+    "importer",
+    "policy",
+    "redis",
+    "nats",
+  ]);
   const after = await yard(["runs", "list"], env);
   assert.equal(after.code, 6);
   assert.match(after.stderr, /does not run here\n +→ start it with \.\/yard dev/);

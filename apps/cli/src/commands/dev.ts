@@ -6,6 +6,7 @@ import { withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { isLogLevel, type LogLevel } from "../dev/log-line.ts";
 import { fromLevel, jsonLog, readableLog } from "../dev/merged-log.ts";
+import { httpAccess } from "../dev/http-access.ts";
 import { agentToTry, readyBlock, serverText } from "../dev/ready-block.ts";
 import { stackOptions, type StackFlags } from "../dev/stack-options.ts";
 import { Stack, type StackOptions } from "../dev/stack.ts";
@@ -79,6 +80,7 @@ async function announce(
     servers: await waitForMcpServers(bus, { timeoutMs: MCP_TIMEOUT_MS, signal }),
     agents: (await client(bus, { listAgents }).listAgents({})).agents,
   }));
+  const http = await httpAccess(record, options.state.keys);
   if (signal.aborted) return;
   const { defaultModel } = options.project;
   for (const server of servers) {
@@ -86,7 +88,8 @@ async function announce(
     if (!isUp) options.report.warn(`MCP server ${serverText(server)}`);
   }
   if (!json) {
-    for (const line of readyBlock({ record, servers, defaultModel, agent: agentToTry(agents) }))
+    const agent = agentToTry(agents);
+    for (const line of readyBlock({ record, servers, defaultModel, agent, http }))
       terminal.out(line);
     return;
   }
@@ -99,6 +102,8 @@ async function announce(
     natsUrl,
     natsMonitorUrl,
     redisUrl,
+    // The token stays out of the log.
+    ...(http === null ? {} : { httpUrl: http.url, httpTokenFile: http.tokenFile }),
     processes,
     defaultModel,
     mcpServers: servers.map(({ id, status, toolCount }) => ({ id, status, toolCount })),

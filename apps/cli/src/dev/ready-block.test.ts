@@ -28,6 +28,7 @@ const facts = {
   },
   servers: [server],
   defaultModel: "scripted/plan",
+  http: { url: "http://127.0.0.1:8321", token: "yd_secret", tokenFile: "/s/laptop.token" },
 };
 
 test("says where everything is, which model answers, and what to type next", () => {
@@ -37,6 +38,7 @@ test("says where everything is, which model answers, and what to type next", () 
     "redis://127.0.0.1:6379",
     "http://127.0.0.1:9000/readyz",
     "files connected (14 tools)",
+    "curl -H 'Authorization: Bearer yd_secret' http://127.0.0.1:8321/api/v1/agents",
     "scripted/plan — rule-based, no AI",
     "./yard run reviewer ",
     "yard.cmd.me.run.start.reviewer ",

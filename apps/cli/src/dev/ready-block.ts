@@ -5,6 +5,7 @@ import { startRun } from "@switchyard/contracts/runs";
 import { subjectOf } from "@switchyard/contracts/define";
 import { fieldLines } from "../field-lines.ts";
 import type { InstanceRecord } from "../instance-record.ts";
+import type { HttpAccess } from "./http-access.ts";
 import { modelLabel } from "../model-label.ts";
 import { printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";
@@ -19,8 +20,9 @@ export function readyBlock(facts: {
   defaultModel: string;
   /** The agent to try, or null when there is none. */
   agent: string | null;
+  http: HttpAccess | null;
 }): string[] {
-  const { record, servers, defaultModel, agent } = facts;
+  const { record, servers, defaultModel, agent, http } = facts;
   const services = record.processes.filter((process) => process.healthUrl !== null);
   const monitor = record.natsMonitorUrl === null ? "" : `  (monitoring ${record.natsMonitorUrl})`;
   return [
@@ -30,6 +32,7 @@ export function readyBlock(facts: {
     ...fieldLines([
       ["  NATS", `${record.natsUrl ?? ""}${monitor}`],
       ["  Redis", record.redisUrl ?? ""],
+      ...(http === null ? [] : [["  HTTP", `${http.url}/api/v1`] as [string, string]]),
       ...services.map(({ name, healthUrl }): [string, string] => [
         `  ${name}`,
         new URL("/readyz", healthUrl ?? "").href,
@@ -47,6 +50,9 @@ export function readyBlock(facts: {
           `  ${natsCommand(record.natsUrl ?? "", { agent, question: QUESTION })}`,
         ]),
     "  ./yard mcp tools",
+    ...(http === null
+      ? []
+      : [`  curl -H 'Authorization: Bearer ${http.token}' ${http.url}/api/v1/agents`]),
     ...stillConnecting(servers),
     "",
     "Ctrl-C stops everything; the data stays for the next start.",

@@ -26,6 +26,7 @@ function plan(
     redisUrl: "redis://127.0.0.1:2",
     redisIsOurs,
     runTokenKeyFile: "/state/keys/run-token.jwk",
+    laptopTokenFile: "/keys/laptop.token",
     loginKey: "made-here",
     bubblewrap: "/cache/bwrap",
     env,
@@ -36,7 +37,7 @@ test("starts each service after those it needs, each with a key of its own", () 
   const specs = plan({});
   assert.deepEqual(
     specs.map(({ name, env }) => [name, env["YARD_NATS_NKEY_FILE"]]),
-    ["policy", "importer", "broker", "toolbox", "runner"].map((name) => [
+    ["policy", "importer", "broker", "toolbox", "runner", "gateway"].map((name) => [
       name,
       `/state/keys/${name}.nk`,
     ]),
@@ -82,7 +83,7 @@ test("every entry point exists", () => {
 });
 
 test("several runners share one NATS user and differ in name", () => {
-  const runners = plan({}, 3).slice(4);
+  const runners = plan({}, 3).slice(4, -1);
   assert.deepEqual(
     runners.map(({ name }) => name),
     ["runner-1", "runner-2", "runner-3"],

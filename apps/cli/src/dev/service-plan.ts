@@ -20,6 +20,8 @@ export interface ServicePlanOptions {
   readonly runTokenKeyFile: string;
   /** Encrypts logins at MCP servers, where the environment has no key for that. */
   readonly loginKey: string;
+  /** Holds the token with which the person is `cli` over HTTP. */
+  readonly laptopTokenFile: string;
   /** What sandboxes are made with; null where there is none. */
   readonly bubblewrap: string | null;
   /** Our own environment: model keys and the variables that MCP servers refer to come from there. */
@@ -40,6 +42,7 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
       YARD_RUN_TOKEN_KEY_FILE: options.runTokenKeyFile,
       // On a laptop one person starts, calls and approves.
       YARD_APPROVE_OWN: "all",
+      YARD_LAPTOP_TOKEN_FILE: options.laptopTokenFile,
     }),
     service(options, "importer", "importer", "skill-importer", {
       YARD_SKILL_ROOTS: options.skillRoots,
@@ -70,6 +73,7 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
         ...models,
       }),
     ),
+    service(options, "gateway", "gateway", "gateway", pick(env, ["YARD_HTTP_PORT"])),
   ];
 }
 
@@ -171,6 +175,7 @@ const OURS = new Set([
   "YARD_LOG_LEVEL",
   "YARD_INSTANCE",
   "YARD_HEALTH_HOST",
+  "YARD_HTTP_PORT",
   "YARD_HEALTH_PORT",
 ]);
 

@@ -21,6 +21,7 @@ import {
   type LocalServer,
   type ServerName,
 } from "./local-server.ts";
+import { makeLaptopToken } from "../laptop-token.ts";
 import { ensureLoginKey } from "../login-key.ts";
 import { localBubblewrap } from "./local-bubblewrap.ts";
 import { killDescendants } from "./kill-descendants.ts";
@@ -84,6 +85,7 @@ export class Stack {
         redisIsOurs: hasOwnRedis(this.record),
         runTokenKeyFile: keys.runTokenKeyFile,
         loginKey: await ensureLoginKey(state.keys),
+        laptopTokenFile: await makeLaptopToken(state.keys),
         bubblewrap: await localBubblewrap(env, report),
       });
       await Promise.race([

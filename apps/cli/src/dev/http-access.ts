@@ -1,0 +1,31 @@
+import { z } from "zod";
+import type { InstanceRecord } from "../instance-record.ts";
+import { laptopTokenFile } from "../laptop-token.ts";
+import { readSecret } from "../secret-files.ts";
+
+/** Where the gateway answers, and with which token the person of this laptop signs in. */
+export interface HttpAccess {
+  readonly url: string;
+  readonly token: string;
+  readonly tokenFile: string;
+}
+
+const Report = z.object({ details: z.object({ http: z.string() }) });
+const TIMEOUT_MS = 5_000;
+
+/** Null when the gateway is away just now. */
+export async function httpAccess(record: InstanceRecord, keys: string): Promise<HttpAccess | null> {
+  const gateway = record.processes.find(({ name }) => name === "gateway");
+  if (gateway?.healthUrl === null || gateway?.healthUrl === undefined) return null;
+  const tokenFile = laptopTokenFile(keys);
+  const token = await readSecret(tokenFile);
+  const report = await fetch(new URL("/readyz", gateway.healthUrl), {
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  })
+    .then((response) => response.json())
+    .catch(() => null);
+  const parsed = Report.safeParse(report);
+  return token === null || !parsed.success
+    ? null
+    : { url: parsed.data.details.http, token, tokenFile };
+}

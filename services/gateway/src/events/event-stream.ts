@@ -1,0 +1,70 @@
+/** One reader's stream of server-sent events: https://html.spec.whatwg.org/multipage/server-sent-events.html. */
+export interface EventStream {
+  readonly response: Response;
+  /** False when the reader was too slow and is cut, or has gone: it goes on where it was with `Last-Event-ID`. */
+  send(message: {
+    readonly event?: string;
+    readonly id?: number | string;
+    readonly data: unknown;
+  }): boolean;
+  /** Ends the stream after what is sent; `retryMs` tells the reader when to come again. */
+  end(retryMs?: number): void;
+  readonly closed: AbortSignal;
+}
+
+/** What a reader may be behind, in bytes. */
+const MOST_BEHIND = 1024 * 1024;
+const HEARTBEAT_MS = 15_000;
+const encoder = new TextEncoder();
+
+export function openEventStream(): EventStream {
+  const closing = new AbortController();
+  let behind = 0;
+  let sink: ReadableStreamDefaultController<Uint8Array> | null = null;
+  const close = (cut: boolean): void => {
+    if (closing.signal.aborted) return;
+    clearInterval(heartbeat);
+    // An error cuts the connection, so that nobody takes the end for the end of the events.
+    if (cut) sink?.error(new Error("the reader is too slow"));
+    else sink?.close();
+    closing.abort();
+  };
+  const write = (text: string): boolean => {
+    if (closing.signal.aborted || sink === null) return false;
+    sink.enqueue(encoder.encode(text));
+    behind = -(sink.desiredSize ?? 0);
+    if (behind <= MOST_BEHIND) return true;
+    close(true);
+    return false;
+  };
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => void (sink = controller),
+      cancel: () => {
+        clearInterval(heartbeat);
+        closing.abort();
+      },
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
+  );
+  const heartbeat = setInterval(() => write(": ping\n\n"), HEARTBEAT_MS);
+  write("retry: 1000\n\n");
+  return {
+    response: new Response(body, {
+      headers: { "content-type": "text/event-stream", "x-accel-buffering": "no" },
+    }),
+    send({ event, id, data }) {
+      const lines = [
+        ...(event === undefined ? [] : [`event: ${event}`]),
+        ...(id === undefined ? [] : [`id: ${id}`]),
+        `data: ${JSON.stringify(data)}`,
+      ];
+      return write(`${lines.join("\n")}\n\n`);
+    },
+    end(retryMs) {
+      if (retryMs !== undefined) write(`retry: ${retryMs}\n\n`);
+      close(false);
+    },
+    closed: closing.signal,
+  };
+}

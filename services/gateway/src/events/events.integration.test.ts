@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { publishEvent, publishLive } from "@switchyard/bus/publish";
+import { serve } from "@switchyard/bus/serve";
+import { runCancelled, runLive, runSteered } from "@switchyard/contracts/run-events";
+import { getRun } from "@switchyard/contracts/runs";
+import { revokeUserKey } from "@switchyard/contracts/user-tokens";
+import { until } from "@switchyard/local-servers/until";
+import { startGatewayWorld } from "../../test/gateway-world.ts";
+
+const world = await startGatewayWorld();
+const runner = await world.connectAs("runner");
+const onFault = ({ error }: { error: unknown }): void => assert.fail(String(error));
+const runs = serve(runner, { name: "runner", version: "0.1.0", description: "", onFault });
+runs.handle(getRun, ({ runId }, { fail }) => {
+  throw fail.unknown_run(`there is no run ${runId}`, { runId });
+});
+
+const at = () => new Date().toISOString();
+
+const USAGE = { inputTokens: 0, outputTokens: 0 };
+
+/** One event of a run; the last one ends it. */
+async function tell(owner: string, name: string, seq: number, isLast = false): Promise<void> {
+  const about = { runId: `${owner}~${name}`, seq, at: at() };
+  const tokens = { owner, runId: name };
+  const messageId = `${owner}~${name}:${seq}`;
+  if (isLast) {
+    const facts = { by: "cli", reason: null, steps: 0, toolCalls: 0, usage: USAGE, durationMs: 1 };
+    await publishEvent(runner, runCancelled, tokens, { ...about, ...facts }, { messageId });
+  } else {
+    const facts = { by: "cli", preview: `event ${seq}` };
+    await publishEvent(runner, runSteered, tokens, { ...about, ...facts }, { messageId });
+  }
+}
+
+interface Message {
+  readonly event: string | undefined;
+  readonly id: string | undefined;
+  readonly data: unknown;
+}
+
+interface Reading {
+  readonly status: number;
+  readonly messages: Message[];
+  /** Resolves at the end of the stream, false when it was cut. */
+  readonly ended: Promise<boolean>;
+  stop(): void;
+}
+
+async function read(
+  url: string,
+  path: string,
+  { key, after }: { key: string; after?: string | undefined },
+): Promise<Reading> {
+  const stopping = new AbortController();
+  const response = await fetch(`${url}/api/v1${path}`, {
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(after === undefined ? {} : { "last-event-id": after }),
+    },
+    signal: stopping.signal,
+  });
+  const messages: Message[] = [];
+  const take = async (): Promise<void> => {
+    let text = "";
+    for await (const chunk of response.body ?? []) {
+      text += Buffer.from(chunk).toString();
+      const blocks = text.split("\n\n");
+      text = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
+        const data = field("data");
+        if (data !== undefined)
+          messages.push({ event: field("event"), id: field("id"), data: JSON.parse(data) });
+      }
+    }
+  };
+  const ended = take().then(
+    () => true,
+    () => false,
+  );
+  return { status: response.status, messages, ended, stop: () => stopping.abort() };
+}
+
+const runOf = ({ messages }: Reading) =>
+  (messages[0]?.data as { runId: string } | undefined)?.runId;
+const idsOf = (messages: readonly Message[]) =>
+  messages.flatMap(({ id }) => (id === undefined ? [] : [Number(id)]));
+const upTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);
+
+test("a run is followed by its own numbers from its beginning, with live text between, and ends when the run does", async () => {
+  const { url } = await world.startGateway();
+  const { key } = await world.keyOf("alice", ["viewer"]);
+  await tell("alice", "r1", 1);
+  await tell("alice", "r1", 2);
+  const reading = await read(url, "/runs/r1/events", { key });
+  await until(() => Promise.resolve(reading.messages.length === 2));
+  const run = { owner: "alice", runId: "r1" };
+  publishLive(runner, runLive, run, { runId: "alice~r1", step: 1, delta: "hel" });
+  await until(() => Promise.resolve(reading.messages.length === 3));
+  await tell("alice", "r1", 3, true);
+  assert.equal(await reading.ended, true);
+  assert.deepEqual(
+    reading.messages.map(({ event, id }) => [event, id]),
+    [
+      ["steered", "1"],
+      ["steered", "2"],
+      ["delta", undefined],
+      ["cancelled", "3"],
+    ],
+  );
+  const rest = await read(url, "/runs/alice~r1/events", { key, after: "2" });
+  assert.equal(await rest.ended, true);
+  assert.deepEqual(idsOf(rest.messages), [3]);
+});
+
+test("another caller's run and events are not told, whether or not they exist", async () => {
+  const { url } = await world.startGateway();
+  const { key } = await world.keyOf("mallory", ["operator"]);
+  await tell("alice", "secret", 1);
+  for (const path of ["/runs/alice~secret/events", "/runs/alice~nothing/events"])
+    assert.equal(
+      (await fetch(`${url}/api/v1${path}`, { headers: { authorization: `Bearer ${key}` } })).status,
+      404,
+    );
+  const { key: narrow } = await world.keyOf("mallory", ["operator"], ["models.*"]);
+  assert.equal(
+    (await fetch(`${url}/api/v1/events`, { headers: { authorization: `Bearer ${narrow}` } }))
+      .status,
+    403,
+  );
+  const all = await read(url, "/events", { key });
+  const foreign = await read(url, "/events?noun=run&id=secret", { key });
+  await tell("alice", "secret", 2);
+  await tell("mallory", "own", 1);
+  await until(() => Promise.resolve(all.messages.length === 1));
+  assert.equal(runOf(all), "mallory~own");
+  await tell("mallory", "own", 2);
+  const later = await read(url, "/events", { key, after: all.messages[0]?.id });
+  await until(() => Promise.resolve(later.messages.length === 1));
+  assert.deepEqual(later.messages[0]?.event, "steered");
+  assert.deepEqual(foreign.messages, []);
+  for (const reading of [all, foreign, later]) reading.stop();
+});
+
+test("a stream ends when its key is revoked, and when the gateway stops, which then exits", async () => {
+  const { url, child } = await world.startGateway();
+  const [gone, stays] = [
+    await world.keyOf("bob", ["viewer"]),
+    await world.keyOf("bob", ["viewer"]),
+  ];
+  const [first, second] = [await read(url, "/events", gone), await read(url, "/events", stays)];
+  await call(await world.connectAs("cli"), revokeUserKey, { id: gone.id });
+  assert.equal(await first.ended, true);
+  child.kill("SIGTERM");
+  assert.equal(await second.ended, true);
+  await until(() => Promise.resolve(child.exitCode === 0));
+});
+
+test("readers of a gateway that is killed go on at another one, with no event lost or twice", async () => {
+  const [killed, other] = await Promise.all([world.startGateway(), world.startGateway()]);
+  const { key } = await world.keyOf("carol", ["viewer"]);
+  const names = Array.from({ length: 40 }, (_, index) => `k${index}`);
+  const LAST = 12;
+  const telling = (async () => {
+    for (const seq of upTo(LAST))
+      await Promise.all(names.map((name) => tell("carol", name, seq, seq === LAST)));
+  })();
+  let cuts = 0;
+  const follow = async (name: string): Promise<number[]> => {
+    const ids: number[] = [];
+    let { url } = killed;
+    for (;;) {
+      const reading = await read(url, `/runs/${name}/events`, {
+        key,
+        after: String(ids.at(-1) ?? 0),
+      }).catch(() => null);
+      const isWhole = (await reading?.ended) ?? false;
+      ids.push(...idsOf(reading?.messages ?? []));
+      if (isWhole && ids.at(-1) === LAST) return ids;
+      cuts += 1;
+      url = other.url;
+    }
+  };
+  const following = Promise.all(names.map(follow));
+  killed.child.kill("SIGKILL");
+  await telling;
+  for (const ids of await following) assert.deepEqual(ids, upTo(LAST));
+  assert.ok(cuts > 0, "nobody was cut");
+});

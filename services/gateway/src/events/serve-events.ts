@@ -1,0 +1,231 @@
+import { call } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { readEvents, type StoredEvent } from "@switchyard/bus/events";
+import { fullRunId, ownerOfRun, RunId } from "@switchyard/contracts/ids";
+import { allContracts, isEvent } from "@switchyard/contracts/registry";
+import { getRun } from "@switchyard/contracts/runs";
+import { eventStream } from "@switchyard/contracts/streams";
+import { refusalOf } from "@switchyard/contracts/user-roles";
+import { ServiceError } from "@switchyard/contracts/errors";
+import type { Context } from "hono";
+import { Problem } from "../problems/problem.ts";
+import type { GatewayEnv } from "../identity/request-context.ts";
+import type { User, UserDesk } from "../identity/user-desk.ts";
+import type { EventHub } from "./event-hub.ts";
+import { openEventStream, type EventStream } from "./event-stream.ts";
+
+export interface EventParts {
+  readonly bus: Bus;
+  readonly hub: EventHub;
+  readonly desk: UserDesk;
+}
+
+/** After these a run says nothing more, unless somebody has it go on. */
+const LAST = new Set(["finished", "failed", "cancelled", "dead", "rejected", "merged"]);
+const CHECK_MS = 15_000;
+/** When the gateway stops, readers come again after up to that long, and not all at once. */
+const RETURN_MS = 2_000;
+
+/** `GET /runs/{runId}/events`: the run's events under their own numbers, and live text between them. */
+export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<Response> {
+  const user = c.get("user");
+  const parsed = RunId.safeParse(c.req.param("runId"));
+  if (!parsed.success) throw badRequest("runId is no id of a run");
+  const runId = fullRunId(user.caller, parsed.data);
+  checkRights(user);
+  await checkVisible(parts.bus, user, runId);
+  const owner = ownerOfRun(runId) ?? user.caller;
+  const name = runId.slice(runId.indexOf("~") + 1);
+  const after = lastEventId(c);
+  const stream = openEventStream();
+  const reader = new RunReader(stream, after);
+  const subject = `yard.evt.run.${owner}.${name}.`;
+  attach(c, parts, stream, {
+    filters: [`${subject}*`],
+    from: "beginning",
+    isMine: (event) => event.subject.startsWith(subject),
+    take: (event) => reader.take(event),
+  });
+  const stopLive = parts.hub.onLive({ owner, name }, (delta) => {
+    stream.send({ event: "delta", data: delta });
+  });
+  stream.closed.addEventListener("abort", stopLive, { once: true });
+  return stream.response;
+}
+
+/** `GET /events`: what is said of what the caller owns, or of one noun or thing of it, under its place in the stream. */
+export function serveEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<Response> {
+  const user = c.get("user");
+  checkRights(user);
+  const { noun, id } = c.req.query();
+  const filters = filtersFor(user, noun, id);
+  const after = lastEventId(c);
+  const stream = openEventStream();
+  let last = after;
+  const send = (event: StoredEvent): void => {
+    if (event.sequence <= last) return;
+    last = event.sequence;
+    stream.send({ event: nameOf(event), id: event.sequence, data: event.payload });
+  };
+  attach(c, parts, stream, {
+    filters,
+    from: after === 0 ? null : { sequence: after + 1 },
+    isMine: ({ subject }) => filters.some((filter) => isWithin(subject, filter)),
+    take: send,
+  });
+  return Promise.resolve(stream.response);
+}
+
+interface Feed {
+  readonly filters: readonly string[];
+  /** From where the stream is read before what comes; null: from now. */
+  readonly from: "beginning" | { readonly sequence: number } | null;
+  readonly isMine: (event: StoredEvent) => boolean;
+  readonly take: (event: StoredEvent) => void;
+}
+
+/** What is stored first, then what comes. What comes in the meantime waits; each is taken once, the feed sees to that. */
+function attach(
+  c: Context<GatewayEnv>,
+  { bus, hub, desk }: EventParts,
+  stream: EventStream,
+  feed: Feed,
+): void {
+  let waiting: StoredEvent[] | null = [];
+  const stopEvents = hub.onEvent((event) => {
+    if (!feed.isMine(event)) return;
+    if (waiting === null) feed.take(event);
+    else waiting.push(event);
+  });
+  const { credential } = c.get("user");
+  const stops = [
+    stopEvents,
+    hub.onStop(() => stream.end(Math.round(RETURN_MS * Math.random()))),
+    desk.onRevoked((ended) => ended === credential && stream.end()),
+  ];
+  // A credential that ends while somebody reads ends the reading.
+  const check = setInterval(() => {
+    desk.identify(c.get("credential")).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.code === "bad_credential") stream.end();
+    });
+  }, CHECK_MS);
+  stream.closed.addEventListener(
+    "abort",
+    () => {
+      clearInterval(check);
+      for (const stop of stops) stop();
+    },
+    { once: true },
+  );
+  const catchUp = async (): Promise<void> => {
+    if (feed.from !== null) {
+      const options = {
+        filters: feed.filters,
+        from: feed.from,
+        stopAtEnd: true,
+        signal: stream.closed,
+      };
+      for await (const event of readEvents(bus, options)) feed.take(event);
+    }
+    const late = waiting ?? [];
+    waiting = null;
+    for (const event of late) feed.take(event);
+  };
+  // The reader comes again and begins where it was.
+  catchUp().catch(() => stream.end(RETURN_MS));
+}
+
+/** Puts the events of a run in their order: the stream may have one twice, and a reader has some already. */
+class RunReader {
+  readonly #stream: EventStream;
+  #last: number;
+
+  constructor(stream: EventStream, after: number) {
+    this.#stream = stream;
+    this.#last = after;
+  }
+
+  take(event: StoredEvent): void {
+    const name = nameOf(event);
+    const seq = seqOf(event);
+    if (seq === null) {
+      // Of a run that has not begun; a reader that has events of it knows.
+      if (this.#last === 0) this.#stream.send({ event: name, data: event.payload });
+    } else if (seq > this.#last) {
+      this.#last = seq;
+      this.#stream.send({ event: name, id: seq, data: event.payload });
+    }
+    if (LAST.has(name) && (seq === null || seq >= this.#last)) this.#stream.end();
+  }
+}
+
+function nameOf({ subject }: StoredEvent): string {
+  return subject.slice(subject.lastIndexOf(".") + 1);
+}
+
+function seqOf({ payload }: StoredEvent): number | null {
+  const { seq }: { seq?: unknown } = typeof payload === "object" && payload !== null ? payload : {};
+  return typeof seq === "number" ? seq : null;
+}
+
+/** Events are what `runs.get` tells piece by piece. */
+function checkRights(user: User): void {
+  const refusal = refusalOf(getRun, user);
+  if (refusal !== null) throw new Problem({ status: 403, code: "forbidden", detail: refusal });
+}
+
+/** A caller's own run may be one that has not begun. Any other one is unknown, whether or not it exists. */
+async function checkVisible(bus: Bus, user: User, runId: string): Promise<void> {
+  if (ownerOfRun(runId) === user.caller) return;
+  await call(bus, getRun, { runId }, { userToken: user.token });
+}
+
+const nounsWithOwner = new Set(
+  allContracts
+    .filter(isEvent)
+    .filter(({ subject }) => subject.includes(".{owner}."))
+    .map(({ subject }) => subject.split(".")[2] ?? ""),
+);
+const TOKEN = /^[\w~-]{1,100}$/;
+
+function filtersFor({ caller, roles }: User, noun?: string, id?: string): string[] {
+  if ((noun !== undefined && !TOKEN.test(noun)) || (id !== undefined && !TOKEN.test(id)))
+    throw badRequest("noun and id are 1-100 characters of A-Z a-z 0-9 _ - ~");
+  if (id !== undefined && noun === undefined) throw badRequest("id goes with noun");
+  // As over NATS: the installation's own command line hears everybody's.
+  const hearsAll = caller === "cli" && roles.includes("admin");
+  if (hearsAll && noun === undefined) return [...eventStream.subjects];
+  const wanted = noun === undefined ? [...nounsWithOwner] : [noun];
+  const heard = wanted.filter((one) => hearsAll || nounsWithOwner.has(one));
+  if (heard.length === 0)
+    throw new Problem({
+      status: 404,
+      code: "unknown_noun",
+      detail: `nothing of ${noun ?? ""} is told to you`,
+    });
+  const rest = id === undefined ? ">" : `${id.slice(id.indexOf("~") + 1)}.>`;
+  return heard.map((one) => {
+    const owner = nounsWithOwner.has(one) ? `${hearsAll ? "*" : caller}.` : "";
+    return `yard.evt.${one}.${owner}${rest}`;
+  });
+}
+
+function isWithin(subject: string, filter: string): boolean {
+  const parts = subject.split(".");
+  return filter.split(".").every((word, index) => {
+    if (word === ">") return parts.length > index;
+    return word === "*" || word === parts[index];
+  });
+}
+
+/** 0 without one. */
+function lastEventId(c: Context<GatewayEnv>): number {
+  const text = c.req.header("last-event-id") ?? c.req.query("after") ?? "0";
+  if (!/^\d{1,15}$/.test(text))
+    throw badRequest("Last-Event-ID is the id of an event of this stream");
+  return Number(text);
+}
+
+function badRequest(detail: string): Problem {
+  return new Problem({ status: 400, code: "invalid_request", detail });
+}

@@ -1,0 +1,290 @@
+import assert from "node:assert/strict";
+import { request as httpRequest } from "node:http";
+import { test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { serve } from "@switchyard/bus/serve";
+import { consume, type Delivery } from "@switchyard/bus/consume";
+import { failuresOf } from "@switchyard/contracts/errors";
+import { listServers } from "@switchyard/contracts/mcp-servers";
+import { connectServer, addServer } from "@switchyard/contracts/mcp-servers";
+import { getRun, listRuns, startRun } from "@switchyard/contracts/runs";
+import { runCommands } from "@switchyard/contracts/streams";
+import { hasRole, UserRole } from "@switchyard/contracts/user-roles";
+import { revokeUserKey } from "@switchyard/contracts/user-tokens";
+import { until } from "@switchyard/local-servers/until";
+import fc from "fast-check";
+import { startGatewayWorld } from "../../test/gateway-world.ts";
+import { openApi } from "../openapi/openapi.ts";
+import { routes, type Route } from "../routes/route-table.ts";
+
+const world = await startGatewayWorld(["team-a"]);
+const gateways = await Promise.all([world.startGateway(), world.startGateway()]);
+const [{ url }, { url: otherUrl }] = [gateways[0] ?? assert.fail(), gateways[1] ?? assert.fail()];
+const onFault = ({ error }: { error: unknown }): void => assert.fail(String(error));
+const runner = await world.connectAs("runner");
+const seen: { caller: string; roles: readonly string[] }[] = [];
+const runs = serve(runner, { name: "runner", version: "0.1.0", description: "", onFault });
+runs.handle(listRuns, (_request, { caller, roles }) => {
+  seen.push({ caller, roles });
+  return { runs: [] };
+});
+runs.handle(getRun, ({ runId }, { fail }) => {
+  throw fail.unknown_run(`there is no run ${runId}`, { runId });
+});
+
+interface Sent {
+  readonly method?: string;
+  readonly key?: string;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+  readonly at?: string;
+}
+
+async function send(
+  path: string,
+  { method = "GET", key, body, headers = {}, at = url }: Sent = {},
+) {
+  const response = await fetch(`${at}/api/v1${path}`, {
+    method,
+    headers: {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    signal: AbortSignal.timeout(60_000),
+  });
+  const text = await response.text();
+  const json = (text === "" ? null : JSON.parse(text)) as Record<string, unknown>;
+  return { status: response.status, json, headers: response.headers };
+}
+
+const pathOf = ({ path }: Route): string => path.replaceAll(/\{\w+\}/g, "key-0123456789abcdef");
+
+test("all routes, all roles: nobody without a credential, and everybody exactly what the role of the contract lets them [A48] [A49] [A50] [A51] [A52] [A53] [A54] [B28]", async () => {
+  const keys = await Promise.all(
+    UserRole.options.map(async (role) => ({
+      role,
+      key: (await world.keyOf(`all-${role}`, [role])).key,
+    })),
+  );
+  for (const route of routes) {
+    const { contract, method } = route;
+    const needed = contract.role ?? assert.fail(contract.name);
+    const sent = {
+      method: method.toUpperCase(),
+      ...(method === "post" || method === "patch" ? { body: [] } : {}),
+    };
+    const path = pathOf(route);
+    assert.equal((await send(path, sent)).status, 401, `${method} ${path}`);
+    for (const { role, key } of keys) {
+      const { status, json } = await send(path, { ...sent, key });
+      const what = `${role} ${method} ${path}: ${status} ${JSON.stringify(json)}`;
+      if (hasRole([role], needed)) assert.ok(status !== 401 && json["code"] !== "forbidden", what);
+      else assert.deepEqual([status, json["code"]], [403, "forbidden"], what);
+      assert.notEqual(status, 500, what);
+    }
+  }
+});
+
+test("a request is its caller's, with problem details, its id and safe headers", async () => {
+  const { key } = await world.keyOf("alice", ["viewer"]);
+  const { status, headers } = await send("/runs?limit=3", {
+    key,
+    headers: { "x-request-id": "req-1" },
+  });
+  assert.equal(status, 200);
+  assert.deepEqual(seen.at(-1), { caller: "alice", roles: ["viewer"] });
+  assert.equal(headers.get("x-request-id"), "req-1");
+  assert.equal(headers.get("x-content-type-options"), "nosniff");
+  assert.equal(headers.get("access-control-allow-origin"), null);
+  assert.ok(Number(headers.get("ratelimit-remaining")) > 0);
+  const bad = await send("/runs?limit=many&color=red", { key });
+  assert.equal(bad.headers.get("content-type"), "application/problem+json");
+  assert.deepEqual([bad.status, bad.json["code"]], [400, "invalid_request"]);
+  assert.match(String(bad.json["detail"]), /color: is not known here/);
+  const unknown = await send("/runs/nope", { key });
+  assert.deepEqual(
+    [unknown.status, unknown.json["code"], unknown.json["data"]],
+    [404, "unknown_run", { runId: "nope" }],
+  );
+  assert.deepEqual((await send("/me", { key })).json["roles"], ["viewer"]);
+});
+
+test("a run that is started over HTTP is the same caller's run as over NATS, and once for one Idempotency-Key", async () => {
+  const deliveries: Delivery[] = [];
+  const consumption = consume(runner, {
+    consumer: runCommands,
+    commands: [startRun],
+    concurrency: 4,
+    handle: (delivery) => {
+      deliveries.push(delivery);
+      return Promise.resolve({ outcome: "done" });
+    },
+    onFault,
+  });
+  const { key } = await world.keyOf("team-a", ["operator"]);
+  const start = (idempotencyKey: string) =>
+    send("/runs", {
+      method: "POST",
+      key,
+      body: { agent: "demo", input: "hello" },
+      headers: { "idempotency-key": idempotencyKey },
+    });
+  const [first, again, other] = [await start("one"), await start("one"), await start("two")];
+  assert.equal(first.status, 202);
+  assert.match(String(first.json["runId"]), /^team-a~i[0-9a-f]{40}$/);
+  assert.equal(first.headers.get("location"), `/api/v1/runs/${String(first.json["runId"])}`);
+  assert.equal(again.json["runId"], first.json["runId"]);
+  assert.notEqual(other.json["runId"], first.json["runId"]);
+  await until(() => Promise.resolve(deliveries.length === 3));
+  assert.deepEqual(
+    new Set(deliveries.map(({ kind, caller }) => `${kind} ${caller}`)),
+    new Set(["command team-a"]),
+  );
+  await consumption.stop();
+});
+
+test("the servers' routes answer as the seed's clients know them [AR12]", async () => {
+  const broker = await world.connectAs("broker");
+  const service = serve(broker, { name: "broker", version: "0.1.0", description: "", onFault });
+  service.handle(listServers, () => ({ servers: [] }));
+  const fail = failuresOf({ ...connectServer.errors, ...addServer.errors });
+  service.handle(connectServer, ({ server }) => {
+    if (server === "gone") throw fail.unknown_server("MCP server not found: gone", { server });
+    throw fail.owner_unavailable("the broker that has it does not answer", {
+      server,
+      retryAfterMs: 1,
+    });
+  });
+  service.handle(addServer, () => {
+    throw fail.invalid_config("transport is missing", { problems: ["transport is missing"] });
+  });
+  const { key } = await world.keyOf("boss", ["admin"]);
+  const post = (path: string, body?: unknown) => send(path, { method: "POST", key, body });
+  assert.equal((await send("/mcp/servers", { key })).status, 200);
+  const missing = await post("/mcp/servers");
+  assert.deepEqual([missing.status, missing.json["code"]], [400, "INVALID_INPUT"]);
+  assert.match(String(missing.json["detail"]), /^id, name, and transport are required/);
+  const gone = await post("/mcp/servers/gone/connect");
+  assert.deepEqual(
+    [gone.status, gone.json["code"], gone.json["detail"]],
+    [404, "NOT_FOUND", "MCP server not found: gone"],
+  );
+  const away = await post("/mcp/servers/files/connect");
+  assert.deepEqual([away.status, away.json["code"]], [500, "CONNECTION_ERROR"]);
+  await service.drain();
+});
+
+test("a revoked key is refused at once on every replica, and another gateway's clients are not", async () => {
+  const [gone, stays] = [
+    await world.keyOf("carol", ["viewer"]),
+    await world.keyOf("carol", ["viewer"]),
+  ];
+  const status = async (at: string, { key }: { key: string }) =>
+    (await send("/runs", { key, at })).status;
+  assert.deepEqual([await status(url, gone), await status(otherUrl, gone)], [200, 200]);
+  await call(await world.connectAs("cli"), revokeUserKey, { id: gone.id });
+  await until(
+    async () => (await status(url, gone)) === 401 && (await status(otherUrl, gone)) === 401,
+  );
+  assert.deepEqual([await status(url, stays), await status(otherUrl, stays)], [200, 200]);
+});
+
+test("a scope narrows what the role allows", async () => {
+  const { key } = await world.keyOf("dora", ["viewer"], ["models.*"]);
+  const { status, json } = await send("/runs", { key });
+  assert.equal(status, 403);
+  assert.match(String(json["detail"]), /outside the scopes/);
+});
+
+test("requests beyond the limit, guessed credentials, foreign hosts and origins are refused", async () => {
+  const { url: at } = await world.startGateway({ YARD_HTTP_REQUESTS_PER_MINUTE: "3" });
+  const { key } = await world.keyOf("erin", ["viewer"]);
+  const statuses: number[] = [];
+  for (let n = 0; n < 4; n += 1) statuses.push((await send("/runs", { key, at })).status);
+  assert.deepEqual(statuses, [200, 200, 200, 429]);
+  const over = await send("/runs", { key, at });
+  assert.ok(Number(over.headers.get("retry-after")) > 0);
+  assert.equal(
+    (await send("/runs", { key, headers: { origin: "https://evil.example" } })).json["code"],
+    "foreign_origin",
+  );
+  assert.equal((await send("/runs", { key, headers: { origin: "null" } })).status, 403);
+  assert.equal(await statusWithHost("evil.example"), 403);
+  const guessed = await Promise.all(
+    Array.from({ length: 40 }, () => send("/runs", { key: "yk_guess", at })),
+  );
+  assert.deepEqual(new Set(guessed.map(({ status }) => status)), new Set([401, 429]));
+});
+
+/** `fetch` does not let a test say who it asks. */
+function statusWithHost(host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(`${url}/api/v1/me`, { headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.on("error", reject).end();
+  });
+}
+
+test("a body that is too long, too deep, of another type or no JSON is refused", async () => {
+  const { key } = await world.keyOf("fred", ["operator"]);
+  const post = (body: string, headers: Record<string, string> = {}) =>
+    send("/runs", { method: "POST", key, body, headers });
+  const codeOf = async (answer: ReturnType<typeof post>) => {
+    const { status, json } = await answer;
+    return `${status} ${String(json["code"])}`;
+  };
+  assert.equal(await codeOf(post("{")), "400 malformed_json");
+  assert.equal(await codeOf(post("[".repeat(100) + "]".repeat(100))), "400 malformed_json");
+  assert.equal(
+    await codeOf(post("{}", { "content-type": "text/plain" })),
+    "415 unsupported_media_type",
+  );
+  assert.equal(
+    await codeOf(post(JSON.stringify({ input: "x".repeat(1_100_000) }))),
+    "413 payload_too_large",
+  );
+  for (const path of ["/runs/..%2f..%2fkeys", "/runs/%252e%252e", "/runs/a%00b", "/../../etc"])
+    assert.ok([400, 404].includes((await send(path, { key })).status), path);
+});
+
+test("whatever is sent to any operation of openapi.json, no answer is a fault", async () => {
+  const { key } = await world.keyOf("cli", ["admin"]);
+  const operations = Object.entries(
+    openApi()["paths"] as Record<string, Record<string, unknown>>,
+  ).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => ({ path, method: method.toUpperCase() })),
+  );
+  const usual = operations.filter(({ path }) => !path.endsWith("/events"));
+  const segment = fc.oneof(
+    fc.string({ minLength: 1, maxLength: 30 }),
+    fc.constantFrom("a~b", "..", "%", "files"),
+  );
+  const property = fc.asyncProperty(
+    fc.constantFrom(...usual),
+    segment,
+    fc.oneof(
+      fc.json(),
+      fc.string(),
+      fc.object().map((value) => JSON.stringify(value)),
+    ),
+    fc.dictionary(fc.constantFrom("limit", "cursor", "name", "id", "x"), fc.string(), {
+      maxKeys: 3,
+    }),
+    async ({ path, method }, word, body, query) => {
+      const target = path.replaceAll(/\{\w+\}/g, encodeURIComponent(word));
+      const isRead = method === "GET" || method === "DELETE";
+      const sent = { method, key, ...(isRead ? {} : { body: body === "" ? " " : body }) };
+      const { status, json } = await send(
+        `${target}?${new URLSearchParams(query).toString()}`,
+        sent,
+      );
+      assert.notEqual(status, 500, `${method} ${target} ${body}: ${JSON.stringify(json)}`);
+      if (status >= 400) assert.equal(typeof json["requestId"], "string");
+    },
+  );
+  await fc.assert(property, { numRuns: 400 });
+});

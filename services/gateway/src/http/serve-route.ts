@@ -1,0 +1,59 @@
+import { call } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { publishCommand } from "@switchyard/bus/publish";
+import { fullRunId } from "@switchyard/contracts/ids";
+import { callTool } from "@switchyard/contracts/mcp";
+import { refusalOf } from "@switchyard/contracts/user-roles";
+import { callMcpTool } from "@switchyard/service/call-mcp-tool";
+import type { Context } from "hono";
+import { readRequest } from "../routes/read-request.ts";
+import { shapeOf } from "../routes/route-shape.ts";
+import type { Route } from "../routes/route-table.ts";
+import { Problem } from "../problems/problem.ts";
+import { readBody } from "./read-body.ts";
+import type { GatewayEnv } from "../identity/request-context.ts";
+
+const BODY_LIMIT = 1024 * 1024;
+
+/** The handler of a route: who may, what is meant, the contract's answer. */
+export function serveRoute(bus: Bus, route: Route): (c: Context<GatewayEnv>) => Promise<Response> {
+  const shape = shapeOf(route);
+  const { contract } = route;
+  return async (c) => {
+    const user = c.get("user");
+    const refusal = refusalOf(contract, user);
+    if (refusal !== null) throw new Problem({ status: 403, code: "forbidden", detail: refusal });
+    const body = await readBody(c.req.raw, route.bodyLimit ?? BODY_LIMIT);
+    const { tokens, request } = readRequest(route, shape, {
+      path: c.req.param(),
+      query: new URL(c.req.url).searchParams,
+      body,
+      idempotencyKey: c.req.header("idempotency-key"),
+      caller: user.caller,
+    });
+    const about = { userToken: user.token, correlationId: c.get("requestId") };
+    if (contract.kind === "command") {
+      await publishCommand(bus, contract, tokens, request, about);
+      const runId = fullRunId(user.caller, runOf(route, tokens, request));
+      return c.json({ runId }, 202, { location: `/api/v1/runs/${runId}` });
+    }
+    const options = { ...about, tokens, signal: c.req.raw.signal };
+    const reply =
+      contract === callTool
+        ? await callMcpTool(bus, callTool.request.parse(request), {
+            ...options,
+            tokens: { server: tokens["server"] ?? "" },
+          })
+        : await call(bus, contract, request, options);
+    return c.json(reply as object, route.status as 200);
+  };
+}
+
+/** The run that a command is about. */
+function runOf(route: Route, tokens: Readonly<Record<string, string>>, request: unknown): string {
+  const named =
+    route.idempotent === undefined
+      ? undefined
+      : (request as Record<string, unknown>)[route.idempotent];
+  return typeof named === "string" ? named : (tokens["runId"] ?? "");
+}

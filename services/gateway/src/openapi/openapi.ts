@@ -1,0 +1,234 @@
+import { z } from "zod";
+import { shapeOf, type Schema } from "../routes/route-shape.ts";
+import { routes, type Route } from "../routes/route-table.ts";
+import { statusOf } from "../problems/problem.ts";
+
+type Json = Record<string, unknown>;
+
+let made: Json | null = null;
+
+/** The OpenAPI 3.1 description of everything under `/api/v1`. */
+export function openApi(): Json {
+  made ??= {
+    openapi: "3.1.0",
+    info: {
+      title: "Switchyard",
+      version: "1.0.0",
+      description:
+        "Every operation is a contract of docs/subjects.md, called as the caller of the credential. Errors are RFC 9457 problems.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/api/v1" }],
+    security: [{ bearer: [] }],
+    paths: { ...pathsOf(routes), ...eventPaths() },
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          description: "An API key (yk_…) or a token of a configured issuer",
+        },
+      },
+      schemas: { Problem: PROBLEM },
+      responses: {
+        problem: {
+          description: "What is wrong and what to do next",
+          content: {
+            "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
+          },
+        },
+      },
+    },
+  };
+  return made;
+}
+
+const PROBLEM: Json = {
+  type: "object",
+  required: ["type", "title", "status", "detail", "code", "requestId"],
+  properties: {
+    type: { type: "string" },
+    title: { type: "string" },
+    status: { type: "integer" },
+    detail: { type: "string" },
+    code: { type: "string", description: "As in docs/subjects.md" },
+    next: { type: "string" },
+    data: {},
+    requestId: { type: "string" },
+  },
+};
+
+function pathsOf(table: readonly Route[]): Json {
+  const paths: Record<string, Json> = {};
+  for (const route of table) {
+    const path = (paths[route.path] ??= {});
+    path[route.method] = operationOf(route);
+  }
+  return paths;
+}
+
+function operationOf(route: Route): Json {
+  const { contract, method, path } = route;
+  const shape = shapeOf(route);
+  const outer = namesOf(route);
+  const inPath = new Set(shape.inPath);
+  const rest = Object.entries({ ...tokenFields(route), ...shape.fields }).filter(
+    ([name]) => !inPath.has(outer(name)),
+  );
+  const required = (name: string): boolean =>
+    (shape.required.includes(name) || shape.tokens.includes(name)) && name !== route.idempotent;
+  const parameters = [
+    ...shape.inPath.map((name) => ({
+      name,
+      in: "path",
+      required: true,
+      schema: { type: "string" },
+    })),
+    ...(method === "post" || method === "patch"
+      ? []
+      : rest.map(([name, schema]) => ({
+          name: outer(name),
+          in: "query",
+          required: required(name),
+          schema,
+        }))),
+    ...(route.idempotent === undefined
+      ? []
+      : [
+          {
+            name: "Idempotency-Key",
+            in: "header",
+            required: false,
+            schema: { type: "string", maxLength: 200 },
+          },
+        ]),
+  ];
+  return {
+    operationId: `${method}${path.replaceAll(/[^a-zA-Z]+/g, "-")}`.replace(/-$/, ""),
+    tags: [path.split("/")[1] ?? ""],
+    summary: contract.summary,
+    "x-contract": contract.name,
+    "x-role": contract.role,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...((method === "post" || method === "patch") && (rest.length > 0 || route.body !== undefined)
+      ? { requestBody: bodyOf(route, rest, { outer, required }) }
+      : {}),
+    responses: responsesOf(route),
+  };
+}
+
+function bodyOf(
+  route: Route,
+  rest: readonly (readonly [string, Schema])[],
+  { outer, required }: { outer: (name: string) => string; required: (name: string) => boolean },
+): Json {
+  const whole =
+    route.body === undefined ? undefined : rest.find(([name]) => name === route.body)?.[1];
+  const schema = whole ?? {
+    type: "object",
+    additionalProperties: false,
+    properties: Object.fromEntries(rest.map(([name, field]) => [outer(name), field])),
+    required: rest.filter(([name]) => required(name)).map(([name]) => outer(name)),
+  };
+  const isNeeded = whole !== undefined || rest.some(([name]) => required(name));
+  return { required: isNeeded, content: { "application/json": { schema } } };
+}
+
+function responsesOf(route: Route): Json {
+  const { contract } = route;
+  const reply =
+    contract.kind === "rpc"
+      ? without$schema(z.toJSONSchema(contract.reply, { io: "output" }) as Json)
+      : { type: "object", properties: { runId: { type: "string" } }, required: ["runId"] };
+  const codes = contract.kind === "rpc" ? Object.keys(contract.errors) : [];
+  const statuses = new Set([
+    400,
+    401,
+    403,
+    429,
+    503,
+    ...codes.map((code) => route.codes?.[code]?.[0] ?? statusOf(code)),
+  ]);
+  const problems = [...statuses].toSorted((a, b) => a - b);
+  return {
+    [route.status]: { description: "Done", content: { "application/json": { schema: reply } } },
+    ...Object.fromEntries(
+      problems.map((status) => [status, { $ref: "#/components/responses/problem" }]),
+    ),
+  };
+}
+
+/** Tokens of the subject that are no fields of the request. */
+function tokenFields(route: Route): Record<string, Schema> {
+  return Object.fromEntries(shapeOf(route).tokens.map((name) => [name, { type: "string" }]));
+}
+
+/** What a field is called over HTTP. */
+function namesOf({ names = {} }: Route): (field: string) => string {
+  const outer = new Map(Object.entries(names).map(([name, field]) => [field, name]));
+  return (field) => outer.get(field) ?? field;
+}
+
+function without$schema({ $schema: _ignored, ...schema }: Json): Json {
+  return schema;
+}
+
+function eventPaths(): Json {
+  const stream = {
+    "200": {
+      description: "Server-sent events",
+      content: { "text/event-stream": { schema: { type: "string" } } },
+    },
+    ...Object.fromEntries(
+      [400, 401, 403, 404, 429, 503].map((status) => [
+        status,
+        { $ref: "#/components/responses/problem" },
+      ]),
+    ),
+  };
+  const last = { name: "Last-Event-ID", in: "header", required: false, schema: { type: "string" } };
+  return {
+    "/runs/{runId}/events": {
+      get: {
+        operationId: "get-runs-events",
+        tags: ["runs"],
+        summary: "Follows a run: its events under their own numbers, and live text as delta.",
+        "x-role": "viewer",
+        parameters: [
+          { name: "runId", in: "path", required: true, schema: { type: "string" } },
+          last,
+        ],
+        responses: stream,
+      },
+    },
+    "/events": {
+      get: {
+        operationId: "get-events",
+        tags: ["events"],
+        summary: "Follows what is said of what the caller owns.",
+        "x-role": "viewer",
+        parameters: [query("noun"), query("id"), last],
+        responses: stream,
+      },
+    },
+    "/me": {
+      get: {
+        operationId: "get-me",
+        tags: ["me"],
+        summary: "Tells who the credential stands for.",
+        "x-role": "viewer",
+        responses: {
+          "200": {
+            description: "Done",
+            content: { "application/json": { schema: { type: "object" } } },
+          },
+          "401": { $ref: "#/components/responses/problem" },
+        },
+      },
+    },
+  };
+}
+
+function query(name: string): Json {
+  return { name, in: "query", required: false, schema: { type: "string" } };
+}

@@ -1,0 +1,116 @@
+import { ServiceError } from "@switchyard/contracts/errors";
+
+/** Status and code of errors that a seed's clients know by other ones. */
+export type Codes = Readonly<
+  Record<string, readonly [status: number, code: string, message?: string]>
+>;
+
+/** What goes wrong with a request, as RFC 9457 tells it. */
+export class Problem extends Error {
+  override readonly name = "Problem";
+  readonly status: number;
+  readonly code: string;
+  readonly data: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(facts: {
+    status: number;
+    code: string;
+    detail: string;
+    data?: unknown;
+    headers?: Readonly<Record<string, string>>;
+  }) {
+    super(facts.detail);
+    this.status = facts.status;
+    this.code = facts.code;
+    this.data = facts.data ?? null;
+    this.headers = facts.headers ?? {};
+  }
+}
+
+/** By code; the others by what they end in, and then 409: the state of something does not allow it. */
+const STATUS: Readonly<Record<string, number>> = {
+  invalid_request: 400,
+  invalid_config: 400,
+  invalid_arguments: 400,
+  invalid_answer: 400,
+  invalid_content: 400,
+  bad_pointer: 400,
+  bad_request_choice: 400,
+  bad_credential: 401,
+  invalid_token: 401,
+  forbidden: 403,
+  denied: 403,
+  not_allowed: 403,
+  payload_too_large: 413,
+  upload_too_large: 413,
+  result_too_large: 502,
+  overloaded: 429,
+  server_overloaded: 429,
+  too_many: 429,
+  internal: 500,
+  invalid_reply: 502,
+  invalid_result: 502,
+  server_down: 502,
+  server_failed: 502,
+  server_timeout: 504,
+  tool_timeout: 504,
+  timeout: 504,
+  deadline_exceeded: 504,
+  no_responders: 503,
+  disconnected: 503,
+  policy_unavailable: 503,
+};
+
+/** What to do about errors whose message does not say it. */
+const NEXT: Readonly<Record<number, string>> = {
+  401: "send Authorization: Bearer with an API key (yk_…) or a token of a configured issuer",
+  429: "wait as long as Retry-After says, and send the same request again",
+  500: "look for the request id in the log of the gateway and of the service",
+  502: "the service or MCP server behind answered badly; its log has the request id",
+  503: "send the same request again shortly",
+  504: "it may have been carried out: look before you send it again",
+};
+
+export function statusOf(code: string): number {
+  if (Object.hasOwn(STATUS, code)) return STATUS[code] ?? 409;
+  if (code.startsWith("unknown_")) return 404;
+  if (code.startsWith("forbidden_")) return 403;
+  return code.endsWith("_unavailable") ? 503 : 409;
+}
+
+/** An error of a call as the answer to its route; null for a fault. */
+export function problemOf(error: unknown, route: { readonly codes?: Codes } = {}): Problem | null {
+  const found =
+    error instanceof Problem
+      ? error
+      : error instanceof ServiceError
+        ? problemOfService(error)
+        : null;
+  const own = found === null ? undefined : route.codes?.[found.code];
+  if (found === null || own === undefined) return found;
+  const [status, code, message] = own;
+  const detail = message === undefined ? found.message : `${message}: ${found.message}`;
+  return new Problem({ status, code, detail, data: found.data });
+}
+
+function problemOfService({ code, message, data }: ServiceError): Problem {
+  const status = statusOf(code);
+  const headers = status === 429 || status === 503 ? { "retry-after": "1" } : {};
+  return new Problem({ status, code, detail: message, data, headers });
+}
+
+/** The answer's body. */
+export function problemBody({ status, code, message, data }: Problem, requestId: string): string {
+  const next = NEXT[status];
+  return JSON.stringify({
+    type: `urn:switchyard:problem:${code}`,
+    title: code.replaceAll("_", " ").toLowerCase(),
+    status,
+    detail: message,
+    code,
+    ...(next === undefined ? {} : { next }),
+    ...(data === null ? {} : { data }),
+    requestId,
+  });
+}

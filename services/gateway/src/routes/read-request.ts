@@ -1,0 +1,111 @@
+import { createHash, randomUUID } from "node:crypto";
+import { isSubjectToken, TOKEN_RULE } from "@switchyard/contracts/define";
+import { Problem } from "../problems/problem.ts";
+import { requestOf, type RouteShape, type Schema } from "./route-shape.ts";
+import type { Route } from "./route-table.ts";
+
+/** What a request over HTTP brings, all of it unchecked. */
+export interface Given {
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** Undefined without one. */
+  readonly body: unknown;
+  readonly idempotencyKey: string | undefined;
+  readonly caller: string;
+}
+
+export interface ContractRequest {
+  readonly tokens: Readonly<Record<string, string>>;
+  readonly request: unknown;
+}
+
+/** The contract's request that an HTTP request means. Throws a Problem that names what does not fit. */
+export function readRequest(route: Route, shape: RouteShape, given: Given): ContractRequest {
+  const { contract, names = {} } = route;
+  const values: Record<string, unknown> = {};
+  const take = (name: string, value: unknown): void => {
+    const field = Object.hasOwn(names, name) ? (names[name] ?? name) : name;
+    values[field] = value;
+  };
+  for (const [name, value] of Object.entries(bodyFields(route, given.body))) take(name, value);
+  for (const name of new Set(given.query.keys()))
+    take(name, fromText(given.query.getAll(name), shape.fields[names[name] ?? name]));
+  for (const [name, value] of Object.entries(given.path)) take(name, value);
+  if (route.idempotent !== undefined && values[route.idempotent] === undefined)
+    values[route.idempotent] = idFor(route, given);
+
+  const tokens: Record<string, string> = {};
+  for (const name of shape.tokens) {
+    const value = values[name];
+    if (typeof value !== "string" || !isSubjectToken(value))
+      throw invalid(contract.name, [`${name}: ${TOKEN_RULE}`]);
+    tokens[name] = value;
+    if (!Object.hasOwn(shape.fields, name)) delete values[name];
+  }
+  const known = Object.keys(values).filter((name) => !Object.hasOwn(shape.fields, name));
+  if (known.length > 0)
+    throw invalid(
+      contract.name,
+      known.map((name) => `${name.slice(0, 100)}: is not known here`),
+    );
+  const parsed = requestOf(contract).safeParse(values);
+  if (parsed.success) return { tokens, request: values };
+  const problems = parsed.error.issues.map(
+    ({ path, message }) => `${path.join(".") || "(root)"}: ${message}`,
+  );
+  throw invalid(contract.name, problems.slice(0, 50));
+}
+
+function bodyFields(
+  { body: field, method, contract }: Route,
+  body: unknown,
+): Record<string, unknown> {
+  if (body === undefined) return field === undefined ? {} : { [field]: undefined };
+  if (method === "get") throw invalid(contract.name, ["(body): a GET has none"]);
+  if (field !== undefined) return { [field]: body };
+  if (typeof body === "object" && body !== null && !Array.isArray(body))
+    return Object.fromEntries(Object.entries(body));
+  throw invalid(contract.name, ["(body): must be a JSON object"]);
+}
+
+/** The value that a parameter of the query stands for; what cannot be one stays text, and the schema says so. */
+function fromText(texts: readonly string[], schema: Schema | undefined): unknown {
+  const [text = ""] = texts;
+  switch (schema?.type) {
+    case "integer":
+    case "number":
+      return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+    case "boolean":
+      return text === "true" ? true : text === "false" ? false : text;
+    case "array":
+      return texts.flatMap((one) => one.split(","));
+    case "object":
+      return parsedOr(text);
+    default:
+      return text;
+  }
+}
+
+function parsedOr(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const KEY = /^[\x21-\x7e]{1,200}$/;
+
+/** The same key of the same caller is the same run or call. */
+function idFor({ contract }: Route, { idempotencyKey, caller }: Given): string {
+  if (idempotencyKey === undefined) return randomUUID();
+  if (!KEY.test(idempotencyKey))
+    throw invalid(contract.name, ["Idempotency-Key: must be 1-200 visible characters"]);
+  const text = `${contract.name}\n${caller}\n${idempotencyKey}`;
+  return `i${createHash("sha256").update(text).digest("hex").slice(0, 40)}`;
+}
+
+function invalid(name: string, problems: readonly string[]): Problem {
+  const detail = `the request does not fit ${name}: ${problems.join("; ")}`;
+  return new Problem({ status: 400, code: "invalid_request", detail, data: { problems } });
+}

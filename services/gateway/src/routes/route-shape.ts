@@ -1,0 +1,49 @@
+import type { z } from "zod";
+import { z as zod } from "zod";
+import type { Route } from "./route-table.ts";
+
+/** A JSON Schema, as far as it is looked at here. */
+export interface Schema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly [keyword: string]: unknown;
+}
+
+/** Where the parts of a contract's request come from. */
+export interface RouteShape {
+  /** Names in the path, as they are there. */
+  readonly inPath: readonly string[];
+  /** Tokens of the contract's subject besides the caller. */
+  readonly tokens: readonly string[];
+  /** Fields of the request by name, as JSON Schema; without those that only services set. */
+  readonly fields: Readonly<Record<string, Schema>>;
+  readonly required: readonly string[];
+}
+
+/** Only runs and those who work for them have a token and an epoch. */
+const FOR_SERVICES = new Set(["token", "epoch", "progress"]);
+
+/** Read once for each route. */
+export function shapeOf(route: Route): RouteShape {
+  const { contract, path } = route;
+  const schema = zod.toJSONSchema(requestOf(contract), { io: "input" }) as Schema;
+  const fields = Object.entries(schema.properties ?? {}).filter(
+    ([name]) => !FOR_SERVICES.has(name),
+  );
+  const tokens = placeholders(contract.subject).filter((name) => name !== "caller");
+  return {
+    inPath: placeholders(path),
+    tokens,
+    fields: Object.fromEntries(fields),
+    required: schema.required ?? [],
+  };
+}
+
+export function requestOf(contract: Route["contract"]): z.ZodType {
+  return contract.kind === "rpc" ? contract.request : contract.payload;
+}
+
+export function placeholders(template: string): string[] {
+  return [...template.matchAll(/\{([a-zA-Z]+)\}/g)].map((match) => match[1] ?? "");
+}

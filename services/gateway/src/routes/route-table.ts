@@ -1,0 +1,222 @@
+import * as agentStore from "@switchyard/contracts/agent-store";
+import * as agents from "@switchyard/contracts/agents";
+import * as approvals from "@switchyard/contracts/approvals";
+import type { Command, Rpc } from "@switchyard/contracts/define";
+import { callTool, listTools } from "@switchyard/contracts/mcp";
+import * as mcpAuth from "@switchyard/contracts/mcp-auth";
+import * as mcpFeatures from "@switchyard/contracts/mcp-features";
+import * as mcpPins from "@switchyard/contracts/mcp-pins";
+import * as mcpQuestions from "@switchyard/contracts/mcp-questions";
+import * as mcpServers from "@switchyard/contracts/mcp-servers";
+import { listModels } from "@switchyard/contracts/models";
+import * as budgets from "@switchyard/contracts/policy-budgets";
+import * as bundles from "@switchyard/contracts/policy-bundles";
+import { explainPolicy } from "@switchyard/contracts/policy-explain";
+import { listTokenKeys } from "@switchyard/contracts/policy-grants";
+import { validatePolicy } from "@switchyard/contracts/policy-texts";
+import { forkRun, resumeRun, steerRun } from "@switchyard/contracts/run-commands";
+import { getRecording } from "@switchyard/contracts/run-recordings";
+import * as waits from "@switchyard/contracts/run-waits";
+import * as runs from "@switchyard/contracts/runs";
+import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
+import * as sessions from "@switchyard/contracts/sessions";
+import * as skillCatalogue from "@switchyard/contracts/skill-catalogue";
+import * as skillStore from "@switchyard/contracts/skill-store";
+import * as skills from "@switchyard/contracts/skills";
+import * as toolbox from "@switchyard/contracts/toolbox";
+import * as users from "@switchyard/contracts/user-tokens";
+import type { Codes } from "../problems/problem.ts";
+
+export type Method = "get" | "post" | "patch" | "delete";
+
+/** A request over HTTP and the contract that it becomes. */
+export interface Route {
+  readonly method: Method;
+  /** Below `/api/v1`. A `{name}` is a token of the contract's subject or a field of its request. */
+  readonly path: string;
+  readonly contract: Rpc | Command;
+  /** Of a success. */
+  readonly status: number;
+  /** The field of the request that the whole body is; without it the body's fields are the request's. */
+  readonly body?: string;
+  /** Names in the path or the body that are other ones in the request. */
+  readonly names?: Readonly<Record<string, string>>;
+  /** The field that an `Idempotency-Key` gives a value, so that a repeat is the same run or call. */
+  readonly idempotent?: string;
+  /** In bytes, where it is not the usual 1 MiB. */
+  readonly bodyLimit?: number;
+  /** Status and code of errors that a seed's clients know by other ones. */
+  readonly codes?: Codes;
+}
+
+type More = Partial<Omit<Route, "method" | "path" | "contract">>;
+
+const UPLOAD = { status: 201, bodyLimit: 48 * 1024 * 1024 } as const;
+const CREATED = { status: 201 } as const;
+
+/** AR12. */
+const SERVER_CODES: Codes = {
+  invalid_request: [400, "INVALID_INPUT", "id, name, and transport are required"],
+  invalid_config: [400, "INVALID_INPUT"],
+  unknown_server: [404, "NOT_FOUND"],
+};
+const server = { names: { id: "server" }, codes: SERVER_CODES } as const;
+const connect = {
+  ...server,
+  codes: { ...SERVER_CODES, owner_unavailable: [500, "CONNECTION_ERROR"] },
+} as const;
+const disconnect = {
+  ...server,
+  codes: { ...SERVER_CODES, owner_unavailable: [500, "DISCONNECT_ERROR"] },
+} as const;
+/** B28. */
+const OPENCLAW_CODES: Codes = {
+  directory_not_allowed: [400, "IMPORT_ERROR"],
+  directory_missing: [400, "IMPORT_ERROR"],
+  unknown_skill: [404, "NOT_FOUND"],
+};
+const openclaw = { names: { id: "name" }, codes: OPENCLAW_CODES } as const;
+
+/** Everything under `/api/v1` but the streams of events. Validation, errors, roles and openapi.json follow from it. */
+export const routes: readonly Route[] = [
+  get("/runs", runs.listRuns),
+  post("/runs", runs.startRun, { status: 202, idempotent: "runId" }),
+  get("/runs/dead", runs.listDeadRuns),
+  get("/runs/questions", waits.listQuestions),
+  get("/runs/{runId}", runs.getRun),
+  get("/runs/{runId}/recording", getRecording),
+  post("/runs/{runId}/cancel", runs.requestCancel),
+  post("/runs/{runId}/retry", runs.retryRun, { status: 202 }),
+  post("/runs/{runId}/resume", resumeRun, { status: 202 }),
+  post("/runs/{runId}/steer", steerRun, { status: 202 }),
+  post("/runs/{runId}/fork", forkRun, { status: 202, idempotent: "newRunId" }),
+  post("/runs/{runId}/answers", waits.answerQuestion),
+
+  get("/sessions", sessions.listSessions),
+  get("/sessions/{session}", sessions.getSession),
+  patch("/sessions/{session}", sessions.patchSession),
+  del("/sessions/{session}", sessions.deleteSession),
+  get("/sessions/{session}/history", sessions.sessionHistory),
+  post("/sessions/{session}/messages", sessions.sendToSession, { idempotent: "runId" }),
+  post("/sessions/{session}/reset", sessions.resetSession),
+
+  get("/approvals", approvals.listApprovals),
+  get("/approvals/{id}", approvals.getApproval),
+  post("/approvals/{id}/approve", approvals.approveCall),
+  post("/approvals/{id}/deny", approvals.denyCall),
+  post("/approvals/{id}/cancel", approvals.cancelApproval),
+  get("/grants", listGrants),
+  del("/grants/{id}", revokeGrant),
+
+  get("/tools", listTools),
+  get("/tools/builtin", toolbox.listBuiltins),
+  post("/tools/builtin/{tool}/call", toolbox.callBuiltin, { idempotent: "callId" }),
+  post("/tools/builtin/cancel", toolbox.cancelBuiltin),
+  post("/tools/mcp/{server}/{tool}/call", callTool, { idempotent: "callId" }),
+  get("/mcp/tools", listTools),
+  get("/mcp/tools/{server}", listTools, server),
+  get("/mcp/questions", mcpQuestions.listQuestions),
+  post("/mcp/questions/{id}/answer", mcpQuestions.answerQuestion),
+
+  get("/mcp/servers", mcpServers.listServers),
+  post("/mcp/servers", mcpServers.addServer, { ...CREATED, body: "server", codes: SERVER_CODES }),
+  get("/mcp/servers/{id}", mcpServers.getServer, server),
+  patch("/mcp/servers/{id}", mcpServers.updateServer, { ...server, body: "changes" }),
+  del("/mcp/servers/{id}", mcpServers.removeServer, disconnect),
+  post("/mcp/servers/{id}/connect", mcpServers.connectServer, connect),
+  post("/mcp/servers/{id}/disconnect", mcpServers.disconnectServer, disconnect),
+  post("/mcp/servers/{id}/enable", mcpServers.enableServer, server),
+  post("/mcp/servers/{id}/reset", mcpServers.resetServer, server),
+  get("/mcp/servers/{id}/logs", mcpServers.serverLogs, server),
+  post("/mcp/servers/{id}/refresh", mcpPins.refreshTools, server),
+  get("/mcp/servers/{id}/pins", mcpPins.listPins, server),
+  post("/mcp/servers/{id}/pins/approve", mcpPins.approvePins, server),
+  post("/mcp/servers/{id}/pins/block", mcpPins.blockPins, server),
+  get("/mcp/servers/{id}/pins/{tool}/diff", mcpPins.diffPin, server),
+  post("/mcp/servers/{id}/login", mcpAuth.beginLogin, server),
+  post("/mcp/servers/{id}/login/finish", mcpAuth.finishLogin, server),
+  del("/mcp/servers/{id}/login", mcpAuth.logout, server),
+  get("/mcp/servers/{id}/messages", mcpFeatures.listMessages, server),
+  post("/mcp/servers/{id}/log-level", mcpFeatures.setLogLevel, server),
+  get("/mcp/servers/{id}/resources", mcpFeatures.listResources, server),
+  get("/mcp/servers/{id}/resource-templates", mcpFeatures.listResourceTemplates, server),
+  post("/mcp/servers/{id}/resources/read", mcpFeatures.readResource, server),
+  get("/mcp/servers/{id}/prompts", mcpFeatures.listPrompts, server),
+  post("/mcp/servers/{id}/prompts/{name}", mcpFeatures.getPrompt, server),
+
+  get("/skills", skills.listSkills),
+  post("/skills", skillStore.uploadSkills, UPLOAD),
+  post("/skills/archive", skillStore.unpackSkills, UPLOAD),
+  post("/skills/import", skills.importSkills, CREATED),
+  post("/skills/check", skills.checkSkills),
+  get("/skills/withheld", skillStore.listWithheld),
+  post("/skills/trust", skillStore.trustSkill),
+  get("/skills/catalogue", skillCatalogue.skillCatalogue),
+  get("/skills/matches", skillCatalogue.matchSkills),
+  get("/skills/manifests", skillCatalogue.skillManifests),
+  get("/skills/{name}", skills.getSkill),
+  del("/skills/{name}", skillStore.removeSkill),
+  get("/skills/{name}/versions", skillStore.listVersions),
+  get("/skills/{name}/diff", skillStore.diffSkill),
+  get("/skills/{name}/file", skillStore.readSkillFile),
+  get("/skills/{name}/instructions", skills.renderSkill),
+  post("/skills/{name}/rollback", skillStore.rollbackSkill),
+
+  get("/openclaw/skills", skills.listSkills, openclaw),
+  post("/openclaw/import", skills.importSkills, {
+    ...openclaw,
+    ...CREATED,
+    names: { path: "directory" },
+  }),
+  post("/openclaw/import-directory", skills.importSkills, {
+    ...openclaw,
+    ...CREATED,
+    names: { dirPath: "directory" },
+  }),
+  get("/openclaw/skills/{id}/instructions", skills.renderSkill, openclaw),
+  del("/openclaw/skills/{id}", skillStore.removeSkill, openclaw),
+
+  get("/agents", agents.listAgents),
+  post("/agents", agentStore.uploadAgents, UPLOAD),
+  post("/agents/archive", agentStore.unpackAgents, UPLOAD),
+  post("/agents/check", agents.checkAgents, { bodyLimit: UPLOAD.bodyLimit }),
+  get("/agents/{name}", agents.getAgent),
+  del("/agents/{name}", agentStore.removeAgent),
+  get("/agents/{name}/versions", agentStore.listAgentVersions),
+  get("/agents/{name}/diff", agentStore.diffAgent),
+  post("/agents/{name}/rollback", agentStore.rollbackAgent),
+
+  post("/policy/explain", explainPolicy),
+  post("/policy/validate", validatePolicy, { bodyLimit: 4 * 1024 * 1024 }),
+  post("/policy/who-can", bundles.whoCanCall),
+  get("/policy/versions", bundles.listPolicyVersions),
+  post("/policy/activate", bundles.activatePolicy, { bodyLimit: 4 * 1024 * 1024 }),
+  post("/policy/rollback", bundles.rollbackPolicy),
+  get("/policy/stops", budgets.listStops),
+  post("/policy/stops", budgets.stopCalls, CREATED),
+  post("/policy/stops/resume", budgets.resumeCalls),
+  get("/policy/token-keys", listTokenKeys),
+
+  get("/keys", users.listUserKeys),
+  post("/keys", users.createUserKey, CREATED),
+  post("/keys/{id}/rotate", users.rotateUserKey, CREATED),
+  del("/keys/{id}", users.revokeUserKey),
+
+  get("/models", listModels),
+];
+
+function get(path: string, contract: Rpc, more: More = {}): Route {
+  return { status: 200, ...more, method: "get", path, contract };
+}
+
+function post(path: string, contract: Rpc | Command, more: More = {}): Route {
+  return { status: 200, ...more, method: "post", path, contract };
+}
+
+function patch(path: string, contract: Rpc, more: More = {}): Route {
+  return { status: 200, ...more, method: "patch", path, contract };
+}
+
+function del(path: string, contract: Rpc, more: More = {}): Route {
+  return { status: 200, ...more, method: "delete", path, contract };
+}

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after } from "node:test";
+import { fileURLToPath } from "node:url";
+import { call } from "@switchyard/bus/call";
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { createUserKey } from "@switchyard/bus/keys";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { natsAuthorization } from "@switchyard/contracts/nats-config";
+import { adminUser, client, cliUser, serviceUsers } from "@switchyard/contracts/topology";
+import type { UserRole } from "@switchyard/contracts/user-roles";
+import { createUserKey as createKey } from "@switchyard/contracts/user-tokens";
+import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { createRunTokenKey } from "@switchyard/service/run-token";
+
+const services = fileURLToPath(new URL("../../", import.meta.url));
+
+export interface Gateway {
+  readonly url: string;
+  readonly child: ChildProcess;
+}
+
+export interface GatewayWorld {
+  connectAs(user: string): Promise<Bus>;
+  startGateway(env?: Readonly<Record<string, string>>): Promise<Gateway>;
+  /** An API key of a caller. */
+  keyOf(caller: string, roles: UserRole[], scopes?: string[]): Promise<{ key: string; id: string }>;
+}
+
+/** NATS with the generated permissions, Redis and a policy service, and gateways. Other services are served by the test. */
+export async function startGatewayWorld(teams: readonly string[] = []): Promise<GatewayWorld> {
+  const directory = await testDirectory();
+  const policyFile = join(directory, "rules.yaml");
+  const keyFile = join(directory, "run-token.jwk");
+  await writeFile(policyFile, "version: 1\nrules:\n  - { id: all, effect: allow }\n");
+  await writeFile(keyFile, (await createRunTokenKey()).privateJwk, { mode: 0o600 });
+  const users = [
+    ...serviceUsers,
+    cliUser,
+    adminUser,
+    ...teams.map((name) => client(name, "A team")),
+  ].map((user) => ({ user, key: createUserKey() }));
+  const nats = await testNats({
+    authorization: natsAuthorization({
+      users: users.map(({ user, key }) => ({ user, nkey: key.publicKey })),
+    }),
+  });
+  const redis = await testRedis();
+  const seedOf = (name: string) =>
+    users.find(({ user }) => user.name === name)?.key.seed ?? assert.fail(`no user ${name}`);
+  const connectAs = async (user: string) => {
+    const bus = await connectBus({ servers: nats.url, user, nkeySeed: () => seedOf(user) });
+    after(() => bus.close());
+    return bus;
+  };
+  const start = async (service: string, user: string, env: Readonly<Record<string, string>>) => {
+    const seedFile = join(directory, `${user}.nk`);
+    await writeFile(seedFile, seedOf(user), { mode: 0o600 });
+    return startProcess(join(services, service, "src/main.ts"), {
+      YARD_NATS_URL: nats.url,
+      YARD_NATS_NKEY_FILE: seedFile,
+      YARD_REDIS_URL: redis.url,
+      ...env,
+    });
+  };
+  await ensureStreams(await connectAs("admin"));
+  await start("policy", "policy", {
+    YARD_POLICY_FILE: policyFile,
+    YARD_RUN_TOKEN_KEY_FILE: keyFile,
+  });
+  const cli = await connectAs("cli");
+  return {
+    connectAs,
+    async startGateway(env = {}) {
+      const { child, lines } = await start("gateway", "gateway", {
+        YARD_HTTP_REQUESTS_PER_MINUTE: "100000",
+        ...env,
+      });
+      const ready = lines.find((line) => line["msg"] === "http ready");
+      return { url: String(ready?.["url"]), child };
+    },
+    async keyOf(caller, roles, scopes) {
+      const request = { caller, roles, ...(scopes && { scopes }) };
+      const { key, info } = await call(cli, createKey, request, { timeoutMs: 30_000 });
+      return { key, id: info.id };
+    },
+  };
+}
+
+async function startProcess(main: string, env: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "inherit"] });
+  after(() => child.kill("SIGKILL"));
+  const lines: Record<string, unknown>[] = [];
+  const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const entry = JSON.parse(line) as Record<string, unknown>; // a service writes nothing else there
+    lines.push(entry);
+    if (entry["msg"] === "service ready") resolve();
+  });
+  void once(child, "exit").then(() =>
+    reject(new Error(`${main} ended: ${JSON.stringify(lines.at(-1))}`)),
+  );
+  await ready;
+  return { child, lines };
+}
