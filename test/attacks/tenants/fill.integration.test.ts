@@ -52,31 +52,25 @@ test("team-b's approvals that wait have a number, and team-a's call waits for a 
   assert.equal((await call(teamA, getRun, { runId: "held" })).run.status, "waiting");
 });
 
-const STDIO =
-  "over stdio a server does not say for which request it asks, so a question is one of all users with a request in work, and one of them that has 8 has it cancelled";
-test(
-  "open: team-b's questions of a server that wait have a number, and team-a is asked all the same",
-  { expectFailure: STDIO },
-  async () => {
-    const options = { tokens: { server: "eliciting" }, timeoutMs: 300_000 } as const;
-    const ask = (bus: Bus, id: string): Promise<string> =>
-      call(bus, callTool, { tool: "asks", args: { id } }, options).then(
-        ({ text }) => text ?? "",
-        () => "refused",
-      );
-    const asked = Array.from({ length: 12 }, (_, index) => ask(teamB, `b-${index}`));
-    assert.equal(await Promise.race(asked), "cancel");
-    const questionsOf = async (bus: Bus): Promise<number> =>
-      (await call(bus, listQuestions, {})).questions.length;
-    await until(
-      () => questionsOf(teamB),
-      (waiting) => waiting === 8,
+test("team-b's questions of a server that wait have a number, and team-a is asked all the same", async () => {
+  const options = { tokens: { server: "eliciting" }, timeoutMs: 300_000 } as const;
+  const ask = (bus: Bus, id: string): Promise<string> =>
+    call(bus, callTool, { tool: "asks", args: { id } }, options).then(
+      ({ text }) => text ?? "",
+      () => "refused",
     );
-    const told = ask(teamA, "a");
-    const isAsked = until(async () => (await questionsOf(teamA)) > 0).then(() => "asked");
-    assert.equal(await Promise.race([told, isAsked]), "asked");
-  },
-);
+  const asked = Array.from({ length: 12 }, (_, index) => ask(teamB, `b-${index}`));
+  assert.equal(await Promise.race(asked), "cancel");
+  const questionsOf = async (bus: Bus): Promise<number> =>
+    (await call(bus, listQuestions, {})).questions.length;
+  await until(
+    () => questionsOf(teamB),
+    (waiting) => waiting === 8,
+  );
+  const told = ask(teamA, "a");
+  const isAsked = until(async () => (await questionsOf(teamA)) > 0).then(() => "asked");
+  assert.equal(await Promise.race([told, isAsked]), "asked");
+});
 
 test("2,000 queued runs of team-b are all taken, and team-a's run ends long before them", async () => {
   const runs = Array.from({ length: 2_000 }, (_, index) =>

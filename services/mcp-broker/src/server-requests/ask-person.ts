@@ -55,10 +55,12 @@ export async function askPerson(
   const origins = deps.origins.of(config);
   if (origins.length === 0) return { action: "cancel" };
   const askers = distinctAskers(origins);
-  const principals = await allowedPrincipals(deps, { server, askers, mode: asks.mode });
-  if (principals === null) return { action: "decline" };
+  const allowed = await allowedPrincipals(deps, { server, askers, mode: asks.mode });
+  if (allowed === null) return { action: "decline" };
   const { questions } = deps;
-  if (isFull(questions, server, principals)) return { action: "cancel" };
+  // Over stdio a server does not say for whom it asks: somebody with many questions does not cost the others theirs.
+  const principals = withRoom(questions, server, allowed);
+  if (principals.length === 0) return { action: "cancel" };
   // After the deadline of the request nobody takes the answer any more.
   const until = Math.max(...origins.map(({ asked }) => asked.deadline));
   const question = newQuestion(deps, { server, principals, asks, until });
@@ -125,16 +127,17 @@ export async function allowedPrincipals(
   return allowed.length === answers.length ? allowed : null;
 }
 
-export function isFull(
+/** Those of them who may have one more question of this server wait for them; nobody while the server or the broker has too many. */
+export function withRoom(
   questions: OpenQuestions,
   server: string,
   principals: readonly Principal[],
-): boolean {
+): Principal[] {
   const { perServer, perBroker, perServerAndUser, perUser } = MAX_OPEN;
-  if (questions.count() >= perBroker || questions.count({ server }) >= perServer) return true;
-  return principals.some(
+  if (questions.count() >= perBroker || questions.count({ server }) >= perServer) return [];
+  return principals.filter(
     ({ user }) =>
-      questions.count({ user }) >= perUser || questions.count({ server, user }) >= perServerAndUser,
+      questions.count({ user }) < perUser && questions.count({ server, user }) < perServerAndUser,
   );
 }
 

@@ -4,9 +4,9 @@ import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
 import { isRecord } from "../json/json-record.ts";
 import {
   allowedPrincipals,
-  isFull,
   newQuestion,
   readRequest,
+  withRoom,
   type AskPersonDeps,
 } from "./ask-person.ts";
 import { QuestionStoreError } from "./question-store.ts";
@@ -36,7 +36,7 @@ export function createAskToOpen(deps: AskPersonDeps): AskToOpen {
     if (principals === null) return [];
     const made: Question[] = [];
     for (const { elicitationId, ...asks } of wanted) {
-      if (isFull(deps.questions, server, principals)) break;
+      if (withRoom(deps.questions, server, principals).length === 0) break;
       const question = newQuestion(deps, { server, principals, asks, until: Infinity });
       try {
         await deps.questions.post(question, elicitationId);

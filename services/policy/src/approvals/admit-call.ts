@@ -70,9 +70,6 @@ export async function admitCall(deps: AdmitDeps, call: AskedCall): Promise<Admis
     return { outcome: "passed", approvalId: null, grantId: grant.id, by: grant.grantedBy };
   }
   if (known !== null) return pursue(deps, call, known.approval);
-  const { user } = call.principal;
-  if ((await deps.index.pendingOf(user, deps.now())) >= deps.pendingPerUser)
-    return tooManyPending(user, deps.pendingPerUser);
   if (!(await deps.promptLimit.take(call.principal))) return tooManyPrompts(deps.promptLimit);
   return ask(deps, call);
 }
@@ -116,10 +113,12 @@ async function pursue(deps: AdmitDeps, call: AskedCall, approval: Approval): Pro
 }
 
 async function ask(deps: AdmitDeps, call: AskedCall): Promise<Admission> {
-  const { store, index, report, lastApproved } = deps;
+  const { store, index, report, lastApproved, pendingPerUser } = deps;
+  const approval = newApproval(deps, call);
+  if (!(await index.reserve(approval, { limit: pendingPerUser, now: deps.now() })))
+    return tooManyPending(call.principal.user, pendingPerUser);
   const last = await lastApproved.read(call);
   const { presentation, comparable } = presentArguments(call.request.args, last);
-  const approval = newApproval(deps, call);
   const { isNew, stored } = await store.create({ approval, presentation, comparable });
   if (isNew) report.requested(stored.approval);
   await index.put(stored.approval);

@@ -15,8 +15,11 @@ export interface ApprovalIndex {
     options: { readonly limit: number; readonly cursor: string | null },
   ): Promise<readonly IndexEntry[]>;
   pendingCount(): Promise<number>;
-  /** Of the calls of one user. */
-  pendingOf(user: string, now: number): Promise<number>;
+  /**
+   * Takes a place among the waiting calls of the approval's user, in one step, so that calls that come together get no
+   * more than `limit`. False when there is none left. It is free again when nothing waits any more, or at its end.
+   */
+  reserve(approval: Approval, options: { limit: number; now: number }): Promise<boolean>;
   /** Approvals whose time is over, as far as the index knows. */
   due(now: number, limit: number): Promise<string[]>;
   /** Approvals that wait for a person or for their call, as far as the index knows. */
@@ -62,12 +65,20 @@ export function createApprovalIndex(redis: Redis): ApprovalIndex {
       );
       return entries.map((entry) => ({ id: entry.slice(entry.indexOf(":") + 1), cursor: entry }));
     },
-    async pendingOf(user, now) {
-      const key = pendingOfUser(user);
+    async reserve({ id, principal, expiresAt }, { limit, now }) {
+      const key = pendingOfUser(principal.user);
       const replies = await askRedis(() =>
-        redis.multi().zremrangebyscore(key, 0, now).zcard(key).exec(),
+        redis
+          .multi()
+          .zremrangebyscore(key, 0, now)
+          .zadd(key, Date.parse(expiresAt), id)
+          .zcard(key)
+          .exec(),
       );
-      return Number(replies?.[1]?.[1] ?? 0);
+      const [, added, waiting] = replies?.map(([, reply]) => Number(reply)) ?? [];
+      if (added === 0 || (waiting ?? 0) <= limit) return true;
+      await askRedis(() => redis.zrem(key, id));
+      return false;
     },
     pendingCount: () => askRedis(() => redis.zcard(PENDING)),
     due: (now, limit) =>

@@ -47,3 +47,10 @@ test("a user with many runs has so many calls waiting and no more, and others ar
   await call(person, denyCall, { id: first.approvalId });
   assert.equal((await admit("run-4", "team-a")).outcome, "waiting");
 });
+
+test("calls of a user that come together get no more places than there are", async () => {
+  const together = Array.from({ length: 12 }, (_, index) => admit(`together-${index}`, "team-c"));
+  const outcomes = (await Promise.all(together)).map(({ outcome }) => outcome);
+  assert.equal(outcomes.filter((outcome) => outcome === "waiting").length, 3, String(outcomes));
+  assert.equal(outcomes.filter((outcome) => outcome === "refused").length, 9, String(outcomes));
+});
