@@ -238,7 +238,7 @@ test("points at every mistake of a file at once [D57]", () => {
     {
       code: "unknown_key",
       message:
-        'unknown key "colour" is ignored: the keys are name, description, model, system_prompt, tools, skills, max_tool_iterations, temperature, context_window, memory_bytes, roles, limits, on_unknown_outcome, approval, plan',
+        'unknown key "colour" is ignored: the keys are name, description, model, system_prompt, tools, skills, max_tool_iterations, temperature, context_window, memory_bytes, shared_memory, roles, limits, on_unknown_outcome, approval, plan',
       line: 6,
       column: 9,
     },

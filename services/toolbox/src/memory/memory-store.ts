@@ -55,5 +55,6 @@ export function createMemoryStore(
 
 /** No name of an agent or a user has a `/`. */
 function keyOf({ agent, owner }: MemoryScope): string {
-  return `yard:{agent:${owner === null ? agent : `${owner}/${agent}`}}:memory`;
+  const of = owner === null ? agent : `${owner}/${agent}`;
+  return `yard:{agent:${of}}:memory`;
 }
