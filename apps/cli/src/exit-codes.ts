@@ -26,6 +26,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   invalid_content: EXIT.usage,
   once_only: EXIT.usage,
   bad_pointer: EXIT.usage,
+  reserved_caller: EXIT.usage,
   invalid_arguments: EXIT.usage,
   invalid_answer: EXIT.usage,
   bad_request_choice: EXIT.usage,
@@ -33,6 +34,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   agent_required: EXIT.usage,
 
   unknown_agent: EXIT.notFound,
+  unknown_key: EXIT.notFound,
   unknown_model: EXIT.notFound,
   unknown_run: EXIT.notFound,
   unknown_server: EXIT.notFound,
@@ -86,6 +88,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   jetstream_disabled: EXIT.dependencyDown,
   overloaded: EXIT.dependencyDown,
   policy_unavailable: EXIT.dependencyDown,
+  users_unavailable: EXIT.dependencyDown,
   call_store_unavailable: EXIT.dependencyDown,
   server_down: EXIT.dependencyDown,
   circuit_open: EXIT.dependencyDown,

@@ -172,7 +172,7 @@ test("readers of a gateway that is killed go on at another one, with no event lo
   const follow = async (name: string): Promise<number[]> => {
     const ids: number[] = [];
     let { url } = killed;
-    for (;;) {
+    for (let attempt = 0; attempt < 100; attempt += 1) {
       const reading = await read(url, `/runs/${name}/events`, {
         key,
         after: String(ids.at(-1) ?? 0),
@@ -183,6 +183,7 @@ test("readers of a gateway that is killed go on at another one, with no event lo
       cuts += 1;
       url = other.url;
     }
+    return assert.fail(`the reader of ${name} was cut 100 times, after ${ids.at(-1)} of ${LAST}`);
   };
   const following = Promise.all(names.map(follow));
   killed.child.kill("SIGKILL");
