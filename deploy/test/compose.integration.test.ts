@@ -45,7 +45,16 @@ function composeCommand(): string[] | null {
 }
 
 const command = composeCommand();
-const LONG_RUNNING = ["nats", "redis", "policy", "importer", "broker", "runner", "toolbox"];
+const LONG_RUNNING = [
+  "nats",
+  "redis",
+  "policy",
+  "importer",
+  "broker",
+  "runner",
+  "toolbox",
+  "gateway",
+];
 const skip = command === null && "Docker Compose v2 is not installed";
 
 /** What Compose makes of the file with these variables, and of further files. */
@@ -70,6 +79,7 @@ test("docker-compose.yml is what Compose accepts", { skip }, () => {
     "broker",
     "data",
     "folders",
+    "gateway",
     "importer",
     "keys",
     "nats",

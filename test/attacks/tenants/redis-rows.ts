@@ -41,6 +41,8 @@ export const redisRows: Readonly<Record<string, RedisRow>> = {
   "yard:grant:*": MADE,
   "yard:{grants}:*": MADE,
   "yard:policy:*": INSTALLATION,
+  "yard:{user-keys}:*": INSTALLATION,
+  "yard:gateway:*": "a digest of the caller and its credential",
   "yard:{mcp}:*": SERVERS,
   "yard:{mcp:*}:*": SERVERS,
   "yard:mcp:*": SERVERS,
