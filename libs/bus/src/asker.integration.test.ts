@@ -12,7 +12,7 @@ import { until } from "@switchyard/local-servers/until";
 import { call } from "./call.ts";
 import { consume, type Delivery } from "./consume.ts";
 import { publishCommand } from "./publish.ts";
-import { serve, type Service } from "./serve.ts";
+import { serve } from "./serve.ts";
 import { ensureStreams } from "./streams.ts";
 import { testUsers } from "./test-users.ts";
 
@@ -30,7 +30,7 @@ const fail = failuresOf(verifyUserToken.errors);
 const asked: { token: string; storedAt?: number | undefined }[] = [];
 
 /** Tokens of this test are `caller/role` or `old/role`, which ended a second before it is asked without a time. */
-function servePolicy(): Service {
+async function servePolicy(): Promise<void> {
   assert.ok(policy);
   const service = serve(policy, { name: "policy", ...about });
   service.handle(verifyUserToken, ({ token, storedAt }) => {
@@ -45,7 +45,7 @@ function servePolicy(): Service {
     const roles = [role as UserRole]; // checked above
     return { caller, roles, credential: "key-0", expiresAt };
   });
-  return service;
+  await policy.flush();
 }
 
 const seen: { caller: string; roles: readonly string[] }[] = [];
@@ -54,6 +54,7 @@ runs.handle(requestCancel, (_request, { caller, roles }) => {
   seen.push({ caller, roles });
   return { outcome: "requested" as const };
 });
+await runner.flush();
 const request = { runId: "r1" };
 const cancel = (bus: typeof team, userToken?: string) =>
   call(bus ?? assert.fail(), requestCancel, request, userToken === undefined ? {} : { userToken });
@@ -64,7 +65,7 @@ test("while nobody verifies, the gateway is refused and does not act as itself",
 });
 
 test("the gateway's caller is the one of its user token, and nobody else's token is believed", async () => {
-  servePolicy();
+  await servePolicy();
   await cancel(gateway, "alice/operator");
   await cancel(team);
   assert.deepEqual(seen, [

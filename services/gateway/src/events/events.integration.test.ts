@@ -17,6 +17,8 @@ runs.handle(getRun, ({ runId }, { fail }) => {
   throw fail.unknown_run(`there is no run ${runId}`, { runId });
 });
 
+await runner.flush();
+
 const at = () => new Date().toISOString();
 
 const USAGE = { inputTokens: 0, outputTokens: 0 };

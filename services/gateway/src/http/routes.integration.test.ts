@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { request as httpRequest } from "node:http";
 import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { call } from "@switchyard/bus/call";
 import { serve } from "@switchyard/bus/serve";
 import { consume, type Delivery } from "@switchyard/bus/consume";
@@ -31,6 +32,8 @@ runs.handle(listRuns, (_request, { caller, roles }) => {
 runs.handle(getRun, ({ runId }, { fail }) => {
   throw fail.unknown_run(`there is no run ${runId}`, { runId });
 });
+
+await runner.flush();
 
 interface Sent {
   readonly method?: string;
@@ -112,18 +115,27 @@ test("a request is its caller's, with problem details, its id and safe headers",
 });
 
 test("a run that is started over HTTP is the same caller's run as over NATS, and once for one Idempotency-Key", async () => {
-  const deliveries: Delivery[] = [];
+  const deliveries = new Map<number, Delivery>();
+  let isWarm = false;
   const consumption = consume(runner, {
     consumer: runCommands,
     commands: [startRun],
     concurrency: 4,
     handle: (delivery) => {
-      deliveries.push(delivery);
+      if (delivery.caller === "cli") isWarm = true;
+      else deliveries.set(delivery.streamSequence, delivery);
       return Promise.resolve({ outcome: "done" });
     },
     onFault,
   });
   const { key } = await world.keyOf("team-a", ["operator"]);
+  // The queue takes from the gateway's stream as soon as the server has made the way.
+  const cli = await world.keyOf("cli", ["admin"]);
+  await until(async () => {
+    await send("/runs", { method: "POST", key: cli.key, body: { agent: "warm", input: "up" } });
+    await delay(200);
+    return isWarm;
+  });
   const start = (idempotencyKey: string) =>
     send("/runs", {
       method: "POST",
@@ -137,9 +149,9 @@ test("a run that is started over HTTP is the same caller's run as over NATS, and
   assert.equal(first.headers.get("location"), `/api/v1/runs/${String(first.json["runId"])}`);
   assert.equal(again.json["runId"], first.json["runId"]);
   assert.notEqual(other.json["runId"], first.json["runId"]);
-  await until(() => Promise.resolve(deliveries.length === 3));
+  await until(() => Promise.resolve(deliveries.size === 3));
   assert.deepEqual(
-    new Set(deliveries.map(({ kind, caller }) => `${kind} ${caller}`)),
+    new Set([...deliveries.values()].map(({ kind, caller }) => `${kind} ${caller}`)),
     new Set(["command team-a"]),
   );
   await consumption.stop();
@@ -160,6 +172,7 @@ test("the servers' routes answer as the seed's clients know them [AR12]", async 
   service.handle(addServer, () => {
     throw fail.invalid_config("transport is missing", { problems: ["transport is missing"] });
   });
+  await broker.flush();
   const { key } = await world.keyOf("boss", ["admin"]);
   const post = (path: string, body?: unknown) => send(path, { method: "POST", key, body });
   assert.equal((await send("/mcp/servers", { key })).status, 200);
