@@ -18,7 +18,7 @@ import {
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const command = kustomizeCommand();
 const skip = command === null && "neither kubectl nor kustomize is installed";
-const services = ["agent-runner", "mcp-broker", "policy", "skill-importer", "toolbox"];
+const services = ["agent-runner", "gateway", "mcp-broker", "policy", "skill-importer", "toolbox"];
 
 for (const folder of ["base", "overlays/dev"]) {
   test(`${folder}: renders, and every manifest fits the Kubernetes types`, { skip }, async (t) => {
