@@ -258,7 +258,7 @@ test("a seed that is none is refused at once, and is no part of the message", as
       }),
       ({ code, message }: { code: string; message: string }) => {
         assert.equal(code, "forbidden");
-        assert.match(message, /cli.* no NKey seed/);
+        assert.match(message, /cli.* not the NKey seed/);
         assert.ok(seed === "" || !message.includes(seed));
         return true;
       },
