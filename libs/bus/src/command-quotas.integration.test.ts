@@ -172,3 +172,14 @@ test("what a reader of events has the server put into the queue is refused by a 
       (left) => left === 0,
     );
 });
+
+test("a command that was stored before the queue took from its stream is worked off, whatever the queue has stored since", async () => {
+  const { config } = await streams.info(shared.name);
+  const sources = config.sources?.filter(({ name }) => name !== commandsOf(OTHER).name) ?? [];
+  await streams.update(shared.name, { sources });
+  await start(other, "stored early");
+  await publishCommand(runner, resumeRun, { runId: `${OTHER}~r2` }, {});
+  await worked(({ length }) => length >= 1);
+  assert.ok((await ensureStreams(admin)).updated.includes(shared.name));
+  assert.deepEqual((await worked(({ length }) => length >= 1)).map(inputOf), ["stored early"]);
+});

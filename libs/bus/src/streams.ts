@@ -295,8 +295,13 @@ function streamConfig(stream: StreamDefinition): WantedStream {
   };
 }
 
+/**
+ * The commands of a client are deleted when they are worked off, so what is in their stream is to be done. The queue reads it
+ * from its beginning where it does not know how far it was: without that, the server begins at the time of the queue's last message
+ * (`trySetupSourceConsumer` in its stream.go), and a command from before that would never be taken.
+ */
 function sourceOf({ stream, from, to }: StreamSource): StreamSourceConfig {
-  if (from === to) return { name: stream, filter_subject: from };
+  if (from === to) return { name: stream, opt_start_seq: 1, filter_subject: from };
   return { name: stream, subject_transforms: [{ src: from, dest: to }] };
 }
 
@@ -341,7 +346,7 @@ function consumerConfig(
   };
 }
 
-/** Compares only the fields that we set: the server adds its own, and leaves out a 0. */
+/** Compares only the fields that we set: the server adds its own, and leaves out a 0. Parts have their fields in the server's order. */
 function differs(wanted: object, found: object): boolean {
   const actual = new Map(Object.entries(found));
   return Object.entries(wanted).some(

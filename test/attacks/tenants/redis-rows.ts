@@ -19,6 +19,7 @@ export const redisRows: Readonly<Record<string, RedisRow>> = {
   "yard:run:{*}:state": OF_RUN,
   "yard:run:{*}:journal": OF_RUN,
   "yard:run:{*}:cancels": OF_RUN,
+  "yard:run:{*}:claim": OF_RUN,
   "yard:run:{*}:blobs": OF_RUN,
   "yard:run:{*}:tool-epoch": OF_RUN,
   "yard:call:{*}": CALL,
@@ -50,7 +51,7 @@ export const redisRows: Readonly<Record<string, RedisRow>> = {
   "yard:skill:*": DEFINITIONS,
   "yard:agent:*": DEFINITIONS,
   "yard:{agent:*}:memory":
-    "open: an agent's memory is one, whoever it works for (see the rows of run.start)",
+    "owner and agent, or the agent alone where its file and the policy have it shared (see the rows of run.start)",
   "yard:audit:{policy}:heads": INSTALLATION,
   "yard:audit:{broker}:heads": INSTALLATION,
   "yard:audit:{runner}:heads": INSTALLATION,

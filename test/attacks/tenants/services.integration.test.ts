@@ -74,5 +74,6 @@ test("each key in Redis after all attacks is of a family with a row, and where i
       owners.add(owner);
     }
   }
-  assert.deepEqual([...owners].toSorted(), [TEAM_A, TEAM_B]);
+  // cli has a run of its own in the row about shared memory.
+  assert.deepEqual([...owners].filter((owner) => owner !== "cli").toSorted(), [TEAM_A, TEAM_B]);
 });
