@@ -65,12 +65,12 @@ test("the list as it is in deploy/redis lets nobody in before passwords are set"
 test("each service can use its own keys, in a transaction and in a script, too", async () => {
   for (const { name } of serviceRedisUsers) {
     const key = keyOf[name] ?? "";
-    const script = "return redis.call('SET', KEYS[1], 'by script')";
+    const script = "return redis.call('INCR', KEYS[1])";
     const answers = await as(
       name,
-      ["SET", key, "1"],
+      ["INCR", key],
       ["MULTI"],
-      ["SET", key, "2"],
+      ["INCR", key],
       ["EXEC"],
       ["EVAL", script, "1", key],
     );
@@ -131,6 +131,8 @@ const WRITERS: Readonly<Record<string, string>> = {
   "yard:audit:{toolbox}:heads": "toolbox",
   "yard:call:{*}": "broker toolbox",
   "yard:run:{*}:tool-epoch": "broker toolbox",
+  "yard:{user-keys}:*": "policy",
+  "yard:gateway:*": "gateway",
 };
 const READERS: Readonly<Record<string, string>> = {
   "yard:run:{*}:state": "policy",
