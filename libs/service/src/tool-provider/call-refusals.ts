@@ -63,7 +63,7 @@ export function outcomeOfEarlier(
   }
 }
 
-/** What the caller is told of a failure on the way of a call; anything else stays as it is. */
+/** The error that a caller gets for a failure on the way of a call; anything else stays as it is. */
 export function replyOf(error: unknown): unknown {
   if (error instanceof NotSentError) return error.reply;
   return error instanceof CallStoreError ? storeUnavailable(error) : error;

@@ -35,7 +35,7 @@ export function isAbout(scope: StopScope, { principal, ref, token }: StoppableCa
   }
 }
 
-/** What the caller of a call in work is told of a stop. */
+/** The error that a caller gets when a stop ends its call. */
 export function stoppedBy({ scope, reason }: Stop): ServiceError {
   const what = scope.kind === "all" ? "all calls" : `calls of ${scope.kind} ${scope.name}`;
   return fail.stopped(

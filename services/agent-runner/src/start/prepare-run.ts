@@ -177,7 +177,7 @@ function thinkingOf(
   return { model, played: { ...dictation, ...(isPlan ? { dictatedBy: provenance.by } : {}) } };
 }
 
-/** What the policy is told of the agent, as its file says it. */
+/** The facts about the agent that the policy gets, as its file has them. */
 function dutiesOf({
   roles,
   approval,

@@ -30,7 +30,7 @@ const RETURN_MS = 2_000;
 export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<Response> {
   const user = c.get("user");
   const parsed = RunId.safeParse(c.req.param("runId"));
-  if (!parsed.success) throw badRequest("runId is no id of a run");
+  if (!parsed.success) throw badRequest("runId is not a valid run id");
   const runId = fullRunId(user.caller, parsed.data);
   checkRights(user);
   await checkVisible(parts.bus, user, runId);

@@ -3,7 +3,7 @@ import { Problem } from "../problems/problem.ts";
 const MAX_DEPTH = 64;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** The JSON body of a request, undefined without one. Throws a Problem for what is no JSON, too long or too deep. */
+/** The JSON body of a request, undefined without one. Throws a Problem when it is not valid JSON, too long or too deep. */
 export async function readBody(request: Request, limit: number): Promise<unknown> {
   if (request.body === null) return undefined;
   const bytes = await bytesOf(request.body, limit);

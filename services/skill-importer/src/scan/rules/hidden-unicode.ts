@@ -17,7 +17,7 @@ const KINDS: readonly { readonly of: RegExp; readonly check: Check }[] = [
   { of: /[\u202A-\u202E\u2066-\u2069]/u, check: direction },
   { of: ZERO_WIDTH, check: zeroWidth },
   { of: /[\u115F\u1160\u3164\uFFA0]/u, check: fillers },
-  { of: /[\u0000-\u0008\u000B\u000E-\u001F\u007F]/, check: controls }, // oxlint-disable-line no-control-regex -- as above
+  { of: /[\u0000-\u0008\u000B\u000E-\u001F\u007F]/, check: controls }, // oxlint-disable-line no-control-regex -- these are what is looked for
 ];
 
 /** Text that a model reads and a person does not see. */
