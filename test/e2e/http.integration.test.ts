@@ -7,6 +7,7 @@ import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { call } from "@switchyard/bus/call";
 import { getRun } from "@switchyard/contracts/runs";
+import { pathWithCurl } from "../lib/curl.ts";
 import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
 
 const run = promisify(execFile);
@@ -17,7 +18,12 @@ after(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 const token = (await readFile(dev.httpTokenFile, "utf8")).trim();
-const env = { ...process.env, YARD_HTTP: dev.httpUrl, YARD_HTTP_TOKEN: token };
+const env = {
+  ...process.env,
+  PATH: pathWithCurl(directory),
+  YARD_HTTP: dev.httpUrl,
+  YARD_HTTP_TOKEN: token,
+};
 const document = await readFile(new URL("../../docs/http.md", import.meta.url), "utf8");
 const examples = [...document.matchAll(/```sh\n(.*?)```/gs)].map(([, text = ""]) => text);
 
