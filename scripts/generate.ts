@@ -4,6 +4,7 @@ import { decisionIndex } from "./generate/decision-index.ts";
 import { openApi } from "@switchyard/gateway/openapi/openapi";
 import { format } from "./generate/format.ts";
 import { asyncApi } from "./generate/asyncapi.ts";
+import { clientOperations } from "./generate/client-operations.ts";
 import { commandTable } from "./generate/command-table.ts";
 import { natsAuthorizationFile } from "./generate/nats-authorization.ts";
 import { redisUsersFile } from "./generate/redis-users.ts";
@@ -20,6 +21,7 @@ const check = process.argv.includes("--check");
 const generated: Record<string, (current: string) => string | Promise<string>> = {
   "docs/asyncapi.json": async () => format("asyncapi.json", JSON.stringify(await asyncApi())),
   "docs/openapi.json": () => format("openapi.json", JSON.stringify(openApi())),
+  "libs/client/src/operations.ts": async () => format("operations.ts", await clientOperations()),
   "deploy/nats/authorization.conf": () => natsAuthorizationFile(),
   "deploy/redis/users.acl": () => redisUsersFile(),
   "apps/cli/README.md": (current) =>

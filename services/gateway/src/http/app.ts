@@ -8,6 +8,7 @@ import { serveEvents, serveRunEvents } from "../events/serve-events.ts";
 import type { RateLimit } from "../identity/rate-limit.ts";
 import type { UserDesk } from "../identity/user-desk.ts";
 import { openApi } from "../openapi/openapi.ts";
+import { meOf } from "../routes/me.ts";
 import { routes } from "../routes/route-table.ts";
 import { Problem, problemBody, problemOf } from "../problems/problem.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
@@ -50,10 +51,7 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
   });
   app.get("/api/v1/openapi.json", (c) => c.json(openApi()));
   app.use("/api/*", (c, next) => signIn(c, next, parts));
-  app.get("/api/v1/me", (c) => {
-    const { caller, roles, scopes, credential } = c.get("user");
-    return c.json({ caller, roles, credential, ...(scopes && { scopes }) });
-  });
+  app.get("/api/v1/me", (c) => c.json(meOf(c.get("user"))));
   app.get("/api/v1/runs/:runId/events", (c) => serveRunEvents(c, parts));
   app.get("/api/v1/events", (c) => serveEvents(c, parts));
   for (const route of routes) {

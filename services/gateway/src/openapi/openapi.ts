@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Me } from "../routes/me.ts";
 import { shapeOf, type Schema } from "../routes/route-shape.ts";
 import { routes, type Route } from "../routes/route-table.ts";
 import { statusOf } from "../problems/problem.ts";
@@ -215,12 +216,12 @@ function eventPaths(): Json {
       get: {
         operationId: "get-me",
         tags: ["me"],
-        summary: "Tells who the credential stands for.",
+        summary: "Tells who the credential stands for, and what it may do.",
         "x-role": "viewer",
         responses: {
           "200": {
             description: "Done",
-            content: { "application/json": { schema: { type: "object" } } },
+            content: { "application/json": { schema: without$schema(z.toJSONSchema(Me) as Json) } },
           },
           "401": { $ref: "#/components/responses/problem" },
         },

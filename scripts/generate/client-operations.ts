@@ -1,0 +1,171 @@
+import {
+  runEnds,
+  runEvents,
+  runLive,
+  runMerged,
+  runRejected,
+} from "@switchyard/contracts/run-events";
+import { placeholders, requestOf, shapeOf } from "@switchyard/gateway/routes/route-shape";
+import { routes, type Route } from "@switchyard/gateway/routes/route-table";
+import { Me } from "@switchyard/gateway/routes/me";
+import { z } from "zod";
+import { schemaNames } from "./message-schemas.ts";
+import { shareSchemas } from "./shared-schemas.ts";
+
+type Json = Record<string, unknown>;
+type Schemas = Readonly<Record<string, Json>>;
+
+const PREFIX = "#/components/schemas/";
+/** The name of a contract's schema; a shared schema without a name of its own is called after its place, and stays in it. */
+const TYPE_NAME = /^[A-Z][A-Za-z]*$/;
+
+/** `libs/client/src/operations.ts`: what each operation of the gateway takes and answers, and what is said of a run. */
+export async function clientOperations(): Promise<string> {
+  const parts: Record<string, Json> = { "GET /me.reply": jsonSchema(Me, "output") };
+  for (const route of routes) {
+    for (const [part, schema] of Object.entries(requestParts(route)))
+      parts[`${keyOf(route)}.${part}`] = schema;
+    if (route.contract.kind === "rpc")
+      parts[`${keyOf(route)}.reply`] = jsonSchema(route.contract.reply, "output");
+  }
+  for (const event of runEvents) parts[event.name] = jsonSchema(event.payload, "output");
+  parts["run.delta"] = jsonSchema(runLive.payload, "output");
+  const { payloads, schemas } = shareSchemas(parts, await schemaNames());
+  const typeOf = (name: string): string => typeText(payloads[name] ?? {}, schemas);
+  const named = Object.keys(schemas).filter((name) => TYPE_NAME.test(name));
+  const events = [...runEvents.map(({ name }) => name), "run.delta"];
+  return [
+    "/** Written by scripts/generate.ts from the gateway's route table and the contracts. */",
+    ...named.map((name) => `export type ${name} = ${typeText(schemas[name] ?? {}, schemas)};`),
+    "/** By method and path below `/api/v1`. */",
+    "export interface Operations {",
+    `"GET /me": { request: {}; reply: ${typeOf("GET /me.reply")} };`,
+    ...routes.map(
+      (route) => `${JSON.stringify(keyOf(route))}: ${operationText(route, payloads, schemas)};`,
+    ),
+    "}",
+    "/** What is told of a run, by the name of the event; `delta` is live text, which an event repeats. */",
+    "export interface RunEvents {",
+    ...events.map((name) => `${JSON.stringify(name.slice("run.".length))}: ${typeOf(name)};`),
+    "}",
+    "/** After these a run says nothing more, unless somebody has it go on. */",
+    `export const RUN_ENDS: ReadonlySet<string> = new Set(${JSON.stringify(
+      [...runEnds, runRejected, runMerged].map(({ name }) => name.slice("run.".length)),
+    )});`,
+  ].join("\n\n");
+}
+
+function keyOf({ method, path }: Pick<Route, "method" | "path">): string {
+  return `${method.toUpperCase()} ${path}`;
+}
+
+/** Where the fields of a contract's request go over HTTP: into the query or the body. */
+function requestParts(route: Route): { query?: Json; body?: Json } {
+  const { contract, method, names = {}, body } = route;
+  const shape = shapeOf(route);
+  const whole = jsonSchema(requestOf(contract), "input");
+  const fields = (whole["properties"] ?? {}) as Record<string, Json>;
+  if (body !== undefined) return { body: fields[body] ?? {} };
+  const outer = new Map(Object.entries(names).map(([name, field]) => [field, name]));
+  const inPath = new Set(shape.inPath);
+  const tokens = shape.tokens.map((name) => [name, { type: "string" }] as const);
+  const rest = Object.entries({ ...Object.fromEntries(tokens), ...fields })
+    .map(([field, schema]) => ({ field, name: outer.get(field) ?? field, schema }))
+    .filter(
+      ({ field, name }) =>
+        !inPath.has(name) && (field in shape.fields || shape.tokens.includes(field)),
+    );
+  if (rest.length === 0) return {};
+  const required = rest.filter(
+    ({ field }) =>
+      (shape.required.includes(field) || shape.tokens.includes(field)) &&
+      field !== route.idempotent,
+  );
+  const object: Json = {
+    type: "object",
+    properties: Object.fromEntries(rest.map(({ name, schema }) => [name, schema])),
+    required: required.map(({ name }) => name),
+    additionalProperties: false,
+  };
+  return method === "get" || method === "delete" ? { query: object } : { body: object };
+}
+
+function operationText(route: Route, payloads: Schemas, schemas: Schemas): string {
+  const key = keyOf(route);
+  const inPath = placeholders(route.path).map((name) => `${name}: string`);
+  const parts = [
+    ...(inPath.length === 0 ? [] : [`path: { ${inPath.join("; ")} }`]),
+    ...["query", "body"].flatMap((part) => {
+      const schema = payloads[`${key}.${part}`];
+      if (schema === undefined) return [];
+      return [`${part}${needsOne(schema) ? "" : "?"}: ${typeText(schema, schemas)}`];
+    }),
+    ...(route.idempotent === undefined ? [] : ["idempotencyKey?: string"]),
+  ];
+  const reply = payloads[`${key}.reply`];
+  const replyText = reply === undefined ? "{ runId: string }" : typeText(reply, schemas);
+  return `{ request: { ${parts.join("; ")} }; reply: ${replyText} }`;
+}
+
+/** True unless an empty object is enough. */
+function needsOne(schema: Json): boolean {
+  const { required } = schema;
+  return schema["type"] !== "object" || (Array.isArray(required) && required.length > 0);
+}
+
+/** The type of the values that a JSON Schema describes, as far as TypeScript can say it. */
+function typeText(schema: Json, schemas: Schemas): string {
+  const { $ref, enum: values, anyOf, oneOf, allOf, type } = schema;
+  const union = (parts: unknown): string =>
+    [...new Set((parts as Json[]).map((part) => typeText(part, schemas)))].join(" | ") || "never";
+  if (typeof $ref === "string") {
+    const name = $ref.slice(PREFIX.length);
+    return TYPE_NAME.test(name) ? name : typeText(schemas[name] ?? {}, schemas);
+  }
+  if ("const" in schema) return JSON.stringify(schema["const"]);
+  if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(" | ");
+  if (anyOf !== undefined || oneOf !== undefined) return `(${union(anyOf ?? oneOf)})`;
+  if (Array.isArray(allOf))
+    return allOf.map((part) => `(${typeText(part as Json, schemas)})`).join(" & ");
+  if (Array.isArray(type)) return union(type.map((one) => ({ ...schema, type: one as string })));
+  switch (type) {
+    case "object":
+      return objectText(schema, schemas);
+    case "array":
+      return arrayText(schema["items"], schemas);
+    case "string":
+    case "boolean":
+    case "null":
+      return type;
+    case "integer":
+    case "number":
+      return "number";
+    default:
+      return "unknown";
+  }
+}
+
+function arrayText(items: unknown, schemas: Schemas): string {
+  if (Array.isArray(items))
+    return `[${items.map((item) => typeText(item as Json, schemas)).join(", ")}]`;
+  return `(${typeText((items ?? {}) as Json, schemas)})[]`;
+}
+
+function objectText(schema: Json, schemas: Schemas): string {
+  const { properties, required, additionalProperties: more } = schema;
+  const needed = new Set(Array.isArray(required) ? (required as string[]) : []);
+  const fields = Object.entries((properties ?? {}) as Record<string, Json>).map(
+    ([name, part]) =>
+      `${JSON.stringify(name)}${needed.has(name) ? "" : "?"}: ${typeText(part, schemas)}`,
+  );
+  if (more === false || (more === undefined && fields.length > 0))
+    return `{ ${fields.join("; ")} }`;
+  const isAnything = more === undefined || more === true || Object.keys(more as Json).length === 0;
+  const value = isAnything || fields.length > 0 ? "unknown" : typeText(more as Json, schemas);
+  return `{ ${[...fields, `[name: string]: ${value}`].join("; ")} }`;
+}
+
+function jsonSchema(schema: z.ZodType, io: "input" | "output"): Json {
+  const { $schema: _ignored, ...json } = z.toJSONSchema(schema, { target: "draft-7", io }) as Json;
+  return json;
+}

@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { publishEvent, publishLive } from "@switchyard/bus/publish";
+import { serve } from "@switchyard/bus/serve";
+import { createClient } from "@switchyard/client/client";
+import { ProblemError } from "@switchyard/client/problem-error";
+import {
+  runCancelled,
+  runLive,
+  runMerged,
+  runRejected,
+  runSteered,
+} from "@switchyard/contracts/run-events";
+import { getRun, listRuns, type RunDetail } from "@switchyard/contracts/runs";
+import { until } from "@switchyard/local-servers/until";
+import { startGatewayWorld } from "./gateway-world.ts";
+
+const world = await startGatewayWorld();
+const runner = await world.connectAs("runner");
+const onFault = ({ error }: { error: unknown }): void => assert.fail(String(error));
+const runs = serve(runner, { name: "runner", version: "0.1.0", description: "", onFault });
+const asked: unknown[] = [];
+runs.handle(listRuns, (request) => {
+  asked.push(request);
+  return { runs: [] };
+});
+runs.handle(getRun, ({ runId }, { fail }) => {
+  if (!runId.endsWith("ended")) throw fail.unknown_run(`there is no run ${runId}`, { runId });
+  return { run: { ...RUN, runId } };
+});
+await runner.flush();
+
+const at = () => new Date().toISOString();
+const usage = { inputTokens: 0, outputTokens: 0 };
+const RUN: RunDetail = {
+  runId: "",
+  agent: "demo",
+  requester: "alice",
+  model: "scripted/plan",
+  status: "cancelled",
+  steps: 0,
+  toolCalls: 0,
+  createdAt: at(),
+  updatedAt: at(),
+  attempts: 1,
+  labels: {},
+  input: "hello",
+  output: null,
+  failure: null,
+  cancellation: { by: "alice", reason: null },
+  usage,
+  agentDigest: `sha256:${"0".repeat(64)}`,
+  skills: [],
+};
+
+async function tell(name: string, seq: number, isLast = false): Promise<void> {
+  const about = { runId: `alice~${name}`, seq, at: at() };
+  const tokens = { owner: "alice", runId: name };
+  const options = { messageId: `${name}:${seq}` };
+  if (isLast) {
+    const facts = { by: "alice", reason: null, steps: 0, toolCalls: 0, usage, durationMs: 1 };
+    await publishEvent(runner, runCancelled, tokens, { ...about, ...facts }, options);
+  } else {
+    const facts = { by: "alice", preview: `event ${seq}` };
+    await publishEvent(runner, runSteered, tokens, { ...about, ...facts }, options);
+  }
+}
+
+test("a request has the types of its contract, and a problem is an error that says what to do", async () => {
+  const { url } = await world.startGateway();
+  const { key } = await world.keyOf("alice", ["viewer"]);
+  const client = createClient({ baseUrl: url, token: () => key });
+  assert.deepEqual(await client.request("GET /runs", { query: { limit: 3, status: "failed" } }), {
+    runs: [],
+  });
+  assert.deepEqual(asked, [{ limit: 3, status: "failed" }]);
+  const me = await client.request("GET /me");
+  assert.equal(me.caller, "alice");
+  assert.ok(me.may.includes("GET /runs") && me.may.includes("GET /events"));
+  assert.ok(!me.may.includes("POST /runs"), "a viewer starts no runs");
+  const error = await client
+    .request("GET /runs/{runId}", { path: { runId: "alice~x y/../z" } })
+    .catch((cause: unknown) => cause);
+  assert.ok(error instanceof ProblemError);
+  assert.deepEqual([error.status, error.code], [400, "invalid_request"]);
+  const nobody = await createClient({ baseUrl: url, token: "yk_nothing" })
+    .request("GET /me")
+    .catch((cause: unknown) => cause);
+  assert.ok(nobody instanceof ProblemError);
+  assert.deepEqual([nobody.status, nobody.code], [401, "unauthenticated"]);
+  assert.match(nobody.problem.next ?? "", /Authorization/);
+  const away = await createClient({ baseUrl: "http://127.0.0.1:9", token: key })
+    .request("GET /me")
+    .catch((cause: unknown) => cause);
+  assert.ok(away instanceof ProblemError && away.code === "unreachable");
+});
+
+test("a run is followed over the death of its gateway, with live text, and each event once", async () => {
+  const [killed, other] = await Promise.all([world.startGateway(), world.startGateway()]);
+  const { key } = await world.keyOf("alice", ["viewer"]);
+  let base = killed.url;
+  const client = createClient({
+    baseUrl: "http://gateway.invalid",
+    token: key,
+    fetch: (input, init) => fetch(input.replace("http://gateway.invalid", base), init),
+  });
+  await tell("cut", 1);
+  const ids: (number | null)[] = [];
+  const states: string[] = [];
+  const told = (async () => {
+    const options = { onState: (state: string) => states.push(state) };
+    for await (const { event, id, data } of client.followRun("cut", options)) {
+      if (event === "delta") assert.equal(data.delta, "hel");
+      ids.push(id);
+    }
+  })();
+  await until(() => Promise.resolve(ids.length === 1));
+  const delta = { runId: "alice~cut", step: 1, delta: "hel" };
+  publishLive(runner, runLive, { owner: "alice", runId: "cut" }, delta);
+  await until(() => Promise.resolve(ids.length === 2));
+  base = other.url;
+  killed.child.kill("SIGKILL");
+  await tell("cut", 2);
+  await tell("cut", 3);
+  await tell("cut", 4, true);
+  await told;
+  assert.deepEqual(ids, [1, null, 2, 3, 4]);
+  assert.ok(states.includes("waiting") && states.at(-1) === "live", states.join(" "));
+});
+
+test("a run is waited for: its end, a refused command, a message that became part of another run", async () => {
+  const { url } = await world.startGateway();
+  const { key } = await world.keyOf("alice", ["viewer"]);
+  const client = createClient({ baseUrl: url, token: key });
+  const waiting = client.waitForRun("ended");
+  await tell("ended", 1, true);
+  assert.equal((await waiting).status, "cancelled");
+  const merged = { sessionId: `ses-${"0".repeat(26)}-1`, sessionKey: "chat", into: "alice~ended" };
+  await publishEvent(
+    runner,
+    runMerged,
+    { owner: "alice", runId: "said" },
+    { runId: "alice~said", at: at(), ...merged },
+  );
+  assert.equal((await client.waitForRun("said")).runId, "alice~ended");
+  const refused = { code: "unknown_agent", message: "there is no agent x", problems: [] };
+  await publishEvent(
+    runner,
+    runRejected,
+    { owner: "alice", runId: "refused" },
+    {
+      runId: "alice~refused",
+      at: at(),
+      subject: "yard.cmd.alice.run.start.x",
+      caller: "alice",
+      streamSequence: 1,
+      messageId: null,
+      ...refused,
+    },
+  );
+  await assert.rejects(client.waitForRun("refused"), { code: "rejected", message: /no agent x/ });
+  const stopped = new AbortController();
+  const stopping = client.waitForRun("never", { signal: stopped.signal });
+  stopped.abort(new Error("enough"));
+  await assert.rejects(stopping, /enough/);
+});
