@@ -4,8 +4,10 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { getAgent, listAgents } from "@switchyard/contracts/agents";
-import { getSkill, listSkills } from "@switchyard/contracts/skills";
+import { removeSkill, uploadSkills } from "@switchyard/contracts/skill-store";
+import { getSkill, listSkills, renderSkill } from "@switchyard/contracts/skills";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { importerWorld, writeFiles, type LogRecord } from "../test/importer-world.ts";
 
 const [project, user, workspace] = [
@@ -92,6 +94,29 @@ test("project, user and workspace are one chain, told to the operator and kept w
     await bodyIs("New in the project.", () =>
       writeFiles(project, { "greet/SKILL.md": skillText("greet", "New in the project.") }),
     );
+  });
+
+  await test("a copy in a later place, or one that a client sends, leaves the first where it is", async () => {
+    const text = skillText("same", "In {baseDir}.");
+    await Promise.all(
+      [project, user, workspace].map((root) => writeFiles(root, { "same/SKILL.md": text })),
+    );
+    const isFoundThrice = () =>
+      overridden().filter((reason) => reason.startsWith("same ")).length === 2;
+    await importer.logged(isFoundThrice);
+    const sent = { directory: "same", files: [{ path: "SKILL.md", text }] };
+    const reply = await call(world.cli, uploadSkills, { label: "test", skills: [sent] });
+    assert.equal(reply.skills[0]?.change, "hidden");
+    const rendered = async () => (await call(world.cli, renderSkill, { name: "same" })).text;
+    assert.ok((await rendered()).includes(`In ${project}/same.`), await rendered());
+    const { skill } = await call(world.cli, getSkill, { name: "same" });
+    assert.deepEqual([skill.scope, skill.path], ["project", "same"]);
+    // Where the first one goes, the next one counts from where it is.
+    await rm(join(project, "same"), { recursive: true });
+    await until(rendered, (now) => now.includes(`In ${user}/same.`));
+    await Promise.all([user, workspace].map((root) => rm(join(root, "same"), { recursive: true })));
+    await until(rendered, (now) => now.includes("In skill://same."));
+    await call(world.cli, removeSkill, { name: "same" });
   });
 
   assert.equal(await importer.stop(), 0);

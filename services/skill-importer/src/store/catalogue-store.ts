@@ -1,3 +1,4 @@
+import { dirname, join } from "node:path";
 import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
 import {
@@ -20,7 +21,9 @@ import {
   type Entry,
   type EntryOf,
   type Kind,
+  type StoredAgent,
   type StoredOf,
+  type StoredSkill,
 } from "./definition.ts";
 import { KeepPromises } from "./keep-promises.ts";
 import { jsonOf, StoredValues } from "./stored-values.ts";
@@ -145,12 +148,13 @@ export class CatalogueStore {
 
   /** Without a digest the current version. Null when there is none. */
   async read<K extends Kind>(kind: K, name: string, digest?: string): Promise<StoredOf<K> | null> {
-    const id = await this.#versionOf(kind, name, digest);
-    if (id === null) return null;
-    const key = textKey(kind, name, id);
+    const found = await this.#versionOf(kind, name, digest);
+    if (found === null) return null;
+    const key = textKey(kind, name, found.version);
     const text = await this.#redis.get(key);
     const schema = SCHEMAS[kind].stored as unknown as z.ZodType<StoredOf<K>>; // of this kind
-    return text === null ? null : this.#stored.parse(schema, key, text);
+    const stored = text === null ? null : this.#stored.parse(schema, key, text);
+    return stored === null || found.entry === null ? stored : placed(kind, stored, found.entry);
   }
 
   /** True when this version waits for somebody's trust. */
@@ -165,8 +169,8 @@ export class CatalogueStore {
 
   /** True when the version is listed, or is what a client sent, or waits for somebody's trust. */
   async isNamed(kind: Kind, name: string, version: string): Promise<boolean> {
-    const named = await this.#namedVersions(kind, name);
-    if (named.some((one) => one.version === version)) return true;
+    const named = await this.#named(kind, name);
+    if (named.some((entry) => versionOfEntry(entry) === version)) return true;
     // The digest is looked for in the text: there may be thousands, and nearly none is meant.
     return (await this.#redis.hvals(WITHHELD)).some((text) => text.includes(version));
   }
@@ -183,31 +187,53 @@ export class CatalogueStore {
   }
 
   /**
-   * The id that a version is stored under. The digest of a SKILL.md is that of several versions when other files
-   * differ: the current one counts, then the last that was current.
+   * The id that a version is stored under, with the entry that names it now. The digest of a SKILL.md is that of
+   * several versions when other files differ: the current one counts, then the last that was current.
    */
-  async #versionOf(kind: Kind, name: string, digest: string | undefined): Promise<string | null> {
-    const used = await this.#namedVersions(kind, name);
-    if (digest === undefined) return used[0]?.version ?? null;
-    const known = used.find((one) => one.version === digest || one.digest === digest);
-    if (known !== undefined) return known.version;
+  async #versionOf<K extends Kind>(
+    kind: K,
+    name: string,
+    digest: string | undefined,
+  ): Promise<{ version: string; entry: EntryOf<K> | null } | null> {
+    const used = await this.#named(kind, name);
+    const known = used.find(
+      (entry) =>
+        digest === undefined || versionOfEntry(entry) === digest || entry.summary.digest === digest,
+    );
+    if (known !== undefined) return { version: versionOfEntry(known), entry: known };
+    if (digest === undefined) return null;
     const pointer = Pointer.safeParse(
       jsonOf((await this.#redis.get(textKey(kind, name, digest))) ?? ""),
     );
-    return pointer.success ? pointer.data.version : digest;
+    return { version: pointer.success ? pointer.data.version : digest, entry: null };
   }
 
-  /** The version that is listed under a name, then the one that a client sent; without what waits for trust. */
-  async #namedVersions(kind: Kind, name: string): Promise<{ version: string; digest: string }[]> {
+  /** What is listed under a name, then what a client sent; without what waits for trust. */
+  async #named<K extends Kind>(kind: K, name: string): Promise<EntryOf<K>[]> {
     const keys = [LISTED[kind], IMPORTED[kind]];
+    const schema = SCHEMAS[kind].entry as unknown as z.ZodType<EntryOf<K>>; // of this kind
     const texts = await Promise.all(keys.map((key) => this.#redis.hget(key, name)));
     return texts.flatMap((text, index) => {
       const key = `${keys[index] ?? ""} ${name}`;
-      const entry = text === null ? null : this.#stored.parse(SCHEMAS[kind].entry, key, text);
-      if (entry === null) return [];
-      return [{ version: versionOfEntry(entry), digest: entry.summary.digest }];
+      const entry = text === null ? null : this.#stored.parse(schema, key, text);
+      return entry === null ? [] : [entry];
     });
   }
+}
+
+/**
+ * Equal files in two places are one version, stored once by whichever was read last: where a version that is in use
+ * lies is said by its entry.
+ */
+function placed<K extends Kind>(kind: K, stored: StoredOf<K>, entry: EntryOf<K>): StoredOf<K>;
+function placed(kind: Kind, stored: StoredSkill | StoredAgent, entry: Entry) {
+  if (kind === "agent") return { ...stored, ...entry.summary };
+  const skill = stored as StoredSkill; // of this kind
+  const directory =
+    entry.root === IMPORTED_ROOT
+      ? `skill://${entry.summary.name}`
+      : join(entry.root, dirname(entry.file));
+  return { ...skill, directory, skill: { ...skill.skill, ...entry.summary } };
 }
 
 /** What stands under the digest of a SKILL.md: the last version with it that was current and is not any more. */
