@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isAllowedSkip, readAllowedSkips } from "./allowed-skips.ts";
 import { runTestFile, type FileResult, type TestOutcome } from "./run-test-file.ts";
@@ -52,6 +53,9 @@ if (files.length === 0) {
 const concurrency = Math.max(1, Math.min(availableParallelism(), 4));
 /** More than this is no coincidence. */
 const MOST_SECOND_LOOKS = 3;
+
+// Test files and the services that they start compile the same code again and again.
+process.env["NODE_COMPILE_CACHE"] ??= join(root, "node_modules", ".cache", "compiled");
 
 const interrupt = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interrupt.abort());

@@ -13,7 +13,11 @@ export async function startServiceProcess(
   env: Readonly<Record<string, string>>,
 ): Promise<{ readonly pid: number }> {
   const child = spawn(process.execPath, [join(root, "services", service, "src/main.ts")], {
-    env: { PATH: process.env["PATH"], ...env },
+    env: {
+      PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+      ...env,
+    },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const exited: Promise<unknown> = once(child, "exit");

@@ -7,7 +7,12 @@ const main = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url
 /** Runs one `yard` command against a running instance and returns what `--json` wrote. Rejects when it fails. */
 export async function yardCommand(stateDir: string, ...args: string[]): Promise<unknown> {
   const child = spawn(process.execPath, [main, ...args, "--json"], {
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], YARD_STATE_DIR: stateDir },
+    env: {
+      PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+      HOME: process.env["HOME"],
+      YARD_STATE_DIR: stateDir,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let out = "";

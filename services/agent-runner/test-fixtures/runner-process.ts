@@ -23,7 +23,12 @@ const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 /** Starts the runner's own `main.ts`; it is killed when the test ends. Resolves when it is ready. */
 export async function startRunner(env: Record<string, string>): Promise<RunnerProcess> {
   const child = spawn(process.execPath, [MAIN], {
-    env: { PATH: process.env["PATH"] ?? "", YARD_LOG_LEVEL: "info", ...env },
+    env: {
+      PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+      YARD_LOG_LEVEL: "info",
+      ...env,
+    },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const exited = once(child, "exit").then(([code]) => code as number | null);

@@ -30,6 +30,7 @@ async function yard(...args: string[]): Promise<Ended> {
   const child = spawn(process.execPath, [YARD, "mcp", ...args], {
     env: {
       PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       HOME: directory,
       YARD_STATE_DIR: directory,
       YARD_NATS_URL: world.natsUrl,

@@ -47,7 +47,11 @@ function run(
   redisUrl: string,
 ): Promise<{ exitCode: number; output: string }> {
   return new Promise((resolve) => {
-    const env = { PATH: process.env["PATH"], YARD_REDIS_URL: redisUrl };
+    const env = {
+      PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+      YARD_REDIS_URL: redisUrl,
+    };
     const child = execFile(process.execPath, args, { env }, (_error, stdout, stderr) =>
       resolve({ exitCode: child.exitCode ?? 1, output: `${stdout}\n${stderr}` }),
     );

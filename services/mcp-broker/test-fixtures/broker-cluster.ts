@@ -57,6 +57,7 @@ export async function brokerCluster(options: {
       const child = spawn(process.execPath, [main], {
         env: {
           PATH: process.env["PATH"],
+          NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
           YARD_NATS_URL: options.natsUrl,
           YARD_REDIS_URL: options.redisUrl,
           YARD_INSTANCE: name,

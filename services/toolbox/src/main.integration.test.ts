@@ -26,6 +26,7 @@ function startProcess(env: Record<string, string>): ToolboxProcess {
   const child = spawn(process.execPath, [fileURLToPath(new URL("main.ts", import.meta.url))], {
     env: {
       PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       YARD_NATS_URL: world.natsUrl,
       YARD_REDIS_URL: world.redisUrl,
       ...env,

@@ -102,7 +102,7 @@ export class ServiceProcess {
   async #runOnce(): Promise<void> {
     this.#isSignalled = false;
     const child = spawn(process.execPath, [this.#spec.entry], {
-      env: { ...this.#spec.env },
+      env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...this.#spec.env },
       // It ends with us, however we end: its standard input closes.
       stdio: ["pipe", "pipe", "pipe"],
       detached: true,

@@ -143,7 +143,17 @@ function personsPath(path: string): string {
 
 /** What every process needs. Services that start nothing and ask no model get no more: our environment holds API keys. */
 function basics(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const system = ["PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "NODE_EXTRA_CA_CERTS"];
+  // NODE_COMPILE_CACHE: see the file `yard`.
+  const system = [
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "TZ",
+    "LANG",
+    "LC_ALL",
+    "NODE_EXTRA_CA_CERTS",
+    "NODE_COMPILE_CACHE",
+  ];
   const forAll = Object.keys(env).filter((name) => /^(?:OTEL|YARD_AUDIT)(?:_|$)/.test(name));
   const level = isLogLevel(env["YARD_LOG_LEVEL"]) ? env["YARD_LOG_LEVEL"] : "info";
   return {

@@ -59,7 +59,7 @@ test("a run survives a provider's impossible figures and arguments", async () =>
 test("counts what answers used that broke off: asked for again, given up, or cancelled [run-goal-9]", async () => {
   const { usage: whole } = await usageOf("unbroken", [{ chunks: textChunks("ok") }]);
   assert.equal(whole.estimatedTokens, undefined);
-  const begun = [chunk({ delta: { content: "y".repeat(400) } })];
+  const begun = [chunk({ delta: { content: "yes ".repeat(100) } })];
 
   const again = await usageOf("again", [
     { chunks: begun, end: "cut" },

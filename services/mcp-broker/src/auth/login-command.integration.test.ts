@@ -17,6 +17,7 @@ function yard(...args: string[]) {
   const child = spawn(process.execPath, [YARD, "mcp", ...args], {
     env: {
       PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       HOME: directory,
       YARD_STATE_DIR: directory,
       YARD_NATS_URL: world.natsUrl,
