@@ -158,6 +158,8 @@ export type ConsideredRule = {
 
 export type ContentBlock = { type: string; [name: string]: unknown };
 
+export type CredentialName = string;
+
 export type DeadLetter = {
   runId: RunId;
   subject: string;
@@ -640,7 +642,7 @@ export type RunSummary = {
 
 export type RunWait = {
   reason: WaitReason;
-  callId: string;
+  callId: CredentialName;
   tool: string;
   until: Timestamp | null;
   approvalId?: string;
@@ -1026,8 +1028,8 @@ export type Usage = {
 export type UserKey = {
   id: UserKeyId;
   caller: string;
-  roles: UserRole[];
-  scopes?: UserScope[];
+  roles: UserRoles;
+  scopes?: UserScopes;
   note: string | null;
   createdBy: string;
   createdAt: Timestamp;
@@ -1039,7 +1041,23 @@ export type UserKeyId = string;
 
 export type UserRole = "viewer" | "operator" | "approver" | "admin";
 
+export type UserRoles = UserRole[];
+
 export type UserScope = string;
+
+export type UserScopes = UserScope[];
+
+export type UserSession = {
+  caller: string;
+  roles: UserRoles;
+  scopes?: UserScopes;
+  credential: CredentialName;
+  id: UserSessionId;
+  openedAt: Timestamp;
+  expiresAt: Timestamp;
+};
+
+export type UserSessionId = string;
 
 export type WaitReason = "approval" | "child" | "question" | "timer" | "limit";
 
@@ -1096,7 +1114,7 @@ export interface Operations {
     reply: {
       questions: {
         runId: RunId;
-        callId: string;
+        callId: CredentialName;
         question: string;
         options: string[];
         schema?: { [name: string]: unknown };
@@ -1152,7 +1170,7 @@ export interface Operations {
   };
 
   "POST /runs/{runId}/answers": {
-    request: { path: { runId: string }; body: { callId: string; answer: Answer } };
+    request: { path: { runId: string }; body: { callId: CredentialName; answer: Answer } };
     reply: { outcome: "accepted" | "answered_before" };
   };
 
@@ -1505,7 +1523,7 @@ export interface Operations {
   };
 
   "POST /mcp/servers/{id}/login/finish": {
-    request: { path: { id: string }; body: { state: string; code: string; iss?: string } };
+    request: { path: { id: string }; body: { state: CredentialName; code: string; iss?: string } };
     reply: { server: ServerInfo };
   };
 
@@ -1927,8 +1945,8 @@ export interface Operations {
     request: {
       body: {
         caller: string;
-        roles: UserRole[];
-        scopes?: UserScope[];
+        roles: UserRoles;
+        scopes?: UserScopes;
         note?: string;
         ttlSeconds?: number;
       };
@@ -1942,6 +1960,13 @@ export interface Operations {
   };
 
   "DELETE /keys/{id}": { request: { path: { id: string } }; reply: { info: UserKey } };
+
+  "GET /user-sessions": {
+    request: { query?: { user?: string } };
+    reply: { sessions: UserSession[] };
+  };
+
+  "DELETE /user-sessions/{id}": { request: { path: { id: string } }; reply: { info: UserSession } };
 
   "GET /models": { request: {}; reply: { default: ModelName; providers: ModelProvider[] } };
 }

@@ -14,6 +14,7 @@ import { validatePolicy } from "./policy-texts.ts";
 import { allContracts, contractsByOwner, isRpc } from "./registry.ts";
 import { listGrants, revokeGrant } from "./session-grants.ts";
 import * as toolbox from "./toolbox.ts";
+import * as userSessions from "./user-sessions.ts";
 import * as userTokens from "./user-tokens.ts";
 
 const allRpcs = allContracts.filter(isRpc);
@@ -48,6 +49,8 @@ const keyRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   userTokens.listUserKeys,
   userTokens.rotateUserKey,
   userTokens.revokeUserKey,
+  userSessions.listUserSessions,
+  userSessions.revokeUserSession,
 ]);
 /** Between replicas of one service, and what costs money without a run. */
 const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([

@@ -114,7 +114,10 @@ export const serviceRedisUsers: readonly RedisUser[] = [
     ],
     commands: [...strings, ...hashes, ...lists, ...sets, ...sortedSets],
   }),
-  redisUser("gateway", "HTTP gateway", { keys: ["yard:gateway:*"], commands: ["incr"] }),
+  redisUser("gateway", "HTTP gateway", {
+    keys: ["yard:gateway:*"],
+    commands: ["getdel", "incr", "set"],
+  }),
   redisUser("toolbox", "Built-in tools", {
     keys: ["yard:{agent:*}:memory", auditHeads("toolbox"), ...providerKeys],
     commands: [...strings, ...hashes],

@@ -43,6 +43,7 @@ import * as skillCatalogue from "./skill-catalogue.ts";
 import * as skillStore from "./skill-store.ts";
 import * as skills from "./skills.ts";
 import * as toolbox from "./toolbox.ts";
+import * as userSessions from "./user-sessions.ts";
 import * as userTokens from "./user-tokens.ts";
 
 /** Every contract, by the service that owns it: what permissions, AsyncAPI and the subject table are made from. */
@@ -61,6 +62,7 @@ export const contractsByOwner = {
     ...contractsOf(approvalEvents),
     ...contractsOf(refusedTokens),
     ...contractsOf(userTokens),
+    ...contractsOf(userSessions),
   ],
   "mcp-broker": [
     ...contractsOf(mcp),

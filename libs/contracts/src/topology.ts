@@ -24,6 +24,7 @@ import * as skillCatalogue from "./skill-catalogue.ts";
 import * as skills from "./skills.ts";
 import * as toolbox from "./toolbox.ts";
 import { GATEWAY_USER } from "./user-roles.ts";
+import * as userSessions from "./user-sessions.ts";
 import * as userTokens from "./user-tokens.ts";
 import { allContracts, contractsByOwner, isCommand, isEvent, isRpc } from "./registry.ts";
 import { approvalCommands, runCommands, type ConsumerDefinition } from "./streams.ts";
@@ -173,6 +174,8 @@ export const serviceUsers: readonly BusUser[] = [
     calls: [
       ...allContracts.filter(isRpc).filter(({ role }) => role !== null),
       userTokens.issueUserToken,
+      userSessions.openUserSession,
+      userSessions.closeUserSession,
     ],
     publishes: allContracts.filter(isCommand).filter(({ role }) => role !== null),
     readsEvents: "all",

@@ -19,6 +19,8 @@ const FOR_SERVICES = [
   "policy.grant",
   "policy.release",
   "policy.replay",
+  "policy.user-session.close",
+  "policy.user-session.open",
   "policy.user-token.issue",
   "policy.user-token.verify",
   "run.proceed",
@@ -36,7 +38,11 @@ test("the gateway may send what has a role, and beside that ask only who its use
   const gateway = serviceUsers.find(({ name }) => name === GATEWAY_USER);
   const sent = [...(gateway?.calls ?? []), ...(gateway?.publishes ?? [])].map(({ name }) => name);
   const withRole = usable.filter(({ role }) => role !== null).map(({ name }) => name);
-  assert.deepEqual(sent.toSorted(), [...withRole, "policy.user-token.issue"].toSorted());
+  const own = ["user-token.issue", "user-session.open", "user-session.close"];
+  assert.deepEqual(
+    sent.toSorted(),
+    [...withRole, ...own.map((name) => `policy.${name}`)].toSorted(),
+  );
 });
 
 test("a role includes what it says and no more, and a scope only narrows", () => {

@@ -13,10 +13,18 @@ export const USER_TOKEN_MAX_LENGTH = 8_192;
 /** How long a user token is good, in seconds. */
 export const USER_TOKEN_SECONDS = 60;
 
-const Roles = z.array(UserRole).min(1).max(4);
-const Scopes = z.array(UserScope).max(32);
-/** What signed in: the id of an API key, `laptop`, or `oidc:` and the subject at the issuer. */
-const CredentialName = z.string().min(1).max(200);
+export const UserRoles = z.array(UserRole).min(1).max(4);
+export const UserScopes = z.array(UserScope).max(32);
+/** What signed in: the id of an API key, `laptop`, or `oidc:` and the subject at the issuer. A session has that of its beginning. */
+export const CredentialName = z.string().min(1).max(200);
+
+/** A browser's session; no secret. */
+export const UserSessionId = z
+  .string()
+  .regex(
+    /^ses-[0-9a-f]{16}$/,
+    "must be an id such as ses-0123456789abcdef, as user-session.list shows",
+  );
 
 /**
  * The claims of a user token: for whom the gateway sends a message. The policy service signs them (compact JWS, EdDSA) for a
@@ -27,8 +35,8 @@ export const UserTokenClaims = z.strictObject({
   aud: z.literal(USER_TOKEN_AUDIENCE),
   /** The caller, the same kind of name that a NATS user has. */
   sub: CallerName,
-  roles: Roles,
-  scopes: Scopes.optional(),
+  roles: UserRoles,
+  scopes: UserScopes.optional(),
   credential: CredentialName,
   iat: z.int().nonnegative(),
   exp: z.int().positive(),
@@ -38,28 +46,38 @@ export type UserTokenClaims = z.infer<typeof UserTokenClaims>;
 /** Who a credential or a token stands for. */
 export const UserIdentity = z.object({
   caller: CallerName,
-  roles: Roles,
-  scopes: Scopes.optional(),
+  roles: UserRoles,
+  scopes: UserScopes.optional(),
   credential: CredentialName,
 });
 export type UserIdentity = z.infer<typeof UserIdentity>;
 
-const UserStoreUnavailable = {
+export const UserStoreUnavailable = {
   data: z.object({ cause: z.string() }),
   retryable: true,
+} as const;
+
+/** What somebody shows the gateway. */
+export const Credential = z.string().min(1).max(16_384);
+
+export const signInErrors = {
+  /** Unknown, expired, revoked, of another issuer or audience. The message says which, and never shows it. */
+  bad_credential: { data: z.object({ reason: z.string() }) },
+  users_unavailable: UserStoreUnavailable,
 } as const;
 
 /** Only the gateway may ask, and it can only ask for who showed it a credential. */
 export const issueUserToken = rpc({
   subject: "yard.rpc.{caller}.policy.user-token.issue",
-  summary: "Verifies an API key, an OIDC token or the token of yard dev; answers a user token.",
-  request: z.strictObject({ credential: z.string().min(1).max(16_384) }),
-  reply: UserIdentity.extend({ token: z.string(), expiresAt: Timestamp }),
-  errors: {
-    /** Unknown, expired, revoked, of another issuer or audience. The message says which, and never shows it. */
-    bad_credential: { data: z.object({ reason: z.string() }) },
-    users_unavailable: UserStoreUnavailable,
-  },
+  summary: "Verifies an API key, a session, a JWT or the token of yard dev; answers a user token.",
+  request: z.strictObject({ credential: Credential }),
+  reply: UserIdentity.extend({
+    /** Of the session that was shown. */
+    session: UserSessionId.optional(),
+    token: z.string(),
+    expiresAt: Timestamp,
+  }),
+  errors: signInErrors,
 });
 
 /** Asked by whoever serves requests of the gateway or takes its commands. */
@@ -86,8 +104,8 @@ export const UserKeyId = z
 export const UserKey = z.object({
   id: UserKeyId,
   caller: CallerName,
-  roles: Roles,
-  scopes: Scopes.optional(),
+  roles: UserRoles,
+  scopes: UserScopes.optional(),
   note: z.string().nullable(),
   createdBy: CallerName,
   createdAt: Timestamp,
@@ -110,8 +128,8 @@ export const createUserKey = rpc({
   role: "admin",
   request: z.strictObject({
     caller: CallerName,
-    roles: Roles,
-    scopes: Scopes.optional(),
+    roles: UserRoles,
+    scopes: UserScopes.optional(),
     note: z.string().max(200).optional(),
     /** Missing: until it is revoked. */
     ttlSeconds: z.int().min(1).max(YEARS_10).optional(),

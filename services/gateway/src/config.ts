@@ -1,5 +1,6 @@
 import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { z } from "zod";
+import { isLoopback } from "./http/listen.ts";
 
 export const Config = z.object({
   ...processEnv,
@@ -19,6 +20,27 @@ export const Config = z.object({
         .map((name) => name.trim().toLowerCase())
         .filter((name) => name !== ""),
     ),
+  /** How people reach the gateway where that is not how it listens, such as https://switchyard.example.com. */
+  YARD_HTTP_URL: z
+    .url()
+    .transform((text) => new URL(text))
+    .refine(({ pathname, search }) => pathname === "/" && search === "", "must have no path")
+    .optional(),
+  /** The OpenID Connect provider at which people sign in; the policy service's issuers say who they are. */
+  YARD_OIDC_ISSUER: z
+    .url()
+    .refine(isSafeUrl, "must be an https URL, or http on loopback")
+    .optional(),
+  YARD_OIDC_CLIENT_ID: z.string().min(1).default("switchyard"),
+  /** Missing: a public client, with PKCE alone. */
+  YARD_OIDC_CLIENT_SECRET_FILE: z.string().optional(),
+  /** What is asked of the provider, with spaces. */
+  YARD_OIDC_SCOPES: z.string().default("openid profile"),
   /** Requests of one credential in a minute, over all replicas. */
   YARD_HTTP_REQUESTS_PER_MINUTE: envInteger(1, 1_000_000).default(1_200),
 });
+
+function isSafeUrl(text: string): boolean {
+  const { protocol, hostname } = new URL(text);
+  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
+}

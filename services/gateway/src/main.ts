@@ -1,8 +1,14 @@
+import type { Log } from "@switchyard/service/log";
 import { runService } from "@switchyard/service/run-service";
+import type { z } from "zod";
 import { Config } from "./config.ts";
 import { openEventHub } from "./events/event-hub.ts";
 import { createApp } from "./http/app.ts";
 import { knownHosts, listenHttp } from "./http/listen.ts";
+import { readSecretFile } from "@switchyard/service/secret-file";
+import { GatewayCookie } from "./identity/session-cookie.ts";
+import { createLoginStore } from "./sign-in/login-store.ts";
+import { createOidc, type Oidc } from "./sign-in/oidc.ts";
 import { createRateLimit } from "./identity/rate-limit.ts";
 import { openUserDesk } from "./identity/user-desk.ts";
 
@@ -14,7 +20,9 @@ await runService({
   async start(kit) {
     const { bus, redis, log, config } = kit;
     const now = Date.now;
-    const isKnownHost = knownHosts(config.YARD_HTTP_HOST, config.YARD_HTTP_HOSTS);
+    const publicUrl = config.YARD_HTTP_URL ?? null;
+    const names = [...config.YARD_HTTP_HOSTS, ...(publicUrl === null ? [] : [publicUrl.host])];
+    const isKnownHost = knownHosts(config.YARD_HTTP_HOST, names);
     const desk = openUserDesk(bus, now);
     const hub = openEventHub(bus, log);
     kit.ready("events", () => hub.isReading() || "the stream of events cannot be read");
@@ -25,6 +33,10 @@ await runService({
       hub,
       isKnownHost,
       rateLimit: createRateLimit(redis),
+      sessionCookie: new GatewayCookie("yard-session", publicUrl),
+      publicUrl,
+      oidc: await oidcOf(config, log),
+      logins: createLoginStore(redis),
       requestsPerMinute: config.YARD_HTTP_REQUESTS_PER_MINUTE,
       now,
     });
@@ -43,3 +55,16 @@ await runService({
     log.info({ url: http.url }, "http ready");
   },
 });
+
+async function oidcOf(config: z.output<typeof Config>, log: Log): Promise<Oidc | null> {
+  const { YARD_OIDC_ISSUER: issuer, YARD_OIDC_CLIENT_SECRET_FILE: file } = config;
+  if (issuer === undefined) return null;
+  const settings = {
+    issuer,
+    clientId: config.YARD_OIDC_CLIENT_ID,
+    clientSecret:
+      file === undefined ? null : await readSecretFile(file, "YARD_OIDC_CLIENT_SECRET_FILE"),
+    scopes: config.YARD_OIDC_SCOPES,
+  };
+  return createOidc(settings, log);
+}

@@ -32,7 +32,10 @@ export interface GatewayWorld {
 }
 
 /** NATS with the generated permissions, Redis and a policy service, and gateways. Other services are served by the test. */
-export async function startGatewayWorld(teams: readonly string[] = []): Promise<GatewayWorld> {
+export async function startGatewayWorld(
+  teams: readonly string[] = [],
+  policyEnv: Readonly<Record<string, string>> = {},
+): Promise<GatewayWorld> {
   const directory = await testDirectory();
   const policyFile = join(directory, "rules.yaml");
   const keyFile = join(directory, "run-token.jwk");
@@ -71,6 +74,7 @@ export async function startGatewayWorld(teams: readonly string[] = []): Promise<
   await start("policy", "policy", {
     YARD_POLICY_FILE: policyFile,
     YARD_RUN_TOKEN_KEY_FILE: keyFile,
+    ...policyEnv,
   });
   const cli = await connectAs("cli");
   return {

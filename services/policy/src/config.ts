@@ -19,6 +19,8 @@ export const Config = z.object({
   YARD_ISSUERS_FILE: z.string().optional(),
   /** The token of `yard dev`, with which somebody is `cli` at the gateway. Nowhere but on a laptop. */
   YARD_LAPTOP_TOKEN_FILE: z.string().optional(),
+  /** How long a browser that signed in at the gateway is signed in. */
+  YARD_USER_SESSION_MS: envInteger(60_000, 30 * 86_400_000).default(12 * 3_600_000),
   /** NATS users that may activate and roll back bundles, and stop calls, with commas. */
   YARD_POLICY_ADMINS: z
     .string()

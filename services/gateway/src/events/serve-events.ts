@@ -97,11 +97,10 @@ function attach(
     if (waiting === null) feed.take(event);
     else waiting.push(event);
   });
-  const { credential } = c.get("user");
   const stops = [
     stopEvents,
     hub.onStop(() => stream.end(Math.round(RETURN_MS * Math.random()))),
-    desk.onRevoked((ended) => ended === credential && stream.end()),
+    desk.onEnded(c.get("user"), () => stream.end()),
   ];
   // A credential that ends while somebody reads ends the reading.
   const check = setInterval(() => {

@@ -1,33 +1,26 @@
 import { randomUUID } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
-import { ServiceError } from "@switchyard/contracts/errors";
 import type { Log } from "@switchyard/service/log";
 import { Hono, type Context } from "hono";
 import type { EventHub } from "../events/event-hub.ts";
 import { serveEvents, serveRunEvents } from "../events/serve-events.ts";
-import type { RateLimit } from "../identity/rate-limit.ts";
-import type { UserDesk } from "../identity/user-desk.ts";
+import { authenticate } from "../identity/authenticate.ts";
 import { openApi } from "../openapi/openapi.ts";
 import { meOf } from "../routes/me.ts";
 import { routes } from "../routes/route-table.ts";
 import { Problem, problemBody, problemOf } from "../problems/problem.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
+import { addSignIn, type SignInParts } from "../sign-in/sign-in-routes.ts";
 import { serveRoute } from "./serve-route.ts";
 
-export interface AppParts {
+export interface AppParts extends SignInParts {
   readonly bus: Bus;
   readonly log: Log;
-  readonly desk: UserDesk;
-  readonly rateLimit: RateLimit;
   readonly hub: EventHub;
   /** Names, with port where it is not the usual one, under which the gateway is reached; anything in `Host` else is refused. */
   readonly isKnownHost: (host: string) => boolean;
-  readonly requestsPerMinute: number;
-  readonly now: () => number;
 }
 
-/** In a minute and from one address: whoever guesses credentials is stopped, and nobody else is. */
-const BAD_SIGN_INS = 30;
 const REQUEST_ID = /^[\w.-]{1,100}$/;
 
 /** For every answer: nothing of it is a page that others may frame, guess the type of or keep. */
@@ -49,8 +42,9 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
     await next();
     finish(c);
   });
+  addSignIn(app, parts);
   app.get("/api/v1/openapi.json", (c) => c.json(openApi()));
-  app.use("/api/*", (c, next) => signIn(c, next, parts));
+  app.use("/api/*", (c, next) => authenticate(c, next, parts));
   app.get("/api/v1/me", (c) => c.json(meOf(c.get("user"))));
   app.get("/api/v1/runs/:runId/events", (c) => serveRunEvents(c, parts));
   app.get("/api/v1/events", (c) => serveEvents(c, parts));
@@ -80,31 +74,6 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
   return app;
 }
 
-/** RFC 6750. What a request is counted under is its caller and credential. */
-async function signIn(
-  c: Context<GatewayEnv>,
-  next: () => Promise<void>,
-  { desk, rateLimit, requestsPerMinute }: AppParts,
-): Promise<void> {
-  const [, credential] =
-    /^Bearer +([\x21-\x7e]{1,16384})$/i.exec(c.req.header("authorization") ?? "") ?? [];
-  if (credential === undefined)
-    throw unauthenticated("this needs a credential in the header Authorization");
-  const address = `address ${c.env.incoming.socket.remoteAddress ?? ""}`;
-  const user = await desk.identify(credential).catch(async (error: unknown) => {
-    if (!(error instanceof ServiceError) || error.code !== "bad_credential") throw error;
-    const { isOver, headers } = await rateLimit.take(address, BAD_SIGN_INS);
-    if (isOver) throw tooMany(headers);
-    throw unauthenticated(error.message);
-  });
-  const taken = await rateLimit.take(`${user.caller} ${user.credential}`, requestsPerMinute);
-  for (const [name, value] of Object.entries(taken.headers)) c.header(name, value);
-  if (taken.isOver) throw tooMany(taken.headers);
-  c.set("user", user);
-  c.set("credential", credential);
-  await next();
-}
-
 /** Against DNS rebinding and pages of other origins: neither `Host` nor `Origin` may be somebody else's. */
 function checkOrigin(c: Context<GatewayEnv>, isKnownHost: (host: string) => boolean): void {
   const host = c.req.header("host") ?? "";
@@ -125,14 +94,4 @@ function answer(c: Context<GatewayEnv>, problem: Problem): Response {
 function finish(c: Context<GatewayEnv>): void {
   c.header("x-request-id", c.get("requestId"));
   for (const [name, value] of Object.entries(SAFETY)) c.header(name, value);
-}
-
-function unauthenticated(detail: string): Problem {
-  const headers = { "www-authenticate": 'Bearer realm="switchyard"' };
-  return new Problem({ status: 401, code: "unauthenticated", detail, headers });
-}
-
-function tooMany(headers: Readonly<Record<string, string>>): Problem {
-  const detail = "too many requests in a minute";
-  return new Problem({ status: 429, code: "rate_limited", detail, headers });
 }

@@ -24,6 +24,7 @@ import * as skillCatalogue from "@switchyard/contracts/skill-catalogue";
 import * as skillStore from "@switchyard/contracts/skill-store";
 import * as skills from "@switchyard/contracts/skills";
 import * as toolbox from "@switchyard/contracts/toolbox";
+import * as userSessions from "@switchyard/contracts/user-sessions";
 import * as users from "@switchyard/contracts/user-tokens";
 import type { Codes } from "../problems/problem.ts";
 
@@ -201,6 +202,8 @@ export const routes: readonly Route[] = [
   post("/keys", users.createUserKey, CREATED),
   post("/keys/{id}/rotate", users.rotateUserKey, CREATED),
   del("/keys/{id}", users.revokeUserKey),
+  get("/user-sessions", userSessions.listUserSessions),
+  del("/user-sessions/{id}", userSessions.revokeUserSession),
 
   get("/models", listModels),
 ];

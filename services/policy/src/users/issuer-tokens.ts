@@ -8,14 +8,18 @@ import { UserStoreError } from "./user-key-store.ts";
 const CLOCKS_DIFFER_SECONDS = 5;
 const JWKS_TIMEOUT_MS = 5_000;
 
+export interface IssuerTokens {
+  /** A token for this installation, with which a program shows who it is. */
+  readonly accessToken: (token: string) => Promise<SignedIn>;
+  /** What the issuer told the gateway about a person who has just signed in there, for its nonce. */
+  readonly idToken: (token: string, nonce: string) => Promise<SignedIn>;
+}
+
 /**
  * Verifies JWTs of the configured issuers. The issuer's keys are fetched once and kept; a key id that is not among them has
  * them fetched again, at most every 30 seconds.
  */
-export function createIssuerTokens(
-  issuers: readonly Issuer[],
-  now: () => number,
-): (token: string) => Promise<SignedIn> {
+export function createIssuerTokens(issuers: readonly Issuer[], now: () => number): IssuerTokens {
   const known = new Map(
     issuers.map((issuer) => [
       issuer.issuer,
@@ -25,25 +29,35 @@ export function createIssuerTokens(
       },
     ]),
   );
-  return async (token) => {
+  const verified = async (token: string, nonce: string | null): Promise<SignedIn> => {
     const found = known.get(issuerOf(token));
     if (found === undefined)
       throw new BadCredential("issuer", "the token is of an issuer that is not configured here");
     const { issuer, keys } = found;
+    const isIdToken = nonce !== null;
+    const audience = isIdToken ? issuer.clientId : issuer.audience;
+    if (audience === undefined)
+      throw new BadCredential("issuer", `nobody signs in by ${issuer.issuer}: it has no clientId`);
     try {
       const { payload } = await jwtVerify(token, keys, {
         issuer: issuer.issuer,
-        audience: issuer.audience,
+        audience,
         algorithms: issuer.algorithms,
         requiredClaims: ["sub", "exp"],
         clockTolerance: CLOCKS_DIFFER_SECONDS,
         currentDate: new Date(now()),
-        ...(issuer.type === undefined ? {} : { typ: issuer.type }),
+        ...(isIdToken || issuer.type === undefined ? {} : { typ: issuer.type }),
       });
+      if (isIdToken && payload["nonce"] !== nonce)
+        throw new BadCredential("nonce", "the token is not the one of this sign-in");
       return identityOf(payload, issuer);
     } catch (error) {
-      throw refusalOf(error, issuer);
+      throw refusalOf(error, { issuer: issuer.issuer, audience });
     }
+  };
+  return {
+    accessToken: (token) => verified(token, null),
+    idToken: (token, nonce) => verified(token, nonce),
   };
 }
 
@@ -86,7 +100,10 @@ function issuerOf(token: string): string {
 }
 
 /** Says what is wrong with the token and shows nothing of it. */
-function refusalOf(error: unknown, { issuer, audience }: Issuer): Error {
+function refusalOf(
+  error: unknown,
+  { issuer, audience }: Pick<Issuer, "issuer" | "audience">,
+): Error {
   if (error instanceof BadCredential) return error;
   if (error instanceof errors.JWTExpired)
     return new BadCredential("expired", "the token has expired: sign in again");

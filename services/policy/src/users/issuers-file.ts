@@ -6,41 +6,49 @@ import { z } from "zod";
 import { problemLine, readYaml, type Checked } from "../bundle/yaml-file.ts";
 
 /** Whose tokens are taken, and who their subjects are here. */
-const Issuer = z.strictObject({
-  /** As in the tokens' `iss`, to the letter. */
-  issuer: z.url(),
-  /** Of the tokens' `aud`: this installation. A token for anybody else is refused. */
-  audience: z.string().min(1),
-  /** The issuer's public keys, a JWK set. */
-  jwksUri: z.string().refine(isSafeUrl, "must be an https URL, or http on loopback"),
-  /** Never a shared secret, and never `none`. */
-  algorithms: z
-    .array(
-      z.enum(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"]),
-    )
-    .min(1)
-    .default(["RS256", "PS256", "ES256", "EdDSA"]),
-  /** Of the tokens' header, such as `at+jwt`; without it any. */
-  type: z.string().optional(),
-  caller: z
-    .strictObject({
-      claim: z.string().default("sub"),
-      /** In front of a claim that is a valid name as it is. */
-      prefix: z.string().default(""),
-      /** Names of those who are called otherwise here, by their claim. */
-      names: z.record(z.string(), CallerName).default({}),
-    })
-    .prefault({}),
-  roles: z
-    .strictObject({
-      claim: z.string().default("roles"),
-      /** Roles by value of the claim; a value that is not here gives none. */
-      values: z.record(z.string(), z.array(UserRole)).default({}),
-      /** Of everybody whom the issuer knows. */
-      everybody: z.array(UserRole).default([]),
-    })
-    .prefault({}),
-});
+const Issuer = z
+  .strictObject({
+    /** As in the tokens' `iss`, to the letter. */
+    issuer: z.url(),
+    /** Of the tokens' `aud`: this installation. A token for anybody else is refused. */
+    audience: z.string().min(1),
+    /** Of the gateway at the issuer: its ID tokens open sessions of people, and are good for nothing else. */
+    clientId: z.string().min(1).optional(),
+    /** The issuer's public keys, a JWK set. */
+    jwksUri: z.string().refine(isSafeUrl, "must be an https URL, or http on loopback"),
+    /** Never a shared secret, and never `none`. */
+    algorithms: z
+      .array(
+        z.enum(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"]),
+      )
+      .min(1)
+      .default(["RS256", "PS256", "ES256", "EdDSA"]),
+    /** Of the tokens' header, such as `at+jwt`; without it any. */
+    type: z.string().optional(),
+    caller: z
+      .strictObject({
+        claim: z.string().default("sub"),
+        /** In front of a claim that is a valid name as it is. */
+        prefix: z.string().default(""),
+        /** Names of those who are called otherwise here, by their claim. */
+        names: z.record(z.string(), CallerName).default({}),
+      })
+      .prefault({}),
+    roles: z
+      .strictObject({
+        claim: z.string().default("roles"),
+        /** Roles by value of the claim; a value that is not here gives none. */
+        values: z.record(z.string(), z.array(UserRole)).default({}),
+        /** Of everybody whom the issuer knows. */
+        everybody: z.array(UserRole).default([]),
+      })
+      .prefault({}),
+  })
+  // Else what a person signs in with would be taken from programs, too.
+  .refine(({ audience, clientId }) => audience !== clientId, {
+    path: ["clientId"],
+    message: "must not be the audience",
+  });
 export type Issuer = z.infer<typeof Issuer>;
 
 const IssuersFile = z.strictObject({ issuers: z.array(Issuer).min(1).max(16) });

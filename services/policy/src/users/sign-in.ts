@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { UserIdentity, UserKey } from "@switchyard/contracts/user-tokens";
+import { UserKeyId, type UserIdentity, type UserKey } from "@switchyard/contracts/user-tokens";
 import { adminUser, auditorUser, operatorUser, serviceUsers } from "@switchyard/contracts/topology";
 import { KEY_PREFIX, type UserKeyStore } from "./user-key-store.ts";
+import { SESSION_PREFIX, type UserSessionStore } from "./user-session-store.ts";
 
 /** A credential that is not good. The message says what is wrong, and shows nothing of it. */
 export class BadCredential extends Error {
@@ -17,26 +18,44 @@ export class BadCredential extends Error {
 export interface SignedIn extends UserIdentity {
   /** When the credential ends, in milliseconds since the Unix epoch; null: not by itself. */
   readonly expiresAt: number | null;
+  /** The id of the session that was shown. */
+  readonly session?: string | undefined;
 }
 
 /** Tells who shows a credential. Rejects with a BadCredential, or a UserStoreError when that cannot be told now. */
 export type SignIn = (credential: string) => Promise<SignedIn>;
 
+/** The name of the credential of `yard dev`. */
+export const LAPTOP = "laptop";
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 export function createSignIn(parts: {
-  readonly keys: Pick<UserKeyStore, "find">;
+  readonly keys: Pick<UserKeyStore, "find" | "read">;
+  readonly sessions: Pick<UserSessionStore, "find">;
   /** Verifies JWTs; null where no issuer is configured. */
   readonly issuerToken: SignIn | null;
   /** The token of a laptop, null anywhere else. */
   readonly laptopToken: string | null;
   readonly now: () => number;
 }): SignIn {
-  const { keys, issuerToken, laptopToken, now } = parts;
+  const { keys, sessions, issuerToken, laptopToken, now } = parts;
+  const ofSession = async (shown: string): Promise<SignedIn> => {
+    const found = await sessions.find(shown);
+    if (found === null || Date.parse(found.expiresAt) <= now())
+      throw new BadCredential("ended", "this session has ended: sign in again");
+    const { id, caller, roles, scopes, credential, openedWith } = found;
+    // It ends with what it was opened with.
+    if (credential === LAPTOP && (laptopToken === null || openedWith !== digestText(laptopToken)))
+      throw new BadCredential("ended", "this session is of an earlier start: sign in again");
+    if (UserKeyId.safeParse(credential).success) ofKey(await keys.read(credential), now());
+    const expiresAt = Date.parse(found.expiresAt);
+    return { caller, roles, credential, expiresAt, session: id, ...(scopes && { scopes }) };
+  };
   const signedIn = async (credential: string): Promise<SignedIn> => {
     if (credential.startsWith(KEY_PREFIX)) return ofKey(await keys.find(credential), now());
+    if (credential.startsWith(SESSION_PREFIX)) return ofSession(credential);
     if (laptopToken !== null && isSame(credential, laptopToken))
-      return { caller: "cli", roles: ["admin"], credential: "laptop", expiresAt: null };
+      return { caller: "cli", roles: ["admin"], credential: LAPTOP, expiresAt: null };
     if (issuerToken !== null && JWT.test(credential)) return issuerToken(credential);
     throw new BadCredential(
       "unknown",
@@ -59,7 +78,7 @@ export function isReserved(caller: string): boolean {
   return RESERVED.has(caller);
 }
 
-function checkCaller({ caller, roles }: SignedIn): void {
+export function checkCaller({ caller, roles }: SignedIn): void {
   if (isReserved(caller))
     throw new BadCredential(
       "reserved",
@@ -85,6 +104,11 @@ function ofKey(key: UserKey | null, now: number): SignedIn {
 /** In a time that does not depend on where they differ. */
 function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(digestOf(given), digestOf(expected));
+}
+
+/** Of a credential, to know it again. */
+export function digestText(text: string): string {
+  return digestOf(text).toString("hex");
 }
 
 function digestOf(text: string): Buffer {

@@ -1,6 +1,7 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { publishEvent } from "@switchyard/bus/publish";
 import type { Service } from "@switchyard/bus/serve";
+import { userSessionEnded } from "@switchyard/contracts/user-sessions";
 import { userKeyRevoked } from "@switchyard/contracts/user-tokens";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
@@ -9,8 +10,10 @@ import type { KeyRing } from "../tokens/key-ring.ts";
 import { createIssuerTokens } from "./issuer-tokens.ts";
 import { readIssuers } from "./issuers-file.ts";
 import { createSignIn } from "./sign-in.ts";
+import { serveUserSessions } from "./session-handlers.ts";
 import { serveUsers } from "./user-handlers.ts";
 import { createUserKeyStore } from "./user-key-store.ts";
+import { createUserSessionStore } from "./user-session-store.ts";
 
 /** People and programs that sign in at the gateway. Throws a StartError for files that cannot be used. */
 export async function startUsers(
@@ -21,6 +24,7 @@ export async function startUsers(
     readonly config: {
       readonly YARD_ISSUERS_FILE?: string | undefined;
       readonly YARD_LAPTOP_TOKEN_FILE?: string | undefined;
+      readonly YARD_USER_SESSION_MS: number;
       readonly YARD_POLICY_ADMINS: readonly string[];
     };
   },
@@ -35,12 +39,28 @@ export async function startUsers(
   const { YARD_ISSUERS_FILE: issuersFile, YARD_LAPTOP_TOKEN_FILE: laptopFile } = config;
   const issuers = issuersFile === undefined ? null : await readIssuers(issuersFile);
   const keys = createUserKeyStore(redis);
+  const sessions = createUserSessionStore(redis, now);
+  const tokens = issuers === null ? null : createIssuerTokens(issuers, now);
   const signIn = createSignIn({
     keys,
-    issuerToken: issuers === null ? null : createIssuerTokens(issuers, now),
+    sessions,
+    issuerToken: tokens?.accessToken ?? null,
     laptopToken:
       laptopFile === undefined ? null : await readSecretFile(laptopFile, "YARD_LAPTOP_TOKEN_FILE"),
     now,
+  });
+  serveUserSessions(service, {
+    signIn,
+    idToken: tokens?.idToken ?? null,
+    sessions,
+    admins: config.YARD_POLICY_ADMINS,
+    lifetimeMs: config.YARD_USER_SESSION_MS,
+    now,
+    onEnded({ id, caller }, by) {
+      publishEvent(bus, userSessionEnded, { id }, { id, caller, by }).catch((err: unknown) =>
+        log.warn({ err, id }, "end of a session not published; gateways know it within a minute"),
+      );
+    },
   });
   serveUsers(service, {
     signIn,

@@ -71,7 +71,7 @@ export async function verifyUser(
 }
 
 async function issue({ signIn, sign, now }: UserParts, credential: string) {
-  const { caller, roles, scopes, credential: name, expiresAt } = await signIn(credential);
+  const { caller, roles, scopes, credential: name, expiresAt, session } = await signIn(credential);
   const iat = Math.floor(now() / 1_000);
   const longest = iat + USER_TOKEN_SECONDS;
   const exp = expiresAt === null ? longest : Math.min(longest, Math.ceil(expiresAt / 1_000));
@@ -84,7 +84,13 @@ async function issue({ signIn, sign, now }: UserParts, credential: string) {
     iat,
     exp,
   });
-  return { token, caller, ...identity, expiresAt: new Date(exp * 1_000).toISOString() };
+  return {
+    token,
+    caller,
+    ...identity,
+    expiresAt: new Date(exp * 1_000).toISOString(),
+    ...(session !== undefined && { session }),
+  };
 }
 
 function createKey({ keys, admins, now }: UserParts): Handler<typeof createUserKey> {
@@ -150,7 +156,8 @@ function orTooMany<T>(made: T | null): T {
   throw fail.too_many(`there are ${MAX_USER_KEYS} API keys`, { limit: MAX_USER_KEYS });
 }
 
-async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
+/** Errors of credentials and of the store as those of the contracts. */
+export async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -1,0 +1,81 @@
+import { ServiceError } from "@switchyard/contracts/errors";
+import type { Context } from "hono";
+import { Problem } from "../problems/problem.ts";
+import type { RateLimit } from "./rate-limit.ts";
+import type { GatewayEnv } from "./request-context.ts";
+import { checkCsrf, type GatewayCookie } from "./session-cookie.ts";
+import type { UserDesk } from "./user-desk.ts";
+
+export interface AuthenticationParts {
+  readonly desk: UserDesk;
+  readonly rateLimit: RateLimit;
+  readonly sessionCookie: GatewayCookie;
+  /** How the gateway is reached from outside; null where that is how it listens. */
+  readonly publicUrl: URL | null;
+  readonly requestsPerMinute: number;
+}
+
+/** In a minute and from one address: whoever guesses credentials is stopped, and nobody else is. */
+const BAD_SIGN_INS = 30;
+
+/** RFC 6750, or the cookie of a session. What a request is counted under is its caller and credential. */
+export async function authenticate(
+  c: Context<GatewayEnv>,
+  next: () => Promise<void>,
+  parts: AuthenticationParts,
+): Promise<void> {
+  const { desk, rateLimit, sessionCookie, publicUrl, requestsPerMinute } = parts;
+  const shown = bearerOf(c);
+  const credential = shown ?? sessionCookie.get(c);
+  if (credential === undefined)
+    throw unauthenticated("this needs a credential in the header Authorization, or a session");
+  if (shown === undefined) checkCsrf(c, credential, publicUrl);
+  const user = await countingGuesses(c, parts, () => desk.identify(credential));
+  const taken = await rateLimit.take(`${user.caller} ${user.credential}`, requestsPerMinute);
+  for (const [name, value] of Object.entries(taken.headers)) c.header(name, value);
+  if (taken.isOver) throw tooMany(taken.headers);
+  c.set("user", user);
+  c.set("credential", credential);
+  await next();
+}
+
+/** The credential of the header `Authorization`. */
+export function bearerOf(c: Context<GatewayEnv>): string | undefined {
+  return /^Bearer +([\x21-\x7e]{1,16384})$/i.exec(c.req.header("authorization") ?? "")?.[1];
+}
+
+/** Throws a Problem for a credential that is not good: 401, or 429 for an address that shows many. */
+export async function countingGuesses<T>(
+  c: Context<GatewayEnv>,
+  { rateLimit }: Pick<AuthenticationParts, "rateLimit">,
+  identify: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await identify();
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== "bad_credential") throw error;
+    await limitAddress(c, rateLimit, { what: "guess", limit: BAD_SIGN_INS });
+    throw unauthenticated(error.message);
+  }
+}
+
+/** Throws a Problem when an address did something too often in a minute. */
+export async function limitAddress(
+  c: Context<GatewayEnv>,
+  rateLimit: RateLimit,
+  { what, limit }: { readonly what: string; readonly limit: number },
+): Promise<void> {
+  const address = c.env.incoming.socket.remoteAddress ?? "";
+  const { isOver, headers } = await rateLimit.take(`${what} ${address}`, limit);
+  if (isOver) throw tooMany(headers);
+}
+
+export function unauthenticated(detail: string): Problem {
+  const headers = { "www-authenticate": 'Bearer realm="switchyard"' };
+  return new Problem({ status: 401, code: "unauthenticated", detail, headers });
+}
+
+function tooMany(headers: Readonly<Record<string, string>>): Problem {
+  const detail = "too many requests in a minute";
+  return new Problem({ status: 429, code: "rate_limited", detail, headers });
+}

@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+import type { Redis } from "@switchyard/service/redis";
+import { z } from "zod";
+
+/** What is known of a sign-in while its person is at the provider, on whichever replica it began. */
+export interface LoginStore {
+  /** `browser` is what the browser shows again, beside the state. */
+  keep(login: { readonly state: string; readonly browser: string }, facts: Login): Promise<void>;
+  /** Once, and for the same browser; null otherwise. */
+  take(login: { readonly state: string; readonly browser: string }): Promise<Login | null>;
+}
+
+const Login = z.object({ nonce: z.string(), codeVerifier: z.string(), returnTo: z.string() });
+export type Login = z.infer<typeof Login>;
+
+/** How long a person may take at the provider. */
+export const LOGIN_MS = 10 * 60_000;
+
+export function createLoginStore(redis: Redis): LoginStore {
+  return {
+    async keep(login, facts) {
+      await redis.set(keyOf(login), JSON.stringify(facts), "PX", LOGIN_MS);
+    },
+    async take(login) {
+      const text = await redis.getdel(keyOf(login));
+      return text === null ? null : Login.parse(JSON.parse(text));
+    },
+  };
+}
+
+function keyOf({ state, browser }: { readonly state: string; readonly browser: string }): string {
+  return `yard:gateway:login:${createHash("sha256").update(`${state}\n${browser}`).digest("hex")}`;
+}

@@ -1,0 +1,162 @@
+import { randomBytes } from "node:crypto";
+import { ServiceError } from "@switchyard/contracts/errors";
+import type { Context, Hono } from "hono";
+import {
+  bearerOf,
+  countingGuesses,
+  limitAddress,
+  unauthenticated,
+  type AuthenticationParts,
+} from "../identity/authenticate.ts";
+import type { GatewayEnv } from "../identity/request-context.ts";
+import { addressOf, checkCsrf, csrfTokenOf, GatewayCookie } from "../identity/session-cookie.ts";
+import type { User } from "../identity/user-desk.ts";
+import { Problem, problemOf } from "../problems/problem.ts";
+import { LOGIN_MS, type LoginStore } from "./login-store.ts";
+import type { Oidc } from "./oidc.ts";
+import { returnPath } from "./return-path.ts";
+import { signInPage } from "./sign-in-page.ts";
+
+export interface SignInParts extends AuthenticationParts {
+  /** Null where no provider is configured. */
+  readonly oidc: Oidc | null;
+  readonly logins: LoginStore;
+  readonly now: () => number;
+}
+
+/** Sign-ins of one address in a minute, begun or ended; many people may be behind it. */
+const SIGN_INS = 600;
+
+/** `/auth/*`: how a browser gets, shows and ends a session. */
+export function addSignIn(app: Hono<GatewayEnv>, parts: SignInParts): void {
+  const loginCookie = new GatewayCookie("yard-login", parts.publicUrl, "Lax");
+  app.use("/auth/*", async (c, next) => {
+    await limitAddress(c, parts.rateLimit, { what: "sign-in", limit: SIGN_INS });
+    await next();
+  });
+  app.get("/auth/session", (c) => tellSession(c, parts));
+  app.post("/auth/session", (c) => openSession(c, parts));
+  app.post("/auth/logout", (c) => logOut(c, parts));
+  app.get("/auth/login", (c) => beginLogin(c, parts, loginCookie));
+  app.get("/auth/callback", async (c) => {
+    try {
+      return await finishLogin(c, parts, loginCookie);
+    } catch (error) {
+      const problem = problemOf(error);
+      if (problem === null) throw error;
+      const page = { title: "Not signed in", text: problem.message, goesOn: false };
+      return c.html(
+        signInPage({ ...page, href: "/auth/login", link: "Sign in again" }),
+        problem.status as 401, // the table's statuses all have a body
+      );
+    }
+  });
+}
+
+async function tellSession(c: Context<GatewayEnv>, parts: SignInParts): Promise<Response> {
+  const { desk, sessionCookie } = parts;
+  const shown = bearerOf(c);
+  const credential = shown ?? sessionCookie.get(c);
+  if (credential === undefined) return c.json(sessionOf(null, null, parts));
+  try {
+    const user = await countingGuesses(c, parts, () => desk.identify(credential));
+    return c.json(sessionOf(user, shown === undefined ? credential : null, parts));
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status !== 401) throw error;
+    if (shown === undefined) sessionCookie.remove(c);
+    return c.json(sessionOf(null, null, parts));
+  }
+}
+
+async function openSession(c: Context<GatewayEnv>, parts: SignInParts): Promise<Response> {
+  const credential = bearerOf(c);
+  if (credential === undefined)
+    throw unauthenticated("a session is opened with a credential in the header Authorization");
+  const { key, user } = await signInWith(c, parts, { credential });
+  return c.json(sessionOf(user, key, parts), 201);
+}
+
+async function logOut(c: Context<GatewayEnv>, parts: SignInParts): Promise<Response> {
+  const { desk, oidc, sessionCookie, publicUrl } = parts;
+  const session = sessionCookie.get(c);
+  if (session === undefined) return c.json({ next: null });
+  checkCsrf(c, session, publicUrl);
+  const user = await desk.identify(session).catch(() => null);
+  await desk.closeSession(session);
+  sessionCookie.remove(c);
+  const isOfProvider = user?.credential.startsWith("oidc:") === true;
+  const next = isOfProvider
+    ? await oidc?.endUrl(addressOf(c, publicUrl).href).catch(() => null)
+    : null;
+  return c.json({ next: next?.href ?? null });
+}
+
+async function beginLogin(
+  c: Context<GatewayEnv>,
+  { oidc, logins, publicUrl, now }: SignInParts,
+  loginCookie: GatewayCookie,
+): Promise<Response> {
+  if (oidc === null) {
+    const detail = "no provider of sign-ins is configured here (YARD_OIDC_ISSUER)";
+    throw new Problem({ status: 404, code: "not_found", detail });
+  }
+  const { url, asked } = await oidc.begin(new URL("/auth/callback", addressOf(c, publicUrl)).href);
+  const { state, nonce, codeVerifier } = asked;
+  const browser = randomBytes(32).toString("base64url");
+  const returnTo = returnPath(c.req.query("returnTo"));
+  await logins.keep({ state, browser }, { nonce, codeVerifier, returnTo });
+  loginCookie.set(c, browser, new Date(now() + LOGIN_MS));
+  return c.redirect(url.href, 302);
+}
+
+/** The provider's answer counts once, in the browser that asked for it. */
+async function finishLogin(
+  c: Context<GatewayEnv>,
+  parts: SignInParts,
+  loginCookie: GatewayCookie,
+): Promise<Response> {
+  const { oidc, logins, publicUrl } = parts;
+  const [state, browser] = [c.req.query("state"), loginCookie.get(c)];
+  const login =
+    state === undefined || browser === undefined ? null : await logins.take({ state, browser });
+  loginCookie.remove(c);
+  if (oidc === null || login === null || state === undefined) {
+    const detail = "this sign-in was not begun in this browser, has ended, or took too long";
+    throw new Problem({ status: 400, code: "sign_in_unknown", detail });
+  }
+  const { nonce, codeVerifier, returnTo } = login;
+  const callback = new URL("/auth/callback", addressOf(c, publicUrl));
+  callback.search = new URL(c.req.url).search;
+  const credential = await oidc.finish(callback, { state, nonce, codeVerifier });
+  await signInWith(c, parts, { credential, nonce });
+  const page = { title: "Signed in", text: "You are signed in.", link: "Go on", goesOn: true };
+  return c.html(signInPage({ ...page, href: returnTo }));
+}
+
+/** Opens a session and gives it to the browser. */
+async function signInWith(
+  c: Context<GatewayEnv>,
+  parts: SignInParts,
+  shown: { readonly credential: string; readonly nonce?: string },
+): Promise<{ key: string; user: SessionUser }> {
+  const { desk, sessionCookie } = parts;
+  const { key, info } = await countingGuesses(c, parts, () => desk.openSession(shown));
+  const before = sessionCookie.get(c);
+  if (before !== undefined)
+    await desk.closeSession(before).catch((error: unknown) => {
+      if (!(error instanceof ServiceError)) throw error;
+    });
+  sessionCookie.set(c, key, new Date(info.expiresAt));
+  return { key, user: info };
+}
+
+type SessionUser = Pick<User, "caller" | "roles" | "scopes" | "credential" | "expiresAt">;
+
+function sessionOf(user: SessionUser | null, session: string | null, { oidc }: SignInParts) {
+  const { caller, roles, scopes, credential } = user ?? {};
+  return {
+    user: user === null ? null : { caller, roles, ...(scopes && { scopes }), credential },
+    csrfToken: session === null ? null : csrfTokenOf(session),
+    signIn: oidc === null ? ["token"] : ["oidc", "token"],
+  };
+}

@@ -1,0 +1,275 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+import { test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { serve } from "@switchyard/bus/serve";
+import { listRuns } from "@switchyard/contracts/runs";
+import { revokeUserKey } from "@switchyard/contracts/user-tokens";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
+import { Browser } from "../../test/browser.ts";
+import { startGatewayWorld } from "../../test/gateway-world.ts";
+import { signInAtProvider, startProvider } from "../../test/oidc-provider.ts";
+
+const LAPTOP_TOKEN = "yd_of-this-test";
+const GROUPS: Readonly<Record<string, readonly string[]>> = { ann: ["devs"], boss: ["admins"] };
+
+const port = await freePort();
+const url = `http://127.0.0.1:${port}`;
+const callback = `${url}/auth/callback`;
+const issuer = await startProvider([callback], (name) => GROUPS[name] ?? []);
+const directory = await testDirectory();
+const [issuersFile, laptopFile, secretFile] = ["issuers.yaml", "laptop.token", "client.secret"].map(
+  (name) => join(directory, name),
+) as [string, string, string]; // as many as names
+await writeFile(laptopFile, LAPTOP_TOKEN, { mode: 0o600 });
+await writeFile(secretFile, "a secret of the test", { mode: 0o600 });
+await writeFile(
+  issuersFile,
+  `issuers:
+  - issuer: ${issuer}
+    audience: https://switchyard.example
+    clientId: switchyard
+    jwksUri: ${issuer}/jwks
+    caller: { claim: preferred_username }
+    roles: { claim: groups, values: { devs: [operator], admins: [admin] } }
+`,
+);
+const world = await startGatewayWorld([], {
+  YARD_ISSUERS_FILE: issuersFile,
+  YARD_LAPTOP_TOKEN_FILE: laptopFile,
+});
+const oidcEnv = { YARD_OIDC_ISSUER: issuer, YARD_OIDC_CLIENT_SECRET_FILE: secretFile };
+const gateway = await world.startGateway({ YARD_HTTP_PORT: String(port), ...oidcEnv });
+const other = await world.startGateway({ YARD_HTTP_URL: "https://switchyard.example" });
+const runner = await world.connectAs("runner");
+const runs = serve(runner, { name: "runner", version: "0.1.0", description: "", onFault });
+runs.handle(listRuns, () => ({ runs: [] }));
+await runner.flush();
+
+function onFault({ error }: { error: unknown }): void {
+  assert.fail(String(error));
+}
+
+interface Session {
+  readonly user: { caller: string; roles: string[]; credential: string } | null;
+  readonly csrfToken: string;
+  readonly signIn: string[];
+}
+
+const sessionOf = async (browser: Browser): Promise<Session> =>
+  (await (await browser.send(`${url}/auth/session`)).json()) as Session; // as docs/http.md says
+const codeOf = async (response: Response): Promise<string> =>
+  String(((await response.json()) as Record<string, unknown>)["code"]);
+const cookieOf = (browser: Browser): string =>
+  browser.cookies.get(`127.0.0.1:${port} yard-session-${port}`)?.value ?? "";
+
+async function signedIn(name: string, returnTo = "/runs?x=1"): Promise<Browser> {
+  const browser = new Browser();
+  const login = `${url}/auth/login?returnTo=${encodeURIComponent(returnTo)}`;
+  const back = await signInAtProvider(browser, login, { name, callback });
+  const response = await browser.send(back);
+  assert.equal(response.status, 200, await response.clone().text());
+  return browser;
+}
+
+async function withToken(credential: string, at = url): Promise<Browser> {
+  const browser = new Browser();
+  const response = await browser.send(`${at}/auth/session`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${credential}` },
+  });
+  assert.equal(response.status, 201, await response.clone().text());
+  return browser;
+}
+
+test("a person signs in at the provider and is the caller that the claims say, by a cookie that no script reads", async () => {
+  const browser = await signedIn("ann");
+  const { attributes } = [...browser.cookies.values()].at(-1) ?? assert.fail("no cookie");
+  assert.match(attributes, /HttpOnly/);
+  assert.match(attributes, /SameSite=Strict/);
+  const { user, csrfToken, signIn } = await sessionOf(browser);
+  assert.deepEqual(user, { caller: "ann", roles: ["operator"], credential: "oidc:ann" });
+  assert.deepEqual(signIn, ["oidc", "token"]);
+  assert.match(csrfToken, /^[\w-]{43}$/);
+  assert.equal((await browser.send(`${url}/api/v1/runs`)).status, 200);
+  const left = await browser.send(`${url}/auth/logout`, {
+    method: "POST",
+    headers: { "x-csrf-token": csrfToken },
+  });
+  const { next } = (await left.json()) as { next: string };
+  assert.ok(next.startsWith(`${issuer}/session/end`), next);
+  assert.equal((await sessionOf(browser)).user, null);
+});
+
+test("where a person comes back to is a path of the gateway", async () => {
+  const evil = new Browser();
+  const login = `${url}/auth/login?returnTo=${encodeURIComponent("//evil.example/x")}`;
+  const page = await (
+    await evil.send(await signInAtProvider(evil, login, { name: "ann", callback }))
+  ).text();
+  assert.match(page, /content="0;url=\/"/);
+});
+
+test("a sign-in counts once, in the browser that began it, with the state and code of its own", async () => {
+  const [browser, victim] = [new Browser(), new Browser()];
+  const back = await signInAtProvider(browser, `${url}/auth/login`, { name: "ann", callback });
+  // Somebody has the victim finish a sign-in of theirs.
+  assert.equal((await victim.send(back)).status, 400);
+  assert.equal((await sessionOf(victim)).user, null);
+  await victim.send(`${url}/auth/login`);
+  assert.equal((await victim.send(back)).status, 400);
+  assert.equal((await browser.send(back.replace(/state=[^&]*/, "state=x"))).status, 400);
+  assert.equal((await browser.send(back)).status, 400, "the cookie of the sign-in is gone");
+  const second = new Browser();
+  const good = await signInAtProvider(second, `${url}/auth/login`, { name: "ann", callback });
+  const forged = await second.send(good.replace(/code=[^&]*/, "code=forged"));
+  assert.equal(forged.status, 401);
+  assert.match(await forged.text(), /Not signed in/);
+  const third = await signedIn("ann");
+  const again = await third.send(good);
+  assert.equal(again.status, 400);
+});
+
+test("a person without a role here, and one who refuses at the provider, is not signed in and told why", async () => {
+  const nobody = new Browser();
+  const back = await signInAtProvider(nobody, `${url}/auth/login`, { name: "nobody", callback });
+  const response = await nobody.send(back);
+  assert.equal(response.status, 401);
+  assert.match(await response.text(), /gives no role here/);
+  const refusing = new Browser();
+  const { response: page, url: at } = await refusing.go(`${url}/auth/login`, callback);
+  const abort = /href="([^"]+\/abort)"/.exec(await page.text())?.[1] ?? assert.fail("no way out");
+  const { url: ended } = await refusing.go(new URL(abort, at), callback);
+  assert.match(await (await refusing.send(ended)).text(), /aborted interaction/);
+});
+
+test("an ID token is no credential of a program", async () => {
+  const { key } = await world.keyOf("eve", ["admin"]);
+  const response = await fetch(`${url}/auth/session`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}x` },
+  });
+  assert.equal(response.status, 401);
+  assert.match(response.headers.get("www-authenticate") ?? "", /Bearer/);
+});
+
+test("the token of yard dev is exchanged for a session, whose changes need the CSRF token and the own origin", async () => {
+  const browser = await withToken(LAPTOP_TOKEN);
+  const { user, csrfToken } = await sessionOf(browser);
+  assert.deepEqual(user, { caller: "cli", roles: ["admin"], credential: "laptop" });
+  const make = (headers: Record<string, string>) =>
+    browser.send(`${url}/api/v1/keys`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify({ caller: "team-x", roles: ["viewer"] }),
+    });
+  assert.equal(await codeOf(await make({})), "csrf");
+  assert.equal(await codeOf(await make({ "x-csrf-token": "x".repeat(43) })), "csrf");
+  const foreign = { "x-csrf-token": csrfToken, origin: "http://127.0.0.1:1" };
+  assert.equal(await codeOf(await make(foreign)), "csrf");
+  const evil = { "x-csrf-token": csrfToken, origin: "https://evil.example" };
+  assert.equal(await codeOf(await make(evil)), "foreign_origin");
+  assert.equal((await make({ "x-csrf-token": csrfToken, origin: url })).status, 201);
+  assert.equal(await codeOf(await browser.send(`${url}/auth/logout`, { method: "POST" })), "csrf");
+});
+
+test("a session that ends is refused by every replica at once: by logout, by its key, by an admin", async () => {
+  const { key, id } = await world.keyOf("carol", ["viewer"]);
+  const admin = await world.connectAs("cli");
+  const [first, second, third] = [await withToken(key), await withToken(key), await withToken(key)];
+  const statusAt = async (at: string, session: string) =>
+    (await fetch(`${at}/api/v1/runs`, { headers: { authorization: `Bearer ${session}` } })).status;
+  const isRefused = (session: string) =>
+    until(async () =>
+      (await Promise.all([url, other.url].map((at) => statusAt(at, session)))).every(
+        (status) => status === 401,
+      ),
+    );
+  const shown = [first, second, third].map(cookieOf);
+  for (const session of shown)
+    assert.deepEqual(
+      [await statusAt(url, session), await statusAt(other.url, session)],
+      [200, 200],
+    );
+  const { csrfToken } = await sessionOf(first);
+  const headers = { "x-csrf-token": csrfToken };
+  await first.send(`${url}/auth/logout`, { method: "POST", headers });
+  await isRefused(shown[0] ?? "");
+  assert.equal(await statusAt(other.url, shown[1] ?? ""), 200);
+
+  const listed = await (await second.send(`${url}/api/v1/user-sessions`)).json();
+  const { sessions } = listed as { sessions: { id: string; caller: string }[] };
+  assert.deepEqual(
+    sessions.map(({ caller }) => caller),
+    ["carol", "carol"],
+  );
+  const mallory = await withToken((await world.keyOf("mallory", ["operator"])).key);
+  const theirs = { "x-csrf-token": (await sessionOf(mallory)).csrfToken };
+  const end = (browser: Browser, given: Record<string, string>, session = sessions[0]?.id ?? "") =>
+    browser.send(`${url}/api/v1/user-sessions/${session}`, { method: "DELETE", headers: given });
+  assert.equal(await codeOf(await end(mallory, theirs)), "unknown_session");
+  assert.equal(
+    (await mallory.send(`${url}/api/v1/user-sessions?user=carol`)).status,
+    403,
+    "only admins see those of others",
+  );
+  const boss = await withToken(LAPTOP_TOKEN);
+  const his = { "x-csrf-token": (await sessionOf(boss)).csrfToken };
+  assert.equal((await end(boss, his)).status, 200);
+  await isRefused(shown[2] ?? "");
+  assert.equal(await statusAt(url, shown[1] ?? ""), 200);
+
+  await call(admin, revokeUserKey, { id });
+  await isRefused(shown[1] ?? "");
+});
+
+test("a session's stream of events ends with the session", async () => {
+  const browser = await withToken((await world.keyOf("dora", ["viewer"])).key);
+  const events = await browser.send(`${url}/api/v1/events`);
+  assert.equal(events.status, 200);
+  const { csrfToken } = await sessionOf(browser);
+  await browser.send(`${url}/auth/logout`, {
+    method: "POST",
+    headers: { "x-csrf-token": csrfToken },
+  });
+  await events.text();
+});
+
+test("over TLS the cookie is bound to the host and never sent without TLS", async () => {
+  const response = await fetch(`${other.url}/auth/session`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${LAPTOP_TOKEN}` },
+  });
+  const [cookie = ""] = response.headers.getSetCookie();
+  assert.match(cookie, /^__Host-yard-session=ys_[\w-]{43}; /);
+  for (const attribute of [/; Path=\//, /; Secure/, /; HttpOnly/, /; SameSite=Strict/])
+    assert.match(cookie, attribute);
+  assert.doesNotMatch(cookie, /Domain/);
+  assert.equal((await fetch(`${other.url}/auth/login`)).status, 404);
+  const guessed = await Promise.all(
+    Array.from({ length: 40 }, () =>
+      fetch(`${other.url}/api/v1/runs`, { headers: { cookie: "__Host-yard-session=ys_guess" } }),
+    ),
+  );
+  assert.deepEqual(new Set(guessed.map(({ status }) => status)), new Set([401, 429]));
+});
+
+test("the provider away is said as such, and the gateway lives on", async () => {
+  const alone = await world.startGateway({ YARD_OIDC_ISSUER: "http://127.0.0.1:1" });
+  const response = await fetch(`${alone.url}/auth/login`);
+  assert.deepEqual([response.status, await codeOf(response)], [503, "sign_in_unavailable"]);
+  assert.equal(gateway.child.exitCode, null);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : assert.fail("no port");
+}

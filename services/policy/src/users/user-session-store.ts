@@ -1,0 +1,130 @@
+import { createHash, randomBytes } from "node:crypto";
+import { UserSession } from "@switchyard/contracts/user-sessions";
+import type { Redis } from "@switchyard/service/redis";
+import { z } from "zod";
+import { UserStoreError } from "./user-key-store.ts";
+
+/** What is kept of a browser's session: never what the browser shows. Redis forgets it when it expires. */
+export interface UserSessionStore {
+  /** Null for a session that nobody opened, or that has ended. */
+  find(key: string): Promise<StoredSession | null>;
+  read(id: string): Promise<StoredSession | null>;
+  /** Those of a caller, opened last first. */
+  list(caller: string): Promise<UserSession[]>;
+  /** A caller's oldest session ends when it has too many. `key` is what the browser shows. */
+  open(facts: NewSession): Promise<{ key: string; info: UserSession }>;
+  end(session: Pick<UserSession, "id" | "caller">): Promise<void>;
+}
+
+/** With a digest of the credential that it was opened with, where it ends with that. */
+export type StoredSession = UserSession & { readonly openedWith: string | null };
+export type NewSession = Omit<StoredSession, "id">;
+
+export const SESSION_PREFIX = "ys_";
+const MAX_SESSIONS = 50;
+const RANDOM_BYTES = 32;
+
+const Stored = UserSession.omit({ id: true }).extend({
+  /** SHA-256 of what the browser shows, in hexadecimal digits; the id is only a part of it. */
+  digest: z.string().length(64),
+  openedWith: z.string().nullable(),
+});
+
+/**
+ * KEYS: the session, the caller's sessions. ARGV: id, session, its end and now in milliseconds, how many a caller may have, what
+ * the keys of sessions begin with. All keys have one hash tag.
+ */
+const OPEN = `
+redis.call('SET', KEYS[1], ARGV[2], 'PXAT', ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[4])
+redis.call('ZADD', KEYS[2], ARGV[3], ARGV[1])
+local over = redis.call('ZCARD', KEYS[2]) - tonumber(ARGV[5])
+if over > 0 then
+  for _, id in ipairs(redis.call('ZRANGE', KEYS[2], 0, over - 1)) do
+    redis.call('DEL', ARGV[6] .. id)
+    redis.call('ZREM', KEYS[2], id)
+  end
+end
+redis.call('PEXPIREAT', KEYS[2], redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')[2])
+return 1
+`;
+
+export function createUserSessionStore(redis: Redis, now: () => number): UserSessionStore {
+  const stored = async (id: string) => parsed(id, await asked(() => redis.get(keyOf(id))));
+  const readSession = async (id: string): Promise<StoredSession | null> => {
+    const found = await stored(id);
+    return found === null ? null : found.session;
+  };
+  return {
+    read: readSession,
+    async find(key) {
+      const found = await stored(idOf(key));
+      return found?.digest === digestOf(key) ? found.session : null;
+    },
+    async list(caller) {
+      const ids = await asked(() => redis.zrange(listOf(caller), 0, "-1"));
+      const found = await Promise.all(ids.map(readSession));
+      return found
+        .filter((session) => session !== null)
+        .map(publicSession)
+        .toSorted((a, b) => b.openedAt.localeCompare(a.openedAt));
+    },
+    async open(facts) {
+      const key = SESSION_PREFIX + randomBytes(RANDOM_BYTES).toString("base64url");
+      const id = idOf(key);
+      const session = { ...facts, id };
+      const args = [
+        id,
+        JSON.stringify({ ...facts, digest: digestOf(key) }),
+        Date.parse(facts.expiresAt).toString(),
+        now().toString(),
+        MAX_SESSIONS.toString(),
+        keyOf(""),
+      ];
+      await asked(() => redis.eval(OPEN, 2, keyOf(id), listOf(facts.caller), ...args));
+      return { key, info: publicSession(session) };
+    },
+    async end({ id, caller }) {
+      await asked(() => redis.del(keyOf(id)));
+      await asked(() => redis.zrem(listOf(caller), id));
+    },
+  };
+}
+
+export function publicSession({ openedWith: _kept, ...info }: StoredSession): UserSession {
+  return info;
+}
+
+function keyOf(id: string): string {
+  return `yard:{user-keys}:session:${id}`;
+}
+
+function listOf(caller: string): string {
+  return `yard:{user-keys}:sessions-of:${caller}`;
+}
+
+function digestOf(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
+}
+
+function idOf(key: string): string {
+  return `ses-${digestOf(key).slice(0, 16)}`;
+}
+
+function parsed(id: string, text: string | null) {
+  if (text === null) return null;
+  try {
+    const { digest, ...facts } = Stored.parse(JSON.parse(text));
+    return { digest, session: { ...facts, id } };
+  } catch (cause) {
+    throw new UserStoreError("Redis holds a session that cannot be read", { cause });
+  }
+}
+
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (cause) {
+    throw new UserStoreError("Redis does not answer", { cause });
+  }
+}
