@@ -4,16 +4,17 @@ import type { DevInstance } from "../../test/lib/yard-dev.ts";
 /** What Linux counts processor time in: USER_HZ, 100 a second on every platform that Node runs on. */
 const TICK_MS = 10;
 
-/** Processor time that each process of an instance has used, in milliseconds by name; null where there is no /proc. */
+/** Processor time that each process of an instance, and of `others`, has used, in milliseconds by name; null where there is no /proc. */
 export async function processorTimes(
   instance: DevInstance,
+  others: ReadonlyMap<number, string> = new Map(),
 ): Promise<ReadonlyMap<string, number> | null> {
   const stats = await readStats();
   if (stats === null) return null;
   const times = new Map<string, number>();
   const add = (name: string, ms: number): void => void times.set(name, (times.get(name) ?? 0) + ms);
   const names = new Map(instance.processes.map(({ name, pid }) => [pid, name]));
-  for (const [pid, name] of names) add(name, stats.get(pid)?.usedMs ?? 0);
+  for (const [pid, name] of [...names, ...others]) add(name, stats.get(pid)?.usedMs ?? 0);
   for (const [pid, { parent, usedMs }] of stats) {
     const name = names.get(parent);
     if (name !== undefined && !names.has(pid)) add(`children of ${name}`, usedMs);

@@ -1,30 +1,34 @@
-import { setMaxListeners } from "node:events";
-import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import { once } from "node:events";
 import { readEvents } from "@switchyard/bus/events";
-import { callTool } from "@switchyard/contracts/mcp";
-import { connectAsCli } from "../../test/lib/yard-dev.ts";
+import { connectAsCli, type DevInstance } from "../../test/lib/yard-dev.ts";
 import type { Bench } from "../lib/bench.ts";
-import { compared, type Report } from "../lib/figure.ts";
-import { loadOf, warmUp, type Load } from "../lib/measure.ts";
+import { compared, type Figure, type Report } from "../lib/figure.ts";
+import { loadOf, warmUp } from "../lib/measure.ts";
+import { watchProcessors } from "../lib/processor-shares.ts";
+import { processorTimes } from "../lib/processor-time.ts";
+import type { Stage } from "../lib/stage.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 import { followRuns } from "./run-follower.ts";
 
 const AGENT = "three-calls";
-/** What the noisy team has under way all the time. */
-const NOISE = { runs: 1_000, calls: 32, followers: 8 } as const;
 /** The runner's slots: few for two processors, so that turns are measured and not processor time alone. */
 const SLOTS = 8;
-/** So many of the noisy team's runs have ended when the measuring begins. */
-const LOUD = 50;
 /** Of a round, measured one after the other: one for each so many milliseconds of the window, but not fewer than that. */
 const RUN_MS = 100;
 const MIN_RUNS = 5;
 const GOAL = { text: "≤ 1.5×", holds: (ratio: number) => ratio <= 1.5 };
 
+/** What was measured, in microseconds. */
+interface Latencies {
+  /** From the command to the last event. */
+  readonly whole: number[];
+  /** From the command to `run.started`. */
+  readonly begun: number[];
+}
+
 /**
  * A team's run, one at a time, alone and beside a team that keeps 1,000 runs queued and in work, 32 tool calls in flight
- * and 8 readers of its events.
+ * and 8 readers of its events (noise.ts).
  */
 export async function benchNeighbour({
   stage,
@@ -33,35 +37,38 @@ export async function benchNeighbour({
   rounds,
 }: Bench): Promise<Report> {
   const env = { YARD_RUNNER_SLOTS: String(SLOTS) };
-  const { bus: noisy, instance } = await startSwitchyard(stage, { runners: 1, env });
-  const quiet = await connectAsCli(instance);
-  stage.onEnd(() => quiet.close());
-  const runs = followRuns(quiet);
-  stage.onEnd(runs.stop);
-  let count = 0;
-  const operation = (): Promise<void> => runs.run(AGENT, { runId: `quiet-${(count += 1)}` });
-  const latencies = async (): Promise<number[]> => {
-    const found: number[] = [];
-    while (found.length < runsPerRound) {
-      const started = performance.now();
-      await operation();
-      found.push((performance.now() - started) * 1_000);
-    }
-    return found;
-  };
+  const { instance } = await startSwitchyard(stage, { runners: 1, env });
+  const quiet = await quietTeam(stage, instance);
+  const noise = await stage.process(new URL("noise.ts", import.meta.url), {
+    YARD_NATS_URL: instance.natsUrl,
+  });
+  const noisePid = new Map([[noise.pid ?? 0, "the noisy team's clients"]]);
   const runsPerRound = Math.max(MIN_RUNS, windowMs / RUN_MS);
-  await warmUp({ operation }, warmUpMs);
-  const alone: number[] = [];
-  const beside: number[] = [];
+  await warmUp({ operation: () => quiet.run({ whole: [], begun: [] }) }, warmUpMs);
+  const alone: Latencies = { whole: [], begun: [] };
+  const beside: Latencies = { whole: [], begun: [] };
+  const used = new Map<string, number>();
+  let idle = 0;
   for (let round = 0; round < rounds; round += 1) {
-    alone.push(...(await latencies()));
-    const noise = makeNoise(noisy, round);
-    await noise.isLoud;
-    beside.push(...(await latencies()));
-    await noise.stop();
+    for (let run = 0; run < runsPerRound; run += 1) await quiet.run(alone);
+    noise.send("start");
+    await once(noise, "message");
+    const sharesSince = await watchProcessors();
+    const before = await processorTimes(instance, noisePid);
+    const startedAt = performance.now();
+    for (let run = 0; run < runsPerRound; run += 1) await quiet.run(beside);
+    const after = await processorTimes(instance, noisePid);
+    const seconds = (performance.now() - startedAt) / 1_000;
+    for (const [name, ms] of after ?? []) {
+      const share = (ms - (before?.get(name) ?? 0)) / 10 / seconds / rounds;
+      used.set(name, (used.get(name) ?? 0) + share);
+    }
+    idle += ((await sharesSince())?.idle ?? 0) / rounds;
+    noise.send("stop");
+    await once(noise, "message");
   }
-  const loads = [alone, beside].map((found) => loadOf(found, windowMs));
-  const [one, other] = loads as [Load, Load]; // one of each
+  const [one, other] = [loadOf(alone.whole, windowMs), loadOf(beside.whole, windowMs)];
+  const [oneBegun, otherBegun] = [loadOf(alone.begun, windowMs), loadOf(beside.begun, windowMs)];
   return {
     name: "neighbour",
     figures: [
@@ -69,59 +76,51 @@ export async function benchNeighbour({
         { name: "p50 of a run", unit: "ms", value: other.p50Us / 1e3, baseline: one.p50Us / 1e3 },
         GOAL,
       ),
-      compared({
-        name: "p99 of a run",
-        unit: "ms",
-        value: other.p99Us / 1e3,
-        baseline: one.p99Us / 1e3,
-      }),
-      { name: "runs measured beside it", unit: "runs", value: beside.length },
+      pair("p99 of a run", other.p99Us, one.p99Us),
+      pair("p50 until it has started", otherBegun.p50Us, oneBegun.p50Us),
+      pair("p99 until it has started", otherBegun.p99Us, oneBegun.p99Us),
+      { name: "runs measured beside it", unit: "runs", value: beside.whole.length },
+      { name: "processor time idle beside it", unit: "%", value: idle * 100 },
+      ...[...used]
+        .toSorted(([, a], [, b]) => b - a)
+        .filter(([, share]) => share >= 1)
+        .map(([name, value]) => ({ name: `  of one processor: ${name}`, unit: "%", value })),
     ],
   };
 }
 
-interface Noise {
-  /** Resolves when it has gone on for a while. */
-  readonly isLoud: Promise<void>;
-  /** Waits until what was begun has ended. */
-  readonly stop: () => Promise<void>;
+function pair(name: string, valueUs: number, baselineUs: number): Figure {
+  return compared({ name, unit: "ms", value: valueUs / 1e3, baseline: baselineUs / 1e3 });
 }
 
-function makeNoise(bus: Bus, round: number): Noise {
-  const ended = new AbortController();
-  const { signal } = ended;
-  setMaxListeners(0, signal);
+async function quietTeam(
+  stage: Stage,
+  instance: DevInstance,
+): Promise<{ readonly run: (latencies: Latencies) => Promise<void> }> {
+  const bus = await connectAsCli(instance);
+  stage.onEnd(() => bus.close());
   const runs = followRuns(bus);
-  const loud = Promise.withResolvers<void>();
-  let begun = 0;
-  let done = 0;
-  const startRun = async (): Promise<void> => {
-    await runs.run(AGENT, { runId: `noisy-${round}-${(begun += 1)}` });
-    if ((done += 1) === LOUD) loud.resolve();
-  };
-  const callEcho = (): Promise<unknown> =>
-    call(
-      bus,
-      callTool,
-      { tool: "echo", args: { text: "x" } },
-      { tokens: { server: "echo" }, timeoutMs: 60_000 },
-    ).catch(() => null); // its own limits may refuse it
-  const loop = async (work: () => Promise<unknown>): Promise<void> => {
-    while (!signal.aborted) await work();
-  };
-  const follow = async (): Promise<void> => {
-    const filters = [`yard.evt.run.${bus.user}.>`];
-    for await (const _ of readEvents(bus, { filters, from: "now", signal })) continue;
-  };
-  const noise = [
-    ...Array.from({ length: NOISE.runs }, () => loop(startRun)),
-    ...Array.from({ length: NOISE.calls }, () => loop(callEcho)),
-    ...Array.from({ length: NOISE.followers }, follow),
-  ];
-  const stop = async (): Promise<void> => {
+  stage.onEnd(runs.stop);
+  const begunAt = new Map<string, number>();
+  const ended = new AbortController();
+  const following = (async () => {
+    const filters = [`yard.evt.run.${bus.user}.*.started`];
+    for await (const { subject } of readEvents(bus, { filters, from: "now", signal: ended.signal }))
+      begunAt.set(subject.split(".")[4] ?? "", performance.now());
+  })();
+  stage.onEnd(async () => {
     ended.abort();
-    await Promise.all(noise);
-    await runs.stop();
+    await following;
+  });
+  let count = 0;
+  return {
+    async run({ whole, begun }) {
+      const runId = `quiet-${(count += 1)}`;
+      const startedAt = performance.now();
+      await runs.run(AGENT, { runId });
+      whole.push((performance.now() - startedAt) * 1_000);
+      begun.push(((begunAt.get(runId) ?? Number.NaN) - startedAt) * 1_000);
+      begunAt.delete(runId);
+    },
   };
-  return { isLoud: loud.promise, stop };
 }

@@ -8,6 +8,7 @@ import { askersOf, type Askers } from "./asker.ts";
 import type { Delivery, QueueMessage } from "./delivery.ts";
 import { InFlight } from "./in-flight.ts";
 import { PullLoop } from "./pull-loop.ts";
+import type { Lane } from "./lane-turns.ts";
 import { ReadAhead, type EarlyMessage } from "./read-ahead.ts";
 import { QueueReceipt, type Receipt } from "./receipt.ts";
 
@@ -25,7 +26,10 @@ export interface ConsumeOptions {
   readonly consumer: ConsumerDefinition;
   /** What the messages may be; anything else arrives as a rejected delivery. */
   readonly commands: readonly Command[];
-  /** Deliveries in work at a time; never more messages than free slots are pulled. */
+  /**
+   * Deliveries in work at a time; never more messages than free slots are pulled. Of a consumer with lanes, there is one more for
+   * a lane that has nothing in work.
+   */
   readonly concurrency: number;
   /** A throw means: try again later (capped exponential backoff), and `onFault` hears it. */
   readonly handle: (delivery: Delivery) => Promise<Outcome>;
@@ -85,11 +89,18 @@ class BusConsumption implements Consumption, Intake {
     this.#connection = connection;
     this.#options = options;
     const { consumer, concurrency } = options;
-    const { stream, lanes } = consumer;
+    const { lanes } = consumer;
     const onTrouble = (error: unknown): void =>
       options.onFault({ error, subject: consumer.filterSubject });
     this.#ahead =
-      lanes === undefined ? null : new ReadAhead(connection, { stream, lanes, onTrouble });
+      lanes === undefined
+        ? null
+        : new ReadAhead(connection, {
+            consumer,
+            lanes,
+            onTrouble,
+            onArrival: (lane) => this.#makeRoom(lane),
+          });
     this.#pulls = new PullLoop(connection, {
       consumer,
       freeSlots: () => concurrency - this.#running.size - this.#kept,
@@ -144,6 +155,15 @@ class BusConsumption implements Consumption, Intake {
     const looking = this.#stopping === null ? (this.#ahead?.look() ?? null) : null;
     if (looking === null) this.#pulls.slotFreed();
     else void this.#keepFor(looking);
+  }
+
+  /** Where all slots are taken, who has none gets one more, at once; it is paid back with the next one that becomes free. */
+  #makeRoom(lane: Lane): void {
+    const ahead = this.#ahead;
+    const left = this.#options.concurrency - this.#running.size - this.#kept;
+    if (ahead === null || this.#stopping !== null || left < 0) return;
+    // With a slot free, and nothing else that waits, the queue delivers it.
+    if (left === 0 || ahead.hasBacklog) void this.#keepFor(ahead.seek(lane));
   }
 
   async #keepFor(looking: Promise<EarlyMessage | null>): Promise<void> {

@@ -1,3 +1,4 @@
+import { laneFilter } from "@switchyard/contracts/lanes";
 import type { Lanes } from "@switchyard/contracts/streams";
 
 /** Messages of a queue that wait behind each other and not behind those of other lanes. */
@@ -38,6 +39,15 @@ export class LaneTurns {
     return lane;
   }
 
+  /** Counts a message as waiting; null when its subject is of no lane. */
+  heard(subject: string): Lane | null {
+    const filter = this.#filterFor(subject);
+    if (filter === null) return null;
+    const lane = this.#laneOf(filter);
+    lane.mayWait = true;
+    return lane;
+  }
+
   /** The lane that is to be served before the queue goes on; null when the queue may go on. */
   next(): Lane | null {
     let best: Lane | null = null;
@@ -54,7 +64,7 @@ export class LaneTurns {
   refresh(subjects: Iterable<string>, isComplete: boolean): void {
     const filters = new Set<string | null>();
     for (const subject of subjects) filters.add(this.#filterFor(subject));
-    if (!isComplete) for (const name of this.#shared) filters.add(filterOf("*", name));
+    if (!isComplete) for (const name of this.#shared) filters.add(laneFilter("*", name));
     for (const filter of filters) if (filter !== null) this.#laneOf(filter);
     for (const [filter, lane] of this.#lanes) {
       lane.mayWait = filters.has(filter);
@@ -71,8 +81,8 @@ export class LaneTurns {
   #filterFor(subject: string): string | null {
     const [, , caller = "", noun = "", verb = ""] = subject.split(".");
     const name = `${noun}.${verb}`;
-    if (this.#perCaller.has(name)) return filterOf(caller, name);
-    return this.#shared.has(name) ? filterOf("*", name) : null;
+    if (this.#perCaller.has(name)) return laneFilter(caller, name);
+    return this.#shared.has(name) ? laneFilter("*", name) : null;
   }
 
   #laneOf(filter: string): Lane {
@@ -87,9 +97,4 @@ export class LaneTurns {
 function isBefore(lane: Lane, other: Lane): boolean {
   if (lane.inWork !== other.inWork) return lane.inWork < other.inWork;
   return lane.servedAt < other.servedAt;
-}
-
-/** `name` is that of a command, and the two last words of its fixed subject. */
-function filterOf(caller: string, name: string): string {
-  return `yard.cmd.${caller}.${name}.>`;
 }

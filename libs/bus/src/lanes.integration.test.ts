@@ -36,8 +36,12 @@ class Gate {
   /** Ends the delivery that waits for longest. */
   async endOne(outcome: Outcome = { outcome: "done" }): Promise<void> {
     const before = this.begun.length;
-    this.#waiting.shift()?.(outcome);
+    this.endOldest(outcome);
     await until(() => this.begun.length > before);
+  }
+
+  endOldest(outcome: Outcome = { outcome: "done" }): void {
+    this.#waiting.shift()?.(outcome);
   }
 
   open(): void {
@@ -78,21 +82,19 @@ function sequencesOf(deliveries: readonly Delivery[]): number[] {
   return deliveries.map(({ streamSequence }) => streamSequence);
 }
 
-test("a caller with hundreds of commands in the queue delays another one by a slot [run-goal-10]", async () => {
+test("a caller with hundreds of commands in the queue delays another one by nothing [run-goal-10]", async () => {
   await flood();
   const gate = new Gate();
   const consumption = await worker(gate.handle, 2);
   await until(() => gate.begun.length === 2);
   await start(quiet, "first");
-  await start(quiet, "second");
-  const before = gate.of(noisy).length;
-  for (let n = 0; n < FLOOD && gate.of(quiet).length === 0; n += 1) await gate.endOne();
-  assert.equal(gate.of(noisy).length - before, 0, "the next free slot is for who has none");
+  await until(() => gate.begun.length === 3);
   const [early] = gate.of(quiet);
-  assert.ok(early?.kind === "command" && early.isEarly);
+  assert.ok(early?.kind === "command" && early.isEarly, "who has none gets a slot more at once");
   assert.deepEqual(early.payload, { input: "first" });
-  await gate.endOne();
-  await gate.endOne();
+  await start(quiet, "second");
+  gate.endOldest(); // pays the slot back
+  for (let n = 0; n < 2; n += 1) await gate.endOne();
   assert.equal(gate.of(quiet).length, 2, "and then they take turns");
 
   gate.open();
@@ -115,7 +117,7 @@ test("what is said about a run waits behind no start, not even of the same calle
   const consumption = await worker(gate.handle, 1);
   await until(() => Promise.resolve(gate.begun.length === 1));
   await publishCommand(noisy, cancelRun, { runId: "run-1" }, {});
-  await gate.endOne();
+  await until(() => gate.begun.length === 2);
   const cancel = gate.begun.at(-1);
   assert.ok(cancel?.kind === "command" && cancel.contract.name === cancelRun.name);
   gate.open();
@@ -129,8 +131,9 @@ test("an early delivery that came to nothing is handled in its turn, by whoever 
   const consumption = await worker(gate.handle, 1);
   await until(() => Promise.resolve(gate.begun.length === 1));
   await start(quiet, "hurt");
-  await gate.endOne();
-  await gate.endOne({ outcome: "retry", delayMs: 0 });
+  await until(() => gate.begun.length === 2);
+  gate.endOldest();
+  gate.endOldest({ outcome: "retry", delayMs: 0 });
   gate.open();
   await until(isEmpty);
   await consumption.stop();
@@ -151,12 +154,26 @@ test("several workers take turns, too, and nothing stays behind [run-goal-10]", 
   const begun = (): Delivery[] => gates.flatMap((gate) => gate.begun);
   await until(() => Promise.resolve(begun().length === 4));
   await start(quiet, "x");
-  for (const gate of gates) await gate.endOne();
-  assert.ok(gates.some((gate) => gate.of(quiet).length === 1));
+  await until(() => gates.some((gate) => gate.of(quiet).length === 1));
   for (const gate of gates) gate.open();
   await until(isEmpty);
   await Promise.all(consumptions.map((consumption) => consumption.stop()));
   assert.equal(new Set(sequencesOf(begun())).size, FLOOD + 1);
+});
+
+test("with all slots taken and nothing in the queue, another caller's first command begins at once", async () => {
+  const gate = new Gate();
+  const consumption = await worker(gate.handle, 2);
+  for (const input of ["a", "b"]) await start(noisy, input);
+  await until(() => gate.begun.length === 2);
+  await start(noisy, "c");
+  await start(quiet, "x");
+  await until(() => gate.of(quiet).length === 1);
+  assert.equal(gate.of(noisy).length, 2);
+  gate.open();
+  await until(isEmpty);
+  await consumption.stop();
+  assert.equal(gate.begun.length, 4);
 });
 
 test("without the right to read the stream, the queue is worked off in its order, and that is told once", async () => {

@@ -1,6 +1,8 @@
 import { jetstreamManager, type JetStreamManager, type StoredMsg } from "@nats-io/jetstream";
-import type { Msg } from "@nats-io/transport-node";
-import type { Lanes } from "@switchyard/contracts/streams";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Msg, Subscription } from "@nats-io/transport-node";
+import { laneFilter, laneFilters } from "@switchyard/contracts/lanes";
+import type { ConsumerDefinition, Lanes } from "@switchyard/contracts/streams";
 import type { Connection, ConnectionListener } from "./connection.ts";
 import { isAckSubject, readAckSubject, type QueueFacts, type QueueMessage } from "./delivery.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
@@ -9,8 +11,10 @@ import { randomHex } from "./random-hex.ts";
 import type { Receipt } from "./receipt.ts";
 
 interface ReadAheadOptions {
-  readonly stream: string;
+  readonly consumer: Pick<ConsumerDefinition, "stream" | "name">;
   readonly lanes: Lanes;
+  /** A lane that has nothing in work here gets something: whether it is to be looked for at once. */
+  readonly onArrival: (lane: Lane) => void;
   /** The stream cannot be read, and the queue is worked off in its order. Told once per outage. */
   readonly onTrouble: (error: unknown) => void;
 }
@@ -38,6 +42,8 @@ const TROUBLE_PAUSE_MS = 5_000;
 /** Messages of which it is remembered that they were taken early. One that is forgotten is handled once more. */
 const MAX_REMEMBERED = 10_000;
 const HOLDER_DIGITS = 16;
+/** A command is heard when it is sent, and lies in the queue after it came through its sender's stream. */
+const ARRIVES_WITHIN_MS = [1, 2, 4, 8, 16, 32, 64] as const;
 
 /**
  * Lets lanes take turns, where the queue of JetStream knows only first in, first out: while more waits than there are
@@ -60,16 +66,33 @@ export class ReadAhead implements ConnectionListener {
   #pausedUntil = -Infinity;
   #isTroubled = false;
   #isLooking = false;
+  readonly #arrivals: readonly Subscription[];
 
   constructor(connection: Connection, options: ReadAheadOptions) {
     this.#connection = connection;
     this.#options = options;
-    this.#turns = new LaneTurns(options.lanes);
+    const { lanes, consumer } = options;
+    this.#turns = new LaneTurns(lanes);
     connection.listeners.add(this);
+    const callback = (error: Error | null, { subject }: Msg): void => {
+      if (error === null) this.#heard(subject);
+    };
+    // Of many processes, one hears of each command.
+    const queue = consumer.name;
+    this.#arrivals = laneFilters(lanes).map((filter) =>
+      connection.nc.subscribe(filter, { queue, callback }),
+    );
   }
 
   close(): void {
     this.#connection.listeners.delete(this);
+    for (const subscription of this.#arrivals)
+      if (!subscription.isClosed()) subscription.unsubscribe();
+  }
+
+  /** Whether more waits than the queue delivered. */
+  get hasBacklog(): boolean {
+    return this.#hasBacklog;
   }
 
   disconnected(): void {
@@ -117,16 +140,56 @@ export class ReadAhead implements ConnectionListener {
       });
   }
 
+  /**
+   * Looks for what a lane was heard to get, wherever the queue is, until nobody else has it and until it has nothing in
+   * work here. Never rejects.
+   */
+  async seek(lane: Lane): Promise<EarlyMessage | null> {
+    try {
+      const manager = await this.#managed();
+      for (const waitMs of ARRIVES_WITHIN_MS) {
+        await delay(waitMs);
+        if (lane.inWork > 0) return null;
+        const found = await this.#undelivered(manager, lane);
+        if (found === null) continue;
+        lane.from = found.seq + 1;
+        return this.#take(found);
+      }
+      return null;
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  /** The lane's next message that the queue has given to nobody. */
+  async #undelivered(manager: JetStreamManager, lane: Lane): Promise<StoredMsg | null> {
+    const { stream, name } = this.#options.consumer;
+    const { delivered } = await manager.consumers.info(stream, name);
+    return this.#read(manager, lane, delivered.stream_seq + 1);
+  }
+
+  #heard(subject: string): void {
+    const lane = this.#turns.heard(subject);
+    if (lane?.inWork === 0 && performance.now() >= this.#pausedUntil) this.#options.onArrival(lane);
+  }
+
+  #managed(): Promise<JetStreamManager> {
+    this.#manager ??= jetstreamManager(this.#connection.nc, { checkAPI: false });
+    return this.#manager;
+  }
+
+  async #read(manager: JetStreamManager, lane: Lane, from: number): Promise<StoredMsg | null> {
+    const next = { seq: Math.max(lane.from, from), next_by_subj: lane.filter }; // ADR-31; the library's type does not know it
+    const found = await manager.streams.getMessage(this.#options.consumer.stream, next);
+    this.#isTroubled = false;
+    return found;
+  }
+
   async #search(isFresh: boolean): Promise<EarlyMessage | null> {
-    const { nc } = this.#connection;
-    this.#manager ??= jetstreamManager(nc, { checkAPI: false });
-    const manager = await this.#manager;
+    const manager = await this.#managed();
     if (!isFresh) await this.#refresh(manager);
     for (let lane = this.#turns.next(); lane !== null; lane = this.#turns.next()) {
-      const seq = Math.max(lane.from, this.#lastDelivered + 1);
-      const next = { seq, next_by_subj: lane.filter }; // ADR-31; the library's type does not know it
-      const found = await manager.streams.getMessage(this.#options.stream, next);
-      this.#isTroubled = false;
+      const found = await this.#read(manager, lane, this.#lastDelivered + 1);
       if (found === null) {
         lane.mayWait = false;
         continue;
@@ -139,12 +202,12 @@ export class ReadAhead implements ConnectionListener {
   }
 
   async #refresh({ streams }: JetStreamManager): Promise<void> {
-    const { stream, lanes } = this.#options;
+    const { consumer, lanes } = this.#options;
     const isComplete = this.#storedSubjects <= MAX_LISTED;
-    const filters = isComplete ? [">"] : lanes.perCaller.map((name) => `yard.cmd.*.${name}.>`);
+    const filters = isComplete ? [">"] : lanes.perCaller.map((name) => laneFilter("*", name));
     const subjects: string[] = [];
     for (const filter of filters) {
-      const { state } = await streams.info(stream, { subjects_filter: filter });
+      const { state } = await streams.info(consumer.stream, { subjects_filter: filter });
       subjects.push(...Object.keys(state.subjects ?? {}));
       this.#storedSubjects = state.num_subjects ?? 0;
     }
@@ -180,10 +243,10 @@ export class ReadAhead implements ConnectionListener {
   }
 
   #failed(error: unknown): null {
-    const { stream, onTrouble } = this.#options;
+    const { consumer, onTrouble } = this.#options;
     this.#pausedUntil = performance.now() + TROUBLE_PAUSE_MS;
     const isNews = !this.#isTroubled && this.#connection.isConnected();
-    if (isNews) onTrouble(infrastructureError(error, this.#connection.user, stream));
+    if (isNews) onTrouble(infrastructureError(error, this.#connection.user, consumer.stream));
     this.#isTroubled ||= isNews;
     return null;
   }

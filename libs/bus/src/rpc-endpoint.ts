@@ -8,8 +8,10 @@ import {
 } from "@switchyard/contracts/define";
 import { failuresOf, ServiceError, type Fail } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
+import { ownerOfRun } from "@switchyard/contracts/ids";
 import { queueOf } from "@switchyard/contracts/nats-permissions";
 import { isInboxOf } from "@switchyard/contracts/inboxes";
+import { RUNNER_USER } from "@switchyard/contracts/user-roles";
 import type { EndpointStats } from "./answer-discovery.ts";
 import { ActiveCall, type CallTokens } from "./active-call.ts";
 import type { Askers } from "./asker.ts";
@@ -17,6 +19,7 @@ import { ClaimError, claimedBytes } from "./claim-check.ts";
 import type { Connection } from "./connection.ts";
 import { drainSubscription } from "./drain-subscription.ts";
 import { FairPlaces } from "./fair-places.ts";
+import type { FairTurns } from "./fair-turns.ts";
 import { InFlight } from "./in-flight.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
 import { correlationIdOf, headerOf, headersOf } from "./message-headers.ts";
@@ -47,6 +50,7 @@ interface RpcEndpointOptions {
   readonly running: InFlight<ActiveCall>;
   /** Of the whole service. */
   readonly places: FairPlaces;
+  readonly turns: FairTurns;
   readonly askers: Askers;
   /** Of the calls of this endpoint; null for one without a limit of its own. */
   readonly ownLimit: number | null;
@@ -202,6 +206,16 @@ export class RpcEndpoint implements Endpoint {
       if (error instanceof ServiceError) return failed(error.code, error.message, error.data);
       return this.#failureOf(call, error);
     }
+    const turn = this.#options.turns.begin(forWhom(call));
+    try {
+      if (turn.begins !== null) await turn.begins;
+      return await this.#answer(call, message);
+    } finally {
+      turn.end();
+    }
+  }
+
+  async #answer(call: ActiveCall, message: Msg): Promise<Outcome> {
     try {
       const claim = headerOf(message, HEADERS.claim);
       const text =
@@ -308,6 +322,11 @@ function tokensOfCall(message: Msg, contract: Rpc): CallTokens | null {
   const tokens: CallTokens | null = tokensOf<string>(contract, message.subject);
   if (tokens === null || !isInboxOf(tokens["caller"], message.reply ?? "")) return null;
   return tokens;
+}
+
+/** Runners act for the owners of runs, and name the run. Of other services, nobody vouches for what a request is about. */
+function forWhom({ caller, correlationId }: ActiveCall): string {
+  return caller === RUNNER_USER ? (ownerOfRun(correlationId) ?? caller) : caller;
 }
 
 /** Of the request, wherever its body is. */

@@ -8,6 +8,7 @@ import type { ActiveCall } from "./active-call.ts";
 import { answerDiscovery, type Discovery } from "./answer-discovery.ts";
 import { Askers, askersOf, type VerifyUser } from "./asker.ts";
 import { FairPlaces } from "./fair-places.ts";
+import { FairTurns } from "./fair-turns.ts";
 import { InFlight } from "./in-flight.ts";
 import type { PreparedReply } from "./prepared-reply.ts";
 import { RpcEndpoint, type Endpoint, type Fault } from "./rpc-endpoint.ts";
@@ -73,6 +74,8 @@ export interface Service {
 }
 
 const CONCURRENCY = 256;
+/** While callers compete: enough that a process always has something to do, few enough that nobody waits long behind them. */
+const BEGUN_AT_ONCE = 8;
 /** Of the requests in work, as they came; they take some times as much when they are read. */
 const MAX_REQUEST_BYTES = 256 * 1024 * 1024;
 const DRAIN_MS = 20_000;
@@ -90,6 +93,7 @@ class BusService implements Service, Intake {
   readonly #endpoints = new Set<RpcEndpoint>();
   readonly #running = new InFlight<ActiveCall>();
   readonly #places: FairPlaces;
+  readonly #turns = new FairTurns(BEGUN_AT_ONCE);
   readonly #discovery: Discovery;
   readonly #notes: NodeJS.Timeout;
   readonly #askers: Askers;
@@ -119,6 +123,7 @@ class BusService implements Service, Intake {
       at,
       running: this.#running,
       places: this.#places,
+      turns: this.#turns,
       askers: this.#askers,
       ownLimit: this.#options.limits?.[contract.name] ?? null,
       onFault: this.#options.onFault,

@@ -1,6 +1,7 @@
 import { commandsOf, hasOwnCommands } from "./command-streams.ts";
 import { filterOf, type Command, type Event, type Live } from "./define.ts";
 import { eventConsumersOf } from "./event-consumers.ts";
+import { laneFilters } from "./lanes.ts";
 import {
   bucketStream,
   hasOwnPayloads,
@@ -56,7 +57,7 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
   if (user.administersStreams) addAdministration(everyone, publish);
   else if (user.retainsAudit) addAuditRetention(publish);
   else addPayloads(user, everyone, publish);
-  addJetStream(user, everyone, publish);
+  addJetStream(user, everyone, publish, subscribe);
   return { publish: [...publish].toSorted(), subscribe: [...subscribe].toSorted() };
 }
 
@@ -185,14 +186,22 @@ function addAuditRetention(publish: Set<string>): void {
   publish.add(`$JS.API.STREAM.UPDATE.${auditStream.name}`);
 }
 
-function addJetStream(user: BusUser, everyone: readonly BusUser[], publish: Set<string>): void {
+function addJetStream(
+  user: BusUser,
+  everyone: readonly BusUser[],
+  publish: Set<string>,
+  subscribe: Set<string>,
+): void {
   publish.add("$JS.API.INFO");
   for (const consumer of user.consumes) {
     publish.add(`$JS.API.STREAM.INFO.${consumer.stream}`);
     publish.add(`$JS.API.CONSUMER.INFO.${consumer.stream}.${consumer.name}`);
     publish.add(`$JS.API.CONSUMER.MSG.NEXT.${consumer.stream}.${consumer.name}`);
-    // To look for what another caller sent last. Wrapped by the API, as below.
-    if (consumer.lanes !== undefined) publish.add(`$JS.API.STREAM.MSG.GET.${consumer.stream}`);
+    // To hear of what another caller sends, and to look for it. Wrapped by the API, as below.
+    if (consumer.lanes !== undefined) {
+      publish.add(`$JS.API.STREAM.MSG.GET.${consumer.stream}`);
+      for (const filter of laneFilters(consumer.lanes)) subscribe.add(`${filter} ${consumer.name}`);
+    }
     // What is done no longer counts against its sender's quota.
     if (consumer.takesFromClients === true)
       for (const stream of clientCommands(everyone))

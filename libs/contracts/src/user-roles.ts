@@ -4,6 +4,9 @@ import { matchesGlob } from "./glob.ts";
 /** The NATS user of the gateway: the only one that speaks for people and programs with a user token. */
 export const GATEWAY_USER = "gateway";
 
+/** The NATS user of the runners: they act for the owners of runs. */
+export const RUNNER_USER = "runner";
+
 /**
  * What a person or program may do over HTTP. `viewer` reads; `operator` also runs agents and calls tools; `approver` reads and
  * decides about waiting calls; `admin` does all of it and changes the policy, servers, skills and keys.

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
 import { consume } from "@switchyard/bus/consume";
 import { EventRelay } from "@switchyard/bus/event-relay";
+import { FairTurns } from "@switchyard/bus/fair-turns";
 import { serve } from "@switchyard/bus/serve";
 import { runCommands } from "@switchyard/contracts/streams";
 import type { Log } from "@switchyard/service/log";
@@ -51,6 +52,8 @@ export const VERSION = "0.1.0";
 const WORK_SHARE = 0.8;
 /** Share that the last events of runs may use after that. */
 const PUBLISH_SHARE = 0.1;
+/** Of runs of different owners, while they compete: no more than there are processors for. */
+const STEPS_AT_ONCE = 2;
 const DAY_SECONDS = 86_400;
 
 /** Puts the runner together and starts to serve and to consume. */
@@ -141,6 +144,7 @@ async function openParts(
     behind: new PublishBehind({ parked, log, now }),
     executions: createExecutionAudit(audit),
     metrics: createRunnerMetrics(kit.metrics),
+    turns: new FairTurns(STEPS_AT_ONCE),
     maxAttempts: config.YARD_RUN_MAX_ATTEMPTS,
     defaultTimeoutMs: config.YARD_RUN_TIMEOUT_MS,
     onLimit: config.YARD_RUN_ON_LIMIT,

@@ -3,6 +3,7 @@
 import { after } from "node:test";
 import { connectBus, type Bus } from "@switchyard/bus/connect";
 import type { Delivery } from "@switchyard/bus/consume";
+import { FairTurns } from "@switchyard/bus/fair-turns";
 import { EventRelay } from "@switchyard/bus/event-relay";
 import { resumeRun } from "@switchyard/contracts/run-commands";
 import { startRun } from "@switchyard/contracts/runs";
@@ -164,6 +165,7 @@ function newWorker(
     ledger: openTeamLedger(redis, { book: NO_TEAM_LIMITS, now }),
     executions,
     metrics: createRunnerMetrics(new Registry()),
+    turns: new FairTurns(2),
     maxAttempts: 100,
     defaultTimeoutMs: 60_000,
     onLimit: "fail",

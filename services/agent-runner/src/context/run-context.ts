@@ -1,4 +1,5 @@
 import type { Bus } from "@switchyard/bus/connect";
+import type { FairTurns } from "@switchyard/bus/fair-turns";
 import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { ActiveRun } from "../journal/active-run.ts";
 import type { ParkedRuns } from "../journal/parked-runs.ts";
@@ -22,6 +23,8 @@ export interface DriverParts {
   /** Records the starts of child runs. */
   readonly executions: ExecutionAudit;
   readonly metrics: RunnerMetrics;
+  /** Of the steps of all runs of this process. */
+  readonly turns: FairTurns;
   readonly modelIdleTimeoutMs: number;
   /** How many tools a model is shown; it searches for the others. */
   readonly maxToolsPerAgent: number;

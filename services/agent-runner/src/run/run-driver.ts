@@ -1,4 +1,5 @@
 import { scheduleCommand } from "@switchyard/bus/publish";
+import { ownerOfRun } from "@switchyard/contracts/ids";
 import { resumeRun } from "@switchyard/contracts/run-commands";
 import type { ReachedLimit } from "@switchyard/contracts/run-waits";
 import { boundedParallel } from "../tools/bounded-parallel.ts";
@@ -56,12 +57,28 @@ async function driveTillTimeIsOver(
   const context = { ...parts, signal: ending.signal, waiting: waiting.signal };
   const driver = new Driver(context, listing);
   try {
-    while (await driver.step()) if (timeLimit.signal.aborted && left() > 0) return false;
+    while (await inTurn(parts, () => driver.step()))
+      if (timeLimit.signal.aborted && left() > 0) return false;
     return true;
   } finally {
     clearTimeout(timer);
     waiting.release();
     ending.release();
+  }
+}
+
+/** The steps of one owner's runs wait behind a share of those of another's. */
+async function inTurn<T>(
+  { run, turns }: Pick<RunContext, "run" | "turns">,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { runId, requester } = run.state.started;
+  const turn = turns.begin(ownerOfRun(runId) ?? requester);
+  try {
+    if (turn.begins !== null) await turn.begins;
+    return await work();
+  } finally {
+    turn.end();
   }
 }
 
