@@ -35,7 +35,7 @@ test("the project that README.md shows works as it says", async () => {
   const dev = yardDev(["--project", project, "--workspace", workspace], env);
   await dev.printed("Ctrl-C stops everything");
   const { code, stdout, stderr } = await yard(
-    ["run", "reviewer", "How do the notes begin?", "--timeout", "60"],
+    ["run", "reviewer", "How do the notes begin?", "--wait-for", "60"],
     env,
   );
   assert.equal(code, 0, stderr);

@@ -134,7 +134,7 @@ test("an agent reads a file with a built-in tool, and its denied command does no
 });
 
 test("an agent uses built-in tools and some of an MCP server's side by side, and writes and reads files with the reference server [A14, A59, A60, C2, C18, C20, CR1]", async () => {
-  const { stdout } = await yard("run", "mixer", "x", "--timeout", "60");
+  const { stdout } = await yard("run", "mixer", "x", "--wait-for", "60");
   assert.match(stdout, /^a note; .*MIT License/);
   assert.equal(await readFile(note, "utf8"), "a note");
   assert.equal(existsSync(join(shared, "more")), false);
@@ -158,7 +158,7 @@ test("an agent uses built-in tools and some of an MCP server's side by side, and
 
 test("what an agent kept is in the prompt of its next run, where a rule lets it read memory", async () => {
   for (const agent of ["keeper", "keeper", "locked"])
-    await yard("run", agent, "x", "--timeout", "60");
+    await yard("run", agent, "x", "--wait-for", "60");
   const { runs } = await call(cliBus, listRuns, { limit: 3 });
   const memories = [];
   for (const { runId, agent } of runs.toReversed()) {

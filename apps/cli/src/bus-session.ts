@@ -7,6 +7,7 @@ import { CliError } from "./cli-error.ts";
 import { findRunningInstance } from "./instance-record.ts";
 import { readSeed, seedFile } from "./key-directory.ts";
 import { stateDirectory } from "./locations.ts";
+import { currentContext } from "./settings.ts";
 
 /** Where the bus is and who we are there. */
 export interface BusTarget {
@@ -18,17 +19,19 @@ export interface BusTarget {
 }
 
 /**
- * Finds the bus: YARD_NATS_URL when it is set, else the running `yard dev`. YARD_USER and YARD_NATS_NKEY_FILE say who
+ * Finds the bus: that of the context that --context or YARD_CONTEXT names, else YARD_NATS_URL, else that of the chosen context, else the running `yard dev`. YARD_USER and YARD_NATS_NKEY_FILE say who
  * we are in both cases. Throws `not_running` when there is no bus.
  */
 export async function findBus(
   env: NodeJS.ProcessEnv,
   defaultUser: string = cliUser.name,
 ): Promise<BusTarget> {
-  const url = variable(env, "YARD_NATS_URL");
-  const named = variable(env, "YARD_USER");
+  const explicit = variable(env, "YARD_CONTEXT") === null ? variable(env, "YARD_NATS_URL") : null;
+  const context = explicit === null ? (currentContext(env)?.context ?? null) : null;
+  const url = explicit ?? context?.nats ?? null;
+  const named = variable(env, "YARD_USER") ?? context?.user ?? null;
   const user = checkedUser(named ?? defaultUser);
-  const nkeyFile = variable(env, "YARD_NATS_NKEY_FILE");
+  const nkeyFile = variable(env, "YARD_NATS_NKEY_FILE") ?? context?.nkeyFile ?? null;
   if (url !== null) return { servers: url, user, nkeyFile, source: "environment" };
   const state = stateDirectory(env);
   const instance = await findRunningInstance(state.instanceFile);

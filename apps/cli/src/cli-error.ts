@@ -54,12 +54,12 @@ export function reportFailure(terminal: Terminal, error: unknown, json: boolean)
   const report = describeFailure(error);
   const { code, message, hint, stack } = report;
   if (json) {
-    terminal.note(printableJson({ schemaVersion: 1, error: { code, message, hint } }));
+    terminal.error(printableJson({ schemaVersion: 1, error: { code, message, hint } }));
     return report.exitCode;
   }
-  terminal.note(`${terminal.paintNote("red", "error:")} ${printable(message)}`);
-  if (hint !== null) terminal.note(`  ${terminal.paintNote("dim", "→")} ${printable(hint)}`);
-  if (stack !== null) terminal.note(printable(stack));
+  terminal.error(`${terminal.paintNote("red", "error:")} ${printable(message)}`);
+  if (hint !== null) terminal.error(`  ${terminal.paintNote("dim", "→")} ${printable(hint)}`);
+  if (stack !== null) terminal.error(printable(stack));
   return report.exitCode;
 }
 
@@ -80,6 +80,8 @@ const HINTS: Readonly<Record<string, string>> = {
     "an agent activates it by itself, or preloads it with the key skills of its file",
   replay_mismatch:
     "the agent, its skills, its tools or the input have changed; record again with: ./yard run … --record FILE",
+  limit_exceeded:
+    "let it go on with a higher limit: ./yard runs retry RUN --max-steps 100 (or --max-tokens, --max-cost, …)",
   unknown_session: "see your sessions with: ./yard sessions list",
   agent_required: "name it with --agent; see the agents with: ./yard agents list",
   unknown_run: "see the runs with: ./yard runs list",

@@ -1,38 +1,12 @@
-import { CommanderError } from "commander";
-import { reportFailure } from "./cli-error.ts";
-import { EXIT, type ExitCode } from "./exit-codes.ts";
-import { buildProgram } from "./program.ts";
-import type { Perform } from "./program/command-options.ts";
-import { processTerminal } from "./terminal.ts";
-import { tellUsageAsJson } from "./usage-as-json.ts";
+import { enableCompileCache } from "node:module";
+import { fileURLToPath } from "node:url";
+import { VERSION } from "./version.ts";
 
-const VERSION = "0.1.0";
+// Types are stripped and code is compiled once, not at each command. `yard` says so before this file is read; where the
+// directory cannot be written, Node.js does without.
+delete process.env["NODE_COMPILE_CACHE"];
+enableCompileCache(fileURLToPath(new URL("../../../node_modules/.cache/yard", import.meta.url)));
 
-const terminal = processTerminal();
-let exitCode: ExitCode = EXIT.ok;
-
-const perform: Perform = async (options, work) => {
-  try {
-    exitCode = (await work(terminal)) ?? EXIT.ok;
-  } catch (error) {
-    exitCode = reportFailure(terminal, error, options.json ?? false);
-  }
-};
-
-// A reader that has seen enough (`yard mcp tools | head`) is no failure.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
-  });
-}
-
-try {
-  const program = buildProgram(VERSION, perform);
-  if (process.argv.includes("--json")) tellUsageAsJson(program, terminal);
-  await program.parseAsync();
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error;
-  // commander has printed its message; help and version come here too, with 0.
-  exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-}
-process.exitCode = exitCode;
+const [only, ...others] = process.argv.slice(2);
+if (others.length === 0 && (only === "--version" || only === "-V")) console.log(VERSION);
+else await (await import("./command-line.ts")).runCommandLine(process.argv.slice(2));

@@ -1,10 +1,46 @@
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
 import { ApprovalId } from "@switchyard/contracts/approval-record";
+import { listApprovals } from "@switchyard/contracts/approvals";
 import { CliError } from "./cli-error.ts";
+import { onlyOne } from "./named-run.ts";
 
-/** The approval that somebody named; what can be no approval's id is the person's mistake. */
-export function namedApproval(text: string): string {
+const BEGINNING = /^(?:apr-)?[0-9a-f]{3,}$/;
+
+/** The approval that somebody named; what cannot be an approval's id is the person's mistake. */
+export function wholeApproval(text: string): string {
   if (ApprovalId.safeParse(text).success) return text;
-  throw new CliError("usage", `${JSON.stringify(text)} is not a valid approval id`, {
+  throw notValid(text);
+}
+
+/** Throws for what cannot be an approval's id, the beginning of one, or `last`. */
+export function checkApprovalName(text: string): void {
+  if (ApprovalId.safeParse(text).success || text === "last" || BEGINNING.test(text)) return;
+  throw notValid(text);
+}
+
+/** The approval that somebody named: by its id, by `last`, or by a beginning that only one of those that wait has. */
+export async function namedApproval(bus: Bus, text: string): Promise<string> {
+  checkApprovalName(text);
+  if (ApprovalId.safeParse(text).success) return text;
+  const { approvals } = await client(bus, { listApprovals }).listApprovals({ limit: 500 });
+  const ids = approvals.map(({ id }) => id);
+  const list = "./yard approvals list";
+  const found =
+    text === "last"
+      ? (ids[0] ?? null)
+      : onlyOne(
+          ids.filter((id) => id.startsWith(text) || id.startsWith(`apr-${text}`)),
+          { text, what: "approval", list },
+        );
+  if (found !== null) return found;
+  throw new CliError("unknown_approval", `no waiting approval is ${text}`, {
+    hint: `see what waits with: ${list}`,
+  });
+}
+
+function notValid(text: string): CliError {
+  return new CliError("usage", `${JSON.stringify(text)} is not a valid approval id`, {
     hint: "see what waits with: ./yard approvals list",
   });
 }

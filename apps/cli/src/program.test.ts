@@ -1,15 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { LogLevel } from "@switchyard/contracts/mcp-features";
+import { OnLimit } from "@switchyard/contracts/runs";
+import { BusyPolicy, SessionKind } from "@switchyard/contracts/session-key";
+import { SkillScope } from "@switchyard/contracts/skills";
 import { CommanderError, type Command } from "commander";
 import { buildProgram } from "./program.ts";
+import {
+  BUSY_POLICIES,
+  LIMIT_ENDS,
+  LOG_LEVELS,
+  SESSION_KINDS,
+  SKILL_SCOPES,
+} from "./program/command-options.ts";
+import { leadingOptionsLast } from "./program/global-options.ts";
 import { examplesOf, leafCommands } from "./program/examples.ts";
+import { parseCommandLine } from "../test-fixtures/parse-command-line.ts";
 import { shellWords } from "../test-fixtures/shell-words.ts";
 
-function parse(...args: string[]): Promise<unknown> {
-  const program = buildProgram("0.0.0", () => Promise.resolve());
-  silence(program);
-  return program.parseAsync(args, { from: "user" });
-}
+const parse = parseCommandLine;
 
 function silence(command: Command): void {
   command.configureOutput({ writeOut: () => {}, writeErr: () => {} });
@@ -55,7 +64,7 @@ test("behind a command --version is the command's own", async () => {
     silence(program);
     await program.parseAsync([...path.split(" "), "x", "--version", "v"], { from: "user" });
   }
-  assert.ok(given.length >= 4);
+  assert.ok(given.length >= 3);
   assert.deepEqual(new Set(given), new Set(["v"]));
   await assert.rejects(parse("--version"), { code: "commander.version" });
 });
@@ -91,4 +100,30 @@ test("the help of every command ends with an example that the command takes", as
   assert.equal(new Set(taken).size, taken.length, "an example of two commands");
   const help = helpOf(["mcp", "call"]);
   assert.match(help, /Example:\n {2}\.\/yard mcp call files read_text_file/);
+});
+
+test("every command has the global options, and none means two things", () => {
+  for (const { path, command } of leafCommands(buildProgram("0.0.0", () => Promise.resolve()))) {
+    const options = command.options.map(({ long }) => long);
+    assert.equal(new Set(options).size, options.length, path);
+    for (const name of ["--no-color", "--quiet", "--verbose", "--context", "--yes"])
+      assert.ok(options.includes(name), `${path} has no ${name}`);
+  }
+  assert.match(helpOf(["runs", "list"]), /Global options:\n {2}--no-color/);
+});
+
+test("global options may stand before the command", () => {
+  const moved = (line: string) => leadingOptionsLast(line.split(" ")).join(" ");
+  assert.equal(moved("--json --timeout 5 runs list"), "runs list --json --timeout 5");
+  assert.equal(moved("--context=work mcp add x -- npx y"), "mcp add x --context=work -- npx y");
+  assert.equal(moved("runs list --json"), "runs list --json");
+  assert.equal(moved("--json"), "--json");
+});
+
+test("the words of options are those of the contracts", () => {
+  assert.deepEqual(BUSY_POLICIES, BusyPolicy.options);
+  assert.deepEqual(LIMIT_ENDS, OnLimit.options);
+  assert.deepEqual(SESSION_KINDS, SessionKind.options);
+  assert.deepEqual(SKILL_SCOPES, SkillScope.options);
+  assert.deepEqual(LOG_LEVELS, LogLevel.options);
 });

@@ -3,6 +3,8 @@ import type { Perform } from "./program/command-options.ts";
 import { addApprovalCommands } from "./program/approval-commands.ts";
 import { addAuditCommands } from "./program/audit-commands.ts";
 import { addAgentCommands } from "./program/agent-commands.ts";
+import { addConfigCommands } from "./program/config-commands.ts";
+import { addGlobalOptions } from "./program/global-options.ts";
 import { addDefinitionCommands } from "./program/definition-commands.ts";
 import { addExamples } from "./program/examples.ts";
 import { addLocalCommands } from "./program/local-commands.ts";
@@ -14,8 +16,9 @@ import { addSessionCommands } from "./program/session-commands.ts";
 import { addRunCommands } from "./program/run-commands.ts";
 
 const EPILOGUE = `
-Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 denied, 6 NATS, Redis or a service is down,
-7 timeout, 130 interrupted.
+Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 denied, 5 waits for an approval or an answer, 6 NATS, Redis or a service is down,
+7 timeout, 130 interrupted. More help: yard help TOPIC, with the topics skills, agents, commands,
+config, memory, tools, workspace, policy, approvals, subjects, models and exit-codes.
 
 Environment: YARD_NATS_URL names a bus elsewhere; without it the commands use the instance that
 "yard dev" runs. YARD_USER and YARD_NATS_NKEY_FILE say who you are there. YARD_STATE_DIR moves the
@@ -27,6 +30,8 @@ export function buildProgram(version: string, perform: Perform): Command {
     .description("Switchyard: AI agents as event-driven microservices")
     .version(version)
     .exitOverride()
+    // Ours knows topics and commands of commands, too.
+    .helpCommand(false)
     // Behind a command an option is the command's: --version of `skills rollback` names one of the skill.
     .enablePositionalOptions()
     .showHelpAfterError("(add --help for the usage)")
@@ -42,6 +47,8 @@ export function buildProgram(version: string, perform: Perform): Command {
   addAgentCommands(program, perform);
   addDefinitionCommands(program, perform);
   addOperatorCommands(program, perform);
+  addConfigCommands(program, perform);
+  addGlobalOptions(program);
   addExamples(program);
   return program;
 }

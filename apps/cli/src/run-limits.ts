@@ -9,21 +9,23 @@ export interface LimitOptions {
   readonly maxCost?: number;
   readonly maxRepeatedCalls?: number;
   /** Seconds. */
-  readonly timeout?: number;
+  readonly maxTime?: number;
+  /** Seconds; the limit of a run that is also waited for. */
+  readonly waitFor?: number;
   readonly onLimit?: OnLimit;
 }
 
 /** The limits that the options name; what is left out stays as the agent or the run has it. */
 export function limitsOf(options: LimitOptions): RunLimits {
-  const { maxSteps, maxToolCalls, maxTokens, maxCost, maxRepeatedCalls, timeout, onLimit } =
-    options;
+  const { maxSteps, maxToolCalls, maxTokens, maxCost, maxRepeatedCalls, onLimit } = options;
+  const seconds = options.maxTime ?? options.waitFor;
   return {
     ...(maxSteps === undefined ? {} : { maxSteps }),
     ...(maxToolCalls === undefined ? {} : { maxToolCalls }),
     ...(maxTokens === undefined ? {} : { maxTokens }),
     ...(maxCost === undefined ? {} : { maxCostUsd: maxCost }),
     ...(maxRepeatedCalls === undefined ? {} : { maxRepeatedCalls }),
-    ...(timeout === undefined ? {} : { timeoutMs: timeout * 1_000 }),
+    ...(seconds === undefined ? {} : { timeoutMs: seconds * 1_000 }),
     ...(onLimit === undefined ? {} : { onLimit }),
   };
 }

@@ -9,6 +9,8 @@ export interface Terminal {
   readonly out: (line: string) => void;
   /** One line for the person: progress, notes, errors. */
   readonly note: (line: string) => void;
+  /** One line about a failure, which --quiet keeps. */
+  readonly error: (line: string) => void;
   /** Colours a part of a line for stdout or stderr; without effect when that is no terminal or NO_COLOR is set. */
   readonly paintOut: (style: Style, text: string) => string;
   readonly paintNote: (style: Style, text: string) => string;
@@ -19,6 +21,7 @@ export function processTerminal(): Terminal {
   return {
     out: (line) => void process.stdout.write(`${line}\n`),
     note: (line) => void process.stderr.write(`${line}\n`),
+    error: (line) => void process.stderr.write(`${line}\n`),
     paintOut: (style, text) => styleText(style, text, { stream: process.stdout }),
     paintNote: (style, text) => styleText(style, text, { stream: process.stderr }),
   };

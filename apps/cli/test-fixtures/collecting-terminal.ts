@@ -7,6 +7,7 @@ export function collectingTerminal(): { terminal: Terminal; lines: string[]; not
   const terminal: Terminal = {
     out: (line) => void lines.push(line),
     note: (line) => void notes.push(line),
+    error: (line) => void notes.push(line),
     paintOut: (_style, text) => text,
     paintNote: (_style, text) => text,
   };

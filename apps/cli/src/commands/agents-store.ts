@@ -20,9 +20,7 @@ export async function remove(terminal: Terminal, name: string, options: Options)
   );
   if (options.json) return writeJson(terminal, reply);
   const now = reply.current === null ? "no longer listed" : `${reply.current} now`;
-  terminal.out(
-    `${name} is ${now}; back with: yard agents rollback ${name} --version ${reply.digest}`,
-  );
+  terminal.out(`${name} is ${now}; back with: yard agents rollback ${name} ${reply.digest}`);
 }
 
 export async function versions(terminal: Terminal, name: string, options: Options): Promise<void> {
@@ -46,7 +44,7 @@ export async function versions(terminal: Terminal, name: string, options: Option
 export async function rollback(
   terminal: Terminal,
   name: string,
-  { version, json }: Options & { version?: string },
+  { version, json }: Options & { version?: string | undefined },
 ): Promise<void> {
   const reply = await withBus(await findBus(process.env), (bus) =>
     client(bus, { rollbackAgent }).rollbackAgent({ name, digest: version }),

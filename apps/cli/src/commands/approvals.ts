@@ -1,4 +1,5 @@
 import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
 import { type Approval } from "@switchyard/contracts/approval-record";
 import {
   approveCall,
@@ -9,8 +10,8 @@ import {
 } from "@switchyard/contracts/approvals";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
-import { namedApproval } from "../named-approval.ts";
-import { namedRun } from "../named-run.ts";
+import { checkApprovalName, namedApproval } from "../named-approval.ts";
+import { checkRunName, namedRun } from "../named-run.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { actorText, approvalLine, approvalLines, stateText } from "./approval-lines.ts";
@@ -26,12 +27,14 @@ export async function list(
   options: { all?: true; run?: string; limit: number } & Options,
 ): Promise<void> {
   const { all, run, limit } = options;
-  const request = {
-    pendingOnly: all !== true,
-    limit,
-    ...(run === undefined ? {} : { runId: namedRun(run) }),
-  };
-  const reply = await asked((policy) => policy.listApprovals(request));
+  if (run !== undefined) checkRunName(run);
+  const reply = await asked(async (policy, bus) =>
+    policy.listApprovals({
+      pendingOnly: all !== true,
+      limit,
+      ...(run === undefined ? {} : { runId: await namedRun(bus, run) }),
+    }),
+  );
   if (options.json) return writeJson(terminal, reply);
   if (reply.approvals.length === 0) return terminal.note("no call waits for an approval");
   const columns = [
@@ -48,7 +51,7 @@ export async function list(
 }
 
 export async function show(terminal: Terminal, id: string, options: Options): Promise<void> {
-  const reply = await asked((policy) => policy.getApproval({ id: namedApproval(id) }));
+  const reply = await askedAbout(id, (policy, named) => policy.getApproval(named));
   if (options.json) return writeJson(terminal, reply);
   for (const line of approvalLines(reply.approval, reply.presentation, terminal.paintOut))
     terminal.out(line);
@@ -71,9 +74,9 @@ export async function approve(
     throw new CliError("usage", "--ttl, --uses and --same go only with --session", {
       hint: "leave them out to approve this one call",
     });
-  const reply = await asked((policy) =>
+  const reply = await askedAbout(id, (policy, named) =>
     policy.approveCall({
-      id: namedApproval(id),
+      ...named,
       scope: session === true ? "session" : "once",
       ...(ttl === undefined ? {} : { ttlSeconds: ttl }),
       ...(uses === undefined ? {} : { maxUses: uses }),
@@ -94,20 +97,30 @@ export async function deny(
   options: { reason?: string } & Options,
 ): Promise<void> {
   const { reason } = options;
-  const request = { id: namedApproval(id), ...(reason === undefined ? {} : { reason }) };
-  const reply = await asked((policy) => policy.denyCall(request));
+  const reply = await askedAbout(id, (policy, named) =>
+    policy.denyCall({ ...named, ...(reason === undefined ? {} : { reason }) }),
+  );
   if (options.json) return writeJson(terminal, reply);
   terminal.note(approvalLine(reply.approval));
 }
 
 export async function cancel(terminal: Terminal, id: string, options: Options): Promise<void> {
-  const reply = await asked((policy) => policy.cancelApproval({ id: namedApproval(id) }));
+  const reply = await askedAbout(id, (policy, named) => policy.cancelApproval(named));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(approvalLine(reply.approval));
 }
 
-async function asked<T>(
-  ask: (policy: ReturnType<typeof client<typeof contracts>>) => Promise<T>,
+type Policy = ReturnType<typeof client<typeof contracts>>;
+
+async function asked<T>(ask: (policy: Policy, bus: Bus) => Promise<T>): Promise<T> {
+  return withBus(await findBus(process.env), (bus) => ask(client(bus, contracts), bus));
+}
+
+/** Asks about the approval that somebody named in full, by its beginning, or by `last`. */
+function askedAbout<T>(
+  name: string,
+  ask: (policy: Policy, named: { id: string }) => Promise<T>,
 ): Promise<T> {
-  return withBus(await findBus(process.env), (bus) => ask(client(bus, contracts)));
+  checkApprovalName(name);
+  return asked(async (policy, bus) => ask(policy, { id: await namedApproval(bus, name) }));
 }

@@ -181,13 +181,13 @@ test("the demo uses the running instance and leaves it running", async () => {
   assert.equal((await survivors(instanceProcesses(stateDir))).length, 8);
 });
 
-test("Ctrl-C and --timeout end the following, not the run: 130 and 7", async (t) => {
+test("Ctrl-C and --wait-for end the following, not the run: 130 and 7", async (t) => {
   const runner = instanceProcesses(stateDir).find(({ name }) => name === "runner");
   process.kill(runner?.pid ?? 0, "SIGSTOP");
   t.after(() => process.kill(runner?.pid ?? 0, "SIGCONT"));
   const stories = [
     ["run", "demo", "hi"],
-    ["run", "demo", "hi", "--timeout", "1"],
+    ["run", "demo", "hi", "--wait-for", "1"],
   ].map((args) => yardStarted(args, env));
   const [interrupted, late] = stories;
   await interrupted?.printed("▸ queued");

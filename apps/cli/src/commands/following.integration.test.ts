@@ -116,11 +116,11 @@ test("a run that waits in the queue is followed when it comes", async () => {
   assert.match(tail.output(), /■ finished/);
 });
 
-test("run --timeout 2 ends after 2 s when no runner takes the run", async () => {
+test("run --wait-for 2 ends after 2 s when no runner takes the run", async () => {
   const runner = pidOf("runner");
   process.kill(runner, "SIGSTOP");
   try {
-    const late = yardStarted(["run", "reviewer", "hi", "--timeout", "2"], env);
+    const late = yardStarted(["run", "reviewer", "hi", "--wait-for", "2"], env);
     await late.printed("▸ queued");
     const began = performance.now();
     assert.equal(await late.exited, 7);

@@ -9,7 +9,7 @@ import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
 import { ensureServer } from "@switchyard/contracts/mcp-ownership";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import { findBus, withBus } from "../bus-session.ts";
-import { namedApproval } from "../named-approval.ts";
+import { wholeApproval } from "../named-approval.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { followProgress } from "./call-progress.ts";
@@ -141,7 +141,7 @@ export async function call(
     tool,
     args: parseArguments(args, canonicalToolName(server, tool)),
     ...(callId === undefined ? {} : { callId }),
-    ...(approval === undefined ? {} : { approvalId: namedApproval(approval) }),
+    ...(approval === undefined ? {} : { approvalId: wholeApproval(approval) }),
   };
   const limits = options.timeout === undefined ? {} : { timeoutMs: options.timeout * 1_000 };
   const target = await findBus(process.env);

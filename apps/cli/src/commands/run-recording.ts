@@ -8,6 +8,7 @@ import { getRecording, RecordedRun } from "@switchyard/contracts/run-recordings"
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import type { ExitCode } from "../exit-codes.ts";
+import { namedRun } from "../named-run.ts";
 import { count } from "../quantities.ts";
 import { runIdOf } from "../run-id.ts";
 import type { Terminal } from "../terminal.ts";
@@ -49,8 +50,9 @@ export async function replay(
 ): Promise<ExitCode> {
   const recorded = RunId.safeParse(source).success ? null : await readRecording(source);
   return withBus(await findBus(process.env), async (bus) => {
-    const run =
-      recorded ?? (await client(bus, { getRecording }).getRecording({ runId: source })).run;
+    const ofRun = async () =>
+      client(bus, { getRecording }).getRecording({ runId: await namedRun(bus, source) });
+    const run = recorded ?? (await ofRun()).run;
     const { agent, input, skill, output, recording } = run;
     const command = {
       input,

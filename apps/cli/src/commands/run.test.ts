@@ -12,7 +12,7 @@ test("the command fits its contract, with all options and with none", () => {
     model: "openai/gpt",
     skill: "x",
     label: { team: "a" },
-    timeout: 60,
+    maxTime: 60,
   } as const;
   assert.ok(startRun.payload.safeParse(commandOf('{"path":"a"}', all)).success);
   const plain = commandOf("hello", { label: {} });
@@ -21,7 +21,7 @@ test("the command fits its contract, with all options and with none", () => {
 });
 
 test("the limits of the options are those of the command", () => {
-  const options = { maxSteps: 2, maxCost: 0.5, maxRepeatedCalls: 3, timeout: 60 } as const;
+  const options = { maxSteps: 2, maxCost: 0.5, maxRepeatedCalls: 3, maxTime: 60 } as const;
   const command = commandOf("hello", { ...options, onLimit: "pause", label: {} });
   const limits = { maxSteps: 2, maxCostUsd: 0.5, maxRepeatedCalls: 3, timeoutMs: 60_000 };
   assert.deepEqual(command.limits, { ...limits, onLimit: "pause" });

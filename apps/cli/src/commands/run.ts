@@ -7,8 +7,9 @@ import { findBus, withBus } from "../bus-session.ts";
 import { CliError, hintOf, reportFailure } from "../cli-error.ts";
 import { EXIT, exitCodeOf, type ExitCode } from "../exit-codes.ts";
 import type { RunEnd } from "../follow-run.ts";
-import { namedRun } from "../named-run.ts";
+import { checkRunName, namedRun } from "../named-run.ts";
 import { printable } from "../printable.ts";
+import { textOrStandardInput } from "../standard-input.ts";
 import { runIdOf } from "../run-id.ts";
 import { limitsOf, type LimitOptions } from "../run-limits.ts";
 import { publishRun, startAndFollow, tailRun, type RunStart } from "../run-story.ts";
@@ -39,7 +40,7 @@ export async function run(
   input: string,
   options: RunOptions,
 ): Promise<ExitCode> {
-  const command = commandOf(input, options);
+  const command = commandOf(await textOrStandardInput(input), options);
   if (!AgentName.safeParse(agent).success) {
     throw new CliError("usage", `${JSON.stringify(agent)} is not a valid agent name`, {
       hint: "see the agents with: ./yard agents list",
@@ -68,6 +69,10 @@ interface Start extends RunStart {
 export function commandOf(input: string, options: Omit<RunOptions, "wait">): RunStart["command"] {
   const { model, skill, label, session, onBusy } = options;
   const limits = limitsOf(options);
+  if (input.trim() === "")
+    throw new CliError("usage", "the input is empty: the agent would not know what to do", {
+      hint: 'such as: ./yard run demo "What is in this folder?"; - reads it from standard input',
+    });
   if (onBusy !== undefined && session === undefined)
     throw new CliError("usage", "--on-busy goes only with --session");
   return {
@@ -105,17 +110,18 @@ export function startAndWait(bus: Bus, terminal: Terminal, start: Start): Promis
 /** `yard runs tail`: tells the story of a run that somebody else started, as `yard run` does. */
 export async function tail(
   terminal: Terminal,
-  runId: string,
+  named: string,
   options: { json?: true; wait: number },
 ): Promise<ExitCode> {
-  namedRun(runId);
+  checkRunName(named);
   const json = options.json === true;
   const patience = { seconds: options.wait };
-  return withBus(await findBus(process.env), (bus) =>
-    toItsEnd({ terminal, runId, json, timeoutMs: null, graceMs: 0 }, (followed) =>
+  return withBus(await findBus(process.env), async (bus) => {
+    const runId = await namedRun(bus, named);
+    return toItsEnd({ terminal, runId, json, timeoutMs: null, graceMs: 0 }, (followed) =>
       tailRun(bus, { runId, terminal, json, ...followed, patience, live: true }),
-    ),
-  );
+    );
+  });
 }
 
 /**

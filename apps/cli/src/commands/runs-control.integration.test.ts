@@ -102,7 +102,7 @@ test("gives a run a message, and says when it was refused", async () => {
 });
 
 test("lets a run go on with other limits, or with the same", async () => {
-  const raised = ["--max-steps", "9", "--max-cost", "0.5", "--timeout", "60"];
+  const raised = ["--max-steps", "9", "--max-cost", "0.5", "--max-time", "60"];
   const resumed = await yard(["runs", "resume", "r1", ...raised, "--json"], env);
   assert.equal(resumed.code, 0, resumed.stderr);
   assert.deepEqual(JSON.parse(resumed.stdout).data, { runId: "r1", outcome: "resumed" });

@@ -8,8 +8,9 @@ import { listDeadRuns } from "@switchyard/contracts/runs";
 import { answerOfRun } from "../answer-of-run.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
-import { namedRun } from "../named-run.ts";
+import { checkRunName, namedRun } from "../named-run.ts";
 import { printableLine } from "../printable.ts";
+import { textOrStandardInput } from "../standard-input.ts";
 import { runIdOf } from "../run-id.ts";
 import { limitsOf, type LimitOptions } from "../run-limits.ts";
 import { tableLines } from "../table.ts";
@@ -18,13 +19,16 @@ import { writeJson, type Terminal } from "../terminal.ts";
 /** Gives a run a message for its next step. */
 export async function steer(
   terminal: Terminal,
-  runId: string,
+  named: string,
   { message, json }: { readonly message: string; readonly json?: true },
 ): Promise<void> {
-  namedRun(runId);
-  await withBus(await findBus(process.env), async (bus) => {
-    const { sequence } = await publishCommand(bus, steerRun, { runId }, { message });
-    await answerOfRun(bus, { runId, sequence, answer: runSteered });
+  checkRunName(named);
+  const text = await textOrStandardInput(message);
+  const runId = await withBus(await findBus(process.env), async (bus) => {
+    const id = await namedRun(bus, named);
+    const { sequence } = await publishCommand(bus, steerRun, { runId: id }, { message: text });
+    await answerOfRun(bus, { runId: id, sequence, answer: runSteered });
+    return id;
   });
   said(terminal, { runId, outcome: "steered" }, { json, text: "the run has the message" });
 }
@@ -32,14 +36,16 @@ export async function steer(
 /** Lets a run go on that waits at a limit. */
 export async function resume(
   terminal: Terminal,
-  runId: string,
+  named: string,
   options: LimitOptions & { readonly json?: true },
 ): Promise<void> {
-  namedRun(runId);
-  await withBus(await findBus(process.env), async (bus) => {
+  checkRunName(named);
+  const runId = await withBus(await findBus(process.env), async (bus) => {
+    const id = await namedRun(bus, named);
     const limits = limitsOf(options);
-    const { sequence } = await publishCommand(bus, resumeRun, { runId }, { limits });
-    await answerOfRun(bus, { runId, sequence, answer: runLimitsChanged });
+    const { sequence } = await publishCommand(bus, resumeRun, { runId: id }, { limits });
+    await answerOfRun(bus, { runId: id, sequence, answer: runLimitsChanged });
+    return id;
   });
   const text = "the run goes on";
   said(terminal, { runId, outcome: "resumed" }, { json: options.json, text });
@@ -48,7 +54,7 @@ export async function resume(
 /** Starts a run from a step of another one. */
 export async function fork(
   terminal: Terminal,
-  runId: string,
+  named: string,
   options: LimitOptions & {
     readonly step: number;
     readonly input?: string;
@@ -57,11 +63,12 @@ export async function fork(
     readonly json?: true;
   },
 ): Promise<void> {
-  namedRun(runId);
+  checkRunName(named);
   const { step, input, agent, model } = options;
   const newRunId = runIdOf(Date.now(), randomBytes(10));
   const limits = limitsOf(options);
-  await withBus(await findBus(process.env), async (bus) => {
+  const runId = await withBus(await findBus(process.env), async (bus) => {
+    const id = await namedRun(bus, named);
     const command = {
       newRunId,
       fromStep: step,
@@ -70,7 +77,7 @@ export async function fork(
       ...(model === undefined ? {} : { model }),
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
     };
-    const { sequence } = await publishCommand(bus, forkRun, { runId }, command);
+    const { sequence } = await publishCommand(bus, forkRun, { runId: id }, command);
     // Nobody else can have started a run with this id.
     await answerOfRun(bus, {
       runId: newRunId,
@@ -78,6 +85,7 @@ export async function fork(
       answer: runStarted,
       isAnswer: () => true,
     });
+    return id;
   });
   said(terminal, { runId: newRunId, forkedFrom: runId }, { json: options.json, text: newRunId });
 }

@@ -10,7 +10,7 @@ import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { fieldLines } from "../field-lines.ts";
 import { followRun } from "../follow-run.ts";
-import { namedRun } from "../named-run.ts";
+import { checkRunName, namedRun } from "../named-run.ts";
 import { printable, printableLine } from "../printable.ts";
 import { limitsOf, type LimitOptions } from "../run-limits.ts";
 import { factsOf } from "../run-facts.ts";
@@ -56,12 +56,13 @@ export async function list(
 
 export async function show(
   terminal: Terminal,
-  runId: string,
+  named: string,
   options: { json?: true },
 ): Promise<void> {
-  namedRun(runId);
+  checkRunName(named);
   const seen: StoredEvent[] = [];
   const { run } = await withBus(await findBus(process.env), async (bus) => {
+    const runId = await namedRun(bus, named);
     const found = await client(bus, { getRun }).getRun({ runId });
     await followRun(bus, { runId, stopAtEnd: true, onEvent: (event) => seen.push(event) });
     return found;
@@ -76,14 +77,15 @@ export async function show(
 /** The stored events of a run; with `--follow` also those to come. */
 export async function events(
   terminal: Terminal,
-  runId: string,
+  named: string,
   options: { json?: true; follow?: true; wait: number },
 ): Promise<ExitCode> {
-  namedRun(runId);
+  checkRunName(named);
   const story = tellStory(terminal, { json: options.json ?? false, to: "stdout" });
   let seen = 0;
-  const follow = (bus: Bus, { signal }: Stop): Promise<unknown> =>
-    followRun(bus, {
+  const follow = async (bus: Bus, { signal }: Stop): Promise<unknown> => {
+    const runId = await namedRun(bus, named);
+    return followRun(bus, {
       runId,
       stopAtEnd: options.follow !== true,
       signal,
@@ -93,6 +95,7 @@ export async function events(
         story.onEvent(event);
       },
     });
+  };
   return untilStopped(async (stop) => {
     try {
       await withBus(await findBus(process.env), (bus) => follow(bus, stop));
@@ -101,7 +104,7 @@ export async function events(
     }
     if (stop.reason !== null) return exitOfStop(stop.reason);
     if (seen > 0) return EXIT.ok;
-    throw new CliError("unknown_run", `no events of run ${runId} are stored`, {
+    throw new CliError("unknown_run", `no events of run ${named} are stored`, {
       hint: "events are kept for 30 days; see the runs with: ./yard runs list",
     });
   });
@@ -110,38 +113,42 @@ export async function events(
 /** Cancels a run; `cancelled` comes as an event when the run has stopped. */
 export async function cancel(
   terminal: Terminal,
-  runId: string,
+  named: string,
   { json, reason }: { json?: true; reason?: string },
-): Promise<void> {
-  namedRun(runId);
-  const { outcome } = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { requestCancel }).requestCancel({
-      runId,
-      ...(reason === undefined ? {} : { reason }),
-    }),
-  );
-  if (json) return writeJson(terminal, { runId, outcome });
-  terminal.out(CANCEL_SAID[outcome]);
+): Promise<ExitCode> {
+  checkRunName(named);
+  const { runId, outcome } = await withBus(await findBus(process.env), async (bus) => {
+    const id = await namedRun(bus, named);
+    const why = reason === undefined ? {} : { reason };
+    const reply = await client(bus, { requestCancel }).requestCancel({ runId: id, ...why });
+    return { runId: id, outcome: reply.outcome };
+  });
+  if (json) writeJson(terminal, { runId, outcome });
+  else terminal.out(CANCEL_SAID[outcome]);
   if (outcome === "requested") terminal.note(`follow it with: ./yard runs tail ${runId}`);
+  return outcome === "remembered" ? EXIT.notFound : EXIT.ok;
 }
 
 const CANCEL_SAID = {
   requested: "the run is being cancelled",
-  remembered: "no runner has this run yet; it is cancelled when it comes, within a day",
+  remembered:
+    "nothing is known of this run; should it begin within a day, it is cancelled at once (see the runs with: ./yard runs list)",
   ended: "the run had ended already; nothing happens",
 } as const;
 
 /** Lets a failed or cancelled run go on, and says whether a runner took it. */
 export async function retry(
   terminal: Terminal,
-  runId: string,
+  named: string,
   options: LimitOptions & { json?: true },
 ): Promise<ExitCode> {
-  namedRun(runId);
+  checkRunName(named);
   const limits = limitsOf(options);
-  await withBus(await findBus(process.env), async (bus) => {
-    const { sequence } = await publishCommand(bus, retryRun, { runId }, { limits });
-    await answerOfRun(bus, { runId, sequence, answer: runRetried });
+  const runId = await withBus(await findBus(process.env), async (bus) => {
+    const id = await namedRun(bus, named);
+    const { sequence } = await publishCommand(bus, retryRun, { runId: id }, { limits });
+    await answerOfRun(bus, { runId: id, sequence, answer: runRetried });
+    return id;
   });
   if (options.json) writeJson(terminal, { runId, outcome: "retried" });
   else terminal.out("the run goes on");

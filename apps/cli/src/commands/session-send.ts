@@ -5,6 +5,7 @@ import { sendToSession } from "@switchyard/contracts/sessions";
 import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { textOrStandardInput } from "../standard-input.ts";
 import { tailRun } from "../run-story.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { toItsEnd } from "./run.ts";
@@ -26,9 +27,10 @@ interface SendOptions extends OwnerOption {
 export async function send(
   terminal: Terminal,
   session: string,
-  line: string,
+  message: string,
   options: SendOptions,
 ): Promise<ExitCode> {
+  const line = await textOrStandardInput(message);
   const { agent, model, onBusy, owner, wait, timeout } = options;
   const json = options.json ?? false;
   const said = await answerLine(terminal, { session, line }, options);

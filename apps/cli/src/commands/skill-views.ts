@@ -104,7 +104,7 @@ export async function runSkill(
     words: readonly string[];
     agent: string;
     model?: string;
-    timeout?: number;
+    waitFor?: number;
     json?: true;
     wait: boolean;
   },

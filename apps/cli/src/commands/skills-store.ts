@@ -38,7 +38,7 @@ export async function versions(terminal: Terminal, name: string, options: Option
 export async function rollback(
   terminal: Terminal,
   name: string,
-  { version, json }: Options & { version?: string },
+  { version, json }: Options & { version?: string | undefined },
 ): Promise<void> {
   const reply = await withBus(await findBus(process.env), (bus) =>
     client(bus, { rollbackSkill }).rollbackSkill({ name, version }),
@@ -53,7 +53,7 @@ export async function remove(terminal: Terminal, name: string, options: Options)
   );
   if (options.json) return writeJson(terminal, reply);
   terminal.out(
-    `${name} is no longer listed; back with: yard skills rollback ${name} --version ${reply.version}`,
+    `${name} is no longer listed; back with: yard skills rollback ${name} ${reply.version}`,
   );
 }
 

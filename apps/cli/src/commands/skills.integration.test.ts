@@ -79,6 +79,7 @@ function recorder(): { terminal: Terminal; out: string[]; notes: string[] } {
   const terminal: Terminal = {
     out: (line) => void out.push(line),
     note: (line) => void notes.push(line),
+    error: (line) => void notes.push(line),
     paintOut: plain,
     paintNote: plain,
   };

@@ -7,7 +7,7 @@ import {
 } from "@switchyard/contracts/toolbox";
 import { findBus, withBus } from "../bus-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { namedApproval } from "../named-approval.ts";
+import { wholeApproval } from "../named-approval.ts";
 import { printable, printableLine } from "../printable.ts";
 import { formatDuration } from "../quantities.ts";
 import { tableLines } from "../table.ts";
@@ -55,7 +55,7 @@ export async function call(
     tool,
     args,
     ...(callId === undefined ? {} : { callId }),
-    ...(approval === undefined ? {} : { approvalId: namedApproval(approval) }),
+    ...(approval === undefined ? {} : { approvalId: wholeApproval(approval) }),
   };
   const timeoutMs =
     options.timeout === undefined ? builtinTimeoutMs(tool, args) : options.timeout * 1_000;

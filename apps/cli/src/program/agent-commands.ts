@@ -81,12 +81,15 @@ function addVersionCommands(agents: Command, perform: Perform): void {
       perform(options, async (terminal) => (await loadStore()).versions(terminal, name, options)),
     );
   agents
-    .command("rollback <name>")
-    .description("make an older version of an imported agent the current one")
-    .option("--version <digest>", "the version; the one before the current when it is missing")
+    .command("rollback <name> [version]")
+    .description(
+      "make an older version of an imported agent the current one; without one that before it",
+    )
     .option("--json", JSON_TEXT)
-    .action((name: string, options: { version?: string; json?: true }) =>
-      perform(options, async (terminal) => (await loadStore()).rollback(terminal, name, options)),
+    .action((name: string, version: string | undefined, options: { json?: true }) =>
+      perform(options, async (terminal) =>
+        (await loadStore()).rollback(terminal, name, { ...options, version }),
+      ),
     );
   agents
     .command("diff <name>")

@@ -1,5 +1,7 @@
-import { OnLimit } from "@switchyard/contracts/runs";
-import { BusyPolicy } from "@switchyard/contracts/session-key";
+import type { LogLevel } from "@switchyard/contracts/mcp-features";
+import type { OnLimit } from "@switchyard/contracts/runs";
+import type { BusyPolicy, SessionKind } from "@switchyard/contracts/session-key";
+import type { SkillScope } from "@switchyard/contracts/skills";
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { ExitCode } from "../exit-codes.ts";
 import type { Terminal } from "../terminal.ts";
@@ -9,6 +11,29 @@ export type Perform = (
   options: { json?: true },
   work: (terminal: Terminal) => Promise<ExitCode | void>,
 ) => Promise<void>;
+
+// The words of the contracts, spelled once more: their schemas take longer to load than --help may take. A test compares them.
+export const BUSY_POLICIES: readonly BusyPolicy[] = ["enqueue", "steer", "interrupt", "reject"];
+export const LIMIT_ENDS: readonly OnLimit[] = ["pause", "fail"];
+export const SESSION_KINDS: readonly SessionKind[] = [
+  "main",
+  "group",
+  "cron",
+  "hook",
+  "node",
+  "other",
+];
+export const SKILL_SCOPES: readonly SkillScope[] = ["project", "user", "workspace", "imported"];
+export const LOG_LEVELS: readonly LogLevel[] = [
+  "debug",
+  "info",
+  "notice",
+  "warning",
+  "error",
+  "critical",
+  "alert",
+  "emergency",
+];
 
 /** What `--json` means. */
 export const JSON_TEXT = "print one JSON document; lines of JSON where the output is a stream";
@@ -38,8 +63,12 @@ export function directory(text: string): string {
   throw new InvalidArgumentError("It must name a directory.");
 }
 
-/** The limits of a run, those of its time beside them. */
-export function withLimits(command: Command, timeText: string): Command {
+/** The limits of a run. `time` is the option of its time, `--max-time` unless the command also waits so long. */
+export function withLimits(
+  command: Command,
+  timeText: string,
+  time: "--max-time" | "--wait-for" = "--max-time",
+): Command {
   return command
     .option("--max-steps <n>", "limit of model calls", wholeNumber(1, 1_000))
     .option("--max-tool-calls <n>", "limit of tool calls", wholeNumber(0, 10_000))
@@ -50,7 +79,7 @@ export function withLimits(command: Command, timeText: string): Command {
       "how often a call may come to the same result",
       wholeNumber(1, 10_000),
     )
-    .option("--timeout <seconds>", timeText, seconds);
+    .option(`${time} <seconds>`, timeText, seconds);
 }
 
 /** Collects repeated `key=value` options. */
@@ -65,7 +94,7 @@ export function busyOption(): Option {
   return new Option(
     "--on-busy <policy>",
     "while a run of the session is under way; left out: as the session says",
-  ).choices(BusyPolicy.options);
+  ).choices(BUSY_POLICIES);
 }
 
 /** What happens to a run that comes to a limit. */
@@ -73,7 +102,7 @@ export function limitOption(): Option {
   return new Option(
     "--on-limit <what>",
     "at a limit: end the run, or let it wait for runs resume; left out: as its runner is set",
-  ).choices(OnLimit.options);
+  ).choices(LIMIT_ENDS);
 }
 
 /** `--format json` for those who are used to it; `inFormat` makes it `--json`. */

@@ -1,6 +1,12 @@
-import { SkillScope } from "@switchyard/contracts/skills";
 import { Option, type Command } from "commander";
-import { formatOption, inFormat, JSON_TEXT, wholeNumber, type Perform } from "./command-options.ts";
+import {
+  formatOption,
+  inFormat,
+  JSON_TEXT,
+  SKILL_SCOPES,
+  wholeNumber,
+  type Perform,
+} from "./command-options.ts";
 import { addSkillStoreCommands } from "./skill-store-commands.ts";
 import { addSkillViewCommands } from "./skill-view-commands.ts";
 
@@ -14,7 +20,7 @@ export function addDefinitionCommands(program: Command, perform: Perform): void 
     .description("the imported skills")
     .addOption(
       new Option("--scope <scope>", "only those from there")
-        .choices([...SkillScope.options, "all"])
+        .choices([...SKILL_SCOPES, "all"] as const)
         .default("all"),
     )
     .addOption(formatOption())

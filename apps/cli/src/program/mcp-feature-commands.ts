@@ -1,6 +1,12 @@
-import { LogLevel } from "@switchyard/contracts/mcp-features";
 import { Option, type Command } from "commander";
-import { JSON_TEXT, label, seconds, wholeNumber, type Perform } from "./command-options.ts";
+import {
+  JSON_TEXT,
+  label,
+  LOG_LEVELS,
+  seconds,
+  wholeNumber,
+  type Perform,
+} from "./command-options.ts";
 
 const loadResources = () => import("../commands/mcp-resources.ts");
 const loadPrompts = () => import("../commands/mcp-prompts.ts");
@@ -17,7 +23,7 @@ export function addMcpFeatureCommands(mcp: Command, perform: Perform): void {
     .option("--tail <count>", "how many", wholeNumber(1, 1_000), 200)
     .addOption(
       new Option("--level <level>", "first set from which level on it sends them").choices(
-        LogLevel.options,
+        LOG_LEVELS,
       ),
     )
     .option("--json", JSON_TEXT)

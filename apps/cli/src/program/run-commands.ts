@@ -26,7 +26,7 @@ export function addRunCommands(program: Command, perform: Perform): void {
     .option("--session <key>", "the conversation that it is said in; a new key begins one")
     .addOption(busyOption())
     .option("--label <key=value>", "label of the run; can be repeated", label, {});
-  withLimits(start, "limit of the run, and of waiting for it")
+  withLimits(start, "limit of the run, and of waiting for it", "--wait-for")
     .addOption(limitOption())
     .option("--record <file>", "write what the models answer to a file, for runs replay")
     .option("--json", "print the events as lines of JSON")

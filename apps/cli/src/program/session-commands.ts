@@ -1,6 +1,12 @@
-import { SessionKind } from "@switchyard/contracts/session-key";
 import { Option, type Command } from "commander";
-import { busyOption, JSON_TEXT, seconds, wholeNumber, type Perform } from "./command-options.ts";
+import {
+  busyOption,
+  JSON_TEXT,
+  seconds,
+  SESSION_KINDS,
+  wholeNumber,
+  type Perform,
+} from "./command-options.ts";
 
 const load = () => import("../commands/sessions.ts");
 const loadChange = () => import("../commands/session-changes.ts");
@@ -35,7 +41,7 @@ function addLooking(sessions: Command, perform: Perform): void {
     .command("list")
     .description("conversations, the one used last first")
     .option("--search <text>", "only with this in the key or label")
-    .addOption(new Option("--kind <kind...>", "only of this kind").choices(SessionKind.options))
+    .addOption(new Option("--kind <kind...>", "only of this kind").choices(SESSION_KINDS))
     .option("--active <minutes>", "only those used since then", wholeNumber(1, 1_000_000))
     .option("--limit <n>", "how many", wholeNumber(1, 200), 50)
     .option("--owner <user>", OWNER)
@@ -61,7 +67,7 @@ function addChanging(sessions: Command, perform: Perform): void {
     .command("set <session>")
     .description("change what a session is called and how it works")
     .option("--label <text>", "a second name; an empty one takes it away")
-    .addOption(new Option("--kind <kind>", "where it comes from").choices(SessionKind.options))
+    .addOption(new Option("--kind <kind>", "where it comes from").choices(SESSION_KINDS))
     .addOption(busyOption())
     .option("--agent <name>", "who answers messages that name no agent")
     .option("--model <provider/model>", "in place of the agents' own; default takes it away")

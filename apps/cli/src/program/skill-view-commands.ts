@@ -28,7 +28,7 @@ export function addSkillViewCommands(skills: Command, perform: Perform): void {
     .option("--agent <name>", "which agent", "default")
     .option("--model <provider/model>", "model in place of the agent's own")
     .option("--no-wait", "print the run id and do not follow")
-    .option("--timeout <seconds>", "limit of the run, and of waiting for it", seconds)
+    .option("--wait-for <seconds>", "limit of the run, and of waiting for it", seconds)
     .option("--json", "print the events as lines of JSON")
     .action((name, words, options) =>
       perform(options, async (terminal) =>

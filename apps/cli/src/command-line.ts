@@ -1,0 +1,104 @@
+import { CommanderError } from "commander";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+import { buildProgram } from "./program.ts";
+import type { Perform } from "./program/command-options.ts";
+import { leadingOptionsLast, type GlobalOptions } from "./program/global-options.ts";
+import { processTerminal, type Terminal } from "./terminal.ts";
+import { VERSION } from "./version.ts";
+
+/** Runs the command that the words name, and sets the exit code of the process. */
+export async function runCommandLine(given: readonly string[]): Promise<void> {
+  const words = leadingOptionsLast(given);
+  const terminal = processTerminal();
+  let exitCode: ExitCode = EXIT.ok;
+  const perform: Perform = async (options, work) => {
+    exitCode = await performed(terminal, options, work);
+  };
+  // A reader that has seen enough (`yard mcp tools | head`) is not a failure.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
+    });
+  }
+  try {
+    const program = buildProgram(VERSION, perform);
+    if (words[0] === "__complete") {
+      const { complete } = await import("./complete.ts");
+      for (const line of await complete(program, words.slice(1))) terminal.out(line);
+      return;
+    }
+    if (words.includes("--json"))
+      (await import("./usage-as-json.ts")).tellUsageAsJson(program, terminal);
+    await program.parseAsync(words, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // commander has printed its message; help and version come here too, with 0.
+    exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  }
+  process.exitCode = exitCode;
+}
+
+/** Does the work under the global options, and tells its failure. */
+async function performed(
+  terminal: Terminal,
+  options: GlobalOptions,
+  work: (terminal: Terminal) => Promise<ExitCode | void>,
+): Promise<ExitCode> {
+  const startedAt = Date.now();
+  const { json = false, verbose = false } = options;
+  const quiet = options.quiet === true ? { ...terminal, note: () => {} } : terminal;
+  let isOver: boolean = false;
+  const timer = limitTime(options, terminal, () => {
+    isOver = true;
+  });
+  try {
+    if (options.context !== undefined) process.env["YARD_CONTEXT"] = options.context;
+    await chooseColour(options);
+    const code = (await work(quiet)) ?? EXIT.ok;
+    return isOver ? EXIT.timeout : code;
+  } catch (error) {
+    const { reportFailure } = await import("./cli-error.ts");
+    const code = reportFailure(terminal, error, json);
+    if (verbose && !json) for (const line of causes(error)) terminal.error(line);
+    return isOver ? EXIT.timeout : code;
+  } finally {
+    clearTimeout(timer);
+    if (verbose && !json) terminal.error(`took ${Date.now() - startedAt} ms`);
+  }
+}
+
+/** `--timeout`: what follows something stops as at Ctrl-C; anything else is given up. */
+function limitTime(
+  { timeout, json }: GlobalOptions,
+  terminal: Terminal,
+  onOver: () => void,
+): NodeJS.Timeout | undefined {
+  if (timeout === undefined) return undefined;
+  return setTimeout(() => {
+    onOver();
+    if (process.emit("SIGTERM")) return;
+    const message = `gave up after ${timeout} s`;
+    terminal.error(
+      json
+        ? JSON.stringify({ schemaVersion: 1, error: { code: "timeout", message, hint: null } })
+        : `error: ${message}`,
+    );
+    process.exit(EXIT.timeout);
+  }, timeout * 1_000);
+}
+
+async function chooseColour(options: GlobalOptions): Promise<void> {
+  const { setting } = await import("./settings.ts");
+  const chosen = options.color === false ? "never" : setting("color", process.env).value;
+  if (chosen === "never") {
+    process.env["NO_COLOR"] = "1";
+    delete process.env["FORCE_COLOR"];
+  }
+  if (chosen === "always" && process.env["NO_COLOR"] === undefined)
+    process.env["FORCE_COLOR"] = "1";
+}
+
+function causes(error: unknown): string[] {
+  if (!(error instanceof Error)) return [];
+  return [error.stack ?? error.message, ...causes(error.cause).map((line) => `caused by ${line}`)];
+}

@@ -1,0 +1,144 @@
+import type { Command } from "commander";
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { listAgents } from "@switchyard/contracts/agents";
+import { listApprovals } from "@switchyard/contracts/approvals";
+import { listServers } from "@switchyard/contracts/mcp-servers";
+import { listRuns } from "@switchyard/contracts/runs";
+import { listSessions } from "@switchyard/contracts/sessions";
+import { listSkills } from "@switchyard/contracts/skills";
+import { findBus, withBus } from "./bus-session.ts";
+import { HELP_TOPICS } from "./help-topics.ts";
+import { contexts, LOCAL, SETTINGS } from "./settings.ts";
+
+const MOST = 200;
+/** Who presses Tab does not wait longer. */
+const PATIENCE_MS = 2_000;
+
+/** What may stand where the last of the words is being typed, a candidate a line. Never fails: without a bus there are no names. */
+export async function complete(program: Command, words: readonly string[]): Promise<string[]> {
+  const typed = words.at(-1) ?? "";
+  const { command, path, given } = walk(program, words.slice(0, -1));
+  const candidates = typed.startsWith("-")
+    ? command.options.flatMap(({ long }) => long ?? [])
+    : command.commands.length > 0
+      ? command.commands.map((child) => child.name())
+      : await names(kindOf(command, { path, given, before: words.at(-2) ?? "" }));
+  return [...new Set(candidates)].filter((name) => name.startsWith(typed)).slice(0, MOST);
+}
+
+function walk(program: Command, words: readonly string[]) {
+  let command = program;
+  const path: string[] = [];
+  let given = 0;
+  for (const word of words) {
+    const child = command.commands.find((candidate) => candidate.name() === word);
+    if (child === undefined) {
+      if (!word.startsWith("-")) given += 1;
+      continue;
+    }
+    command = child;
+    path.push(word);
+    given = 0;
+  }
+  return { command, path, given };
+}
+
+type Kind =
+  | "agent"
+  | "approval"
+  | "context"
+  | "run"
+  | "server"
+  | "session"
+  | "setting"
+  | "skill"
+  | "topic"
+  | "shell"
+  | null;
+
+/** What is named there: the value of the option before, else the argument by its place. */
+function kindOf(
+  command: Command,
+  { path, given, before }: { path: readonly string[]; given: number; before: string },
+): Kind {
+  const OPTIONS: Readonly<Record<string, Kind>> = {
+    "--agent": "agent",
+    "--skill": "skill",
+    "--session": "session",
+    "--context": "context",
+    "--run": "run",
+    "--server": "server",
+  };
+  if (before in OPTIONS) return OPTIONS[before] ?? null;
+  const name = command.registeredArguments[given]?.name() ?? "";
+  const [area = ""] = path;
+  if (name === "name") {
+    const areas: Readonly<Record<string, Kind>> = {
+      agents: "agent",
+      skills: "skill",
+      context: "context",
+      config: "setting",
+    };
+    return areas[area] ?? null;
+  }
+  if (name === "id") return area === "approvals" ? "approval" : null;
+  const ARGUMENTS: Readonly<Record<string, Kind>> = {
+    agent: "agent",
+    run: "run",
+    "run-or-file": "run",
+    session: "session",
+    server: "server",
+    topic: "topic",
+    shell: "shell",
+  };
+  return ARGUMENTS[name] ?? null;
+}
+
+async function names(kind: Kind): Promise<readonly string[]> {
+  switch (kind) {
+    case null:
+      return [];
+    case "topic":
+      return HELP_TOPICS;
+    case "shell":
+      return ["bash", "zsh", "fish"];
+    case "setting":
+      return Object.keys(SETTINGS);
+    case "context":
+      return [LOCAL, ...Object.keys(contexts(process.env))];
+    default:
+      return live(kind).catch(() => []);
+  }
+}
+
+type LiveKind = Exclude<Kind, null | "topic" | "shell" | "setting" | "context">;
+
+async function live(kind: LiveKind): Promise<string[]> {
+  return withBus(await findBus(process.env), (bus) => ASK[kind](bus));
+}
+
+const timeout = { timeoutMs: PATIENCE_MS };
+
+const ASK: Readonly<Record<LiveKind, (bus: Bus) => Promise<string[]>>> = {
+  agent: async (bus) =>
+    (await client(bus, { listAgents }).listAgents({}, timeout)).agents.map(({ name }) => name),
+  skill: async (bus) =>
+    (await client(bus, { listSkills }).listSkills({}, timeout)).skills.map(({ name }) => name),
+  run: async (bus) => [
+    "last",
+    ...(await client(bus, { listRuns }).listRuns({ limit: 50 }, timeout)).runs.map(
+      ({ runId }) => runId,
+    ),
+  ],
+  session: async (bus) =>
+    (await client(bus, { listSessions }).listSessions({ limit: 50 }, timeout)).sessions.map(
+      ({ key }) => key,
+    ),
+  server: async (bus) =>
+    (await client(bus, { listServers }).listServers({}, timeout)).servers.map(({ id }) => id),
+  approval: async (bus) =>
+    (await client(bus, { listApprovals }).listApprovals({ limit: 50 }, timeout)).approvals.map(
+      ({ id }) => id,
+    ),
+};

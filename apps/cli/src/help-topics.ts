@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+
+/** What `yard help TOPIC` and `/help TOPIC` tell; each is a text file in help/. */
+export const HELP_TOPICS = [
+  "skills",
+  "agents",
+  "commands",
+  "config",
+  "memory",
+  "tools",
+  "workspace",
+  "policy",
+  "approvals",
+  "subjects",
+  "models",
+  "exit-codes",
+] as const;
+export type HelpTopic = (typeof HELP_TOPICS)[number];
+
+/** The topic that was meant; null when there is none of that name. */
+export function topicNamed(name: string): HelpTopic | null {
+  const wanted = name.replace(/^\//, "").toLowerCase();
+  return HELP_TOPICS.find((topic) => topic === wanted || topic === `${wanted}s`) ?? null;
+}
+
+/** The text of a topic; its first line is its summary. */
+export function topicText(topic: HelpTopic): string {
+  return readFileSync(new URL(`help/${topic}.txt`, import.meta.url), "utf8").trimEnd();
+}
+
+/** What the topic is about, in one line. */
+export function topicSummary(topic: HelpTopic): string {
+  return (
+    topicText(topic)
+      .split("\n", 1)[0]
+      ?.replace(/^[^:]+: /, "") ?? ""
+  );
+}

@@ -1,0 +1,159 @@
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
+import { CliError } from "./cli-error.ts";
+
+/** What `yard config` knows, with what each is for. */
+export const SETTINGS = {
+  agent: "who answers in yard chat",
+  model: "the model of yard chat and yard run, in place of the agent's own",
+  context: "which installation the commands talk to",
+  color: "auto, always or never",
+} as const;
+export type SettingName = keyof typeof SETTINGS;
+
+const VARIABLES: Readonly<Record<SettingName, string>> = {
+  agent: "YARD_AGENT",
+  model: "YARD_MODEL",
+  context: "YARD_CONTEXT",
+  color: "YARD_COLOR",
+};
+
+/** Where an installation is, and who we are there. */
+export interface Context {
+  readonly nats: string;
+  readonly user: string | null;
+  readonly nkeyFile: string | null;
+}
+
+export interface Setting {
+  readonly value: string | null;
+  /** Where it comes from: a variable, a file, or `default`. */
+  readonly origin: string;
+}
+
+const DEFAULTS: Partial<Record<SettingName, string>> = { color: "auto" };
+const MAX_BYTES = 256 * 1024;
+
+/** `~/.config/switchyard/config.json`, https://specifications.freedesktop.org/basedir-spec/latest/. */
+export function userConfigFile(env: NodeJS.ProcessEnv): string {
+  const chosen = env["XDG_CONFIG_HOME"];
+  const base =
+    chosen !== undefined && isAbsolute(chosen) ? chosen : join(env["HOME"] ?? homedir(), ".config");
+  return join(base, "switchyard", "config.json");
+}
+
+/** `.switchyard/config.json` of the project around a directory; a home directory is never a project [X33]. */
+export function projectConfigFile(env: NodeJS.ProcessEnv, cwd = process.cwd()): string | null {
+  const home = env["HOME"] ?? homedir();
+  const named = env["YARD_PROJECT"] ?? env["CLAWFT_PROJECT"];
+  if (named !== undefined && isAbsolute(named)) return join(named, ".switchyard", "config.json");
+  for (let at = cwd; at !== home && at !== dirname(at); at = dirname(at)) {
+    const directory = join(at, ".switchyard");
+    if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true)
+      return join(directory, "config.json");
+  }
+  return null;
+}
+
+/** A setting by its precedence: environment, project, user, default. A flag is whoever's who reads it. */
+export function setting(name: SettingName, env: NodeJS.ProcessEnv): Setting {
+  const variable = VARIABLES[name];
+  const given = env[variable];
+  if (given !== undefined && given !== "") return { value: given, origin: variable };
+  const project = projectConfigFile(env);
+  // What is checked out with a project must not send commands to another installation.
+  const files = [...(project === null || name === "context" ? [] : [project]), userConfigFile(env)];
+  for (const file of files) {
+    const value = readConfig(file)[name];
+    if (typeof value === "string" && value !== "") return { value, origin: file };
+  }
+  return { value: DEFAULTS[name] ?? null, origin: "default" };
+}
+
+/** Writes a setting to one file; null takes it out. */
+export function changeSetting(file: string, name: SettingName, value: string | null): void {
+  if (name === "color" && value !== null && !["auto", "always", "never"].includes(value))
+    throw new CliError("usage", `color is auto, always or never, and not ${JSON.stringify(value)}`);
+  const config = { ...readConfig(file) };
+  if (value === null) delete config[name];
+  else config[name] = value;
+  writeConfig(file, config);
+}
+
+export function contexts(env: NodeJS.ProcessEnv): Readonly<Record<string, Context>> {
+  const all = readConfig(userConfigFile(env))["contexts"];
+  if (typeof all !== "object" || all === null) return {};
+  return Object.fromEntries(
+    Object.entries(all as Record<string, unknown>).flatMap(([name, value]) => {
+      const context = contextOf(value);
+      return context === null ? [] : [[name, context]];
+    }),
+  );
+}
+
+export function saveContext(env: NodeJS.ProcessEnv, name: string, context: Context | null): void {
+  const file = userConfigFile(env);
+  const all: Record<string, Context> = { ...contexts(env) };
+  if (context === null) delete all[name];
+  else all[name] = context;
+  writeConfig(file, { ...readConfig(file), contexts: all });
+}
+
+/** The context that counts; null for none. Throws `usage` for one that there is not. */
+export function currentContext(
+  env: NodeJS.ProcessEnv,
+): { readonly name: string; readonly context: Context } | null {
+  const { value: name, origin } = setting("context", env);
+  if (name === null || name === LOCAL) return null;
+  const context = contexts(env)[name];
+  if (context !== undefined) return { name, context };
+  throw new CliError("usage", `there is no context ${name} (from ${origin})`, {
+    hint: "see those that there are with: ./yard context list",
+  });
+}
+
+/** The name of the installation of this machine: no context. */
+export const LOCAL = "local";
+
+function contextOf(value: unknown): Context | null {
+  if (typeof value !== "object" || value === null) return null;
+  const { nats, user, nkeyFile } = value as Record<string, unknown>;
+  if (typeof nats !== "string") return null;
+  return {
+    nats,
+    user: typeof user === "string" ? user : null,
+    nkeyFile: typeof nkeyFile === "string" ? nkeyFile : null,
+  };
+}
+
+function readConfig(file: string): Record<string, unknown> {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return {};
+    throw error;
+  }
+  try {
+    if (text.length > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} characters`);
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+    throw new Error("it is not a JSON object");
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new CliError("usage", `${file} cannot be used: ${why}`, {
+      hint: "correct it, or remove it",
+      cause,
+    });
+  }
+}
+
+function writeConfig(file: string, config: Record<string, unknown>): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const next = `${file}.${process.pid}`;
+  writeFileSync(next, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
+  renameSync(next, file);
+}

@@ -1,0 +1,23 @@
+import { CliError } from "./cli-error.ts";
+
+const MAX_BYTES = 1024 * 1024;
+
+/** The text that an argument stands for: `-` is standard input, up to its end. */
+export async function textOrStandardInput(text: string): Promise<string> {
+  if (text !== "-") return text;
+  if (process.stdin.isTTY)
+    throw new CliError("usage", "- reads the text from standard input, which is a terminal here", {
+      hint: "pipe it in: echo hello | ./yard run demo -",
+    });
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BYTES)
+      throw new CliError("usage", `standard input has more than ${MAX_BYTES} bytes`, {
+        hint: "name a file for the agent to read instead",
+      });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString().trimEnd();
+}
