@@ -69,7 +69,7 @@ interface Start extends RunStart {
 export function commandOf(input: string, options: Omit<RunOptions, "wait">): RunStart["command"] {
   const { model, skill, label, session, onBusy } = options;
   const limits = limitsOf(options);
-  if (input.trim() === "")
+  if (input.trim() === "" && skill === undefined)
     throw new CliError("usage", "the input is empty: the agent would not know what to do", {
       hint: 'such as: ./yard run demo "What is in this folder?"; - reads it from standard input',
     });
