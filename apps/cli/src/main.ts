@@ -1,11 +1,8 @@
 import { enableCompileCache } from "node:module";
-import { fileURLToPath } from "node:url";
 import { VERSION } from "./version.ts";
 
-// Types are stripped and code is compiled once, not at each command. `yard` says so before this file is read; where the
-// directory cannot be written, Node.js does without.
-delete process.env["NODE_COMPILE_CACHE"];
-enableCompileCache(fileURLToPath(new URL("../../../node_modules/.cache/yard", import.meta.url)));
+// `yard` names the directory of compiled code before this file is read. A program that starts this file itself gets Node's own.
+if (process.env["NODE_COMPILE_CACHE"] === undefined) enableCompileCache();
 
 const [only, ...others] = process.argv.slice(2);
 if (others.length === 0 && (only === "--version" || only === "-V")) console.log(VERSION);

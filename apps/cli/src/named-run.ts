@@ -1,16 +1,15 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
-import { ServiceError } from "@switchyard/contracts/errors";
 import { RunId } from "@switchyard/contracts/ids";
-import { getRun, listRuns } from "@switchyard/contracts/runs";
+import { listRuns } from "@switchyard/contracts/runs";
 import { CliError } from "./cli-error.ts";
 
 /** What stands for the run that began last. */
 const LAST = "last";
 /** How many of the newest runs the beginning of an id is looked for in. */
 const LOOKED_AT = 200;
-/** An id that a command line made, and one with its owner, are whole: nothing is looked up. */
-const WHOLE = /^[0-9A-HJKMNP-TV-Z]{26}$|~/;
+/** The beginning of an id that a command line made. Other ids are of their clients, and whole: nothing is looked up. */
+const BEGINNING = /^[0-9A-HJKMNP-TV-Z]{3,25}$/;
 
 /** True for what can be a run's id, the beginning of one, or `last`. */
 export function checkRunName(text: string): void {
@@ -26,8 +25,7 @@ export function checkRunName(text: string): void {
  */
 export async function namedRun(bus: Bus, text: string): Promise<string> {
   checkRunName(text);
-  if (WHOLE.test(text)) return text;
-  const runs = client(bus, { getRun, listRuns });
+  const runs = client(bus, { listRuns });
   if (text === LAST) {
     const [newest] = (await runs.listRuns({ limit: 1 })).runs;
     if (newest !== undefined) return newest.runId;
@@ -35,11 +33,11 @@ export async function namedRun(bus: Bus, text: string): Promise<string> {
       hint: 'start one with: ./yard run demo "…"',
     });
   }
-  if (await isThere(() => runs.getRun({ runId: text }))) return text;
+  if (!BEGINNING.test(text)) return text;
   const { runs: newest } = await runs.listRuns({ limit: LOOKED_AT });
   const ids = newest
     .map(({ runId }) => runId)
-    .filter((id) => id.startsWith(text) || id.split("~").at(-1)?.startsWith(text) === true);
+    .filter((id) => id.split("~").at(-1)?.startsWith(text) === true);
   return onlyOne(ids, { text, what: "run", list: "./yard runs list" }) ?? text;
 }
 
@@ -55,14 +53,4 @@ export function onlyOne(
   throw new CliError("usage", `${ids.length} ${what}s begin with ${text}: ${shown}`, {
     hint: `write more of it; see all with: ${list}`,
   });
-}
-
-async function isThere(ask: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await ask();
-    return true;
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === "unknown_run") return false;
-    throw error;
-  }
 }

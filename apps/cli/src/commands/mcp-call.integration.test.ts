@@ -73,7 +73,7 @@ test("without it the server is not asked for progress, and --call-id names the c
 test("a call that a person has to approve says how, and is made with that approval", async () => {
   const guarded = ["mcp", "call", "good", "guarded"];
   const refused = await yard(guarded, env);
-  assert.equal(refused.code, 4);
+  assert.equal(refused.code, 5);
   assert.ok(
     refused.stderr.includes(
       `./yard approvals approve ${approvalId}; then call again with --approval ${approvalId}`,
