@@ -7,11 +7,21 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
+export interface TestService {
+  readonly pid: number;
+  /** Where `/readyz` is. */
+  readonly healthUrl: string;
+  /** What it has logged until now, a line each. */
+  readonly lines: readonly string[];
+  /** Null as long as it runs. */
+  exitCode(): number | NodeJS.Signals | null;
+}
+
 /** Starts one service as a process of its own and waits until it is ready; it is stopped when the test ends. */
 export async function startServiceProcess(
   service: string,
   env: Readonly<Record<string, string>>,
-): Promise<{ readonly pid: number }> {
+): Promise<TestService> {
   const child = spawn(process.execPath, [join(root, "services", service, "src/main.ts")], {
     env: {
       PATH: process.env["PATH"],
@@ -26,16 +36,22 @@ export async function startServiceProcess(
     await exited;
   });
   const lines: string[] = [];
-  const ready = new Promise<void>((resolve) => {
+  const ready = new Promise<string>((resolve) => {
     createInterface({ input: child.stdout }).on("line", (line) => {
       lines.push(line);
-      if (line.includes('"msg":"service ready"')) resolve();
+      if (line.includes('"msg":"service ready"'))
+        resolve((JSON.parse(line) as { healthUrl: string }).healthUrl); // as libs/service logs it
     });
   });
   const early = exited.then(() => {
     throw new Error(`${service} ended before it was ready:\n${lines.slice(-10).join("\n")}`);
   });
-  await Promise.race([ready, early]);
+  const healthUrl = await Promise.race([ready, early]);
   early.catch(() => {}); // from here on its end is the test's own doing
-  return { pid: child.pid ?? 0 };
+  return {
+    pid: child.pid ?? 0,
+    healthUrl,
+    lines,
+    exitCode: () => child.exitCode ?? child.signalCode,
+  };
 }

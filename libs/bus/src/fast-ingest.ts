@@ -168,10 +168,13 @@ export class FastIngest implements Expirable {
     if (batch === null || batch.token !== token) return; // of a batch that has ended
     const seq = Number(told);
     const subject = batch.subjects[seq - batch.stored - 1] ?? "";
-    this.#connection.stores.answered(batch.subjects[0] ?? "");
-    if (text === null) return this.#end(batch, seq, streamMissing(subject));
     // What the server did not say leaves the batch to its deadline.
-    const { type, seq: lastStored = 0, count, error }: Answer = parseObject(text) ?? {};
+    const answer: Answer | null = text === null ? null : (parseObject(text) ?? {});
+    const { type, seq: lastStored = 0, count, error } = answer ?? {};
+    // A batch's beginning is acknowledged at once, also by a server that cannot write to its disk.
+    if (type !== "ack" || lastStored > batch.stored)
+      this.#connection.stores.answered(batch.subjects[0] ?? "");
+    if (answer === null) return this.#end(batch, seq, streamMissing(subject));
     if (type === "ack") this.#advance(batch, lastStored);
     else if (type === "gap" || error?.err_code === UNKNOWN_BATCH) this.#endAtFirst(lostOnTheWay);
     else if (error !== undefined) this.#end(batch, seq, jetStreamError(subject, error));

@@ -50,6 +50,16 @@ test("lets one attempt at a silent stream through at a time, a second apart, and
   assert.equal(isRefused(watch, EVENT), false);
 });
 
+test("an attempt that nobody tells the end of holds up the next one for ten seconds, not for ever", () => {
+  const { clock, watch } = watchAt();
+  watch.unanswered(EVENT);
+  watch.begin(EVENT); // it was refused by permissions, say, and says nothing of the stream
+  clock.now = 9_999;
+  assert.equal(isRefused(watch, EVENT), true);
+  clock.now = 10_000;
+  assert.equal(isRefused(watch, EVENT), false);
+});
+
 test("takes everything again as soon as the stream answers, or the connection is another one", () => {
   const { watch, heard } = watchAt();
   watch.unanswered(EVENT);

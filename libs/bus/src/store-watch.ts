@@ -4,11 +4,13 @@ import { notStored } from "./infrastructure-errors.ts";
 
 /** Between the end of one attempt at a silent stream and the next one. */
 const PAUSE_MS = 1_000;
+/** An attempt of which nobody says how it ended is over by then: longer than any publish waits. */
+const ATTEMPT_MS = 10_000;
 /** What nobody tried for so long says nothing any more. */
 const FORGET_MS = 60_000;
 
 interface Silence {
-  /** When an attempt is due; infinite while one is under way. */
+  /** When an attempt is due; while one is under way, when the next one is due without a word of it. */
   nextAt: number;
   triedAt: number;
 }
@@ -49,7 +51,7 @@ export class StoreWatch {
     const silence = this.#silences.get(stream);
     if (silence === undefined) return;
     if (this.#now() < silence.nextAt) throw notStored(subject, stream);
-    silence.nextAt = Number.POSITIVE_INFINITY;
+    silence.nextAt = this.#now() + ATTEMPT_MS;
     silence.triedAt = this.#now();
   }
 
