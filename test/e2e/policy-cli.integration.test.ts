@@ -101,7 +101,7 @@ test("approvals show what waits with its exact arguments, hidden characters, cre
   assert.match(shown, /\[redacted 58 chars sha256:[0-9a-f]{32}…\]/);
   assert.equal(shown.includes(SEED), false);
   assert.match(shown, /\/path\n +- "notes\/a\.txt"\n +\+ "notes\/b\\u\{200b\}\.txt"/);
-  assert.doesNotMatch(shown, /^ +\/content$/m, "what is the same is no change");
+  assert.doesNotMatch(shown, /^ +\/content$/m, "what is the same is not a change");
 
   const denied = await ok("approvals", "deny", second, "--reason", "not there");
   assert.match(denied, /denied/);

@@ -10,7 +10,7 @@ test("an empty variable counts as unset", async () => {
   assert.deepEqual({ user, nkeyFile }, { user: "cli", nkeyFile: null });
 });
 
-test("a name that is no user's is refused before anything is sent", async () => {
+test("a name that is not a user's is refused before anything is sent", async () => {
   for (const YARD_USER of ["a.b", ">", "Team A", "é"]) {
     await assert.rejects(findBus({ YARD_NATS_URL, YARD_USER }), { code: "usage" }, YARD_USER);
   }

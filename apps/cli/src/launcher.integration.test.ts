@@ -98,7 +98,7 @@ test("installs again when package-lock.json has changed since the installation",
   const later = Date.now() / 1_000 + 60;
   utimesSync(join(root, "package-lock.json"), later, later);
   assert.equal(ensure().code, 0);
-  assert.equal(npmCalls().length, 1, "a newer file with the same content is no change");
+  assert.equal(npmCalls().length, 1, "a newer file with the same content is not a change");
 
   writeFileSync(join(root, "package-lock.json"), '{"changed":true}');
   utimesSync(join(root, "package-lock.json"), later, later);

@@ -97,7 +97,7 @@ test("refuses JSON that names no server, several, or another one", () => {
     );
 });
 
-test("a disabled server is no failure of a check, any other that is not connected is", () => {
+test("a disabled server is not a failure of a check, any other that is not connected is", () => {
   const statuses = ["connected", "disabled", "connecting", "disconnected", "error"] as const;
   const servers = statuses.map((status) => ({
     id: status,

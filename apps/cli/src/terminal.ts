@@ -11,7 +11,7 @@ export interface Terminal {
   readonly note: (line: string) => void;
   /** One line about a failure, which --quiet keeps. */
   readonly error: (line: string) => void;
-  /** Colours a part of a line for stdout or stderr; without effect when that is no terminal or NO_COLOR is set. */
+  /** Colours a part of a line for stdout or stderr; without effect when that is not a terminal or NO_COLOR is set. */
   readonly paintOut: (style: Style, text: string) => string;
   readonly paintNote: (style: Style, text: string) => string;
 }

@@ -90,7 +90,7 @@ export class ActiveCall implements CallContext, Work, Expirable {
     return this.#controller.signal;
   }
 
-  /** True when the deadline passed or a drain gave up, so a throw of the handler is no bug. */
+  /** True when the deadline passed or a drain gave up, so a throw of the handler is not a bug. */
   get isAborted(): boolean {
     return this.#abortReason !== null;
   }

@@ -95,7 +95,7 @@ async function batchOf(
   });
 }
 
-/** A message that went by claim check is no record: those are never that large. */
+/** A message that went by claim check is not a record: those are never that large. */
 function storedAudit(message: StoredMsg): StoredAudit {
   const isClaimed = message.header.get(HEADERS.claim) !== "";
   const body = isClaimed ? null : parseJson(message.string());

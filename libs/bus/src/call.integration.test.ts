@@ -87,7 +87,7 @@ test("an abort ends the wait with the signal's reason", async () => {
   });
 });
 
-test("an answer that is no reply, or does not fit the contract, is invalid_reply", async () => {
+test("an answer that is not a reply, or does not fit the contract, is invalid_reply", async () => {
   const answers = [
     "",
     "hello",

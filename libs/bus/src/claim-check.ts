@@ -145,7 +145,7 @@ export class ClaimCheck {
     }
   }
 
-  /** What the owner of the bucket has to settle is no outage: waiting would hold up others. */
+  /** What the owner of the bucket has to settle is not an outage: waiting would hold up others. */
   async #notStored({ bucket }: Place, error: unknown): Promise<unknown> {
     if (isStreamFull(error)) {
       return new ServiceError(

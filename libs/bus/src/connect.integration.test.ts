@@ -246,7 +246,7 @@ test("a key that is replaced while the bus runs is taken at a reconnect", async 
   await back.promise;
 });
 
-test("a seed that is none is refused at once, and is no part of the message", async () => {
+test("a seed that is none is refused at once, and is not a part of the message", async () => {
   const nats = await testNats();
   for (const seed of ["canary-4711", "", createUserKey().publicKey]) {
     await assert.rejects(

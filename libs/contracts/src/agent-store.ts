@@ -51,7 +51,7 @@ export const ImportedAgent = z.object({
 export type ImportedAgent = z.infer<typeof ImportedAgent>;
 
 /**
- * Every agent file is loaded or skipped: `found` = `loaded` + `skipped`; a file that is no agent is in neither.
+ * Every agent file is loaded or skipped: `found` = `loaded` + `skipped`; a file that is not an agent is in neither.
  * `withheld` is a part of `loaded`. `reasons` counts each skipped file once, under the code of its first error.
  */
 export const AgentImportCounts = z.object({

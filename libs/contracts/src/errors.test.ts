@@ -20,7 +20,7 @@ test("builds declared errors with the contract's word on retries", () => {
 
 test("does not take an error for one that its contract does not declare", () => {
   const foreign = new ServiceError("server_down", "down");
-  // `server_down` is declared by callTool only, and a prototype's property is no declaration.
+  // `server_down` is declared by callTool only, and a prototype's property is not a declaration.
   assert.equal(isError(foreign, listTools, "server_down" as "unknown_server"), false);
   assert.equal(isError(foreign, callTool, "constructor" as "server_down"), false);
   assert.equal(isError(new Error("plain"), callTool, "server_down"), false);

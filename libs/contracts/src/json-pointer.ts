@@ -1,6 +1,6 @@
 /**
  * What a pointer finds. `missing` means that the place could exist and does not; `blocked` that
- * something on the way is no object or array, so nothing can lie below it. `at` is the token where
+ * something on the way is not an object or array, so nothing can lie below it. `at` is the token where
  * the way ended.
  */
 export type Located =

@@ -78,7 +78,7 @@ export const featureErrors = {
     retryable: true,
   },
   server_timeout: { data: z.object({ server: z.string(), timeoutMs: z.number() }) },
-  /** The server refused, answered with something that is no result, or was lost meanwhile. */
+  /** The server refused, answered with something that is not a result, or was lost meanwhile. */
   server_failed: { data: z.object({ server: z.string(), reason: z.string() }) },
   result_too_large: { data: z.object({ bytes: z.int(), limitBytes: z.int() }) },
   /**

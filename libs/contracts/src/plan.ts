@@ -27,7 +27,7 @@ export type PlanCall = z.infer<typeof PlanCall>;
 export const PlanCondition = z.strictObject({
   at: z.string().startsWith("/", "must be a JSON pointer such as /last/isError").max(256),
   equals: z.union([z.string().max(1_024), z.number(), z.boolean(), z.null()]).optional(),
-  /** Some text in what is found; a value that is no text is taken as JSON. */
+  /** Some text in what is found; a value that is not text is taken as JSON. */
   contains: z.string().min(1).max(1_024).optional(),
   /** Turns the condition round. */
   not: z.boolean().optional(),

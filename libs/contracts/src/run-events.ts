@@ -18,7 +18,7 @@ import { SessionId, SessionKey } from "./session-key.ts";
 /** A field of an event that is not told as it is: a long text is cut, and what looks like a secret is taken out. */
 const AbridgedText = z.object({
   field: z.string(),
-  /** Of the whole text, or of its JSON when it is no text; the digest is SHA-256. */
+  /** Of the whole text, or of its JSON when it is not text; the digest is SHA-256. */
   bytes: z.int().nonnegative(),
   digest: Digest,
 });

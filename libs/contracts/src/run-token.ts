@@ -92,7 +92,7 @@ export function layerAllowsTool(layer: readonly string[], ref: ToolRef): boolean
 
 /** The layer that lets everything pass but these tools; null when it would keep nothing out. */
 export function layerWithout(patterns: readonly string[]): string[] | null {
-  // The claim's own limits: a longer pattern is no tool's, and of too many the layer keeps out all.
+  // The claim's own limits: a longer pattern is not a tool's, and of too many the layer keeps out all.
   const kept = patterns.filter(
     (pattern) => pattern !== "" && pattern.length <= MAX_PATTERN_LENGTH - 1,
   );

@@ -40,7 +40,7 @@ export type ReachedLimit = z.infer<typeof ReachedLimit>;
 /** One thing that a run waits for, as it is shown. */
 export const RunWait = z.object({
   reason: WaitReason,
-  /** A limit is no call's: then this is the run's id, and `tool` is empty. */
+  /** A limit is not a call's: then this is the run's id, and `tool` is empty. */
   callId: CallId,
   tool: z.string(),
   /** Null: there is no time limit of the wait's own. */

@@ -34,7 +34,7 @@ export const SkillSummary = z.object({
   path: z.string(),
   userInvocable: z.boolean(),
   modelInvocable: z.boolean(),
-  /** Tool patterns that the skill restricts itself to; null is no restriction. */
+  /** Tool patterns that the skill restricts itself to; null is not a restriction. */
   allowedTools: z.array(z.string()).nullable(),
   argumentHint: z.string().nullable(),
   /** What else the file says about when to use the skill: `when_to_use`, `triggers`, `tags`, `keywords`. */

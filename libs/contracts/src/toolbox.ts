@@ -93,7 +93,7 @@ export const callBuiltin = rpc({
     content: z.array(ContentBlock),
     /** The result as data; absent when the tool could not do what it was asked. */
     structuredContent: z.unknown().optional(),
-    /** The tool could not do what it was asked; `text` says why. A command that fails is no error. */
+    /** The tool could not do what it was asked; `text` says why. A command that fails is not an error. */
     isError: z.boolean(),
     text: z.string(),
     decision: Decision,

@@ -86,7 +86,7 @@ test("never shows the value of a variable whose name says that it is secret", ()
   }
 });
 
-test("shows the path that a secret file variable names, which is no secret", () => {
+test("shows the path that a secret file variable names, which is not a secret", () => {
   const shape = { YARD_KEY_FILE: z.string().startsWith("/", "must be an absolute path") };
   assert.deepEqual(problemsOf(z.object(shape), { YARD_KEY_FILE: "keys/a.nk" }), [
     { name: "YARD_KEY_FILE", rule: "must be an absolute path", value: "keys/a.nk" },

@@ -133,7 +133,7 @@ function problemOf(issue: z.core.$ZodIssue, given: Record<string, string>): EnvP
   const name = issue.path.length === 0 ? "environment" : issue.path.join(".");
   const value = given[String(issue.path[0])];
   if (value === undefined) return { name, rule: ruleOfMissing(issue), value: null };
-  // The path of a secret file is no secret, and without it the mistake cannot be found.
+  // The path of a secret file is not a secret, and without it the mistake cannot be found.
   if (SECRET_NAME.test(name) && !name.endsWith("_FILE")) {
     return { name, rule: issue.message.replaceAll(value, "[redacted]"), value: null };
   }

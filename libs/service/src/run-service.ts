@@ -71,7 +71,7 @@ export async function runService<S extends ServiceEnv>(
   try {
     await startService(definition, { config, log, readiness, shutdown });
   } catch (error) {
-    // A stop in the middle of the start closes what the start is waiting for; that is no failure.
+    // A stop in the middle of the start closes what the start is waiting for; that is not a failure.
     if (!shutdown.stopping) {
       reportStartFailure(log, error);
       shutdown.beginAfterFault("start failed", exitCodeOf(error));

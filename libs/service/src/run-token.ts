@@ -16,7 +16,7 @@ import {
 } from "jose";
 import { z } from "zod";
 
-/** Why a run token is refused: it is no token, not ours, too old, says something it may not, not whose it was given to, or too long to travel. */
+/** Why a run token is refused: it is not a token, not ours, too old, says something it may not, not whose it was given to, or too long to travel. */
 export type RunTokenFault =
   | "malformed"
   | "signature"

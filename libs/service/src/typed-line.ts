@@ -49,7 +49,7 @@ export type TypedLine =
       readonly message: string;
     };
 
-// A path such as /etc/hosts is no command: a name ends where a space does or the line.
+// A path such as /etc/hosts is not a command: a name ends where a space does or the line.
 const COMMAND = /^\/([\p{L}\p{N}][\p{L}\p{N}_-]*)(?:\s([^]*))?$/u;
 
 /**

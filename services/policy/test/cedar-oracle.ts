@@ -92,7 +92,7 @@ function conditionOf({ effect }: Pick<Rule, "effect">) {
     const holder = inner === undefined ? "context.args" : `context.args.${name}.v`;
     const member = inner ?? name;
     const isThere = `(${holder} has ${member})`;
-    // An argument below something that is no object is there and cannot be judged.
+    // An argument below something that is not an object is there and cannot be judged.
     const isBlocked =
       inner === undefined
         ? "false"

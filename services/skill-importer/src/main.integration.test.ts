@@ -324,7 +324,7 @@ test("imports a root that may be missing from the moment when it is there [D3, D
   assert.equal(await importer.stop(), 0);
 });
 
-test("does not start with a root that is no directory, and says which", async () => {
+test("does not start with a root that is not a directory, and says which", async () => {
   const world = await importerWorld();
   const start = world.start({ YARD_SKILL_ROOTS: "relative/path" });
   await assert.rejects(start, /YARD_SKILL_ROOTS: relative\/path is not an absolute path/);

@@ -99,7 +99,7 @@ async function brokerOf(world: World, runId: string) {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
   const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
   const found = [...world.services.values()].find(({ process }) => process.pids.at(-1) === parent);
-  if (found === undefined) throw new Error(`process ${parent} is no service of the world`);
+  if (found === undefined) throw new Error(`process ${parent} is not a service of the world`);
   return found.process;
 }
 

@@ -39,7 +39,7 @@ async function verified(...lines: unknown[]) {
     : `${code.exitCode} ${code.message.replace(file, "FILE")}`;
 }
 
-test("a line that is no record is told with its number and what is wrong with it", async () => {
+test("a line that is not a record is told with its number and what is wrong with it", async () => {
   assert.match(await verified(record), /^0 intact: 1 record in 1 chain\n/);
   const without = (name: string) =>
     Object.fromEntries(Object.entries(record).filter(([key]) => key !== name));
@@ -63,7 +63,7 @@ test("a file without records is not intact, and one that begins later says so", 
   assert.match(told, /policy-1f2e3d4c5b6a7988: begins with record 7 of 2026-01-01T00:00:00.000Z/);
 });
 
-test("a record that was changed is read and broken, and a directory is no file", async () => {
+test("a record that was changed is read and broken, and a directory is not a file", async () => {
   assert.match(await verified({ ...record, instance: "two" }), /^1 broken: /);
   const { terminal } = collectingTerminal();
   const failure = await verify(terminal, { file: directory }).catch((error: unknown) =>

@@ -51,7 +51,7 @@ service.handle(validatePolicy, ({ files = [] }) => {
   });
 });
 
-test("explains a decision with its rules and what is missing; a denial is no failure", async () => {
+test("explains a decision with its rules and what is missing; a denial is not a failure", async () => {
   const args = ["policy", "explain", "files.read_file", '{"path":"a"}', "--agent", "demo"];
   const { code, stdout, stderr } = await yard(args, env);
   assert.equal(code, 0, stderr);

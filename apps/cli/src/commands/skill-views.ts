@@ -110,7 +110,7 @@ export async function runSkill(
   },
 ): Promise<ExitCode> {
   const { words, agent, ...how } = options;
-  // A run's input is never empty; a space is no argument.
+  // A run's input is never empty; a space is not an argument.
   const line = words.map(quoted).join(" ") || " ";
   return run(terminal, agent, line, { ...how, skill: name, label: {} });
 }

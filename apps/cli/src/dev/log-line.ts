@@ -41,7 +41,7 @@ export function isQuieter(level: LogLevel, than: LogLevel): boolean {
   return LEVELS.indexOf(level) > LEVELS.indexOf(than);
 }
 
-/** Reads one line of a service's output. Anything that is no pino record is text; it never throws. */
+/** Reads one line of a service's output. Anything that is not a pino record is text; it never throws. */
 export function parseLogLine(line: string): LogLine {
   if (!line.startsWith("{")) return { kind: "text", text: line };
   let value: unknown;

@@ -17,12 +17,12 @@ test("merges all services into one aligned log", () => {
   const log = readableLog(terminal, () => NOW);
   log.step("NATS 2.15.1 is ready");
   log.output("broker", RECORD);
-  log.output("runner-1", "(node:1) a text that is no record");
+  log.output("runner-1", "(node:1) a text that is not a record");
   log.output("runner-1", "");
   assert.deepEqual(lines, [
     "12:01:02 yard     NATS 2.15.1 is ready",
     "12:01:02 broker   warning: server disconnected  server=files",
-    "12:01:02 runner-1 (node:1) a text that is no record",
+    "12:01:02 runner-1 (node:1) a text that is not a record",
   ]);
 });
 
@@ -62,6 +62,6 @@ test("a silent log has only what yard itself says", () => {
   );
   log.step("NATS 2.15.1 is ready");
   log.output("broker", RECORD.replace('"warn"', '"fatal"'));
-  log.output("broker", "(node:1) a text that is no record");
+  log.output("broker", "(node:1) a text that is not a record");
   assert.deepEqual(lines, ["12:01:02 yard     NATS 2.15.1 is ready"]);
 });

@@ -103,7 +103,7 @@ async function untilReady(
   for (;;) {
     const response = await fetch(new URL("/readyz", healthUrl), { signal }).catch(() => null);
     const body = (await response?.text().catch(() => "")) ?? "";
-    signal.throwIfAborted(); // what was cut short is no answer
+    signal.throwIfAborted(); // what was cut short is not an answer
     if (response?.ok === true) return;
     onAnswer(response === null ? "no answer" : body.trim());
     await delay(READY_POLL_MS);

@@ -126,7 +126,7 @@ export class Stack {
   async kill(): Promise<void> {
     const ends = this.#parts.flatMap(({ current }) => (current === null ? [] : [current.exited]));
     await killDescendants();
-    for (const part of this.#parts) part.kill(); // a container is no descendant of ours
+    for (const part of this.#parts) part.kill(); // a container is not a descendant of ours
     await Promise.race([Promise.all(ends), delay(KILL_TIMEOUT_MS)]);
   }
 

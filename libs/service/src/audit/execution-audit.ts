@@ -27,7 +27,7 @@ export interface ExecutedCall {
   readonly correlationId: string;
 }
 
-/** A request for something that is no tool: a resource, a prompt, the server's log. */
+/** A request for something that is not a tool: a resource, a prompt, the server's log. */
 export interface ExecutedRequest extends Omit<ExecutedCall, "pin" | "callId" | "passed"> {
   readonly access: Exclude<AccessKind, "tool">;
   /** The MCP request. */
@@ -41,7 +41,7 @@ export interface ExecutedRequest extends Omit<ExecutedCall, "pin" | "callId" | "
  */
 export interface ExecutionAudit {
   begin(call: ExecutedCall): Promise<ExecutionRecord>;
-  /** The same for a request for something that is no tool. */
+  /** The same for a request for something that is not a tool. */
   beginRequest(request: ExecutedRequest): Promise<ExecutionRecord>;
   /**
    * The same for the start of a run, which has happened when `work` resolves, and of which nobody here knows when

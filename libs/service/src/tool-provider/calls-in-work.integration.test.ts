@@ -108,7 +108,7 @@ test("a call that was stopped before it was sent says so, and not that it may ha
   await assert.rejects(during(callOf("run-unsent"), signal, endless(notSent)), notSent);
 });
 
-test("a caller that gives up is no stop", async () => {
+test("a caller that gives up is not a stop", async () => {
   const caller = new AbortController();
   const gone = during(callOf("run-gone"), caller.signal, endless(new Error("given up")));
   caller.abort();

@@ -196,7 +196,7 @@ function reserved<T extends { readonly reservation?: string | undefined }>(
   return reply;
 }
 
-/** Without a token the caller is all that there is to say of who asks: an answer about another one is no answer. */
+/** Without a token the caller is all that there is to say of who asks: an answer about another one is not an answer. */
 function aboutAsker<T extends { readonly principal: Principal }>(reply: T, asked: AskedFor): T {
   if (asked.token !== undefined || reply.principal.user === asked.onBehalfOf) return reply;
   throw fail.policy_unavailable(

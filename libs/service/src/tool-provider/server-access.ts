@@ -15,7 +15,7 @@ export type FactsOf = (server: string) => KnownFacts | null;
 
 /**
  * True when the server's `allowedAgentRoles` lets the principal pass. It limits agents: a person or
- * a program that calls without a run token is no agent, and the policy alone decides about it.
+ * a program that calls without a run token is not an agent, and the policy alone decides about it.
  */
 export function mayUseServer(roles: readonly string[] | null, principal: Principal): boolean {
   if (roles === null || principal.agent === null) return true;

@@ -54,7 +54,7 @@ export async function applyControl(
   const named = RunId.safeParse(delivery.tokens["runId"]);
   const by = CallerName.safeParse(delivery.caller);
   if (!named.success || !by.success) {
-    const message = `${delivery.subject} is no subject of ${contract.name}: it needs a caller's name and a run id`;
+    const message = `${delivery.subject} is not a subject of ${contract.name}: it needs a caller's name and a run id`;
     return { next: "reject", rejection: rejection("invalid_command", message), runId: null };
   }
   const runId = names.controlled(by.data, named.data);

@@ -71,7 +71,7 @@ export function readFork(
   const source = RunId.safeParse(runToken);
   const requester = CallerName.safeParse(message.caller);
   if (!source.success || !requester.success)
-    return refuse("invalid_command", `${message.subject} is no subject of run.fork`);
+    return refuse("invalid_command", `${message.subject} is not a subject of run.fork`);
   if (sourceJournal.length === 0) return refuse("unknown_run", `there is no run ${runToken}`);
   const { started, turns, limits: pinned } = replay(sourceJournal);
   const runId = names.own(requester.data, newRunId ?? madeName(message));

@@ -58,7 +58,7 @@ export function readCommand(
       ...(agent.success ? [] : [`agent in the subject: ${rulesOf(agent.error)}`]),
       ...(requester.success ? [] : [`caller in the subject: ${rulesOf(requester.error)}`]),
     ];
-    const said = `${message.subject} is no subject of run.start`;
+    const said = `${message.subject} is not a subject of run.start`;
     return { rejection: { code: "invalid_command", message: said, problems } };
   }
   if (payload.replay !== undefined && payload.model !== undefined) {
@@ -114,7 +114,7 @@ export function madeName({
   return `run-${digest.slice(0, 26)}`;
 }
 
-/** The run that a message speaks of by a name. Runners say whole ids, and a sender that is no caller owns nothing. */
+/** The run that a message speaks of by a name. Runners say whole ids, and a sender that is not a caller owns nothing. */
 export function wholeRunId(caller: string, runId: string): string {
   const isOwner = caller !== RUNNER && CallerName.safeParse(caller).success;
   return isOwner ? fullRunId(caller, runId) : runId;

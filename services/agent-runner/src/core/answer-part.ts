@@ -33,7 +33,7 @@ export type AnswerPart = z.infer<typeof AnswerPart>;
 
 export type ToolCallPart = Extract<AnswerPart, { type: "tool-call" }>;
 
-/** Tools take objects; what else a model wrote in their place is no call. */
+/** Tools take objects; what else a model wrote in their place is not a call. */
 export function isArguments(input: unknown): input is Record<string, unknown> {
   return typeof input === "object" && input !== null && !Array.isArray(input);
 }

@@ -3,7 +3,7 @@ import type { CallState, RunState } from "./run-state.ts";
 
 /**
  * How often the call of the last answer that came most often was made with the same arguments and had the
- * same result. Asking again for something that changes is no repetition.
+ * same result. Asking again for something that changes is not a repetition.
  */
 export function repeatsOf({ turns }: RunState): number {
   const last = turns.at(-1)?.calls ?? [];

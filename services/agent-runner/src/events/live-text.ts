@@ -34,7 +34,7 @@ export class LiveText {
     const end = startOfLastWords(delta, 0);
     if (end > 0) this.#held += this.#word + delta.slice(0, end);
     this.#word = end > 0 ? delta.slice(end) : this.#word + delta;
-    // One word of such a length is no text that anybody reads along.
+    // One word of such a length is not text that anybody reads along.
     if (this.#word.length + this.#held.length > MAX_HELD) return this.#stop();
     if (end > 0) this.#tellSure();
   }

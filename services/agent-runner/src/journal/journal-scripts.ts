@@ -96,7 +96,7 @@ return {'claimed', tostring(epoch), tostring(attempts), tostring(stalled), run[6
 
 /**
  * Adds entries, all or none, at the position where the writer believes the end to be. Writing the same
- * entries again is no error, so a writer that lost the reply may repeat itself. What others put there first
+ * entries again is not an error, so a writer that lost the reply may repeat itself. What others put there first
  * is given back, and nothing is written. The keys of a run that ends get their time to live.
  * KEYS state, journal, blobs · ARGV epoch, position, number of entries, keepSeconds or 0, number of
  * columns, entries…, columns…, digest and content of blobs…

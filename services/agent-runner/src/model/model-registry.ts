@@ -37,7 +37,7 @@ export interface ModelRegistry {
   ): Promise<LanguageModelV4>;
   /** What the file says of a model. */
   factsOf(name: string): ModelFacts;
-  /** Whose limits a model falls under; null for one that is no provider's. Rejects with ModelUnusable. */
+  /** Whose limits a model falls under; null for one that is not a provider's. Rejects with ModelUnusable. */
   scopeOf(name: string): Promise<ProviderScope | null>;
 }
 

@@ -7,7 +7,7 @@ import { isOutage } from "./peers.ts";
 /** Says in the queue that a run may have work; one too many changes nothing. False when it could not be said. */
 export type WakeRun = (runId: string) => Promise<boolean>;
 
-/** A wake-up that cannot be sent is no failure: the sweeper sends it again. */
+/** A wake-up that cannot be sent is not a failure: the sweeper sends it again. */
 export function createRunWaker(bus: Bus, log: Log): WakeRun {
   return async (runId) => {
     try {

@@ -77,7 +77,7 @@ for (const name of ["policy", "importer"] satisfies PeerName[]) {
   });
 }
 
-test("a command that is no run yet survives its runner, and is refused once when it turns out to be wrong", async () => {
+test("a command that is not a run yet survives its runner, and is refused once when it turns out to be wrong", async () => {
   await peers.pause("importer");
   await lab.command("walker", { runId: "survivor", input: "x" });
   await lab.command("nobody", { runId: "wrong", input: "x" });

@@ -270,7 +270,7 @@ function candidatesOf({ model, started }: RunState, models: ModelRegistry): stri
   return [...new Set([model, started.model, ...models.factsOf(started.model).fallbacks])];
 }
 
-/** A mistake in a plan is no outage: another model would hide it. */
+/** A mistake in a plan is not an outage: another model would hide it. */
 function isReplaceable(error: unknown): error is ModelFailure | ModelUnusable {
   return (
     error instanceof ModelUnusable ||

@@ -24,7 +24,7 @@ const SessionState = Session.pick({
   /** The one run that may be under way. `begun`: it exists, and only its end makes room for the next. */
   active: Placed.extend({ begun: z.boolean() }).nullable(),
   queue: z.array(Placed),
-  /** Messages that were given to a run, the latest ones: a repeat is no new message. */
+  /** Messages that were given to a run, the latest ones: a repeat is not a new message. */
   steered: z.array(Placed.extend({ into: RunId, isTold: z.boolean() })),
   /** Messages of which no run could be made, the latest ones, and why. */
   refused: z.array(z.object({ runId: RunId, code: z.string(), message: z.string() })),

@@ -147,7 +147,7 @@ test("a person without a role here, and one who refuses at the provider, is not 
   assert.match(await (await refusing.send(ended)).text(), /aborted interaction/);
 });
 
-test("an ID token is no credential of a program", async () => {
+test("an ID token is not a credential of a program", async () => {
   const { key } = await world.keyOf("eve", ["admin"]);
   const response = await fetch(`${url}/auth/session`, {
     method: "POST",

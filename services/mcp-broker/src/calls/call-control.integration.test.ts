@@ -328,7 +328,7 @@ test("a server that is kept for some roles is used by runs with one of them, and
       return true;
     });
   }
-  // A person is no agent: the policy alone decides.
+  // A person is not an agent: the policy alone decides.
   await echo();
 });
 

@@ -90,7 +90,7 @@ test("two lines of a server that nobody can print do not end the broker", async 
   assert.equal((await say(note, stray, fine)).text, "fine");
 });
 
-test("a list of addresses to open that is no list is the server's refusal and no fault", async () => {
+test("a list of addresses to open that is not a list is the server's refusal and no fault", async () => {
   for (const elicitations of [`5`, `{}`, `"x"`, `[5]`]) {
     const error = await endOf(
       `{"jsonrpc":"2.0","id":$id,"error":{"code":-32042,"message":"open","data":{"elicitations":${elicitations}}}}`,

@@ -63,7 +63,7 @@ test("lists all pages, leaves a malformed tool out by name, and calls tools whos
     {
       server: "odd",
       status: "connected",
-      error: 'tool "broken" is refused: its inputSchema is no object',
+      error: 'tool "broken" is refused: its inputSchema is not an object',
     },
   ]);
   for (const { name, tool: raw } of tools) {

@@ -20,7 +20,7 @@ export function readListedTool(
   raw: unknown,
   index: number,
 ): { readonly tool: ListedTool; readonly characters: number } | { readonly problem: string } {
-  if (!isRecord(raw)) return { problem: `entry ${index} of the tool list is no object` };
+  if (!isRecord(raw)) return { problem: `entry ${index} of the tool list is not an object` };
   const { name, description, inputSchema, outputSchema } = raw;
   if (typeof name !== "string" || name === "" || name.length > MAX_NAME || !name.isWellFormed())
     return {
@@ -30,12 +30,12 @@ export function readListedTool(
   const size = jsonSize(raw, LIMITS);
   if ("excess" in size) return refused(`its definition ${size.excess}`);
   if (description !== undefined && typeof description !== "string")
-    return refused("its description is no text");
-  if (!isRecord(inputSchema)) return refused("its inputSchema is no object");
+    return refused("its description is not text");
+  if (!isRecord(inputSchema)) return refused("its inputSchema is not an object");
   const { type = "object" } = inputSchema;
   if (type !== "object") return refused('the type of its inputSchema is not "object"');
   if (outputSchema !== undefined && !isRecord(outputSchema))
-    return refused("its outputSchema is no object");
+    return refused("its outputSchema is not an object");
   return {
     characters: size.characters,
     tool: {

@@ -41,10 +41,10 @@ test("a malformed tool of a 2026-07-28 server over HTTP is left out and named, a
   assert.deepEqual(
     failures.map(({ error }) => error),
     [
-      "entry 4 of the tool list is no object",
+      "entry 4 of the tool list is not an object",
       "the name of entry 2 of the tool list must have 1-512 characters",
-      'tool "numbered" is refused: its inputSchema is no object',
-      'tool "schemaless" is refused: its inputSchema is no object',
+      'tool "numbered" is refused: its inputSchema is not an object',
+      'tool "schemaless" is refused: its inputSchema is not an object',
     ],
   );
   assert.equal((await broker.call("sloppy", { tool: "fine", args: {} })).text, "fine");

@@ -58,17 +58,17 @@ test("leaves a malformed tool out by name and keeps the others", async () => {
     ],
   );
   assert.deepEqual(problems, [
-    "entry 0 of the tool list is no object",
+    "entry 0 of the tool list is not an object",
     "the name of entry 1 of the tool list must have 1-512 characters",
     "the name of entry 2 of the tool list must have 1-512 characters",
     "the name of entry 3 of the tool list must have 1-512 characters",
-    'tool "description" is refused: its description is no text',
-    'tool "no-schema" is refused: its inputSchema is no object',
+    'tool "description" is refused: its description is not text',
+    'tool "no-schema" is refused: its inputSchema is not an object',
     'tool "array" is refused: the type of its inputSchema is not "object"',
-    'tool "output" is refused: its outputSchema is no object',
+    'tool "output" is refused: its outputSchema is not an object',
     'tool "deep" is refused: its definition is nested deeper than 200 levels',
     'tool "large" is refused: its definition has more than 524288 characters',
-    'tool "hid\\u{200b}den" is refused: its outputSchema is no object',
+    'tool "hid\\u{200b}den" is refused: its outputSchema is not an object',
   ]);
 });
 
@@ -123,7 +123,7 @@ test("takes 10,000 tools, and counts malformed ones beyond a hundred", async () 
   assert.equal(listing.problems.at(-1), "50 more entries of the tool list are no usable tools");
 });
 
-test("rejects when a page is no list", async () => {
+test("rejects when a page is not a list", async () => {
   for (const page of [{}, { tools: {} }, null, []])
     await assert.rejects(
       readToolList(() => Promise.resolve(page)),

@@ -34,7 +34,7 @@ export const emptyListing: ToolListing = { tools: [], problems: [], ttlMs: null 
 
 /**
  * Reads all pages. Each tool is looked at by itself, so a malformed one is left out and named, and
- * the others stay; one that is listed twice alike counts once. Rejects when a page is no list at all,
+ * the others stay; one that is listed twice alike counts once. Rejects when a page is not a list at all,
  * and with what `readPage` rejects.
  */
 export async function readToolList(

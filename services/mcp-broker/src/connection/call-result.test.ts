@@ -41,17 +41,17 @@ test("a result of 2024-10-07, which may be anything, is a text", async () => {
 
 test("what is no result is refused with the place", async () => {
   for (const [value, message] of [
-    [null, "it is no object"],
-    [[], "it is no object"],
-    [{ content: "text" }, "content is no list"],
+    [null, "it is not an object"],
+    [[], "it is not an object"],
+    [{ content: "text" }, "content is not a list"],
     [
       { content: [{ type: "text", text: "a" }, { type: "text" }] },
-      "content[1] is no content block",
+      "content[1] is not a content block",
     ],
-    [{ content: [null] }, "content[0] is no content block"],
-    [{ content: [{ text: "a" }] }, "content[0] is no content block"],
-    [{ isError: "no" }, "isError is no boolean"],
-    [{ structuredContent: 5 }, "structuredContent is no object"],
+    [{ content: [null] }, "content[0] is not a content block"],
+    [{ content: [{ text: "a" }] }, "content[0] is not a content block"],
+    [{ isError: "no" }, "isError is not a boolean"],
+    [{ structuredContent: 5 }, "structuredContent is not an object"],
   ] as const)
     assert.deepEqual(await validate(value), { issues: [{ message }] });
 });

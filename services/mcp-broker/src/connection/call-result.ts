@@ -38,14 +38,14 @@ function jsonText(value: unknown): string | null {
 }
 
 function problemOf(value: unknown): string | null {
-  if (!isRecord(value)) return "it is no object";
+  if (!isRecord(value)) return "it is not an object";
   const { content = [], isError, structuredContent } = value;
-  if (isError !== undefined && typeof isError !== "boolean") return "isError is no boolean";
+  if (isError !== undefined && typeof isError !== "boolean") return "isError is not a boolean";
   if (structuredContent !== undefined && typeof structuredContent !== "object")
-    return "structuredContent is no object";
-  if (!Array.isArray(content)) return "content is no list";
+    return "structuredContent is not an object";
+  if (!Array.isArray(content)) return "content is not a list";
   const broken = content.findIndex((block: unknown) => !isBlock(block));
-  return broken === -1 ? null : `content[${broken}] is no content block`;
+  return broken === -1 ? null : `content[${broken}] is not a content block`;
 }
 
 function isBlock(block: unknown): boolean {

@@ -14,7 +14,7 @@ test("a batch of 2025-03-26 is its messages, each in its place [A5]", () => {
   ]);
 });
 
-test("an array that is no batch of messages stays one line, and is no message", () => {
+test("an array that is not a batch of messages stays one line, and is not a message", () => {
   const deep = `[{"a":${"[".repeat(20_000)}${"]".repeat(20_000)}}]`;
   const long = `[${Array.from({ length: 1_001 }, () => one).join(",")}]`;
   for (const line of ["[1,2]", "[info] ready", `[${one}`, `[[${one}]]`, deep, long]) {

@@ -1,12 +1,12 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { isRecord } from "../json/json-record.ts";
 
-/** More than a server has to say at once is no batch but an attempt. */
+/** More than a server has to say at once is not a batch but an attempt. */
 const MAX_BATCH = 1_000;
 
 /**
  * The lines with each batch in its parts: 2025-03-26 lets a server write several messages as one array
- * (https://modelcontextprotocol.io/specification/2025-03-26/basic#batching). What is no batch of objects stays a line.
+ * (https://modelcontextprotocol.io/specification/2025-03-26/basic#batching). What is not a batch of objects stays a line.
  */
 export function unbatched(lines: readonly string[]): readonly string[] {
   if (!lines.some(mayBeBatch)) return lines;

@@ -12,7 +12,7 @@ export interface StartPace {
 /**
  * Opens the sessions of servers that are processes few at a time. A hundred that start at the same moment
  * keep each other, and this process, from answering for many seconds; one after the other they are there sooner.
- * The wait is no part of `connectTimeoutMs`.
+ * The wait is not a part of `connectTimeoutMs`.
  */
 export function paceStarts(open: OpenSession, { atOnce, holdMs }: StartPace): OpenSession {
   const waiting = new Set<() => void>();

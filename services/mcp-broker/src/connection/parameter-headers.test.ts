@@ -17,7 +17,7 @@ test("takes declarations that can be sent, at any depth of properties", () => {
 test("names what cannot be sent: names, types, doubles, and places that are no property", () => {
   const named = (name: unknown) => ({ a: { type: "string", "x-mcp-header": name } });
   for (const name of ["", "two words", "a:b", "a\r\nb", "é", 5])
-    assert.match(problem(named(name)) ?? "", /a: x-mcp-header is no name of a header/);
+    assert.match(problem(named(name)) ?? "", /a: x-mcp-header is not a name of a header/);
   for (const type of ["number", "object", "array", "null", undefined])
     assert.match(problem({ a: { type, "x-mcp-header": "A" } }) ?? "", /only for string/);
   assert.match(problem({ a: good, b: { ...good, "x-mcp-header": "REGION" } }) ?? "", /twice/);

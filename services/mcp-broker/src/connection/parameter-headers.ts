@@ -77,7 +77,8 @@ function problemIn(schema: unknown, place: Place): string | null {
 function ownProblem(schema: Readonly<Record<string, unknown>>, place: Place): string | null {
   const name = schema[KEY];
   if (!place.isPlain || place.path.length === 0) return `${KEY} is only for properties`;
-  if (typeof name !== "string" || !HEADER_NAME.test(name)) return `${KEY} is no name of a header`;
+  if (typeof name !== "string" || !HEADER_NAME.test(name))
+    return `${KEY} is not a name of a header`;
   if (!TYPES.has(schema["type"])) return `${KEY} is only for string, integer and boolean`;
   if (place.names.has(name.toLowerCase())) return `${KEY} ${name} is there twice`;
   place.names.add(name.toLowerCase());

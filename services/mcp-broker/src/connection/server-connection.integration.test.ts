@@ -239,7 +239,7 @@ test("a stop does not wait for a server that is being connected, and ends its pr
   assert.equal(broker.info("stopped").lastError, "the broker is stopping");
 });
 
-test("a stop is no outage", async () => {
+test("a stop is not an outage", async () => {
   const broker = await world.startBroker({
     servers: [fixtureServer("leaves", ["fixture-server.ts"])],
   });

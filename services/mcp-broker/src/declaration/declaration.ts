@@ -13,7 +13,7 @@ const Milliseconds = z.int().min(100).max(3_600_000);
 const Root = z
   .string()
   .regex(/^(\/|file:\/\/\/)/, "must be an absolute path or a file:/// address")
-  .refine((root) => !root.startsWith("file:") || URL.canParse(root), "is no address");
+  .refine((root) => !root.startsWith("file:") || URL.canParse(root), "is not an address");
 const ToolGlobs = z.array(z.string().min(1).max(512)).max(1_000);
 
 /** What somebody writes about a server, in the file or over the bus. */
@@ -111,7 +111,9 @@ function addressProblem({ url, headers }: Declaration): string | null {
   if (!isOpen && !/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
     return '"url" must be an http or https address';
   const wrong = Object.keys(headers).find((name) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name));
-  return wrong === undefined ? null : `"headers": ${JSON.stringify(wrong)} is no name of a header`;
+  return wrong === undefined
+    ? null
+    : `"headers": ${JSON.stringify(wrong)} is not a name of a header`;
 }
 
 function foreignFields(transport: TransportKind, entry: Declaration): string[] {

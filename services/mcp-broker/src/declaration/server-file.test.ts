@@ -124,7 +124,7 @@ const problems: [string, object, string][] = [
   [
     "a header that has no name",
     { id: "x", url: "https://example.com/mcp", headers: { "X Key": "a" } },
-    '"headers": "X Key" is no name of a header',
+    '"headers": "X Key" is not a name of a header',
   ],
 ];
 for (const [what, entry, problem] of problems) {

@@ -26,7 +26,7 @@ export interface Feature {
 const fail = failuresOf(featureErrors);
 
 /**
- * Something that is no tool, from the decision to its end: decide → record → work → finish. What cannot be recorded is
+ * Something that is not a tool, from the decision to its end: decide → record → work → finish. What cannot be recorded is
  * not done (`policy_unavailable`), and an administrator's stop ends it (`stopped`).
  */
 export async function performFeature<T>(

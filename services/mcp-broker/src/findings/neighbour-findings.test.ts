@@ -89,7 +89,7 @@ test("shows a reference to another server's tool wherever a model reads it", () 
   const definition = { inputSchema };
   const [finding] = neighbourFindings({ name: "x", definition }, of, neighbours);
   assert.equal(finding?.where, "/inputSchema/properties/path/description");
-  // What a value may be is no text about a tool, and a name is looked at by itself.
+  // What a value may be is not text about a tool, and a name is looked at by itself.
   const values = { type: "object", properties: { mode: { enum: ["read_file"] } } };
   assert.deepEqual(found("read_file", "", { inputSchema: values }), []);
 });

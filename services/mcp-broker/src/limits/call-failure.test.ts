@@ -30,7 +30,7 @@ const failures: [string, unknown, CallFailure["kind"]][] = [
     "lost",
   ],
   ["anything unknown", new Error("?"), "lost"],
-  ["something that is no error", "?", "lost"],
+  ["something that is not an error", "?", "lost"],
 ];
 for (const [what, error, kind] of failures) {
   test(`${what} means ${kind}`, () => {

@@ -4,7 +4,7 @@ import type { Verdict } from "./circuit-breaker.ts";
 /**
  * What a failed request says about the tool: the one question is whether it may have run.
  * - `not_sent`: the server never saw the call.
- * - `answered`: the server answered, with a refusal or with something that is no result.
+ * - `answered`: the server answered, with a refusal or with something that is not a result.
  * - `timed_out`: nothing came in time; the server was told to stop.
  * - `lost`: the connection ended after the call was sent.
  */

@@ -96,7 +96,7 @@ function parseRecord(server: string, text: string): PinRecord {
   try {
     return PinRecord.parse(JSON.parse(text));
   } catch (error) {
-    throw new PinStoreError(`a field of ${pinsKey(server)} is no pin`, { cause: error });
+    throw new PinStoreError(`a field of ${pinsKey(server)} is not a pin`, { cause: error });
   }
 }
 

@@ -67,7 +67,7 @@ function parseRecord(id: string, text: string): RegistryRecord {
   try {
     return RegistryRecord.parse(JSON.parse(text));
   } catch (error) {
-    throw new RegistryStoreError(`field ${id} of ${KEY} is no record of a server`, {
+    throw new RegistryStoreError(`field ${id} of ${KEY} is not a record of a server`, {
       cause: error,
     });
   }

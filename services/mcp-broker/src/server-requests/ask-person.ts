@@ -96,7 +96,7 @@ type Asks = Pick<Question, "mode" | "message" | "form" | "url"> & {
   readonly elicitationId?: string | undefined;
 };
 
-/** Reads what a server asks for; rejects with what it is told when that is no question. */
+/** Reads what a server asks for; rejects with what it is told when that is not a question. */
 export function readRequest(params: Readonly<Record<string, unknown>>): Asks {
   const form = FormRequest.safeParse(params);
   if (form.success) {

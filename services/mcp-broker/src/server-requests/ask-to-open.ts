@@ -57,7 +57,7 @@ function readAddress(elicitation: unknown) {
   try {
     return [readRequest({ ...elicitation, mode: "url" })];
   } catch (error) {
-    if (error instanceof ProtocolError) return []; // it is no address; the caller is told what the server said
+    if (error instanceof ProtocolError) return []; // it is not an address; the caller is told what the server said
     throw error;
   }
 }

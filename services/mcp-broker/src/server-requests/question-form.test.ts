@@ -62,7 +62,7 @@ test("each field that does not fit is named with what it wants, and no value is 
   };
   const problems = contentProblems(formOf(SCHEMA), content);
   assert.deepEqual(problems, [
-    '"password" is no field of this question',
+    '"password" is not a field of this question',
     "name must be a text (at least 2, at most 20 characters)",
     "email must be a text with the format email",
     "born must be a text with the format date",
@@ -80,8 +80,8 @@ test("each field that does not fit is named with what it wants, and no value is 
 test("a schema that no form can show is refused: nested objects, unknown kinds, too many fields", () => {
   const deep = { type: "object", properties: { a: { type: "object", properties: {} } } };
   assert.match(JSON.stringify(readForm(deep)), /no kind that a form can have/);
-  assert.match(JSON.stringify(readForm({ type: "array" })), /no object schema/);
-  assert.match(JSON.stringify(readForm(null)), /no object schema/);
+  assert.match(JSON.stringify(readForm({ type: "array" })), /not an object schema/);
+  assert.match(JSON.stringify(readForm(null)), /not an object schema/);
   const missing = { type: "object", properties: {}, required: ["a"] };
   assert.match(JSON.stringify(readForm(missing)), /does not have/);
   const many = Object.fromEntries(

@@ -11,7 +11,7 @@ import { z } from "zod";
  */
 export function readForm(schema: unknown): { form: QuestionForm } | { problem: string } {
   const shape = RequestedSchema.safeParse(schema);
-  if (!shape.success) return { problem: "requestedSchema is no object schema with properties" };
+  if (!shape.success) return { problem: "requestedSchema is not an object schema with properties" };
   const { properties, required } = shape.data;
   for (const [name, field] of Object.entries(properties)) {
     if (!QuestionField.safeParse(field).success)
@@ -32,7 +32,7 @@ export function readForm(schema: unknown): { form: QuestionForm } | { problem: s
 export function contentProblems(form: QuestionForm, content: AnswerContent): string[] {
   const unknown = Object.keys(content)
     .filter((name) => !Object.hasOwn(form.fields, name))
-    .map((name) => `${JSON.stringify(name.slice(0, 64))} is no field of this question`);
+    .map((name) => `${JSON.stringify(name.slice(0, 64))} is not a field of this question`);
   const wrong = Object.entries(form.fields).flatMap(([name, field]) => {
     const value = Object.hasOwn(content, name) ? content[name] : undefined;
     if (value === undefined) return form.required.includes(name) ? [`${name} is required`] : [];

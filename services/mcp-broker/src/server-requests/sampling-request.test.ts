@@ -47,7 +47,7 @@ test("what cannot be sampled is named: no messages, tools, foreign content", () 
   assert.match(problemOf({ maxTokens: 0 }), /^maxTokens /);
   assert.match(problemOf({ tools: [{ name: "x" }] }), /does not offer/);
   const foreign = { role: "user", content: { type: "tool_use", id: "1", name: "x", input: {} } };
-  assert.match(problemOf({ messages: [foreign] }), /no text, image or audio/);
+  assert.match(problemOf({ messages: [foreign] }), /not text, image or audio/);
 });
 
 test("whatever a server sends becomes a request that the contract takes, or a problem", () => {

@@ -66,7 +66,8 @@ export function readSampling(
     content: [content].flat().map(partOf),
   }));
   const foreign = read.flatMap(({ content }) => content).find((part) => part === null);
-  if (foreign === null) return { problem: "a message has content that is no text, image or audio" };
+  if (foreign === null)
+    return { problem: "a message has content that is not text, image or audio" };
   const hints = (modelPreferences?.hints ?? []).flatMap(({ name }) => name ?? []);
   const tokens = Math.min(parsed.data.maxTokens, maxTokens, MAX_COMPLETION_TOKENS);
   return {

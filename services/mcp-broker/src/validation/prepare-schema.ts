@@ -77,7 +77,7 @@ class Preparation {
   #schema(value: unknown, where: string, depth: number): Clean {
     if (typeof value === "boolean") return value;
     if (!isRecord(value)) {
-      this.#note(where, "is no schema");
+      this.#note(where, "is not a schema");
       return true;
     }
     this.#weigh(1);
@@ -154,7 +154,7 @@ class Preparation {
       const list = schema[keyword];
       if (Array.isArray(list) && list.length > 0)
         clean[keyword] = list.map((inner, index) => down(inner, keyword, String(index)));
-      else if (list !== undefined) this.#note(`${where}/${keyword}`, "is no list of schemas");
+      else if (list !== undefined) this.#note(`${where}/${keyword}`, "is not a list of schemas");
     }
     for (const keyword of FOR_EACH) {
       if (schema[keyword] === undefined) continue;
@@ -168,7 +168,7 @@ class Preparation {
     const map = (keyword: string, build: (value: unknown, path: string) => Clean): void => {
       const value = schema[keyword];
       if (value === undefined) return;
-      if (!isRecord(value)) return this.#note(`${where}/${keyword}`, "is no map of schemas");
+      if (!isRecord(value)) return this.#note(`${where}/${keyword}`, "is not a map of schemas");
       const entries = Object.entries(value).flatMap(([name, inner]): [string, Clean][] => {
         if (Array.isArray(inner)) return []; // a dependency on names, which is an assertion
         return [[name, build(inner, `${where}/${keyword}/${pointerToken(name)}`)]];

@@ -22,7 +22,7 @@ export function resolveReference(
   root: JsonRecord,
   reference: unknown,
 ): { readonly target: JsonRecord | boolean } | { readonly problem: string } {
-  if (typeof reference !== "string") return { problem: "$ref is no string" };
+  if (typeof reference !== "string") return { problem: "$ref is not a string" };
   if (!reference.startsWith("#")) return { problem: "$ref leads out of the schema" };
   const tokens = parsePointer(decoded(reference.slice(1)));
   if (tokens === null) return { problem: "$ref is no JSON pointer" };

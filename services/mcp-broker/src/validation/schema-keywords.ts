@@ -21,9 +21,9 @@ const MAX_VALUE_NODES = 2_000;
 /** Reads one keyword that says something about a value itself. Null when it is not one of those. */
 export function readAssertion(keyword: string, value: unknown): ReadAssertion | null {
   if (NUMBERS.has(keyword))
-    return typeof value === "number" ? kept({ [keyword]: value }) : wrong("is no number");
+    return typeof value === "number" ? kept({ [keyword]: value }) : wrong("is not a number");
   if (COUNTS.has(keyword))
-    return isCount(value) ? kept({ [keyword]: value }) : wrong("is no whole number");
+    return isCount(value) ? kept({ [keyword]: value }) : wrong("is not a whole number");
   switch (keyword) {
     case "type":
       return readType(value);
@@ -34,11 +34,11 @@ export function readAssertion(keyword: string, value: unknown): ReadAssertion | 
     case "multipleOf":
       return typeof value === "number" && value > 0
         ? kept({ multipleOf: value })
-        : wrong("is no positive number");
+        : wrong("is not a positive number");
     case "minLength":
-      return isCount(value) ? kept({ yardLength: { min: value } }) : wrong("is no whole number");
+      return isCount(value) ? kept({ yardLength: { min: value } }) : wrong("is not a whole number");
     case "maxLength":
-      return isCount(value) ? kept({ yardLength: { max: value } }) : wrong("is no whole number");
+      return isCount(value) ? kept({ yardLength: { max: value } }) : wrong("is not a whole number");
     case "pattern":
       return readPattern(value);
     case "uniqueItems":
@@ -46,7 +46,7 @@ export function readAssertion(keyword: string, value: unknown): ReadAssertion | 
     case "required":
       return isNames(value)
         ? kept({ required: [...new Set(value)] })
-        : wrong("is no list of names");
+        : wrong("is not a list of names");
     case "dependentRequired":
     case "dependencies":
       return readDependencies(value);
@@ -65,7 +65,7 @@ function readType(value: unknown): ReadAssertion {
 }
 
 function readEnum(value: unknown): ReadAssertion {
-  if (!Array.isArray(value) || value.length === 0) return wrong("is no list of values");
+  if (!Array.isArray(value) || value.length === 0) return wrong("is not a list of values");
   const weight = nodesOf(value);
   if (weight > MAX_VALUE_NODES) return wrong(`has more than ${MAX_VALUE_NODES} values`);
   return { keywords: valueKeyword("enum", "yardEnum", value), weight: Math.ceil(weight / 16) };
@@ -85,14 +85,14 @@ function valueKeyword(keyword: string, own: string, value: unknown): JsonRecord 
 }
 
 function readPattern(value: unknown): ReadAssertion {
-  if (typeof value !== "string") return wrong("is no string");
+  if (typeof value !== "string") return wrong("is not a string");
   const compiled = compileLinearRegex(value);
   if ("problem" in compiled) return compiled;
   return { keywords: { pattern: value }, weight: compiled.weight };
 }
 
 function readDependencies(value: unknown): ReadAssertion | null {
-  if (!isRecord(value)) return wrong("is no map");
+  if (!isRecord(value)) return wrong("is not a map");
   const lists = Object.entries(value).filter(([, names]) => isNames(names));
   return lists.length === 0 ? null : kept({ dependentRequired: Object.fromEntries(lists) });
 }

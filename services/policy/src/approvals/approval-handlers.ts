@@ -77,7 +77,7 @@ function handleProviders(service: Service, deps: ApprovalHandlerDeps): void {
     const isAsked = effect === "ask" && tier !== undefined && tier !== "auto";
     if (!isAsked || policyDigest !== inForce)
       throw fail.policy_changed(
-        `The decision is no question of the policy in force (${inForce}); ask for a decision again.`,
+        `The decision is not a question of the policy in force (${inForce}); ask for a decision again.`,
         { policyDigest: inForce },
       );
     const call = askedCall(request, { principal, provider: context.caller, tier });

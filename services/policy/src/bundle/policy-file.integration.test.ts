@@ -86,7 +86,7 @@ test("a bad edit is refused with its place and the last good policy stays", asyn
   assert.deepEqual(await next(), { kind: "activated", digest: good.digest });
 });
 
-test("a policy that is removed, or is no text, stays in force as it was", async () => {
+test("a policy that is removed, or is not text, stays in force as it was", async () => {
   const path = await policyAt(ALLOW);
   const { file, next } = await openFile(path);
   const good = file.current;

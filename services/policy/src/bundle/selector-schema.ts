@@ -102,7 +102,7 @@ export const ToolGlob = Text.min(1, "must not be empty")
     if (text.startsWith("group:")) {
       if (toolGroupOf(text) !== null) return;
       const known = Object.keys(TOOL_GROUPS).join(", ");
-      context.addIssue({ code: "custom", message: `is no tool group; there are ${known}` });
+      context.addIssue({ code: "custom", message: `is not a tool group; there are ${known}` });
     } else if (!canMatchATool(text)) {
       context.addIssue({
         code: "custom",

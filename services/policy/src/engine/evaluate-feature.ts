@@ -18,7 +18,7 @@ import { isPlainUri, looseUri } from "./resource-uri.ts";
 import { refusingLayer, type ToolLayer } from "./tool-layers.ts";
 
 /**
- * A question about something that is no tool call. In `tool` stand the server and the resource's
+ * A question about something that is not a tool call. In `tool` stand the server and the resource's
  * URI, the prompt's name, or the kind itself.
  */
 export interface FeatureCall extends Call {

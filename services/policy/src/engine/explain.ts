@@ -88,7 +88,7 @@ function mismatches(rule: CompiledRule, call: Call, target: Target): RuleMismatc
         ? short(JSON.stringify(located.value) ?? String(located.value))
         : located.kind === "missing"
           ? "missing"
-          : "below something that is no object";
+          : "below something that is not an object";
     failed.push({ part: `when[${index}]`, expected, got });
   }
   return failed;

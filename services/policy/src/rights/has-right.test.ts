@@ -93,7 +93,7 @@ test("a replayed run has what its requester may call by hand, and what rules for
   );
 });
 
-test("a rule that is about replayed runs, too, is no duplicate and not shadowed", () => {
+test("a rule that is about replayed runs, too, is not a duplicate and not shadowed", () => {
   const text = `rules:
   - { id: asks, effect: allow, approval: always, who: { agents: [demo] }, what: { tools: [files.read] } }
   - { id: played, effect: allow, approval: session, who: { agents: [demo], replayed: true }, what: { tools: [files.read] } }

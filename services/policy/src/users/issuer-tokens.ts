@@ -69,7 +69,7 @@ function identityOf(payload: JWTPayload, issuer: Issuer): SignedIn {
   if (!parsed.success)
     throw new BadCredential(
       "caller",
-      `the token's claim ${caller.claim} is no caller name (${parsed.error.issues[0]?.message ?? ""}), and caller.names of its issuer has no name for it`,
+      `the token's claim ${caller.claim} is not a caller name (${parsed.error.issues[0]?.message ?? ""}), and caller.names of its issuer has no name for it`,
     );
   const given = payload[roles.claim];
   const values = (Array.isArray(given) ? given : [given]).filter(

@@ -90,7 +90,7 @@ function define(yaml: ParsedYaml, source: Source): ParsedAgent {
   const file = read.fields;
   const name = AgentName.safeParse(file.name ?? source.fallbackName);
   if (!name.success) {
-    const message = `${JSON.stringify(source.fallbackName)} is no name for an agent: it ${name.error.issues[0]?.message}; add a field name`;
+    const message = `${JSON.stringify(source.fallbackName)} is not a name for an agent: it ${name.error.issues[0]?.message}; add a field name`;
     return skipped([errorFinding("no_usable_name", message)]);
   }
   if (file.system_prompt !== undefined && source.body !== null && source.body.trim() !== "") {

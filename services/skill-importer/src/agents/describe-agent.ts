@@ -2,7 +2,7 @@ import type { AgentDefinition } from "@switchyard/contracts/agents";
 
 /** An agent as lines that can be compared: one for each field, then those of its prompt. */
 export function agentText(agent: AgentDefinition): string {
-  // Where it lies and what it is known by is no part of what it says.
+  // Where it lies and what it is known by is not a part of what it says.
   const { systemPrompt, digest: _, source: __, ...fields } = agent;
   const lines = Object.entries(fields).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
   return [...lines, "", ...systemPrompt.split("\n")].join("\n");

@@ -36,6 +36,6 @@ test("an agent of a directory that the operator mounted has the roles that it na
 test("a setting that grants nothing is refused with the entry that is wrong", () => {
   for (const wrong of ["planner", "a:b:c", "a b:c", ":x", "x:"]) {
     const { error } = GrantedRoles.safeParse(`team-a:planner,${wrong}`);
-    assert.match(error?.message ?? "", /is no user and role, such as team-a:planner/, wrong);
+    assert.match(error?.message ?? "", /is not a user and role, such as team-a:planner/, wrong);
   }
 });

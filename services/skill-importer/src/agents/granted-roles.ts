@@ -23,7 +23,7 @@ export const GrantedRoles = z.string().transform((list, context): GrantedRole[] 
       if (more.length === 0 && GLOB.test(by) && GLOB.test(role)) return [{ by, role }];
       context.addIssue({
         code: "custom",
-        message: `${JSON.stringify(entry)} is no user and role, such as team-a:planner (* and ? stand for others)`,
+        message: `${JSON.stringify(entry)} is not a user and role, such as team-a:planner (* and ? stand for others)`,
       });
       return [];
     }),

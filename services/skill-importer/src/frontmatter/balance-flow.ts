@@ -25,7 +25,7 @@ export function balancedFlow(value: string): string {
       result = withoutComma(result) + open.splice(depth).toReversed().join("");
       continue;
     }
-    // A quote opens a text only where a value can begin: `it's` is no text.
+    // A quote opens a text only where a value can begin: `it's` is not text.
     if ((character === '"' || character === "'") && /[{[,:]\s*$/.test(result)) quote = character;
     const closer = CLOSER[character];
     if (closer !== undefined) open.push(closer);

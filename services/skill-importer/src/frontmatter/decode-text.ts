@@ -16,7 +16,7 @@ export type DecodedText =
 
 /**
  * The text of a file in any encoding that says what it is, and of a damaged one with U+FFFD for what is no
- * UTF-8; then there is a note. What is no text at all is still a problem.
+ * UTF-8; then there is a note. What is not text at all is still a problem.
  */
 export function decodeLeniently(bytes: Uint8Array): DecodedText {
   const strict = decodeText(bytes);

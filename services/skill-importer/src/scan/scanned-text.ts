@@ -104,7 +104,7 @@ function contextsOf(text: ScannedText): LineContext[] {
     const isOpenBefore = isComment;
     const isBody = open === null && index >= bodyStart;
     if (open === null) {
-      // A comment of the frontmatter is no heading.
+      // A comment of the frontmatter is not a heading.
       if (isBody && line.startsWith("#")) heading = HEADING.exec(line)?.[1] ?? heading;
       if (line.includes("--")) isComment = isCommentAfter(line, isComment);
     }

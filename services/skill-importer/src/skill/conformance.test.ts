@@ -84,7 +84,7 @@ test("names the byte order mark that hides the frontmatter from ClawHub", () => 
   assert.deepEqual(codes, ["clawhub byte_order_mark"]);
 });
 
-test("a repaired file loads and conforms to nothing; a file that is no text has no verdict", () => {
+test("a repaired file loads and conforms to nothing; a file that is not text has no verdict", () => {
   const { skill, conformance } = parseSkillFile(Buffer.from("---\ndescription: a: b\n---\nx"), "s");
   assert.equal(skill?.repaired, true);
   assert(conformance.every(({ conforms }) => !conforms));

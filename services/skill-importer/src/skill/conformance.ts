@@ -155,7 +155,14 @@ const oneOf =
 const metadataIsMap: Rule = (skill, values) =>
   values["metadata"] === undefined || isMapping(values["metadata"])
     ? []
-    : [at(skill, "metadata", "metadata_not_a_mapping", "metadata that is no mapping is dropped")];
+    : [
+        at(
+          skill,
+          "metadata",
+          "metadata_not_a_mapping",
+          "metadata that is not a mapping is dropped",
+        ),
+      ];
 
 const readAliases =
   (...read: readonly string[]): Rule =>

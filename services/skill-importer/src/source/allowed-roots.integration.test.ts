@@ -38,7 +38,7 @@ test("each root is read with what it is, the first before the others", async () 
   );
 });
 
-test("a root that is no directory, not absolute, or in another one is refused by name", async () => {
+test("a root that is not a directory, not absolute, or in another one is refused by name", async () => {
   for (const [list, message] of [
     [["relative"], /relative is not an absolute path/],
     [[at("nowhere")], /nowhere is not a directory/],

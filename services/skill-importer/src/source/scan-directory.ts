@@ -221,7 +221,7 @@ class Walk {
 /** Such a name does not make a pipe or a device a file to be read. */
 function problemOf(entry: Dirent): Finding | null {
   if (entry.isFile() || entry.isDirectory()) return null;
-  return errorFinding("not_a_file", "this is no regular file and was not read");
+  return errorFinding("not_a_file", "this is not a regular file and was not read");
 }
 
 function kindOf(

@@ -162,7 +162,7 @@ test("a directory that cannot be read is named, and does not end a list or a sea
   assert.equal(list.text, "z.txt\n\ufffd/\n\ufffd/ (cannot be read)");
   const search = await run(searchFiles, { text: "needle", directory: "odd" });
   assert.match(search.text, /^z\.txt:1: needle\n\[1 passed over/);
-  await assert.rejects(run(listFiles, { directory: "odd/z.txt" }), /is no directory/);
+  await assert.rejects(run(listFiles, { directory: "odd/z.txt" }), /is not a directory/);
 });
 
 test("a search that is cancelled looks at no further file", async () => {

@@ -10,7 +10,7 @@ const HTML_TYPES = new Set(["text/html", "application/xhtml+xml"]);
 /** Where a page has to say its encoding, when its server does not. */
 const PRESCAN_BYTES = 1_024;
 
-/** What a person reads of a page; null when it is no text. */
+/** What a person reads of a page; null when it is not text. */
 export async function pageText(
   { mediaType, charset, body }: Page,
   { html, ...asked }: { html: HtmlTexts; signal: AbortSignal; caller: string },

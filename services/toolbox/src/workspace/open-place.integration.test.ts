@@ -216,7 +216,7 @@ test("full-control reaches files outside the workspace [E12]", async () => {
   }
 });
 
-test("a workspace that is no directory is refused", async () => {
+test("a workspace that is not a directory is refused", async () => {
   await put("just-a-file", "");
   await assert.rejects(
     openWorkspace(join(root, "just-a-file"), "limited-control"),

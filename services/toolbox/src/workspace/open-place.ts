@@ -80,7 +80,7 @@ export function explained(error: unknown, asked: string): unknown {
     case "ENOENT":
       return new ToolError(`'${asked}' does not exist; list_files shows what does.`);
     case "ENOTDIR":
-      return new ToolError(`'${asked}' is no directory, or goes through a file.`);
+      return new ToolError(`'${asked}' is not a directory, or goes through a file.`);
     case "ELOOP":
       return new ToolError(
         `'${asked}' became a symbolic link while it was opened; nothing was done.`,
