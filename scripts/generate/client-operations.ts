@@ -98,7 +98,7 @@ function operationText(route: Route, payloads: Schemas, schemas: Schemas): strin
     ...["query", "body"].flatMap((part) => {
       const schema = payloads[`${key}.${part}`];
       if (schema === undefined) return [];
-      return [`${part}${needsOne(schema) ? "" : "?"}: ${typeText(schema, schemas)}`];
+      return [`${part}${needsOne(schema, schemas) ? "" : "?"}: ${typeText(schema, schemas)}`];
     }),
     ...(route.idempotent === undefined ? [] : ["idempotencyKey?: string"]),
   ];
@@ -108,8 +108,9 @@ function operationText(route: Route, payloads: Schemas, schemas: Schemas): strin
 }
 
 /** True unless an empty object is enough. */
-function needsOne(schema: Json): boolean {
-  const { required } = schema;
+function needsOne(schema: Json, schemas: Schemas): boolean {
+  const { $ref, required } = schema;
+  if (typeof $ref === "string") return needsOne(schemas[$ref.slice(PREFIX.length)] ?? {}, schemas);
   return schema["type"] !== "object" || (Array.isArray(required) && required.length > 0);
 }
 

@@ -1138,12 +1138,12 @@ export interface Operations {
   };
 
   "POST /runs/{runId}/retry": {
-    request: { path: { runId: string }; body: { limits?: RunLimits } };
+    request: { path: { runId: string }; body?: { limits?: RunLimits } };
     reply: { runId: string };
   };
 
   "POST /runs/{runId}/resume": {
-    request: { path: { runId: string }; body: { limits?: RunLimits } };
+    request: { path: { runId: string }; body?: { limits?: RunLimits } };
     reply: { runId: string };
   };
 
@@ -1321,12 +1321,12 @@ export interface Operations {
   };
 
   "POST /approvals/{id}/deny": {
-    request: { path: { id: string }; body: { reason?: string } };
+    request: { path: { id: string }; body?: { reason?: string } };
     reply: { approval: Approval };
   };
 
   "POST /approvals/{id}/cancel": {
-    request: { path: { id: string }; body: { reason?: string } };
+    request: { path: { id: string }; body?: { reason?: string } };
     reply: { approval: Approval };
   };
 
@@ -1335,7 +1335,7 @@ export interface Operations {
   "DELETE /grants/{id}": { request: { path: { id: string } }; reply: { grant: SessionGrant } };
 
   "GET /tools": {
-    request: { query: { server?: ServerId; findings?: boolean } };
+    request: { query?: { server?: ServerId; findings?: boolean } };
     reply: {
       tools: ToolInfo[];
       failures: { server: ServerId; status: ServerStatus; error: string }[];
@@ -1384,7 +1384,7 @@ export interface Operations {
   };
 
   "GET /mcp/tools": {
-    request: { query: { server?: ServerId; findings?: boolean } };
+    request: { query?: { server?: ServerId; findings?: boolean } };
     reply: {
       tools: ToolInfo[];
       failures: { server: ServerId; status: ServerStatus; error: string }[];
@@ -1690,7 +1690,7 @@ export interface Operations {
   };
 
   "GET /skills/{name}/diff": {
-    request: { path: { name: string }; query: { from?: Digest; to?: Digest } };
+    request: { path: { name: string }; query?: { from?: Digest; to?: Digest } };
     reply: {
       from: Digest;
       to: Digest;
@@ -1719,7 +1719,7 @@ export interface Operations {
   "GET /skills/{name}/instructions": {
     request: {
       path: { name: string };
-      query: { digest?: Digest; arguments?: string; sessionId?: RunId };
+      query?: { digest?: Digest; arguments?: string; sessionId?: RunId };
     };
     reply: {
       name: string;
@@ -1760,7 +1760,7 @@ export interface Operations {
   "GET /openclaw/skills/{id}/instructions": {
     request: {
       path: { id: string };
-      query: { digest?: Digest; arguments?: string; sessionId?: RunId };
+      query?: { digest?: Digest; arguments?: string; sessionId?: RunId };
     };
     reply: {
       name: string;
@@ -1841,7 +1841,7 @@ export interface Operations {
   };
 
   "GET /agents/{name}/diff": {
-    request: { path: { name: string }; query: { from?: Digest; to?: Digest } };
+    request: { path: { name: string }; query?: { from?: Digest; to?: Digest } };
     reply: { from: Digest; to: Digest; text: string; capabilities: Changes; findings: Changes };
   };
 

@@ -36,6 +36,8 @@ export const Config = z.object({
   YARD_OIDC_CLIENT_SECRET_FILE: z.string().optional(),
   /** What is asked of the provider, with spaces. */
   YARD_OIDC_SCOPES: z.string().default("openid profile"),
+  /** The folder of the built console; empty: no console is served. */
+  YARD_CONSOLE_DIR: z.string().default(""),
   /** Requests of one credential in a minute, over all replicas. */
   YARD_HTTP_REQUESTS_PER_MINUTE: envInteger(1, 1_000_000).default(1_200),
 });

@@ -2,6 +2,7 @@ import type { Log } from "@switchyard/service/log";
 import { runService } from "@switchyard/service/run-service";
 import type { z } from "zod";
 import { Config } from "./config.ts";
+import { readConsole } from "./console/console-files.ts";
 import { openEventHub } from "./events/event-hub.ts";
 import { createApp } from "./http/app.ts";
 import { knownHosts, listenHttp } from "./http/listen.ts";
@@ -32,6 +33,7 @@ await runService({
       desk,
       hub,
       isKnownHost,
+      console: config.YARD_CONSOLE_DIR === "" ? null : await readConsole(config.YARD_CONSOLE_DIR),
       rateLimit: createRateLimit(redis),
       sessionCookie: new GatewayCookie("yard-session", publicUrl),
       publicUrl,

@@ -32,6 +32,10 @@ export function readyBlock(facts: {
     ...fieldLines([
       ["  NATS", `${record.natsUrl ?? ""}${monitor}`],
       ["  Redis", record.redisUrl ?? ""],
+      // A browser does not send what stands behind the #.
+      ...(http === null
+        ? []
+        : [["  console", `${http.url}/#token=${http.token}`] as [string, string]]),
       ...(http === null ? [] : [["  HTTP", `${http.url}/api/v1`] as [string, string]]),
       ...services.map(({ name, healthUrl }): [string, string] => [
         `  ${name}`,

@@ -29,6 +29,7 @@ function plan(
     laptopTokenFile: "/keys/laptop.token",
     loginKey: "made-here",
     bubblewrap: "/cache/bwrap",
+    console: "/console/dist",
     env,
   });
 }

@@ -24,6 +24,8 @@ export interface ServicePlanOptions {
   readonly laptopTokenFile: string;
   /** What sandboxes are made with; null where there is none. */
   readonly bubblewrap: string | null;
+  /** The folder of the built console; null where it could not be built. */
+  readonly console: string | null;
   /** Our own environment: model keys and the variables that MCP servers refer to come from there. */
   readonly env: NodeJS.ProcessEnv;
 }
@@ -73,7 +75,10 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
         ...models,
       }),
     ),
-    service(options, "gateway", "gateway", "gateway", pick(env, ["YARD_HTTP_PORT"])),
+    service(options, "gateway", "gateway", "gateway", {
+      ...pick(env, ["YARD_HTTP_PORT"]),
+      ...(options.console !== null && { YARD_CONSOLE_DIR: options.console }),
+    }),
   ];
 }
 

@@ -24,6 +24,7 @@ import {
 import { makeLaptopToken } from "../laptop-token.ts";
 import { ensureLoginKey } from "../login-key.ts";
 import { localBubblewrap } from "./local-bubblewrap.ts";
+import { localConsole } from "./local-console.ts";
 import { killDescendants } from "./kill-descendants.ts";
 import { OwnInstance } from "./own-instance.ts";
 import { prepareStreams } from "./prepare-streams.ts";
@@ -87,6 +88,7 @@ export class Stack {
         loginKey: await ensureLoginKey(state.keys),
         laptopTokenFile: await makeLaptopToken(state.keys),
         bubblewrap: await localBubblewrap(env, report),
+        console: await localConsole(report),
       });
       await Promise.race([
         Promise.all(specs.map((spec) => this.#startService(spec))),

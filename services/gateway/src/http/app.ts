@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
 import type { Log } from "@switchyard/service/log";
 import { Hono, type Context } from "hono";
+import type { ConsoleFiles } from "../console/console-files.ts";
+import { serveConsole } from "../console/serve-console.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import { serveEvents, serveRunEvents } from "../events/serve-events.ts";
 import { authenticate } from "../identity/authenticate.ts";
@@ -19,11 +21,13 @@ export interface AppParts extends SignInParts {
   readonly hub: EventHub;
   /** Names, with port where it is not the usual one, under which the gateway is reached; anything in `Host` else is refused. */
   readonly isKnownHost: (host: string) => boolean;
+  /** Null where it was not built: then the gateway answers programs alone. */
+  readonly console: ConsoleFiles | null;
 }
 
 const REQUEST_ID = /^[\w.-]{1,100}$/;
 
-/** For every answer: nothing of it is a page that others may frame, guess the type of or keep. */
+/** For every answer that does not say otherwise: nothing of it is a page that others may frame, guess the type of or keep. */
 const SAFETY: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -59,6 +63,8 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
     });
   }
   app.notFound((c) => {
+    const page = parts.console === null ? null : serveConsole(c, parts.console);
+    if (page !== null) return page;
     const detail =
       "there is nothing under this address and method; /api/v1/openapi.json says what there is";
     return answer(c, new Problem({ status: 404, code: "not_found", detail }));
@@ -93,5 +99,6 @@ function answer(c: Context<GatewayEnv>, problem: Problem): Response {
 
 function finish(c: Context<GatewayEnv>): void {
   c.header("x-request-id", c.get("requestId"));
-  for (const [name, value] of Object.entries(SAFETY)) c.header(name, value);
+  for (const [name, value] of Object.entries(SAFETY))
+    if (!c.res.headers.has(name)) c.header(name, value);
 }

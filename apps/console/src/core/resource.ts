@@ -1,0 +1,89 @@
+import type { Operation, Reply, Request } from "@switchyard/client/client";
+import type { Problem } from "@switchyard/client/problem-error";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { onLive, type Topic } from "./live.ts";
+import { client, may, problemOf } from "./session.ts";
+import { toast } from "./toasts.ts";
+
+/** What a request answered last, and whether it is being asked again. */
+export interface Resource<T> {
+  readonly data: T | null;
+  readonly problem: Problem | null;
+  readonly isLoading: boolean;
+  readonly reload: () => void;
+}
+
+/** Events come in bursts; a list is read again at most that often. */
+const AGAIN_AFTER_MS = 700;
+
+/**
+ * The answer of an operation, asked again when the request changes and when something happens to what it is about. Without the
+ * right to ask, it is a problem `forbidden` without asking. `null` in place of a request asks nothing yet.
+ */
+export function useResource<Op extends Operation>(
+  operation: Op,
+  request: Request<Op> | null,
+  topics: readonly Topic[] = [],
+): Resource<Reply<Op>> {
+  const [state, setState] = useState<Omit<Resource<Reply<Op>>, "reload">>(LOADING);
+  const [round, setRound] = useState(0);
+  const shownFor = useRef("");
+  const key = request === null ? null : `${operation} ${JSON.stringify(request)}`;
+  useEffect(() => {
+    if (request === null || key === null) return undefined;
+    if (!may(operation)) {
+      setState({ data: null, problem: forbidden(operation), isLoading: false });
+      return undefined;
+    }
+    const stop = new AbortController();
+    const isOther = shownFor.current !== key;
+    setState((old) => (isOther ? LOADING : { ...old, isLoading: true }));
+    shownFor.current = key;
+    const asking = client.request(operation, request, { signal: stop.signal });
+    asking.then(
+      (data) => setState({ data, problem: null, isLoading: false }),
+      (error: unknown) => {
+        if (stop.signal.aborted) return;
+        setState((old) => ({ data: old.data, problem: problemOf(error), isLoading: false }));
+      },
+    );
+    return () => stop.abort();
+  }, [key, round]);
+  useEffect(() => {
+    if (topics.length === 0) return undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = onLive((topic, message) => {
+      if (message !== null && !topics.includes(topic)) return;
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        setRound((n) => n + 1);
+      }, AGAIN_AFTER_MS);
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, [topics.join(" ")]);
+  return { ...state, reload: () => setRound((n) => n + 1) };
+}
+
+/** Does something that changes the world, and says how it went. True when it was done. */
+export async function act(done: string, action: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await action();
+    if (done !== "") toast({ text: done, tone: "good" });
+    return true;
+  } catch (error) {
+    const { detail, next, requestId } = problemOf(error);
+    const more = [next, requestId === "" ? undefined : `Request ${requestId}`];
+    toast({ text: detail, more: more.filter((one) => one !== undefined).join(" · "), tone: "bad" });
+    return false;
+  }
+}
+
+const LOADING = { data: null, problem: null, isLoading: true } as const;
+
+function forbidden(operation: Operation): Problem {
+  const detail = `Your credential may not use ${operation}.`;
+  return { status: 403, code: "forbidden", detail, requestId: "" };
+}

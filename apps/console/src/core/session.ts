@@ -1,0 +1,119 @@
+import { createClient, type Operation, type Reply } from "@switchyard/client/client";
+import { ProblemError, problemOfResponse, type Problem } from "@switchyard/client/problem-error";
+import { signal } from "@preact/signals";
+
+export type Me = Reply<"GET /me">;
+
+export type SessionState =
+  | { readonly phase: "checking" }
+  | {
+      readonly phase: "signed-out";
+      /** `token`, `oidc`: how the gateway lets people sign in. */
+      readonly ways: readonly string[];
+      readonly problem: Problem | null;
+    }
+  | { readonly phase: "signed-in"; readonly me: Me };
+
+/** Who uses the console. */
+export const session = signal<SessionState>({ phase: "checking" });
+
+/** What `GET /auth/session` answers. */
+interface AuthSession {
+  readonly user: object | null;
+  /** Null while nobody is signed in. */
+  readonly csrfToken: string | null;
+  readonly signIn: readonly string[];
+}
+
+let csrfToken = "";
+let ways: readonly string[] = ["token"];
+
+/** Asks the gateway that served the page, as the session of the browser's cookie. */
+export const client = createClient({
+  baseUrl: "",
+  async fetch(url, init) {
+    const headers = new Headers(init.headers);
+    const changes = init.method !== undefined && init.method !== "GET";
+    if (changes) headers.set("x-csrf-token", csrfToken);
+    const response = await fetch(url, { ...init, headers, credentials: "same-origin" });
+    if (response.status === 401) endSession();
+    return response;
+  },
+});
+
+/** True when the gateway lets the credential use the operation: whatever else is not shown. */
+export function may(operation: Operation): boolean {
+  const state = session.value;
+  return state.phase === "signed-in" && state.me.may.includes(operation);
+}
+
+/** The caller that the credential stands for; empty while nobody is signed in. */
+export function callerName(): string {
+  const state = session.value;
+  return state.phase === "signed-in" ? state.me.caller : "";
+}
+
+/** At the start: with the token in the address, which is taken out of it, or with the cookie from before. */
+export async function openSession(): Promise<void> {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (token !== null) history.replaceState(null, "", `${location.pathname}${location.search}`);
+  await (token === null ? resumeSession() : signIn(token));
+}
+
+/** Exchanges a credential for a session of the browser; what goes wrong stands in `session`. */
+export async function signIn(credential: string): Promise<void> {
+  await enter(() =>
+    auth("/auth/session", {
+      method: "POST",
+      headers: { authorization: `Bearer ${credential}` },
+    }),
+  );
+}
+
+export async function signOut(): Promise<void> {
+  const answer = await fetch("/auth/logout", {
+    method: "POST",
+    headers: { "x-csrf-token": csrfToken },
+  }).catch(() => null);
+  const body = ((await answer?.json().catch(() => null)) ?? {}) as { next?: string | null };
+  if (typeof body.next === "string") location.assign(body.next);
+  session.value = { phase: "signed-out", ways, problem: null };
+}
+
+async function resumeSession(): Promise<void> {
+  await enter(() => auth("/auth/session", {}));
+}
+
+async function enter(ask: () => Promise<AuthSession>): Promise<void> {
+  try {
+    const answer = await ask();
+    csrfToken = answer.csrfToken ?? "";
+    ways = answer.signIn;
+    session.value =
+      answer.user === null
+        ? { phase: "signed-out", ways, problem: null }
+        : { phase: "signed-in", me: await client.request("GET /me") };
+  } catch (error) {
+    session.value = { phase: "signed-out", ways, problem: problemOf(error) };
+  }
+}
+
+async function auth(path: string, init: RequestInit): Promise<AuthSession> {
+  const response = await fetch(path, { ...init, credentials: "same-origin" });
+  if (response.ok) return (await response.json()) as AuthSession;
+  throw await problemOfResponse(response);
+}
+
+function endSession(): void {
+  if (session.value.phase !== "signed-in") return;
+  const detail = "Your session has ended. Sign in again to go on where you were.";
+  const problem = { status: 401, code: "unauthenticated", detail, requestId: "" };
+  session.value = { phase: "signed-out", ways, problem };
+}
+
+/** Anything that went wrong, as a problem to show. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof ProblemError) return error.problem;
+  const detail = error instanceof Error ? error.message : String(error);
+  return { status: 0, code: "console_fault", detail, requestId: "" };
+}

@@ -1,0 +1,70 @@
+import type { RunDetail } from "@switchyard/client/operations";
+import { prettyJson } from "../core/format.ts";
+import { Markdown } from "../ui/markdown.tsx";
+import { Status } from "../ui/status.tsx";
+import type { RunStory, Span, Turn } from "./run-story.ts";
+
+/** What was said, with a folded card for each tool call. */
+export function Conversation({ run, story }: { run: RunDetail | null; story: RunStory }) {
+  const last = story.turns.findLast(({ who }) => who === "model");
+  const isShown = last !== undefined && last.text === story.output;
+  return (
+    <div class="conversation" data-testid="conversation">
+      {run !== null && (
+        <article class="turn person">
+          <h3>{run.requester}</h3>
+          <p class="text">{typeof run.input === "string" ? run.input : prettyJson(run.input)}</p>
+        </article>
+      )}
+      {story.turns.map((turn) => (
+        <TurnCard key={turn.id} turn={turn} name={run?.agent ?? "agent"} />
+      ))}
+      {story.output !== null && !isShown && (
+        <article class="turn model">
+          <h3>Answer</h3>
+          <Markdown text={story.output} />
+        </article>
+      )}
+      {run?.failure !== null && run?.failure !== undefined && (
+        <article class="note bad">
+          <strong>{run.failure.code}</strong>
+          <p>{run.failure.message}</p>
+        </article>
+      )}
+    </div>
+  );
+}
+
+export function TurnCard({ turn, name }: { turn: Turn; name: string }) {
+  const { who, text, isLive, span } = turn;
+  if (span !== undefined) return <ToolCard span={span} />;
+  if (text === "") return null;
+  return (
+    <article class={`turn ${who}`} data-status={isLive ? "live" : "done"}>
+      <h3>{who === "person" ? "You" : name}</h3>
+      {who === "model" && !isLive ? <Markdown text={text} /> : <p class="text">{text}</p>}
+      {isLive && <span class="caret" aria-hidden="true" />}
+    </article>
+  );
+}
+
+/** A call in a line; what it was and what came of it when it is opened. */
+export function ToolCard({ span }: { span: Span }) {
+  const result = span.events.find(({ event }) => event === "tool-completed");
+  return (
+    <details class="turn tool" data-testid="tool-card" data-status={span.status}>
+      <summary>
+        <Status is={span.status} /> <code>{span.title}</code>
+        {span.decision !== null && <span class="quiet"> {span.decision.reason}</span>}
+      </summary>
+      <pre class="text">{prettyJson(argumentsOf(span))}</pre>
+      {result?.event === "tool-completed" && <pre class="text">{result.data.preview}</pre>}
+      {span.status === "failed" && <p class="text">{span.detail}</p>}
+    </details>
+  );
+}
+
+function argumentsOf({ events }: Span): string {
+  const asked = events.find(({ event }) => event === "tool-requested");
+  return asked?.event === "tool-requested" ? asked.data.argsPreview : "";
+}

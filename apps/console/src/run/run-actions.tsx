@@ -1,0 +1,146 @@
+import type { RunDetail } from "@switchyard/client/operations";
+import { useState } from "preact/hooks";
+import { textsOf } from "../core/form.ts";
+import { shortRunId } from "../core/format.ts";
+import { act } from "../core/resource.ts";
+import { navigate } from "../core/router.ts";
+import { client, may } from "../core/session.ts";
+import { ask, Dialog } from "../ui/dialog.tsx";
+import { isOver } from "./run-facts.tsx";
+import type { RunStory } from "./run-story.ts";
+
+interface Props {
+  readonly run: RunDetail;
+  readonly status: string;
+  readonly story: RunStory;
+}
+
+/** What may be done to the run as it is now, by who looks at it. */
+export function RunActions({ run, status, story }: Props) {
+  const [isForking, setForking] = useState(false);
+  const { runId } = run;
+  const path = { runId };
+  const name = `${run.agent} ${shortRunId(runId)}`;
+  const cancel = async (): Promise<void> => {
+    const reason = await ask({
+      title: `Cancel ${name}?`,
+      text: "Calls under way are not waited for. A cancelled run can be retried.",
+      action: "Cancel the run",
+      isDangerous: true,
+      input: { label: "Why (optional)" },
+    });
+    if (reason === null) return;
+    const body = reason === "" ? {} : { reason };
+    await act(`${name} is being cancelled`, () =>
+      client.request("POST /runs/{runId}/cancel", { path, body }),
+    );
+  };
+  const steer = async (): Promise<void> => {
+    const message = await ask({
+      title: `A message for ${name}`,
+      text: "The run reads it before its next model call.",
+      action: "Send",
+      input: { label: "Message", isLong: true },
+    });
+    if (message === null || message.trim() === "") return;
+    await act("The message is on its way", () =>
+      client.request("POST /runs/{runId}/steer", { path, body: { message } }),
+    );
+  };
+  const retry = async (): Promise<void> => {
+    const isDone = await act(`${name} goes on`, () =>
+      client.request("POST /runs/{runId}/retry", { path, body: {} }),
+    );
+    // Its events are followed anew.
+    if (isDone) location.reload();
+  };
+  const isEnded = isOver(status);
+  return (
+    <>
+      {!isEnded && may("POST /runs/{runId}/steer") && (
+        <button type="button" class="button" onClick={() => void steer()} data-testid="steer">
+          Send a message
+        </button>
+      )}
+      {may("POST /runs/{runId}/fork") && story.steps > 0 && (
+        <button type="button" class="button" onClick={() => setForking(true)} data-testid="fork">
+          Fork
+        </button>
+      )}
+      {isEnded && status !== "succeeded" && may("POST /runs/{runId}/retry") && (
+        <button
+          type="button"
+          class="button primary"
+          onClick={() => void retry()}
+          data-testid="retry"
+        >
+          Retry
+        </button>
+      )}
+      {!isEnded && may("POST /runs/{runId}/cancel") && (
+        <button
+          type="button"
+          class="button danger"
+          onClick={() => void cancel()}
+          data-testid="cancel"
+        >
+          Cancel
+        </button>
+      )}
+      {isForking && <ForkRun run={run} steps={story.steps} onClose={() => setForking(false)} />}
+    </>
+  );
+}
+
+function ForkRun(props: { run: RunDetail; steps: number; onClose: () => void }) {
+  const { run, steps, onClose } = props;
+  const before = typeof run.input === "string" ? run.input : JSON.stringify(run.input, null, 2);
+  const submit = async (event: SubmitEvent): Promise<void> => {
+    const text = textsOf(event);
+    const given = text("input");
+    await act("", async () => {
+      const isText = typeof run.input === "string";
+      const input = isText ? given : (JSON.parse(given) as Record<string, unknown>);
+      const newRunId = `fork-${crypto.randomUUID()}`;
+      const body = {
+        newRunId,
+        fromStep: Number(text("fromStep")),
+        ...(given === before ? {} : { input }),
+      };
+      await client.request("POST /runs/{runId}/fork", { path: { runId: run.runId }, body });
+      onClose();
+      navigate(`/runs/${newRunId}`);
+    });
+  };
+  return (
+    <Dialog title="Fork from a step" onClose={onClose} testId="fork-dialog">
+      <form onSubmit={(event) => void submit(event)}>
+        <p>
+          The new run keeps answers and results of the steps before, and goes on from there by
+          itself. Nothing of them is called or paid again.
+        </p>
+        <label class="field">
+          <span>First step that is made anew, 1 to {steps}</span>
+          <input
+            type="number"
+            name="fromStep"
+            min={1}
+            max={Math.max(1, steps)}
+            defaultValue={String(steps)}
+            required
+          />
+        </label>
+        <label class="field">
+          <span>Input</span>
+          <textarea name="input" rows={6} defaultValue={before} required />
+        </label>
+        <div class="actions end">
+          <button type="button" class="button" onClick={onClose}>
+            Keep as it is
+          </button>
+          <button class="button primary">Fork</button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

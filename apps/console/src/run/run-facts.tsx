@@ -1,0 +1,65 @@
+import type { RunDetail } from "@switchyard/client/operations";
+import type { ComponentChildren } from "preact";
+import { nowMs } from "../core/clock.ts";
+import { durationText, numberText, shortRunId, usdText } from "../core/format.ts";
+import { Time } from "../ui/time.tsx";
+import type { RunStory } from "./run-story.ts";
+
+/** The run in figures. */
+export function RunFacts({ run, story }: { run: RunDetail; story: RunStory }) {
+  const startMs = story.startMs ?? Date.parse(run.createdAt);
+  const endMs = story.endMs ?? (isOver(run.status) ? Date.parse(run.updatedAt) : nowMs.value);
+  const cost = story.messages.length > 0 ? story.costUsd : (run.costUsd ?? null);
+  const input = Math.max(story.inputTokens, run.usage.inputTokens);
+  const output = Math.max(story.outputTokens, run.usage.outputTokens);
+  return (
+    <dl class="facts" data-testid="facts">
+      <Fact name="Started">
+        <Time at={run.createdAt} />
+      </Fact>
+      <Fact name="Took">{durationText(Math.max(0, endMs - startMs))}</Fact>
+      <Fact name="Model">{run.model}</Fact>
+      <Fact name="Steps">{Math.max(story.steps, run.steps)}</Fact>
+      <Fact name="Tool calls">{Math.max(story.toolCalls, run.toolCalls)}</Fact>
+      <Fact name="Tokens">
+        {numberText(input)} in, {numberText(output)} out
+      </Fact>
+      <Fact name="Cost">{cost === null ? "price not known" : usdText(cost)}</Fact>
+      <Fact name="By">{run.requester}</Fact>
+      {run.attempts > 1 && <Fact name="Runners that had it">{run.attempts}</Fact>}
+      {run.session !== undefined && (
+        <Fact name="Session">
+          <a href={`/chat/${encodeURIComponent(run.session.key)}`}>{run.session.key}</a>
+        </Fact>
+      )}
+      {run.parent !== undefined && (
+        <Fact name="Works for">
+          <a href={`/runs/${encodeURIComponent(run.parent.runId)}`}>
+            {shortRunId(run.parent.runId)}
+          </a>
+        </Fact>
+      )}
+      {run.forkedFrom !== undefined && (
+        <Fact name="Copied from">
+          <a href={`/runs/${encodeURIComponent(run.forkedFrom.runId)}`}>
+            {shortRunId(run.forkedFrom.runId)}
+          </a>
+          , step {run.forkedFrom.fromStep}
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+export function isOver(status: string): boolean {
+  return ["succeeded", "failed", "cancelled", "dead", "rejected", "merged"].includes(status);
+}

@@ -1,0 +1,194 @@
+import type { RunDetail } from "@switchyard/client/operations";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { count, shortRunId } from "../core/format.ts";
+import { useResource } from "../core/resource.ts";
+import { filterOf, setFilter } from "../core/router.ts";
+import { client, problemOf } from "../core/session.ts";
+import { toast } from "../core/toasts.ts";
+import { Id, Snippet } from "../ui/copy.tsx";
+import { Page } from "../ui/page.tsx";
+import { Loading, ProblemNote } from "../ui/resource-view.tsx";
+import { Status } from "../ui/status.tsx";
+import { Tabs } from "../ui/tabs.tsx";
+import { Conversation } from "./conversation.tsx";
+import { RunActions } from "./run-actions.tsx";
+import { RunFacts } from "./run-facts.tsx";
+import { RunStory } from "./run-story.ts";
+import { RunWaits } from "./run-waits.tsx";
+import { Timeline } from "./timeline.tsx";
+
+const TABS = [
+  { id: "timeline", title: "Timeline" },
+  { id: "compact", title: "Compact" },
+  { id: "conversation", title: "Conversation" },
+  { id: "children", title: "Children" },
+  { id: "raw", title: "Raw" },
+];
+
+export function RunPage({ params }: { params: Readonly<Record<string, string>> }) {
+  const runId = params["runId"] ?? "";
+  const story = useStory(runId);
+  const detail = useResource("GET /runs/{runId}", { path: { runId } }, ["run"]);
+  const run = detail.data?.run ?? null;
+  const isKnown = story.messages.length > 0 || run !== null;
+  const view = filterOf("view") || "timeline";
+  const status = story.status === "queued" ? (run?.status ?? "queued") : story.status;
+  return (
+    <Page
+      title={run === null ? `Run ${shortRunId(runId)}` : `${run.agent}: ${titleOf(run)}`}
+      about={
+        <>
+          <Status is={status} /> <Id value={runId} />
+        </>
+      }
+      cli={`yard runs tail ${runId}`}
+      nats={`nats sub 'yard.evt.run.${runId.replace("~", ".")}.*'`}
+      actions={run !== null && <RunActions run={run} status={status} story={story} />}
+    >
+      {!isKnown && detail.problem !== null && detail.problem.code !== "unknown_run" && (
+        <ProblemNote problem={detail.problem} onRetry={detail.reload} />
+      )}
+      {!isKnown && detail.problem?.code === "unknown_run" && (
+        <div class="note wait" data-testid="problem" data-status="unknown_run">
+          <strong>Nobody has heard of this run yet</strong>
+          <p>
+            It waits in the queue, or there is none of this id that you may see. The page goes on by
+            itself when the run begins.
+          </p>
+        </div>
+      )}
+      {!isKnown && detail.isLoading && <Loading />}
+      {run !== null && <RunFacts run={run} story={story} />}
+      {run !== null && <RunWaits run={run} story={story} />}
+      {isKnown && (
+        <>
+          <Tabs
+            label="Views of the run"
+            tabs={TABS}
+            chosen={view}
+            onChoose={(id) => setFilter("view", id === "timeline" ? "" : id)}
+          />
+          <div role="tabpanel" aria-label={view}>
+            {view === "conversation" && <Conversation run={run} story={story} />}
+            {view === "children" && <Children run={run} />}
+            {view === "raw" && <Raw story={story} />}
+            {(view === "timeline" || view === "compact") && (
+              <Timeline story={story} isCompact={view === "compact"} />
+            )}
+          </div>
+        </>
+      )}
+    </Page>
+  );
+}
+
+/** Follows the run; the page is drawn anew at most once a frame, however fast events come. */
+function useStory(runId: string): RunStory {
+  const story = useMemo(() => new RunStory(), [runId]);
+  const [, setRound] = useState(0);
+  useEffect(() => {
+    const stop = new AbortController();
+    let isDue = false;
+    const draw = (): void => {
+      if (isDue) return;
+      isDue = true;
+      // A hidden tab has no frames.
+      setTimeout(() => {
+        isDue = false;
+        setRound((n) => n + 1);
+      }, 16);
+    };
+    const follow = async (): Promise<void> => {
+      // A run that was retried goes on after its end.
+      for await (const message of client.followRun(runId, { signal: stop.signal })) {
+        story.take(message);
+        draw();
+      }
+    };
+    follow().catch((error: unknown) => {
+      const { status, detail } = problemOf(error);
+      if (!stop.signal.aborted && status !== 404) toast({ text: detail, tone: "bad" });
+    });
+    return () => stop.abort();
+  }, [runId]);
+  return story;
+}
+
+function Children({ run }: { run: RunDetail | null }) {
+  const children = run?.children ?? [];
+  if (children.length === 0) return <p class="empty">This run gave no work to other runs.</p>;
+  return (
+    <ul class="tree" data-testid="children">
+      {children.map((child) => (
+        <ChildRun key={child.runId} {...child} />
+      ))}
+    </ul>
+  );
+}
+
+/** A child with its own children below, asked for when it is opened. */
+function ChildRun({
+  runId,
+  agent,
+  status,
+}: {
+  runId: string;
+  agent: string;
+  status: string | null;
+}) {
+  const [isOpen, setOpen] = useState(false);
+  const detail = useResource("GET /runs/{runId}", isOpen ? { path: { runId } } : null, ["run"]);
+  const below = detail.data?.run.children ?? [];
+  return (
+    <li>
+      <button
+        type="button"
+        class="button small"
+        aria-expanded={isOpen}
+        aria-label={`${isOpen ? "Hide" : "Show"} the children of ${runId}`}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {isOpen ? "−" : "+"}
+      </button>{" "}
+      <Status is={status ?? "running"} />{" "}
+      <a href={`/runs/${encodeURIComponent(runId)}`}>
+        {agent} · {shortRunId(runId)}
+      </a>
+      {isOpen && detail.data !== null && below.length === 0 && (
+        <p class="quiet">It has no children.</p>
+      )}
+      {below.length > 0 && (
+        <ul class="tree">
+          {below.map((child) => (
+            <ChildRun key={child.runId} {...child} />
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+const MOST_RAW = 500;
+
+function Raw({ story }: { story: RunStory }) {
+  const shown = story.messages.slice(-MOST_RAW);
+  const text = shown
+    .map(({ event, data }) => `${event} ${JSON.stringify(data, null, 2)}`)
+    .join("\n\n");
+  return (
+    <>
+      {story.messages.length > MOST_RAW && (
+        <p class="quiet">
+          The last {MOST_RAW} of {count(story.messages.length, "event")}.
+        </p>
+      )}
+      <Snippet text={text} label="Events as JSON" />
+    </>
+  );
+}
+
+function titleOf({ input }: RunDetail): string {
+  const text = typeof input === "string" ? input : JSON.stringify(input);
+  const line = text.split("\n", 1)[0] ?? "";
+  return line.length > 90 ? `${line.slice(0, 90)}…` : line;
+}

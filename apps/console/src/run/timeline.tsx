@@ -1,0 +1,208 @@
+import { useState } from "preact/hooks";
+import { nowMs } from "../core/clock.ts";
+import { bytesText, durationText, numberText, prettyJson, usdText } from "../core/format.ts";
+import { Snippet } from "../ui/copy.tsx";
+import { DataTable, type Column } from "../ui/data-table.tsx";
+import { Loading } from "../ui/resource-view.tsx";
+import { Status, toneOf } from "../ui/status.tsx";
+import { Fact } from "./run-facts.tsx";
+import type { RunStory, Span } from "./run-story.ts";
+
+const KINDS: Readonly<Record<Span["kind"], string>> = {
+  model: "model",
+  tool: "tool",
+  wait: "wait",
+  child: "child",
+  question: "question",
+  note: "·",
+};
+
+/** What the run did, with bars on an axis of time; the picked line is told in full beside it. */
+export function Timeline({ story, isCompact }: { story: RunStory; isCompact: boolean }) {
+  const [picked, setPicked] = useState<string | null>(null);
+  if (story.spans.length === 0) return <Loading />;
+  const startMs = story.startMs ?? 0;
+  const endMs = story.endMs ?? nowMs.value;
+  const longMs = Math.max(1, endMs - startMs, story.lastMs - startMs);
+  const spans = isCompact ? story.spans.filter(({ kind }) => kind !== "note") : story.spans;
+  const columns: Column<Span>[] = [
+    {
+      title: "What",
+      cell: (span) => (
+        <span class={`span-name ${span.kind === "note" ? "quiet-line" : ""}`}>
+          <span class="label">{KINDS[span.kind]}</span> {span.title}
+        </span>
+      ),
+    },
+    {
+      title: "Status",
+      // What a note is, its title says.
+      cell: ({ kind, status }) =>
+        kind === "note" && toneOf(status) === "quiet" ? "" : <Status is={status} />,
+    },
+    ...(isCompact
+      ? [{ title: "Detail", isWide: true, isMain: true, cell: ({ detail }: Span) => detail }]
+      : [
+          {
+            title: `0 – ${durationText(longMs)}`,
+            isWide: true,
+            isMain: true,
+            cell: (span: Span) => (
+              <Bar span={span} startMs={startMs} longMs={longMs} nowMs={endMs} />
+            ),
+          },
+        ]),
+    {
+      title: "Took",
+      isNumber: true,
+      cell: (span) => (span.kind === "note" ? "" : tookText(span, endMs)),
+    },
+  ];
+  const chosen = spans.find(({ id }) => id === picked) ?? null;
+  return (
+    <div class={`split ${chosen === null ? "" : "has-detail"}`}>
+      <DataTable
+        label="Timeline"
+        testId="timeline"
+        columns={columns}
+        rows={spans}
+        keyOf={({ id }) => id}
+        onPick={({ id }) => setPicked(id === picked ? null : id)}
+        isPicked={({ id }) => id === picked}
+      />
+      {chosen !== null && <SpanDetail span={chosen} onClose={() => setPicked(null)} />}
+    </div>
+  );
+}
+
+function Bar(props: { span: Span; startMs: number; longMs: number; nowMs: number }) {
+  const { span, startMs, longMs, nowMs: now } = props;
+  const left = ((span.startMs - startMs) / longMs) * 100;
+  const width = (((span.endMs ?? now) - span.startMs) / longMs) * 100;
+  const open = span.endMs === null ? "open" : "";
+  return (
+    <span class="bar-lane" aria-hidden="true">
+      <span
+        class={`bar-span ${toneOf(span.status)} is-${span.kind} ${open}`}
+        style={{
+          left: `${Math.min(99.5, Math.max(0, left))}%`,
+          width: `${Math.max(0, Math.min(100 - left, width))}%`,
+        }}
+      />
+    </span>
+  );
+}
+
+function tookText({ startMs, endMs }: Span, now: number): string {
+  return durationText(Math.max(0, (endMs ?? now) - startMs));
+}
+
+/** What was asked, what was decided and why, what came of it. */
+export function SpanDetail({ span, onClose }: { span: Span; onClose: () => void }) {
+  const { decision, usage, costUsd } = span;
+  return (
+    <aside class="detail" aria-label="The picked line" data-testid="span-detail">
+      <div class="detail-head">
+        <h2>{span.title}</h2>
+        <button type="button" class="button small" onClick={onClose}>
+          Close
+        </button>
+      </div>
+      <dl class="facts">
+        <Fact name="Status">
+          <Status is={span.status} />
+        </Fact>
+        {span.step !== null && <Fact name="Step">{span.step}</Fact>}
+        {span.endMs !== null && <Fact name="Took">{tookText(span, span.endMs)}</Fact>}
+        {usage !== undefined && (
+          <Fact name="Tokens">
+            {numberText(usage.inputTokens)} in, {numberText(usage.outputTokens)} out
+          </Fact>
+        )}
+        {costUsd !== undefined && (
+          <Fact name="Cost">{costUsd === null ? "price not known" : usdText(costUsd)}</Fact>
+        )}
+      </dl>
+      {decision !== null && (
+        <section class={`note ${toneOf(decision.effect)}`} data-testid="decision">
+          <strong>
+            {DECIDED[decision.effect]}
+            {decision.rule !== null && (
+              <>
+                {" by rule "}
+                <code>{decision.rule}</code>
+              </>
+            )}
+          </strong>
+          <p>{decision.reason}</p>
+          <a href={`/policy?tool=${encodeURIComponent(span.title)}`}>Explain in the policy</a>
+        </section>
+      )}
+      {span.childRunId !== undefined && (
+        <a class="button" href={`/runs/${encodeURIComponent(span.childRunId)}`}>
+          Go to the child run
+        </a>
+      )}
+      {span.approvalIds?.map((id) => (
+        <a key={id} class="button" href={`/approvals?id=${id}`}>
+          Look at the call
+        </a>
+      ))}
+      <SpanTexts span={span} />
+      <details>
+        <summary>Events as JSON</summary>
+        <Snippet
+          label="Events of this line as JSON"
+          text={span.events.map(({ data }) => JSON.stringify(data, null, 2)).join("\n")}
+        />
+      </details>
+    </aside>
+  );
+}
+
+const DECIDED = { allow: "Allowed", deny: "Denied", ask: "A person decides" } as const;
+
+/** Foreign text, always as text. */
+function SpanTexts({ span }: { span: Span }) {
+  return (
+    <>
+      {span.events.map((message) => {
+        switch (message.event) {
+          case "tool-requested":
+            return (
+              <Text key="args" title="Arguments" text={prettyJson(message.data.argsPreview)} />
+            );
+          case "tool-completed":
+            return (
+              <Text
+                key="result"
+                title={`Result, ${bytesText(message.data.textBytes)}`}
+                text={message.data.preview}
+              />
+            );
+          case "tool-failed":
+            return <Text key="error" title={message.data.code} text={message.data.message} />;
+          case "model-responded":
+            return message.data.text === "" ? null : (
+              <Text key="text" title="Text" text={message.data.text} />
+            );
+          case "tool-denied":
+            return null;
+          default:
+            return span.detail === "" ? null : (
+              <Text key="detail" title="Detail" text={span.detail} />
+            );
+        }
+      })}
+    </>
+  );
+}
+
+function Text({ title, text }: { title: string; text: string }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      <Snippet text={text} label={title} />
+    </section>
+  );
+}

@@ -1,0 +1,51 @@
+import { useState } from "preact/hooks";
+
+const SHOWN_MS = 1_200;
+
+/** Copies a text; true for a moment afterwards. */
+function useCopy(text: string): [isCopied: boolean, copy: () => Promise<void>] {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), SHOWN_MS);
+  };
+  return [isCopied, copy];
+}
+
+/** A button that copies a text; its label says so for a moment. */
+export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
+  const [isCopied, copy] = useCopy(text);
+  return (
+    <button type="button" class="button small" onClick={() => void copy()}>
+      {isCopied ? "Copied" : label}
+    </button>
+  );
+}
+
+/** An id that is copied with a click. */
+export function Id({ value, shown = value }: { value: string; shown?: string }) {
+  const [isCopied, copy] = useCopy(value);
+  const press = (event: Event): void => {
+    event.preventDefault();
+    event.stopPropagation();
+    void copy();
+  };
+  return (
+    <button type="button" class="id" title={`Copy ${value}`} onClick={press} data-testid="id">
+      {isCopied ? "copied" : shown}
+    </button>
+  );
+}
+
+/** A command or another text of several lines with a button that copies it. */
+export function Snippet({ text, label }: { text: string; label: string }) {
+  return (
+    <div class="snippet">
+      <pre tabIndex={0} aria-label={label}>
+        {text}
+      </pre>
+      <CopyButton text={text} />
+    </div>
+  );
+}

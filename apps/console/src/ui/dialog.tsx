@@ -1,0 +1,95 @@
+import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { textsOf } from "../core/form.ts";
+
+/** A modal dialog; the browser keeps the focus in it and gives it back. */
+export function Dialog(props: {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+  size?: "wide";
+  testId?: string;
+}) {
+  const { title, onClose, children, size, testId } = props;
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    element.current?.showModal();
+    return () => element.current?.close();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class={size ?? ""}
+      aria-labelledby="dialog-title"
+      data-testid={testId ?? "dialog"}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => event.target === element.current && onClose()}
+    >
+      <div class="dialog-body">
+        <h2 id="dialog-title">{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+interface Question {
+  readonly title: string;
+  readonly text: ComponentChildren;
+  readonly action: string;
+  readonly isDangerous?: boolean;
+  /** Asks for a text, too. */
+  readonly input?: { readonly label: string; readonly isLong?: boolean; readonly value?: string };
+}
+
+const asked = signal<(Question & { answer: (given: string | null) => void }) | null>(null);
+
+/** Resolves with the text that was given ("" where none was asked for), null when it was called off. */
+export function ask(question: Question): Promise<string | null> {
+  return new Promise((resolve) => {
+    asked.value = {
+      ...question,
+      answer(given) {
+        asked.value = null;
+        resolve(given);
+      },
+    };
+  });
+}
+
+/** Where questions of `ask` are shown. */
+export function QuestionHost() {
+  const question = asked.value;
+  if (question === null) return null;
+  const { title, text, action, isDangerous, input, answer } = question;
+  const submit = (event: SubmitEvent): void => {
+    answer(textsOf(event)("text"));
+  };
+  return (
+    <Dialog title={title} onClose={() => answer(null)} testId="confirm">
+      <form onSubmit={submit}>
+        <p>{text}</p>
+        {input !== undefined && (
+          <label class="field">
+            <span>{input.label}</span>
+            {input.isLong === true ? (
+              <textarea name="text" rows={5} defaultValue={input.value ?? ""} />
+            ) : (
+              <input name="text" defaultValue={input.value ?? ""} maxLength={500} />
+            )}
+          </label>
+        )}
+        <div class="actions end">
+          <button type="button" class="button" onClick={() => answer(null)}>
+            Keep as it is
+          </button>
+          <button class={`button ${isDangerous === true ? "danger" : "primary"}`}>{action}</button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,45 @@
+import DOMPurify from "dompurify";
+import { Marked } from "marked";
+import { useMemo } from "preact/hooks";
+
+const marked = new Marked({ gfm: true, breaks: false, async: false });
+
+/** Longer texts stay text: nobody reads them as a page, and parsing them would hold the page up. */
+const LONGEST = 100_000;
+
+const RULES = {
+  ALLOWED_TAGS: [
+    ..."p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del a".split(" "),
+    ..."table thead tbody tr th td".split(" "),
+  ],
+  ALLOWED_ATTR: ["href", "title", "align"],
+  ALLOWED_URI_REGEXP: /^(https?:|mailto:)/i,
+  RETURN_TRUSTED_TYPE: true,
+} as const;
+
+DOMPurify.addHook("afterSanitizeAttributes", (node) => {
+  if (node.tagName !== "A") return;
+  node.setAttribute("target", "_blank");
+  node.setAttribute("rel", "noopener noreferrer nofollow");
+});
+
+/** Text of a model or a tool, as Markdown without anything that could act: no images, no scripts, no styles. */
+export function Markdown({ text }: { text: string }) {
+  const html = useMemo(() => (text.length > LONGEST ? null : htmlOf(text)), [text]);
+  if (html === null) return <pre class="text">{text}</pre>;
+  // A TrustedHTML of the sanitizer's policy; Preact hands it on as it is.
+  return <div class="markdown" dangerouslySetInnerHTML={{ __html: html as string }} />;
+}
+
+/** A TrustedHTML, or null for a text that cannot be read. */
+function htmlOf(text: string): unknown {
+  try {
+    return DOMPurify.sanitize(marked.parse(text) as string, {
+      ...RULES,
+      ALLOWED_TAGS: [...RULES.ALLOWED_TAGS],
+      ALLOWED_ATTR: [...RULES.ALLOWED_ATTR],
+    });
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,81 @@
+import type { Problem } from "@switchyard/client/problem-error";
+import type { ComponentChildren } from "preact";
+import type { Resource } from "../core/resource.ts";
+
+interface Props<T> {
+  readonly of: Resource<T>;
+  /** What stands there when there is nothing, with the next step; null where there is something. */
+  readonly empty?: (data: T) => ComponentChildren | null;
+  readonly children: (data: T) => ComponentChildren;
+}
+
+/** What was asked for in its four states: on its way, refused or failed, nothing, there. */
+export function ResourceView<T>({ of, empty, children }: Props<T>) {
+  const { data, problem, isLoading, reload } = of;
+  if (data !== null) {
+    const nothing = empty?.(data) ?? null;
+    return (
+      <>
+        {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
+        {nothing === null ? children(data) : <Empty>{nothing}</Empty>}
+      </>
+    );
+  }
+  if (problem !== null) return <ProblemNote problem={problem} onRetry={reload} />;
+  return isLoading ? <Loading /> : null;
+}
+
+export function Loading() {
+  return (
+    <div class="loading" role="status" data-testid="loading">
+      <span class="visually-hidden">Loading…</span>
+      <i />
+      <i />
+      <i />
+    </div>
+  );
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return (
+    <div class="empty" data-testid="empty">
+      {children}
+    </div>
+  );
+}
+
+/** A refusal or a failure, with what to do about it. */
+export function ProblemNote({ problem, onRetry }: { problem: Problem; onRetry?: () => void }) {
+  const { status, code, detail, next, requestId } = problem;
+  const isForbidden = status === 403;
+  return (
+    <div
+      class={`note ${isForbidden ? "wait" : "bad"}`}
+      role="alert"
+      data-testid={isForbidden ? "forbidden" : "problem"}
+      data-status={code}
+    >
+      <strong>{isForbidden ? "Not permitted" : (TITLES[status] ?? "That did not work")}</strong>
+      <p>{detail}</p>
+      {isForbidden && <p>Somebody with the role admin can give you more with “yard keys api”.</p>}
+      {next !== undefined && <p>{next}</p>}
+      {requestId !== "" && (
+        <p class="quiet">
+          {code} · request <code>{requestId}</code>
+        </p>
+      )}
+      {onRetry !== undefined && !isForbidden && (
+        <button type="button" class="button" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  0: "Switchyard cannot be reached",
+  404: "Not found",
+  429: "Too many requests",
+  503: "A service is away",
+};

@@ -1,0 +1,130 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { liveState } from "../core/live.ts";
+import { useResource } from "../core/resource.ts";
+import { address } from "../core/router.ts";
+import { callerName, may, session, signOut } from "../core/session.ts";
+import { nextTheme, theme } from "../core/theme.ts";
+import { views, type View } from "../routes.ts";
+import { setWaiting } from "./page.tsx";
+import { openPalette, PaletteHost } from "./palette.tsx";
+
+const GROUPS = { work: "Operate", build: "Build", govern: "Govern" } as const;
+const LIVE = {
+  live: { word: "Live", tone: "good" },
+  connecting: { word: "Connecting", tone: "busy" },
+  waiting: { word: "Reconnecting", tone: "wait" },
+} as const;
+
+/** Navigation, who is signed in, and the view. */
+export function Shell({ children }: { children: ComponentChildren }) {
+  const [isOpen, setOpen] = useState(false);
+  const { pathname } = address.value;
+  useEffect(() => setOpen(false), [pathname]);
+  const approvals = useResource("GET /approvals", may("GET /approvals") ? {} : null, ["approval"]);
+  const waiting = approvals.data?.pending ?? 0;
+  useEffect(() => setWaiting(waiting), [waiting]);
+  return (
+    <div class={`shell ${isOpen ? "open" : ""}`}>
+      <a class="skip" href="#main">
+        To the content
+      </a>
+      <header class="bar">
+        <button
+          type="button"
+          class="button menu"
+          aria-expanded={isOpen}
+          aria-controls="navigation"
+          onClick={() => setOpen(!isOpen)}
+        >
+          Menu
+        </button>
+        <a class="brand" href="/">
+          <img src="/icon.svg" alt="" width={24} height={24} />
+          Switchyard
+        </a>
+        <button
+          type="button"
+          class="button search"
+          onClick={openPalette}
+          data-testid="open-palette"
+        >
+          Go to… <kbd>Ctrl K</kbd>
+        </button>
+      </header>
+      <nav id="navigation" aria-label="Views">
+        {Object.entries(GROUPS).map(([group, title]) => (
+          <NavGroup key={group} title={title} group={group} waiting={waiting} />
+        ))}
+        <Person />
+      </nav>
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
+      <PaletteHost />
+    </div>
+  );
+}
+
+function NavGroup(props: { title: string; group: string; waiting: number }) {
+  const { title, group, waiting } = props;
+  const shown = views.filter(
+    (view) => view.group === group && (view.needs === undefined || may(view.needs)),
+  );
+  if (shown.length === 0) return null;
+  return (
+    <section>
+      <h2>{title}</h2>
+      <ul>
+        {shown.map((view) => (
+          <li key={view.path}>
+            <a href={view.path} aria-current={isCurrent(view) ? "page" : undefined}>
+              {view.title}
+              {view.path === "/approvals" && waiting > 0 && (
+                <span class="badge" data-testid="waiting-count">
+                  {waiting}
+                  <span class="visually-hidden"> waiting</span>
+                </span>
+              )}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function isCurrent({ path }: View): boolean {
+  const { pathname } = address.value;
+  return path === "/" ? pathname === "/" : pathname === path || pathname.startsWith(`${path}/`);
+}
+
+function Person() {
+  const state = session.value;
+  const { word, tone } = LIVE[liveState.value];
+  return (
+    <section class="person">
+      <p>
+        <span class={`status ${tone}`} data-testid="live" data-status={liveState.value}>
+          <span class="mark" aria-hidden="true">
+            ●
+          </span>
+          {word}
+        </span>
+      </p>
+      <p>
+        <strong>{callerName()}</strong>
+        <br />
+        <span class="quiet">{state.phase === "signed-in" ? state.me.roles.join(", ") : ""}</span>
+      </p>
+      <div class="actions">
+        <button type="button" class="button small" onClick={nextTheme} data-testid="theme">
+          Theme: {theme.value}
+        </button>
+        <button type="button" class="button small" onClick={() => void signOut()}>
+          Sign out
+        </button>
+      </div>
+    </section>
+  );
+}

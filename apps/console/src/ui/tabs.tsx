@@ -1,0 +1,36 @@
+/** A choice of views of the same thing; the address may keep which. */
+export function Tabs(props: {
+  label: string;
+  tabs: readonly { readonly id: string; readonly title: string }[];
+  chosen: string;
+  onChoose: (id: string) => void;
+}) {
+  const { label, tabs, chosen, onChoose } = props;
+  const move = (event: KeyboardEvent): void => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    const at = tabs.findIndex(({ id }) => id === chosen);
+    const next = tabs[(at + step + tabs.length) % tabs.length];
+    if (next === undefined) return;
+    onChoose(next.id);
+    const row = event.currentTarget as HTMLElement;
+    row.querySelector<HTMLElement>(`[data-tab="${next.id}"]`)?.focus();
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label={label} onKeyDown={move}>
+      {tabs.map(({ id, title }) => (
+        <button
+          key={id}
+          type="button"
+          role="tab"
+          data-tab={id}
+          aria-selected={id === chosen}
+          tabIndex={id === chosen ? 0 : -1}
+          onClick={() => onChoose(id)}
+        >
+          {title}
+        </button>
+      ))}
+    </div>
+  );
+}

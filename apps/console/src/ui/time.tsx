@@ -1,0 +1,11 @@
+import { nowMs } from "../core/clock.ts";
+import { absoluteText, relativeText } from "../core/format.ts";
+
+/** How long ago, with the exact time on hover. */
+export function Time({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={absoluteText(at)}>
+      {relativeText(at, nowMs.value)}
+    </time>
+  );
+}
