@@ -39,6 +39,14 @@ export function hasRole(roles: readonly UserRole[], needed: UserRole): boolean {
   return roles.some((role) => COVERED_BY[needed].includes(role));
 }
 
+/** True for the NATS users that a setting names as admins, and over HTTP for who has the role. */
+export function isAdmin(
+  named: readonly string[],
+  { caller, roles }: { readonly caller: string; readonly roles: readonly UserRole[] },
+): boolean {
+  return named.includes(caller) || hasRole(roles, "admin");
+}
+
 /** Why somebody may not use a contract over HTTP, as one sentence; null when it may. */
 export function refusalOf(
   contract: { readonly name: string; readonly role: UserRole | null },

@@ -1,3 +1,5 @@
+import { isAdmin } from "@switchyard/contracts/user-roles";
+import type { Asker } from "@switchyard/bus/asker";
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import type { ServerInfo } from "@switchyard/contracts/mcp-servers";
@@ -49,26 +51,26 @@ export function handleLogins(service: Service, deps: LoginDeps): void {
       { setting: TOKEN_KEY_SETTING },
     );
   };
-  const target = (server: string, caller: string): LoginTarget => {
-    checkAdmin(deps.admins, caller);
-    return { server, caller, launch: launchOf(deps, server) };
+  const target = (server: string, asker: Asker): LoginTarget => {
+    checkAdmin(deps.admins, asker);
+    return { server, caller: asker.caller, launch: launchOf(deps, server) };
   };
 
-  service.handle(beginLogin, ({ server, redirectUri }, { caller }) => {
+  service.handle(beginLogin, ({ server, redirectUri }, context) => {
     const flow = createLoginFlow({ store: keyed(), guard, now });
-    return failingAs(server, () => flow.begin(target(server, caller), redirectUri));
+    return failingAs(server, () => flow.begin(target(server, context), redirectUri));
   });
   service.handle(finishLogin, async ({ server, ...answer }, context) => {
     const flow = createLoginFlow({ store: keyed(), guard, now });
     const { caller } = context;
     await failingAs(server, () =>
-      flow.finish(target(server, caller), { ...answer, iss: answer.iss }),
+      flow.finish(target(server, context), { ...answer, iss: answer.iss }),
     );
     return { server: await deps.reconnect(server, { ...context, by: caller }) };
   });
   service.handle(logout, async ({ server }, context) => {
     const { caller } = context;
-    checkAdmin(deps.admins, caller);
+    checkAdmin(deps.admins, context);
     if (deps.pool.find(server) === null) throw unknown(server);
     const ended = await endLogin(deps, keyed(), server).catch((error: unknown) => {
       throw error instanceof LoginStoreError ? unreachable(error) : error;
@@ -112,8 +114,9 @@ function unreachable({ message }: LoginStoreError) {
   );
 }
 
-function checkAdmin(admins: readonly string[], caller: string): void {
-  if (admins.includes(caller)) return;
+function checkAdmin(admins: readonly string[], asker: Asker): void {
+  if (isAdmin(admins, asker)) return;
+  const { caller } = asker;
   const setting = "YARD_MCP_ADMINS";
   throw fail.forbidden_admin(
     `NATS user ${caller} may not log in to MCP servers. Who may is in the broker's setting ${setting}.`,

@@ -1,3 +1,5 @@
+import { isAdmin } from "@switchyard/contracts/user-roles";
+import type { Asker } from "@switchyard/bus/asker";
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { approvePins, blockPins, diffPin, listPins } from "@switchyard/contracts/mcp-pins";
@@ -17,8 +19,9 @@ export function handlePins(
   service: Service,
   { pins, admins }: { pins: PinBook; admins: readonly string[] },
 ): void {
-  const adminOf = ({ caller }: { readonly caller: string }): string => {
-    if (!admins.includes(caller)) throw forbidden(caller);
+  const adminOf = (asker: Asker): string => {
+    const { caller } = asker;
+    if (!isAdmin(admins, asker)) throw forbidden(caller);
     return caller;
   };
 

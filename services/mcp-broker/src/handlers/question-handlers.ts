@@ -1,3 +1,5 @@
+import type { Asker } from "@switchyard/bus/asker";
+import { isAdmin } from "@switchyard/contracts/user-roles";
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
 import {
@@ -26,24 +28,25 @@ const ENDS = { accept: "accepted", decline: "declined", cancel: "cancelled" } as
 /** Answers `mcp.questions` and `mcp.answer`, in any broker: the questions are in Redis. */
 export function handleQuestions(service: Service, deps: QuestionHandlerDeps): void {
   const { store, open, admins, now, onLost } = deps;
-  const mayAnswer = (caller: string, { askedFor }: Question): boolean =>
-    admins.includes(caller) ||
-    (askedFor.length > 0 && askedFor.every(({ user }) => user === caller));
+  const mayAnswer = (asker: Asker, { askedFor }: Question): boolean =>
+    isAdmin(admins, asker) ||
+    (askedFor.length > 0 && askedFor.every(({ user }) => user === asker.caller));
 
-  service.handle(listQuestions, async ({ server, pendingOnly }, { caller }) => {
+  service.handle(listQuestions, async ({ server, pendingOnly }, asker) => {
     const all = await orUnavailable(() => currentQuestions({ store, now, onLost }));
     const shown = all
       .map(({ question }) => question)
       .filter((question) => server === undefined || question.server === server)
       .filter(({ state }) => !pendingOnly || state === "pending")
-      .filter((question) => mayAnswer(caller, question))
+      .filter((question) => mayAnswer(asker, question))
       .toSorted((a, b) => (a.askedAt < b.askedAt ? 1 : -1));
     return { questions: shown.slice(0, LISTED) };
   });
 
-  service.handle(answerQuestion, async ({ id, action, content }, { caller }) => {
+  service.handle(answerQuestion, async ({ id, action, content }, asker) => {
+    const { caller } = asker;
     const [stored] = await orUnavailable(() => store.read([id]));
-    if (stored === null || stored === undefined || !mayAnswer(caller, stored.question))
+    if (stored === null || stored === undefined || !mayAnswer(asker, stored.question))
       throw fail.unknown_question(`There is no question ${id} for ${caller}.`, { id });
     const { question, holder } = stored;
     if (question.state !== "pending") throw ended(question);

@@ -1,3 +1,4 @@
+import { isAdmin } from "@switchyard/contracts/user-roles";
 import type { Endpoint } from "@switchyard/bus/rpc-endpoint";
 import type { Service } from "@switchyard/bus/serve";
 import { refreshTools } from "@switchyard/contracts/mcp-pins";
@@ -12,8 +13,8 @@ export function handleRefresh(
 ): Endpoint {
   return service.handle(
     refreshTools,
-    async (_request, { caller, fail }) => {
-      if (!admins.includes(caller)) {
+    async (_request, { caller, roles, fail }) => {
+      if (!isAdmin(admins, { caller, roles })) {
         const setting = "YARD_MCP_ADMINS";
         throw fail.forbidden_admin(
           `NATS user ${caller} may not make the broker read tool lists. Who may is in the broker's setting ${setting}.`,

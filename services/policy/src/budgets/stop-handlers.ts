@@ -1,3 +1,4 @@
+import { isAdmin } from "@switchyard/contracts/user-roles";
 import type { Handler } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
 import {
@@ -11,7 +12,6 @@ import {
 import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
 import { serviceUsers } from "@switchyard/contracts/topology";
 import type { RunRecords } from "../runs/run-records.ts";
-import { hasRole } from "@switchyard/contracts/user-roles";
 import { checkAdmin } from "../bundle/version-handlers.ts";
 import { StopStoreError, type StopList } from "./stop-list.ts";
 
@@ -67,8 +67,8 @@ export function createStopHandlers(parts: {
       }),
     async stops(_request, { caller, roles }) {
       const { all } = stops;
-      const isAdmin = admins.includes(caller) || hasRole(roles, "admin");
-      if (SERVICES.has(caller) || isAdmin) return { stops: [...all] };
+      const seesAll = isAdmin(admins, { caller, roles });
+      if (SERVICES.has(caller) || seesAll) return { stops: [...all] };
       const isTold = await Promise.all(all.map(({ scope }) => concerns(runs, scope, caller)));
       return { stops: all.filter((_stop, index) => isTold[index]) };
     },

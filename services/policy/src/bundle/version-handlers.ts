@@ -1,3 +1,4 @@
+import { isAdmin } from "@switchyard/contracts/user-roles";
 import type { CallContext, Handler } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
 import {
@@ -7,7 +8,6 @@ import {
   type rollbackPolicy,
   type PolicyVersion,
 } from "@switchyard/contracts/policy-bundles";
-import { hasRole } from "@switchyard/contracts/user-roles";
 import type { PolicyFile } from "./policy-file.ts";
 import { publicOf, rollbackTarget, type PolicyVersions } from "./policy-versions.ts";
 import { splitTexts, type PolicyTexts } from "./validate.ts";
@@ -125,7 +125,7 @@ export function checkAdmin(
   admins: readonly string[],
   { caller, roles }: Pick<CallContext, "caller" | "roles">,
 ): void {
-  if (admins.includes(caller) || hasRole(roles, "admin")) return;
+  if (isAdmin(admins, { caller, roles })) return;
   const setting = "YARD_POLICY_ADMINS";
   throw fail.forbidden_admin(
     `NATS user ${caller} may not change the policy. Who may is in the policy service's setting ${setting}.`,

@@ -1,3 +1,4 @@
+import { isAdmin } from "@switchyard/contracts/user-roles";
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
 import {
@@ -7,7 +8,6 @@ import {
   revokeUserSession,
   type UserSession,
 } from "@switchyard/contracts/user-sessions";
-import { hasRole } from "@switchyard/contracts/user-roles";
 import { checkAdmin } from "../bundle/version-handlers.ts";
 import type { IssuerTokens } from "./issuer-tokens.ts";
 import { BadCredential, checkCaller, digestText, LAPTOP, type SignIn } from "./sign-in.ts";
@@ -51,8 +51,7 @@ export function serveUserSessions(service: Service, parts: SessionParts): void {
   service.handle(revokeUserSession, ({ id }, { caller, roles }) =>
     orUnavailable(async () => {
       const found = await sessions.read(id);
-      const isAdmin = admins.includes(caller) || hasRole(roles, "admin");
-      if (found === null || (found.caller !== caller && !isAdmin))
+      if (found === null || (found.caller !== caller && !isAdmin(admins, { caller, roles })))
         throw fail.unknown_session(`you have no session ${id}; user-session.list shows them`, {
           id,
         });

@@ -1,3 +1,5 @@
+import { isAdmin } from "@switchyard/contracts/user-roles";
+import type { Asker } from "@switchyard/bus/asker";
 import type { SentFile, sentArchive } from "@switchyard/contracts/definition-store";
 import type { ServiceError } from "@switchyard/contracts/errors";
 import type { z } from "zod";
@@ -15,14 +17,14 @@ type Refuse<D> = (message: string, data: D) => ServiceError;
 export function requireAdmin(
   {
     caller,
+    roles,
     fail,
-  }: {
-    caller: string;
+  }: Asker & {
     fail: { forbidden_admin: Refuse<{ caller: string; setting: string }> };
   },
   admins: readonly string[],
 ): void {
-  if (admins.includes(caller)) return;
+  if (isAdmin(admins, { caller, roles })) return;
   const setting = "YARD_IMPORT_ADMINS";
   throw fail.forbidden_admin(
     `NATS user ${caller} may not change what is imported. Who may is in the importer's setting ${setting}.`,

@@ -41,8 +41,9 @@ export interface HandlerParts {
 
 export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerParts): void {
   const { store, importer, roots, admins, maxPromptBytes, versions, analyzer } = parts;
-  service.handle(importSkills, async (request, { fail, caller }) => {
-    if (!request.dryRun) requireAdmin({ caller, fail }, admins);
+  service.handle(importSkills, async (request, context) => {
+    const { fail, caller } = context;
+    if (!request.dryRun) requireAdmin(context, admins);
     const located = await locate(roots, request.directory);
     if (located.kind !== "inside") throw notLocated(located, { fail, roots });
     const { skills, agents, diagnostics } = await importer.importDirectory(located, {
