@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { call } from "@switchyard/bus/call";
 import { getRun } from "@switchyard/contracts/runs";
@@ -34,7 +35,9 @@ test("every example of docs/http.md works as it is written, and its run is the s
     answers.push(stdout);
   }
   const [me, key, started, events, shown] = answers;
-  assert.deepEqual(JSON.parse(me ?? ""), { caller: "cli", roles: ["admin"], credential: "laptop" });
+  const { may, ...user } = JSON.parse(me ?? "") as { may: string[] };
+  assert.deepEqual(user, { caller: "cli", roles: ["admin"], credential: "laptop" });
+  assert.ok(may.includes("POST /runs"));
   assert.match(key ?? "", /"key":"yk_/);
   assert.deepEqual(JSON.parse(started ?? ""), { runId: "cli~order-4711" });
   assert.match(events ?? "", /event: started\nid: 1\n/);
@@ -65,6 +68,58 @@ test("a key of a team starts the team's own runs, and cannot see those of others
   assert.equal(foreign.code, "unknown_run");
   const { agents } = (await send("/agents", { key })) as { agents: { name: string }[] };
   assert.ok(agents.some(({ name }) => name === "demo"));
+});
+
+test("an admin over HTTP changes what admins change, whatever the name, and an operator does not", async () => {
+  const { key: boss } = (await send("/keys", { body: { caller: "boss", roles: ["admin"] } })) as {
+    key: string;
+  };
+  const { key: worker } = (await send("/keys", {
+    body: { caller: "worker", roles: ["operator"] },
+  })) as { key: string };
+  const server = { id: "extra", command: "true", autoConnect: false };
+  const skill = "---\nname: of-the-boss\ndescription: Says hello.\n---\n\nSay hello.\n";
+  const skills = [{ directory: "of-the-boss", files: [{ path: "SKILL.md", text: skill }] }];
+  const changes = [
+    { path: "/mcp/servers", body: server },
+    { path: "/mcp/servers/files/refresh", body: {} },
+    { path: "/skills", body: { label: "a test", skills } },
+  ];
+  for (const { path, body } of changes) {
+    const refused = (await send(path, { key: worker, body })) as { code: string };
+    assert.match(refused.code, /^forbidden/, path);
+    const done = (await send(path, { key: boss, body })) as { code?: string };
+    assert.equal(done.code, undefined, `${path}: ${JSON.stringify(done)}`);
+  }
+});
+
+test("the command line makes, shows, exchanges and ends API keys", async () => {
+  const yard = async (...args: string[]) => {
+    const cli = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url));
+    const environment = { ...process.env, YARD_STATE_DIR: dev.stateDir };
+    const { stdout } = await run(process.execPath, [cli, "keys", "api", ...args], {
+      env: environment,
+    });
+    return stdout;
+  };
+  const made = await yard("create", "ada", "--role", "viewer", "--note", "of a test");
+  assert.match(made, /^yk_[\w-]{43}\n$/);
+  const key = made.trim();
+  assert.equal(((await send("/me", { key })) as { caller: string }).caller, "ada");
+  const { data } = JSON.parse(await yard("list", "--json")) as {
+    data: { keys: { id: string; caller: string }[] };
+  };
+  const { id } = data.keys.find(({ caller }) => caller === "ada") ?? assert.fail("not listed");
+  const table = await yard("list");
+  assert.match(table, /ada +viewer +all/);
+  assert.equal(table.includes(key), false);
+  const next = (await yard("rotate", id, "--overlap", "600")).trim();
+  for (const good of [key, next])
+    assert.equal(((await send("/me", { key: good })) as { caller: string }).caller, "ada");
+  await yard("revoke", id);
+  assert.equal(((await send("/me", { key })) as { code: string }).code, "unauthenticated");
+  await assert.rejects(yard("revoke", "nope"), { code: 2 });
+  await assert.rejects(yard("create", "runner"), /the name of a service/);
 });
 
 async function send(

@@ -1,4 +1,5 @@
 import { Option, type Command } from "commander";
+import { addApiKeyCommands } from "./api-key-commands.ts";
 import { directory, JSON_TEXT, wholeNumber, type Perform } from "./command-options.ts";
 
 /** `yard services`, `streams` and `keys`: whoever operates an installation. */
@@ -30,7 +31,10 @@ export function addOperatorCommands(program: Command, perform: Perform): void {
         (await import("../commands/streams.ts")).ensure(terminal, options),
       ),
     );
-  const keys = program.command("keys").description("keys of the NATS users and of run tokens");
+  const keys = program
+    .command("keys")
+    .description("keys of the NATS users, of run tokens and of callers over HTTP");
+  addApiKeyCommands(keys, perform);
   keys
     .command("rotate")
     .description("make a new key for run tokens; the one before stays good beside it")
