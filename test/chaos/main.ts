@@ -38,8 +38,7 @@ else await playRounds();
 /** Instead of rounds: how fast the whole recovers, each way by itself. */
 async function tellRecovery(names: readonly string[]): Promise<void> {
   await withWorld({ slots: 16, duplicateWindowMs: 120_000 }, async (world) => {
-    const isWanted = (name: string): boolean => names.includes("all") || names.includes(name);
-    for await (const { name, tookMs, usualMs, isTooSlow } of measureRecovery(world, isWanted)) {
+    for await (const { name, tookMs, usualMs, isTooSlow } of measureRecovery(world, names)) {
       const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
       say(`${isTooSlow ? "✗" : " "} ${name}: ${seconds(tookMs)}, usually ${seconds(usualMs)}`);
       if (isTooSlow) process.exitCode = 1;

@@ -27,17 +27,22 @@ const POLL_MS = 50;
 const SHORT_AGENT = "talker";
 const LONG_AGENT = "sleeper";
 
-/** Measures each way to recover on a world whose settings are the defaults, one after the other. */
+/** Measures the ways to recover that are wanted, or `all`, on a world whose settings are the defaults, one after the other. */
 export async function* measureRecovery(
   world: World,
-  isWanted: (name: string) => boolean,
+  wanted: readonly string[],
 ): AsyncGenerator<Recovery> {
+  const ways = waysOf(world);
+  const known = ["all", ...ways.map(([name]) => name)];
+  for (const name of wanted)
+    if (!known.includes(name))
+      throw new RangeError(`nothing recovers as ${name}; there are ${known.join(", ")}`);
   const bus = await world.connect("cli");
   const redis = await world.connectRedis();
   const measuring = { world, bus, redis };
   try {
-    for (const [name, measure] of waysOf(world)) {
-      if (!isWanted(name)) continue;
+    for (const [name, measure] of ways) {
+      if (!wanted.includes("all") && !wanted.includes(name)) continue;
       const usualMs = await slowest(measuring, `${name}-usual`);
       const tookMs = await measure(measuring, name);
       const isTooSlow = tookMs > PROMISED_MS + 2 * usualMs;
@@ -71,7 +76,8 @@ function waysOf({ services }: World): [string, Measure][] {
 }
 
 /** A run's call is under way when the broker that makes it is killed. */
-const callWhenBrokerDies: Measure = async ({ world, bus, redis }, runId) => {
+const callWhenBrokerDies: Measure = async ({ world, bus, redis }, name) => {
+  const runId = `cli~${name}`;
   await start(bus, runId, LONG_AGENT);
   const broker = await brokerOf(world, runId);
   const results = async () =>

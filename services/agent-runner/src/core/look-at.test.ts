@@ -18,7 +18,7 @@ test("wakes a run whose time has come, and one that was woken and that nobody to
   assert.equal(lookAt({ ...run, status: "running" }, NOW).next, "wake");
 });
 
-test("wakes a run whose last events nobody published, whether it has ended or waits [D30]", () => {
+test("wakes a run whose last events nobody published, whether it has ended or waits", () => {
   for (const status of ["succeeded", "dead", "waiting"])
     assert.equal(lookAt({ ...run, status, published: 1 }, NOW).next, "wake");
 });

@@ -91,7 +91,7 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
     );
   });
 
-  await test("analyzer agent files that a client sends [D57]", async () => {
+  await test("analyzes agent files that a client sends, and names the file of each mistake [D57]", async () => {
     const { files } = await call(cli, checkAgents, {
       files: [
         { file: "agents/reviewer.md", text: "---\nskills: [pdf, absent]\n---\nYou review." },
@@ -104,11 +104,11 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
       files.map(({ verdict, agent, diagnostics }) => [
         verdict,
         agent?.name,
-        diagnostics.map(({ code, line }) => [code, line]),
+        diagnostics.map(({ file, code, line }) => [file, code, line]),
       ]),
       [
-        ["loads", "reviewer", [["unknown_skill", 2]]],
-        ["skipped", undefined, [["invalid_field", 1]]],
+        ["loads", "reviewer", [["agents/reviewer.md", "unknown_skill", 2]]],
+        ["skipped", undefined, [["agents/broken.yaml", "invalid_field", 1]]],
         ["not_an_agent", undefined, []],
         ["loads", "scout", []],
       ],

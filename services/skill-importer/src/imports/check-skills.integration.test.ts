@@ -5,7 +5,7 @@ import { isError } from "@switchyard/contracts/errors";
 import { checkSkills, getSkill, importSkills, listSkills } from "@switchyard/contracts/skills";
 import { importerWorld } from "../../test/importer-world.ts";
 
-test("analyzer files without storing them, and serves verdicts and dependencies of imported ones", async () => {
+test("analyzes files without storing them, and serves verdicts and dependencies of imported ones", async () => {
   const world = await importerWorld();
   const importer = await world.start();
   await world.write({

@@ -14,7 +14,7 @@ export interface CheckedPage {
 /** More of them in one file say nothing new, and a reply has to fit into a message. */
 const MAX_PER_FILE = 20;
 
-/** Reads a page of the skill files below a directory and analyzer them. Nothing is stored. */
+/** Reads a page of the skill files below a directory and analyzes them. Nothing is stored. */
 export async function checkSkills(
   { root, directory }: { root: string; directory: string },
   page: {

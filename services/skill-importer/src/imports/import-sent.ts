@@ -68,7 +68,7 @@ async function importSent(
   const { importId, dryRun: isDryRun } = sent;
   const place = { root: IMPORTED_ROOT, scope: "imported", needsTrust: false, importId } as const;
   const reading = { analyzer: parts.analyzer, now: parts.now, scans: true };
-  // All are in memory already; the thread that analyzer them takes a few at a time.
+  // All are in memory already; the thread that analyzes them takes a few at a time.
   const read = await Promise.all(sent.packages.map((pkg) => readDefinition(pkg, place, reading)));
   const names = [...new Set(read.flatMap(({ definition }) => definition?.name ?? []))];
   const provenance = { ...sent.provenance, at: parts.now().toISOString() };

@@ -43,7 +43,7 @@ export interface Keeping {
   readonly isDryRun: boolean;
 }
 
-/** So many that the thread which analyzer them never waits for the disk. */
+/** So many that the thread that analyzes them never waits for the disk. */
 const AT_ONCE = 8;
 
 /** Reads every file of a scan. A file that cannot be read or parsed is skipped and never stops the others. */
