@@ -40,6 +40,7 @@ await runService({
       oidc: await oidcOf(config, log),
       logins: createLoginStore(redis),
       requestsPerMinute: config.YARD_HTTP_REQUESTS_PER_MINUTE,
+      issuer: config.YARD_OIDC_ISSUER ?? null,
       now,
     });
     const http = await listenHttp(app, {

@@ -1,10 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { Bus } from "@switchyard/bus/connect";
-import type { Log } from "@switchyard/service/log";
 import { Hono, type Context } from "hono";
 import type { ConsoleFiles } from "../console/console-files.ts";
 import { serveConsole } from "../console/serve-console.ts";
-import type { EventHub } from "../events/event-hub.ts";
 import { serveEvents, serveRunEvents } from "../events/serve-events.ts";
 import { authenticate } from "../identity/authenticate.ts";
 import { openApi } from "../openapi/openapi.ts";
@@ -13,12 +10,10 @@ import { routes } from "../routes/route-table.ts";
 import { Problem, problemBody, problemOf } from "../problems/problem.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { addSignIn, type SignInParts } from "../sign-in/sign-in-routes.ts";
+import { mountProtocols, type ProtocolParts } from "./protocols.ts";
 import { serveRoute } from "./serve-route.ts";
 
-export interface AppParts extends SignInParts {
-  readonly bus: Bus;
-  readonly log: Log;
-  readonly hub: EventHub;
+export interface AppParts extends SignInParts, ProtocolParts {
   /** Names, with port where it is not the usual one, under which the gateway is reached; anything in `Host` else is refused. */
   readonly isKnownHost: (host: string) => boolean;
   /** Null where it was not built: then the gateway answers programs alone. */
@@ -62,6 +57,7 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
       }
     });
   }
+  mountProtocols(app, parts);
   app.notFound((c) => {
     const page = parts.console === null ? null : serveConsole(c, parts.console);
     if (page !== null) return page;

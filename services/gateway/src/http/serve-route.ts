@@ -10,7 +10,7 @@ import { readRequest } from "../routes/read-request.ts";
 import { shapeOf } from "../routes/route-shape.ts";
 import type { Route } from "../routes/route-table.ts";
 import { Problem } from "../problems/problem.ts";
-import { readBody } from "./read-body.ts";
+import { readBody } from "../routes/read-body.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 
 const BODY_LIMIT = 1024 * 1024;

@@ -1,0 +1,161 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { readEvents, type StoredEvent } from "@switchyard/bus/events";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { runTokens } from "@switchyard/contracts/ids";
+import { runLive } from "@switchyard/contracts/run-events";
+import { getRun } from "@switchyard/contracts/runs";
+import type { EventHub } from "../events/event-hub.ts";
+import type { Asker } from "../identity/asker.ts";
+import type { UserDesk } from "../identity/user-desk.ts";
+import { endOf, readRunEvent, type RunEnd, type RunEvent } from "./run-event.ts";
+import { StepText, type TextItem } from "./step-text.ts";
+
+export type RunItem = TextItem | RunEvent | RunEnd;
+
+export interface FollowParts {
+  readonly bus: Bus;
+  readonly hub: EventHub;
+  readonly desk: UserDesk;
+}
+
+export interface RunFollow {
+  readonly runId: string;
+  /** Each event once, in order, with the text between them. Ends behind the item `end`. Rejects with a ServiceError when it cannot go on. */
+  readonly items: AsyncGenerator<RunItem, void, undefined>;
+  /** Ends the following, which the run does not notice. */
+  stop(): void;
+}
+
+/** What may wait for a reader; whoever is further behind is cut. */
+const MOST_WAITING = 20_000;
+
+/**
+ * Follows a run to its end, from now on, or with `history` from its beginning. What it needs to miss nothing is
+ * there when this returns, so call it before the run is started. Errors: `gateway_stopping`, `credential_ended`, `too_slow`.
+ */
+export function followRun(
+  { bus, hub, desk }: FollowParts,
+  asker: Asker,
+  { runId, history = false }: { readonly runId: string; readonly history?: boolean },
+): RunFollow {
+  const { owner, runId: name } = runTokens(runId);
+  const subject = `yard.evt.run.${owner}.${name}.`;
+  const stopping = new AbortController();
+  const waiting: (StoredEvent | Delta)[] = [];
+  let failure: ServiceError | null = null;
+  let wake: (() => void) | null = null;
+  const push = (item: StoredEvent | Delta): void => {
+    if (waiting.push(item) > MOST_WAITING) end(new ServiceError("too_slow", TOO_SLOW));
+    wake?.();
+  };
+  const end = (why: ServiceError | null): void => {
+    if (stopping.signal.aborted) return;
+    failure = why;
+    for (const stop of stops) stop();
+    stopping.abort();
+    wake?.();
+  };
+  const stops = [
+    hub.onEvent((event) => event.subject.startsWith(subject) && push(event)),
+    hub.onLive({ owner, name }, (payload) => {
+      const delta = runLive.payload.safeParse(payload);
+      if (delta.success) push(delta.data);
+    }),
+    hub.onStop(() => end(new ServiceError("gateway_stopping", STOPPING))),
+    desk.onEnded(asker.signedIn, () => end(new ServiceError("credential_ended", CREDENTIAL_ENDED))),
+  ];
+
+  const items = async function* (): AsyncGenerator<RunItem, void, undefined> {
+    const reader = new RunReader(asker, runId);
+    try {
+      if (history) {
+        const options = { filters: [`${subject}*`], from: "beginning", stopAtEnd: true } as const;
+        const stored: StoredEvent[] = [];
+        for await (const event of readEvents(bus, { ...options, signal: stopping.signal }))
+          stored.push(event);
+        waiting.unshift(...stored);
+      }
+      while (!stopping.signal.aborted) {
+        const next = waiting.shift();
+        if (next === undefined) {
+          await new Promise<void>((resolve) => (wake = resolve));
+          continue;
+        }
+        for (const item of reader.take(next)) yield item;
+        // A run that was retried has an end in its past.
+        if (reader.end !== null && !waiting.some((item) => "subject" in item)) {
+          yield* reader.answer();
+          return;
+        }
+      }
+      if (failure !== null) throw failure;
+    } finally {
+      end(null);
+    }
+  };
+  return { runId, items: items(), stop: () => end(null) };
+}
+
+interface Delta {
+  readonly step: number;
+  readonly delta: string;
+  readonly kind?: "delta" | "reset-step" | undefined;
+}
+
+const TOO_SLOW = "what was told of the run was not read in time: read GET /api/v1/runs/{id}";
+const STOPPING = "this gateway stops; the run goes on: send the same again to follow it";
+const CREDENTIAL_ENDED = "the credential has ended; the run goes on";
+
+class RunReader {
+  readonly #asker: Asker;
+  readonly #runId: string;
+  readonly #text = new StepText();
+  #last = 0;
+  /** Set while the latest event is one that ends the run. */
+  end: RunEnd | null = null;
+  #isWhole = true;
+
+  constructor(asker: Asker, runId: string) {
+    this.#asker = asker;
+    this.#runId = runId;
+  }
+
+  take(message: StoredEvent | Delta): RunItem[] {
+    if (!("subject" in message)) return this.#live(message);
+    const event = readRunEvent(message);
+    if (event === null) return [];
+    if ("seq" in event.facts) {
+      // The stream may have an event twice, and the history has what was heard meanwhile.
+      if (event.facts.seq <= this.#last) return [];
+      this.#last = event.facts.seq;
+    }
+    this.end = endOf(event, this.#last > 0);
+    if (event.name === "finished") this.#isWhole = !isCut(event.facts, "output");
+    if (event.name !== "model-responded") return this.end === null ? [event] : [];
+    const { step, text } = event.facts;
+    return [...this.#text.end(step, text, isCut(event.facts, "text")), event];
+  }
+
+  #live({ step, delta, kind }: Delta): TextItem[] {
+    return kind === "reset-step" ? this.#text.reset(step) : this.#text.add(step, delta);
+  }
+
+  /** The rest of the answer's text and the end. An answer that is too long for its event is asked for. */
+  async *answer(): AsyncGenerator<RunItem, void, undefined> {
+    if (this.end === null) return;
+    let { output } = this.end;
+    if (!this.#isWhole) {
+      const { run } = await this.#asker.ask(getRun, { runId: this.#runId });
+      output = run.output ?? output;
+    }
+    if (this.end.status === "succeeded") yield* this.#text.answer(output);
+    yield { ...this.end, output };
+  }
+}
+
+function isCut(
+  { abridged = [] }: { readonly abridged?: readonly { readonly field: string }[] | undefined },
+  field: string,
+): boolean {
+  return abridged.some((one) => one.field === field);
+}

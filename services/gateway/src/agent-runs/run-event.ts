@@ -1,0 +1,96 @@
+import type { StoredEvent } from "@switchyard/bus/events";
+import * as events from "@switchyard/contracts/run-events";
+import type { Usage } from "@switchyard/contracts/runs";
+import type { z } from "zod";
+
+/** The events of a run that protocols have a place for. */
+const told = {
+  queued: events.runQueued,
+  merged: events.runMerged,
+  started: events.runStarted,
+  resumed: events.runResumed,
+  "model-responded": events.modelResponded,
+  "tool-requested": events.toolRequested,
+  "tool-completed": events.toolCompleted,
+  "tool-denied": events.toolDenied,
+  "tool-failed": events.toolFailed,
+  waiting: events.runWaiting,
+  woken: events.runWoken,
+  "question-requested": events.questionRequested,
+  "question-answered": events.questionAnswered,
+  "child-started": events.childStarted,
+  "child-ended": events.childEnded,
+  retried: events.runRetried,
+  rejected: events.runRejected,
+  finished: events.runFinished,
+  failed: events.runFailed,
+  cancelled: events.runCancelled,
+  dead: events.runDead,
+} as const;
+
+/** An event by its name, with the payload that its contract declares. */
+export type RunEvent = {
+  readonly [N in keyof typeof told]: {
+    readonly kind: "event";
+    readonly name: N;
+    readonly facts: z.output<(typeof told)[N]["payload"]>;
+  };
+}[keyof typeof told];
+
+/** How a run ended. */
+export interface RunEnd {
+  readonly kind: "end";
+  readonly status: "succeeded" | "failed" | "cancelled" | "dead" | "rejected";
+  /** The whole answer of one that succeeded, else empty. */
+  readonly output: string;
+  /** Why there is no answer; null for one that succeeded. */
+  readonly failure: { readonly code: string; readonly message: string } | null;
+  /** Null where nothing was used, or where the event does not say it. */
+  readonly usage: z.infer<typeof Usage> | null;
+}
+
+/** Null for events that no protocol tells, and for what does not fit its contract. */
+export function readRunEvent({ subject, payload }: StoredEvent): RunEvent | null {
+  const name = subject.slice(subject.lastIndexOf(".") + 1);
+  if (!Object.hasOwn(told, name)) return null;
+  const known = name as keyof typeof told; // `hasOwn` has just shown it
+  const parsed = told[known].payload.safeParse(payload);
+  // Name and payload belong together by the table; the type got lost in the union.
+  return parsed.success ? ({ kind: "event", name: known, facts: parsed.data } as RunEvent) : null;
+}
+
+/** What an event says of the end of the run; null while it goes on. `hasBegun` tells refusals of later commands from that of the start. */
+export function endOf(event: RunEvent, hasBegun: boolean): RunEnd | null {
+  const none = { kind: "end", output: "", failure: null, usage: null } as const;
+  switch (event.name) {
+    case "finished":
+      return {
+        ...none,
+        status: "succeeded",
+        output: event.facts.output,
+        usage: event.facts.usage,
+      };
+    case "failed":
+    case "dead":
+      return { ...none, status: event.name, failure: event.facts.failure };
+    case "cancelled": {
+      const { by, reason } = event.facts;
+      const message = `the run was cancelled by ${by}${reason === null ? "" : `: ${reason}`}`;
+      return { ...none, status: "cancelled", failure: { code: "cancelled", message } };
+    }
+    case "rejected": {
+      const { subject, code, message, problems } = event.facts;
+      if (hasBegun || !subject.includes(".run.start.")) return null;
+      const detail = problems.length === 0 ? message : `${message}: ${problems.join("; ")}`;
+      return { ...none, status: "rejected", failure: { code, message: detail } };
+    }
+    case "merged":
+      return {
+        ...none,
+        status: "rejected",
+        failure: { code: "merged", message: `the message became part of run ${event.facts.into}` },
+      };
+    default:
+      return null;
+  }
+}

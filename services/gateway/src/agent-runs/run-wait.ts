@@ -1,0 +1,28 @@
+import type { RunWait } from "@switchyard/contracts/run-waits";
+
+/** One sentence for a person: what a run waits for and how it goes on. */
+export function describeWait(runId: string, wait: RunWait): string {
+  const { reason, tool, approvalId, question, limit, until } = wait;
+  const time = until === null ? "" : ` until ${until}`;
+  switch (reason) {
+    case "approval":
+      return `waits${time} for an approval of ${tool}: ${howToApprove(approvalId ?? "")}`;
+    case "question":
+      return `asks: ${question ?? ""}`;
+    case "limit":
+      return `waits at its limit ${limit?.limit ?? ""}: POST /api/v1/runs/${runId}/resume gives it another one`;
+    case "child":
+      return "waits for a run that works for it";
+    default:
+      return `waits${time}`;
+  }
+}
+
+export function howToApprove(approvalId: string): string {
+  return `POST /api/v1/approvals/${approvalId}/approve or /deny, or yard approvals approve ${approvalId}`;
+}
+
+/** What only people can end. */
+export function needsPerson({ reason }: RunWait): boolean {
+  return reason === "approval" || reason === "question" || reason === "limit";
+}

@@ -1,0 +1,67 @@
+import { createHash, randomUUID } from "node:crypto";
+import { publishCommand } from "@switchyard/bus/publish";
+import { getAgent } from "@switchyard/contracts/agents";
+import { fullRunId } from "@switchyard/contracts/ids";
+import { requestCancel, startRun, type RunInput } from "@switchyard/contracts/runs";
+import { checkRights, type Asker } from "../identity/asker.ts";
+import { followRun, type FollowParts, type RunFollow } from "./follow-run.ts";
+
+export interface AgentRun {
+  readonly agent: string;
+  readonly input: RunInput;
+  /** What makes a repeat of the request the same run, in the words of the protocol; missing: each request is a run. */
+  readonly repeatKey?: string | undefined;
+  readonly session?: string | undefined;
+  /** The protocol that the request came by, told in the run's labels. */
+  readonly via: string;
+}
+
+/**
+ * Starts a run as the asker and follows it. Rejects with a ServiceError: `forbidden`, `unknown_agent`, or what keeps the
+ * command from being stored; afterwards what becomes of the run is told by its items.
+ */
+export async function startAgentRun(
+  parts: FollowParts,
+  asker: Asker,
+  { agent, input, repeatKey, session, via }: AgentRun,
+): Promise<RunFollow> {
+  const user = await asker.user();
+  checkRights(startRun, user);
+  await asker.ask(getAgent, { name: agent });
+  const name = repeatKey === undefined ? randomUUID() : nameOf(via, repeatKey);
+  const runId = fullRunId(asker.caller, name);
+  const follow = followRun(parts, asker, { runId, history: repeatKey !== undefined });
+  const run = {
+    runId: name,
+    input,
+    labels: { via },
+    // Every request has an answer of its own, whatever the session would do with a message.
+    ...(session === undefined ? {} : { session, onBusy: "enqueue" as const }),
+  };
+  const about = { userToken: user.token, correlationId: asker.requestId };
+  try {
+    await publishCommand(parts.bus, startRun, { agent }, run, about);
+  } catch (error) {
+    follow.stop();
+    throw error;
+  }
+  return follow;
+}
+
+/** Asks for the end of a run; one that cannot be asked for is not an error, since nobody waits for it any more. */
+export async function cancelRun(asker: Asker, runId: string, reason: string): Promise<void> {
+  await asker.ask(requestCancel, { runId, reason }).catch(() => {});
+}
+
+/** The key of the session that stands for a conversation of a protocol, whose ids may have any form. */
+export function sessionKeyOf(via: string, conversation: string): string {
+  return `${via}:${digestOf(conversation)}`;
+}
+
+function nameOf(via: string, repeatKey: string): string {
+  return `${via}-${digestOf(repeatKey)}`;
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 40);
+}

@@ -1,0 +1,51 @@
+import type { Log } from "@switchyard/service/log";
+import type { Context, Hono } from "hono";
+import type { FollowParts } from "../agent-runs/follow-run.ts";
+import { authenticate, type AuthenticationParts } from "../identity/authenticate.ts";
+import type { GatewayEnv } from "../identity/request-context.ts";
+import {
+  resourceMetadataUrl,
+  serveResourceMetadata,
+  WELL_KNOWN,
+} from "../mcp/resource-metadata.ts";
+import { createMcpEndpoint } from "../mcp/serve-mcp.ts";
+import { Problem } from "../problems/problem.ts";
+
+export interface ProtocolParts extends FollowParts, AuthenticationParts {
+  readonly log: Log;
+  /** Who issues tokens for OAuth clients; null where nobody does. */
+  readonly issuer: string | null;
+}
+
+/** The protocols of agents beside REST: the same callers, roles and limits, each in its own words. */
+export function mountProtocols(app: Hono<GatewayEnv>, parts: ProtocolParts): void {
+  const metadata = (c: Context<GatewayEnv>) => serveResourceMetadata(c, parts);
+  for (const path of ["", "/mcp", "/mcp/servers/:id"]) app.get(`${WELL_KNOWN}${path}`, metadata);
+  const mcp = createMcpEndpoint(parts);
+  for (const path of ["/mcp", "/mcp/servers/:id"])
+    app.on(
+      ["GET", "POST", "DELETE"],
+      path,
+      (c, next) => authenticate(c, next, parts).catch(toldWhereToSignIn(c, parts)),
+      mcp,
+    );
+}
+
+/** An MCP client that is refused is told where it finds out who issues tokens (RFC 9728 §5.1). */
+function toldWhereToSignIn(
+  c: Context<GatewayEnv>,
+  { publicUrl }: ProtocolParts,
+): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof Problem) || error.status !== 401) throw error;
+    const { status, code, message: detail, headers } = error;
+    const challenge = headers["www-authenticate"] ?? "Bearer";
+    const where = `resource_metadata="${resourceMetadataUrl(c, publicUrl)}"`;
+    throw new Problem({
+      status,
+      code,
+      detail,
+      headers: { ...headers, "www-authenticate": `${challenge}, ${where}` },
+    });
+  };
+}

@@ -1,0 +1,57 @@
+import { call, type CallOptions } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import type { Command, Rpc } from "@switchyard/contracts/define";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { refusalOf } from "@switchyard/contracts/user-roles";
+import type { Context } from "hono";
+import type { z } from "zod";
+import type { GatewayEnv } from "./request-context.ts";
+import type { User, UserDesk } from "./user-desk.ts";
+
+/** Whoever sent a request, for work that may last longer than a user token: each call asks with a fresh one. */
+export interface Asker {
+  readonly caller: string;
+  /** Who the request's credential stood for when it came. */
+  readonly signedIn: User;
+  /** Under which logs and services know the request. */
+  readonly requestId: string;
+  /** Who asks, as of now. Rejects with the ServiceError `bad_credential` when the credential has ended. */
+  user(): Promise<User>;
+  /** True when role and scopes of the request's user allow it; the services check again. */
+  may(contract: Rpc | Command): boolean;
+  /** Calls a contract as the asker. Rejects with a ServiceError; `forbidden` when role or scopes do not allow it. */
+  ask<R extends Rpc>(
+    contract: R,
+    request: z.input<R["request"]>,
+    options?: CallOptions<R>,
+  ): Promise<z.output<R["reply"]>>;
+}
+
+export function askerOf(
+  c: Context<GatewayEnv>,
+  { bus, desk }: { readonly bus: Bus; readonly desk: UserDesk },
+): Asker {
+  const first = c.get("user");
+  const shown = c.get("credential");
+  const requestId = c.get("requestId");
+  const user = (): Promise<User> => desk.identify(shown);
+  return {
+    caller: first.caller,
+    signedIn: first,
+    requestId,
+    user,
+    may: (contract) => refusalOf(contract, first) === null,
+    async ask(contract, request, options) {
+      const now = await user();
+      checkRights(contract, now);
+      const about = { userToken: now.token, correlationId: requestId };
+      return call(bus, contract, request, { ...options, ...about });
+    },
+  };
+}
+
+/** Throws the ServiceError `forbidden` when the user's role or scopes do not allow the contract. */
+export function checkRights(contract: Rpc | Command, user: User): void {
+  const refusal = refusalOf(contract, user);
+  if (refusal !== null) throw new ServiceError("forbidden", refusal);
+}

@@ -1,0 +1,213 @@
+import { answerQuestion, type RunWait } from "@switchyard/contracts/run-waits";
+import { approveCall } from "@switchyard/contracts/approvals";
+import { fullRunId } from "@switchyard/contracts/ids";
+import { getRun } from "@switchyard/contracts/runs";
+import {
+  inputRequired,
+  inputResponse,
+  type CallToolResult,
+  type InputRequests,
+  type InputRequiredResult,
+} from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { followRun, type RunFollow, type RunItem } from "../agent-runs/follow-run.ts";
+import type { RunEnd } from "../agent-runs/run-event.ts";
+import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
+import { cancelRun, startAgentRun } from "../agent-runs/start-run.ts";
+import type { Asker } from "../identity/asker.ts";
+import { approvalForm, decide } from "./approval-form.ts";
+import { errorResult, failedCall } from "./mcp-errors.ts";
+import { AgentInput, checked, sessionOf, untilKnown } from "./run-tools.ts";
+import { taskOfNewRun, type TaskResult } from "./run-tasks.ts";
+import { progressOf, type ToolCall } from "./tool-call.ts";
+
+/** A task is a result of the extension, which the SDK has no type for. */
+type Answer = CallToolResult | InputRequiredResult | TaskResult;
+
+/** What a client brings back with its person's answers. It chooses among the asker's own runs only. */
+const State = z.strictObject({
+  run: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/),
+  asked: z.array(
+    z.strictObject({ approval: z.string().optional(), question: z.string().optional() }),
+  ),
+});
+
+/**
+ * Runs an agent and answers with its answer. Where the run waits for a person, the client's person is asked if the client can
+ * do that; else the result says how to decide, and the run stays. A client that cancels the call, or in stateless requests goes away, cancels the run.
+ */
+export async function callAgent(agent: string, request: ToolCall): Promise<Answer> {
+  const { context, asker, parts } = request;
+  const state = readState(context.mcpReq.requestState());
+  try {
+    if (state !== null) {
+      const runId = fullRunId(asker.caller, state.run);
+      const problem = await answerAll(request, runId, state);
+      if (problem !== null) return errorResult("waiting", problem);
+      return await followToAnswer(followRun(parts, asker, { runId, history: true }), request);
+    }
+    return await checked(AgentInput, request, async ({ input, session }) => {
+      const run = { agent, input, via: "mcp", ...sessionOf(session) };
+      const follow = await startAgentRun(parts, asker, run);
+      if (request.abilities.tasks) {
+        await untilKnown(follow);
+        return taskOfNewRun(follow.runId);
+      }
+      return followToAnswer(follow, request);
+    });
+  } catch (error) {
+    return failedCall(error, request.onFault);
+  }
+}
+
+async function followToAnswer(follow: RunFollow, request: ToolCall): Promise<Answer> {
+  const { context, asker, parts } = request;
+  const { runId } = follow;
+  const { signal } = context.mcpReq;
+  const tell = progressOf(context);
+  const stop = (): void => follow.stop();
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    for await (const item of follow.items) {
+      if (item.kind === "end") return resultOfRun(runId, item);
+      const note = noteOf(item);
+      if (note !== null) tell(note);
+      if (item.kind !== "event" || item.name !== "waiting") continue;
+      const { run } = await asker.ask(getRun, { runId });
+      const open = (run.waits ?? []).filter(needsPerson);
+      if (open.length > 0) return await park(runId, open, request);
+    }
+    if (!parts.isStopping()) await cancelRun(asker, runId, "the MCP client cancelled the call");
+    return errorResult("cancelled", `run ${runId} was given up by its client`);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    stop();
+  }
+}
+
+/** How a run's end is told to the model that called it. */
+export function resultOfRun(runId: string, end: RunEnd): CallToolResult {
+  const { status, output, failure, usage } = end;
+  const structuredContent = { runId, status, ...(usage !== null && { usage }) };
+  if (failure === null) return { content: [{ type: "text", text: output }], structuredContent };
+  const text = `${failure.code}: ${failure.message} (run ${runId})`;
+  return { content: [{ type: "text", text }], structuredContent, isError: true };
+}
+
+/** What is worth telling while a run is under way; null for the rest. */
+function noteOf(item: RunItem): string | null {
+  if (item.kind !== "event") return null;
+  switch (item.name) {
+    case "started":
+      return `${item.facts.agent} started`;
+    case "tool-requested":
+      return `calls ${item.facts.tool}`;
+    case "tool-completed":
+      return `${item.facts.tool} answered`;
+    case "tool-denied":
+    case "tool-failed":
+      return `${item.facts.tool} was ${item.name === "tool-denied" ? "denied" : "not answered"}`;
+    case "waiting":
+      return "waits";
+    case "child-started":
+      return `${item.facts.agent} works for it`;
+    default:
+      return null;
+  }
+}
+
+async function park(runId: string, open: readonly RunWait[], request: ToolCall): Promise<Answer> {
+  const { asker, abilities } = request;
+  const inputRequests: InputRequests = {};
+  const asked: z.infer<typeof State>["asked"] = [];
+  if (abilities.forms)
+    for (const wait of open) {
+      if (wait.approvalId !== undefined && asker.may(approveCall)) {
+        inputRequests[wait.approvalId] = await approvalForm(asker, wait.approvalId);
+        asked.push({ approval: wait.approvalId });
+      } else if (wait.reason === "question" && asker.may(answerQuestion)) {
+        inputRequests[wait.callId] = questionForm(wait);
+        asked.push({ question: wait.callId });
+      }
+    }
+  if (asked.length > 0) {
+    const run = runId.slice(runId.indexOf("~") + 1);
+    return inputRequired({ inputRequests, requestState: JSON.stringify({ run, asked }) });
+  }
+  const waits = open.map((wait) => describeWait(runId, wait)).join("; ");
+  return errorResult(
+    "waiting",
+    `run ${runId} has no answer yet: it ${waits}. Afterwards run_get with runId ${runId} has its answer.`,
+  );
+}
+
+function questionForm({ question = "", options = [], schema }: RunWait): InputRequests[string] {
+  const fits =
+    schema === undefined ? {} : { description: `JSON that fits ${JSON.stringify(schema)}` };
+  return inputRequired.elicit({
+    message: question,
+    requestedSchema: {
+      type: "object",
+      properties: {
+        answer: {
+          type: "string",
+          title: "Answer",
+          ...fits,
+          ...(options.length > 0 && { enum: [...options] }),
+        },
+      },
+      required: ["answer"],
+    },
+  });
+}
+
+/** Gives the person's answers to the run. One sentence when something still waits. */
+async function answerAll(
+  { asker, context }: ToolCall,
+  runId: string,
+  { asked }: z.infer<typeof State>,
+): Promise<string | null> {
+  const responses = context.mcpReq.inputResponses ?? {};
+  const { run } = await asker.ask(getRun, { runId });
+  const waits = run.waits ?? [];
+  const still: string[] = [];
+  for (const { approval, question } of asked) {
+    const wait = waits.find((one) => one.approvalId === approval || one.callId === question);
+    if (wait === undefined) continue; // decided elsewhere meanwhile
+    const problem =
+      approval === undefined
+        ? await answerOne(asker, { runId, wait, responses })
+        : await decide(asker, approval, { responses, key: approval });
+    if (problem !== null) still.push(problem);
+  }
+  if (still.length === 0) return null;
+  return `run ${runId} still waits: ${still.join("; ")}. Afterwards run_get with runId ${runId} has its answer.`;
+}
+
+async function answerOne(
+  asker: Asker,
+  about: { runId: string; wait: RunWait; responses: Record<string, unknown> },
+): Promise<string | null> {
+  const { runId, wait, responses } = about;
+  const response = inputResponse(responses, wait.callId);
+  const said = response.kind === "elicit" ? response.content?.["answer"] : undefined;
+  if (typeof said !== "string") return describeWait(runId, wait);
+  const answer = wait.schema === undefined ? said : fromJson(said);
+  await asker.ask(answerQuestion, { runId, callId: wait.callId, answer });
+  return null;
+}
+
+function fromJson(text: string): string | number | boolean | unknown[] | Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>; // the contract says what may be an answer
+  } catch {
+    return text;
+  }
+}
+
+function readState(state: unknown): z.infer<typeof State> | null {
+  if (typeof state !== "string") return null;
+  const parsed = State.safeParse(fromJson(state));
+  return parsed.success ? parsed.data : null;
+}

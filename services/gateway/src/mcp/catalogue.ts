@@ -1,0 +1,280 @@
+import { listAgents } from "@switchyard/contracts/agents";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { callTool, listTools, type ToolInfo } from "@switchyard/contracts/mcp";
+import * as features from "@switchyard/contracts/mcp-features";
+import { listServers } from "@switchyard/contracts/mcp-servers";
+import { startRun } from "@switchyard/contracts/runs";
+import { readSkillFile } from "@switchyard/contracts/skill-store";
+import { listSkills, renderSkill, type SkillSummary } from "@switchyard/contracts/skills";
+import { callBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
+import {
+  ResourceNotFoundError,
+  type GetPromptResult,
+  type Prompt,
+  type ReadResourceResult,
+  type Resource,
+  type ResourceTemplateType,
+  type Tool,
+} from "@modelcontextprotocol/server";
+import type { Asker } from "../identity/asker.ts";
+import { agentTool, runTools } from "./run-tools.ts";
+
+/** What a client sees: everything that the asker may use, or one server alone under its own names. */
+export interface Catalogue {
+  tools(asker: Asker): Promise<Tool[]>;
+  resources(asker: Asker): Promise<Resource[]>;
+  templates(asker: Asker): Promise<ResourceTemplateType[]>;
+  read(asker: Asker, uri: string): Promise<ReadResourceResult>;
+  prompts(asker: Asker): Promise<Prompt[]>;
+  prompt(asker: Asker, name: string, args: Record<string, string>): Promise<GetPromptResult>;
+  complete(asker: Asker, request: Completion): Promise<{ values: string[]; hasMore: boolean }>;
+}
+
+export interface Completion {
+  readonly ref:
+    | { readonly type: "ref/prompt"; readonly name: string }
+    | { readonly type: "ref/resource"; readonly uri: string };
+  readonly argument: { readonly name: string; readonly value: string };
+  readonly args: Record<string, string>;
+}
+
+/** One server's own catalogue, as its policy leaves it. */
+export function serverCatalogue(server: string): Catalogue {
+  const tokens = { server };
+  const at = { tokens } as const;
+  return {
+    async tools(asker) {
+      if (!asker.may(callTool)) return [];
+      const { tools } = await asker.ask(listTools, { server });
+      return tools.map((tool) => mcpTool(tool, tool.tool));
+    },
+    async resources(asker) {
+      const { resources } = await orNone(asker.ask(features.listResources, {}, at), {
+        resources: [],
+        more: false,
+      });
+      return resources; // as the server sent them; the contract checked what is used
+    },
+    async templates(asker) {
+      const { templates } = await orNone(asker.ask(features.listResourceTemplates, {}, at), {
+        templates: [],
+        more: false,
+      });
+      return templates; // as above
+    },
+    async read(asker, uri) {
+      const { contents } = await asker.ask(features.readResource, { uri }, at).catch(notFound(uri));
+      return { contents } as ReadResourceResult; // as above
+    },
+    async prompts(asker) {
+      const { prompts } = await orNone(asker.ask(features.listPrompts, {}, at), {
+        prompts: [],
+        more: false,
+      });
+      return prompts; // as above
+    },
+    async prompt(asker, name, args) {
+      const { messages, description } = await asker.ask(features.getPrompt, { name, args }, at);
+      return { messages, ...(description !== null && { description }) } as GetPromptResult; // as above
+    },
+    async complete(asker, { ref, argument, args }) {
+      const named =
+        ref.type === "ref/prompt"
+          ? { type: "prompt" as const, name: ref.name }
+          : { type: "resource" as const, uri: ref.uri };
+      const request = { ref: named, argument, args };
+      const { values, more } = await asker.ask(features.completeArgument, request, at);
+      return { values, hasMore: more };
+    },
+  };
+}
+
+/** All that the asker may use: MCP tools under their canonical names, built-in tools, agents, runs and skills. */
+export const wholeCatalogue: Catalogue = {
+  async tools(asker) {
+    const none = { tools: [], failures: [] };
+    const [mcp, builtins, { agents }] = await Promise.all([
+      asker.may(callTool) ? orNone(asker.ask(listTools, {}), none) : none,
+      asker.may(callBuiltin) ? orNone(asker.ask(listBuiltins, {}), none) : none,
+      asker.may(startRun)
+        ? orNone<{ agents: { name: string; description: string }[] }>(asker.ask(listAgents, {}), {
+            agents: [],
+          })
+        : { agents: [] },
+    ]);
+    return [
+      ...mcp.tools.map((tool) => mcpTool(tool, tool.name)),
+      ...builtins.tools.map(
+        ({ name, description, inputSchema }) => ({ name, description, inputSchema }), // a JSON Schema of an object
+      ),
+      ...agents.map(agentTool),
+      ...runTools.filter(({ contract }) => asker.may(contract)).map(({ tool }) => tool),
+    ];
+  },
+  async resources(asker) {
+    const lists = await ofServers(asker, async (server) => {
+      const resources = await serverCatalogue(server).resources(asker);
+      return resources.map((resource) =>
+        changed(resource, {
+          uri: addressOf(server, resource.uri),
+          title: resource.title ?? resource.name,
+          name: `${server}: ${resource.name}`,
+        }),
+      );
+    });
+    const skills = await skillsOf(asker);
+    return [...lists.flat(), ...skills.map(skillResource)];
+  },
+  async templates(asker) {
+    const lists = await ofServers(asker, async (server) => {
+      const templates = await serverCatalogue(server).templates(asker);
+      return templates.map((template) =>
+        changed(template, {
+          // A template stays one: only what stands before it is ours.
+          uriTemplate: addressOf(server, template.uriTemplate),
+          name: `${server}: ${template.name}`,
+        }),
+      );
+    });
+    return lists.flat();
+  },
+  async read(asker, uri) {
+    if (uri.startsWith(SKILL_URI)) return readSkill(asker, uri);
+    const { server, own } = partsOf(uri);
+    const { contents } = await serverCatalogue(server).read(asker, own);
+    return { contents: contents.map((one) => changed(one, { uri: addressOf(server, one.uri) })) };
+  },
+  async prompts(asker) {
+    const lists = await ofServers(asker, async (server) => {
+      const prompts = await serverCatalogue(server).prompts(asker);
+      return prompts.map((prompt) => changed(prompt, { name: `${server}__${prompt.name}` }));
+    });
+    const skills = await skillsOf(asker);
+    return [
+      ...lists.flat(),
+      ...skills.filter(({ userInvocable }) => userInvocable).map(skillPrompt),
+    ];
+  },
+  async prompt(asker, name, args) {
+    if (name.startsWith(SKILL_PROMPT)) {
+      const skill = { name: name.slice(SKILL_PROMPT.length), arguments: args["arguments"] ?? "" };
+      const { text } = await asker.ask(renderSkill, skill);
+      return { messages: [{ role: "user", content: { type: "text", text } }] };
+    }
+    const { server, own } = serverOfPrompt(name);
+    return serverCatalogue(server).prompt(asker, own, args);
+  },
+  async complete(asker, request) {
+    const { ref } = request;
+    if (ref.type === "ref/prompt") {
+      if (ref.name.startsWith(SKILL_PROMPT)) return { values: [], hasMore: false };
+      const { server, own } = serverOfPrompt(ref.name);
+      return serverCatalogue(server).complete(asker, { ...request, ref: { ...ref, name: own } });
+    }
+    if (ref.uri.startsWith(SKILL_URI)) return { values: [], hasMore: false };
+    const { server, own } = partsOf(ref.uri);
+    return serverCatalogue(server).complete(asker, { ...request, ref: { ...ref, uri: own } });
+  },
+};
+
+/** Resources of servers are told apart by the server in front of their address: two may have the same. */
+const SERVER_URI = "yard-mcp://";
+const SKILL_URI = "skill://";
+const SKILL_PROMPT = "skill__";
+
+function changed<T extends object>(thing: T, changes: Partial<T>): T {
+  return { ...thing, ...changes };
+}
+
+/** The address of a server's resource in the catalogue of all. */
+export function addressOf(server: string, uri: string): string {
+  return `${SERVER_URI}${server}/${uri}`;
+}
+
+function partsOf(uri: string): { server: string; own: string } {
+  const [, server, own] = /^yard-mcp:\/\/([a-z0-9][a-z0-9-]{0,23})\/(.+)$/s.exec(uri) ?? [];
+  if (server === undefined || own === undefined) throw new ResourceNotFoundError(uri);
+  return { server, own };
+}
+
+function serverOfPrompt(name: string): { server: string; own: string } {
+  const [, server, own] = /^([a-z0-9][a-z0-9-]{0,23})__(.+)$/s.exec(name) ?? [];
+  if (server === undefined || own === undefined)
+    throw new ServiceError("invalid_request", `there is no prompt ${name.slice(0, 100)}`);
+  return { server, own };
+}
+
+function mcpTool({ description, inputSchema }: ToolInfo, name: string): Tool {
+  return { name, description, inputSchema }; // a JSON Schema of an object, as the server sent it
+}
+
+/** What each server that the asker knows of has; one that does not answer has nothing. */
+async function ofServers<T>(asker: Asker, list: (server: string) => Promise<T>): Promise<T[]> {
+  const lists = await Promise.all(
+    (await serversOf(asker)).map((server) => list(server).catch(() => null)),
+  );
+  return lists.filter((one) => one !== null) as T[]; // without those that failed
+}
+
+/** The list of servers is for administrators; anybody else knows those whose tools it may call. */
+async function serversOf(asker: Asker): Promise<string[]> {
+  if (asker.may(listServers)) {
+    const { servers } = await orNone<{ servers: { id: string; status: string }[] }>(
+      asker.ask(listServers, {}),
+      { servers: [] },
+    );
+    return servers.filter(({ status }) => status === "connected").map(({ id }) => id);
+  }
+  const { tools } = await orNone(asker.ask(listTools, {}), { tools: [], failures: [] });
+  return [...new Set(tools.map(({ server }) => server))];
+}
+
+async function skillsOf(asker: Asker): Promise<readonly SkillSummary[]> {
+  if (!asker.may(listSkills)) return [];
+  const { skills } = await orNone<{ skills: SkillSummary[] }>(asker.ask(listSkills, {}), {
+    skills: [],
+  });
+  return skills;
+}
+
+function skillResource({ name, description }: SkillSummary): Resource {
+  const uri = `${SKILL_URI}${name}/SKILL.md`;
+  return { uri, name: `skill: ${name}`, title: name, description, mimeType: "text/markdown" };
+}
+
+function skillPrompt({ name, description, argumentHint }: SkillSummary): Prompt {
+  const what = argumentHint ?? "what the skill is to work on";
+  const text = { name: "arguments", description: what, required: false };
+  return { name: `${SKILL_PROMPT}${name}`, title: name, description, arguments: [text] };
+}
+
+async function readSkill(asker: Asker, uri: string): Promise<ReadResourceResult> {
+  const [, name, path] = /^skill:\/\/([A-Za-z0-9_-]+)\/(.+)$/.exec(uri) ?? [];
+  if (name === undefined || path === undefined) throw new ResourceNotFoundError(uri);
+  const limit = 262_144;
+  const file = await asker.ask(readSkillFile, { name, path, limit }).catch(notFound(uri));
+  const text = Buffer.from(file.base64, "base64").toString("utf8");
+  return { contents: [{ uri, mimeType: "text/markdown", text }] };
+}
+
+const NOT_FOUND = new Set(["server_failed", "unknown_server", "unknown_skill", "unknown_file"]);
+
+function notFound(uri: string): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof ServiceError && NOT_FOUND.has(error.code))
+      throw new ResourceNotFoundError(uri);
+    throw error;
+  };
+}
+
+/** What a service or server does not offer, or that is not running, is nothing in a list. */
+const NOTHING = new Set(["not_supported", "no_responders", "forbidden", "scope_required"]);
+
+async function orNone<T>(asked: Promise<T>, none: T): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof ServiceError && NOTHING.has(error.code)) return none;
+    throw error;
+  }
+}

@@ -1,0 +1,54 @@
+import { ServiceError } from "@switchyard/contracts/errors";
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  type CallToolResult,
+} from "@modelcontextprotocol/server";
+import { Problem, statusOf } from "../problems/problem.ts";
+
+/** Runs a handler; what it meets becomes a JSON-RPC error that says no more than it may. `onFault` hears of bugs. */
+export async function withErrors<T>(
+  onFault: (error: unknown) => void,
+  handle: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await handle();
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error;
+    const { code, message, data } = toldOf(error, onFault);
+    const isRequest = statusOf(code) === 400 || statusOf(code) === 404;
+    const number = isRequest ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
+    throw new ProtocolError(number, message, { code, data });
+  }
+}
+
+/** The result of a call that was refused or failed: the model is to read it. */
+export function failedCall(error: unknown, onFault: (error: unknown) => void): CallToolResult {
+  const { code, message } = toldOf(error, onFault);
+  return errorResult(code, message);
+}
+
+export function errorResult(code: string, message: string): CallToolResult {
+  return { content: [{ type: "text", text: `${code}: ${message}` }], isError: true };
+}
+
+export function unknownTool(name: string): ProtocolError {
+  const text = `there is no tool ${name.slice(0, 100)} for you: tools/list has those that you may call`;
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, text);
+}
+
+function toldOf(
+  error: unknown,
+  onFault: (error: unknown) => void,
+): { code: string; message: string; data: unknown } {
+  if (error instanceof ServiceError || error instanceof Problem) {
+    const { code, message, data } = error;
+    return { code, message, data };
+  }
+  onFault(error);
+  return {
+    code: "internal",
+    message: "the gateway failed by a fault of its own; its log has the request id",
+    data: null,
+  };
+}

@@ -1,0 +1,42 @@
+import type { AuthInfo, ServerContext } from "@modelcontextprotocol/server";
+import { CLIENT_CAPABILITIES_META_KEY, ProtocolError } from "@modelcontextprotocol/server";
+import type { Asker } from "../identity/asker.ts";
+
+/** What the SDK carries of a request's sender to the handlers. The credential is not in it: nothing passes it on. */
+export function authInfoOf(asker: Asker, server: string | null): AuthInfo {
+  return { token: "", clientId: asker.caller, scopes: [], extra: { asker, server } };
+}
+
+/** Who sent the request. Each request of a session has its own, so that a role that ended ends. */
+export function askerOfRequest(context: ServerContext): Asker {
+  const asker = context.http?.authInfo?.extra?.["asker"];
+  if (asker === undefined) throw new ProtocolError(-32_600, "the request has no sender");
+  return asker as Asker; // put there by authInfoOf alone
+}
+
+export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+
+export interface ClientAbilities {
+  /** It can ask its person to fill in a form. */
+  readonly forms: boolean;
+  readonly tasks: boolean;
+}
+
+/** What the client of a request can do: said in the request itself since 2026-07-28, before it at the beginning of the session. */
+export function abilitiesOf(
+  context: ServerContext,
+  ofSession: Readonly<Record<string, unknown>> | undefined,
+): ClientAbilities {
+  const envelope = objectOf(context.mcpReq.envelope) ?? {};
+  const said = objectOf(envelope[CLIENT_CAPABILITIES_META_KEY]) ?? ofSession ?? {};
+  const elicitation = objectOf(said["elicitation"]);
+  // Before modes were named, an empty object meant forms.
+  const forms =
+    elicitation !== undefined && ("form" in elicitation || Object.keys(elicitation).length === 0);
+  return { forms, tasks: TASKS_EXTENSION in (objectOf(said["extensions"]) ?? {}) };
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  return Object.fromEntries(Object.entries(value));
+}

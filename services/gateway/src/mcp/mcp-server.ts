@@ -1,0 +1,129 @@
+import {
+  ProtocolError,
+  Server,
+  type CallToolResult,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { builtinNamed } from "@switchyard/contracts/toolbox";
+import { z } from "zod";
+import { callAgent } from "./call-agent.ts";
+import { callProviderTool } from "./call-provider-tool.ts";
+import { serverCatalogue, wholeCatalogue } from "./catalogue.ts";
+import { abilitiesOf, askerOfRequest, TASKS_EXTENSION } from "./mcp-request.ts";
+import { unknownTool, withErrors } from "./mcp-errors.ts";
+import { AGENT_TOOL, runTools } from "./run-tools.ts";
+import { cancelTask, getTask } from "./run-tasks.ts";
+import type { McpParts, ToolCall } from "./tool-call.ts";
+
+const INSTRUCTIONS =
+  "Tools named mcp__<server>__<tool> are those of MCP servers, agent__<name> runs an agent to its answer. Every call is decided by a policy; one that needs an approval is not made before a person has given it.";
+
+const TaskRef = z.looseObject({ taskId: z.string().min(1).max(100) });
+
+/** An MCP server of everything that the sender of each request may use, or of one MCP server alone. */
+export function createMcpServer(
+  parts: McpParts,
+  { server, era }: { readonly server: string | null; readonly era: "legacy" | "modern" },
+): Server {
+  const isWhole = server === null;
+  const catalogue = isWhole ? wholeCatalogue : serverCatalogue(server);
+  const mcp = new Server(
+    { name: isWhole ? "switchyard" : server, title: "Switchyard", version: "0.1.0" },
+    {
+      capabilities: {
+        tools: {},
+        resources: {},
+        prompts: {},
+        completions: {},
+        ...(isWhole && era === "modern" && { extensions: { [TASKS_EXTENSION]: {} } }),
+      },
+      ...(isWhole && { instructions: INSTRUCTIONS }),
+    },
+  );
+
+  mcp.setRequestHandler("tools/list", (_request, context) =>
+    withErrors(faultOf(parts, context), async () => ({
+      tools: await catalogue.tools(askerOfRequest(context)),
+    })),
+  );
+  mcp.setRequestHandler("tools/call", ({ params }, context) =>
+    withErrors(faultOf(parts, context), async () => {
+      const call: ToolCall = {
+        parts,
+        asker: askerOfRequest(context),
+        context,
+        abilities: abilitiesOf(context, mcp.getClientCapabilities()),
+        args: params.arguments ?? {},
+        onFault: faultOf(parts, context),
+      };
+      // Forms and tasks stand in the place of a result; the SDK's type has the former alone.
+      return (await callTool(server, params.name, call)) as CallToolResult;
+    }),
+  );
+  mcp.setRequestHandler("resources/list", (_request, context) =>
+    withErrors(faultOf(parts, context), async () => ({
+      resources: await catalogue.resources(askerOfRequest(context)),
+    })),
+  );
+  mcp.setRequestHandler("resources/templates/list", (_request, context) =>
+    withErrors(faultOf(parts, context), async () => ({
+      resourceTemplates: await catalogue.templates(askerOfRequest(context)),
+    })),
+  );
+  mcp.setRequestHandler("resources/read", ({ params: { uri } }, context) =>
+    withErrors(faultOf(parts, context), () => catalogue.read(askerOfRequest(context), uri)),
+  );
+  mcp.setRequestHandler("prompts/list", (_request, context) =>
+    withErrors(faultOf(parts, context), async () => ({
+      prompts: await catalogue.prompts(askerOfRequest(context)),
+    })),
+  );
+  mcp.setRequestHandler("prompts/get", ({ params }, context) =>
+    withErrors(faultOf(parts, context), () =>
+      catalogue.prompt(askerOfRequest(context), params.name, params.arguments ?? {}),
+    ),
+  );
+  mcp.setRequestHandler("completion/complete", ({ params }, context) =>
+    withErrors(faultOf(parts, context), async () => {
+      const { ref, argument } = params;
+      const completion = { ref, argument, args: params.context?.arguments ?? {} };
+      return { completion: await catalogue.complete(askerOfRequest(context), completion) };
+    }),
+  );
+  if (isWhole && era === "modern") handleTasks(mcp, parts);
+  return mcp;
+}
+
+/** Tasks are an extension, which the SDK carries and does not know. */
+function handleTasks(mcp: Server, parts: McpParts): void {
+  mcp.setRequestHandler("tasks/get", { params: TaskRef }, ({ taskId }, context) =>
+    withErrors(faultOf(parts, context), () => getTask(askerOfRequest(context), taskId)),
+  );
+  mcp.setRequestHandler("tasks/cancel", { params: TaskRef }, ({ taskId }, context) =>
+    withErrors(faultOf(parts, context), () => cancelTask(askerOfRequest(context), taskId)),
+  );
+  // What a run waits for is decided under its own addresses, see tasks/get.
+  mcp.setRequestHandler("tasks/update", { params: TaskRef }, () => {
+    throw new ProtocolError(-32_602, "no input of this task is awaited here");
+  });
+}
+
+function faultOf(parts: McpParts, context: ServerContext): (error: unknown) => void {
+  const { method } = context.mcpReq;
+  return (err) => {
+    const { requestId } = askerOfRequest(context);
+    parts.log.error({ err, requestId, method }, "request fault");
+  };
+}
+
+function callTool(server: string | null, name: string, call: ToolCall): Promise<unknown> {
+  if (server !== null) return callProviderTool({ server, tool: name, isOfAll: false }, call);
+  if (name.startsWith(AGENT_TOOL)) return callAgent(name.slice(AGENT_TOOL.length), call);
+  const own = runTools.find(({ tool }) => tool.name === name);
+  if (own !== undefined) return own.call(call);
+  if (builtinNamed(name) !== null)
+    return callProviderTool({ server: null, tool: name, isOfAll: true }, call);
+  const [, owner] = /^mcp__([a-z0-9][a-z0-9-]{0,23})__./.exec(name) ?? [];
+  if (owner === undefined) throw unknownTool(name);
+  return callProviderTool({ server: owner, tool: name, isOfAll: true }, call);
+}

@@ -1,0 +1,159 @@
+import type { AgentSummary } from "@switchyard/contracts/agents";
+import type { Command, Rpc } from "@switchyard/contracts/define";
+import { AgentName, RunId, fullRunId } from "@switchyard/contracts/ids";
+import { getRun, requestCancel, startRun, type RunDetail } from "@switchyard/contracts/runs";
+import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { followRun, type RunFollow } from "../agent-runs/follow-run.ts";
+import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
+import { sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
+import { failedCall, errorResult } from "./mcp-errors.ts";
+import type { ToolCall } from "./tool-call.ts";
+
+export const AGENT_TOOL = "agent__";
+const KNOWN_WITHIN_MS = 5_000;
+
+export const AgentInput = z.strictObject({
+  input: z.string().min(1).describe("What the agent is to do."),
+  session: z
+    .string()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe("A name of your own for a conversation: calls with the same one know what was said."),
+});
+
+export function agentTool({ name, description }: Pick<AgentSummary, "name" | "description">): Tool {
+  return {
+    name: `${AGENT_TOOL}${name}`,
+    title: `Agent ${name}`,
+    description: `Runs the agent ${name} and returns its answer. ${description}`.trim(),
+    inputSchema: schemaOf(AgentInput),
+  };
+}
+
+const StartInput = AgentInput.extend({ agent: AgentName });
+const GetInput = z.strictObject({
+  runId: RunId,
+  waitSeconds: z.number().min(0).max(50).default(0).describe("Wait so long for the end."),
+});
+const CancelInput = z.strictObject({ runId: RunId, reason: z.string().max(512).optional() });
+
+/** For clients that do not know tasks: a run that takes longer than a call may. */
+export const runTools: readonly {
+  readonly tool: Tool;
+  /** Who may use it. */
+  readonly contract: Rpc | Command;
+  readonly call: (request: ToolCall) => Promise<CallToolResult>;
+}[] = [
+  {
+    contract: startRun,
+    tool: {
+      name: "run_start",
+      description: "Starts a run of an agent and returns at once with its runId; see run_get.",
+      inputSchema: schemaOf(StartInput),
+    },
+    call: (request) =>
+      checked(StartInput, request, async ({ agent, input, session }) => {
+        const run = { agent, input, via: "mcp", ...sessionOf(session) };
+        const follow = await startAgentRun(request.parts, request.asker, run);
+        await untilKnown(follow);
+        return dataResult({ runId: follow.runId });
+      }),
+  },
+  {
+    contract: getRun,
+    tool: {
+      name: "run_get",
+      description: "Says how far a run is, what it waits for, and its answer when it has one.",
+      inputSchema: schemaOf(GetInput),
+      annotations: { readOnlyHint: true },
+    },
+    call: (request) =>
+      checked(GetInput, request, async ({ runId, waitSeconds }) => {
+        const full = fullRunId(request.asker.caller, runId);
+        if (waitSeconds > 0) await untilEnd(request, full, waitSeconds * 1_000);
+        const { run } = await request.asker.ask(getRun, { runId: full });
+        return dataResult(shortRun(run));
+      }),
+  },
+  {
+    contract: requestCancel,
+    tool: {
+      name: "run_cancel",
+      description: "Cancels a run.",
+      inputSchema: schemaOf(CancelInput),
+    },
+    call: (request) =>
+      checked(CancelInput, request, async ({ runId, reason }) => {
+        const full = fullRunId(request.asker.caller, runId);
+        const about = { runId: full, ...(reason !== undefined && reason !== "" && { reason }) };
+        return dataResult(await request.asker.ask(requestCancel, about));
+      }),
+  },
+];
+
+export function sessionOf(session: string | undefined): { session?: string } {
+  return session === undefined ? {} : { session: sessionKeyOf("mcp", session) };
+}
+
+/** Reads the arguments; what does not fit is told to the model. */
+export async function checked<S extends z.ZodType, A>(
+  schema: S,
+  request: ToolCall,
+  call: (args: z.output<S>) => Promise<A>,
+): Promise<A | CallToolResult> {
+  const parsed = schema.safeParse(request.args);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(
+      ({ path, message }) => `${path.join(".")}: ${message}`,
+    );
+    return errorResult("invalid_arguments", problems.join("; "));
+  }
+  return call(parsed.data).catch((error: unknown) => failedCall(error, request.onFault));
+}
+
+/** Until a runner has told of the run, so that whoever asks next finds it, or some seconds if all are busy. Ends the following. */
+export async function untilKnown(follow: RunFollow): Promise<void> {
+  const timer = setTimeout(() => follow.stop(), KNOWN_WITHIN_MS);
+  await follow.items.next().finally(() => clearTimeout(timer));
+  follow.stop();
+}
+
+/** Until the run has ended, waits for a person, or the time is over. Whether it may be seen is asked afterwards. */
+async function untilEnd(
+  { parts, asker, context }: ToolCall,
+  runId: string,
+  ms: number,
+): Promise<void> {
+  await asker.ask(getRun, { runId });
+  const follow = followRun(parts, asker, { runId, history: true });
+  const stop = (): void => follow.stop();
+  const timer = setTimeout(stop, ms);
+  context.mcpReq.signal.addEventListener("abort", stop, { once: true });
+  try {
+    for await (const item of follow.items) {
+      if (item.kind !== "event" || item.name !== "waiting") continue;
+      const { run } = await asker.ask(getRun, { runId });
+      if (run.waits?.some(needsPerson) === true) return;
+    }
+  } finally {
+    clearTimeout(timer);
+    context.mcpReq.signal.removeEventListener("abort", stop);
+    stop();
+  }
+}
+
+function shortRun(run: RunDetail): Record<string, unknown> {
+  const { runId, agent, status, output, failure, usage, waits = [] } = run;
+  const waitsFor = waits.map((wait) => describeWait(runId, wait));
+  return { runId, agent, status, output, failure, usage, ...(waits.length > 0 && { waitsFor }) };
+}
+
+function dataResult(data: Record<string, unknown>): CallToolResult {
+  return { content: [{ type: "text", text: JSON.stringify(data) }], structuredContent: data };
+}
+
+function schemaOf(schema: z.ZodType): Tool["inputSchema"] {
+  return z.toJSONSchema(schema, { io: "input" }) as Tool["inputSchema"]; // the schemas above are objects
+}

@@ -1,0 +1,104 @@
+import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
+import { ServerId } from "@switchyard/contracts/ids";
+import type { Log } from "@switchyard/service/log";
+import type { Context } from "hono";
+import type { FollowParts } from "../agent-runs/follow-run.ts";
+import { askerOf } from "../identity/asker.ts";
+import { openPlaces } from "../identity/places.ts";
+import type { GatewayEnv } from "../identity/request-context.ts";
+import { Problem } from "../problems/problem.ts";
+import { readBody } from "../routes/read-body.ts";
+import { authInfoOf } from "./mcp-request.ts";
+import { createMcpServer } from "./mcp-server.ts";
+import { openMcpSessions } from "./mcp-sessions.ts";
+import type { McpParts } from "./tool-call.ts";
+
+const BODY_LIMIT = 4 * 1024 * 1024;
+const SESSIONS = 100;
+const STREAMS = 200;
+/** What was answered when the gateway stops is still sent. */
+const CLOSE_AFTER_MS = 250;
+
+/** `/mcp` and `/mcp/servers/{id}`: MCP over Streamable HTTP, sessions before 2026-07-28 and requests without them since. */
+export function createMcpEndpoint(
+  follow: FollowParts & { readonly log: Log },
+): (c: Context<GatewayEnv>) => Promise<Response> {
+  let isStopping = false;
+  const parts: McpParts = { ...follow, isStopping: () => isStopping };
+  const onerror = (err: unknown): void => parts.log.debug({ err }, "MCP request refused");
+  const sessions = openMcpSessions(
+    (server) => createMcpServer(parts, { server, era: "legacy" }),
+    openPlaces("MCP sessions", SESSIONS),
+  );
+  const streams = openPlaces("MCP requests", STREAMS);
+  const modern = createMcpHandler(
+    ({ authInfo }) => {
+      const server = authInfo?.extra?.["server"];
+      return createMcpServer(parts, {
+        server: typeof server === "string" ? server : null,
+        era: "modern",
+      });
+    },
+    { legacy: "reject", onerror },
+  );
+  follow.hub.onStop(() => {
+    isStopping = true;
+    setTimeout(() => {
+      void modern.close();
+      void sessions.close();
+    }, CLOSE_AFTER_MS);
+  });
+
+  return async (c) => {
+    const scope = scopeOf(c);
+    const body = await readBody(c.req.raw, BODY_LIMIT);
+    const asker = askerOf(c, parts);
+    const authInfo = authInfoOf(asker, scope);
+    const request = c.req.raw;
+    const release = streams.take(asker.caller);
+    try {
+      const { caller } = asker;
+      const response = (await isLegacyRequest(request, body))
+        ? await sessions.answer({ request, body, caller, scope, authInfo })
+        : await modern.fetch(request, { authInfo, parsedBody: body });
+      return whenSent(response, release);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  };
+}
+
+/** The same answer; `onEnd` hears when its body has ended or its reader has gone. */
+function whenSent(response: Response, onEnd: () => void): Response {
+  if (response.body === null) {
+    onEnd();
+    return response;
+  }
+  const reader = response.body.getReader();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        onEnd();
+        throw error;
+      });
+      if (!done) return controller.enqueue(value);
+      onEnd();
+      controller.close();
+    },
+    async cancel(reason) {
+      onEnd();
+      await reader.cancel(reason);
+    },
+  });
+  const { status, headers } = response;
+  return new Response(body, { status, headers });
+}
+
+function scopeOf(c: Context<GatewayEnv>): string | null {
+  const id = c.req.param("id");
+  if (id === undefined) return null;
+  if (ServerId.safeParse(id).success) return id;
+  const detail = "the id of an MCP server is 1-24 characters of a-z 0-9 -";
+  throw new Problem({ status: 404, code: "unknown_server", detail });
+}

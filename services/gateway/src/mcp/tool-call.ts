@@ -1,0 +1,51 @@
+import type { ServerContext } from "@modelcontextprotocol/server";
+import type { Log } from "@switchyard/service/log";
+import type { FollowParts } from "../agent-runs/follow-run.ts";
+import type { Asker } from "../identity/asker.ts";
+import type { ClientAbilities } from "./mcp-request.ts";
+
+export interface McpParts extends FollowParts {
+  readonly log: Log;
+  /** True once the gateway stops: then the end of a request is no wish of its client. */
+  readonly isStopping: () => boolean;
+}
+
+/** A `tools/call` with who sent it and what its client can do. */
+export interface ToolCall {
+  readonly parts: McpParts;
+  readonly asker: Asker;
+  readonly context: ServerContext;
+  readonly abilities: ClientAbilities;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly onFault: (error: unknown) => void;
+}
+
+/** What the client gave to hear of progress under; undefined when it does not want to. */
+export function progressTokenOf(request: ServerContext["mcpReq"]): string | number | undefined {
+  // oxlint-disable-next-line no-underscore-dangle -- the protocol's own name
+  return request._meta?.progressToken;
+}
+
+/** Tells how far a call is, where its client wants to know. Numbers only grow, as the protocol wants it. */
+export function progressOf({
+  mcpReq,
+}: ServerContext): (
+  message: string | null,
+  numbers?: { readonly progress: number; readonly total: number | null },
+) => void {
+  const progressToken = progressTokenOf(mcpReq);
+  let last = 0;
+  return (message, numbers) => {
+    if (progressToken === undefined) return;
+    last = Math.max(numbers?.progress ?? 0, numbers === undefined ? last + 1 : last);
+    const total = numbers?.total ?? null;
+    const params = {
+      progressToken,
+      progress: last,
+      ...(total !== null && { total }),
+      ...(message !== null && { message }),
+    };
+    // A client that has gone hears of nothing.
+    mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
+  };
+}

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { startProtocolsWorld } from "../lib/protocols-world.ts";
+import { withCredential } from "../lib/with-credential.ts";
+
+const run = promisify(execFile);
+const world = await startProtocolsWorld();
+const url = await withCredential(world.url, world.token);
+const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const SUITE = fileOf("../../node_modules/@modelcontextprotocol/conformance/dist/index.js");
+const EXPECTED = fileOf("protocols-project/mcp-expected-failures.yaml");
+
+test("one server behind /mcp/servers passes what both revisions require of servers, but for what the file of expected failures gives a reason for", async () => {
+  await Promise.all(["2025-11-25", "2026-07-28"].map(check));
+});
+
+async function check(revision: string): Promise<void> {
+  const args = ["server", "--url", `${url}/mcp/servers/suite`, "--requirements", revision];
+  const options = { maxBuffer: 64 * 1024 * 1024, timeout: 200_000 };
+  const more = ["--expected-failures", EXPECTED];
+  const { stdout } = await run(process.execPath, [SUITE, ...args, ...more], options).catch(
+    (error: { stdout?: string; stderr?: string }) =>
+      assert.fail(`${error.stdout ?? ""}\n${error.stderr ?? ""}`.slice(-6_000)),
+  );
+  assert.match(stdout, /\d+ passed/);
+}
