@@ -571,6 +571,7 @@ export type RunContext = {
   replayed?: true;
   dictatedBy?: string;
   parent?: RunId;
+  between?: RunId[];
   root?: RunId;
   sharesMemory?: true;
   depth?: number;

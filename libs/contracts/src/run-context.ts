@@ -38,6 +38,8 @@ export type SaidOrigin = z.infer<typeof SaidOrigin>;
 export const RunContext = RunOrigin.extend({
   /** The run that started this one. */
   parent: RunId.optional(),
+  /** The runs between the parent and the root, the nearest first; absent where there are none. */
+  between: z.array(RunId).max(MAX_RUN_DEPTH).optional(),
   /** The run that nobody's run has started, and that all of this family come from. */
   root: RunId.optional(),
   /** True when the run has the memory that its agent shares, because its file says so and the policy allows it. */
@@ -46,3 +48,9 @@ export const RunContext = RunOrigin.extend({
   depth: z.int().min(1).max(MAX_RUN_DEPTH).optional(),
 });
 export type RunContext = z.infer<typeof RunContext>;
+
+/** The runs that a run works for, the nearest first. */
+export function runsAbove({ parent, between = [], root }: RunContext): string[] {
+  const above = [parent, ...between, root].filter((runId) => runId !== undefined);
+  return [...new Set(above)];
+}

@@ -169,6 +169,23 @@ test("a bundle of several files is in force, and its layers narrow what its rule
   );
 });
 
+test("a stop of any run above keeps a run out, however many generations below it is", async () => {
+  let token = await tokenOf("demo", "cli~run-0");
+  for (const depth of [1, 2, 3, 4])
+    token = await tokenOf("child", `cli~run-${depth}`, { parentToken: token });
+  const { principal } = await check(token, mcpToolRef("mail", "read"));
+  assert.deepEqual(principal.context, {
+    ...{ parent: "cli~run-3", between: ["cli~run-2", "cli~run-1"], root: "cli~run-0", depth: 4 },
+  });
+  for (const depth of [0, 1, 2, 3, 4]) {
+    const scope = { kind: "run", name: `cli~run-${depth}` } as const;
+    await cli.stopCalls({ scope, reason: "test" });
+    const { decision } = await check(token, mcpToolRef("mail", "read"));
+    assert.match(decision.reason, /stopped by an administrator/);
+    assert.deepEqual(await cli.resumeCalls({ scope }), { resumed: true });
+  }
+});
+
 test("a run may call as often as its budget says, and no call is kept by a provider", async () => {
   const token = await tokenOf("busy", "run-1");
   for (let call = 0; call < 3; call += 1) {

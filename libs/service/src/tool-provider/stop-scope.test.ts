@@ -19,7 +19,10 @@ const token = await sign({
   exp: 2,
 });
 const call = {
-  principal: { user: "cli", agent: "demo", runId: "run-1" },
+  principal: {
+    ...{ user: "cli", agent: "demo", runId: "run-1" },
+    context: { parent: "run-p", between: ["run-b"], root: "run-r", depth: 3 },
+  },
   ref: mcpToolRef("files", "read_file"),
   token,
 };
@@ -29,7 +32,7 @@ test("a stop is about the calls of what it names, and no others", async () => {
   const about: StopScope[] = [
     { kind: "all" },
     { kind: "agent", name: "demo" },
-    { kind: "run", name: "run-1" },
+    ...["run-1", "run-p", "run-b", "run-r"].map((name) => ({ kind: "run", name }) as const),
     { kind: "server", name: "files" },
     { kind: "user", name: "cli" },
     { kind: "key", name: kid },

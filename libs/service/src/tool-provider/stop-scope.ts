@@ -2,6 +2,7 @@ import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
 import type { Principal } from "@switchyard/contracts/policy";
 import type { Stop, StopScope } from "@switchyard/contracts/policy-budgets";
+import { runsAbove } from "@switchyard/contracts/run-context";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { keyIdOf } from "../run-token.ts";
 
@@ -23,7 +24,7 @@ export function isAbout(scope: StopScope, { principal, ref, token }: StoppableCa
     case "agent":
       return agent === scope.name;
     case "run":
-      return [runId, context?.parent, context?.root].includes(scope.name);
+      return runId === scope.name || runsAbove(context ?? {}).includes(scope.name);
     case "server":
       return ref.server === scope.name;
     case "user":

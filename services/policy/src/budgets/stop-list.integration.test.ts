@@ -18,7 +18,10 @@ const child: Principal = {
   user: "team-a",
   agent: "demo",
   runId: "run-child",
-  context: { root: "run-root", parent: "run-parent", depth: 2 },
+  context: {
+    ...{ root: "run-root", parent: "run-parent", depth: 4 },
+    between: ["run-grandparent", "run-below-root"],
+  },
 };
 
 function stopOf(scope: StopScope): Stop {
@@ -33,6 +36,8 @@ test("a stop is about what it names and, of a run, about all runs below it", asy
     { kind: "agent", name: "demo" },
     { kind: "run", name: "run-child" },
     { kind: "run", name: "run-parent" },
+    { kind: "run", name: "run-grandparent" },
+    { kind: "run", name: "run-below-root" },
     { kind: "run", name: "run-root" },
     { kind: "server", name: "files" },
   ];

@@ -1,6 +1,7 @@
 import { setImmediate as immediate, setTimeout as delay } from "node:timers/promises";
 import type { Principal } from "@switchyard/contracts/policy";
 import { MAX_STOPS, Stop, type StopScope } from "@switchyard/contracts/policy-budgets";
+import { runsAbove } from "@switchyard/contracts/run-context";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { Redis } from "@switchyard/service/redis";
 
@@ -73,8 +74,7 @@ export function createStopList(
       `user:${user}`,
       ...(agent === null ? [] : [`agent:${agent}`]),
       ...(runId === null ? [] : [`run:${runId}`]),
-      ...(context?.parent === undefined ? [] : [`run:${context.parent}`]),
-      ...(context?.root === undefined ? [] : [`run:${context.root}`]),
+      ...runsAbove(context ?? {}).map((above) => `run:${above}`),
     ];
     for (const field of fields) {
       const stop = stops.get(field);
@@ -140,7 +140,7 @@ export function isStoppedBy(
     case "agent":
       return agent === scope.name;
     case "run":
-      return [runId, context?.parent, context?.root].includes(scope.name);
+      return runId === scope.name || runsAbove(context ?? {}).includes(scope.name);
     case "server":
       return tool.server === scope.name;
     case "key":

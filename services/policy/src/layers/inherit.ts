@@ -1,5 +1,10 @@
 import { stricterTier, type ApprovalTier } from "@switchyard/contracts/approval-tier";
-import { MAX_RUN_DEPTH, type RunContext, type RunOrigin } from "@switchyard/contracts/run-context";
+import {
+  MAX_RUN_DEPTH,
+  runsAbove,
+  type RunContext,
+  type RunOrigin,
+} from "@switchyard/contracts/run-context";
 import {
   distinctLayers,
   MAX_TOOL_LAYERS,
@@ -57,6 +62,7 @@ export async function inherit(
     const message = `runs stand at most ${MAX_RUN_DEPTH} deep`;
     return { kind: "refused", reason: "depth", message };
   }
+  const between = runsAbove(parent.context ?? {}).filter((runId) => runId !== root);
   const context: RunContext = {
     ...(channel !== undefined && { channel }),
     ...(group !== undefined && { group }),
@@ -66,6 +72,7 @@ export async function inherit(
     ...(replayed !== undefined && { replayed }),
     ...(dictatedBy !== undefined && { dictatedBy }),
     parent: parent.run,
+    ...(between.length > 0 && { between }),
     root,
     depth: depth + 1,
   };
