@@ -6,6 +6,7 @@ import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
 import { redisAcl, redisUserNames } from "@switchyard/contracts/redis-acl";
 import { testDirectory, testRedis } from "@switchyard/local-servers/test-servers";
 import { redisWords } from "../lib/redis-words.ts";
+import { redisRows } from "./tenants/redis-rows.ts";
 
 // A real Redis with the access list that `yard dev`, Compose and `yard keys init` make.
 const passwordOf = (user: string): string => `password of ${user}`;
@@ -94,57 +95,13 @@ test("no service reads or writes the key of another one, directly or from a scri
     assert.doesNotMatch(await as(name, ["GET", keyOf[name] ?? ""]), /stolen/);
 });
 
-/** Every family of keys, and who may write it; the policy may look at claims. A new family without a row fails. */
-const WRITERS: Readonly<Record<string, string>> = {
-  "yard:policy:*": "policy",
-  "yard:approval:*": "policy",
-  "yard:approval-last:*": "policy",
-  "yard:approval-prompts:*": "policy",
-  "yard:{approvals}:*": "policy",
-  "yard:grant:*": "policy",
-  "yard:{grants}:*": "policy",
-  "yard:audit:{policy}:heads": "policy",
-  "yard:{mcp}:*": "broker",
-  "yard:{mcp:*}:*": "broker",
-  "yard:mcp:*": "broker",
-  "yard:audit:{broker}:heads": "broker",
-  "yard:{catalogue}:*": "importer",
-  "yard:skill:*": "importer",
-  "yard:agent:*": "importer",
-  "yard:session:{*}:*": "runner",
-  "yard:sessions:*": "runner",
-  "yard:runs": "runner",
-  "yard:runs:*": "runner",
-  "yard:run:{*}:state": "runner",
-  "yard:run:{*}:journal": "runner",
-  "yard:run:{*}:cancels": "runner",
-  "yard:run:{*}:blobs": "runner",
-  "yard:run:{*}:claim": "runner",
-  "yard:command:*": "runner",
-  "yard:limit:*": "runner",
-  "yard:team:*": "runner",
-  "yard:session:{*}:state": "runner",
-  "yard:session:{*}:history": "runner",
-  "yard:session:{*}:commands": "runner",
-  "yard:audit:{runner}:heads": "runner",
-  "yard:{agent:*}:memory": "toolbox",
-  "yard:audit:{toolbox}:heads": "toolbox",
-  "yard:call:{*}": "broker toolbox",
-  "yard:run:{*}:tool-epoch": "broker toolbox",
-  "yard:{user-keys}:*": "policy",
-  "yard:gateway:*": "gateway",
-};
-const READERS: Readonly<Record<string, string>> = {
-  "yard:run:{*}:state": "policy",
-  "yard:run:{*}:claim": "policy",
-};
-
 for (const family of new Set(
   serviceRedisUsers.flatMap(({ keys, readsKeys }) => [...keys, ...readsKeys]),
 ))
   test(`a stolen user of Redis reaches ${family} only if it is its own`, async () => {
-    const writers = WRITERS[family]?.split(" ") ?? assert.fail("say in WRITERS who may write it");
-    const readers = READERS[family]?.split(" ") ?? [];
+    const row = redisRows[family] ?? assert.fail("say in redisRows who may write it");
+    const writers = row.by.split(" ");
+    const readers = row.readBy?.split(" ") ?? [];
     const key = family.replaceAll("*", "stolen");
     for (const name of [...serviceRedisUsers.map((user) => user.name), "monitor"]) {
       if (writers.includes(name)) {
@@ -167,7 +124,7 @@ for (const family of new Set(
 test("no row is about a family that nobody has, and a client has no user of Redis", async () => {
   const families = new Set(serviceRedisUsers.flatMap(({ keys }) => keys));
   assert.deepEqual(
-    Object.keys(WRITERS).filter((family) => !families.has(family)),
+    Object.keys(redisRows).filter((family) => !families.has(family)),
     [],
   );
   for (const user of ["cli", "me", "team-a", "auditor", "operator"])

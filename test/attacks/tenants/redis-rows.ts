@@ -1,7 +1,14 @@
 import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
 
-/** Where the owner stands in the keys of a family, or why no caller can name a key of another one's. */
-export type RedisRow = RegExp | string;
+/** A family of keys in Redis. */
+export interface RedisRow {
+  /** The services that may write it. */
+  readonly by: string;
+  /** The services that may only read it. */
+  readonly readBy?: string;
+  /** Where the owner stands in its keys, or why no caller can name a key of another one's. */
+  readonly owner: RegExp | string;
+}
 
 const MADE =
   "the id is made by the service, and the record says whose it is; services/policy looks at it";
@@ -14,48 +21,68 @@ const SERVERS = "servers belong to the installation; what is a user's says so in
 const OF_RUN = /^yard:run:\{([^~}]+)~/;
 const CALL = /^yard:call:\{([^/~}]+)[/~]/;
 
-/** By pattern of the services' rights in Redis: what one team can reach of another's there. */
+/** By pattern of the services' rights in Redis: which service reaches it, and what one team can reach of another's there. */
 export const redisRows: Readonly<Record<string, RedisRow>> = {
-  "yard:run:{*}:state": OF_RUN,
-  "yard:run:{*}:journal": OF_RUN,
-  "yard:run:{*}:cancels": OF_RUN,
-  "yard:run:{*}:claim": OF_RUN,
-  "yard:run:{*}:blobs": OF_RUN,
-  "yard:run:{*}:tool-epoch": OF_RUN,
-  "yard:call:{*}": CALL,
-  "yard:approval-prompts:*": /^yard:approval-prompts:\{(?:user |run )([^~}]+)/,
-  "yard:team:*": /^yard:team:\{([^}]+)\}/,
-  "yard:runs": "all ids with their owners in front; only runners read it",
-  "yard:runs:*": "lists with the owner as their last part, and three for the runners themselves",
-  "yard:sessions:*":
-    "lists with the owner as their last part, and three for the runners themselves",
-  "yard:session:{*}:*": SESSION,
-  "yard:session:{*}:state": SESSION,
-  "yard:session:{*}:history": SESSION,
-  "yard:session:{*}:commands": SESSION,
-  "yard:command:*": "the place of a command in the queue, which nobody chooses",
-  "yard:limit:*": INSTALLATION,
-  "yard:approval:*": MADE,
-  "yard:approval-last:*": "a digest of the call and of whom it is made for",
-  "yard:{approvals}:*":
-    "lists with the owner as their last part, and three for the policy service itself",
-  "yard:grant:*": MADE,
-  "yard:{grants}:*": MADE,
-  "yard:policy:*": INSTALLATION,
-  "yard:{user-keys}:*": INSTALLATION,
-  "yard:gateway:*": "a digest of the caller and its credential",
-  "yard:{mcp}:*": SERVERS,
-  "yard:{mcp:*}:*": SERVERS,
-  "yard:mcp:*": SERVERS,
-  "yard:{catalogue}:*": DEFINITIONS,
-  "yard:skill:*": DEFINITIONS,
-  "yard:agent:*": DEFINITIONS,
-  "yard:{agent:*}:memory":
-    "owner and agent, or the agent alone where its file and the policy have it shared (see the rows of run.start)",
-  "yard:audit:{policy}:heads": INSTALLATION,
-  "yard:audit:{broker}:heads": INSTALLATION,
-  "yard:audit:{runner}:heads": INSTALLATION,
-  "yard:audit:{toolbox}:heads": INSTALLATION,
+  "yard:run:{*}:state": { by: "runner", readBy: "policy", owner: OF_RUN },
+  "yard:run:{*}:journal": { by: "runner", owner: OF_RUN },
+  "yard:run:{*}:cancels": { by: "runner", owner: OF_RUN },
+  "yard:run:{*}:claim": { by: "runner", readBy: "policy", owner: OF_RUN },
+  "yard:run:{*}:blobs": { by: "runner", owner: OF_RUN },
+  "yard:run:{*}:tool-epoch": { by: "broker toolbox", owner: OF_RUN },
+  "yard:call:{*}": { by: "broker toolbox", owner: CALL },
+  "yard:approval-prompts:*": {
+    by: "policy",
+    owner: /^yard:approval-prompts:\{(?:user |run )([^~}]+)/,
+  },
+  "yard:team:*": { by: "runner", owner: /^yard:team:\{([^}]+)\}/ },
+  "yard:runs": { by: "runner", owner: "all ids with their owners in front; only runners read it" },
+  "yard:runs:*": {
+    by: "runner",
+    owner: "lists with the owner as their last part, and three for the runners themselves",
+  },
+  "yard:sessions:*": {
+    by: "runner",
+    owner: "lists with the owner as their last part, and three for the runners themselves",
+  },
+  "yard:session:{*}:*": { by: "runner", owner: SESSION },
+  "yard:session:{*}:state": { by: "runner", owner: SESSION },
+  "yard:session:{*}:history": { by: "runner", owner: SESSION },
+  "yard:session:{*}:commands": { by: "runner", owner: SESSION },
+  "yard:command:*": {
+    by: "runner",
+    owner:
+      "the place of a command in the queue, which nobody chooses; of kept ones a run id with its owner in front",
+  },
+  "yard:limit:*": { by: "runner", owner: INSTALLATION },
+  "yard:approval:*": { by: "policy", owner: MADE },
+  "yard:approval-last:*": {
+    by: "policy",
+    owner: "a digest of the call and of whom it is made for",
+  },
+  "yard:{approvals}:*": {
+    by: "policy",
+    owner: "lists with the owner as their last part, and three for the policy service itself",
+  },
+  "yard:grant:*": { by: "policy", owner: MADE },
+  "yard:{grants}:*": { by: "policy", owner: MADE },
+  "yard:policy:*": { by: "policy", owner: INSTALLATION },
+  "yard:{user-keys}:*": { by: "policy", owner: INSTALLATION },
+  "yard:gateway:*": { by: "gateway", owner: "a digest of the caller and its credential" },
+  "yard:{mcp}:*": { by: "broker", owner: SERVERS },
+  "yard:{mcp:*}:*": { by: "broker", owner: SERVERS },
+  "yard:mcp:*": { by: "broker", owner: SERVERS },
+  "yard:{catalogue}:*": { by: "importer", owner: DEFINITIONS },
+  "yard:skill:*": { by: "importer", owner: DEFINITIONS },
+  "yard:agent:*": { by: "importer", owner: DEFINITIONS },
+  "yard:{agent:*}:memory": {
+    by: "toolbox",
+    owner:
+      "owner and agent, or the agent alone where its file and the policy have it shared (see the rows of run.start)",
+  },
+  "yard:audit:{policy}:heads": { by: "policy", owner: INSTALLATION },
+  "yard:audit:{broker}:heads": { by: "broker", owner: INSTALLATION },
+  "yard:audit:{runner}:heads": { by: "runner", owner: INSTALLATION },
+  "yard:audit:{toolbox}:heads": { by: "toolbox", owner: INSTALLATION },
 };
 
 /** Every pattern that a service may write. */

@@ -67,9 +67,9 @@ test("each key in Redis after all attacks is of a family with a row, and where i
     const families = redisPatterns.filter((pattern) => isOfFamily(pattern, key));
     assert.ok(families.length > 0, `${key} is of no family`);
     for (const family of families) {
-      const row = redisRows[family];
-      if (!(row instanceof RegExp)) continue;
-      const owner = row.exec(key)?.[1] ?? "";
+      const named = redisRows[family]?.owner;
+      if (!(named instanceof RegExp)) continue;
+      const owner = named.exec(key)?.[1] ?? "";
       assert.ok(known.has(owner), `${key} of ${family} names no owner`);
       owners.add(owner);
     }
