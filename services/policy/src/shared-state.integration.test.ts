@@ -175,7 +175,10 @@ test("a stop of any run above keeps a run out, however many generations below it
     token = await tokenOf("child", `cli~run-${depth}`, { parentToken: token });
   const { principal } = await check(token, mcpToolRef("mail", "read"));
   assert.deepEqual(principal.context, {
-    ...{ parent: "cli~run-3", between: ["cli~run-2", "cli~run-1"], root: "cli~run-0", depth: 4 },
+    parent: "cli~run-3",
+    between: ["cli~run-2", "cli~run-1"],
+    root: "cli~run-0",
+    depth: 4,
   });
   for (const depth of [0, 1, 2, 3, 4]) {
     const scope = { kind: "run", name: `cli~run-${depth}` } as const;

@@ -20,7 +20,9 @@ const token = await sign({
 });
 const call = {
   principal: {
-    ...{ user: "cli", agent: "demo", runId: "run-1" },
+    user: "cli",
+    agent: "demo",
+    runId: "run-1",
     context: { parent: "run-p", between: ["run-b"], root: "run-r", depth: 3 },
   },
   ref: mcpToolRef("files", "read_file"),

@@ -1,4 +1,5 @@
 import type { Redis } from "@switchyard/service/redis";
+import { ownerOfRun } from "@switchyard/contracts/ids";
 import { z } from "zod";
 import { defineScripts, reach } from "./redis-scripts.ts";
 
@@ -15,21 +16,40 @@ const KeptCommand = z.object({
 });
 export type KeptCommand = z.infer<typeof KeptCommand>;
 
+/** What can be kept. Beyond it a command stays in the queue, where it counts against the quota of its sender (decision 036). */
+export interface KeptLimits {
+  readonly perOwner: number;
+  readonly all: number;
+  /** Of one command as JSON, in characters. */
+  readonly size: number;
+}
+
+export type Keeping =
+  | { readonly kept: true }
+  /** `why` is for the log. */
+  | { readonly kept: false; readonly why: string };
+
 /**
  * Commands that cannot become a run now, because a service is away that a new run needs. They lie here and not in the queue, where they
  * would count as work that waits for a runner. Methods reject with StoreUnavailable.
  */
 export interface KeptCommands {
-  /** Keeps a command, or counts one more rest of it. False when another command with its run id is kept. */
+  /** Keeps a command, or counts one more rest of it. Not when another command with its run id is kept, or too many are. */
   keep(
     run: { readonly runId: string; readonly digest: string },
     command: KeptCommand,
-  ): Promise<boolean>;
+  ): Promise<Keeping>;
   /** Null when none of this run id is kept. */
   read(runId: string): Promise<{ readonly command: KeptCommand; readonly rests: number } | null>;
   forget(runId: string): Promise<void>;
 }
 
+/** With the size the most is what a client's quota in the queue comes to, and what those of eight clients do. */
+const LIMITS: KeptLimits = { perOwner: 1_000, all: 8_000, size: 64 * 1024 };
+/** The run ids of all that are kept, in the order of the alphabet, so by owner. */
+const INDEX = "yard:command:{kept}";
+/** When there is no room, so many of the owner's are looked at whether they are still kept. */
+const LOOKED_AT = 10;
 /** As long as the queue keeps a command. */
 const KEEP_SECONDS = 30 * 24 * 3_600;
 
@@ -43,13 +63,48 @@ redis.call('EXPIRE', KEYS[1], ARGV[3])
 return {'kept'}
 `;
 
-export function openKeptCommands(redis: Redis): KeptCommands {
-  const run = defineScripts(redis, { yardCommandKeep: KEEP });
+/** KEYS the index · ARGV run id, its owner, most of an owner, most of all */
+const ENTER = `
+if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return {'entered'} end
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[4]) then return {'full', 'all'} end
+if redis.call('ZLEXCOUNT', KEYS[1], '[' .. ARGV[2] .. '~', '(' .. ARGV[2] .. '~~') >= tonumber(ARGV[3]) then return {'full', 'owner'} end
+redis.call('ZADD', KEYS[1], 0, ARGV[1])
+return {'entered'}
+`;
+
+export function openKeptCommands(redis: Redis, limits: KeptLimits = LIMITS): KeptCommands {
+  const run = defineScripts(redis, { yardCommandKeep: KEEP, yardCommandEnter: ENTER });
+  const enter = async (runId: string, owner: string): Promise<string | null> => {
+    const args = [runId, owner, limits.perOwner, limits.all];
+    const [answer, of] = await run("yardCommandEnter", [INDEX], args);
+    if (answer === "entered") return null;
+    return of === "all"
+      ? `${limits.all} commands are kept, and that is the most`
+      : `${limits.perOwner} commands of ${owner} are kept, and that is the most of one caller`;
+  };
+  /** What was kept for its whole time has no end that anybody is told of. */
+  const forgetLapsed = async (owner: string): Promise<void> => {
+    const [from, to] = [`[${owner}~`, `(${owner}~~`];
+    const first = redis.zrangebylex(INDEX, from, to, "LIMIT", 0, LOOKED_AT);
+    for (const runId of await reach(first))
+      if ((await reach(redis.exists(keptKey(runId)))) === 0) await reach(redis.zrem(INDEX, runId));
+  };
   return {
     async keep({ runId, digest }, command) {
-      const args = [digest, JSON.stringify(command), KEEP_SECONDS];
+      const text = JSON.stringify(command);
+      if (text.length > limits.size)
+        return { kept: false, why: `it has ${text.length} characters, more than ${limits.size}` };
+      const owner = ownerOfRun(runId) ?? command.caller;
+      const full = await enter(runId, owner);
+      if (full !== null) {
+        await forgetLapsed(owner);
+        return { kept: false, why: full };
+      }
+      const args = [digest, text, KEEP_SECONDS];
       const [answer] = await run("yardCommandKeep", [keptKey(runId)], args);
-      return answer === "kept";
+      return answer === "kept"
+        ? { kept: true }
+        : { kept: false, why: "another command with its run id is kept" };
     },
 
     async read(runId) {
@@ -60,6 +115,7 @@ export function openKeptCommands(redis: Redis): KeptCommands {
 
     async forget(runId) {
       await reach(redis.del(keptKey(runId)));
+      await reach(redis.zrem(INDEX, runId));
     },
   };
 }

@@ -104,14 +104,18 @@ function pauseOf(error: unknown, { rests, delivery }: Leaving): number {
   return Math.max(usual, Math.min(known, LONGEST_PAUSE_MS));
 }
 
-/** False when the command has to stay in the queue: Redis is away, it is not its turn, or another one with its run id is kept. */
+/** False when the command has to stay in the queue: Redis is away, it is not its turn, another one with its run id is kept, or too many are. */
 async function keepAside(leaving: Leaving, delayMs: number): Promise<boolean> {
   const { beginning, kept, parked, delivery, log, now } = leaving;
   if (beginning === null || delivery.isEarly) return false;
   const { runId, message } = beginning;
   try {
     // First, or the sweeper finds nothing to wake.
-    if (!(await kept.keep(beginning, message))) return false;
+    const keeping = await kept.keep(beginning, message);
+    if (!keeping.kept) {
+      log.warn({ runId, why: keeping.why }, "command not kept, it stays in the queue");
+      return false;
+    }
     await parked.lookAgain(keptPlace(runId), now() + delayMs);
     return true;
   } catch (err) {

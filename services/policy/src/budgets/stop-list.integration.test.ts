@@ -19,7 +19,9 @@ const child: Principal = {
   agent: "demo",
   runId: "run-child",
   context: {
-    ...{ root: "run-root", parent: "run-parent", depth: 4 },
+    root: "run-root",
+    parent: "run-parent",
+    depth: 4,
     between: ["run-grandparent", "run-below-root"],
   },
 };

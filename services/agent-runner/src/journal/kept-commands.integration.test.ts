@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { testRedis } from "@switchyard/local-servers/test-servers";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import { keptKey, openKeptCommands, type KeptCommand, type Keeping } from "./kept-commands.ts";
+
+const server = await testRedis();
+const log = createLog({ service: "test", level: "silent" });
+const redis = await connectRedis({ url: server.url, name: "test", log });
+after(() => redis.disconnect());
+const kept = openKeptCommands(redis, { perOwner: 3, all: 5, size: 1_000 });
+
+function commandOf(caller: string, input: string): KeptCommand {
+  const from = { subject: `yard.cmd.${caller}.run.start.demo`, caller, streamSequence: 1 };
+  const about = { contract: "run.start", tokens: { agent: "demo" }, payload: { input } };
+  return { ...from, ...about, messageId: null, publishedAt: "2026-01-01T00:00:00.000Z" };
+}
+
+function keep(owner: string, name: string, input = "x"): Promise<Keeping> {
+  const run = { runId: `${owner}~${name}`, digest: `digest of ${name}` };
+  return kept.keep(run, commandOf(owner, input));
+}
+
+test("what is kept is bounded for each owner and in all, and the refusal says which", async () => {
+  for (const name of ["1", "2", "3", "3"])
+    assert.deepEqual(await keep("team-a", name), { kept: true });
+  assert.deepEqual(await keep("team-a", "4"), {
+    kept: false,
+    why: "3 commands of team-a are kept, and that is the most of one caller",
+  });
+  // Its name begins with another one's, and a run's name may sort behind everything.
+  for (const owner of ["team-ab", "team"])
+    assert.deepEqual(await keep(owner, "zz"), { kept: true });
+  assert.deepEqual(await keep("team-c", "1"), {
+    kept: false,
+    why: "5 commands are kept, and that is the most",
+  });
+  assert.equal(
+    (await kept.read("team-a~3"))?.rests,
+    2,
+    "a command that rests again takes no place",
+  );
+  assert.equal(await kept.read("team-a~4"), null);
+
+  await kept.forget("team-a~1");
+  assert.deepEqual(await keep("team-c", "1"), { kept: true });
+});
+
+test("what was kept for its whole time takes no place for long", async () => {
+  await redis.del(keptKey("team-a~2"));
+  for (const name of ["5", "6"]) await keep("team-a", name);
+  assert.deepEqual(await keep("team-a", "6"), { kept: true });
+  for (const runId of ["team-ab~zz", "team~zz", "team-c~1"]) await kept.forget(runId);
+});
+
+test("a command that is large stays in the queue, whose quotas count bytes", async () => {
+  const large = await keep("team-b", "1", "x".repeat(1_000));
+  assert.ok(
+    !large.kept && /1\d\d\d characters, more than 1000/.test(large.why),
+    JSON.stringify(large),
+  );
+  assert.deepEqual(await keep("team-b", "1"), { kept: true });
+});
