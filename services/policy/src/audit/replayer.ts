@@ -1,7 +1,6 @@
-import { Worker } from "node:worker_threads";
 import type { Handler } from "@switchyard/bus/serve";
 import type { RecordedDecision, replayDecisions } from "@switchyard/contracts/policy-replay";
-import { threadLimits } from "@switchyard/service/thread-limits";
+import { doInThread } from "@switchyard/service/thread-job";
 import type { z } from "zod";
 import { splitTexts, type PolicyTexts } from "../bundle/validate.ts";
 
@@ -29,39 +28,21 @@ export function createReplayHandler(
       });
     const texts = files === undefined ? inForce() : splitTexts(files);
     running += 1;
-    const worker = new Worker(new URL("./replay-worker.ts", import.meta.url), {
-      workerData: { texts, decisions } satisfies ReplayJob,
-      env: {}, // it needs none of the service's keys
-      resourceLimits: threadLimits(MAX_MEMORY_MB),
-    });
-    const timeout = AbortSignal.timeout(limitMs);
     try {
-      return await answerOf(worker, AbortSignal.any([signal, timeout]));
-    } catch (error) {
-      if (signal.aborted || !(timeout.aborted || isOutOfMemory(error))) throw error;
+      const reply = await doInThread<ReplayReply>({
+        file: new URL("./replay-worker.ts", import.meta.url),
+        data: { texts, decisions } satisfies ReplayJob,
+        limitMs,
+        maxHeapMb: MAX_MEMORY_MB,
+        signal,
+      });
+      if (reply !== null) return reply;
       throw fail.too_costly(
         "The policy took too long or too much memory; replay fewer decisions.",
-        {
-          limitMs,
-        },
+        { limitMs },
       );
     } finally {
-      await worker.terminate();
       running -= 1;
     }
   };
-}
-
-function answerOf(worker: Worker, signal: AbortSignal): Promise<ReplayReply> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    if (signal.aborted) reject(signal.reason);
-    worker.once("message", resolve);
-    worker.once("error", reject);
-    worker.once("exit", () => reject(new Error("the replay ended without an answer")));
-  });
-}
-
-function isOutOfMemory(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
 }

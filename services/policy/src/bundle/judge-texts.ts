@@ -1,6 +1,5 @@
-import { Worker } from "node:worker_threads";
 import type { LintFinding } from "@switchyard/contracts/policy-texts";
-import { threadLimits } from "@switchyard/service/thread-limits";
+import { doInThread } from "@switchyard/service/thread-job";
 import { compileBundle, type CompiledBundle } from "./compile-bundle.ts";
 import { isGood, validate, type PolicyTexts, type Validation } from "./validate.ts";
 import { problemLine } from "./yaml-file.ts";
@@ -40,7 +39,13 @@ const MAX_MEMORY_MB = 1_024;
 export async function judgeTexts(texts: PolicyTexts, options: JudgeOptions = {}): Promise<Outcome> {
   const length = [...texts.files, ...texts.tests].reduce((sum, { text }) => sum + text.length, 0);
   if (length <= (options.besideFrom ?? BESIDE_FROM)) return outcomeOf(texts, validate(texts));
-  const apart = await judgeApart(texts, options);
+  const apart = await doInThread<JudgedApart>({
+    file: new URL("./judge-worker.ts", import.meta.url),
+    data: texts,
+    limitMs: options.limitMs ?? LIMIT_MS,
+    maxHeapMb: MAX_MEMORY_MB,
+    signal: options.signal,
+  });
   if (apart === null) {
     const file = texts.files[0]?.name ?? "policy";
     return { inForce: null, lines: [`${file}: ${TOO_COSTLY}`] };
@@ -65,37 +70,4 @@ function outcomeOf(texts: PolicyTexts, validation: Validation): Outcome {
     ),
   ];
   return { inForce: null, lines };
-}
-
-/** Null when it took too long or too much memory. */
-async function judgeApart(
-  texts: PolicyTexts,
-  { limitMs = LIMIT_MS, signal }: JudgeOptions,
-): Promise<JudgedApart | null> {
-  const timeout = AbortSignal.timeout(limitMs);
-  const worker = new Worker(new URL("./judge-worker.ts", import.meta.url), {
-    workerData: texts,
-    env: {}, // it needs none of the service's keys
-    resourceLimits: threadLimits(MAX_MEMORY_MB),
-  });
-  try {
-    return await new Promise<JudgedApart>((resolve, reject) => {
-      for (const each of signal === undefined ? [timeout] : [timeout, signal]) {
-        each.addEventListener("abort", () => reject(each.reason), { once: true });
-        if (each.aborted) reject(each.reason);
-      }
-      worker.once("message", resolve);
-      worker.once("error", reject);
-      worker.once("exit", () => reject(new Error("the thread ended without an answer")));
-    });
-  } catch (error) {
-    if (signal?.aborted === true || !(timeout.aborted || isOutOfMemory(error))) throw error;
-    return null;
-  } finally {
-    await worker.terminate();
-  }
-}
-
-function isOutOfMemory(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
 }

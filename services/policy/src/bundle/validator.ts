@@ -1,6 +1,5 @@
-import { Worker } from "node:worker_threads";
 import type { validatePolicy } from "@switchyard/contracts/policy-texts";
-import { threadLimits } from "@switchyard/service/thread-limits";
+import { doInThread } from "@switchyard/service/thread-job";
 import type { z } from "zod";
 import type { PolicyTexts } from "./validate.ts";
 
@@ -40,40 +39,21 @@ export function createValidator({ limitMs = 10_000 }: { limitMs?: number } = {})
       if (isRefused) return null;
       if (isChange) changes += 1;
       else trials.add(caller);
-      const worker = new Worker(new URL("./validation-worker.ts", import.meta.url), {
-        workerData: texts,
-        env: {}, // it needs none of the service's keys
-        resourceLimits: threadLimits(MAX_MEMORY_MB),
-      });
       try {
-        return await answerOf(worker, AbortSignal.any([signal, AbortSignal.timeout(limitMs)]));
-      } catch (error) {
-        if (signal.aborted) throw error;
-        if (!isExhausted(error)) throw error;
-        return tooCostly;
+        const reply = await doInThread<ValidationReply>({
+          file: new URL("./validation-worker.ts", import.meta.url),
+          data: texts,
+          limitMs,
+          maxHeapMb: MAX_MEMORY_MB,
+          signal,
+        });
+        return reply ?? tooCostly;
       } finally {
-        await worker.terminate();
         if (isChange) changes -= 1;
         else trials.delete(caller);
       }
     },
   };
-}
-
-function answerOf(worker: Worker, signal: AbortSignal): Promise<ValidationReply> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    if (signal.aborted) reject(signal.reason);
-    worker.once("message", resolve);
-    worker.once("error", reject);
-    worker.once("exit", () => reject(new Error("the validation ended without an answer")));
-  });
-}
-
-function isExhausted(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const isOutOfMemory = "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
-  return isOutOfMemory || error.name === "TimeoutError";
 }
 
 const tooCostly: ValidationReply = {
