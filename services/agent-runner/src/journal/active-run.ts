@@ -7,7 +7,8 @@ import { applyEntry } from "../core/replay.ts";
 import { openCalls, type RunState } from "../core/run-state.ts";
 import { DiscardedCalls } from "../core/discarded-calls.ts";
 import { eventsOfEntry } from "../core/run-events.ts";
-import { FenceLost, type Hold, type RunStore } from "./run-store.ts";
+import type { Hold } from "./run-claim.ts";
+import { FenceLost, type RunStore } from "./run-store.ts";
 
 const APPEND_ATTEMPTS = 5;
 const RETRY_CAP_MS = 1_000;

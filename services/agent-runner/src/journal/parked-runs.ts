@@ -3,7 +3,7 @@ import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
 import { defineScripts, reach } from "./redis-scripts.ts";
 import { keptKey } from "./kept-commands.ts";
-import { stateKey } from "./run-store.ts";
+import { stateKey } from "./run-keys.ts";
 import { FACTS, factsIn, KEPT, type RunFacts } from "../core/look-at.ts";
 
 /**

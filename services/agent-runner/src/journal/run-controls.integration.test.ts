@@ -6,7 +6,8 @@ import { connectRedis } from "@switchyard/service/redis";
 import { startedEntry } from "../../test-fixtures/journals.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { applyEntry, startOf } from "../core/replay.ts";
-import { keysOf, openRunStore, stateKey } from "./run-store.ts";
+import { keysOf, stateKey } from "./run-keys.ts";
+import { openRunStore } from "./run-store.ts";
 import { openRunControls } from "./run-controls.ts";
 
 const AT = "2026-01-01T00:00:01.000Z";

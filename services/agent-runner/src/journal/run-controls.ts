@@ -5,7 +5,7 @@ import type { JournalEntry } from "../core/journal-entry.ts";
 import { CANCEL, RETRY, TELL } from "./journal-scripts.ts";
 import { defineScripts } from "./redis-scripts.ts";
 import type { WakeRun } from "../peers/run-waker.ts";
-import { cancelsKey, keysOf } from "./run-store.ts";
+import { cancelsKey, keysOf } from "./run-keys.ts";
 
 /** Who wants something of a run, and when. */
 export interface ControlRequest {

@@ -3,7 +3,8 @@ import type { Redis } from "@switchyard/service/redis";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { replay } from "../core/replay.ts";
 import { reach } from "./redis-scripts.ts";
-import { KEEP_SECONDS, stateKey, type RunStore } from "./run-store.ts";
+import { stateKey } from "./run-keys.ts";
+import { KEEP_SECONDS, type RunStore } from "./run-store.ts";
 import { detailOf, readDead, readSummary } from "../core/run-summary.ts";
 
 /**

@@ -3,7 +3,7 @@ import type { Redis } from "@switchyard/service/redis";
 import { reach } from "./redis-scripts.ts";
 import { mayControl } from "./run-access.ts";
 import type { RunIndex } from "./run-index.ts";
-import { stateKey } from "./run-store.ts";
+import { stateKey } from "./run-keys.ts";
 
 /** Which run a caller means: its own, unless it names another owner. Nothing here asks whether there is such a run. */
 export interface RunNames {

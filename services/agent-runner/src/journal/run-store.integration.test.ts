@@ -12,7 +12,8 @@ import type { RunState } from "../core/run-state.ts";
 import { openRunControls } from "./run-controls.ts";
 import { openRunIndex } from "./run-index.ts";
 import { StoreUnavailable } from "./redis-scripts.ts";
-import { FenceLost, openRunStore, type ClaimResult, type Rest } from "./run-store.ts";
+import type { ClaimResult } from "./run-claim.ts";
+import { FenceLost, openRunStore, type Rest } from "./run-store.ts";
 
 const AT_ONCE: Rest = { ms: 0, by: "queue" };
 const AT = "2026-01-01T00:00:01.000Z";

@@ -1,14 +1,21 @@
 import type { RunReservation } from "@switchyard/contracts/run-claims";
 import type { RunFailure } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
-import { blobsOf, decodeEntry, encodeEntry, type EncodedEntry } from "../core/entry-codec.ts";
+import { blobsOf, decodeEntry, encodeEntry } from "../core/entry-codec.ts";
 import { isForeign } from "../core/entry-traits.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import { APPEND, BURY, CLAIM, MARK_PUBLISHED, RELEASE, RENEW } from "./journal-scripts.ts";
 import { defineScripts, reach } from "./redis-scripts.ts";
-import { fixedColumns, movingColumns, readParent } from "../core/run-summary.ts";
-import { startOf } from "../core/replay.ts";
+import {
+  claimArguments,
+  readClaim,
+  type ClaimRequest,
+  type ClaimResult,
+  type Hold,
+} from "./run-claim.ts";
+import { blobsKey, cancelsKey, claimKey, journalKey, keysOf, stateKey } from "./run-keys.ts";
+import { movingColumns, readParent } from "../core/run-summary.ts";
 import type { RunState } from "../core/run-state.ts";
 
 /** Another runner holds the run now: whoever gets this must stop and may not write or act. */
@@ -16,47 +23,10 @@ export class FenceLost extends Error {
   override readonly name = "FenceLost";
 }
 
-/** Who holds a run: its writes are refused as soon as a newer epoch exists. */
-export interface Hold {
-  readonly runId: string;
-  readonly epoch: string;
-}
-
 /** For how long a run that is given back is left alone, and who brings it to a runner then. */
 export interface Rest {
   readonly ms: number;
   readonly by: "queue" | "sweeper";
-}
-
-export type ClaimResult =
-  /** There is no such run yet. */
-  | { readonly outcome: "absent" }
-  /** The run id belongs to another command. */
-  | { readonly outcome: "taken" }
-  /** A live runner works on it for another message of the same command. */
-  | { readonly outcome: "busy"; readonly retryMs: number }
-  | { readonly outcome: "ended" | "waiting"; readonly hold: Hold; readonly published: number }
-  | {
-      readonly outcome: "claimed";
-      readonly hold: Hold;
-      /** How often the run was picked up, this time included. */
-      readonly attempts: number;
-      /** How often it was picked up since it last got on, this time included. */
-      readonly stalled: number;
-      /** How often it was left to rest since then. */
-      readonly rests: number;
-      /** Events that are surely in the stream. */
-      readonly published: number;
-      /** The second entry of a run that was cancelled before it was made. */
-      readonly cancel: JournalEntry | null;
-    };
-
-export interface ClaimRequest {
-  readonly runId: string;
-  /** Null takes the run whatever command it is of. */
-  readonly commandDigest: string | null;
-  readonly delivery: string;
-  readonly started?: StartedEntry;
 }
 
 /** The runs in Redis. Every write is one script, see `journal-scripts.ts`. */
@@ -211,35 +181,6 @@ function lostAt({ runId, epoch }: Hold, answer: string | undefined, length: numb
   );
 }
 
-export function stateKey(runId: string): string {
-  return `yard:run:{${runId}}:state`;
-}
-
-export function journalKey(runId: string): string {
-  return `yard:run:{${runId}}:journal`;
-}
-
-/** The keys that a run has from its start to its end. */
-export function keysOf(runId: string): [string, string, string] {
-  return [stateKey(runId), journalKey(runId), blobsKey(runId)];
-}
-
-/** Requests to cancel a run that does not exist yet. */
-export function cancelsKey(runId: string): string {
-  return `yard:run:{${runId}}:cancels`;
-}
-
-/** Who prepares a run that does not exist yet. */
-function claimKey(runId: string): string {
-  return `yard:run:{${runId}}:claim`;
-}
-
-function blobsKey(runId: string): string {
-  return `yard:run:{${runId}}:blobs`;
-}
-
-const NO_ENTRY: EncodedEntry = { json: "", blobs: new Map() };
-
 const SCRIPTS = {
   yardRunClaim: CLAIM,
   yardRunAppend: APPEND,
@@ -248,25 +189,6 @@ const SCRIPTS = {
   yardRunMarkPublished: MARK_PUBLISHED,
   yardRunRelease: RELEASE,
 } as const;
-
-/** As CLAIM wants them, without the last two. */
-function claimArguments(
-  { commandDigest, delivery, started }: ClaimRequest,
-  holdMs: number,
-): (string | number)[] {
-  const first = started === undefined ? NO_ENTRY : encodeEntry(started);
-  const columns = started === undefined ? [] : firstColumns(started);
-  return [
-    commandDigest ?? "",
-    delivery,
-    holdMs,
-    first.json,
-    started?.requester ?? "",
-    columns.length,
-    ...columns,
-    ...[...first.blobs].flat(),
-  ];
-}
 
 /** As APPEND wants them, from the number of entries on. */
 function appendArguments(
@@ -300,37 +222,6 @@ function columnsOf(entry: JournalEntry): (string | number)[] {
       return [`open:${entry.childRunId}`, 1];
     default:
       return [];
-  }
-}
-
-function firstColumns(started: StartedEntry): string[] {
-  const state = startOf(started);
-  return [...fixedColumns(state), ...movingColumns(state)];
-}
-
-function readClaim(runId: string, reply: string[]): ClaimResult {
-  const [outcome, first = "", second, third, fourth, cancel = "", rests = "0"] = reply;
-  switch (outcome) {
-    case "absent":
-    case "taken":
-      return { outcome };
-    case "busy":
-      return { outcome, retryMs: Number(first) };
-    case "ended":
-    case "waiting":
-      return { outcome, hold: { runId, epoch: first }, published: Number(second) };
-    case "claimed":
-      return {
-        outcome,
-        hold: { runId, epoch: first },
-        attempts: Number(second),
-        stalled: Number(third),
-        rests: Number(rests),
-        published: Number(fourth),
-        cancel: cancel === "" ? null : decodeEntry(cancel, new Map()),
-      };
-    default:
-      throw new TypeError(`claim answered ${String(outcome)}`);
   }
 }
 

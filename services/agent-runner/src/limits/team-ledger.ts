@@ -1,7 +1,7 @@
 import type { ReachedLimit } from "@switchyard/contracts/run-waits";
 import type { Redis } from "@switchyard/service/redis";
 import { defineScripts } from "../journal/redis-scripts.ts";
-import type { Hold } from "../journal/run-store.ts";
+import type { Hold } from "../journal/run-claim.ts";
 import type { RunState } from "../core/run-state.ts";
 import { COUNT, HOLD } from "./team-ledger-scripts.ts";
 import type { TeamLimit, TeamLimitBook } from "./team-limits-file.ts";

@@ -13,7 +13,7 @@ import {
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { assertRanOnce } from "../../test-fixtures/ran-once.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
-import { stateKey } from "../journal/run-store.ts";
+import { stateKey } from "../journal/run-keys.ts";
 
 /**
  * Commands that are taken before their turn, by runners that die, and that have their turn all the same: before, while

@@ -4,7 +4,7 @@ import type { MessageFacts, Rejection, RunCommand } from "../commands/run-comman
 import { firstLook } from "../core/look-at.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import type { KeptCommand } from "../journal/kept-commands.ts";
-import type { ClaimResult, Hold } from "../journal/run-store.ts";
+import type { ClaimResult, Hold } from "../journal/run-claim.ts";
 import { finishEnd } from "../run/ended-run.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
 import { listForNewRun } from "../run/list-for-new-run.ts";

@@ -17,7 +17,8 @@ import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { assertRanOnce } from "../../test-fixtures/ran-once.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { replay } from "../core/replay.ts";
-import { journalKey, openRunStore } from "../journal/run-store.ts";
+import { journalKey } from "../journal/run-keys.ts";
+import { openRunStore } from "../journal/run-store.ts";
 import type { CancelOutcome } from "../journal/run-controls.ts";
 
 /**

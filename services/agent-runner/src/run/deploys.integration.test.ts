@@ -11,7 +11,7 @@ import {
 } from "../../test-fixtures/mortal-runners.ts";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
-import { journalKey } from "../journal/run-store.ts";
+import { journalKey } from "../journal/run-keys.ts";
 
 const lab = await startLab();
 const { peers } = lab;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
-import { journalKey } from "../journal/run-store.ts";
+import { journalKey } from "../journal/run-keys.ts";
 
 const lab = await startLab();
 const redis = await connectRedis({

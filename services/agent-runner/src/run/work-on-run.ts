@@ -11,7 +11,7 @@ import { isForeign } from "../core/entry-traits.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { replay } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
-import type { ClaimResult } from "../journal/run-store.ts";
+import type { ClaimResult } from "../journal/run-claim.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import { ActiveRun } from "../journal/active-run.ts";
 import type { RunnerParts } from "./runner-parts.ts";

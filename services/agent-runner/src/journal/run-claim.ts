@@ -1,0 +1,96 @@
+// How a runner takes a run: what it tells the script CLAIM, and what it learns. See `journal-scripts.ts`.
+
+import { decodeEntry, encodeEntry, type EncodedEntry } from "../core/entry-codec.ts";
+import type { JournalEntry } from "../core/journal-entry.ts";
+import { startOf } from "../core/replay.ts";
+import { fixedColumns, movingColumns } from "../core/run-summary.ts";
+import type { StartedEntry } from "../core/started-entry.ts";
+
+/** Who holds a run: its writes are refused as soon as a newer epoch exists. */
+export interface Hold {
+  readonly runId: string;
+  readonly epoch: string;
+}
+
+export type ClaimResult =
+  /** There is no such run yet. */
+  | { readonly outcome: "absent" }
+  /** The run id belongs to another command. */
+  | { readonly outcome: "taken" }
+  /** A live runner works on it for another message of the same command. */
+  | { readonly outcome: "busy"; readonly retryMs: number }
+  | { readonly outcome: "ended" | "waiting"; readonly hold: Hold; readonly published: number }
+  | {
+      readonly outcome: "claimed";
+      readonly hold: Hold;
+      /** How often the run was picked up, this time included. */
+      readonly attempts: number;
+      /** How often it was picked up since it last got on, this time included. */
+      readonly stalled: number;
+      /** How often it was left to rest since then. */
+      readonly rests: number;
+      /** Events that are surely in the stream. */
+      readonly published: number;
+      /** The second entry of a run that was cancelled before it was made. */
+      readonly cancel: JournalEntry | null;
+    };
+
+export interface ClaimRequest {
+  readonly runId: string;
+  /** Null takes the run whatever command it is of. */
+  readonly commandDigest: string | null;
+  readonly delivery: string;
+  readonly started?: StartedEntry;
+}
+
+const NO_ENTRY: EncodedEntry = { json: "", blobs: new Map() };
+
+/** As CLAIM wants them, without the last two. */
+export function claimArguments(
+  { commandDigest, delivery, started }: ClaimRequest,
+  holdMs: number,
+): (string | number)[] {
+  const first = started === undefined ? NO_ENTRY : encodeEntry(started);
+  const columns = started === undefined ? [] : firstColumns(started);
+  return [
+    commandDigest ?? "",
+    delivery,
+    holdMs,
+    first.json,
+    started?.requester ?? "",
+    columns.length,
+    ...columns,
+    ...[...first.blobs].flat(),
+  ];
+}
+
+function firstColumns(started: StartedEntry): string[] {
+  const state = startOf(started);
+  return [...fixedColumns(state), ...movingColumns(state)];
+}
+
+export function readClaim(runId: string, reply: string[]): ClaimResult {
+  const [outcome, first = "", second, third, fourth, cancel = "", rests = "0"] = reply;
+  switch (outcome) {
+    case "absent":
+    case "taken":
+      return { outcome };
+    case "busy":
+      return { outcome, retryMs: Number(first) };
+    case "ended":
+    case "waiting":
+      return { outcome, hold: { runId, epoch: first }, published: Number(second) };
+    case "claimed":
+      return {
+        outcome,
+        hold: { runId, epoch: first },
+        attempts: Number(second),
+        stalled: Number(third),
+        rests: Number(rests),
+        published: Number(fourth),
+        cancel: cancel === "" ? null : decodeEntry(cancel, new Map()),
+      };
+    default:
+      throw new TypeError(`claim answered ${String(outcome)}`);
+  }
+}

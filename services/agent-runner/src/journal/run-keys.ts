@@ -1,0 +1,28 @@
+// The keys of one run in Redis. They share a hash tag, so one script may use them together.
+
+export function stateKey(runId: string): string {
+  return `yard:run:{${runId}}:state`;
+}
+
+export function journalKey(runId: string): string {
+  return `yard:run:{${runId}}:journal`;
+}
+
+/** The keys that a run has from its start to its end. */
+export function keysOf(runId: string): [string, string, string] {
+  return [stateKey(runId), journalKey(runId), blobsKey(runId)];
+}
+
+/** Requests to cancel a run that does not exist yet. */
+export function cancelsKey(runId: string): string {
+  return `yard:run:{${runId}}:cancels`;
+}
+
+/** Who prepares a run that does not exist yet. */
+export function claimKey(runId: string): string {
+  return `yard:run:{${runId}}:claim`;
+}
+
+export function blobsKey(runId: string): string {
+  return `yard:run:{${runId}}:blobs`;
+}
