@@ -3,6 +3,7 @@ import { readEvents, type StoredEvent } from "@switchyard/bus/events";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { runTokens } from "@switchyard/contracts/ids";
 import { runLive } from "@switchyard/contracts/run-events";
+import type { RunWait } from "@switchyard/contracts/run-waits";
 import { getRun } from "@switchyard/contracts/runs";
 import type { EventHub } from "../events/event-hub.ts";
 import type { Asker } from "../identity/asker.ts";
@@ -114,6 +115,8 @@ class RunReader {
   /** Set while the latest event is one that ends the run. */
   end: RunEnd | null = null;
   #isWhole = true;
+  /** What the run asks people, by call: the event that it waits names the call alone. */
+  readonly #questions = new Map<string, Pick<RunWait, "question" | "options" | "schema">>();
 
   constructor(asker: Asker, runId: string) {
     this.#asker = asker;
@@ -130,10 +133,22 @@ class RunReader {
       this.#last = event.facts.seq;
     }
     this.end = endOf(event, this.#last > 0);
+    if (event.name === "question-requested") {
+      const { callId, question, options, schema } = event.facts;
+      this.#questions.set(callId, { question, options, ...(schema !== undefined && { schema }) });
+    }
+    if (event.name === "waiting") {
+      const waits = event.facts.waits.map((wait) => this.#withQuestion(wait));
+      return [{ ...event, facts: { ...event.facts, waits } }];
+    }
     if (event.name === "finished") this.#isWhole = !isCut(event.facts, "output");
     if (event.name !== "model-responded") return this.end === null ? [event] : [];
     const { step, text } = event.facts;
     return [...this.#text.end(step, text, isCut(event.facts, "text")), event];
+  }
+
+  #withQuestion(wait: RunWait): RunWait {
+    return { ...wait, ...this.#questions.get(wait.callId) };
   }
 
   #live({ step, delta, kind }: Delta): TextItem[] {

@@ -12,6 +12,8 @@ export interface AgentRun {
   /** What makes a repeat of the request the same run, in the words of the protocol; missing: each request is a run. */
   readonly repeatKey?: string | undefined;
   readonly session?: string | undefined;
+  /** JSON Schema that the answer is to fit. */
+  readonly output?: Record<string, unknown> | undefined;
   /** The protocol that the request came by, told in the run's labels. */
   readonly via: string;
 }
@@ -23,7 +25,7 @@ export interface AgentRun {
 export async function startAgentRun(
   parts: FollowParts,
   asker: Asker,
-  { agent, input, repeatKey, session, via }: AgentRun,
+  { agent, input, repeatKey, session, output, via }: AgentRun,
 ): Promise<RunFollow> {
   const user = await asker.user();
   checkRights(startRun, user);
@@ -35,6 +37,7 @@ export async function startAgentRun(
     runId: name,
     input,
     labels: { via },
+    ...(output !== undefined && { output }),
     // Every request has an answer of its own, whatever the session would do with a message.
     ...(session === undefined ? {} : { session, onBusy: "enqueue" as const }),
   };

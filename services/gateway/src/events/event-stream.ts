@@ -7,6 +7,8 @@ export interface EventStream {
     readonly id?: number | string;
     readonly data: unknown;
   }): boolean;
+  /** As `send`, for data that is text as it stands. */
+  sendText(data: string): boolean;
   /** Ends the stream after what is sent; `retryMs` tells the reader when to come again. */
   end(retryMs?: number): void;
   readonly closed: AbortSignal;
@@ -61,6 +63,7 @@ export function openEventStream(): EventStream {
       ];
       return write(`${lines.join("\n")}\n\n`);
     },
+    sendText: (data) => write(`data: ${data}\n\n`),
     end(retryMs) {
       if (retryMs !== undefined) write(`retry: ${retryMs}\n\n`);
       close(false);

@@ -10,7 +10,7 @@ import { routes } from "../routes/route-table.ts";
 import { Problem, problemBody, problemOf } from "../problems/problem.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { addSignIn, type SignInParts } from "../sign-in/sign-in-routes.ts";
-import { mountProtocols, type ProtocolParts } from "./protocols.ts";
+import { mountProtocols, protocolAnswer, type ProtocolParts } from "./protocols.ts";
 import { serveRoute } from "./serve-route.ts";
 
 export interface AppParts extends SignInParts, ProtocolParts {
@@ -88,6 +88,8 @@ function checkOrigin(c: Context<GatewayEnv>, isKnownHost: (host: string) => bool
 }
 
 function answer(c: Context<GatewayEnv>, problem: Problem): Response {
+  const inItsWords = protocolAnswer(c, problem);
+  if (inItsWords !== null) return inItsWords;
   const headers = { ...problem.headers, "content-type": "application/problem+json" };
   const status = problem.status as 400; // the table's statuses all have a body
   return c.body(problemBody(problem, c.get("requestId")), status, headers);

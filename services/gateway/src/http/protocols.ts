@@ -9,6 +9,8 @@ import {
   WELL_KNOWN,
 } from "../mcp/resource-metadata.ts";
 import { createMcpEndpoint } from "../mcp/serve-mcp.ts";
+import { openAiAnswer } from "../openai/openai-errors.ts";
+import { openAiRoutes } from "../openai/serve-openai.ts";
 import { Problem } from "../problems/problem.ts";
 
 export interface ProtocolParts extends FollowParts, AuthenticationParts {
@@ -29,6 +31,13 @@ export function mountProtocols(app: Hono<GatewayEnv>, parts: ProtocolParts): voi
       (c, next) => authenticate(c, next, parts).catch(toldWhereToSignIn(c, parts)),
       mcp,
     );
+  app.use("/v1/*", (c, next) => authenticate(c, next, parts));
+  for (const { method, path, handle } of openAiRoutes(parts)) app.on(method, path, handle);
+}
+
+/** What went wrong in the words of the protocol of an address; null where that is RFC 9457. */
+export function protocolAnswer(c: Context<GatewayEnv>, problem: Problem): Response | null {
+  return c.req.path.startsWith("/v1/") ? openAiAnswer(problem, c.get("requestId")) : null;
 }
 
 /** An MCP client that is refused is told where it finds out who issues tokens (RFC 9728 §5.1). */

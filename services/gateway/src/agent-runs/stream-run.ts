@@ -1,0 +1,43 @@
+import { openEventStream, type EventStream } from "../events/event-stream.ts";
+import type { RunFollow, RunItem } from "./follow-run.ts";
+
+/** Tells a run in the words of a protocol. */
+export interface RunTeller {
+  /** True ends the stream, though the run may go on. */
+  item(item: RunItem): boolean | Promise<boolean>;
+  /** The following broke off: the client has to see that this is no end of the run. */
+  failed(error: unknown): void;
+  /** The client has gone before the end. */
+  left?(): void;
+}
+
+/** Answers with server-sent events: the items of a run until it ends, the teller does, or the client goes. `onEnd` is called once. */
+export function streamRun(
+  follow: RunFollow,
+  tellerOf: (stream: EventStream) => RunTeller,
+  onEnd: () => void,
+): Response {
+  const stream = openEventStream();
+  const teller = tellerOf(stream);
+  let isOver = false;
+  stream.closed.addEventListener(
+    "abort",
+    () => {
+      if (!isOver) teller.left?.();
+      follow.stop();
+      onEnd();
+    },
+    { once: true },
+  );
+  const tell = async (): Promise<void> => {
+    try {
+      for await (const item of follow.items) if (await teller.item(item)) break;
+    } catch (error) {
+      teller.failed(error);
+    }
+    isOver = true;
+    stream.end();
+  };
+  void tell();
+  return stream.response;
+}

@@ -1,0 +1,225 @@
+import type { Context } from "hono";
+import { z } from "zod";
+import type { FollowParts, RunFollow, RunItem } from "../agent-runs/follow-run.ts";
+import type { RunEnd } from "../agent-runs/run-event.ts";
+import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
+import { cancelRun, sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
+import { streamRun, type RunTeller } from "../agent-runs/stream-run.ts";
+import type { EventStream } from "../events/event-stream.ts";
+import type { Asker } from "../identity/asker.ts";
+import type { GatewayEnv } from "../identity/request-context.ts";
+import { ChatMessage, inputOf } from "./conversation.ts";
+import { invalid, problemOfEnd, streamErrorOf } from "./openai-errors.ts";
+
+/** What an agent decides itself (`temperature`, `max_tokens`, …) is left unread. */
+const ChatRequest = z.looseObject({
+  model: z.string().min(1),
+  messages: z.array(ChatMessage).min(1).max(10_000),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+  user: z.string().max(1_000).nullish(),
+  metadata: z.record(z.string(), z.unknown()).nullish(),
+  tools: z.array(z.unknown()).nullish(),
+  n: z.int().nullish(),
+  response_format: z
+    .looseObject({
+      type: z.string(),
+      json_schema: z
+        .looseObject({ schema: z.record(z.string(), z.unknown()).optional() })
+        .optional(),
+    })
+    .nullish(),
+});
+type ChatRequest = z.infer<typeof ChatRequest>;
+
+export interface Served {
+  readonly parts: FollowParts;
+  readonly asker: Asker;
+  readonly body: unknown;
+  /** Gives the caller's place for a stream back. */
+  readonly release: () => void;
+}
+
+/**
+ * `POST /v1/chat/completions`: a run of the agent that `model` names. The protocol has no way to cancel but to close the
+ * connection, so that cancels the run.
+ */
+export async function serveChat(c: Context<GatewayEnv>, served: Served): Promise<Response> {
+  const { parts, asker } = served;
+  const request = readRequest(c, served.body);
+  const { model: agent, session, output } = request;
+  const repeatKey = c.req.header("idempotency-key");
+  const run = { agent, input: request.input, session, output, repeatKey, via: "openai" };
+  const follow = await startAgentRun(parts, asker, run);
+  const chat = { id: `chatcmpl-${nameOf(follow.runId)}`, model: agent, created: now() };
+  if (request.isStream)
+    return streamRun(
+      follow,
+      (stream) =>
+        new ChatTeller(stream, follow.runId, { asker, chat, withUsage: request.withUsage }),
+      served.release,
+    );
+  const { signal } = c.req.raw;
+  const leave = (): void => {
+    follow.stop();
+    void cancelRun(asker, follow.runId, LEFT);
+  };
+  signal.addEventListener("abort", leave, { once: true });
+  try {
+    const { text, usage } = await answerOf(follow);
+    const message = { role: "assistant", content: text, refusal: null };
+    const choices = [{ index: 0, message, logprobs: null, finish_reason: "stop" }];
+    return c.json({ ...chat, object: "chat.completion", choices, usage });
+  } finally {
+    signal.removeEventListener("abort", leave);
+    follow.stop();
+    served.release();
+  }
+}
+
+const LEFT = "the client closed the connection of its chat completion";
+
+/** A run that waits for a person has no answer yet: what it waits for is the text, and the run stays. */
+async function answerOf(follow: RunFollow): Promise<{ text: string; usage: ChatUsage | null }> {
+  for await (const item of follow.items) {
+    if (item.kind === "end") {
+      if (item.failure !== null) throw problemOfEnd(follow.runId, item);
+      return { text: item.output, usage: usageOf(item) };
+    }
+    const wait = waitOf(follow.runId, item);
+    if (wait !== null) return { text: wait.text, usage: null };
+  }
+  throw new Error("the client has gone"); // nobody is told
+}
+
+interface ChatFacts {
+  readonly asker: Asker;
+  readonly chat: { readonly id: string; readonly model: string; readonly created: number };
+  readonly withUsage: boolean;
+}
+
+class ChatTeller implements RunTeller {
+  readonly #stream: EventStream;
+  readonly #runId: string;
+  readonly #with: ChatFacts;
+  #step = 0;
+
+  constructor(stream: EventStream, runId: string, more: ChatFacts) {
+    this.#stream = stream;
+    this.#runId = runId;
+    this.#with = more;
+    this.#delta({ role: "assistant", content: "" });
+  }
+
+  item(item: RunItem): boolean {
+    if (item.kind === "end") return this.#end(item);
+    if (item.kind === "text") {
+      const isNext = this.#step !== 0 && item.step !== this.#step;
+      this.#step = item.step;
+      this.#delta({ content: `${isNext ? "\n\n" : ""}${item.text}` });
+      return false;
+    }
+    // What was said cannot be taken back: the true text follows.
+    if (item.kind === "text-void") this.#delta({ content: "\n\n" });
+    else if (item.name === "tool-requested")
+      this.#delta({ reasoning_content: `${item.facts.tool} …\n` });
+    const wait = waitOf(this.#runId, item);
+    if (wait === null) return false;
+    this.#delta({ content: `\n\n${wait.text}\n\n` });
+    if (!wait.endsTurn) return false;
+    this.#finish();
+    return true;
+  }
+
+  #end(end: RunEnd): boolean {
+    if (end.failure !== null) {
+      this.failed(problemOfEnd(this.#runId, end));
+      return true;
+    }
+    this.#finish();
+    const usage = usageOf(end);
+    if (this.#with.withUsage && usage !== null) this.#chunk({ choices: [], usage });
+    this.#stream.sendText("[DONE]");
+    return true;
+  }
+
+  #finish(): void {
+    this.#chunk({ choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: "stop" }] });
+  }
+
+  failed(error: unknown): void {
+    this.#stream.send({ data: { error: streamErrorOf(error) } });
+  }
+
+  left(): void {
+    void cancelRun(this.#with.asker, this.#runId, LEFT);
+  }
+
+  #delta(delta: Record<string, string>): void {
+    this.#chunk({ choices: [{ index: 0, delta, logprobs: null, finish_reason: null }] });
+  }
+
+  #chunk(more: Record<string, unknown>): void {
+    this.#stream.send({ data: { ...this.#with.chat, object: "chat.completion.chunk", ...more } });
+  }
+}
+
+/** What a person is told when the run waits for one. A question ends the turn: its answer does not come over this stream. */
+function waitOf(runId: string, item: RunItem): { text: string; endsTurn: boolean } | null {
+  if (item.kind !== "event" || item.name !== "waiting") return null;
+  const waits = item.facts.waits.filter(needsPerson);
+  if (waits.length === 0) return null;
+  const isQuestion = waits.some(({ reason }) => reason === "question");
+  const told = waits.map((wait) => describeWait(runId, wait)).join("; ");
+  const how = isQuestion ? ` (answer: POST /api/v1/runs/${runId}/answers)` : "";
+  return { text: `Run ${runId} ${told}${how}`, endsTurn: isQuestion };
+}
+
+interface ChatUsage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly total_tokens: number;
+}
+
+function usageOf({ usage }: RunEnd): ChatUsage | null {
+  if (usage === null) return null;
+  const { inputTokens, outputTokens } = usage;
+  const total = inputTokens + outputTokens;
+  return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: total };
+}
+
+function readRequest(c: Context<GatewayEnv>, body: unknown) {
+  const parsed = ChatRequest.safeParse(body);
+  const [issue] = parsed.error?.issues ?? [];
+  if (!parsed.success)
+    throw invalid(issue?.path.join(".") ?? "body", issue?.message ?? "is not valid");
+  const { data: request } = parsed;
+  const { tools, n, messages } = request;
+  if (tools !== null && tools !== undefined && tools.length > 0)
+    throw invalid("tools", "an agent has its own tools: leave out tools, or use POST /mcp");
+  if (n !== null && n !== undefined && n !== 1) throw invalid("n", "there is one answer");
+  const session = sessionOf(c, request);
+  return {
+    model: request.model,
+    input: inputOf(messages, session !== undefined),
+    session,
+    output: request.response_format?.json_schema?.schema,
+    isStream: request.stream === true,
+    withUsage: request.stream_options?.include_usage === true,
+  };
+}
+
+/** A conversation that its client names. `user` alone names nobody's conversation: clients send it with all of them, and the whole history. */
+function sessionOf(c: Context<GatewayEnv>, { metadata, user }: ChatRequest): string | undefined {
+  const named = metadata?.["session"] ?? c.req.header("x-openwebui-chat-id");
+  if (typeof named !== "string" || named === "") return undefined;
+  return sessionKeyOf("openai", `${user ?? ""}\n${named}`);
+}
+
+function nameOf(runId: string): string {
+  return runId.slice(runId.indexOf("~") + 1);
+}
+
+function now(): number {
+  return Math.floor(Date.now() / 1_000);
+}

@@ -1,0 +1,59 @@
+import type { RunEnd } from "../agent-runs/run-event.ts";
+import { Problem, problemOf } from "../problems/problem.ts";
+
+export interface OpenAiError {
+  readonly message: string;
+  readonly type: string;
+  readonly code: string;
+  readonly param: string | null;
+}
+
+/** https://platform.openai.com/docs/guides/error-codes: types by status, our code beside them. */
+export function openAiErrorOf({ status, code, message, data }: Problem): OpenAiError {
+  const param =
+    typeof data === "object" && data !== null && "param" in data ? String(data.param) : null;
+  return { message, type: typeOf(status), code, param };
+}
+
+/** The answer to a request that failed. A repeat by the client would be another run, so only what did nothing may be tried again. */
+export function openAiAnswer(problem: Problem, requestId: string): Response {
+  const mayRetry = problem.status === 429 || problem.status === 503;
+  return Response.json(
+    { error: openAiErrorOf(problem) },
+    {
+      status: problem.status,
+      headers: {
+        ...problem.headers,
+        "x-request-id": requestId,
+        "x-should-retry": String(mayRetry),
+      },
+    },
+  );
+}
+
+/** What keeps a stream from going on, without more than the client may know. */
+export function streamErrorOf(error: unknown): OpenAiError {
+  const problem = problemOf(error);
+  if (problem !== null) return openAiErrorOf(problem);
+  const message = "the gateway failed by a fault of its own";
+  return { message, type: "server_error", code: "internal", param: null };
+}
+
+export function invalid(param: string, detail: string): Problem {
+  return new Problem({ status: 400, code: "invalid_value", detail, data: { param } });
+}
+
+/** A run that ended without an answer. */
+export function problemOfEnd(runId: string, { status, failure }: RunEnd): Problem {
+  const code = failure?.code ?? status;
+  const detail = `run ${runId}: ${failure?.message ?? status}`;
+  const isRefused = status === "rejected" || status === "cancelled";
+  return new Problem({ status: isRefused ? 409 : 500, code, detail });
+}
+
+function typeOf(status: number): string {
+  if (status === 401) return "authentication_error";
+  if (status === 403) return "permission_error";
+  if (status === 429) return "rate_limit_error";
+  return status < 500 ? "invalid_request_error" : "server_error";
+}

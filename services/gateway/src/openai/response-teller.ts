@@ -1,0 +1,287 @@
+import type { RunDetail } from "@switchyard/contracts/runs";
+import type { RunItem } from "../agent-runs/follow-run.ts";
+import type { RunEnd, RunEvent } from "../agent-runs/run-event.ts";
+import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
+import type { RunTeller } from "../agent-runs/stream-run.ts";
+import type { EventStream } from "../events/event-stream.ts";
+import { streamErrorOf } from "./openai-errors.ts";
+
+export interface ResponseFacts {
+  readonly id: string;
+  readonly runId: string;
+  readonly model: string;
+  /** Seconds since 1970. */
+  readonly createdAt: number;
+  readonly previousId: string | null;
+  readonly isBackground: boolean;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Events before this time (milliseconds since 1970) belong to earlier responses of the run. */
+  readonly from: number;
+}
+
+type Json = Record<string, unknown>;
+type Status = "in_progress" | "completed" | "failed" | "cancelled";
+
+/**
+ * Tells a run as a response and its events. Numbers of events come from those of the run's own, so that a client that follows
+ * again can say behind which it was; live text in between is told again as one.
+ */
+export class ResponseTeller implements RunTeller {
+  readonly #facts: ResponseFacts;
+  readonly #stream: EventStream | null;
+  readonly #after: number;
+  readonly #output: Json[] = [];
+  /** Places of tool calls in the output, by call. */
+  readonly #calls = new Map<string, number>();
+  #message: { step: number; index: number; text: string } | null = null;
+  #number = -1;
+  #status: Status = "in_progress";
+  #error: Json | null = null;
+  #usage: Json | null = null;
+
+  /** Without a stream it only collects. */
+  constructor(facts: ResponseFacts, stream: EventStream | null, after = -1) {
+    this.#facts = facts;
+    this.#stream = stream;
+    this.#after = after;
+    this.#send("response.created", { response: this.response() });
+    this.#send("response.in_progress", { response: this.response() });
+  }
+
+  response(): Json {
+    return shapeOf(this.#facts, {
+      status: this.#status,
+      output: this.#output,
+      error: this.#error,
+      usage: this.#usage,
+    });
+  }
+
+  item(item: RunItem): boolean {
+    switch (item.kind) {
+      case "text":
+        this.#text(item.step, item.text);
+        return false;
+      case "text-void":
+        // What was said cannot be taken back; the item's last event has the true text.
+        if (this.#message !== null) this.#message.text = "";
+        return false;
+      case "end":
+        return this.#end(item);
+      default:
+        return this.#event(item);
+    }
+  }
+
+  failed(error: unknown): void {
+    const { code, message, param } = streamErrorOf(error);
+    this.#send("error", { code, message, param });
+  }
+
+  #event(event: RunEvent): boolean {
+    if (Date.parse(event.facts.at) < this.#facts.from) return false;
+    if ("seq" in event.facts) this.#number = Math.max(this.#number, event.facts.seq * 1_000);
+    switch (event.name) {
+      case "model-responded":
+        this.#closeMessage();
+        return false;
+      case "tool-requested":
+        this.#closeMessage();
+        this.#call(event.facts);
+        return false;
+      case "tool-completed":
+        this.#callEnded(event.facts.callId, {
+          output: event.facts.preview,
+          error: event.facts.isError ? event.facts.preview : null,
+        });
+        return false;
+      case "tool-denied":
+        this.#callEnded(event.facts.callId, { output: null, error: event.facts.decision.reason });
+        return false;
+      case "tool-failed":
+        this.#callEnded(event.facts.callId, { output: null, error: event.facts.message });
+        return false;
+      case "waiting":
+        return this.#wait(event.facts.waits.filter(needsPerson));
+      default:
+        return false;
+    }
+  }
+
+  #text(step: number, text: string): void {
+    if (this.#message === null || this.#message.step !== step) {
+      this.#closeMessage();
+      const item = { type: "message", id: `msg_${this.#facts.id}_${step}`, role: "assistant" };
+      const index = this.#add({ ...item, status: "in_progress", content: [] });
+      this.#message = { step, index, text: "" };
+      this.#send("response.content_part.added", { ...this.#place(), part: partOf("") });
+    }
+    this.#message.text += text;
+    this.#send("response.output_text.delta", { ...this.#place(), delta: text, logprobs: [] });
+  }
+
+  #closeMessage(): void {
+    if (this.#message === null) return;
+    const { index, text } = this.#message;
+    this.#send("response.output_text.done", { ...this.#place(), text, logprobs: [] });
+    this.#send("response.content_part.done", { ...this.#place(), part: partOf(text) });
+    this.#message = null;
+    this.#done(index, { status: "completed", content: [partOf(text)] });
+  }
+
+  #place(): Json {
+    const index = this.#message?.index ?? 0;
+    return { item_id: this.#output[index]?.["id"], output_index: index, content_index: 0 };
+  }
+
+  #call({
+    callId,
+    tool,
+    argsPreview,
+  }: {
+    callId: string;
+    tool: string;
+    argsPreview: string;
+  }): void {
+    const { server_label, name } = labelled(tool);
+    const id = `mcp_${callId.slice(callId.indexOf("~") + 1)}`;
+    const call = { type: "mcp_call", id, server_label, name, arguments: "" };
+    const index = this.#add({ ...call, status: "in_progress", output: null, error: null });
+    this.#calls.set(callId, index);
+    const place = { item_id: id, output_index: index };
+    this.#send("response.mcp_call.in_progress", place);
+    this.#send("response.mcp_call_arguments.delta", { ...place, delta: argsPreview });
+    this.#send("response.mcp_call_arguments.done", { ...place, arguments: argsPreview });
+    this.#output[index] = { ...this.#output[index], arguments: argsPreview };
+  }
+
+  #callEnded(callId: string, result: { output: string | null; error: string | null }): void {
+    const index = this.#calls.get(callId);
+    if (index === undefined) return;
+    const status = result.error === null ? "completed" : "failed";
+    const place = { item_id: this.#output[index]?.["id"], output_index: index };
+    this.#send(`response.mcp_call.${status}`, place);
+    this.#done(index, { ...result, status });
+  }
+
+  /** An approval is an item that the client answers in its next request; a question is text, and so is its answer. */
+  #wait(waits: readonly Parameters<typeof describeWait>[1][]): boolean {
+    if (waits.length === 0) return false;
+    this.#closeMessage();
+    for (const wait of waits) {
+      if (wait.approvalId === undefined) {
+        this.#text(-1, wait.question ?? describeWait(this.#facts.runId, wait));
+        this.#closeMessage();
+        continue;
+      }
+      const called = this.#output[this.#calls.get(wait.callId) ?? -1]?.["arguments"] ?? "{}";
+      const request = { type: "mcp_approval_request", id: wait.approvalId, arguments: called };
+      this.#done(this.#add({ ...request, ...labelled(wait.tool) }), {});
+    }
+    return this.#finish("completed");
+  }
+
+  #end({ status, failure, usage }: RunEnd): boolean {
+    this.#closeMessage();
+    if (usage !== null) this.#usage = usageOf(usage);
+    if (failure === null) return this.#finish("completed");
+    // The codes of the protocol are few: ours stands before the message.
+    this.#error = { code: "server_error", message: `${failure.code}: ${failure.message}` };
+    return this.#finish(status === "cancelled" ? "cancelled" : "failed");
+  }
+
+  #finish(status: Status): boolean {
+    this.#status = status;
+    const name = status === "completed" ? "completed" : "failed";
+    this.#send(`response.${name}`, { response: this.response() });
+    return true;
+  }
+
+  #add(item: Json): number {
+    const index = this.#output.push(item) - 1;
+    this.#send("response.output_item.added", { output_index: index, item });
+    return index;
+  }
+
+  #done(index: number, more: Json): void {
+    const item = { ...this.#output[index], ...more };
+    this.#output[index] = item;
+    this.#send("response.output_item.done", { output_index: index, item });
+  }
+
+  #send(type: string, more: Json): void {
+    this.#number += 1;
+    if (this.#number <= this.#after) return;
+    const data = { type, sequence_number: this.#number, ...more };
+    this.#stream?.send({ event: type, data });
+  }
+}
+
+/** A response that is not being told: what is known of its run. */
+export function responseOf(facts: ResponseFacts, run: RunDetail): Json {
+  const { status, output, failure, usage } = run;
+  const content = output === null ? [] : [partOf(output)];
+  const message = {
+    type: "message",
+    id: `msg_${facts.id}`,
+    role: "assistant",
+    status: "completed",
+  };
+  return shapeOf(facts, {
+    status: STATUS[status],
+    output: output === null ? [] : [{ ...message, content }],
+    error:
+      failure === null
+        ? null
+        : { code: "server_error", message: `${failure.code}: ${failure.message}` },
+    usage: usageOf(usage),
+  });
+}
+
+const STATUS = {
+  running: "in_progress",
+  waiting: "in_progress",
+  succeeded: "completed",
+  failed: "failed",
+  dead: "failed",
+  cancelled: "cancelled",
+} as const;
+
+function shapeOf(facts: ResponseFacts, more: Json): Json {
+  return {
+    id: facts.id,
+    object: "response",
+    created_at: facts.createdAt,
+    model: facts.model,
+    background: facts.isBackground,
+    previous_response_id: facts.previousId,
+    metadata: { ...facts.metadata, run_id: facts.runId },
+    incomplete_details: null,
+    instructions: null,
+    parallel_tool_calls: true,
+    temperature: null,
+    tool_choice: "auto",
+    tools: [],
+    top_p: null,
+    ...more,
+  };
+}
+
+function labelled(tool: string): { server_label: string; name: string } {
+  const [, server, name] = /^mcp__([a-z0-9-]+)__(.+)$/.exec(tool) ?? [];
+  return { server_label: server ?? "switchyard", name: name ?? tool };
+}
+
+function partOf(text: string): Json {
+  return { type: "output_text", text, annotations: [], logprobs: [] };
+}
+
+function usageOf({ inputTokens, outputTokens, cacheReadTokens = 0 }: RunDetail["usage"]): Json {
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: cacheReadTokens },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: inputTokens + outputTokens,
+  };
+}

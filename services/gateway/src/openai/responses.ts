@@ -1,0 +1,229 @@
+import { randomUUID } from "node:crypto";
+import { approveCall, denyCall } from "@switchyard/contracts/approvals";
+import { fullRunId } from "@switchyard/contracts/ids";
+import { answerQuestion } from "@switchyard/contracts/run-waits";
+import { getRun, requestCancel, type RunDetail } from "@switchyard/contracts/runs";
+import type { Context } from "hono";
+import { z } from "zod";
+import { followRun, type FollowParts, type RunFollow } from "../agent-runs/follow-run.ts";
+import { sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
+import { streamRun } from "../agent-runs/stream-run.ts";
+import type { Asker } from "../identity/asker.ts";
+import type { Places } from "../identity/places.ts";
+import type { GatewayEnv } from "../identity/request-context.ts";
+import { Problem } from "../problems/problem.ts";
+import type { Served } from "./chat-completions.ts";
+import { ChatMessage, inputOf } from "./conversation.ts";
+import { invalid } from "./openai-errors.ts";
+import { ResponseTeller, responseOf, type ResponseFacts } from "./response-teller.ts";
+
+const ApprovalAnswer = z.looseObject({
+  type: z.literal("mcp_approval_response"),
+  approval_request_id: z.string(),
+  approve: z.boolean(),
+  reason: z.string().max(500).nullish(),
+});
+const ResponsesRequest = z.looseObject({
+  model: z.string().min(1),
+  input: z.union([z.string().min(1), z.array(z.union([ApprovalAnswer, ChatMessage])).min(1)]),
+  instructions: z.string().nullish(),
+  stream: z.boolean().nullish(),
+  background: z.boolean().nullish(),
+  previous_response_id: z.string().nullish(),
+  conversation: z.union([z.string(), z.looseObject({ id: z.string() })]).nullish(),
+  metadata: z.record(z.string(), z.unknown()).nullish(),
+  tools: z.array(z.unknown()).nullish(),
+  text: z
+    .looseObject({
+      format: z
+        .looseObject({ type: z.string(), schema: z.record(z.string(), z.unknown()).optional() })
+        .optional(),
+    })
+    .nullish(),
+});
+type ResponsesRequest = z.infer<typeof ResponsesRequest>;
+
+/**
+ * `POST /v1/responses`: a run, or with `previous_response_id` the next one of its session, or the answer to what the run of that
+ * response waits for. A closed connection cancels nothing: `GET /v1/responses/{id}` goes on.
+ */
+export async function serveResponses(c: Context<GatewayEnv>, served: Served): Promise<Response> {
+  const { parts, asker, release } = served;
+  const request = readRequest(served.body);
+  const previous = await previousOf(asker, request);
+  const { follow, from } =
+    (previous === null ? null : await goOn(parts, asker, { previous, request })) ??
+    (await begin(c, served, { previous, request }));
+  const metadata = Object.fromEntries(
+    Object.entries(request.metadata ?? {}).map(([name, value]) => [name, String(value)]),
+  );
+  const facts: ResponseFacts = {
+    id: idOf(follow.runId, from),
+    runId: follow.runId,
+    model: request.model,
+    createdAt: Math.floor(Date.now() / 1_000),
+    previousId: request.previous_response_id ?? null,
+    isBackground: request.background === true,
+    metadata,
+    from,
+  };
+  if (request.stream === true)
+    return streamRun(follow, (stream) => new ResponseTeller(facts, stream), release);
+  const teller = new ResponseTeller(facts, null);
+  try {
+    if (facts.isBackground) return c.json(teller.response());
+    for await (const item of follow.items) if (teller.item(item)) break;
+    return c.json(teller.response());
+  } finally {
+    follow.stop();
+    release();
+  }
+}
+
+/** `GET /v1/responses/{id}`, with `stream=true` told again behind `starting_after`. */
+export async function getResponse(
+  c: Context<GatewayEnv>,
+  { parts, asker, places }: { parts: FollowParts; asker: Asker; places: Places },
+): Promise<Response> {
+  const { run, from } = await runOf(asker, c.req.param("id") ?? "");
+  const facts = factsOf(run, from);
+  if (c.req.query("stream") !== "true") return c.json(responseOf(facts, run));
+  const after = Number(c.req.query("starting_after") ?? -1);
+  if (!Number.isSafeInteger(after)) throw invalid("starting_after", "is a sequence_number");
+  const release = places.take(asker.caller);
+  const follow = followRun(parts, asker, { runId: run.runId, history: true });
+  return streamRun(follow, (stream) => new ResponseTeller(facts, stream, after), release);
+}
+
+export async function cancelResponse(c: Context<GatewayEnv>, asker: Asker): Promise<Response> {
+  const { run, from } = await runOf(asker, c.req.param("id") ?? "");
+  const reason = "cancelled by the client of the Responses API";
+  await asker.ask(requestCancel, { runId: run.runId, reason });
+  const hasEnded = run.status !== "running" && run.status !== "waiting";
+  return c.json({
+    ...responseOf(factsOf(run, from), run),
+    ...(!hasEnded && { status: "cancelled" }),
+  });
+}
+
+interface Turn {
+  readonly follow: RunFollow;
+  /** Events of the run up to this number were told by earlier responses. */
+  readonly from: number;
+}
+
+async function begin(
+  c: Context<GatewayEnv>,
+  { parts, asker }: Served,
+  { previous, request }: { previous: Response_ | null; request: ResponsesRequest },
+): Promise<Turn> {
+  const { input, instructions, conversation, model: agent, text } = request;
+  const messages: ChatMessage[] =
+    typeof input === "string"
+      ? [{ role: "user", content: input }]
+      : input.filter((item): item is ChatMessage => "role" in item);
+  const named = typeof conversation === "string" ? conversation : conversation?.id;
+  const earlier = previous?.run.session?.key;
+  const system =
+    typeof instructions === "string" ? [{ role: "system", content: instructions }] : [];
+  const repeatKey = c.req.header("idempotency-key");
+  const own = `response ${repeatKey ?? randomUUID()}`;
+  const session = earlier ?? sessionKeyOf("openai", named ?? own);
+  const run = {
+    agent,
+    input: inputOf([...system, ...messages], earlier !== undefined && system.length === 0),
+    session,
+    output: text?.format?.schema,
+    repeatKey,
+    via: "openai",
+  };
+  return { follow: await startAgentRun(parts, asker, run), from: 0 };
+}
+
+/** Gives the run of the previous response what it waits for; null when it waits for nothing, so that this is a new message. */
+async function goOn(
+  parts: FollowParts,
+  asker: Asker,
+  { previous, request }: { previous: Response_; request: ResponsesRequest },
+): Promise<Turn | null> {
+  const { runId, waits = [] } = previous.run;
+  const items = typeof request.input === "string" ? [] : request.input;
+  const approvals = items.filter((item) => item["type"] === "mcp_approval_response");
+  const question = waits.find(({ reason }) => reason === "question");
+  if (approvals.length === 0 && question === undefined) return null;
+  const follow = followRun(parts, asker, { runId });
+  try {
+    for (const item of approvals) {
+      const { approval_request_id: id, approve, reason } = ApprovalAnswer.parse(item);
+      const why = typeof reason === "string" && reason !== "" ? { reason } : {};
+      if (!waits.some(({ approvalId }) => approvalId === id))
+        throw invalid("input", `the previous response does not wait for ${id.slice(0, 100)}`);
+      await asker.ask(approve ? approveCall : denyCall, { id, ...why });
+    }
+    if (approvals.length === 0 && question !== undefined) {
+      const { callId } = question;
+      const messages = items.filter((item): item is ChatMessage => "role" in item);
+      const answer =
+        typeof request.input === "string" ? request.input : inputOf(messages.slice(-1), true);
+      await asker.ask(answerQuestion, { runId, callId, answer });
+    }
+  } catch (error) {
+    follow.stop();
+    throw error;
+  }
+  return { follow, from: Date.now() };
+}
+
+interface Response_ {
+  readonly run: RunDetail;
+  readonly from: number;
+}
+
+/** A response is a run, or a part of one that began at a time. */
+function idOf(runId: string, from: number): string {
+  const name = runId.slice(runId.indexOf("~") + 1);
+  return `resp_${name}${from === 0 ? "" : `_${from}`}`;
+}
+
+async function runOf(asker: Asker, id: string): Promise<Response_> {
+  const [, name, from = "0"] = /^resp_([A-Za-z0-9-]{1,64})(?:_(\d{1,15}))?$/.exec(id) ?? [];
+  if (name === undefined) throw unknownResponse(id);
+  const runId = fullRunId(asker.caller, name);
+  const { run } = await asker.ask(getRun, { runId });
+  return { run, from: Number(from) };
+}
+
+async function previousOf(
+  asker: Asker,
+  { previous_response_id: id }: ResponsesRequest,
+): Promise<Response_ | null> {
+  return typeof id === "string" ? runOf(asker, id) : null;
+}
+
+function factsOf(run: RunDetail, from: number): ResponseFacts {
+  return {
+    id: idOf(run.runId, from),
+    runId: run.runId,
+    model: run.agent,
+    createdAt: Math.floor(Date.parse(run.createdAt) / 1_000),
+    previousId: null,
+    isBackground: false,
+    metadata: {},
+    from,
+  };
+}
+
+function unknownResponse(id: string): Problem {
+  const detail = `there is no response ${id.slice(0, 100)}`;
+  return new Problem({ status: 404, code: "unknown_response", detail });
+}
+
+function readRequest(body: unknown): ResponsesRequest {
+  const parsed = ResponsesRequest.safeParse(body);
+  const [issue] = parsed.error?.issues ?? [];
+  if (!parsed.success)
+    throw invalid(issue?.path.join(".") ?? "body", issue?.message ?? "is not valid");
+  if ((parsed.data.tools ?? []).length > 0)
+    throw invalid("tools", "an agent has its own tools: leave out tools");
+  return parsed.data;
+}

@@ -1,0 +1,78 @@
+import { getAgent, listAgents } from "@switchyard/contracts/agents";
+import { startRun } from "@switchyard/contracts/runs";
+import { isError } from "@switchyard/contracts/errors";
+import type { Context } from "hono";
+import type { FollowParts } from "../agent-runs/follow-run.ts";
+import { askerOf, type Asker } from "../identity/asker.ts";
+import { openPlaces } from "../identity/places.ts";
+import type { GatewayEnv } from "../identity/request-context.ts";
+import { Problem } from "../problems/problem.ts";
+import { readBody } from "../routes/read-body.ts";
+import { serveChat, type Served } from "./chat-completions.ts";
+import { cancelResponse, getResponse, serveResponses } from "./responses.ts";
+
+const BODY_LIMIT = 4 * 1024 * 1024;
+const STREAMS = 200;
+type Handler = (c: Context<GatewayEnv>) => Promise<Response>;
+
+export interface OpenAiRoute {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly handle: Handler;
+}
+
+/** The OpenAI API: agents are its models. */
+export function openAiRoutes(parts: FollowParts): readonly OpenAiRoute[] {
+  const places = openPlaces("answers", STREAMS);
+  const starts =
+    (serve: (c: Context<GatewayEnv>, served: Served) => Promise<Response>): Handler =>
+    async (c) => {
+      const body = await readBody(c.req.raw, BODY_LIMIT);
+      const asker = askerOf(c, parts);
+      const release = places.take(asker.caller);
+      try {
+        return await serve(c, { parts, asker, body, release });
+      } catch (error) {
+        release();
+        throw isError(error, getAgent, "unknown_agent") ? noModel(error) : error;
+      }
+    };
+  return [
+    { method: "GET", path: "/v1/models", handle: (c) => listModels(c, askerOf(c, parts)) },
+    { method: "GET", path: "/v1/models/:id", handle: (c) => getModel(c, askerOf(c, parts)) },
+    { method: "POST", path: "/v1/chat/completions", handle: starts(serveChat) },
+    { method: "POST", path: "/v1/responses", handle: starts(serveResponses) },
+    {
+      method: "GET",
+      path: "/v1/responses/:id",
+      handle: (c) => getResponse(c, { parts, asker: askerOf(c, parts), places }),
+    },
+    {
+      method: "POST",
+      path: "/v1/responses/:id/cancel",
+      handle: (c) => cancelResponse(c, askerOf(c, parts)),
+    },
+  ];
+}
+
+async function listModels(c: Context<GatewayEnv>, asker: Asker): Promise<Response> {
+  const { agents } = asker.may(startRun) ? await asker.ask(listAgents, {}) : { agents: [] };
+  return c.json({ object: "list", data: agents.map(({ name }) => modelOf(name)) });
+}
+
+async function getModel(c: Context<GatewayEnv>, asker: Asker): Promise<Response> {
+  const name = c.req.param("id") ?? "";
+  const { agents } = await asker.ask(listAgents, {});
+  if (!agents.some((agent) => agent.name === name))
+    throw noModel(new Error(`there is no agent ${name.slice(0, 100)}`));
+  return c.json(modelOf(name));
+}
+
+function modelOf(id: string) {
+  return { id, object: "model", created: 0, owned_by: "switchyard" };
+}
+
+function noModel({ message }: Error): Problem {
+  const data = { param: "model" };
+  return new Problem({ status: 404, code: "model_not_found", detail: message, data });
+}

@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
+import { until } from "@switchyard/local-servers/until";
+import OpenAI from "openai";
+import { pathWithCurl } from "../lib/curl.ts";
+import { startProtocolsWorld } from "../lib/protocols-world.ts";
+
+const world = await startProtocolsWorld();
+const clientOf = (apiKey: string) => new OpenAI({ baseURL: `${world.url}/v1`, apiKey });
+const client = clientOf(world.token);
+const user = (content: string) => [{ role: "user" as const, content }];
+const ANSWER = /^You said hello\. The tool said: This is a simple text response/;
+
+const statusOf = async (agent: string) => {
+  const { runs } = (await world.send(`/runs?agent=${agent}&limit=1`)) as {
+    runs: { status: string }[];
+  };
+  return runs[0]?.status;
+};
+
+test("agents are models, and errors are of the client's own classes", async () => {
+  const models = await client.models.list();
+  assert.ok(models.data.some(({ id }) => id === "helper"));
+  assert.equal((await client.models.retrieve("helper")).owned_by, "switchyard");
+  const unknown = client.chat.completions.create({ model: "nobody", messages: user("hello") });
+  await assert.rejects(unknown, (error) => {
+    assert.ok(error instanceof OpenAI.NotFoundError);
+    return error.code === "model_not_found" && error.param === "model";
+  });
+  await assert.rejects(clientOf("yk_wrong").models.list(), OpenAI.AuthenticationError);
+  const viewer = clientOf(await world.keyOf("viewer", ["viewer"]));
+  const refused = viewer.chat.completions.create({ model: "helper", messages: user("hello") });
+  await assert.rejects(refused, OpenAI.PermissionDeniedError);
+  const picture = [{ type: "image_url" as const, image_url: { url: "https://example.com/a.png" } }];
+  const odd = client.chat.completions.create({
+    model: "helper",
+    messages: [{ role: "user", content: picture }],
+  });
+  await assert.rejects(odd, OpenAI.BadRequestError);
+});
+
+test("a chat completion is a run's answer, at once and as a stream with its tools and usage", async () => {
+  const chat = await client.chat.completions.create({ model: "helper", messages: user("hello") });
+  assert.match(chat.choices[0]?.message.content ?? "", ANSWER);
+  assert.equal(chat.choices[0]?.finish_reason, "stop");
+  assert.ok((chat.usage?.total_tokens ?? -1) >= 0);
+  let thoughts = "";
+  const stream = client.chat.completions.stream({
+    model: "helper",
+    messages: user("hello"),
+    stream_options: { include_usage: true },
+  });
+  stream.on("chunk", ({ choices: [choice] }) => {
+    const delta: object = choice?.delta ?? {};
+    if ("reasoning_content" in delta) thoughts += String(delta.reasoning_content);
+  });
+  const whole = await stream.finalChatCompletion();
+  const text = whole.choices[0]?.message.content ?? "";
+  assert.match(text, /^I ask the tool\.\n\nYou said hello\. The tool said:/);
+  assert.match(thoughts, /mcp__suite__test_simple_text/);
+  assert.ok(whole.usage);
+});
+
+test("messages of one conversation share a session; without one the whole history is the input", async () => {
+  const metadata = { session: "support-42" };
+  for (const said of ["one", "two"])
+    await client.chat.completions.create({ model: "helper", messages: user(said), metadata });
+  const { sessions } = (await world.send("/sessions")) as { sessions: { key: string }[] };
+  assert.equal(sessions.filter(({ key }) => key.startsWith("openai:")).length, 1);
+  const messages = [
+    ...user("one"),
+    { role: "assistant" as const, content: "yes" },
+    ...user("hello"),
+  ];
+  const chat = await client.chat.completions.create({ model: "helper", messages });
+  assert.match(chat.choices[0]?.message.content ?? "", /user: one\n\nassistant: yes/);
+});
+
+test("who closes a chat completion cancels its run", async () => {
+  const controller = new AbortController();
+  const stream = await client.chat.completions.create(
+    { model: "patient", messages: user("hello"), stream: true },
+    { signal: controller.signal },
+  );
+  await until(async () => (await statusOf("patient")) === "running");
+  controller.abort();
+  for await (const chunk of stream) void chunk;
+  await until(async () => (await statusOf("patient")) === "cancelled");
+  const closing = new AbortController();
+  const plain = client.chat.completions
+    .create({ model: "patient", messages: user("again") }, { signal: closing.signal })
+    .catch((error: unknown) => error);
+  await until(async () => (await statusOf("patient")) === "running");
+  closing.abort();
+  await plain;
+  await until(async () => (await statusOf("patient")) === "cancelled");
+});
+
+test("a chat completion whose run waits for an approval says how to decide, and its stream goes on then", async () => {
+  const parked = await client.chat.completions.create({ model: "careful", messages: user("a") });
+  assert.match(parked.choices[0]?.message.content ?? "", /waits until .* for an approval of/);
+  const stream = client.chat.completions.stream({ model: "careful", messages: user("b") });
+  let text = "";
+  stream.on("content", (delta) => {
+    text += delta;
+    const [, id] = /(apr-[0-9a-f]{32})[\s\S]*\n\n$/.exec(text) ?? [];
+    if (id !== undefined && !text.includes("Done")) void world.send(`/approvals/${id}/approve`, {});
+  });
+  await stream.done();
+  assert.match(text, /Done: guarded \{"what":"b"\}/);
+});
+
+test("a response has its tool calls as items, and the next one is of the same session", async () => {
+  const first = await client.responses.create({ model: "helper", input: "hello" });
+  assert.match(first.output_text, /You said hello/);
+  assert.deepEqual(
+    first.output.map(({ type }) => type),
+    ["message", "mcp_call", "message"],
+  );
+  const stream = client.responses.stream({
+    model: "helper",
+    input: "and then",
+    previous_response_id: first.id,
+  });
+  const kinds = new Set<string>();
+  let last = -1;
+  for await (const event of stream) {
+    kinds.add(event.type);
+    assert.ok(event.sequence_number > last);
+    last = event.sequence_number;
+  }
+  for (const kind of ["response.created", "response.mcp_call.completed", "response.completed"])
+    assert.ok(kinds.has(kind), kind);
+  const second = await stream.finalResponse();
+  assert.equal(second.status, "completed");
+  const keys = await Promise.all(
+    [first, second].map(async ({ metadata }) => {
+      const { run } = (await world.send(`/runs/${metadata?.["run_id"] ?? ""}`)) as {
+        run: { session: { key: string } };
+      };
+      return run.session.key;
+    }),
+  );
+  assert.equal(keys[0], keys[1]);
+});
+
+test("an approval is an item that the next request answers, and a question is text that the next input answers", async () => {
+  const asked = await client.responses.create({ model: "careful", input: "paint" });
+  const request = asked.output.find(({ type }) => type === "mcp_approval_request");
+  assert.ok(request?.type === "mcp_approval_request");
+  assert.equal(request.server_label, "suite");
+  const done = await client.responses.create({
+    model: "careful",
+    previous_response_id: asked.id,
+    input: [{ type: "mcp_approval_response", approval_request_id: request.id, approve: true }],
+  });
+  assert.match(done.output_text, /Done: guarded \{"what":"paint"\}/);
+
+  const question = await client.responses.create({ model: "curious", input: "x" });
+  assert.match(question.output_text, /Which colour\?/);
+  const previous = { previous_response_id: question.id };
+  const told = await client.responses.create({ model: "curious", input: "green", ...previous });
+  assert.match(told.output_text, /The colour is .*green/);
+});
+
+test("a response in the background is fetched, followed again behind a number, and cancelled", async () => {
+  const begun = await client.responses.create({ model: "helper", input: "x", background: true });
+  assert.equal(begun.status, "in_progress");
+  await until(async () => {
+    const now = await client.responses.retrieve(begun.id).catch(() => null);
+    return now?.status === "completed" && now.output_text.includes("You said x");
+  });
+  const again = await client.responses.retrieve(begun.id, { stream: true, starting_after: 3_000 });
+  const numbers: number[] = [];
+  for await (const event of again) numbers.push(event.sequence_number);
+  assert.ok(numbers.length > 2 && numbers.every((number) => number > 3_000), numbers.join());
+
+  const long = await client.responses.create({ model: "patient", input: "x", background: true });
+  await until(async () => (await statusOf("patient")) === "running");
+  await client.responses.cancel(long.id);
+  await until(async () => (await client.responses.retrieve(long.id)).status === "cancelled");
+});
+
+test("every example of docs/protocols.md for a shell works as it is written", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "yard-protocols-docs-"));
+  after(() => rm(directory, { recursive: true, force: true }));
+  const document = await readFile(new URL("../../docs/protocols.md", import.meta.url), "utf8");
+  const env = {
+    ...process.env,
+    PATH: pathWithCurl(directory),
+    YARD_HTTP: world.url,
+    YARD_HTTP_TOKEN: world.token,
+  };
+  const examples = [...document.matchAll(/```sh\n(.*?)```/gs)].map(([, text = ""]) => text);
+  assert.ok(examples.length > 0);
+  for (const example of examples) {
+    const { stdout } = await promisify(execFile)("sh", ["-ec", example], { env, timeout: 60_000 });
+    assert.match(stdout, /"(result|object|choices|type|jsonrpc|name)"/, example);
+  }
+});
