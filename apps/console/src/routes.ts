@@ -13,7 +13,12 @@ export interface View {
 }
 
 export const views: readonly View[] = [
-  { path: "/", load: async () => (await import("./pages/runs.tsx")).Runs },
+  {
+    path: "/",
+    title: "Overview",
+    group: "work",
+    load: async () => (await import("./pages/overview.tsx")).Overview,
+  },
   {
     path: "/runs",
     title: "Runs",
@@ -22,4 +27,65 @@ export const views: readonly View[] = [
     load: async () => (await import("./pages/runs.tsx")).Runs,
   },
   { path: "/runs/{runId}", load: async () => (await import("./run/run-page.tsx")).RunPage },
+  {
+    path: "/approvals",
+    title: "Approvals",
+    group: "work",
+    needs: "GET /approvals",
+    load: async () => (await import("./pages/approvals.tsx")).Approvals,
+  },
+  {
+    path: "/chat",
+    title: "Chat",
+    group: "work",
+    needs: "GET /sessions",
+    load: async () => (await import("./pages/chat.tsx")).Chat,
+  },
+  { path: "/chat/{session}", load: async () => (await import("./pages/chat.tsx")).Chat },
+  {
+    path: "/agents",
+    title: "Agents",
+    group: "build",
+    needs: "GET /agents",
+    load: async () => (await import("./pages/agents.tsx")).Agents,
+  },
+  { path: "/agents/{name}", load: async () => (await import("./pages/agents.tsx")).AgentPage },
+  {
+    path: "/skills",
+    title: "Skills",
+    group: "build",
+    needs: "GET /skills",
+    load: async () => (await import("./pages/skills.tsx")).Skills,
+  },
+  { path: "/skills/{name}", load: async () => (await import("./pages/skills.tsx")).SkillPage },
+  {
+    path: "/tools",
+    title: "Tools",
+    group: "build",
+    needs: "GET /tools",
+    load: async () => (await import("./pages/tools.tsx")).Tools,
+  },
+  { path: "/tools/{name}", load: async () => (await import("./pages/tools.tsx")).Tools },
+  {
+    path: "/servers",
+    title: "MCP servers",
+    group: "build",
+    needs: "GET /mcp/servers",
+    load: async () => (await import("./pages/servers.tsx")).Servers,
+  },
+  { path: "/servers/{id}", load: async () => (await import("./pages/server.tsx")).ServerPage },
+  {
+    path: "/policy",
+    title: "Policy",
+    group: "govern",
+    needs: "POST /policy/explain",
+    load: async () => (await import("./pages/policy.tsx")).Policy,
+  },
+  {
+    path: "/system",
+    title: "System",
+    group: "govern",
+    needs: "GET /keys",
+    load: async () => (await import("./pages/system.tsx")).System,
+  },
 ];

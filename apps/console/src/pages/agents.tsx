@@ -1,0 +1,179 @@
+import type { AgentSummary } from "@switchyard/client/operations";
+import { useState } from "preact/hooks";
+import { durationText, numberText } from "../core/format.ts";
+import { useResource } from "../core/resource.ts";
+import { may } from "../core/session.ts";
+import { Id, Snippet } from "../ui/copy.tsx";
+import { DataTable, type Column } from "../ui/data-table.tsx";
+import { Page } from "../ui/page.tsx";
+import { ResourceView } from "../ui/resource-view.tsx";
+import { Fact } from "../run/run-facts.tsx";
+import { StartRun } from "./runs.tsx";
+
+const COLUMNS: readonly Column<AgentSummary>[] = [
+  { title: "Name", cell: ({ name }) => name },
+  { title: "What it does", isMain: true, cell: ({ description }) => description },
+  { title: "Model", isWide: true, cell: ({ model }) => model ?? "the default" },
+  { title: "From", isWide: true, cell: ({ source }) => source },
+];
+
+export function Agents() {
+  const agents = useResource("GET /agents", {});
+  return (
+    <Page
+      title="Agents"
+      about="Who can be given work: a prompt, a model, and the tools that it may use."
+      cli="yard agents list"
+    >
+      <ResourceView
+        of={agents}
+        empty={(data) =>
+          data.agents.length > 0 ? null : (
+            <>
+              <p>There is no agent.</p>
+              <p class="quiet">
+                Write one as <code>agents/NAME.md</code> in the project; it is read at once.
+              </p>
+            </>
+          )
+        }
+      >
+        {(data) => (
+          <DataTable
+            label="Agents"
+            testId="agents"
+            columns={COLUMNS}
+            rows={data.agents}
+            keyOf={({ name }) => name}
+            hrefOf={({ name }) => `/agents/${encodeURIComponent(name)}`}
+          />
+        )}
+      </ResourceView>
+    </Page>
+  );
+}
+
+export function AgentPage({ params }: { params: Readonly<Record<string, string>> }) {
+  const name = params["name"] ?? "";
+  const agent = useResource("GET /agents/{name}", { path: { name } });
+  const tools = useResource("GET /tools", may("GET /tools") ? {} : null, ["server"]);
+  const [isStarting, setStarting] = useState(false);
+  return (
+    <Page
+      title={name}
+      about={agent.data?.agent.description ?? "An agent"}
+      cli={`yard agents show ${name}`}
+      actions={
+        <>
+          <a class="button" href={`/runs?agent=${encodeURIComponent(name)}`}>
+            Its runs
+          </a>
+          {may("POST /runs") && (
+            <button type="button" class="button primary" onClick={() => setStarting(true)}>
+              Try it
+            </button>
+          )}
+        </>
+      }
+    >
+      <ResourceView of={agent}>
+        {({ agent: found }) => (
+          <>
+            <dl class="facts">
+              <Fact name="Model">{found.model ?? "the default"}</Fact>
+              <Fact name="From">{found.source}</Fact>
+              <Fact name="Steps at most">{found.maxSteps}</Fact>
+              {found.limits.maxToolCalls !== null && (
+                <Fact name="Tool calls at most">{found.limits.maxToolCalls}</Fact>
+              )}
+              {found.limits.maxTokens !== null && (
+                <Fact name="Tokens at most">{numberText(found.limits.maxTokens)}</Fact>
+              )}
+              {found.limits.timeoutMs !== null && (
+                <Fact name="Time at most">{durationText(found.limits.timeoutMs)}</Fact>
+              )}
+              <Fact name="Least approval">{found.approval ?? "as the rules say"}</Fact>
+              <Fact name="Skills">{found.skills.join(", ") || "none named"}</Fact>
+              <Fact name="Digest">
+                <Id value={found.digest} shown={found.digest.slice(0, 18)} />
+              </Fact>
+            </dl>
+            <div class="columns">
+              <section class="card">
+                <h2>System prompt</h2>
+                <Snippet label="System prompt" text={found.systemPrompt} />
+              </section>
+              <section class="card">
+                <h2>Tools</h2>
+                <p class="quiet">
+                  A tool needs a pattern of the agent and a rule of the policy. Follow one to see
+                  what the policy says.
+                </p>
+                <ToolReasons
+                  patterns={found.tools}
+                  agent={name}
+                  names={(tools.data?.tools ?? []).map((tool) => tool.name)}
+                />
+              </section>
+            </div>
+          </>
+        )}
+      </ResourceView>
+      {isStarting && <StartRun agent={name} onClose={() => setStarting(false)} />}
+    </Page>
+  );
+}
+
+/** Each tool that you may call, with the agent's pattern that lets it through or the lack of one. */
+function ToolReasons(props: {
+  patterns: readonly string[] | null;
+  agent: string;
+  names: readonly string[];
+}) {
+  const { patterns, agent, names } = props;
+  const [isAll, setAll] = useState(false);
+  const rows = names.map((name) => ({
+    name,
+    by: patterns === null ? "the agent names none, so all" : patternFor(name, patterns),
+  }));
+  const shown = isAll ? rows : rows.filter(({ by }) => by !== null);
+  return (
+    <>
+      <p>
+        {patterns === null ? "No pattern: every tool that the policy allows." : "Patterns: "}
+        {patterns?.map((pattern) => (
+          <code key={pattern} class="tag">
+            {pattern}
+          </code>
+        ))}
+      </p>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={isAll}
+          onChange={(event) => setAll(event.currentTarget.checked)}
+        />
+        Tools that it does not get, too
+      </label>
+      <ul class="lines" data-testid="agent-tools">
+        {shown.map(({ name, by }) => (
+          <li key={name}>
+            <a href={`/policy?tool=${encodeURIComponent(name)}&agent=${encodeURIComponent(agent)}`}>
+              {name}
+            </a>
+            <span class="quiet">{by ?? "no pattern fits"}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function patternFor(name: string, patterns: readonly string[]): string | null {
+  return (
+    patterns.find((pattern) => {
+      const escaped = pattern.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
+      return new RegExp(`^${escaped.replaceAll("*", ".*")}$`).test(name);
+    }) ?? null
+  );
+}

@@ -1,0 +1,310 @@
+import type { Session, SessionMessage } from "@switchyard/client/operations";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { count, numberText } from "../core/format.ts";
+import { textsOf } from "../core/form.ts";
+import { act, useResource } from "../core/resource.ts";
+import { navigate } from "../core/router.ts";
+import { client, may } from "../core/session.ts";
+import { TurnCard } from "../run/conversation.tsx";
+import { RunStory } from "../run/run-story.ts";
+import { ask } from "../ui/dialog.tsx";
+import { Markdown } from "../ui/markdown.tsx";
+import { Page } from "../ui/page.tsx";
+import { Empty, ResourceView } from "../ui/resource-view.tsx";
+import { Status } from "../ui/status.tsx";
+import { Time } from "../ui/time.tsx";
+
+export function Chat({ params }: { params: Readonly<Record<string, string>> }) {
+  const key = params["session"] ?? "";
+  const sessions = useResource("GET /sessions", { query: { limit: 100 } }, ["session"]);
+  const current = sessions.data?.sessions.find((one) => one.key === key) ?? null;
+  return (
+    <Page
+      title={current?.label ?? (key === "" ? "Chat" : key)}
+      about="Conversations with agents: each message is a run that knows what was said before."
+      cli={key === "" ? "yard sessions list" : `yard sessions show ${key}`}
+      nats="nats sub 'yard.evt.session.>'"
+      actions={current !== null && <SessionActions session={current} />}
+    >
+      <div class="split has-detail approvals">
+        <div class="side">
+          {may("POST /sessions/{session}/messages") && (
+            <a class="button" href="/chat" data-testid="new-chat">
+              New conversation
+            </a>
+          )}
+          <ResourceView
+            of={sessions}
+            empty={(data) =>
+              data.sessions.length > 0 ? null : <p>No conversation yet. Say something.</p>
+            }
+          >
+            {(data) => (
+              <ul class="inbox" aria-label="Conversations" data-testid="sessions">
+                {data.sessions.map((one) => (
+                  <li key={one.sessionId}>
+                    <button
+                      type="button"
+                      aria-pressed={one.key === key}
+                      onClick={() => navigate(`/chat/${encodeURIComponent(one.key)}`)}
+                    >
+                      <strong>{one.label ?? one.key}</strong>
+                      <span class="quiet">
+                        {one.agent} · {count(one.messages, "message")} · <Time at={one.updatedAt} />
+                      </span>
+                    </button>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </ResourceView>
+        </div>
+        <Conversation key={key} sessionKey={key} session={current} />
+      </div>
+    </Page>
+  );
+}
+
+function SessionActions({ session }: { session: Session }) {
+  const { key, activeRun } = session;
+  const path = { session: key };
+  const reset = async (): Promise<void> => {
+    const answer = await ask({
+      title: `Forget what was said in ${session.label ?? key}?`,
+      text: `${count(session.messages, "message")} will be gone, and the run under way is cancelled. The name stays.`,
+      action: "Forget it",
+      isDangerous: true,
+    });
+    if (answer === null) return;
+    await act(`${key} is empty`, () =>
+      client.request("POST /sessions/{session}/reset", { path, body: {} }),
+    );
+  };
+  const rename = async (): Promise<void> => {
+    const label = await ask({
+      title: `Name ${key}`,
+      text: "Only how it is shown changes.",
+      action: "Rename",
+      input: { label: "Name", value: session.label ?? "" },
+    });
+    if (label === null || label.trim() === "") return;
+    await act("Renamed", () =>
+      client.request("PATCH /sessions/{session}", { path, body: { label: label.trim() } }),
+    );
+  };
+  const stop = (): Promise<boolean> =>
+    act("The run is being cancelled", () =>
+      client.request("POST /runs/{runId}/cancel", { path: { runId: activeRun ?? "" }, body: {} }),
+    );
+  return (
+    <>
+      {activeRun !== null && may("POST /runs/{runId}/cancel") && (
+        <button type="button" class="button danger" data-testid="stop" onClick={() => void stop()}>
+          Stop
+        </button>
+      )}
+      {may("PATCH /sessions/{session}") && (
+        <button type="button" class="button" onClick={() => void rename()}>
+          Rename
+        </button>
+      )}
+      {may("POST /sessions/{session}/reset") && (
+        <button type="button" class="button" onClick={() => void reset()}>
+          Forget
+        </button>
+      )}
+    </>
+  );
+}
+
+interface Props {
+  readonly sessionKey: string;
+  readonly session: Session | null;
+}
+
+function Conversation({ sessionKey, session }: Props) {
+  const history = useResource(
+    "GET /sessions/{session}/history",
+    session === null ? null : { path: { session: sessionKey }, query: { limit: 300 } },
+    ["session"],
+  );
+  const [runId, setRunId] = useState<string | null>(null);
+  const [said, setSaid] = useState<string | null>(null);
+  const active = session?.activeRun ?? runId;
+  const story = useLiveRun(active);
+  const messages = history.data?.messages ?? [];
+  const isInHistory = messages.some(
+    (message) => message.runId === active && message.role !== "user",
+  );
+  const bottom = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    bottom.current?.scrollIntoView({ block: "nearest" });
+  }, [messages.length, story?.turns.length]);
+  return (
+    <section class="chat" aria-label="Conversation">
+      <div class="conversation" data-testid="conversation">
+        {history.problem !== null && <p class="note bad">{history.problem.detail}</p>}
+        {history.data?.truncated === true && <p class="quiet">Earlier messages are left out.</p>}
+        {messages.map((message, index) => (
+          <Message key={`${message.runId} ${index}`} message={message} />
+        ))}
+        {said !== null && !messages.some((one) => one.runId === runId) && (
+          <article class="turn person">
+            <h3>You</h3>
+            <p class="text">{said}</p>
+          </article>
+        )}
+        {story !== null && !isInHistory && (
+          <>
+            {story.turns.map((turn) => (
+              <TurnCard key={turn.id} turn={turn} name={session?.agent ?? "agent"} />
+            ))}
+            <p class="quiet">
+              <Status is={story.status} />{" "}
+              <a href={`/runs/${encodeURIComponent(active ?? "")}`}>the run</a>
+              {story.waits.length > 0 && " waits: look at the run"}
+            </p>
+          </>
+        )}
+        {messages.length === 0 && story === null && said === null && (
+          <Empty>
+            <p>Say something below. A slash in front of a skill’s name uses it: /summarise-files</p>
+          </Empty>
+        )}
+        <div ref={bottom} />
+      </div>
+      {may("POST /sessions/{session}/messages") ? (
+        <Say
+          sessionKey={sessionKey}
+          session={session}
+          onSaid={(text, id) => {
+            setSaid(text);
+            setRunId(id);
+          }}
+        />
+      ) : (
+        <p class="quiet">Your credential may read conversations, not take part.</p>
+      )}
+      {session !== null && (
+        <p class="quiet">
+          {numberText(session.totalTokens)} tokens · ends <Time at={session.endsAt} /> unless used
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Message({ message }: { message: SessionMessage }) {
+  const { role, text, by, runId, at } = message;
+  if (role === "tool") return null;
+  return (
+    <article class={`turn ${role === "user" ? "person" : "model"}`} data-status={role}>
+      <h3>
+        {role === "user" ? (by ?? "you") : role} ·{" "}
+        <a href={`/runs/${encodeURIComponent(runId)}`}>
+          <Time at={at} />
+        </a>
+      </h3>
+      {role === "assistant" ? <Markdown text={text} /> : <p class="text">{text}</p>}
+    </article>
+  );
+}
+
+const MOST_FILE_BYTES = 20_000;
+
+function Say({
+  sessionKey,
+  session,
+  onSaid,
+}: Props & { onSaid: (text: string, run: string) => void }) {
+  const agents = useResource("GET /agents", session === null ? {} : null);
+  const [text, setText] = useState("");
+  const send = async (given: string, agent: string): Promise<void> => {
+    const slash = /^\/([\w-]+)(?:\s+([\s\S]*))?$/.exec(given);
+    const key = sessionKey === "" ? `chat-${crypto.randomUUID().slice(0, 8)}` : sessionKey;
+    const body = {
+      message: slash === null ? given : (slash[2] ?? " "),
+      ...(slash?.[1] !== undefined && { skill: slash[1] }),
+      ...(agent !== "" && { agent }),
+    };
+    const isDone = await act("", async () => {
+      const reply = await client.request("POST /sessions/{session}/messages", {
+        path: { session: key },
+        body,
+        idempotencyKey: crypto.randomUUID(),
+      });
+      onSaid(given, reply.runId);
+    });
+    if (!isDone) return;
+    setText("");
+    if (sessionKey === "") navigate(`/chat/${key}`);
+  };
+  const submit = (event: SubmitEvent): void => {
+    const value = textsOf(event);
+    if (text.trim() !== "") void send(text.trim(), value("agent"));
+  };
+  const attach = async (file: File | undefined): Promise<void> => {
+    if (file === undefined) return;
+    const content = (await file.text()).slice(0, MOST_FILE_BYTES);
+    setText(`${text}\n\n${file.name}:\n\`\`\`\n${content}\n\`\`\`\n`);
+  };
+  return (
+    <form class="say" onSubmit={submit} data-testid="say">
+      {session === null && (
+        <label class="field">
+          <span>Agent</span>
+          <select name="agent" required>
+            {(agents.data?.agents ?? []).map(({ name }) => (
+              <option key={name} value={name} selected={name === "demo"}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <label class="field">
+        <span class="visually-hidden">Message</span>
+        <textarea
+          rows={3}
+          value={text}
+          placeholder="Message, or /skill arguments. Ctrl-Enter sends."
+          onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" || (!event.ctrlKey && !event.metaKey)) return;
+            event.currentTarget.form?.requestSubmit();
+          }}
+        />
+      </label>
+      <div class="actions end">
+        <label class="button">
+          Attach a text file
+          <input
+            class="visually-hidden"
+            type="file"
+            onChange={(event) => void attach(event.currentTarget.files?.[0])}
+          />
+        </label>
+        <button class="button primary">Send</button>
+      </div>
+    </form>
+  );
+}
+
+/** The run that is under way, with text as it is written. */
+function useLiveRun(runId: string | null): RunStory | null {
+  const story = useMemo(() => (runId === null ? null : new RunStory()), [runId]);
+  const [, setRound] = useState(0);
+  useEffect(() => {
+    if (runId === null || story === null) return undefined;
+    const stop = new AbortController();
+    const follow = async (): Promise<void> => {
+      for await (const message of client.followRun(runId, { signal: stop.signal })) {
+        story.take(message);
+        setRound((n) => n + 1);
+      }
+    };
+    follow().catch(() => {});
+    return () => stop.abort();
+  }, [runId]);
+  return story;
+}

@@ -1,0 +1,150 @@
+import type { RunSummary } from "@switchyard/client/operations";
+import type { ComponentChildren } from "preact";
+import { nowMs } from "../core/clock.ts";
+import { count, numberText, shortRunId } from "../core/format.ts";
+import { useResource } from "../core/resource.ts";
+import { may } from "../core/session.ts";
+import { Chart } from "../ui/chart.tsx";
+import { Page } from "../ui/page.tsx";
+import { ResourceView } from "../ui/resource-view.tsx";
+import { Status } from "../ui/status.tsx";
+import { Time } from "../ui/time.tsx";
+
+const MINUTES = 30;
+const FAILED = new Set(["failed", "dead"]);
+
+/** What there is to know at a glance, and where to go from it. */
+export function Overview() {
+  const runs = useResource("GET /runs", { query: { limit: 200 } }, ["run"]);
+  const approvals = useResource("GET /approvals", {}, ["approval"]);
+  const servers = useResource("GET /mcp/servers", may("GET /mcp/servers") ? {} : null, ["server"]);
+  const models = useResource("GET /models", may("GET /models") ? {} : null);
+  const list = runs.data?.runs ?? [];
+  const active = list.filter(({ status }) => status === "running").length;
+  const waiting = list.filter(({ status }) => status === "waiting").length;
+  const failed = list.filter(({ status }) => FAILED.has(status));
+  const down = (servers.data?.servers ?? []).filter(({ status }) => status === "error");
+  const model = models.data?.default ?? "";
+  return (
+    <Page
+      title="Overview"
+      about="What runs, what waits for you, what went wrong."
+      cli="yard services"
+      nats="nats sub 'yard.evt.>'"
+    >
+      {model.startsWith("scripted/") && (
+        <div class="note wait" data-testid="demo-model">
+          <strong>No model is configured</strong>
+          <p>
+            Agents follow the plan in their file ({model}): rule-based, no AI. Set a key such as
+            ANTHROPIC_API_KEY where <code>yard dev</code> starts.
+          </p>
+        </div>
+      )}
+      <div class="cards figures">
+        <Figure title="Waiting approvals" href="/approvals" value={approvals.data?.pending}>
+          {(approvals.data?.pending ?? 0) > 0 ? "Look at them" : "Nobody waits for you"}
+        </Figure>
+        <Figure title="Running" href="/runs?status=running" value={runs.data && active}>
+          {count(waiting, "run")} more {waiting === 1 ? "waits" : "wait"}
+        </Figure>
+        <Figure title="Failed" href="/runs?status=failed" value={runs.data && failed.length}>
+          of the last {numberText(list.length)}
+        </Figure>
+        {may("GET /mcp/servers") && (
+          <Figure
+            title="MCP servers"
+            href="/servers"
+            value={
+              servers.data?.servers.filter(({ status }) => status === "connected").length ?? null
+            }
+          >
+            {down.length === 0
+              ? "connected, none failed"
+              : `connected; failed: ${down.map(({ id }) => id).join(", ")}`}
+          </Figure>
+        )}
+      </div>
+      <ResourceView
+        of={runs}
+        empty={(data) =>
+          data.runs.length > 0 ? null : (
+            <>
+              <p>Nothing has run yet.</p>
+              <a class="button primary" href="/runs">
+                Start the first run
+              </a>
+            </>
+          )
+        }
+      >
+        {() => (
+          <div class="columns">
+            <section class="card">
+              <h2>Runs per minute</h2>
+              <PerMinute runs={list} />
+            </section>
+            <Latest title="Latest" runs={list.slice(0, 8)} />
+            {failed.length > 0 && <Latest title="Failed last" runs={failed.slice(0, 8)} />}
+          </div>
+        )}
+      </ResourceView>
+    </Page>
+  );
+}
+
+function Figure(props: {
+  title: string;
+  href: string;
+  value: number | null | undefined;
+  children: ComponentChildren;
+}) {
+  const { title, href, value, children } = props;
+  return (
+    <a class="card figure-card" href={href}>
+      <span class="label">{title}</span>
+      <span class="figure">{value ?? "–"}</span>
+      <span class="quiet">{children}</span>
+    </a>
+  );
+}
+
+function Latest({ title, runs }: { title: string; runs: readonly RunSummary[] }) {
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      <ul class="lines">
+        {runs.map(({ runId, agent, status, createdAt }) => (
+          <li key={runId}>
+            <Status is={status} />
+            <a href={`/runs/${encodeURIComponent(runId)}`}>
+              {agent} · {shortRunId(runId).slice(0, 14)}
+            </a>
+            <span class="quiet">
+              <Time at={createdAt} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function PerMinute({ runs }: { runs: readonly RunSummary[] }) {
+  const lastMinute = Math.floor(nowMs.value / 60_000);
+  const counts = Array.from({ length: MINUTES }, () => 0);
+  for (const { createdAt } of runs) {
+    const at = MINUTES - 1 - (lastMinute - Math.floor(Date.parse(createdAt) / 60_000));
+    if (counts[at] !== undefined) counts[at] += 1;
+  }
+  const total = counts.reduce((sum, one) => sum + one, 0);
+  const times = counts.map((_, index) => (lastMinute - MINUTES + 1 + index) * 60);
+  return (
+    <>
+      <Chart times={times} values={counts} label={`${count(total, "run")} in ${MINUTES} minutes`} />
+      <p class="quiet">
+        {count(total, "run")} in the last {MINUTES} minutes, at most {Math.max(...counts)} in one.
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,65 @@
+/** A server as the registry takes it: beside the id, what any client has in its file. The broker knows their words. */
+export interface Declaration {
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Where clients keep their servers; `mcp` may have one more level. */
+const CONTAINERS = ["mcpServers", "servers", "mcp_servers", "context_servers", "mcp"];
+const WAYS = ["command", "url", "serverUrl", "httpUrl"];
+const LONGEST_ID = 24;
+
+/** The servers of a client's configuration, or what keeps it from being one. */
+export function declarationsOf(
+  text: string,
+): { readonly servers: readonly Declaration[] } | { readonly problem: string } {
+  // A fragment out of the middle of somebody's file.
+  const whole = /^\s*"[^"\n]*"\s*:/.test(text) ? `{${text.replace(/,\s*$/, "")}}` : text;
+  let value: unknown;
+  try {
+    value = JSON.parse(whole);
+  } catch {
+    return { problem: "This is not JSON yet." };
+  }
+  if (!isObject(value)) return { problem: "It must be a JSON object." };
+  if (isEntry(value)) {
+    const name = value["id"] ?? value["name"];
+    if (typeof name !== "string")
+      return { problem: 'A server alone needs a name in front of it: "files": {…}' };
+    return { servers: [declarationOf(name, value)] };
+  }
+  const entries = Object.entries(serversIn(value));
+  if (entries.length === 0) return { problem: 'There is no server in it: {"mcpServers": {…}}' };
+  const servers: Declaration[] = [];
+  for (const [name, entry] of entries) {
+    if (!isObject(entry) || !isEntry(entry))
+      return { problem: `${name} has neither a command nor a URL.` };
+    servers.push(declarationOf(name, entry));
+  }
+  return { servers };
+}
+
+function serversIn(value: Json): Json {
+  const inner = CONTAINERS.map((name) => value[name]).find(isObject);
+  return inner === undefined ? value : serversIn(inner);
+}
+
+function declarationOf(name: string, entry: Json): Declaration {
+  const id = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replace(/^-/, "")
+    .slice(0, LONGEST_ID)
+    .replace(/-$/, "");
+  return { ...(id === name ? {} : { name }), ...entry, id };
+}
+
+function isEntry(value: Json): boolean {
+  return WAYS.some((way) => way in value);
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

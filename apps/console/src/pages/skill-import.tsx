@@ -1,0 +1,159 @@
+import type { ImportedSkill, SentSkill } from "@switchyard/client/operations";
+import type { Reply } from "@switchyard/client/client";
+import { useState } from "preact/hooks";
+import { count } from "../core/format.ts";
+import { act } from "../core/resource.ts";
+import { client } from "../core/session.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { Status } from "../ui/status.tsx";
+import { sentSkillsOf } from "./sent-skills.ts";
+
+type Report = Reply<"POST /skills">;
+
+/** A folder is looked at without importing anything; then what was found is picked and imported. */
+export function SkillImport({ onClose }: { onClose: () => void }) {
+  const [skills, setSkills] = useState<readonly SentSkill[]>([]);
+  const [report, setReport] = useState<Report | null>(null);
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  const [isBusy, setBusy] = useState(false);
+  const send = async (given: readonly SentSkill[], dryRun: boolean): Promise<void> => {
+    setBusy(true);
+    await act(dryRun ? "" : "Imported", async () => {
+      const body = { label: "console", dryRun, withReports: true, skills: [...given] };
+      const found = await client.request("POST /skills", { body });
+      setReport(found);
+      if (dryRun) setPicked(new Set(found.skills.filter(isGood).map(directoryOf)));
+      else onClose();
+    });
+    setBusy(false);
+  };
+  const scan = async (files: FileList | null): Promise<void> => {
+    const given = await sentSkillsOf([...(files ?? [])]);
+    setSkills(given);
+    setReport(null);
+    if (given.length > 0) await send(given, true);
+  };
+  const toggle = (directory: string): void => {
+    const next = new Set(picked);
+    if (!next.delete(directory)) next.add(directory);
+    setPicked(next);
+  };
+  const chosen = skills.filter(({ directory }) => picked.has(directory));
+  return (
+    <Dialog title="Import skills" onClose={onClose} size="wide" testId="skill-import">
+      <label class="field">
+        <span>A folder with skills</span>
+        <input
+          type="file"
+          multiple
+          // @ts-expect-error -- Preact's types do not know the attribute with which a browser offers folders
+          webkitdirectory=""
+          data-testid="skill-folder"
+          onChange={(event: Event) => void scan((event.currentTarget as HTMLInputElement).files)}
+        />
+        <small class="quiet">It is scanned first; nothing is imported before you say so.</small>
+      </label>
+      {isBusy && <p role="status">Looking at {count(skills.length, "skill")}…</p>}
+      {report !== null && (
+        <>
+          <p data-testid="scan-counts">
+            Found {report.counts.found}, would load {report.counts.loaded}, repaired{" "}
+            {report.counts.repaired}, withheld {report.counts.withheld}, skipped{" "}
+            {report.counts.skipped}.
+          </p>
+          <div class="table-box half" tabIndex={0} role="region" aria-label="Found skills">
+            <table class="plain">
+              <thead>
+                <tr>
+                  <th scope="col">Import</th>
+                  <th scope="col">Skill</th>
+                  <th scope="col">Status</th>
+                  <th scope="col">Findings</th>
+                </tr>
+              </thead>
+              <tbody>
+                {report.skills.map((skill) => (
+                  <FoundSkill
+                    key={skill.file}
+                    skill={skill}
+                    isPicked={picked.has(directoryOf(skill))}
+                    onToggle={() => toggle(directoryOf(skill))}
+                  />
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </>
+      )}
+      <div class="actions end">
+        <button type="button" class="button" onClick={onClose}>
+          Close
+        </button>
+        <button
+          type="button"
+          class="button primary"
+          disabled={isBusy || chosen.length === 0}
+          data-testid="import"
+          onClick={() => void send(chosen, false)}
+        >
+          Import {count(chosen.length, "skill")}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function FoundSkill(props: { skill: ImportedSkill; isPicked: boolean; onToggle: () => void }) {
+  const { skill, isPicked, onToggle } = props;
+  const { name, file, description, outcome, withheld, dependencyWarnings, diagnostics } = skill;
+  const shown = name ?? file;
+  return (
+    <tr data-testid="found-skill" data-status={withheld === null ? outcome : "withheld"}>
+      <td>
+        <input
+          type="checkbox"
+          aria-label={`Import ${shown}`}
+          checked={isPicked}
+          disabled={outcome === "skipped"}
+          onChange={onToggle}
+        />
+      </td>
+      <td>
+        <strong>{shown}</strong>
+        <p class="quiet">{description}</p>
+      </td>
+      <td>
+        <Status is={outcome === "skipped" ? "failed" : withheld === null ? "ready" : "waiting"}>
+          {withheld === null ? outcome : `withheld: ${withheld.replaceAll("_", " ")}`}
+        </Status>
+        {skill.change !== null && <p class="quiet">{skill.change}</p>}
+      </td>
+      <td>
+        {[
+          ...(skill.scan?.findings ?? []).map(({ severity, message }) => `${severity}: ${message}`),
+          ...dependencyWarnings,
+          ...diagnostics.map(({ message }) => message),
+        ].map((line) => (
+          <p key={line}>{line}</p>
+        ))}
+        {diagnostics.map(({ patch }) =>
+          patch === undefined ? null : (
+            <div key={patch.line}>
+              <pre class="text removed">{patch.before}</pre>
+              <pre class="text added">{patch.after}</pre>
+            </div>
+          ),
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function isGood({ outcome, withheld }: ImportedSkill): boolean {
+  return outcome !== "skipped" && withheld === null;
+}
+
+/** The folder of its SKILL.md, as it was sent. */
+function directoryOf({ file }: ImportedSkill): string {
+  return file.slice(0, file.lastIndexOf("/"));
+}

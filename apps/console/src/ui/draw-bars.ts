@@ -1,0 +1,51 @@
+import uPlot from "uplot";
+
+/** Draws into the element; the answer takes the drawing away. */
+export function drawBars(
+  element: HTMLElement,
+  given: { times: readonly number[]; values: readonly number[]; height: number },
+): () => void {
+  const { times, values, height } = given;
+  const style = getComputedStyle(element);
+  const color = (name: string): string => style.getPropertyValue(name).trim();
+  const axis = {
+    stroke: style.color,
+    grid: { stroke: resolved(element, color("--line")), width: 1 },
+    ticks: { show: false },
+    font: "11px sans-serif",
+  };
+  const accent = resolved(element, color("--accent"));
+  const bars = uPlot.paths.bars?.({ size: [0.7, 24] });
+  const plot = new uPlot(
+    {
+      width: element.clientWidth,
+      height,
+      cursor: { show: false },
+      legend: { show: false },
+      scales: { y: { range: (_plot, _min, max) => [0, Math.max(4, max)] } },
+      axes: [axis, { ...axis, size: 30, incrs: [1, 2, 5, 10, 20, 50, 100] }],
+      series: [
+        {},
+        { fill: accent, stroke: accent, points: { show: false }, ...(bars && { paths: bars }) },
+      ],
+    },
+    [[...times], [...values]],
+    element,
+  );
+  const sizes = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
+  sizes.observe(element);
+  return () => {
+    sizes.disconnect();
+    plot.destroy();
+  };
+}
+
+/** A canvas knows no `light-dark()`: the color as it is in the theme. */
+function resolved(element: HTMLElement, color: string): string {
+  const probe = document.createElement("i");
+  probe.style.color = color;
+  element.append(probe);
+  const { color: found } = getComputedStyle(probe);
+  probe.remove();
+  return found;
+}
