@@ -8,6 +8,7 @@ import {
 import { placeholders, requestOf, shapeOf } from "@switchyard/gateway/routes/route-shape";
 import { routes, type Route } from "@switchyard/gateway/routes/route-table";
 import { Me } from "@switchyard/gateway/routes/me";
+import { System } from "@switchyard/gateway/routes/system";
 import { z } from "zod";
 import { schemaNames } from "./message-schemas.ts";
 import { shareSchemas } from "./shared-schemas.ts";
@@ -21,7 +22,10 @@ const TYPE_NAME = /^[A-Z][A-Za-z]*$/;
 
 /** `libs/client/src/operations.ts`: what each operation of the gateway takes and answers, and what is said of a run. */
 export async function clientOperations(): Promise<string> {
-  const parts: Record<string, Json> = { "GET /me.reply": jsonSchema(Me, "output") };
+  const parts: Record<string, Json> = {
+    "GET /me.reply": jsonSchema(Me, "output"),
+    "GET /system.reply": jsonSchema(System, "output"),
+  };
   for (const route of routes) {
     for (const [part, schema] of Object.entries(requestParts(route)))
       parts[`${keyOf(route)}.${part}`] = schema;
@@ -40,6 +44,7 @@ export async function clientOperations(): Promise<string> {
     "/** By method and path below `/api/v1`. */",
     "export interface Operations {",
     `"GET /me": { request: {}; reply: ${typeOf("GET /me.reply")} };`,
+    `"GET /system": { request: {}; reply: ${typeOf("GET /system.reply")} };`,
     ...routes.map(
       (route) => `${JSON.stringify(keyOf(route))}: ${operationText(route, payloads, schemas)};`,
     ),

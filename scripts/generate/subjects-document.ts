@@ -104,6 +104,7 @@ function rightsOf(user: BusUser): string[] {
     ...user.consumes.map(({ stream, name }) => `take from ${code(`${stream}/${name}`)}`),
     ...user.schedules.map(({ name }) => `set timers for ${code(name)}`),
     ...(user.looksUpEvents ? ["look up stored events"] : []),
+    ...(user.readsQueues ? ["see how long streams and queues are"] : []),
     ...(user.readsAudit ? ["read the audit"] : []),
     ...(user.administersStreams ? ["create streams, consumers and buckets"] : []),
     ...(user.retainsAudit ? ["change how long the audit is kept"] : []),

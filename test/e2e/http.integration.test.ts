@@ -122,6 +122,62 @@ test("the command line makes, shows, exchanges and ends API keys", async () => {
   await assert.rejects(yard("create", "runner"), /the name of a service/);
 });
 
+test("an admin reads, checks and exports the audit over HTTP, and nobody else does", async () => {
+  type Page = { records: { kind: string; seq: number; at: string }[]; cursor: string | null };
+  const page = async (query: string) => (await send(`/audit?${query}`)) as Page;
+  const newest = await page("kind=decision&limit=2&user=cli");
+  assert.deepEqual(
+    newest.records.map(({ kind }) => kind),
+    ["decision", "decision"],
+  );
+  assert.ok((newest.records[0]?.at ?? "") >= (newest.records[1]?.at ?? ""));
+  const allOf = async (query: string): Promise<unknown[]> => {
+    const found: unknown[] = [];
+    let at = "";
+    for (let pages = 0; pages < 1_000; pages += 1) {
+      const { records, cursor } = await page(`${query}${at}`);
+      found.push(...records);
+      if (cursor === null) return found;
+      at = `&cursor=${cursor}`;
+    }
+    return assert.fail("the pages have no end");
+  };
+  const all = await allOf("limit=7&order=oldest");
+  const back = await allOf("limit=11");
+  assert.deepEqual(back.toReversed().slice(0, all.length), all);
+  const report = (await send("/audit/verify")) as { isIntact: boolean; proven: number };
+  assert.deepEqual([report.isIntact, report.proven > 0], [true, true]);
+  const authorization = `Bearer ${token}`;
+  const exported = await fetch(`${dev.httpUrl}/api/v1/audit/export`, {
+    headers: { authorization },
+  });
+  const lines = (await exported.text()).trimEnd().split("\n");
+  assert.deepEqual(
+    lines.slice(0, all.length).map((line) => JSON.parse(line) as unknown),
+    all,
+  );
+  const made = await send("/keys", { body: { caller: "ops", roles: ["operator", "approver"] } });
+  const { key } = made as { key: string };
+  for (const path of ["/audit", "/audit/verify", "/audit/export"])
+    assert.equal(((await send(path, { key })) as { code: string }).code, "forbidden", path);
+});
+
+test("anybody sees which services answer and how long the queues are", async () => {
+  const made = await send("/keys", { body: { caller: "guest", roles: ["viewer"] } });
+  const { services, streams } = (await send("/system", { key: (made as { key: string }).key })) as {
+    services: { name: string }[];
+    streams: { name: string; queues: { name: string; waiting: number }[] }[];
+  };
+  for (const name of ["policy", "broker", "runner", "importer", "toolbox"])
+    assert.ok(
+      services.some((service) => service.name === name),
+      name,
+    );
+  const commands = streams.find(({ name }) => name === "YARD_COMMANDS");
+  assert.ok(commands?.queues.some(({ waiting }) => waiting === 0));
+  assert.ok(streams.some(({ name }) => name === "YARD_AUDIT"));
+});
+
 async function send(
   path: string,
   { key = token, body }: { key?: string; body?: unknown } = {},

@@ -104,6 +104,20 @@ export type ArgumentChange = { pointer: string; before: string | null; after: st
 
 export type AskedTier = "session" | "always";
 
+export type AuditWriterId = string;
+
+export type AuditedRecord = {
+  v: 1;
+  service: string;
+  writer: AuditWriterId;
+  seq: number;
+  at: Timestamp;
+  prev: Digest | null;
+  hash: Digest;
+  kind: string;
+  [name: string]: unknown;
+};
+
 export type Authentication = "nats-user" | "user-token" | "policy-service";
 
 export type BuiltinInfo = {
@@ -1078,6 +1092,33 @@ export interface Operations {
     };
   };
 
+  "GET /system": {
+    request: {};
+    reply: {
+      services: {
+        name: string;
+        id: string;
+        version: string;
+        description: string;
+        endpoints: {
+          name: string;
+          subject: string;
+          requests: number;
+          errors: number;
+          averageMs: number;
+        }[];
+      }[];
+      streams: {
+        name: string;
+        messages: number;
+        bytes: number;
+        maxBytes: number;
+        queues: { name: string; waiting: number; inWork: number; redelivered: number }[];
+      }[];
+      readers: number;
+    };
+  };
+
   "GET /runs": {
     request: { query?: { limit?: number; owner?: string; agent?: string; status?: RunStatus } };
     reply: { runs: RunSummary[] };
@@ -1938,6 +1979,35 @@ export interface Operations {
   "GET /policy/token-keys": {
     request: {};
     reply: { keys: { kid: string; use: TokenKeyUse; revoked: boolean }[] };
+  };
+
+  "GET /audit": {
+    request: {
+      query?: {
+        since?: Timestamp;
+        until?: Timestamp;
+        kind?: string;
+        user?: string;
+        runId?: RunId;
+        tool?: string;
+        order?: "newest" | "oldest";
+        cursor?: string;
+        limit?: number;
+      };
+    };
+    reply: { records: AuditedRecord[]; cursor: string | null };
+  };
+
+  "GET /audit/verify": {
+    request: { query?: { since?: Timestamp } };
+    reply: {
+      isIntact: boolean;
+      records: number;
+      chains: number;
+      executions: number;
+      proven: number;
+      problems: string[];
+    };
   };
 
   "GET /keys": { request: {}; reply: { keys: UserKey[] } };

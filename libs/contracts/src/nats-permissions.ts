@@ -53,6 +53,7 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
   if (user.serves.length > 0) addDiscovery(user, everyone, publish, subscribe);
   if (user.readsEvents !== "none") addEventReading(user, publish, subscribe);
   if (user.looksUpEvents) publish.add(`$JS.API.STREAM.MSG.GET.${eventStream.name}`);
+  if (user.readsQueues) addQueueReading(publish);
   if (user.readsAudit) addAuditReading(publish);
   if (user.administersStreams) addAdministration(everyone, publish);
   else if (user.retainsAudit) addAuditRetention(publish);
@@ -156,6 +157,12 @@ function subjectsOfOwner(owner: string): string[] {
 function addAuditReading(publish: Set<string>): void {
   publish.add(`$JS.API.STREAM.INFO.${auditStream.name}`);
   publish.add(`$JS.API.DIRECT.GET.${auditStream.name}`);
+}
+
+function addQueueReading(publish: Set<string>): void {
+  for (const { name } of allStreams) publish.add(`$JS.API.STREAM.INFO.${name}`);
+  for (const { stream, name } of allConsumers)
+    publish.add(`$JS.API.CONSUMER.INFO.${stream}.${name}`);
 }
 
 function addAdministration(everyone: readonly BusUser[], publish: Set<string>): void {

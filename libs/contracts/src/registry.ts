@@ -4,6 +4,7 @@ import * as agents from "./agents.ts";
 import * as approvalAdmission from "./approval-admission.ts";
 import * as approvalEvents from "./approval-events.ts";
 import * as approvals from "./approvals.ts";
+import * as auditQueries from "./audit-queries.ts";
 import * as audit from "./audit.ts";
 import {
   tokensOf,
@@ -63,6 +64,7 @@ export const contractsByOwner = {
     ...contractsOf(refusedTokens),
     ...contractsOf(userTokens),
     ...contractsOf(userSessions),
+    ...contractsOf(auditQueries),
   ],
   "mcp-broker": [
     ...contractsOf(mcp),

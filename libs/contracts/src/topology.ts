@@ -50,6 +50,8 @@ export interface BusUser {
   readonly readsEvents: "all" | "own" | "none";
   /** True when it may ask which event of a subject is stored last. */
   readonly looksUpEvents: boolean;
+  /** True when it may ask how long streams and work queues are. */
+  readonly readsQueues: boolean;
   /** True when it may read the audit. */
   readonly readsAudit: boolean;
   /** True when it creates streams, consumers and buckets. */
@@ -90,6 +92,8 @@ export const serviceUsers: readonly BusUser[] = [
     schedules: [approvalEvents.expireApproval],
     consumes: [approvalCommands],
     follows: [policyBundles.bundleActivated, policyBudgets.callsStopped, runCancelled],
+    // For admins over HTTP, whom it knows by itself.
+    readsAudit: true,
   }),
   user("broker", "MCP broker", {
     serves: contractsByOwner["mcp-broker"].filter(isRpc),
@@ -179,6 +183,7 @@ export const serviceUsers: readonly BusUser[] = [
     ],
     publishes: allContracts.filter(isCommand).filter(({ role }) => role !== null),
     readsEvents: "all",
+    readsQueues: true,
   }),
 ];
 
@@ -253,6 +258,7 @@ function user(name: string, description: string, spec: Partial<BusUser>): BusUse
     follows: [],
     readsEvents: "none",
     looksUpEvents: false,
+    readsQueues: false,
     readsAudit: false,
     administersStreams: false,
     retainsAudit: false,

@@ -4,6 +4,7 @@ import { runService } from "@switchyard/service/run-service";
 import type { z } from "zod";
 import type { ApproverSettings } from "./approvals/approver.ts";
 import { startApprovals } from "./approvals/start-approvals.ts";
+import { serveAuditQueries } from "./audit/audit-queries.ts";
 import { startPolicyAudit } from "./audit/start-policy-audit.ts";
 import { announceBundles } from "./bundle/bundle-news.ts";
 import { createBudgetStore } from "./budgets/budget-store.ts";
@@ -103,6 +104,7 @@ await runService({
     });
     kit.onStop("approvals", () => approvals.stop());
     serveHandlers(service, handlers);
+    serveAuditQueries(service, { bus, admins: config.YARD_POLICY_ADMINS, now });
     await startUsers(kit, { service, keyRing, now });
     shared.serve(service, {
       policyFile,

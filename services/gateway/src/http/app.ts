@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { listAudit } from "@switchyard/contracts/audit-queries";
+import type { Rpc } from "@switchyard/contracts/define";
+import { refusalOf } from "@switchyard/contracts/user-roles";
 import { Hono, type Context } from "hono";
 import type { ConsoleFiles } from "../console/console-files.ts";
 import { serveConsole } from "../console/serve-console.ts";
@@ -6,7 +9,9 @@ import { serveEvents, serveRunEvents } from "../events/serve-events.ts";
 import { authenticate } from "../identity/authenticate.ts";
 import { openApi } from "../openapi/openapi.ts";
 import { meOf } from "../routes/me.ts";
+import { exportAudit } from "../routes/audit-export.ts";
 import { routes } from "../routes/route-table.ts";
+import { readSystem } from "../routes/system.ts";
 import { Problem, problemBody, problemOf } from "../problems/problem.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { addSignIn, type SignInParts } from "../sign-in/sign-in-routes.ts";
@@ -45,6 +50,21 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
   app.get("/api/v1/openapi.json", (c) => c.json(openApi()));
   app.use("/api/*", (c, next) => authenticate(c, next, parts));
   app.get("/api/v1/me", (c) => c.json(meOf(c.get("user"))));
+  app.get("/api/v1/system", async (c) => {
+    checkRole(c, { name: "system", role: "viewer" });
+    return c.json(await readSystem(bus, parts.hub.readers));
+  });
+  app.get("/api/v1/audit/export", async (c) => {
+    checkRole(c, listAudit);
+    const { since, until } = c.req.query();
+    const filter = { ...(since && { since }), ...(until && { until }) };
+    const token = async () => (await parts.desk.identify(c.get("credential"))).token;
+    const name = "switchyard-audit.jsonl";
+    return c.body(await exportAudit(bus, filter, token), 200, {
+      "content-type": "application/x-ndjson",
+      "content-disposition": `attachment; filename="${name}"`,
+    });
+  });
   app.get("/api/v1/runs/:runId/events", (c) => serveRunEvents(c, parts));
   app.get("/api/v1/events", (c) => serveEvents(c, parts));
   for (const route of routes) {
@@ -85,6 +105,11 @@ function checkOrigin(c: Context<GatewayEnv>, isKnownHost: (host: string) => bool
   const what = isForeign ? "Origin" : "Host";
   const detail = `the request's ${what} is not one of this gateway: YARD_HTTP_HOSTS names them`;
   throw new Problem({ status: 403, code: "foreign_origin", detail });
+}
+
+function checkRole(c: Context<GatewayEnv>, asked: Pick<Rpc, "name" | "role">): void {
+  const refusal = refusalOf(asked, c.get("user"));
+  if (refusal !== null) throw new Problem({ status: 403, code: "forbidden", detail: refusal });
 }
 
 function answer(c: Context<GatewayEnv>, problem: Problem): Response {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { System } from "../routes/system.ts";
 import { Me } from "../routes/me.ts";
 import { shapeOf, type Schema } from "../routes/route-shape.ts";
 import { routes, type Route } from "../routes/route-table.ts";
@@ -21,7 +22,7 @@ export function openApi(): Json {
     },
     servers: [{ url: "/api/v1" }],
     security: [{ bearer: [] }],
-    paths: { ...pathsOf(routes), ...eventPaths() },
+    paths: { ...pathsOf(routes), ...eventPaths(), ...ownPaths() },
     components: {
       securitySchemes: {
         bearer: {
@@ -210,6 +211,49 @@ function eventPaths(): Json {
         "x-role": "viewer",
         parameters: [query("noun"), query("id"), last],
         responses: stream,
+      },
+    },
+  };
+}
+
+/** What the gateway answers by itself, or out of several answers. */
+function ownPaths(): Json {
+  const problems = (...statuses: number[]): Json =>
+    Object.fromEntries(
+      statuses.map((status) => [status, { $ref: "#/components/responses/problem" }]),
+    );
+  return {
+    "/audit/export": {
+      get: {
+        operationId: "get-audit-export",
+        tags: ["audit"],
+        summary: "Records of the audit as lines of JSON, as yard audit verify --file checks them.",
+        "x-role": "admin",
+        parameters: [query("since"), query("until")],
+        responses: {
+          ...problems(400, 401, 403, 429, 503),
+          "200": {
+            description: "Done",
+            content: { "application/x-ndjson": { schema: { type: "string" } } },
+          },
+        },
+      },
+    },
+    "/system": {
+      get: {
+        operationId: "get-system",
+        tags: ["system"],
+        summary: "Tells which services answer, and how long streams and queues are.",
+        "x-role": "viewer",
+        responses: {
+          "200": {
+            description: "Done",
+            content: {
+              "application/json": { schema: without$schema(z.toJSONSchema(System) as Json) },
+            },
+          },
+          ...problems(401, 403, 429, 503),
+        },
       },
     },
     "/me": {

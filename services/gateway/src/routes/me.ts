@@ -1,3 +1,4 @@
+import { listAudit } from "@switchyard/contracts/audit-queries";
 import { getRun } from "@switchyard/contracts/runs";
 import { refusalOf, UserRole } from "@switchyard/contracts/user-roles";
 import { z } from "zod";
@@ -23,5 +24,14 @@ export function meOf(user: User): Me {
     .filter(({ contract }) => refusalOf(contract, user) === null)
     .map(({ method, path }) => `${method.toUpperCase()} ${path}`);
   const follows = refusalOf(getRun, user) === null ? ["GET /events"] : [];
-  return { caller, roles, credential, ...(scopes && { scopes }), may: [...may, ...follows] };
+  const exports = refusalOf(listAudit, user) === null ? ["GET /audit/export"] : [];
+  const system =
+    refusalOf({ name: "system", role: "viewer" }, user) === null ? ["GET /system"] : [];
+  return {
+    caller,
+    roles,
+    credential,
+    ...(scopes && { scopes }),
+    may: [...may, ...follows, ...exports, ...system],
+  };
 }

@@ -1,5 +1,6 @@
 import * as agentStore from "@switchyard/contracts/agent-store";
 import * as agents from "@switchyard/contracts/agents";
+import { listAudit, verifyAudit } from "@switchyard/contracts/audit-queries";
 import * as approvals from "@switchyard/contracts/approvals";
 import type { Command, Rpc } from "@switchyard/contracts/define";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
@@ -197,6 +198,9 @@ export const routes: readonly Route[] = [
   post("/policy/stops", budgets.stopCalls, CREATED),
   post("/policy/stops/resume", budgets.resumeCalls),
   get("/policy/token-keys", listTokenKeys),
+
+  get("/audit", listAudit),
+  get("/audit/verify", verifyAudit),
 
   get("/keys", users.listUserKeys),
   post("/keys", users.createUserKey, CREATED),
