@@ -112,7 +112,7 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:session:{*}:commands",
       auditHeads("runner"),
     ],
-    commands: [...strings, ...hashes, ...lists, ...sets, ...sortedSets],
+    commands: [...strings, ...hashes, ...lists, ...sets, ...sortedSets, "zlexcount"],
   }),
   redisUser("gateway", "HTTP gateway", {
     keys: ["yard:gateway:*"],
