@@ -1,7 +1,7 @@
 import { SandboxError } from "@switchyard/service/process/sandbox";
 import { errorText } from "../limits/call-failure.ts";
 import { AddressError, type SessionTransport } from "./session-transport.ts";
-import { SpawnError } from "./stdio-transport.ts";
+import { SpawnError } from "../process/child-program.ts";
 
 /** True when trying again cannot help before somebody does something. */
 export function isPermanent(error: unknown): boolean {

@@ -4,7 +4,8 @@ import { Client, type JSONRPCMessage } from "@modelcontextprotocol/client";
 import { fixture } from "../../test-fixtures/test-broker.ts";
 import { isGroupAlive } from "@switchyard/service/process/process-group";
 import { until } from "@switchyard/local-servers/until";
-import { SpawnError, StdioTransport, type StdioTransportOptions } from "./stdio-transport.ts";
+import { SpawnError } from "../process/child-program.ts";
+import { StdioTransport, type StdioTransportOptions } from "./stdio-transport.ts";
 
 const GRACE_MS = 300;
 

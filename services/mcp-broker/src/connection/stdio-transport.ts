@@ -1,6 +1,5 @@
-import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import {
   SdkError,
@@ -14,8 +13,14 @@ import { MessageLines } from "./message-lines.ts";
 import { RequestLane } from "./request-lane.ts";
 import { parseMessage, unbatched } from "./message-text.ts";
 import { wellFormedAnswer } from "./well-formed-answer.ts";
-import { endGroup } from "@switchyard/service/process/process-group";
 import type { StreamTail } from "../declaration/env-references.ts";
+import {
+  endProgram,
+  exitText,
+  spawnError,
+  spawnProgram,
+  type Program,
+} from "../process/child-program.ts";
 import { TailBuffer } from "../process/tail-buffer.ts";
 
 /**
@@ -26,11 +31,7 @@ import { TailBuffer } from "../process/tail-buffer.ts";
  * - is read more slowly while it sends more than it was asked for,
  * - reports its death at once, with its exit code and the end of its stderr, and the end of a stream, too.
  */
-export interface StdioTransportOptions {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string | null;
+export interface StdioTransportOptions extends Program {
   readonly maxMessageBytes?: number;
   readonly maxUnreadBytes?: number;
   /** How long each step of the shutdown waits: stdin closed, SIGTERM, SIGKILL. */
@@ -50,11 +51,6 @@ const STDERR_BYTES = 64 * 1024;
 const IGNORED_BYTES = 8 * 1024;
 /** After an exit the pipes may still hold an answer; a grandchild may hold them open for ever. */
 const PIPE_DRAIN_MS = 200;
-
-/** The program could not be started at all. */
-export class SpawnError extends Error {
-  override readonly name = "SpawnError";
-}
 
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -111,7 +107,9 @@ export class StdioTransport implements Transport {
     this.#options.onSpawning?.();
     let child: ChildProcessWithoutNullStreams;
     try {
-      child = this.#spawn();
+      child = spawnProgram(this.#options);
+      this.#child = child;
+      this.#listen(child);
       await once(child, "spawn");
     } catch (error) {
       this.#options.onGone?.();
@@ -119,20 +117,6 @@ export class StdioTransport implements Transport {
     }
     this.#isOpen = true;
     if (child.pid !== undefined) this.#options.onSpawned?.(child.pid);
-  }
-
-  #spawn(): ChildProcessWithoutNullStreams {
-    const { command, args, env, cwd } = this.#options;
-    const child = spawn(command, args, {
-      env,
-      ...(cwd === null ? {} : { cwd }),
-      stdio: ["pipe", "pipe", "pipe"],
-      shell: false,
-      detached: true,
-    });
-    this.#child = child;
-    this.#listen(child);
-    return child;
   }
 
   send(message: JSONRPCMessage): Promise<void> {
@@ -278,23 +262,15 @@ export class StdioTransport implements Transport {
   #disconnect(): void {
     const wasOpen = this.#isOpen;
     this.#isOpen = false;
-    if (this.#child !== null) this.#gone ??= this.#endProcess(this.#child);
+    if (this.#child?.pid !== undefined) this.#gone ??= this.#endProgram(this.#child);
     if (!wasOpen) return;
     // First who keeps the connection: whoever asks why a request was lost is told by it.
     this.onclose?.();
     this.lane.close();
   }
 
-  async #endProcess(child: ChildProcessWithoutNullStreams): Promise<void> {
-    const { pid } = child;
-    if (pid === undefined) return; // it never started
-    const graceMs = this.#options.graceMs ?? DEFAULT_GRACE_MS;
-    child.stdin.end();
-    await exitWithin(child, graceMs);
-    await endGroup(pid, graceMs);
-    child.stdout.destroy();
-    child.stderr.destroy();
-    child.stdin.destroy();
+  async #endProgram(child: ChildProcessWithoutNullStreams): Promise<void> {
+    await endProgram(child, this.#options.graceMs ?? DEFAULT_GRACE_MS);
     this.#options.onGone?.();
   }
 }
@@ -305,24 +281,4 @@ function slowDown(stream: Readable, brake: MessageBrake): void {
   if (pauseMs === 0 || stream.isPaused()) return;
   stream.pause();
   setTimeout(() => stream.resume(), pauseMs).unref();
-}
-
-function spawnError(error: unknown, { command, cwd }: StdioTransportOptions): SpawnError {
-  const code = error instanceof Error && "code" in error ? error.code : null;
-  if (code === "ENOENT" && cwd !== null && !existsSync(cwd)) {
-    return new SpawnError(`working directory not found: ${cwd}`);
-  }
-  if (code === "ENOENT") return new SpawnError(`command not found: ${command}`);
-  if (code === "EACCES") return new SpawnError(`command not executable: ${command}`);
-  return new SpawnError(`cannot start ${command}: ${String(error)}`);
-}
-
-function exitText(code: number | null, signal: NodeJS.Signals | null): string {
-  return signal === null ? `process exited with code ${code}` : `process was killed by ${signal}`;
-}
-
-async function exitWithin(child: ChildProcessWithoutNullStreams, timeoutMs: number): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const timeout = AbortSignal.timeout(timeoutMs);
-  await once(child, "exit", { signal: timeout }).catch(() => undefined);
 }

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
-import { SpawnError, StdioTransport } from "../connection/stdio-transport.ts";
+import { StdioTransport } from "../connection/stdio-transport.ts";
+import { SpawnError } from "./child-program.ts";
 import { openChildRecords } from "./child-records.ts";
 import { processIdentity } from "./process-identity.ts";
 

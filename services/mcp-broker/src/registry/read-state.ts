@@ -6,7 +6,7 @@ import { openChildRecords } from "../process/child-records.ts";
 import { createRegistryStore, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
 import { readServerFile } from "../declaration/server-file.ts";
 import { tellServerFile } from "./tell-server-file.ts";
-import { mergedEntries } from "./server-registry.ts";
+import { mergedEntries } from "./server-entries.ts";
 
 /** What the broker begins with: the servers that there are, and what a crashed broker left. */
 export async function readState({

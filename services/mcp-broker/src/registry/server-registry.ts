@@ -1,4 +1,3 @@
-import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { failuresOf } from "@switchyard/contracts/errors";
 import {
   addServer,
@@ -12,11 +11,10 @@ import { adoptClientKeys } from "../declaration/client-keys.ts";
 import { makeSameConnection } from "../declaration/live-fields.ts";
 import { mergeDeclaration } from "../declaration/merge-declaration.ts";
 import { RegistryStoreError, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
-import { readDeclaration } from "../declaration/read-declaration.ts";
 import type { ServerEntry } from "../declaration/server-config.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
-import { placeholdersIn, REDACTED } from "../declaration/shown-declaration.ts";
+import { byId, checked, invalid, isSameEntry, mergedEntries, warned } from "./server-entries.ts";
 
 interface ChangeBy {
   /** A NATS user, or null for an edit of the file. */
@@ -285,57 +283,6 @@ export class ServerRegistry {
   }
 }
 
-/** The servers that there are: the file's, with what was changed over the bus above them. */
-export function mergedEntries(
-  file: readonly ServerEntry[],
-  records: ReadonlyMap<string, RegistryRecord>,
-): ServerEntry[] {
-  const fromFile = file.filter(({ id }) => !records.has(id));
-  const inFile = new Set(file.map(({ id }) => id));
-  const fromApi = [...records].flatMap(([id, record]) =>
-    record.state === "set"
-      ? [
-          {
-            ...warned(readDeclaration(id, record.declaration, "api"), record.warnings),
-            overridesFile: inFile.has(id),
-          },
-        ]
-      : [],
-  );
-  return [...fromFile, ...fromApi];
-}
-
-function warned<T extends ServerEntry>(entry: T, warnings: readonly string[] = []): T {
-  return { ...entry, warnings: [...new Set([...warnings, ...entry.warnings])] };
-}
-
-function checked(id: string, declaration: ServerDeclaration): ServerEntry {
-  const { problems, ...entry } = readDeclaration(id, declaration, "api");
-  const placeholders = placeholdersIn(declaration).map(
-    (path) => `"${path}" is ${REDACTED}, which only stands for a value when one is shown`,
-  );
-  const all = [...problems, ...placeholders];
-  if (all.length > 0) throw invalid(all);
-  return entry;
-}
-
-function invalid(problems: string[]) {
-  return fail.invalid_config(problems.join("; "), { problems });
-}
-
 function isUp({ status }: ServerInfo): boolean {
   return status === "connected" || status === "connecting";
-}
-
-function isSameEntry(one: ServerEntry | undefined, other: ServerEntry): boolean {
-  return one !== undefined && digestOf(one) === digestOf(other);
-}
-
-function digestOf(entry: ServerEntry): string {
-  const { declaration, problem, warnings, origin, overridesFile = false } = entry;
-  return canonicalDigest([declaration, problem, warnings, origin, overridesFile]);
-}
-
-function byId(entries: readonly ServerEntry[]): ReadonlyMap<string, ServerEntry> {
-  return new Map(entries.map((entry) => [entry.id, entry]));
 }

@@ -1,0 +1,63 @@
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { failuresOf } from "@switchyard/contracts/errors";
+import { addServer, updateServer, type ServerDeclaration } from "@switchyard/contracts/mcp-servers";
+import { readDeclaration } from "../declaration/read-declaration.ts";
+import type { ServerEntry } from "../declaration/server-config.ts";
+import { placeholdersIn, REDACTED } from "../declaration/shown-declaration.ts";
+import type { RegistryRecord } from "./registry-store.ts";
+
+const fail = failuresOf({ ...addServer.errors, ...updateServer.errors });
+
+/** The servers that there are: the file's, with what was changed over the bus above them. */
+export function mergedEntries(
+  file: readonly ServerEntry[],
+  records: ReadonlyMap<string, RegistryRecord>,
+): ServerEntry[] {
+  const fromFile = file.filter(({ id }) => !records.has(id));
+  const inFile = new Set(file.map(({ id }) => id));
+  const fromApi = [...records].flatMap(([id, record]) =>
+    record.state === "set"
+      ? [
+          {
+            ...warned(readDeclaration(id, record.declaration, "api"), record.warnings),
+            overridesFile: inFile.has(id),
+          },
+        ]
+      : [],
+  );
+  return [...fromFile, ...fromApi];
+}
+
+/** An entry with warnings of its declaration before those that it has. */
+export function warned<T extends ServerEntry>(entry: T, warnings: readonly string[] = []): T {
+  return { ...entry, warnings: [...new Set([...warnings, ...entry.warnings])] };
+}
+
+/** What becomes of a declaration over the bus. Throws `invalid_config` with all that is wrong. */
+export function checked(id: string, declaration: ServerDeclaration): ServerEntry {
+  const { problems, ...entry } = readDeclaration(id, declaration, "api");
+  const placeholders = placeholdersIn(declaration).map(
+    (path) => `"${path}" is ${REDACTED}, which only stands for a value when one is shown`,
+  );
+  const all = [...problems, ...placeholders];
+  if (all.length > 0) throw invalid(all);
+  return entry;
+}
+
+export function invalid(problems: string[]) {
+  return fail.invalid_config(problems.join("; "), { problems });
+}
+
+/** True when they would be the same server, with the same to be said of it. */
+export function isSameEntry(one: ServerEntry | undefined, other: ServerEntry): boolean {
+  return one !== undefined && digestOf(one) === digestOf(other);
+}
+
+function digestOf(entry: ServerEntry): string {
+  const { declaration, problem, warnings, origin, overridesFile = false } = entry;
+  return canonicalDigest([declaration, problem, warnings, origin, overridesFile]);
+}
+
+export function byId(entries: readonly ServerEntry[]): ReadonlyMap<string, ServerEntry> {
+  return new Map(entries.map((entry) => [entry.id, entry]));
+}
