@@ -112,14 +112,23 @@ async function openSandbox(options: SandboxOptions): Promise<CommandSandbox> {
 
   // Linux before 5.14 counts the user's processes outside too, which may be more than a command may have.
   const countProcesses = await works({ countProcesses: true });
+  const groupsFor = async (processes: number): Promise<ProcessCgroups | null> => {
+    // Files in memory are the group's memory, too.
+    const memoryBytes = limits.memoryBytes + limits.tmpBytes + SHM_BYTES;
+    const groups = openProcessCgroups({ processes, memoryBytes });
+    // Who may make a group need not be permitted to put a process into it.
+    const isUsable = groups !== null && (await works({ countProcesses, cgroups: groups }));
+    return isUsable ? groups : null;
+  };
+  const cgroups = await groupsFor(limits.processes);
+  const sandbox = sandboxWith({ countProcesses, cgroups });
   if (countProcesses && (await holds({ countProcesses, most: { ...limits, processes: FEW } })))
-    return { ...sandboxWith({ countProcesses }), kernelCounts: true };
-  const cgroups = openProcessCgroups(limits.processes);
-  const few = openProcessCgroups(FEW);
+    return { ...sandbox, kernelCounts: true };
+  const few = cgroups?.holds.processes === true ? await groupsFor(FEW) : null;
   if (few !== null && (await holds({ countProcesses, cgroups: few })))
-    return { ...sandboxWith({ countProcesses, cgroups }), kernelCounts: true };
-  const { exitCode, stderr } = await tryOut(sandboxWith({ countProcesses }), "(:)");
-  if (exitCode === 0) return { ...sandboxWith({ countProcesses }), kernelCounts: false };
+    return { ...sandbox, kernelCounts: true };
+  const { exitCode, stderr } = await tryOut(sandbox, "(:)");
+  if (exitCode === 0) return { ...sandbox, kernelCounts: false };
   throw new SandboxError(
     `sandbox "bubblewrap" cannot be used: ${program} does not work here with limits (${stderr.trim().slice(0, 500)}); it needs bubblewrap 0.7 or newer`,
   );

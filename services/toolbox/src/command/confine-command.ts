@@ -12,7 +12,7 @@ export interface Confinement {
   readonly filter: Buffer | null;
   /** Of them processes and memory are looked after from outside. */
   readonly limits: CommandLimits;
-  /** Null where the kernel needs none to hold the number of processes, or permits none. */
+  /** Null where the kernel permits none. */
   readonly cgroups: ProcessCgroups | null;
 }
 
@@ -52,7 +52,13 @@ export function putBehind(pid: number | undefined): void {
   }
 }
 
-/** Gives the sandbox its filter and looks after it; the returned function ends that. */
+export interface Confined {
+  /** What the kernel ended a process of the command for; null when it did not. */
+  exceeded(): "memory" | null;
+  release(): void;
+}
+
+/** Gives the sandbox its filter and looks after it until it is released. */
 export function confine(
   child: ChildProcess,
   { filter, limits, cgroups }: Confinement,
@@ -63,7 +69,7 @@ export function confine(
     onExceeded: (what: "processes" | "memory") => void;
     onFailure: (error: unknown) => void;
   },
-): () => void {
+): Confined {
   const [input, info, block] = [FILTER_FD, INFO_FD, BLOCK_FD].map((fd) => child.stdio[fd]);
   // A child that ended before it read says so by its exit.
   for (const stream of [input, block]) stream?.on("error", () => undefined);
@@ -89,8 +95,11 @@ export function confine(
     if (usage.processes > limits.processes) onExceeded("processes");
     else if (usage.memoryBytes > limits.memoryBytes) onExceeded("memory");
   }, LOOK_EVERY_MS);
-  return () => {
-    clearInterval(timer);
-    void group?.leave();
+  return {
+    exceeded: () => (group?.ranOutOfMemory() === true ? "memory" : null),
+    release() {
+      clearInterval(timer);
+      void group?.leave();
+    },
   };
 }

@@ -8,8 +8,10 @@ import { fileURLToPath } from "node:url";
 import { until } from "@switchyard/local-servers/until";
 import { openProcessCgroups } from "./process-cgroups.ts";
 
-const canMake = openProcessCgroups(8) !== null;
-const skip = canMake ? false : "no control group can be made here";
+const LIMITS = { processes: 8, memoryBytes: 64 * 1_024 * 1_024 };
+const { processes = false, memory = false } = openProcessCgroups(LIMITS)?.holds ?? {};
+const NONE = "no control group can be made here";
+const skip = processes ? false : NONE;
 const MODULE = fileURLToPath(new URL("process-cgroups.ts", import.meta.url));
 
 /** Where a process is, in whichever version of control groups. */
@@ -25,7 +27,7 @@ test(
   { skip },
   async () => {
     const sleeper = spawn("sleep", ["300"], { stdio: "ignore" });
-    const entered = openProcessCgroups(8)?.enter(sleeper.pid ?? 0) ?? assert.fail();
+    const entered = openProcessCgroups(LIMITS)?.enter(sleeper.pid ?? 0) ?? assert.fail();
     const group = groupOf(sleeper.pid ?? 0);
     assert.match(group, /yard-command-/);
     assert.equal(readFileSync(`${group}/pids.max`, "utf8"), "8\n");
@@ -37,7 +39,7 @@ test(
     const { openProcessCgroups } = await import(${JSON.stringify(MODULE)});
     const { spawn } = await import("node:child_process");
     const sleeper = spawn("sleep", ["300"], { stdio: "ignore" });
-    openProcessCgroups(8).enter(sleeper.pid);
+    openProcessCgroups(${JSON.stringify(LIMITS)}).enter(sleeper.pid);
     console.log(sleeper.pid);
     setInterval(() => {}, 1000);`;
     const service = spawn(process.execPath, ["--input-type=module", "-e", script], {
@@ -50,8 +52,28 @@ test(
     await once(service, "exit");
     process.kill(Number(line), "SIGKILL");
     await until(() => {
-      openProcessCgroups(8);
+      openProcessCgroups(LIMITS);
       return !existsSync(left);
     });
+  },
+);
+
+test(
+  "a command has the memory of its group, and what the kernel ended for it is known",
+  { skip: memory ? false : `${NONE} that holds memory` },
+  async () => {
+    // What has no line end is kept by `tail` until there is one.
+    const script = "read go; head -c $0 /dev/zero | tail > /dev/null; exit 0";
+    for (const [size, isTooMuch] of [
+      ["1M", false],
+      ["200M", true],
+    ] as const) {
+      const hog = spawn("/bin/sh", ["-c", script, size], { stdio: ["pipe", "ignore", "ignore"] });
+      const group = openProcessCgroups(LIMITS)?.enter(hog.pid ?? 0) ?? assert.fail();
+      hog.stdin.end("go\n");
+      await once(hog, "exit");
+      assert.equal(group.ranOutOfMemory(), isTooMuch);
+      await group.leave();
+    }
   },
 );

@@ -9,13 +9,28 @@ import {
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
+/** What all processes of a command together may have. */
+export interface GroupLimits {
+  readonly processes: number;
+  /** With files in memory, such as those in `/tmp`, and what belongs to no process. */
+  readonly memoryBytes: number;
+}
+
 /**
- * Control groups that hold the number of processes of a command. They are for a service that is root: the kernel's other
- * limit (RLIMIT_NPROC) does not hold for root, and a fork bomb is faster than whoever counts.
+ * Control groups that hold the number of processes and the memory of a command, each where the system permits it. The kernel's
+ * other limits do not hold for root (RLIMIT_NPROC) or count each process by itself (RLIMIT_DATA), and a fork bomb is faster than
+ * whoever counts.
  */
 export interface ProcessCgroups {
+  readonly holds: { readonly processes: boolean; readonly memory: boolean };
   /** Puts a process, and what it starts from now on, into a group of its own. Throws when the system does not let it. */
-  enter(pid: number): { leave(): Promise<void> };
+  enter(pid: number): EnteredGroup;
+}
+
+export interface EnteredGroup {
+  /** Whether the kernel ended a process of the group because its memory was used up. */
+  ranOutOfMemory(): boolean;
+  leave(): Promise<void>;
 }
 
 /** Of this process, whose number is in the names beside it. */
@@ -26,57 +41,142 @@ const MOUNT = "/sys/fs/cgroup";
 const LEAVE_TRIES = 40;
 const LEAVE_EVERY_MS = 50;
 
+interface Hierarchy {
+  readonly parent: string;
+  /** Files that limit a group, and what they say; the first of each line has to be there. */
+  readonly processes: readonly Setting[];
+  readonly memory: readonly Setting[];
+}
+type Setting = readonly [file: string, value: string];
+
 /** Null where this process may make no such group: in most containers, and for users without a delegated group. */
-export function openProcessCgroups(processes: number): ProcessCgroups | null {
-  const parent = parentGroup();
-  if (parent === null) return null;
-  const make = (): string => {
-    made += 1;
-    const group = join(parent, `${PREFIX}${process.pid}-${made}`);
-    mkdirSync(group);
-    try {
-      writeFileSync(join(group, "pids.max"), String(processes));
-    } catch (error) {
-      rmdirSync(group);
-      throw error;
-    }
-    return group;
+export function openProcessCgroups(limits: GroupLimits): ProcessCgroups | null {
+  // A group of version 2 may have one of the limits and lack the other, as it was delegated.
+  const usable = hierarchies(limits).flatMap((one) =>
+    canLimit(one) ? [one] : parts(one).filter(canLimit),
+  );
+  if (usable.length === 0) return null;
+  const holds = {
+    processes: usable.some(({ processes }) => processes.length > 0),
+    memory: usable.some(({ memory }) => memory.length > 0),
   };
-  try {
-    removeLeftBehind(parent);
-    rmdirSync(make());
-  } catch {
-    return null;
-  }
   return {
+    holds,
     enter(pid) {
-      const group = make();
+      const groups: string[] = [];
+      const leave = async (): Promise<void> => {
+        await Promise.all(groups.map(removeGroup));
+      };
       try {
-        writeFileSync(join(group, "cgroup.procs"), String(pid));
+        for (const hierarchy of usable) {
+          const group = makeGroup(hierarchy);
+          groups.push(group);
+          writeFileSync(join(group, "cgroup.procs"), String(pid));
+        }
       } catch (error) {
-        rmdirSync(group);
+        void leave();
         throw error;
       }
-      return { leave: () => removeGroup(group) };
+      return { leave, ranOutOfMemory: () => groups.some(hasKilled) };
     },
   };
 }
 
+/** In version 1 each kind of limit has groups of its own. */
+function hierarchies({ processes, memoryBytes }: GroupLimits): Hierarchy[] {
+  const pids: Setting[] = [["pids.max", String(processes)]];
+  const bytes = String(memoryBytes);
+  const version2: Setting[] = [
+    ["memory.max", bytes],
+    ["memory.swap.max", "0"],
+    ["memory.oom.group", "1"],
+  ];
+  const version1: Setting[] = [
+    ["memory.limit_in_bytes", bytes],
+    ["memory.memsw.limit_in_bytes", bytes],
+  ];
+  const own = ownGroups();
+  const found: Hierarchy[] = [];
+  if (own.pids !== null) found.push({ parent: own.pids, processes: pids, memory: [] });
+  if (own.memory !== null) found.push({ parent: own.memory, processes: [], memory: version1 });
+  if (own.both !== null) {
+    found.push({ parent: own.both, processes: pids, memory: version2 });
+  }
+  return found;
+}
+
+function parts(one: Hierarchy): Hierarchy[] {
+  return [
+    { ...one, memory: [] },
+    { ...one, processes: [] },
+  ].filter((part) => part.processes.length + part.memory.length > 0);
+}
+
+function canLimit(hierarchy: Hierarchy): boolean {
+  try {
+    removeLeftBehind(hierarchy.parent);
+    rmdirSync(makeGroup(hierarchy));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function makeGroup({ parent, processes, memory }: Hierarchy): string {
+  made += 1;
+  const group = join(parent, `${PREFIX}${process.pid}-${made}`);
+  mkdirSync(group);
+  try {
+    for (const settings of [processes, memory])
+      for (const [index, [file, value]] of settings.entries())
+        limit(join(group, file), value, index === 0);
+  } catch (error) {
+    rmdirSync(group);
+    throw error;
+  }
+  return group;
+}
+
+function limit(file: string, value: string, isNeeded: boolean): void {
+  try {
+    writeFileSync(file, value);
+  } catch (error) {
+    if (isNeeded) throw error;
+  }
+}
+
+/** `oom_kill` counts in `memory.events` of version 2, and in version 1 in `memory.oom_control`. */
+function hasKilled(group: string): boolean {
+  return ["memory.events", "memory.oom_control"].some((name) => {
+    try {
+      return /^oom_kill [1-9]/m.test(readFileSync(join(group, name), "latin1"));
+    } catch {
+      return false;
+    }
+  });
+}
+
 /** Where groups of commands can be: beside the service's own in version 2, whose groups have processes or groups, and below it in version 1. */
-function parentGroup(): string | null {
+function ownGroups(): { pids: string | null; memory: string | null; both: string | null } {
+  const none = { pids: null, memory: null, both: null };
   let lines: string[];
   try {
     lines = readFileSync("/proc/self/cgroup", "utf8").split("\n");
   } catch {
-    return null;
+    return none;
   }
   const own = (prefix: RegExp): string | undefined =>
     lines.find((line) => prefix.test(line))?.replace(prefix, "");
-  const version1 = own(/^\d+:pids:/);
-  if (version1 !== undefined) return join(MOUNT, "pids", version1);
+  const [pids, memory] = [own(/^\d+:pids:/), own(/^\d+:memory:/)];
+  if (pids !== undefined || memory !== undefined)
+    return {
+      pids: pids === undefined ? null : join(MOUNT, "pids", pids),
+      memory: memory === undefined ? null : join(MOUNT, "memory", memory),
+      both: null,
+    };
   const version2 = own(/^0::/);
-  if (version2 === undefined || !existsSync(join(MOUNT, "cgroup.controllers"))) return null;
-  return join(MOUNT, dirname(version2));
+  if (version2 === undefined || !existsSync(join(MOUNT, "cgroup.controllers"))) return none;
+  return { ...none, both: join(MOUNT, dirname(version2)) };
 }
 
 /** The groups of services that were killed. One with a process in it cannot be removed. */

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { endGroup } from "@switchyard/service/process/process-group";
 import { systemErrorCode } from "../tool-error.ts";
-import { confine, putBehind, stdioOf, type Confinement } from "./confine-command.ts";
+import { confine, putBehind, stdioOf, type Confined, type Confinement } from "./confine-command.ts";
 import { createOutputHead } from "./output-head.ts";
 import { watchRoom, type WorkspaceRoom } from "../workspace/workspace-size.ts";
 
@@ -99,11 +99,11 @@ async function waitForEnd(
   const cancel = (): void => stopped.resolve("cancelled");
   signal.addEventListener("abort", cancel, { once: true });
   if (signal.aborted) cancel();
-  let release: (() => void) | null = null;
+  let confined: Confined | null = null;
   let leaveRoom: (() => void) | null = null;
   try {
     if (confinement !== null)
-      release = confine(child, confinement, {
+      confined = confine(child, confinement, {
         onExceeded: stopped.resolve,
         // It waits for its leave to begin, and gets none.
         onFailure: (error) => {
@@ -119,11 +119,13 @@ async function waitForEnd(
     if (child.pid !== undefined) await endGroup(child.pid, GRACE_MS);
     await exited.promise;
     await closeStreams(child, closed.promise);
-    return { exitCode: child.exitCode, signal: child.signalCode, ended, failed: null };
+    const exceeded = ended === "itself" ? (confined?.exceeded() ?? null) : null;
+    const { exitCode, signalCode } = child;
+    return { exitCode, signal: signalCode, ended: exceeded ?? ended, failed: null };
   } catch (error) {
     return notStarted(error);
   } finally {
-    release?.();
+    confined?.release();
     leaveRoom?.();
     clearTimeout(timer);
     signal.removeEventListener("abort", cancel);
