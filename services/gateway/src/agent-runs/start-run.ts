@@ -12,6 +12,8 @@ export interface AgentRun {
   /** What makes a repeat of the request the same run, in the words of the protocol; missing: each request is a run. */
   readonly repeatKey?: string | undefined;
   readonly session?: string | undefined;
+  /** Facts of the protocol's own that are needed with the run alone. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   /** JSON Schema that the answer is to fit. */
   readonly output?: Record<string, unknown> | undefined;
   /** The protocol that the request came by, told in the run's labels. */
@@ -25,7 +27,7 @@ export interface AgentRun {
 export async function startAgentRun(
   parts: FollowParts,
   asker: Asker,
-  { agent, input, repeatKey, session, output, via }: AgentRun,
+  { agent, input, repeatKey, session, output, labels, via }: AgentRun,
 ): Promise<RunFollow> {
   const user = await asker.user();
   checkRights(startRun, user);
@@ -36,7 +38,7 @@ export async function startAgentRun(
   const run = {
     runId: name,
     input,
-    labels: { via },
+    labels: { ...labels, via },
     ...(output !== undefined && { output }),
     // Every request has an answer of its own, whatever the session would do with a message.
     ...(session === undefined ? {} : { session, onBusy: "enqueue" as const }),

@@ -1,6 +1,7 @@
 import type { Log } from "@switchyard/service/log";
 import type { Context, Hono } from "hono";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
+import { createA2aEndpoint } from "../a2a/serve-a2a.ts";
 import { authenticate, type AuthenticationParts } from "../identity/authenticate.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import {
@@ -31,6 +32,10 @@ export function mountProtocols(app: Hono<GatewayEnv>, parts: ProtocolParts): voi
       (c, next) => authenticate(c, next, parts).catch(toldWhereToSignIn(c, parts)),
       mcp,
     );
+  const a2a = createA2aEndpoint(parts);
+  app.use("/a2a/*", (c, next) => authenticate(c, next, parts));
+  app.get("/a2a/:agent/.well-known/agent-card.json", a2a.card);
+  for (const path of ["/a2a/:agent", "/a2a/:agent/"]) app.post(path, a2a.rpc);
   app.use("/v1/*", (c, next) => authenticate(c, next, parts));
   for (const { method, path, handle } of openAiRoutes(parts)) app.on(method, path, handle);
 }

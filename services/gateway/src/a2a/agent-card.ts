@@ -1,0 +1,22 @@
+import { AgentCard } from "@a2a-js/sdk";
+import type { AgentDefinition } from "@switchyard/contracts/agents";
+
+/** What other agents read to find out how an agent is spoken to: https://a2a-protocol.org, version 1.0. */
+export function agentCard(
+  { name, description, digest }: Pick<AgentDefinition, "name" | "description" | "digest">,
+  address: string,
+): AgentCard {
+  const modes = ["text/plain"];
+  return AgentCard.fromJSON({
+    name,
+    description,
+    version: digest.slice("sha256:".length, "sha256:".length + 12),
+    supportedInterfaces: [{ url: address, protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
+    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
+    securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: "Bearer" } } },
+    securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+    defaultInputModes: [...modes, "application/json"],
+    defaultOutputModes: modes,
+    skills: [{ id: name, name, description, tags: ["switchyard"] }],
+  });
+}

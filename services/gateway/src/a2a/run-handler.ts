@@ -1,0 +1,268 @@
+import { randomUUID } from "node:crypto";
+import {
+  TaskState,
+  type AgentCard,
+  type CancelTaskRequest,
+  type GetTaskRequest,
+  type ListTasksRequest,
+  type ListTasksResponse,
+  type Message,
+  type SendMessageRequest,
+  type StreamResponse,
+  type SubscribeToTaskRequest,
+  type Task,
+} from "@a2a-js/sdk";
+import {
+  ExtendedAgentCardNotConfiguredError,
+  PushNotificationNotSupportedError,
+  RequestMalformedError,
+  TaskNotCancelableError,
+  TaskNotFoundError,
+  UnsupportedOperationError,
+} from "@a2a-js/sdk/errors";
+import type { A2ARequestHandler } from "@a2a-js/sdk/server";
+import { publishCommand } from "@switchyard/bus/publish";
+import { approveCall, denyCall } from "@switchyard/contracts/approvals";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { fullRunId, RunId } from "@switchyard/contracts/ids";
+import { steerRun } from "@switchyard/contracts/run-commands";
+import { answerQuestion } from "@switchyard/contracts/run-waits";
+import { getRun, listRuns, requestCancel, type RunDetail } from "@switchyard/contracts/runs";
+import { z } from "zod";
+import { followRun, type FollowParts, type RunFollow } from "../agent-runs/follow-run.ts";
+import { needsPerson } from "../agent-runs/run-wait.ts";
+import { sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
+import { checkRights, type Asker } from "../identity/asker.ts";
+import { CONTEXT, isOver, taskIdOf, taskOf, textOf } from "./task.ts";
+import { tellRun } from "./tell-run.ts";
+
+const Decision = z.looseObject({
+  approvalId: z.string(),
+  approve: z.boolean(),
+  reason: z.string().max(500).optional(),
+});
+
+/** One agent for one asker: tasks are runs, so that every gateway knows them, and none keeps any. */
+export class RunHandler implements A2ARequestHandler {
+  readonly #parts: FollowParts;
+  readonly #asker: Asker;
+  readonly #card: AgentCard;
+  readonly #agent: string;
+
+  constructor(
+    parts: FollowParts,
+    asker: Asker,
+    { agent, card }: { agent: string; card: AgentCard },
+  ) {
+    this.#parts = parts;
+    this.#asker = asker;
+    this.#agent = agent;
+    this.#card = card;
+  }
+
+  getAgentCard(): Promise<AgentCard> {
+    return Promise.resolve(this.#card);
+  }
+
+  async sendMessage(request: SendMessageRequest): Promise<Task> {
+    const { follow, contextId } = await this.#begin(request);
+    if (request.configuration?.returnImmediately === true) {
+      const timer = setTimeout(() => follow.stop(), 5_000);
+      const first = await follow.items.next().finally(() => clearTimeout(timer));
+      follow.stop();
+      if (first.value?.kind !== "end") return this.#now(follow.runId, contextId);
+    }
+    let refused: Task["status"];
+    for await (const { payload } of tellRun(follow, contextId)) {
+      const status = payload?.$case === "statusUpdate" ? payload.value.status : undefined;
+      if (status?.state === TaskState.TASK_STATE_REJECTED) refused = status;
+      // A decision may take days, and somebody else may have to make it.
+      if (status?.state === TaskState.TASK_STATE_AUTH_REQUIRED) break;
+    }
+    follow.stop();
+    const task = await this.#now(follow.runId, contextId);
+    return refused === undefined ? task : { ...task, status: refused };
+  }
+
+  async *sendMessageStream(
+    request: SendMessageRequest,
+  ): AsyncGenerator<StreamResponse, void, undefined> {
+    const { follow, contextId } = await this.#begin(request);
+    yield* tellRun(follow, contextId);
+  }
+
+  async getTask({ id }: GetTaskRequest): Promise<Task> {
+    return taskOf(await this.#run(id));
+  }
+
+  async cancelTask({ id }: CancelTaskRequest): Promise<Task> {
+    const run = await this.#run(id);
+    if (run.status === "cancelled") return taskOf(run);
+    if (isOver(run)) throw new TaskNotCancelableError({ message: `task ${id} has ended` });
+    const follow = followRun(this.#parts, this.#asker, { runId: run.runId });
+    const timer = setTimeout(() => follow.stop(), 5_000);
+    try {
+      await this.#asker.ask(requestCancel, { runId: run.runId, reason: "cancelled over A2A" });
+      for await (const item of follow.items) if (item.kind === "end") break;
+    } finally {
+      clearTimeout(timer);
+      follow.stop();
+    }
+    return taskOf(await this.#run(id));
+  }
+
+  async *resubscribe({
+    id,
+  }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse, void, undefined> {
+    const run = await this.#run(id);
+    const follow = followRun(this.#parts, this.#asker, { runId: run.runId });
+    try {
+      const task = taskOf(await this.#run(id));
+      if (isOver(run)) throw new UnsupportedOperationError({ message: `task ${id} has ended` });
+      yield* tellRun(follow, task.contextId, task);
+    } finally {
+      follow.stop();
+    }
+  }
+
+  /** The newest 200 runs of the agent that came over this protocol, in one page. */
+  async listTasks({ contextId, status, pageSize }: ListTasksRequest): Promise<ListTasksResponse> {
+    const { runs } = await this.#asker.ask(listRuns, { agent: this.#agent, limit: 200 });
+    const own = runs.filter(
+      ({ labels, requester }) =>
+        labels["via"] === "a2a" &&
+        requester === this.#asker.caller &&
+        (contextId === "" || labels[CONTEXT] === contextId),
+    );
+    const tasks = own
+      .map(taskOf)
+      .filter(
+        (task) => status === TaskState.TASK_STATE_UNSPECIFIED || task.status?.state === status,
+      );
+    const shown = tasks.slice(0, Math.min(pageSize ?? 50, 100));
+    return { tasks: shown, nextPageToken: "", pageSize: shown.length, totalSize: tasks.length };
+  }
+
+  getAuthenticatedExtendedAgentCard(): Promise<never> {
+    return Promise.reject(new ExtendedAgentCardNotConfiguredError());
+  }
+
+  createTaskPushNotificationConfig(): Promise<never> {
+    return noPush();
+  }
+
+  getTaskPushNotificationConfig(): Promise<never> {
+    return noPush();
+  }
+
+  listTaskPushNotificationConfigs(): Promise<never> {
+    return noPush();
+  }
+
+  deleteTaskPushNotificationConfig(): Promise<never> {
+    return noPush();
+  }
+
+  /** A new run, or what a run that is under way is told. */
+  async #begin({ message }: SendMessageRequest): Promise<{ follow: RunFollow; contextId: string }> {
+    if (message === undefined) throw new RequestMalformedError({ message: "message is missing" });
+    if (message.taskId !== "") return this.#goOn(message);
+    const contextId = message.contextId === "" ? randomUUID() : message.contextId.slice(0, 256);
+    const follow = await startAgentRun(this.#parts, this.#asker, {
+      agent: this.#agent,
+      input: textOf(message),
+      session: sessionKeyOf("a2a", contextId),
+      // One message is one run, however often it is sent.
+      repeatKey: message.messageId === "" ? undefined : `${this.#agent} ${message.messageId}`,
+      labels: { [CONTEXT]: contextId },
+      via: "a2a",
+    });
+    return { follow, contextId };
+  }
+
+  async #goOn(message: Message): Promise<{ follow: RunFollow; contextId: string }> {
+    const run = await this.#run(message.taskId);
+    const { runId } = run;
+    if (isOver(run))
+      throw new UnsupportedOperationError({
+        message: `task ${message.taskId} has ended: send the message with its contextId alone`,
+      });
+    const follow = followRun(this.#parts, this.#asker, { runId });
+    try {
+      await this.#tell(run, message);
+    } catch (error) {
+      follow.stop();
+      throw error;
+    }
+    return { follow, contextId: taskOf(run).contextId };
+  }
+
+  async #tell({ runId, waits = [] }: RunDetail, message: Message): Promise<void> {
+    const decisions = message.parts.flatMap(({ content }) => {
+      const decision =
+        content?.$case === "data" ? Decision.safeParse(content.value).data : undefined;
+      return decision === undefined ? [] : [decision];
+    });
+    for (const { approvalId: id, approve, reason } of decisions) {
+      if (!waits.some(({ approvalId }) => approvalId === id))
+        throw new RequestMalformedError({
+          message: `the task does not wait for ${id.slice(0, 64)}`,
+        });
+      const why = reason === undefined || reason === "" ? {} : { reason };
+      await this.#asker.ask(approve ? approveCall : denyCall, { id, ...why });
+    }
+    if (decisions.length > 0) return;
+    const question = waits.find(({ reason }) => reason === "question");
+    const text = textOf(message);
+    if (question !== undefined) {
+      await this.#asker.ask(answerQuestion, { runId, callId: question.callId, answer: text });
+      return;
+    }
+    if (waits.some(needsPerson))
+      throw new UnsupportedOperationError({
+        message: "the task waits for a decision: send a data part {approvalId, approve}",
+      });
+    const user = await this.#asker.user();
+    checkRights(steerRun, user);
+    const about = { userToken: user.token, correlationId: this.#asker.requestId };
+    await publishCommand(this.#parts.bus, steerRun, { runId }, { message: text }, about);
+  }
+
+  async #now(runId: string, contextId: string): Promise<Task> {
+    try {
+      return taskOf(await this.#run(taskIdOf(runId)));
+    } catch (error) {
+      if (!(error instanceof TaskNotFoundError)) throw error;
+      const status = {
+        state: TaskState.TASK_STATE_SUBMITTED,
+        message: undefined,
+        timestamp: undefined,
+      };
+      const id = taskIdOf(runId);
+      return { id, contextId, status, artifacts: [], history: [], metadata: { runId } };
+    }
+  }
+
+  /** A run of the asker and this agent; any other one is not found. */
+  async #run(taskId: string): Promise<RunDetail> {
+    const name = taskId.includes("~") || !RunId.safeParse(taskId).success ? null : taskId;
+    if (name === null) throw notFound(taskId);
+    try {
+      const runId = fullRunId(this.#asker.caller, name);
+      const { run } = await this.#asker.ask(getRun, { runId });
+      if (run.agent !== this.#agent) throw notFound(taskId);
+      return run;
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === "unknown_run") throw notFound(taskId);
+      throw error;
+    }
+  }
+}
+
+function notFound(taskId: string): TaskNotFoundError {
+  return new TaskNotFoundError({ message: `there is no task ${taskId.slice(0, 100)}` });
+}
+
+function noPush(): Promise<never> {
+  return Promise.reject(new PushNotificationNotSupportedError());
+}

@@ -1,0 +1,148 @@
+import { createHash } from "node:crypto";
+import { AgentCard } from "@a2a-js/sdk";
+import {
+  defaultServerCallContextBuilder,
+  JsonRpcTransportHandler,
+  validateVersion,
+} from "@a2a-js/sdk/server";
+import { A2AError } from "@a2a-js/sdk/errors";
+import { getAgent } from "@switchyard/contracts/agents";
+import { startRun } from "@switchyard/contracts/runs";
+import type { Log } from "@switchyard/service/log";
+import type { Context } from "hono";
+import type { FollowParts } from "../agent-runs/follow-run.ts";
+import { openEventStream } from "../events/event-stream.ts";
+import { askerOf } from "../identity/asker.ts";
+import { openPlaces } from "../identity/places.ts";
+import type { GatewayEnv } from "../identity/request-context.ts";
+import { Problem, problemOf } from "../problems/problem.ts";
+import { readBody } from "../routes/read-body.ts";
+import { agentCard } from "./agent-card.ts";
+import { RunHandler } from "./run-handler.ts";
+
+const BODY_LIMIT = 4 * 1024 * 1024;
+const STREAMS = 200;
+type Rpc = Record<string, unknown>;
+
+export interface A2aParts extends FollowParts {
+  readonly log: Log;
+  readonly publicUrl: URL | null;
+}
+
+/** `/a2a/{agent}`: JSON-RPC of A2A 1.0, and the agent's card. A closed connection cancels nothing. */
+export function createA2aEndpoint(parts: A2aParts): {
+  readonly card: (c: Context<GatewayEnv>) => Promise<Response>;
+  readonly rpc: (c: Context<GatewayEnv>) => Promise<Response>;
+} {
+  const places = openPlaces("A2A requests", STREAMS);
+  const cardOf = async (c: Context<GatewayEnv>): Promise<AgentCard> => {
+    const asker = askerOf(c, parts);
+    if (!asker.may(startRun))
+      throw new Problem({
+        status: 403,
+        code: "forbidden",
+        detail: "this credential may not start runs",
+      });
+    const { agent } = await asker.ask(getAgent, { name: c.req.param("agent") ?? "" });
+    const base = parts.publicUrl?.origin ?? `http://${c.req.header("host") ?? ""}`;
+    return agentCard(agent, `${base}/a2a/${agent.name}`);
+  };
+  return {
+    async card(c) {
+      const json = AgentCard.toJSON(await cardOf(c));
+      const text = JSON.stringify(json);
+      const etag = `"${createHash("sha256").update(text).digest("hex").slice(0, 32)}"`;
+      if (c.req.header("if-none-match") === etag) return c.body(null, 304, { etag });
+      return c.json(json as object, 200, { etag });
+    },
+    async rpc(c) {
+      const body = await readBody(c.req.raw, BODY_LIMIT);
+      const card = await cardOf(c);
+      const asker = askerOf(c, parts);
+      const id = typeof body === "object" && body !== null && "id" in body ? body.id : null;
+      const failed = (error: unknown): Rpc => ({
+        jsonrpc: "2.0",
+        id,
+        error: JsonRpcTransportHandler.mapToJSONRPCError(toldOf(error, parts.log)),
+      });
+      const release = places.take(asker.caller);
+      try {
+        const headers = Object.fromEntries(c.req.raw.headers);
+        const requestedVersion = c.req.header("a2a-version");
+        const context = defaultServerCallContextBuilder({
+          headers,
+          user: undefined,
+          extensions: undefined,
+          ...(requestedVersion !== undefined && { requestedVersion }),
+        });
+        validateVersion(context.requestedVersion, card, "JSONRPC");
+        const handler = new RunHandler(parts, asker, { agent: card.name, card });
+        const transport = new JsonRpcTransportHandler(withToldErrors(handler, parts.log));
+        const answer = await transport.handle(body as Rpc, context);
+        if (!(Symbol.asyncIterator in answer)) {
+          release();
+          return c.json(answer as object);
+        }
+        // What is wrong with a request is an answer of its own; only what comes later is told in the stream.
+        const first = await answer.next();
+        return stream({ first, rest: answer }, failed, release);
+      } catch (error) {
+        release();
+        return c.json(failed(error));
+      }
+    },
+  };
+}
+
+function stream(
+  { first, rest }: { first: IteratorResult<unknown, void>; rest: AsyncGenerator<unknown, void> },
+  failed: (error: unknown) => Rpc,
+  release: () => void,
+): Response {
+  const events = openEventStream();
+  events.closed.addEventListener(
+    "abort",
+    () => {
+      release();
+      void rest.return();
+    },
+    { once: true },
+  );
+  const tell = async (): Promise<void> => {
+    try {
+      for (let next = first; next.done !== true; next = await rest.next())
+        if (!events.send({ data: next.value })) return;
+    } catch (error) {
+      events.send({ event: "error", data: failed(error) });
+    }
+    events.end();
+  };
+  void tell();
+  return events.response;
+}
+
+/** The SDK passes on the message of any error: only those that are meant to be told keep theirs. */
+function toldOf(error: unknown, log: Log): unknown {
+  if (error instanceof A2AError) return error;
+  const problem = problemOf(error);
+  if (problem !== null && problem.code !== "internal")
+    return new A2AError({ message: `${problem.code}: ${problem.message}` });
+  log.error({ err: error }, "request fault");
+  return new A2AError({ message: "the gateway failed by a fault of its own" });
+}
+
+function withToldErrors(handler: RunHandler, log: Log): RunHandler {
+  return new Proxy(handler, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== "function") return member;
+      return (...args: unknown[]) => {
+        const result: unknown = Reflect.apply(member, target, args);
+        if (!(result instanceof Promise)) return result; // a stream's errors are told by who reads it
+        return result.catch((error: unknown) => {
+          throw toldOf(error, log);
+        });
+      };
+    },
+  });
+}

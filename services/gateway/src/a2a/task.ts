@@ -1,0 +1,115 @@
+import { Role, TaskState, type Artifact, type Message, type Part, type Task } from "@a2a-js/sdk";
+import { ContentTypeNotSupportedError } from "@a2a-js/sdk/errors";
+import type { RunWait } from "@switchyard/contracts/run-waits";
+import type { RunDetail, RunSummary } from "@switchyard/contracts/runs";
+import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
+
+/** The label of a run that has the conversation's id as its client knows it. */
+export const CONTEXT = "a2a-context";
+/** There is one answer; what comes later of it replaces or continues what came before. */
+export const ANSWER = "answer";
+
+export function taskIdOf(runId: string): string {
+  return runId.slice(runId.indexOf("~") + 1);
+}
+
+export function taskOf(run: RunSummary | RunDetail): Task {
+  const { runId, labels, updatedAt } = run;
+  const contextId = labels[CONTEXT] ?? taskIdOf(runId);
+  const detail = "waits" in run || "output" in run ? run : null;
+  const waits = (detail?.waits ?? []).filter(needsPerson);
+  const said =
+    detail?.failure === undefined || detail.failure === null
+      ? waits.map((wait) => describeWait(runId, wait)).join("; ")
+      : `${detail.failure.code}: ${detail.failure.message}`;
+  const task = { id: taskIdOf(runId), contextId };
+  return {
+    ...task,
+    status: {
+      state: stateOf(run, waits),
+      message: said === "" ? undefined : agentMessage(task, said, waits),
+      timestamp: updatedAt,
+    },
+    artifacts: typeof detail?.output === "string" ? [answerOf(detail.output)] : [],
+    history: [],
+    metadata: { runId },
+  };
+}
+
+export function isOver({ status }: RunSummary): boolean {
+  return status !== "running" && status !== "waiting";
+}
+
+/** What a wait for people is called: a decision is asked of who may give it, an answer of the client. */
+export function waitState(waits: readonly RunWait[]): TaskState {
+  return waits.some(({ reason }) => reason === "question")
+    ? TaskState.TASK_STATE_INPUT_REQUIRED
+    : TaskState.TASK_STATE_AUTH_REQUIRED;
+}
+
+function stateOf({ status }: RunSummary, waits: readonly RunWait[]): TaskState {
+  switch (status) {
+    case "succeeded":
+      return TaskState.TASK_STATE_COMPLETED;
+    case "cancelled":
+      return TaskState.TASK_STATE_CANCELED;
+    case "failed":
+    case "dead":
+      return TaskState.TASK_STATE_FAILED;
+    default:
+      return waits.length > 0 ? waitState(waits) : TaskState.TASK_STATE_WORKING;
+  }
+}
+
+/** With the approvals as data, so that a program can answer `{"approvalId": …, "approve": true}`. */
+export function agentMessage(
+  task: { readonly id: string; readonly contextId: string },
+  text: string,
+  waits: readonly RunWait[] = [],
+): Message {
+  const approvals = waits.flatMap(({ approvalId, tool }) =>
+    approvalId === undefined ? [] : [dataPart({ approvalId, tool })],
+  );
+  return {
+    messageId: `${task.id}-${Date.now()}`,
+    contextId: task.contextId,
+    taskId: task.id,
+    role: Role.ROLE_AGENT,
+    parts: [textPart(text), ...approvals],
+    metadata: undefined,
+    extensions: [],
+    referenceTaskIds: [],
+  };
+}
+
+export function answerOf(text: string): Artifact {
+  return {
+    artifactId: ANSWER,
+    name: ANSWER,
+    description: "",
+    parts: [textPart(text)],
+    metadata: undefined,
+    extensions: [],
+  };
+}
+
+function textPart(value: string): Part {
+  const content = { $case: "text" as const, value };
+  return { content, metadata: undefined, filename: "", mediaType: "text/plain" };
+}
+
+function dataPart(value: unknown): Part {
+  const content = { $case: "data" as const, value };
+  return { content, metadata: undefined, filename: "", mediaType: "application/json" };
+}
+
+/** What a message says; data is its JSON. Files are refused. */
+export function textOf({ parts }: Message): string {
+  return parts
+    .map(({ content }) => {
+      if (content?.$case === "text") return content.value;
+      if (content?.$case === "data") return JSON.stringify(content.value);
+      throw new ContentTypeNotSupportedError({ message: "agents take text and data, not files" });
+    })
+    .join("\n");
+}

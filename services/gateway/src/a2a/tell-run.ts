@@ -1,0 +1,132 @@
+import { TaskState, type StreamResponse, type Task } from "@a2a-js/sdk";
+import type { RunFollow, RunItem } from "../agent-runs/follow-run.ts";
+import type { RunEnd, RunEvent } from "../agent-runs/run-event.ts";
+import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
+import { agentMessage, answerOf, taskIdOf, waitState } from "./task.ts";
+
+/** The events of a task, the task itself first. Ends with the run, and where the run asks its client something. */
+export async function* tellRun(
+  follow: RunFollow,
+  contextId: string,
+  first?: Task,
+): AsyncGenerator<StreamResponse, void, undefined> {
+  const task = { id: taskIdOf(follow.runId), contextId };
+  const teller = new TaskTeller(follow.runId, task);
+  const submitted = {
+    state: TaskState.TASK_STATE_SUBMITTED,
+    message: undefined,
+    timestamp: new Date().toISOString(),
+  };
+  const metadata = { runId: follow.runId };
+  const begun = { ...task, status: submitted, artifacts: [], history: [], metadata };
+  try {
+    yield { payload: { $case: "task", value: first ?? begun } };
+    for await (const item of follow.items) {
+      yield* teller.tell(item);
+      if (teller.asksClient) return;
+    }
+  } finally {
+    follow.stop();
+  }
+}
+
+class TaskTeller {
+  readonly #runId: string;
+  readonly #task: { readonly id: string; readonly contextId: string };
+  #step = 0;
+  #isNew = true;
+  asksClient = false;
+
+  constructor(runId: string, task: { readonly id: string; readonly contextId: string }) {
+    this.#runId = runId;
+    this.#task = task;
+  }
+
+  tell(item: RunItem): StreamResponse[] {
+    switch (item.kind) {
+      case "text": {
+        // The text of a later step takes the place of what was said before: the last one is the answer.
+        const append = item.step === this.#step && !this.#isNew;
+        this.#step = item.step;
+        this.#isNew = false;
+        return [this.#artifact(item.text, { append, lastChunk: false })];
+      }
+      case "text-void":
+        this.#isNew = true;
+        return [];
+      case "end":
+        return this.#end(item);
+      default:
+        return this.#event(item);
+    }
+  }
+
+  #event(event: RunEvent): StreamResponse[] {
+    switch (event.name) {
+      case "started":
+      case "woken":
+      case "resumed":
+        return [this.#status(TaskState.TASK_STATE_WORKING)];
+      case "tool-requested":
+      case "tool-completed":
+      case "tool-denied":
+      case "tool-failed": {
+        const { tool, callId } = event.facts;
+        const what = event.name.slice("tool-".length);
+        return [this.#status(TaskState.TASK_STATE_WORKING, { metadata: { tool, callId, what } })];
+      }
+      case "waiting": {
+        const waits = event.facts.waits.filter(needsPerson);
+        if (waits.length === 0) return [];
+        const state = waitState(waits);
+        this.asksClient = state === TaskState.TASK_STATE_INPUT_REQUIRED;
+        const said = waits.map((wait) => describeWait(this.#runId, wait)).join("; ");
+        return [this.#status(state, { message: agentMessage(this.#task, said, waits) })];
+      }
+      default:
+        return [];
+    }
+  }
+
+  #end({ status, output, failure }: RunEnd): StreamResponse[] {
+    if (failure === null)
+      return [
+        this.#artifact(output, { append: false, lastChunk: true }),
+        this.#status(TaskState.TASK_STATE_COMPLETED),
+      ];
+    const message = agentMessage(this.#task, `${failure.code}: ${failure.message}`);
+    const states = {
+      cancelled: TaskState.TASK_STATE_CANCELED,
+      rejected: TaskState.TASK_STATE_REJECTED,
+    } as const;
+    const state =
+      status === "cancelled" || status === "rejected"
+        ? states[status]
+        : TaskState.TASK_STATE_FAILED;
+    return [this.#status(state, { message })];
+  }
+
+  #artifact(text: string, how: { append: boolean; lastChunk: boolean }): StreamResponse {
+    const { id: taskId, contextId } = this.#task;
+    const value = { taskId, contextId, artifact: answerOf(text), ...how, metadata: undefined };
+    return { payload: { $case: "artifactUpdate", value } };
+  }
+
+  #status(
+    state: TaskState,
+    more: {
+      message?: ReturnType<typeof agentMessage>;
+      metadata?: Record<string, unknown>;
+    } = {},
+  ): StreamResponse {
+    const { id: taskId, contextId } = this.#task;
+    const timestamp = new Date().toISOString();
+    const status = { state, message: more.message, timestamp };
+    return {
+      payload: {
+        $case: "statusUpdate",
+        value: { taskId, contextId, status, metadata: more.metadata },
+      },
+    };
+  }
+}
