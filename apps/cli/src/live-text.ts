@@ -19,12 +19,19 @@ export class LiveText {
   #isShown = false;
   /** The last step whose whole text is known: what still comes of it is late. */
   #done = 0;
+  readonly #told = new Set<number>();
+
+  /** Whether the text of a step was shown as it was written. */
+  hasShown(step: number): boolean {
+    return this.#told.has(step);
+  }
 
   take({ step, delta, kind }: LiveMessage): TimelineLine[] {
     if (step <= this.#done) return [];
     if (kind === "reset-step") return step === this.#step ? this.#void() : [];
     const before = step > this.#step ? this.#flush() : step < this.#step ? this.#void() : [];
     this.#step = step;
+    if (delta.trim() !== "") this.#told.add(step);
     this.#rest += delta;
     return [...before, ...this.#wholeLines()];
   }

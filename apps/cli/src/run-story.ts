@@ -4,11 +4,11 @@ import { subscribeLive, type StoredEvent } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
 import { fullRunId, runTokens } from "@switchyard/contracts/ids";
-import { runLive } from "@switchyard/contracts/run-events";
+import { modelResponded, runLive } from "@switchyard/contracts/run-events";
 import { getRun, startRun, type StartRun } from "@switchyard/contracts/runs";
 import { followRun, type Patience, type RunEnd } from "./follow-run.ts";
 import { LiveText } from "./live-text.ts";
-import { timelineLines, timelineText, type TimelineLine } from "./run-timeline.ts";
+import { payloadOf, timelineLines, timelineText, type TimelineLine } from "./run-timeline.ts";
 import { writeJsonLine, type Terminal } from "./terminal.ts";
 
 export interface RunStart {
@@ -88,7 +88,7 @@ async function tellAndFollow(
     const tell = (event: StoredEvent): void => {
       onEvent?.(event);
       text?.before(event);
-      story.onEvent(event);
+      story.onEvent(event, { isModelText: text?.hasShown(event) !== true });
     };
     const onNothing = (): void => noteNothing(terminal, runId);
     const patience =
@@ -112,7 +112,11 @@ function tellText(
   bus: Bus,
   runId: string,
   story: Story,
-): { before(event: StoredEvent): void; stop(): void } {
+): {
+  before(event: StoredEvent): void;
+  hasShown(event: StoredEvent): boolean;
+  stop(): void;
+} {
   const text = new LiveText();
   const tell = (lines: readonly TimelineLine[], at: Date): void => {
     for (const line of lines) story.tell(line, at);
@@ -120,7 +124,14 @@ function tellText(
   const live = subscribeLive(bus, runLive, runTokens(fullRunId(bus.user, runId)), (message) =>
     tell(text.take(message), new Date()),
   );
-  return { before: (event) => tell(text.after(event), event.time), stop: () => live.stop() };
+  return {
+    before: (event) => tell(text.after(event), event.time),
+    hasShown: (event) => {
+      const responded = payloadOf(event, modelResponded);
+      return responded !== null && responded.toolCalls > 0 && text.hasShown(responded.step);
+    },
+    stop: () => live.stop(),
+  };
 }
 
 /** Follows a run, and where its message became part of another run, that one. Its answer is the whole one. */
@@ -145,7 +156,8 @@ export async function followToEnd(
 }
 
 interface Story {
-  onEvent(event: StoredEvent): void;
+  /** `isModelText`: false when the text of the model was shown as it was written. */
+  onEvent(event: StoredEvent, shown?: { readonly isModelText: boolean }): void;
   tell(line: TimelineLine, at: Date): void;
   end(): void;
 }
@@ -182,10 +194,10 @@ export function tellStory(
   };
   return {
     tell,
-    onEvent(event) {
+    onEvent(event, { isModelText } = { isModelText: true }) {
       noLongerQuiet();
       if (json) writeJsonLine(terminal, eventJson(event));
-      for (const line of timelineLines(event)) tell(line, event.time);
+      if (isModelText) for (const line of timelineLines(event)) tell(line, event.time);
     },
     end: noLongerQuiet,
   };

@@ -6,6 +6,7 @@ import { fieldLines } from "../field-lines.ts";
 import { modelLabel } from "../model-label.ts";
 import { printable, printableLine } from "../printable.ts";
 import { count, formatDuration } from "../quantities.ts";
+import { changeSetting, userConfigFile } from "../settings.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { sourceText } from "./version-lines.ts";
@@ -72,6 +73,20 @@ export async function show(
   ]);
   for (const line of fields) terminal.out(line);
   if (agent.systemPrompt !== "") terminal.out(`\n${printable(agent.systemPrompt)}`);
+}
+
+/** `yard agents use`: who answers in yard chat, when it is not said there. */
+export async function use(
+  terminal: Terminal,
+  name: string,
+  options: { json?: true },
+): Promise<void> {
+  const { agent } = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { getAgent }).getAgent({ name }),
+  );
+  changeSetting(userConfigFile(process.env), "agent", agent.name);
+  if (options.json) return writeJson(terminal, { agent: agent.name });
+  terminal.note(`${agent.name} answers in yard chat from now on`);
 }
 
 function originText(provenance: Provenance): string {

@@ -1,14 +1,18 @@
 import { randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
+import type { StoredEvent } from "@switchyard/bus/events";
 import { AgentName, fullRunId } from "@switchyard/contracts/ids";
 import type { RunInput } from "@switchyard/contracts/runs";
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import { findBus, withBus } from "../bus-session.ts";
+import { Decider } from "../chat/decide.ts";
+import { terminalPerson } from "../chat/terminal-person.ts";
 import { CliError, hintOf, reportFailure } from "../cli-error.ts";
 import { EXIT, exitCodeOf, type ExitCode } from "../exit-codes.ts";
 import type { RunEnd } from "../follow-run.ts";
 import { checkRunName, namedRun } from "../named-run.ts";
 import { printable } from "../printable.ts";
+import { setting } from "../settings.ts";
 import { textOrStandardInput } from "../standard-input.ts";
 import { runIdOf } from "../run-id.ts";
 import { limitsOf, type LimitOptions } from "../run-limits.ts";
@@ -40,7 +44,11 @@ export async function run(
   input: string,
   options: RunOptions,
 ): Promise<ExitCode> {
-  const command = commandOf(await textOrStandardInput(input), options);
+  const chosen = options.model ?? setting("model", process.env).value;
+  const command = commandOf(await textOrStandardInput(input), {
+    ...options,
+    ...(chosen === null ? {} : { model: chosen }),
+  });
   if (!AgentName.safeParse(agent).success) {
     throw new CliError("usage", `${JSON.stringify(agent)} is not a valid agent name`, {
       hint: "see the agents with: ./yard agents list",
@@ -102,7 +110,7 @@ export function startAndWait(bus: Bus, terminal: Terminal, start: Start): Promis
   const { runId, limits } = start.command;
   const { json } = start;
   const timeoutMs = limits?.timeoutMs ?? null;
-  return toItsEnd({ terminal, runId, json, timeoutMs, graceMs: GRACE_MS }, (followed) =>
+  return toItsEnd(bus, { terminal, runId, json, timeoutMs, graceMs: GRACE_MS }, (followed) =>
     startAndFollow(bus, { ...start, ...followed, terminal, live: true }),
   );
 }
@@ -118,17 +126,18 @@ export async function tail(
   const patience = { seconds: options.wait };
   return withBus(await findBus(process.env), async (bus) => {
     const runId = await namedRun(bus, named);
-    return toItsEnd({ terminal, runId, json, timeoutMs: null, graceMs: 0 }, (followed) =>
+    return toItsEnd(bus, { terminal, runId, json, timeoutMs: null, graceMs: 0 }, (followed) =>
       tailRun(bus, { runId, terminal, json, ...followed, patience, live: true }),
     );
   });
 }
 
 /**
- * Follows a run to its end and shows it, unless the person stops following or the time is over. A run that has begun
+ * Follows a run to its end and shows it, with what it asks the person, unless the person stops following or the time is over. A run that has begun
  * gets the grace on top of the time, because its own last event may be on the way.
  */
 export async function toItsEnd(
+  bus: Bus,
   about: {
     terminal: Terminal;
     runId: string;
@@ -136,13 +145,22 @@ export async function toItsEnd(
     timeoutMs: number | null;
     graceMs: number;
   },
-  follow: (followed: { signal: AbortSignal; onEvent: () => void }) => Promise<RunEnd | null>,
+  follow: (followed: {
+    signal: AbortSignal;
+    onEvent: (event: StoredEvent) => void;
+  }) => Promise<RunEnd | null>,
 ): Promise<ExitCode> {
   const { terminal, runId, json, timeoutMs, graceMs } = about;
   return untilStopped(async (stop) => {
     let hasBegun = false;
-    const onEvent = (): void => {
+    // What waits for a person is asked here; where nobody sits, the command to decide with is told.
+    const { note: tell, paintNote: paint } = terminal;
+    const decider = json
+      ? null
+      : new Decider(bus, { runId, person: terminalPerson(), tell, paint, isTold: true });
+    const onEvent = (event: StoredEvent): void => {
       hasBegun = true;
+      decider?.onEvent(event);
     };
     const giveUp = (): void => stop.stop("timeout");
     const atLimit = (): void => {
@@ -155,6 +173,7 @@ export async function toItsEnd(
       if (end !== null) return conclude(terminal, end, json);
     } finally {
       clearTimeout(timer);
+      decider?.close();
     }
     const what =
       stop.reason === "timeout" && !hasBegun
@@ -162,7 +181,9 @@ export async function toItsEnd(
         : "the run goes on";
     if (stop.reason !== "closed")
       terminal.note(`no longer following; ${what}. See it with: ./yard runs show ${runId}`);
-    return exitOfStop(stop.reason);
+    return stop.reason === "timeout" && (decider?.pending ?? 0) > 0
+      ? EXIT.pending
+      : exitOfStop(stop.reason);
   });
 }
 

@@ -64,7 +64,7 @@ async function follow(
   const text = `${runId}  session ${sessionKey}`;
   const opening = { mark: "▸", label: placed, text, style: "dim" } as const;
   const timeoutMs = timeout === undefined ? null : timeout * 1_000;
-  return toItsEnd({ terminal, runId, json, timeoutMs, graceMs: 0 }, (followed) =>
+  return toItsEnd(bus, { terminal, runId, json, timeoutMs, graceMs: 0 }, (followed) =>
     tailRun(bus, { terminal, json, ...followed, runId, opening, live: true }),
   );
 }

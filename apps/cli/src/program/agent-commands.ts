@@ -25,6 +25,15 @@ export function addAgentCommands(program: Command, perform: Perform): void {
       ),
     );
   agents
+    .command("use <name>")
+    .description("the agent of yard chat from now on")
+    .option("--json", JSON_TEXT)
+    .action((name, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/agents.ts")).use(terminal, name, options),
+      ),
+    );
+  agents
     .command("validate <path>")
     .description("check an agent file, or those of a directory, and their models")
     .option("--json", JSON_TEXT)

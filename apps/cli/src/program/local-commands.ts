@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import { JSON_TEXT, port, wholeNumber, type Perform } from "./command-options.ts";
 
 /** `yard dev`, `demo` and `doctor`: this machine. */
@@ -19,6 +19,21 @@ export function addLocalCommands(program: Command, perform: Perform): void {
     .action((options) =>
       perform(options, async (terminal) =>
         (await import("../commands/dev.ts")).dev(terminal, options),
+      ),
+    );
+  program
+    .command("init [dir]")
+    .description("write a small project that runs at once: agent, skill, policy with tests")
+    .addOption(
+      new Option("--template <name>", "what to begin with")
+        .choices(["minimal", "team", "openclaw"] as const)
+        .default("minimal" as const),
+    )
+    .option("--model <provider/model>", "a real model as the default of the project")
+    .option("--json", JSON_TEXT)
+    .action((directory, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/init.ts")).init(terminal, directory ?? ".", options),
       ),
     );
   program

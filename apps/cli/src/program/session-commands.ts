@@ -14,6 +14,21 @@ const OWNER = "of another owner; for the users cli and admin";
 
 /** `yard sessions`. */
 export function addSessionCommands(program: Command, perform: Perform): void {
+  program
+    .command("chat")
+    .description(
+      "talk with an agent: streaming answers, approvals inline; pipe lines in, or use -m",
+    )
+    .option("--agent <name>", "who answers (the session's, else that of yard agents use)")
+    .option("-m, --message <text>", "one message, and its answer on stdout; - is standard input")
+    .option("--session <key>", "the conversation; a new key begins one")
+    .option("--resume", "the chat that was used last")
+    .option("--model <provider/model>", "model in place of the agent's own")
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/chat.ts")).chat(terminal, options),
+      ),
+    );
   const sessions = program.command("sessions").description("conversations: each message is a run");
   addLooking(sessions, perform);
   addChanging(sessions, perform);

@@ -1,0 +1,305 @@
+import { randomBytes } from "node:crypto";
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { subscribeLive } from "@switchyard/bus/events";
+import { listAgents, type AgentSummary } from "@switchyard/contracts/agents";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { fullRunId, runTokens } from "@switchyard/contracts/ids";
+import { runLive } from "@switchyard/contracts/run-events";
+import { requestCancel } from "@switchyard/contracts/runs";
+import { getSession, patchSession, sendToSession } from "@switchyard/contracts/sessions";
+import { listSkills } from "@switchyard/contracts/skills";
+import { readTypedLine } from "@switchyard/service/typed-line";
+import { CliError, describeFailure } from "../cli-error.ts";
+import { EXIT, exitCodeOf, type ExitCode } from "../exit-codes.ts";
+import type { RunEnd } from "../follow-run.ts";
+import { modelLabel } from "../model-label.ts";
+import { printable } from "../printable.ts";
+import { runIdOf } from "../run-id.ts";
+import { followToEnd } from "../run-story.ts";
+import { Decider, type Person } from "./decide.ts";
+import { SLASH_COMMANDS } from "./slash-commands.ts";
+import { Transcript, type Screen } from "./transcript.ts";
+
+export interface Names {
+  readonly skills: readonly {
+    readonly name: string;
+    readonly userInvocable: boolean;
+    readonly argumentHint: string | null;
+  }[];
+  readonly agents: readonly AgentSummary[];
+}
+
+/** What a conversation needs of the terminal that it is held at. */
+export interface Place {
+  readonly screen: Screen;
+  readonly person: Person | null;
+  /** Text is shown as it is written. */
+  readonly isLive: boolean;
+  readonly lend: <T>(use: () => Promise<T>) => Promise<T>;
+  readonly shell: (words: readonly string[]) => Promise<void>;
+  /** Where the answer goes when it is all that is wanted. */
+  readonly answer?: (text: string) => void;
+  readonly readLine: (prompt: string) => Promise<string | null>;
+}
+
+/** A session of which each line is a run, or a command that is answered here. */
+export class Conversation {
+  readonly bus: Bus;
+  readonly key: string;
+  readonly #place: Place;
+  agent: string;
+  model: string | null;
+  hasBegun: boolean;
+  costUsd = 0;
+  /** The run that is under way. */
+  runningId: string | null = null;
+  isLeaving = false;
+  lastCode: ExitCode = EXIT.ok;
+  lastEnd: RunEnd | null = null;
+  #started = Promise.withResolvers<void>();
+  #isCancelling = false;
+  #known: Names = { skills: [], agents: [] };
+
+  constructor(
+    bus: Bus,
+    about: { key: string; agent: string; model: string | null; hasBegun: boolean },
+    place: Place,
+  ) {
+    this.bus = bus;
+    this.#place = place;
+    this.key = about.key;
+    this.agent = about.agent;
+    this.model = about.model;
+    this.hasBegun = about.hasBegun;
+  }
+
+  say(text: string): void {
+    this.#place.screen.write(`${text}\n`);
+  }
+
+  shell(words: readonly string[]): Promise<void> {
+    return this.#place.shell(words);
+  }
+
+  lend<T>(use: () => Promise<T>): Promise<T> {
+    return this.#place.lend(use);
+  }
+
+  async linesToDot(): Promise<string> {
+    this.say("Several lines; a single dot ends them.");
+    const lines: string[] = [];
+    for (;;) {
+      // A line after the other, as they are typed.
+      const line = await this.#place.readLine("… ");
+      if (line === null || line === ".") return lines.join("\n");
+      lines.push(line);
+    }
+  }
+
+  /** Resolves when the next run begins. */
+  nextRun(): Promise<void> {
+    this.#started = Promise.withResolvers<void>();
+    return this.#started.promise;
+  }
+
+  /** Looks anew, so that what was imported meanwhile is known. */
+  async names(): Promise<Names> {
+    const importer = client(this.bus, { listSkills, listAgents });
+    const [{ skills }, { agents }] = await Promise.all([
+      importer.listSkills({}),
+      importer.listAgents({}),
+    ]);
+    this.#known = { skills, agents };
+    return this.#known;
+  }
+
+  /** What a line that is being typed may become. */
+  candidates(line: string): string[] {
+    const { skills, agents } = this.#known;
+    const commands = SLASH_COMMANDS.map(({ name }) => `/${name}`);
+    const own = skills.filter(({ userInvocable }) => userInvocable).map(({ name }) => name);
+    return [
+      ...commands,
+      ...own.map((name) => `/${name}`),
+      ...own.flatMap((name) => [`/skill ${name}`, `/skills ${name}`]),
+      ...agents.map(({ name }) => `/agent ${name}`),
+    ].filter((candidate) => candidate.startsWith(line));
+  }
+
+  /** Does what the line asks for. A failure is told, and the conversation goes on. */
+  async take(line: string): Promise<void> {
+    if (line.trim() === "") return;
+    try {
+      await (line.startsWith("/") ? this.#command(line) : this.message({ message: line }));
+    } catch (error) {
+      const { message, hint, exitCode } = describeFailure(error);
+      this.say(`${this.#place.screen.paint("red", "error:")} ${printable(message)}`);
+      if (hint !== null) this.say(`  → ${printable(hint)}`);
+      this.lastCode = exitCode;
+    }
+  }
+
+  /** Says something; resolves when the run that answers has ended. */
+  async message(said: { readonly message: string; readonly skill?: string }): Promise<void> {
+    if (this.runningId !== null) return this.#interject(said);
+    const runId = runIdOf(Date.now(), randomBytes(10));
+    this.runningId = fullRunId(this.bus.user, runId);
+    this.#isCancelling = false;
+    this.#started.resolve();
+    const { screen, person, isLive } = this.#place;
+    const transcript = new Transcript(screen);
+    const tell = (line: string): void => {
+      transcript.end();
+      screen.write(`${line}\n`);
+    };
+    const decider = new Decider(this.bus, {
+      runId,
+      person,
+      tell,
+      paint: screen.paint,
+      isTold: false,
+    });
+    const live = isLive
+      ? subscribeLive(this.bus, runLive, runTokens(this.runningId), (text) => transcript.live(text))
+      : null;
+    try {
+      await client(this.bus, { sendToSession }).sendToSession({
+        session: this.key,
+        ...said,
+        agent: this.agent,
+        runId,
+        ...(this.model === null ? {} : { model: this.model }),
+      });
+      this.hasBegun = true;
+      const end = await followToEnd(this.bus, {
+        runId,
+        signal: new AbortController().signal,
+        onEvent: (event) => {
+          transcript.event(event);
+          decider.onEvent(event);
+        },
+      });
+      this.lastEnd = end;
+      this.lastCode = this.#conclude(transcript, end);
+    } finally {
+      live?.stop();
+      decider.close();
+      transcript.end();
+      this.costUsd += transcript.costUsd;
+      this.runningId = null;
+    }
+  }
+
+  /** Cancels the run under way; false when there is none to be cancelled any more. */
+  async cancel(): Promise<void> {
+    const runId = this.runningId;
+    if (runId === null) return this.say("no run is under way");
+    this.#isCancelling = true;
+    await client(this.bus, { requestCancel }).requestCancel({
+      runId,
+      reason: "stopped in the chat",
+    });
+  }
+
+  get isCancelling(): boolean {
+    return this.runningId !== null && this.#isCancelling;
+  }
+
+  leave(): void {
+    this.isLeaving = true;
+  }
+
+  #conclude(transcript: Transcript, end: RunEnd | null): ExitCode {
+    if (end === null) return EXIT.interrupted;
+    if (end.end === "finished") {
+      if (this.#place.answer === undefined) transcript.answer(end.output);
+      else this.#place.answer(end.output);
+      return EXIT.ok;
+    }
+    const isCancelled = end.end === "cancelled";
+    transcript.line(`■ ${end.end}: ${end.message}`, isCancelled ? "yellow" : "red");
+    if (isCancelled) return EXIT.interrupted;
+    return exitCodeOf(end.code) === EXIT.notFound ? EXIT.notFound : EXIT.failed;
+  }
+
+  /** Text that is typed while a run works is for that run. */
+  async #interject(said: { readonly message: string; readonly skill?: string }): Promise<void> {
+    const { placed } = await client(this.bus, { sendToSession }).sendToSession({
+      session: this.key,
+      ...said,
+      agent: this.agent,
+      onBusy: "steer",
+    });
+    this.say(
+      placed === "steered"
+        ? "the run hears it before its next step"
+        : "it is said when the run has ended",
+    );
+  }
+
+  async #command(line: string): Promise<void> {
+    const [, name = "", rest = ""] = /^\/([^\s/]+)(?:\s+([^]*))?$/.exec(line) ?? [];
+    const own = SLASH_COMMANDS.find((command) => command.name === name.toLowerCase());
+    if (own !== undefined && !NAMING.has(own.name)) return own.run(this, rest);
+    const known = await this.names();
+    const typed = readTypedLine(line, known);
+    switch (typed.kind) {
+      case "text":
+        return this.message({ message: typed.text });
+      case "skill":
+        this.say(`[Invoking skill: ${typed.skill}]`);
+        // A message has at least one character; blanks are no argument.
+        return this.message({
+          message: typed.arguments === "" ? " " : typed.arguments,
+          skill: typed.skill,
+        });
+      case "agent":
+        return this.#switchAgent(typed.agent, known);
+      case "agents":
+        return this.shell(["agents", "list"]);
+      case "skills":
+        return this.shell(["skills", "list"]);
+      case "unknown":
+        if (typed.what === "command" && !typed.message.includes("is for agents alone")) {
+          const { isShellCommand } = await import("./shell-words.ts");
+          if (isShellCommand(name)) return this.shell([name, ...splitWords(rest)]);
+        }
+        throw new CliError("usage", typed.message);
+      default:
+        throw new CliError("usage", `/${name} is not for here`, {
+          hint: "see the commands with: /help",
+        });
+    }
+  }
+
+  async #switchAgent(agent: string, { agents }: Names): Promise<void> {
+    this.agent = agent;
+    if (this.hasBegun)
+      await client(this.bus, { patchSession }).patchSession({ session: this.key, agent });
+    const model = this.model ?? agents.find(({ name }) => name === agent)?.model ?? null;
+    this.say(
+      `Switched to agent: ${agent} (${model === null ? "config default" : modelLabel(model)})`,
+    );
+  }
+}
+
+/** Those that name a skill or an agent, which is looked up. */
+const NAMING = new Set(["skill", "agent"]);
+
+/** Words as a shell would split them [D27]. */
+export function splitWords(text: string): string[] {
+  return [...text.matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)].map(([word]) =>
+    word.replaceAll(/'([^']*)'|"([^"]*)"/g, "$1$2"),
+  );
+}
+
+/** The session of that key; null when nothing was said in it yet. */
+export async function sessionOf(bus: Bus, session: string) {
+  try {
+    return (await client(bus, { getSession }).getSession({ session })).session;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === "unknown_session") return null;
+    throw error;
+  }
+}

@@ -1,0 +1,184 @@
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import type { StoredEvent } from "@switchyard/bus/events";
+import { approveCall, denyCall, getApproval } from "@switchyard/contracts/approvals";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { fullRunId } from "@switchyard/contracts/ids";
+import {
+  questionRequested,
+  runWaiting,
+  toolCompleted,
+  toolDenied,
+  toolFailed,
+} from "@switchyard/contracts/run-events";
+import type { z } from "zod";
+import { answerQuestion, type RunWait } from "@switchyard/contracts/run-waits";
+import { approvalLines } from "../commands/approval-lines.ts";
+import { printable, printableLine } from "../printable.ts";
+import { payloadOf } from "../run-timeline.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** Who sits at the terminal. */
+export interface Person {
+  /** A line; null when the question is over or the person has left. */
+  ask(question: string, signal: AbortSignal): Promise<string | null>;
+}
+
+const contracts = { approveCall, denyCall, getApproval, answerQuestion };
+const MAX_ARGUMENT_LINES = 30;
+
+/**
+ * Asks the person about what a run waits for: its approvals and questions, one after the other. Without a person it tells
+ * the exact command to decide with. What somebody else has decided is not asked any more.
+ */
+export class Decider {
+  readonly #services: ReturnType<typeof client<typeof contracts>>;
+  readonly #runId: string;
+  readonly #person: Person | null;
+  readonly #tell: (line: string) => void;
+  readonly #paint: Terminal["paintNote"];
+  readonly #isTold: boolean;
+  readonly #seen = new Set<string>();
+  readonly #questions = new Map<string, z.output<typeof questionRequested.payload>>();
+  readonly #waits: RunWait[] = [];
+  #current: { readonly callId: string; readonly over: AbortController } | null = null;
+  #isClosed = false;
+  /** What is known to wait for a person. */
+  pending = 0;
+
+  constructor(
+    bus: Bus,
+    about: {
+      readonly runId: string;
+      readonly person: Person | null;
+      readonly tell: (line: string) => void;
+      readonly paint: Terminal["paintNote"];
+      /** True where the events are told as they come, and questions with them. */
+      readonly isTold: boolean;
+    },
+  ) {
+    this.#services = client(bus, contracts);
+    this.#runId = fullRunId(bus.user, about.runId);
+    this.#person = about.person;
+    this.#tell = about.tell;
+    this.#paint = about.paint;
+    this.#isTold = about.isTold;
+  }
+
+  onEvent(event: StoredEvent): void {
+    const question = payloadOf(event, questionRequested);
+    if (question !== null) this.#questions.set(question.callId, question);
+    const ended =
+      payloadOf(event, toolCompleted) ??
+      payloadOf(event, toolDenied) ??
+      payloadOf(event, toolFailed);
+    if (ended !== null && this.#current?.callId === ended.callId) this.#current.over.abort();
+    const waiting = payloadOf(event, runWaiting);
+    if (waiting === null) {
+      if (ended !== null) this.pending = 0;
+      return;
+    }
+    const ours = waiting.waits.filter(
+      ({ reason }) => reason === "approval" || reason === "question",
+    );
+    this.pending = ours.length;
+    for (const wait of ours) {
+      const id = wait.approvalId ?? wait.callId;
+      if (this.#seen.has(id)) continue;
+      this.#seen.add(id);
+      this.#waits.push(wait);
+    }
+    // After the line that says that it waits.
+    setImmediate(() => void this.#next());
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#current?.over.abort();
+  }
+
+  async #next(): Promise<void> {
+    if (this.#current !== null || this.#isClosed) return;
+    const wait = this.#waits.shift();
+    if (wait === undefined) return;
+    this.#current = { callId: wait.callId, over: new AbortController() };
+    try {
+      await this.#settle(wait, this.#current.over.signal);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      if (error.code !== "already_ended") this.#tell(printableLine(error.message));
+    } finally {
+      this.#current = null;
+    }
+    await this.#next();
+  }
+
+  async #settle(wait: RunWait, signal: AbortSignal): Promise<void> {
+    if (wait.reason === "question") return this.#answer(wait, signal);
+    const { approvalId: id } = wait;
+    if (id === undefined) return;
+    const person = this.#person;
+    if (person === null) {
+      this.#tell(`  decide it with: ./yard approvals approve ${id}`);
+      this.#tell(`              or: ./yard approvals deny ${id} --reason "…"`);
+      return;
+    }
+    const { approval, presentation } = await this.#services.getApproval({ id });
+    if (approval.state !== "pending") return;
+    const full = approvalLines(approval, presentation, this.#paint);
+    this.#tell("");
+    for (const line of this.#card(full)) this.#tell(line);
+    const choices =
+      approval.tier === "session"
+        ? "y once, s session, n no, ? explain"
+        : "y once, n no, ? explain";
+    while (!signal.aborted) {
+      // One question after the other: each is about the answer before.
+      const answer = (await person.ask(`  Approve? [${choices}] `, signal))?.trim().toLowerCase();
+      if (answer === undefined) return;
+      if (answer === "?") for (const line of full) this.#tell(line);
+      else if (answer === "y" || (answer === "s" && approval.tier === "session"))
+        return void (await this.#services.approveCall({
+          id,
+          scope: answer === "y" ? "once" : "session",
+        }));
+      else if (answer === "n") {
+        const reason = await person.ask("  Reason for the agent (may be empty): ", signal);
+        const said = reason === null || reason.trim() === "" ? {} : { reason: reason.trim() };
+        return void (await this.#services.denyCall({ id, ...said }));
+      }
+    }
+  }
+
+  /** What is asked for, why and its arguments, without ids; `?` shows all. */
+  #card(full: readonly string[]): string[] {
+    const shown = full.filter((line) => !/^ {2}(?:id|tier|pin|policy|until|who) {2}/.test(line));
+    if (shown.length <= MAX_ARGUMENT_LINES) return shown;
+    return [...shown.slice(0, MAX_ARGUMENT_LINES), "  │ … (? shows all)"];
+  }
+
+  async #answer({ callId }: RunWait, signal: AbortSignal): Promise<void> {
+    const { question = "", options = [], schema } = this.#questions.get(callId) ?? {};
+    const person = this.#person;
+    if (person === null || schema !== undefined) {
+      const text = schema === undefined ? '"…"' : "'{…}' --answer-json";
+      return this.#tell(`  answer it with: ./yard runs answer ${callId} ${text}`);
+    }
+    if (this.#isTold) this.#tell("");
+    else this.#tell(this.#paint("magenta", `? ${printable(question)}`));
+    for (const [at, option] of options.entries())
+      this.#tell(`  ${at + 1}. ${printableLine(option)}`);
+    while (!signal.aborted) {
+      // One question after the other: each is about the answer before.
+      const said = (await person.ask("  Answer: ", signal))?.trim();
+      if (said === undefined) return;
+      const chosen = options[Number(said) - 1] ?? said;
+      if (said === "" || (options.length > 0 && !options.includes(chosen))) continue;
+      return void (await this.#services.answerQuestion({
+        runId: this.#runId,
+        callId,
+        answer: chosen,
+      }));
+    }
+  }
+}

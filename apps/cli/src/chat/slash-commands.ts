@@ -1,0 +1,303 @@
+import { readFileSync, rmSync, writeFileSync, mkdtempSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { client } from "@switchyard/bus/call";
+import { approveCall, denyCall, listApprovals } from "@switchyard/contracts/approvals";
+import { steerRun } from "@switchyard/contracts/run-commands";
+import { publishCommand } from "@switchyard/bus/publish";
+import { getSession, patchSession, resetSession } from "@switchyard/contracts/sessions";
+import { callBuiltin } from "@switchyard/contracts/toolbox";
+import { CliError } from "../cli-error.ts";
+import { fieldLines } from "../field-lines.ts";
+import { getByPath } from "../get-by-path.ts";
+import { currentBranch } from "../git-place.ts";
+import { HELP_TOPICS, topicNamed, topicText } from "../help-topics.ts";
+import { findRunningInstance } from "../instance-record.ts";
+import { stateDirectory } from "../locations.ts";
+import { modelLabel } from "../model-label.ts";
+import { printableLine } from "../printable.ts";
+import { formatUsd } from "../quantities.ts";
+import { contexts, currentContext, setting, SETTINGS, type SettingName } from "../settings.ts";
+import type { Conversation } from "./conversation.ts";
+
+/** A line of the chat that begins with a slash. */
+export interface SlashCommand {
+  readonly name: string;
+  readonly arguments: string;
+  readonly meaning: string;
+  readonly run: (chat: Conversation, rest: string) => Promise<void> | void;
+}
+
+/** Those that are the same for everybody; skills and agents are looked up when one is typed. */
+export const SLASH_COMMANDS: readonly SlashCommand[] = [
+  {
+    name: "help",
+    arguments: "[topic|command]",
+    meaning: "this list, a topic or one command",
+    run: help,
+  },
+  {
+    name: "skills",
+    arguments: "[name]",
+    meaning: "the skills, or one with its text",
+    run: (chat, rest) => chat.shell(["skills", ...(rest === "" ? ["list"] : ["show", rest])]),
+  },
+  {
+    name: "skill",
+    arguments: "<name> [arguments]",
+    meaning: "use a skill for one message",
+    run: () => {},
+  },
+  {
+    name: "agents",
+    arguments: "",
+    meaning: "the agents",
+    run: (chat) => chat.shell(["agents", "list"]),
+  },
+  { name: "agent", arguments: "<name>", meaning: "who answers from now on", run: () => {} },
+  {
+    name: "model",
+    arguments: "<name>",
+    meaning: "the model from now on; default is the agent's own",
+    run: model,
+  },
+  { name: "tools", arguments: "", meaning: "the tools that the policy lets you call", run: tools },
+  {
+    name: "session",
+    arguments: "",
+    meaning: "this conversation: id, messages, tokens",
+    run: session,
+  },
+  { name: "clear", arguments: "", meaning: "forget what was said here", run: clear },
+  { name: "memory", arguments: "[search <text>]", meaning: "what you keep in memory", run: memory },
+  { name: "config", arguments: "[key]", meaning: "settings, or one by its path", run: config },
+  {
+    name: "workspace",
+    arguments: "",
+    meaning: "project, workspace, how many skills and agents",
+    run: workspace,
+  },
+  {
+    name: "approve",
+    arguments: "[id]",
+    meaning: "let the waiting call happen",
+    run: (chat, rest) => approve(chat, rest),
+  },
+  { name: "deny", arguments: "[reason]", meaning: "do not let the waiting call happen", run: deny },
+  {
+    name: "policy",
+    arguments: "explain <tool> [arguments]",
+    meaning: "how the policy decides for this agent",
+    run: policy,
+  },
+  {
+    name: "stop",
+    arguments: "",
+    meaning: "cancel the run that is under way",
+    run: (chat) => chat.cancel(),
+  },
+  { name: "steer", arguments: "<text>", meaning: "tell the run that is under way", run: steer },
+  { name: "cost", arguments: "", meaning: "tokens and money of this conversation", run: cost },
+  { name: "edit", arguments: "", meaning: "write a message of several lines", run: edit },
+  { name: "exit", arguments: "", meaning: "leave", run: (chat) => chat.leave() },
+  { name: "quit", arguments: "", meaning: "leave", run: (chat) => chat.leave() },
+];
+
+function help(chat: Conversation, rest: string): void {
+  const wanted = rest.trim();
+  if (wanted === "") {
+    const lines: [string, string][] = SLASH_COMMANDS.map((command) => [
+      usage(command),
+      command.meaning,
+    ]);
+    for (const line of fieldLines([
+      ...lines,
+      ["/<skill> [arguments]", "use a skill"],
+      ["//text", "a text that begins with a slash"],
+    ]))
+      chat.say(line);
+    chat.say(`Topics: ${HELP_TOPICS.join(", ")}. Commands of yard work, too: /runs list`);
+    return;
+  }
+  const command = SLASH_COMMANDS.find(({ name }) => `/${name}` === `/${wanted.replace(/^\//, "")}`);
+  const topic = topicNamed(wanted);
+  if (topic !== null && !wanted.startsWith("/")) return chat.say(topicText(topic));
+  if (command !== undefined) return chat.say(`${usage(command)}  ${command.meaning}`);
+  throw new CliError("usage", `there is no help on ${JSON.stringify(wanted)}`, {
+    hint: `topics: ${HELP_TOPICS.join(", ")}; commands: /help`,
+  });
+}
+
+function usage({ name, arguments: words }: SlashCommand): string {
+  return `/${name} ${words}`.trimEnd();
+}
+
+async function model(chat: Conversation, rest: string): Promise<void> {
+  const wanted = rest.trim();
+  if (wanted === "") return chat.say(modelLabel(chat.model ?? "default"));
+  chat.model = wanted === "default" ? null : wanted;
+  if (chat.hasBegun)
+    await client(chat.bus, { patchSession }).patchSession({ session: chat.key, model: chat.model });
+  chat.say(`Model: ${chat.model === null ? "the agent's own" : modelLabel(chat.model)}`);
+}
+
+async function tools(chat: Conversation): Promise<void> {
+  await chat.shell(["tools", "list"]);
+  await chat.shell(["mcp", "tools"]);
+}
+
+async function session(chat: Conversation): Promise<void> {
+  if (chat.hasBegun) return chat.shell(["sessions", "show", chat.key, "--messages", "0"]);
+  for (const line of fieldLines([
+    ["session", `${chat.key} (nothing was said yet)`],
+    ["agent", chat.agent],
+    ["model", chat.model ?? ""],
+  ]))
+    chat.say(line);
+}
+
+async function clear(chat: Conversation): Promise<void> {
+  if (chat.hasBegun) await client(chat.bus, { resetSession }).resetSession({ session: chat.key });
+  chat.say("What was said here is forgotten.");
+}
+
+/** What the person keeps with memory_write, name by name; the policy decides about each read. */
+async function memory(chat: Conversation, rest: string): Promise<void> {
+  const [, search] = /^search\s+(.+)$/.exec(rest.trim()) ?? [];
+  if (rest.trim() !== "" && search === undefined)
+    throw new CliError("usage", "it is /memory or /memory search TEXT");
+  const read = async (args: Record<string, unknown>): Promise<string> => {
+    const reply = await client(chat.bus, { callBuiltin }).callBuiltin({
+      tool: "memory_read",
+      args,
+    });
+    return reply.content.map((part) => (part.type === "text" ? String(part["text"]) : "")).join("");
+  };
+  const names = (await read({}))
+    .split("\n")
+    .map((line) => line.trim().split(/\s/)[0] ?? "")
+    .filter((name) => name !== "");
+  if (search === undefined) {
+    for (const name of names) chat.say(printableLine(name));
+    return;
+  }
+  const wanted = search.toLowerCase();
+  let found = 0;
+  for (const name of names) {
+    // One call after the other: the policy counts them.
+    const text = await read({ name });
+    const line = text.split("\n").find((part) => part.toLowerCase().includes(wanted));
+    if (line === undefined && !name.toLowerCase().includes(wanted)) continue;
+    found += 1;
+    chat.say(printableLine(`${name}: ${line ?? text}`, 200));
+  }
+  if (found === 0) chat.say(`nothing in memory has ${printableLine(search)}`);
+}
+
+function config(chat: Conversation, rest: string): void {
+  const names = Object.keys(SETTINGS) as SettingName[]; // the keys of an object that nobody extends
+  const settings = Object.fromEntries(
+    names.map((name) => [name, setting(name, process.env).value]),
+  );
+  const value = {
+    ...settings,
+    contexts: contexts(process.env),
+    chat: { session: chat.key, agent: chat.agent, model: chat.model },
+  };
+  const key = rest.trim();
+  const found = key === "" ? value : getByPath(value, key);
+  if (found === undefined)
+    throw new CliError("usage", `there is no setting ${key}`, { hint: "see all with: /config" });
+  chat.say(typeof found === "string" ? found : JSON.stringify(found, null, 2));
+}
+
+async function workspace(chat: Conversation): Promise<void> {
+  const instance = await findRunningInstance(stateDirectory(process.env).instanceFile).catch(
+    () => null,
+  );
+  const { skills, agents } = await chat.names();
+  const branch = currentBranch(process.cwd());
+  const lines = fieldLines([
+    ["installation", currentContext(process.env)?.name ?? "this machine"],
+    ["project", instance?.project ?? ""],
+    ["workspace", instance?.workspace ?? ""],
+    ["here", `${process.cwd()}${branch === null ? "" : ` (branch ${branch})`}`],
+    ["skills", String(skills.length)],
+    ["agents", String(agents.length)],
+  ]);
+  for (const line of lines) chat.say(line);
+}
+
+/** The approval that was meant: that of the run under way, else the newest one. */
+async function waitingApproval(chat: Conversation, named: string): Promise<string> {
+  if (named !== "") return named;
+  const runId = chat.runningId;
+  const request = runId === null ? {} : { runId };
+  const { approvals } = await client(chat.bus, { listApprovals }).listApprovals({
+    limit: 1,
+    ...request,
+  });
+  const [first] = approvals;
+  if (first !== undefined) return first.id;
+  throw new CliError("unknown_approval", "no call waits for an approval");
+}
+
+async function approve(chat: Conversation, rest: string): Promise<void> {
+  const id = await waitingApproval(chat, rest.trim());
+  await client(chat.bus, { approveCall }).approveCall({ id, scope: "once" });
+  chat.say("approved, this once");
+}
+
+async function deny(chat: Conversation, rest: string): Promise<void> {
+  const id = await waitingApproval(chat, "");
+  const reason = rest.trim() === "" ? {} : { reason: rest.trim() };
+  await client(chat.bus, { denyCall }).denyCall({ id, ...reason });
+  chat.say("denied");
+}
+
+function policy(chat: Conversation, rest: string): Promise<void> {
+  const [, tool, args] = /^explain\s+(\S+)(?:\s+([^]+))?$/.exec(rest.trim()) ?? [];
+  if (tool === undefined) throw new CliError("usage", "it is /policy explain TOOL [ARGUMENTS]");
+  const given = args === undefined ? [] : [args];
+  return chat.shell(["policy", "explain", tool, ...given, "--agent", chat.agent]);
+}
+
+async function steer(chat: Conversation, rest: string): Promise<void> {
+  const runId = chat.runningId;
+  if (runId === null) throw new CliError("usage", "no run is under way; just type the text");
+  if (rest.trim() === "") throw new CliError("usage", "it is /steer TEXT");
+  await publishCommand(chat.bus, steerRun, { runId }, { message: rest.trim() });
+  chat.say("the run hears it before its next step");
+}
+
+async function cost(chat: Conversation): Promise<void> {
+  const tokens = chat.hasBegun
+    ? (await client(chat.bus, { getSession }).getSession({ session: chat.key })).session.totalTokens
+    : 0;
+  const money = chat.costUsd === 0 ? "nothing that is priced" : formatUsd(chat.costUsd);
+  chat.say(`${tokens} tokens in this conversation; ${money} since this chat began`);
+}
+
+/** A message of several lines: in the person's editor, else up to a line with a single dot. */
+async function edit(chat: Conversation): Promise<void> {
+  const editor = process.env["VISUAL"] ?? process.env["EDITOR"] ?? "";
+  const text =
+    editor === ""
+      ? await chat.linesToDot()
+      : await chat.lend(() => Promise.resolve(edited(editor)));
+  if (text.trim() === "") return chat.say("an empty message is not sent");
+  await chat.message({ message: text.trimEnd() });
+}
+
+function edited(editor: string): string {
+  const directory = mkdtempSync(join(tmpdir(), "yard-edit-"));
+  const file = join(directory, "message.md");
+  try {
+    writeFileSync(file, "", { mode: 0o600 });
+    const { status } = spawnSync("sh", ["-c", `${editor} "$1"`, "sh", file], { stdio: "inherit" });
+    return status === 0 ? readFileSync(file, "utf8") : "";
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,150 @@
+import type { StoredEvent } from "@switchyard/bus/events";
+import {
+  modelResponded,
+  runFinished,
+  toolCompleted,
+  toolDenied,
+  toolFailed,
+  toolRequested,
+  type runLive,
+} from "@switchyard/contracts/run-events";
+import type { z } from "zod";
+import { printable, printableLine } from "../printable.ts";
+import { formatDuration } from "../quantities.ts";
+import { payloadOf, timelineLines } from "../run-timeline.ts";
+import type { Style } from "../terminal.ts";
+import { WrappedText } from "./wrapped-text.ts";
+
+type LiveMessage = z.output<typeof runLive.payload>;
+
+/** Where a conversation is shown. */
+export interface Screen {
+  readonly write: (text: string) => void;
+  readonly width: () => number;
+  readonly paint: (style: Style, text: string) => string;
+}
+
+const MARGIN = 2;
+/** What is told by other lines here, or of no interest to who reads along. */
+const UNTOLD = new Set([
+  "queued",
+  "started",
+  "model",
+  "call",
+  "result",
+  "allowed",
+  "finished",
+  "waiting",
+  "asks",
+  "goes on",
+]);
+
+/** Shows a run to who talks with it: text as it is written, each text once, and a card for each call. */
+export class Transcript {
+  readonly #screen: Screen;
+  readonly #text: WrappedText;
+  /** What was shown of the step that is being written. */
+  #shown = "";
+  #step = 0;
+  /** The last step whose whole text is known: what still comes of it is late. */
+  #done = 0;
+  costUsd = 0;
+
+  constructor(screen: Screen) {
+    this.#screen = screen;
+    this.#text = new WrappedText(screen.write, screen.width);
+  }
+
+  live({ step, delta, kind }: LiveMessage): void {
+    if (step <= this.#done) return;
+    if (kind === "reset-step") {
+      if (this.#shown !== "")
+        this.line("↺ the model is asked again; the text above does not count", "yellow");
+      this.#shown = "";
+      return;
+    }
+    if (step > this.#step) {
+      this.#text.end();
+      this.#shown = "";
+      this.#step = step;
+    }
+    this.#shown += delta;
+    this.#text.add(printable(delta));
+  }
+
+  event(event: StoredEvent): void {
+    const responded = payloadOf(event, modelResponded);
+    if (responded !== null) {
+      const { step, text, toolCalls } = responded;
+      this.#done = Math.max(this.#done, step);
+      // The text of the last step is the answer, which comes whole with the end of the run.
+      if (toolCalls > 0) this.#complete(step, text);
+      return;
+    }
+    const finished = payloadOf(event, runFinished);
+    if (finished !== null) {
+      this.costUsd += finished.costUsd ?? 0;
+      return;
+    }
+    const card = cardOf(event);
+    if (card !== null) this.line(card.text, card.style);
+    else
+      for (const { mark, label, text, style } of timelineLines(event))
+        if (!UNTOLD.has(label)) this.line(`${mark} ${label} ${text}`, style);
+  }
+
+  /** The answer, or what is missing of it. */
+  answer(output: string): void {
+    this.#complete(this.#step, output);
+  }
+
+  /** A line of its own, never in the middle of the text. */
+  line(text: string, style: Style): void {
+    this.#text.end();
+    const width = Math.max(20, this.#screen.width() - MARGIN);
+    const cut =
+      Array.from(text).length > width
+        ? `${Array.from(text)
+            .slice(0, width - 1)
+            .join("")}…`
+        : text;
+    this.#screen.write(`${" ".repeat(MARGIN)}${this.#screen.paint(style, cut)}\n`);
+  }
+
+  end(): void {
+    this.#text.end();
+  }
+
+  #complete(step: number, text: string): void {
+    const shown = step === this.#step ? this.#shown : "";
+    if (text.startsWith(shown)) this.#text.add(printable(text.slice(shown.length)));
+    else if (text.trim() !== shown.trim()) {
+      this.#text.end();
+      this.#text.add(printable(text));
+    }
+    this.#text.end();
+    this.#shown = "";
+    this.#step = 0;
+  }
+}
+
+/** The card of a call: what is asked for, then the decision and how long it took. */
+function cardOf(event: StoredEvent): { text: string; style: Style } | null {
+  const requested = payloadOf(event, toolRequested);
+  if (requested !== null)
+    return { text: `→ ${requested.tool} ${printableLine(requested.argsPreview)}`, style: "blue" };
+  const completed = payloadOf(event, toolCompleted);
+  if (completed !== null) {
+    const { decision, isError, durationMs, preview } = completed;
+    const allowed = decision === null ? "" : `allowed by ${decision.rule ?? "no rule"} · `;
+    const text = `${allowed}${formatDuration(durationMs)} · ${printableLine(preview)}`;
+    return isError ? { text: `! ${text}`, style: "yellow" } : { text: `✓ ${text}`, style: "dim" };
+  }
+  const denied = payloadOf(event, toolDenied);
+  if (denied !== null)
+    return { text: `✗ denied · ${printableLine(denied.decision.reason)}`, style: "red" };
+  const failed = payloadOf(event, toolFailed);
+  return failed === null
+    ? null
+    : { text: `! ${failed.code}: ${printableLine(failed.message)}`, style: "yellow" };
+}

@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { parseCommandLine } from "../../test-fixtures/parse-command-line.ts";
+import { yardInTerminal } from "../../test-fixtures/pseudo-terminal.ts";
+import { shellWords } from "../../test-fixtures/shell-words.ts";
+import { yard, yardDev, yardEnvironment } from "../../test-fixtures/yard-process.ts";
+
+const directory = await testDirectory();
+const project = join(directory, "my-project");
+const env: NodeJS.ProcessEnv = {
+  ...yardEnvironment(join(directory, "state")),
+  HOME: directory,
+  XDG_CONFIG_HOME: join(directory, "config"),
+  TERM: "xterm",
+};
+
+/** A model that says the same three pieces, slowly, and remembers what it was asked. */
+const asked: { messages: { role: string; content: unknown }[] }[] = [];
+const PIECES = ["A streamed ", "answer of ", "three pieces."];
+const server = createServer((request, response) => {
+  void (async () => {
+    let body = "";
+    for await (const part of request) body += String(part);
+    asked.push(JSON.parse(body));
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const chunk = (delta: object, finish: string | null = null): string => {
+      const choices = [{ index: 0, delta, finish_reason: finish }];
+      const base = { id: "c1", object: "chat.completion.chunk", created: 1, model: "served" };
+      return `data: ${JSON.stringify({ ...base, choices })}\n\n`;
+    };
+    for (const content of PIECES) response.write(chunk({ role: "assistant", content }));
+    response.end(`${chunk({}, "stop")}data: [DONE]\n\n`);
+  })();
+});
+server.listen(0, "127.0.0.1");
+await once(server, "listening");
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+const { port } = server.address() as AddressInfo; // a TCP server's
+
+const made = await yard(["init", project, "--template", "team"], env);
+writeFileSync(
+  join(project, "models.json"),
+  JSON.stringify({
+    default: "scripted/plan",
+    providers: { local: { type: "openai-compatible", baseURL: `http://127.0.0.1:${port}/v1` } },
+  }),
+);
+writeFileSync(
+  join(project, "agents", "sleeper.md"),
+  `---\nname: sleeper\ndescription: Waits.\ntools: [wait]\nplan:\n  steps:\n    - say: I wait.\n      calls: [{ tool: wait, with: { seconds: 600 }, as: w }]\n  answer: done\n---\n`,
+);
+writeFileSync(
+  join(project, "agents", "asker.md"),
+  `---\nname: asker\ndescription: Asks.\ntools: [ask_user]\nplan:\n  steps:\n    - calls: [{ tool: ask_user, with: { question: Which colour?, options: [red, blue] }, as: said }]\n  answer: "You chose: {{/results/said/text}}"\n---\n`,
+);
+
+const printed = made.stdout.split("\n").filter((line) => line.startsWith("  ./yard "));
+const [devLine = "", runLine = ""] = printed.map((line) => line.trim());
+const started = yardDev(shellWords(devLine).slice(2), env);
+await started.printed("Ctrl-C stops everything");
+
+test("what init prints is what yard takes, and the project runs as it says", async () => {
+  assert.equal(made.code, 0, made.stderr);
+  assert.equal(printed.length, 4);
+  for (const line of printed) await parseCommandLine(...shellWords(line.trim()).slice(1));
+  const { code, stdout, stderr } = await yard(shellWords(runLine).slice(1), env);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /begin with: # Notes$/m);
+  assert.match(stdout, /rule notes-stay denies write_file/);
+  const again = await yard(["init", project], env);
+  assert.equal(again.code, 2);
+  assert.match(again.stderr, /nothing was written/);
+});
+
+test("the projects of all templates pass their own tests, and a project is never half written", async () => {
+  for (const template of ["minimal", "team", "openclaw"]) {
+    const place = join(directory, template);
+    const json = await yard(
+      ["init", place, "--template", template, "--model", "local/served", "--json"],
+      env,
+    );
+    assert.equal(json.code, 0, json.stderr);
+    assert.equal(JSON.parse(json.stdout).data.template, template);
+    assert.equal(
+      JSON.parse(readFileSync(join(place, "models.json"), "utf8")).default,
+      "local/served",
+    );
+    const tested = await yard(["policy", "test", join(place, "policies")], env);
+    assert.equal(tested.code, 0, tested.stderr + tested.stdout);
+    const scanned = await yard(["skills", "scan", join(place, "skills")], env);
+    assert.equal(scanned.code, 0, scanned.stderr);
+  }
+});
+
+test("one message: the answer alone on stdout, lines of a pipe one after the other", async () => {
+  const one = await yard(["chat", "--agent", "helper", "-m", "hello"], env);
+  assert.equal(one.code, 0, one.stderr);
+  assert.match(one.stdout, /^You asked: "hello"\n/);
+  assert.match(one.stderr, /✗ denied · rule notes-stay/);
+  const json = await yard(["chat", "--agent", "helper", "-m", "hello", "--json"], env);
+  assert.equal(JSON.parse(json.stdout).data.end.end, "finished");
+  const unknown = await yard(["chat", "--agent", "nobody", "-m", "x"], env);
+  assert.equal(unknown.code, 3);
+});
+
+test("a skill in the chat sends its rendered prompt to the model [D25, D26, D27, DR7]", async () => {
+  const before = asked.length;
+  const said = await yard(
+    ["chat", "--agent", "helper", "--model", "local/served", "-m", "/greet Ada"],
+    env,
+  );
+  assert.equal(said.code, 0, said.stderr);
+  assert.equal(said.stdout, `${PIECES.join("")}\n`);
+  assert.match(said.stderr, /\[Invoking skill: greet\]/);
+  const [first] = asked.slice(before);
+  assert.match(JSON.stringify(first?.messages), /Greet Ada in one friendly sentence/);
+});
+
+test("at a terminal: type, see the answer once, switch, approve, be asked, cancel, leave [D23, D24, D29, D62]", async () => {
+  const key = "terminal-1";
+  const chat = yardInTerminal(
+    ["chat", "--agent", "helper", "--session", key, "--model", "local/served"],
+    {
+      env: { ...env, NO_COLOR: "1" },
+      columns: 40,
+    },
+  );
+  await chat.shows("> ");
+  chat.line("hello");
+  const answered = await chat.shows("pieces.");
+  await chat.shows("> ");
+  // Once, and broken at a word in a terminal of 40 columns.
+  assert.equal(answered.split("A streamed").length, 2, answered);
+  chat.line("/model default");
+  await chat.shows("Model: the agent's own");
+  chat.line("/agent nobody");
+  await chat.shows("Agent 'nobody' not found. Run /agents to see available agents.");
+  chat.line("/agent writer");
+  await chat.shows("Switched to agent: writer (config default)");
+  chat.line("write it");
+  await chat.shows("Approve? [y once, n no, ? explain]");
+  chat.line("?");
+  await chat.shows("id      apr-");
+  await chat.shows("Approve?");
+  chat.line("y");
+  await chat.shows("allowed by writer-writes");
+  await chat.shows("The summary: Wrote 23 bytes");
+  chat.line("/agent asker");
+  await chat.shows("Switched to agent: asker");
+  chat.line("ask me");
+  await chat.shows("1. red");
+  await chat.shows("Answer: ");
+  chat.line("2");
+  await chat.shows("You chose: blue");
+  chat.line("/agent sleeper");
+  await chat.shows("Switched to agent: sleeper");
+  chat.line("sleep");
+  await chat.shows("→ wait");
+  chat.control("c");
+  await chat.shows("cancelling the run");
+  await chat.shows("■ cancelled");
+  chat.line("/nope");
+  await chat.shows("Unknown command: /nope. Type /help for available commands");
+  chat.line("/help exit-codes");
+  await chat.shows("130  interrupted");
+  chat.line("/session");
+  await chat.shows(key);
+  chat.line("/exit");
+  await chat.shows(`go on with: ./yard chat --session ${key}`);
+  assert.equal(await chat.exited, 0);
+  assert.doesNotMatch(
+    chat.raw(),
+    new RegExp(`${String.fromCodePoint(27)}\\[\\d+m`),
+    "no colour with NO_COLOR",
+  );
+  for (const card of chat
+    .raw()
+    .split(/\r?\n/)
+    .filter((line) => line.startsWith("  →")))
+    assert.ok(card.length <= 40, card);
+  const history = join(directory, "state", "chat-history");
+  assert.match(readFileSync(history, "utf8"), /^\/exit\n\/session\n/);
+  assert.equal(statSync(history).mode & 0o777, 0o600);
+});
+
+test("a chat is resumed with what was said, and Ctrl-C twice leaves with 130", async () => {
+  const chat = yardInTerminal(["chat", "--session", "terminal-1"], { env });
+  await chat.shows("sleeper answers.");
+  await chat.shows("> sleep");
+  await chat.shows("> ");
+  chat.control("c");
+  await chat.shows("Ctrl-C again");
+  chat.control("c");
+  assert.equal(await chat.exited, 130);
+});
+
+test("yard run asks at a terminal, and tells the command elsewhere and ends with 5", async () => {
+  const run = yardInTerminal(["run", "writer", "write it"], { env: { ...env, NO_COLOR: "1" } });
+  await run.shows("Approve? [y once");
+  run.line("n");
+  await run.shows("Reason for the agent");
+  run.line("not today");
+  await run.shows("not today");
+  assert.equal(await run.exited, 0);
+  const piped = await yard(["run", "writer", "write it", "--wait-for", "3"], env);
+  assert.equal(piped.code, 5, piped.stderr);
+  const [, command = ""] = /\.\/yard (approvals approve apr-\S+)/.exec(piped.stderr) ?? [];
+  const approved = await yard(command.split(" "), env);
+  assert.equal(approved.code, 0, approved.stderr);
+  const tail = await yard(["runs", "tail", "last"], env);
+  assert.equal(tail.code, 0, tail.stderr);
+});

@@ -1,0 +1,214 @@
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { listAgents } from "@switchyard/contracts/agents";
+import { listSessions, sessionHistory } from "@switchyard/contracts/sessions";
+import { findBus, withBus } from "../bus-session.ts";
+import { Conversation, sessionOf, type Place } from "../chat/conversation.ts";
+import { readHistory, writeHistory } from "../chat/history-file.ts";
+import { LineInput } from "../chat/line-input.ts";
+import { runShellCommand } from "../chat/shell-words.ts";
+import { CliError } from "../cli-error.ts";
+import { agentToTry } from "../dev/ready-block.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { stateDirectory } from "../locations.ts";
+import { printable, printableLine } from "../printable.ts";
+import { setting } from "../settings.ts";
+import { textOrStandardInput } from "../standard-input.ts";
+import { writeJson, type Style, type Terminal } from "../terminal.ts";
+
+export interface ChatOptions {
+  readonly agent?: string;
+  readonly model?: string;
+  readonly session?: string;
+  readonly resume?: true;
+  /** One message, `-` for standard input; then the answer is all that comes to stdout. */
+  readonly message?: string;
+  readonly json?: true;
+}
+
+const PREFIX = "chat-";
+const SHOWN_MESSAGES = 4;
+const NARROWEST = 20;
+const USUAL_WIDTH = 80;
+
+/** `yard chat`: a conversation at a terminal, in a pipe, or of one message. */
+export async function chat(terminal: Terminal, options: ChatOptions): Promise<ExitCode> {
+  const message = options.message === undefined ? null : await textOrStandardInput(options.message);
+  if (message !== null && message.trim() === "")
+    throw new CliError("usage", "the message is empty", { hint: 'such as: -m "hello"' });
+  const json = options.json === true;
+  if (json && message === null)
+    throw new CliError("usage", "--json goes only with -m: a conversation is for people", {
+      hint: 'such as: ./yard chat --json -m "hello"',
+    });
+  return withBus(await findBus(process.env), async (bus) => {
+    const about = await begin(bus, options);
+    if (message !== null)
+      return once(terminal, new Conversation(bus, about, aside(terminal, json)), { message, json });
+    return converse(terminal, bus, about);
+  });
+}
+
+interface About {
+  readonly key: string;
+  readonly agent: string;
+  readonly model: string | null;
+  readonly hasBegun: boolean;
+}
+
+/** Which session it is, and who answers in it. */
+async function begin(bus: Bus, options: ChatOptions): Promise<About> {
+  const key = options.session ?? (options.resume ? await lastChat(bus) : newKey());
+  const session = await sessionOf(bus, key);
+  const { agents } = await client(bus, { listAgents }).listAgents({});
+  const agent =
+    options.agent ?? session?.agent ?? setting("agent", process.env).value ?? agentToTry(agents);
+  if (agent === null)
+    throw new CliError("usage", "no agent is named, and the project has none", {
+      hint: "name one with --agent; see the agents with: ./yard agents list",
+    });
+  if (!agents.some(({ name }) => name === agent))
+    throw new CliError("unknown_agent", `Agent '${agent}' not found.`, {
+      hint: "see the agents with: ./yard agents list",
+    });
+  const model = options.model ?? session?.model ?? setting("model", process.env).value;
+  return { key, agent, model, hasBegun: session !== null };
+}
+
+async function lastChat(bus: Bus): Promise<string> {
+  const { sessions } = await client(bus, { listSessions }).listSessions({
+    search: PREFIX,
+    limit: 20,
+  });
+  const found = sessions.find(({ key }) => key.startsWith(PREFIX));
+  if (found !== undefined) return found.key;
+  throw new CliError("unknown_session", "there is no chat to go on with", {
+    hint: "begin one with: ./yard chat",
+  });
+}
+
+function newKey(): string {
+  const at = new Date()
+    .toISOString()
+    .replaceAll(/[-:]|\..*$/g, "")
+    .replace("T", "-");
+  return `${PREFIX}${at}-${process.pid.toString(36)}`;
+}
+
+/** One message: cards and questions go to stderr, the answer to stdout. */
+async function once(
+  terminal: Terminal,
+  conversation: Conversation,
+  { message, json }: { readonly message: string; readonly json: boolean },
+): Promise<ExitCode> {
+  await conversation.take(message);
+  if (json) {
+    writeJson(terminal, { session: conversation.key, end: conversation.lastEnd });
+    return conversation.lastCode;
+  }
+  if (conversation.hasBegun) terminal.note(`go on with: ./yard chat --session ${conversation.key}`);
+  return conversation.lastCode;
+}
+
+function aside(terminal: Terminal, json: boolean): Place {
+  return {
+    screen: {
+      write: (text) => void process.stderr.write(text),
+      width: () => Number.POSITIVE_INFINITY,
+      paint: terminal.paintNote,
+    },
+    person: null,
+    isLive: false,
+    lend: (use) => use(),
+    shell: (words) => runShellCommand(terminal, words),
+    readLine: () => Promise.resolve(null),
+    answer: (text) => (json ? undefined : terminal.out(printable(text))),
+  };
+}
+
+async function converse(terminal: Terminal, bus: Bus, about: About): Promise<ExitCode> {
+  const state = stateDirectory(process.env).path;
+  const history = readHistory(state);
+  let held: Conversation | null = null;
+  let interrupts = 0;
+  const input: LineInput = new LineInput({
+    history,
+    completer: (line) => [held?.candidates(line) ?? [], line],
+    onInterrupt: () => {
+      interrupts += 1;
+      const conversation = held;
+      if (conversation === null || interrupts > 1) return leaveNow();
+      if (conversation.runningId === null) {
+        terminal.out("\nCtrl-C again, Ctrl-D or /exit leaves");
+        return input.show(PROMPT);
+      }
+      terminal.out("\ncancelling the run; Ctrl-C again leaves, and the run goes on to its end");
+      void conversation.cancel().catch((error: unknown) => terminal.error(String(error)));
+    },
+  });
+  let leftNow: ExitCode | null = null;
+  const left = Promise.withResolvers<null>();
+  const leaveNow = (): void => {
+    leftNow = EXIT.interrupted;
+    left.resolve(null);
+  };
+  const place: Place = {
+    screen: {
+      write: (text) => void process.stdout.write(text),
+      width: () => Math.max(NARROWEST, process.stdout.columns ?? USUAL_WIDTH),
+      paint: (style: Style, text: string) => terminal.paintOut(style, text),
+    },
+    person: input.isTerminal ? input : null,
+    isLive: input.isTerminal,
+    lend: (use) => input.lend(use),
+    shell: (words) =>
+      runShellCommand({ ...terminal, note: terminal.out, error: terminal.out }, words),
+    readLine: (prompt) => input.next(prompt),
+  };
+  const conversation = new Conversation(bus, about, place);
+  held = conversation;
+  if (input.isTerminal) await greet(terminal, bus, about);
+  await conversation.names();
+  const typed: string[] = [];
+  try {
+    for (;;) {
+      const isBusy = conversation.runningId !== null;
+      // The lines come one by one, and what they ask for may take long.
+      const line = await Promise.race([input.next(isBusy ? "" : PROMPT), left.promise]);
+      if (line === null) break;
+      interrupts = 0;
+      typed.unshift(line);
+      const started = conversation.nextRun();
+      const work = conversation.take(line);
+      // At a terminal the person may speak while a run works; a pipe waits.
+      await Promise.race([work, left.promise, ...(input.isTerminal ? [started] : [])]);
+      if (conversation.isLeaving || leftNow !== null) break;
+      if (!isBusy && conversation.runningId !== null) void work.then(() => input.show(PROMPT));
+    }
+  } finally {
+    writeHistory(state, [...typed, ...history.filter((line) => !typed.includes(line))]);
+    input.close();
+  }
+  if (conversation.hasBegun) terminal.note(`go on with: ./yard chat --session ${conversation.key}`);
+  if (leftNow !== null) return leftNow;
+  return input.isTerminal ? EXIT.ok : conversation.lastCode;
+}
+
+const PROMPT = "> ";
+
+/** Where we are, and what was said before. */
+async function greet(terminal: Terminal, bus: Bus, { key, agent, hasBegun }: About): Promise<void> {
+  terminal.out(
+    `${terminal.paintOut("bold", agent)} answers. /help lists commands, Ctrl-C cancels a run, /exit leaves.`,
+  );
+  if (!hasBegun) return;
+  const { messages } = await client(bus, { sessionHistory }).sessionHistory({
+    session: key,
+    limit: SHOWN_MESSAGES,
+  });
+  for (const { role, text } of messages) {
+    const mark = role === "user" ? "> " : "";
+    const shown = role === "user" ? printableLine(text) : printable(text);
+    terminal.out(terminal.paintOut("dim", `${mark}${shown}`));
+  }
+}

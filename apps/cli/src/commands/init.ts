@@ -1,0 +1,97 @@
+import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { ModelName } from "@switchyard/contracts/ids";
+import { CliError } from "../cli-error.ts";
+import { HOME } from "../locations.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+
+export const TEMPLATES = ["minimal", "team", "openclaw"] as const;
+export type Template = (typeof TEMPLATES)[number];
+
+/** Each template is the first one with its own files over it. */
+const BASE: Template = "minimal";
+const TEMPLATE_DIRECTORY = join(HOME, "apps", "cli", "templates");
+
+/** A variable with a key, and a model to name with it. */
+const KEYS = {
+  ANTHROPIC_API_KEY: "anthropic/claude-sonnet-4-5",
+  OPENAI_API_KEY: "openai/gpt-5-mini",
+  GOOGLE_GENERATIVE_AI_API_KEY: "google/gemini-2.5-flash",
+} as const;
+
+/** `yard init`: writes a small project that runs at once. Nothing that exists is changed. */
+export async function init(
+  terminal: Terminal,
+  directory: string,
+  options: { template: Template; model?: string; json?: true },
+): Promise<void> {
+  const { template, model } = options;
+  if (model !== undefined && !ModelName.safeParse(model).success)
+    throw new CliError("usage", `${JSON.stringify(model)} is not the name of a model`, {
+      hint: "a name is provider/model, such as anthropic/claude-sonnet-4-5",
+    });
+  const root = resolve(directory);
+  const sources = [...new Set([BASE, template])].map((name) => join(TEMPLATE_DIRECTORY, name));
+  const files = new Set((await Promise.all(sources.map(filesOf))).flat());
+  await refuseExisting(root, files);
+  await mkdir(root, { recursive: true });
+  // One after the other: a template's own files go over those of the first one.
+  for (const source of sources) await cp(source, root, { recursive: true });
+  const shown = shownPath(root);
+  const readme = join(root, "README.md");
+  await writeFile(readme, (await readFile(readme, "utf8")).replaceAll("PROJECT", shown));
+  if (model !== undefined) await setModel(join(root, "models.json"), model);
+  const next = [
+    `./yard dev --project ${shown} --workspace ${shown}/files`,
+    './yard run helper "What is in the notes?"',
+  ];
+  if (options.json)
+    return writeJson(terminal, { directory: root, template, files: [...files].toSorted(), next });
+  terminal.out(`Made ${shown} from the template ${template}:`);
+  for (const file of [...files].toSorted()) terminal.out(`  ${file}`);
+  terminal.out(`\nStart it:\n\n  ${next[0]}\n\nThen, in another terminal:\n\n  ${next[1]}`);
+  if (template === "team") terminal.out('  ./yard run writer "Write the summary."');
+  terminal.out("  ./yard chat --agent helper");
+  for (const line of modelHints(model)) terminal.note(line);
+}
+
+/** What the person may want to know about real models; nothing is chosen for them. */
+function modelHints(model: string | undefined): string[] {
+  if (model !== undefined) return [];
+  const found = Object.entries(KEYS).find(([name]) => (process.env[name] ?? "") !== "");
+  return found === undefined
+    ? ["", "The agents follow a plan, without AI. A real model: see README.md of the project."]
+    : ["", `${found[0]} is set: for a real model add --model ${found[1]} to run or chat.`];
+}
+
+async function filesOf(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)));
+}
+
+async function refuseExisting(root: string, files: ReadonlySet<string>): Promise<void> {
+  const there = await readdir(root, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  const clashes = there.filter((file) => files.has(file));
+  if (clashes.length === 0) return;
+  const shown = clashes.slice(0, 5).join(", ");
+  throw new CliError("usage", `${shownPath(root)} has ${shown} already; nothing was written`, {
+    hint: "name a new directory: ./yard init my-project",
+  });
+}
+
+async function setModel(file: string, model: string): Promise<void> {
+  const config = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>; // our own template
+  await writeFile(file, `${JSON.stringify({ ...config, default: model }, null, 2)}\n`);
+}
+
+/** As the person would type it, quoted where a shell needs it. */
+function shownPath(root: string): string {
+  const path = relative(process.cwd(), root) || ".";
+  const shorter = path.startsWith("..") ? root : path;
+  return /^[\w./~-]+$/.test(shorter) ? shorter : `'${shorter.replaceAll("'", `'\\''`)}'`;
+}
