@@ -1,5 +1,6 @@
 import type { Log } from "@switchyard/service/log";
 import type { Context, Hono } from "hono";
+import { createAgUiEndpoint } from "../ag-ui/serve-ag-ui.ts";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
 import { createA2aEndpoint } from "../a2a/serve-a2a.ts";
 import { authenticate, type AuthenticationParts } from "../identity/authenticate.ts";
@@ -36,6 +37,7 @@ export function mountProtocols(app: Hono<GatewayEnv>, parts: ProtocolParts): voi
   app.use("/a2a/*", (c, next) => authenticate(c, next, parts));
   app.get("/a2a/:agent/.well-known/agent-card.json", a2a.card);
   for (const path of ["/a2a/:agent", "/a2a/:agent/"]) app.post(path, a2a.rpc);
+  app.post("/ag-ui/:agent", (c, next) => authenticate(c, next, parts), createAgUiEndpoint(parts));
   app.use("/v1/*", (c, next) => authenticate(c, next, parts));
   for (const { method, path, handle } of openAiRoutes(parts)) app.on(method, path, handle);
 }

@@ -1,0 +1,202 @@
+import { EventType, type Interrupt, type Message, type RunAgentInput } from "@ag-ui/core";
+import type { RunWait } from "@switchyard/contracts/run-waits";
+import type { RunItem } from "../agent-runs/follow-run.ts";
+import type { RunEnd, RunEvent } from "../agent-runs/run-event.ts";
+import { describeWait } from "../agent-runs/run-wait.ts";
+import type { RunTeller } from "../agent-runs/stream-run.ts";
+import type { EventStream } from "../events/event-stream.ts";
+import { problemOf } from "../problems/problem.ts";
+
+/** What a client can answer of what a run waits for; null for the rest. */
+export function interruptOf(runId: string, wait: RunWait): Interrupt | null {
+  const { reason, approvalId, callId, tool, until, question, options = [], schema } = wait;
+  const name = runId.slice(runId.indexOf("~") + 1);
+  const about = { toolCallId: callId, ...(until !== null && { expiresAt: until }) };
+  if (approvalId !== undefined)
+    return {
+      ...about,
+      id: `${name}/${approvalId}`,
+      reason: "tool_call",
+      message: `${tool} ${describeWait(runId, wait)}`,
+      responseSchema: {
+        type: "object",
+        properties: { approved: { type: "boolean" }, reason: { type: "string" } },
+        required: ["approved"],
+      },
+    };
+  if (reason !== "question") return null;
+  const answer = schema ?? {
+    type: "string",
+    ...(options.length > 0 && { enum: [...options] }),
+  };
+  return {
+    ...about,
+    id: `${name}/${callId}`,
+    reason: "input_required",
+    message: question ?? "",
+    responseSchema: { type: "object", properties: { answer }, required: ["answer"] },
+  };
+}
+
+/** Tells a run as AG-UI events: https://docs.ag-ui.com. What is opened is closed before the run ends. */
+export class AgUiTeller implements RunTeller {
+  readonly #stream: EventStream;
+  readonly #runId: string;
+  readonly #input: RunAgentInput;
+  readonly #messages: Message[];
+  #message: { id: string; step: number; text: string } | null = null;
+  /** Counts messages of a step whose text began anew, as an id that is used again goes on with the old one. */
+  #version = 0;
+  #step: number | null = null;
+
+  constructor(stream: EventStream, runId: string, input: RunAgentInput) {
+    this.#stream = stream;
+    this.#runId = runId;
+    this.#input = input;
+    this.#messages = [...input.messages];
+    this.#send(EventType.RUN_STARTED, {
+      ...this.#ids(),
+      // Clients of earlier versions do not send theirs, and know no other.
+      ...(input.protocolVersion !== undefined && { protocolVersion: "1.0" }),
+    });
+    this.#state("running");
+  }
+
+  item(item: RunItem): boolean {
+    switch (item.kind) {
+      case "text":
+        this.#text(item.step, item.text);
+        return false;
+      case "text-void":
+        this.#closeMessage();
+        this.#version += 1;
+        return false;
+      case "end":
+        return this.#end(item);
+      default:
+        return this.#event(item);
+    }
+  }
+
+  failed(error: unknown): void {
+    const problem = problemOf(error);
+    const message = problem?.message ?? "the gateway failed by a fault of its own";
+    this.#send(EventType.RUN_ERROR, { message, code: problem?.code ?? "internal" });
+  }
+
+  #event(event: RunEvent): boolean {
+    switch (event.name) {
+      case "model-responded":
+        this.#closeMessage();
+        return false;
+      case "tool-requested":
+        this.#call(event.facts);
+        return false;
+      case "tool-completed":
+        this.#result(event.facts.callId, event.facts.preview);
+        return false;
+      case "tool-denied":
+        this.#result(event.facts.callId, `denied: ${event.facts.decision.reason}`);
+        return false;
+      case "tool-failed":
+        this.#result(event.facts.callId, `${event.facts.code}: ${event.facts.message}`);
+        return false;
+      case "waiting":
+        return this.#interrupt(event.facts.waits);
+      default:
+        return false;
+    }
+  }
+
+  #text(step: number, text: string): void {
+    this.#enterStep(step);
+    if (this.#message?.step !== step) {
+      this.#closeMessage();
+      const id = `${this.#runId}-${step}${this.#version === 0 ? "" : `-${this.#version}`}`;
+      this.#message = { id, step, text: "" };
+      this.#send(EventType.TEXT_MESSAGE_START, { messageId: id, role: "assistant" });
+    }
+    this.#message.text += text;
+    this.#send(EventType.TEXT_MESSAGE_CONTENT, { messageId: this.#message.id, delta: text });
+  }
+
+  #closeMessage(): void {
+    if (this.#message === null) return;
+    const { id, text } = this.#message;
+    this.#send(EventType.TEXT_MESSAGE_END, { messageId: id });
+    this.#messages.push({ id, role: "assistant", content: text });
+    this.#message = null;
+  }
+
+  #call(call: { step: number; callId: string; tool: string; argsPreview: string }): void {
+    const { step, callId: toolCallId, tool: toolCallName, argsPreview: delta } = call;
+    this.#enterStep(step);
+    this.#closeMessage();
+    this.#send(EventType.TOOL_CALL_START, { toolCallId, toolCallName });
+    this.#send(EventType.TOOL_CALL_ARGS, { toolCallId, delta });
+    this.#send(EventType.TOOL_CALL_END, { toolCallId });
+    const called = { name: toolCallName, arguments: delta };
+    const toolCalls = [{ id: toolCallId, type: "function" as const, function: called }];
+    this.#messages.push({ id: toolCallId, role: "assistant", toolCalls });
+  }
+
+  #result(toolCallId: string, content: string): void {
+    const messageId = `${toolCallId}-result`;
+    this.#send(EventType.TOOL_CALL_RESULT, { messageId, toolCallId, content, role: "tool" });
+    this.#messages.push({ id: messageId, role: "tool", toolCallId, content });
+  }
+
+  /** A step is a call of the model and the tools that it asks for. */
+  #enterStep(step: number): void {
+    if (this.#step === step) return;
+    this.#leaveStep();
+    this.#step = step;
+    this.#send(EventType.STEP_STARTED, { stepName: `step ${step}` });
+  }
+
+  #leaveStep(): void {
+    this.#closeMessage();
+    if (this.#step === null) return;
+    this.#send(EventType.STEP_FINISHED, { stepName: `step ${this.#step}` });
+    this.#step = null;
+  }
+
+  #interrupt(waits: readonly RunWait[]): boolean {
+    const interrupts = waits
+      .map((wait) => interruptOf(this.#runId, wait))
+      .filter((one) => one !== null);
+    if (interrupts.length === 0) return false;
+    this.#leaveStep();
+    this.#state("waiting");
+    this.#send(EventType.MESSAGES_SNAPSHOT, { messages: this.#messages });
+    const outcome = { type: "interrupt", interrupts };
+    this.#send(EventType.RUN_FINISHED, { ...this.#ids(), outcome });
+    return true;
+  }
+
+  #end({ status, output, failure }: RunEnd): boolean {
+    this.#leaveStep();
+    this.#state(status);
+    const result = { runId: this.#runId, status, output };
+    const isOld = this.#input.protocolVersion === undefined;
+    if (failure === null)
+      this.#send(EventType.RUN_FINISHED, { ...this.#ids(), outcome: { type: "success" }, result });
+    else if (status === "cancelled" && !isOld)
+      this.#send(EventType.RUN_FINISHED, { ...this.#ids(), outcome: { type: "cancelled" } });
+    else this.#send(EventType.RUN_ERROR, { message: failure.message, code: failure.code });
+    return true;
+  }
+
+  #state(status: string): void {
+    this.#send(EventType.STATE_SNAPSHOT, { snapshot: { runId: this.#runId, status } });
+  }
+
+  #ids(): { threadId: string; runId: string } {
+    const { threadId, runId } = this.#input;
+    return { threadId, runId };
+  }
+
+  #send(type: EventType, facts: Record<string, unknown>): void {
+    this.#stream.send({ data: { type, timestamp: Date.now(), ...facts } });
+  }
+}

@@ -1,0 +1,137 @@
+import { RunAgentInputSchema } from "@ag-ui/core/schemas";
+import type { Message, RunAgentInput } from "@ag-ui/core";
+import { approveCall, denyCall } from "@switchyard/contracts/approvals";
+import { fullRunId } from "@switchyard/contracts/ids";
+import { answerQuestion, type RunWait } from "@switchyard/contracts/run-waits";
+import { getRun } from "@switchyard/contracts/runs";
+import type { Context } from "hono";
+import { z } from "zod";
+import { followRun, type FollowParts, type RunFollow } from "../agent-runs/follow-run.ts";
+import { sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
+import { streamRun } from "../agent-runs/stream-run.ts";
+import { askerOf, type Asker } from "../identity/asker.ts";
+import { openPlaces } from "../identity/places.ts";
+import type { GatewayEnv } from "../identity/request-context.ts";
+import { Problem } from "../problems/problem.ts";
+import { readBody } from "../routes/read-body.ts";
+import { AgUiTeller, interruptOf } from "./ag-ui-teller.ts";
+
+const BODY_LIMIT = 4 * 1024 * 1024;
+const STREAMS = 200;
+const Decision = z.looseObject({
+  approved: z.boolean(),
+  reason: z.string().max(500).optional(),
+});
+
+/**
+ * `POST /ag-ui/{agent}`: AG-UI 1.0. A thread is a session, the client's run id is one run however often it is sent, and a run that
+ * waits for a person ends the stream with interrupts, which the next request answers. A closed connection cancels nothing.
+ */
+export function createAgUiEndpoint(
+  parts: FollowParts,
+): (c: Context<GatewayEnv>) => Promise<Response> {
+  const places = openPlaces("AG-UI runs", STREAMS);
+  return async (c) => {
+    const parsed = RunAgentInputSchema.safeParse(await readBody(c.req.raw, BODY_LIMIT));
+    const [issue] = parsed.error?.issues ?? [];
+    if (!parsed.success)
+      throw invalid(`${issue?.path.join(".") ?? "(body)"}: ${issue?.message ?? "is not valid"}`);
+    // The schema is that of the type.
+    const input = parsed.data as RunAgentInput;
+    const asker = askerOf(c, parts);
+    const release = places.take(asker.caller);
+    try {
+      const agent = c.req.param("agent") ?? "";
+      const follow =
+        input.resume === undefined || input.resume.length === 0
+          ? await begin(parts, asker, { agent, input })
+          : await resume(parts, asker, { agent, input });
+      return streamRun(follow, (stream) => new AgUiTeller(stream, follow.runId, input), release);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  };
+}
+
+function begin(
+  parts: FollowParts,
+  asker: Asker,
+  { agent, input }: { agent: string; input: RunAgentInput },
+): Promise<RunFollow> {
+  const { threadId, runId, messages } = input;
+  const last = messages.at(-1);
+  const text = last?.role === "user" ? textOf(last) : "";
+  if (text === "") throw invalid("messages: the last one must be the user's, with text");
+  return startAgentRun(parts, asker, {
+    agent,
+    input: text,
+    session: sessionKeyOf("ag-ui", threadId),
+    repeatKey: `${agent} ${threadId} ${runId}`,
+    via: "ag-ui",
+  });
+}
+
+/** Gives the run what its interrupts asked for. All that are open have to be answered at once, as the protocol wants it. */
+async function resume(
+  parts: FollowParts,
+  asker: Asker,
+  { agent, input }: { agent: string; input: RunAgentInput },
+): Promise<RunFollow> {
+  const answers = input.resume ?? [];
+  const [name = ""] = (answers[0]?.interruptId ?? "").split("/");
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) throw invalid("resume: unknown interruptId");
+  const runId = fullRunId(asker.caller, name);
+  const { run } = await asker.ask(getRun, { runId });
+  if (run.agent !== agent) throw invalid("resume: the interrupts are those of another agent");
+  const open = (run.waits ?? []).filter((wait) => interruptOf(runId, wait) !== null);
+  const given = open.map((wait) => {
+    const id = interruptOf(runId, wait)?.id;
+    const answer = answers.find(({ interruptId }) => interruptId === id);
+    if (answer === undefined) throw invalid(`resume: the interrupt ${id ?? ""} is not answered`);
+    return { wait, answer };
+  });
+  const follow = followRun(parts, asker, { runId, history: open.length === 0 });
+  try {
+    for (const { wait, answer } of given) await give(asker, { runId, wait, answer });
+  } catch (error) {
+    follow.stop();
+    throw error;
+  }
+  return follow;
+}
+
+async function give(
+  asker: Asker,
+  about: { runId: string; wait: RunWait; answer: { status: string; payload?: unknown } },
+): Promise<void> {
+  const { runId, wait, answer } = about;
+  const { approvalId: id } = wait;
+  if (id === undefined) {
+    const said = answer.status === "cancelled" ? "The person gave no answer." : answer.payload;
+    const value = z.looseObject({ answer: z.unknown() }).safeParse(said).data?.answer ?? said;
+    const given = typeof value === "string" ? value : JSON.stringify(value ?? "");
+    await asker.ask(answerQuestion, { runId, callId: wait.callId, answer: given });
+    return;
+  }
+  const decision = Decision.safeParse(answer.payload);
+  if (answer.status !== "cancelled" && !decision.success)
+    throw invalid(`resume: an approval's payload is {"approved": true} or {"approved": false}`);
+  const { approved = false, reason } = decision.data ?? {};
+  const why = reason === undefined || reason === "" ? {} : { reason };
+  await asker.ask(approved ? approveCall : denyCall, { id, ...why });
+}
+
+function textOf({ content }: Extract<Message, { role: "user" }>): string {
+  if (typeof content === "string") return content;
+  return content
+    .map((part) => {
+      if (part.type !== "text") throw invalid(`messages: agents take text, not ${part.type}`);
+      return part.text;
+    })
+    .join("\n");
+}
+
+function invalid(detail: string): Problem {
+  return new Problem({ status: 400, code: "invalid_request", detail });
+}
