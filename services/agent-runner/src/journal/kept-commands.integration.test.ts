@@ -1,13 +1,22 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, test } from "node:test";
+import { redisAcl } from "@switchyard/contracts/redis-acl";
 import { testRedis } from "@switchyard/local-servers/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { keptKey, openKeptCommands, type KeptCommand, type Keeping } from "./kept-commands.ts";
 
-const server = await testRedis();
+// With the rights that the runner's user has in Redis.
+const password = "password";
+const digest = createHash("sha256").update(password).digest("hex");
+const acl = redisAcl({
+  passwordHashes: new Map(["runner", "monitor"].map((user) => [user, digest])),
+});
+const server = await testRedis({ access: { acl, probeUser: "monitor", probePassword: password } });
 const log = createLog({ service: "test", level: "silent" });
-const redis = await connectRedis({ url: server.url, name: "test", log });
+const url = server.url.replace("redis://", "redis://runner@");
+const redis = await connectRedis({ url, password, name: "test", log });
 after(() => redis.disconnect());
 const kept = openKeptCommands(redis, { perOwner: 3, all: 5, size: 1_000 });
 
