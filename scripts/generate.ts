@@ -6,13 +6,15 @@ import { format } from "./generate/format.ts";
 import { asyncApi } from "./generate/asyncapi.ts";
 import { clientOperations } from "./generate/client-operations.ts";
 import { commandTable } from "./generate/command-table.ts";
+import { kustomizeFile } from "./generate/kustomize-files.ts";
 import { natsAuthorizationFile } from "./generate/nats-authorization.ts";
 import { redisUsersFile } from "./generate/redis-users.ts";
 import { replaceSection } from "./generate/section.ts";
 import { subjectsDocument } from "./generate/subjects-document.ts";
+import { valuesTable } from "./generate/values-table.ts";
 
 /**
- * Writes every file that is derived from the contracts, the commands or the decisions, or with `--check` says which of them differ
+ * Writes every file that is derived from the contracts, the commands, the chart or the decisions, or with `--check` says which of them differ
  * from what would be written and exits 1.
  */
 const root = new URL("../", import.meta.url);
@@ -24,6 +26,11 @@ const generated: Record<string, (current: string) => string | Promise<string>> =
   "libs/client/src/operations.ts": async () => format("operations.ts", await clientOperations()),
   "deploy/nats/authorization.conf": () => natsAuthorizationFile(),
   "deploy/redis/users.acl": () => redisUsersFile(),
+  "deploy/k8s/base/switchyard.yaml": (current) => kustomizeFile("base", current),
+  "deploy/k8s/components/keda/scaled-object.yaml": (current) => kustomizeFile("keda", current),
+  "deploy/k8s/overlays/dev/single-nodes.yaml": (current) => kustomizeFile("single-nodes", current),
+  "docs/kubernetes.md": (current) =>
+    format("kubernetes.md", replaceSection(current, { values: valuesTable() })),
   "apps/cli/README.md": (current) =>
     format("README.md", replaceSection(current, { commands: commandTable() })),
   "docs/subjects.md": () => subjectsDocument(),

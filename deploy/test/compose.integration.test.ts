@@ -7,6 +7,8 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
 import { parse } from "yaml";
+import { dig } from "./read-manifests.ts";
+import { readManifests } from "./render-manifests.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -276,12 +278,14 @@ test("NATS and Redis are configured to keep what they acknowledge", async () => 
   const redis = await readFile(`${root}deploy/redis/redis.conf`, "utf8");
   assert.match(redis, /^appendfsync always$/m);
   assert.match(redis, /^maxmemory-policy noeviction$/m);
-  for (const file of ["deploy/nats/nats.conf", "deploy/k8s/overlays/dev/nats.conf"]) {
+  for (const file of ["deploy/nats/nats.conf", "deploy/helm/switchyard/files/nats.conf"]) {
     assert.match(await readFile(root + file, "utf8"), /sync_interval: always/, file);
   }
-  const manifest = parse(
-    (await readFile(`${root}deploy/k8s/overlays/dev/redis.yaml`, "utf8")).split("\n---\n")[1] ?? "",
+  const nodes = await readFile(`${root}deploy/k8s/overlays/dev/single-nodes.yaml`, "utf8");
+  const manifest = readManifests(nodes).find(
+    ({ kind, metadata }) => kind === "StatefulSet" && metadata.name === "redis",
   );
-  const args: string[] = manifest.spec.template.spec.containers[0].args;
+  const args = dig(manifest, "spec.template.spec.containers.0.args");
+  assert.ok(Array.isArray(args));
   assert.ok(args.includes("always") && args.includes("noeviction"));
 });

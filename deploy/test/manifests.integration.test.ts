@@ -1,28 +1,20 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
 import { payloadsOf, servicePayloads, sharedPayloads } from "@switchyard/contracts/payload-stores";
 import { allStreams } from "@switchyard/contracts/streams";
+import { assertWellKept, typeErrors } from "./check-manifests.ts";
 import { dig, keysOf, ofKind, variable } from "./read-manifests.ts";
-import {
-  kustomizeCommand,
-  renderManifests,
-  typedManifests,
-  type Manifest,
-} from "./render-manifests.ts";
+import { kubernetesTool } from "./kubernetes-tools.ts";
+import { renderManifests, type Manifest } from "./render-manifests.ts";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
-const command = kustomizeCommand();
-const skip = command === null && "neither kubectl nor kustomize is installed";
+const kubectl = (await kubernetesTool("kubectl")) ?? "";
+const skip = kubectl === "" && "there is no kubectl on this machine";
 const services = ["agent-runner", "gateway", "mcp-broker", "policy", "skill-importer", "toolbox"];
 
 for (const folder of ["base", "overlays/dev"]) {
   test(`${folder}: renders, and every manifest fits the Kubernetes types`, { skip }, async (t) => {
-    const manifests = renderManifests(command ?? [], folder);
+    const manifests = renderManifests(kubectl, folder);
     assert.deepEqual(await typeErrors(manifests, t), "");
   });
 
@@ -30,7 +22,7 @@ for (const folder of ["base", "overlays/dev"]) {
     `${folder}: runs every service with probes, limits, a clean stop and no privileges`,
     { skip },
     () => {
-      const deployments = ofKind(renderManifests(command ?? [], folder), "Deployment");
+      const deployments = ofKind(renderManifests(kubectl, folder), "Deployment");
       assert.deepEqual(deployments.map((manifest) => manifest.metadata.name).toSorted(), services);
       for (const deployment of deployments) assertWellKept(deployment);
     },
@@ -42,7 +34,7 @@ for (const folder of ["base", "overlays/dev"]) {
     `${folder}: each service is a user of its own in Redis, and has its own password alone`,
     { skip },
     () => {
-      const manifests = renderManifests(command ?? [], folder);
+      const manifests = renderManifests(kubectl, folder);
       const deployments = ofKind(manifests, "Deployment");
       const users = deployments.map((deployment) => redisUserOf(deployment));
       assert.deepEqual(users.toSorted(), serviceRedisUsers.map(({ name }) => name).toSorted());
@@ -59,7 +51,7 @@ test(
   "overlays/dev: Redis lets in the users of the list alone, and its probes are the one of them that sees no key",
   { skip },
   () => {
-    const redis = ofKind(renderManifests(command ?? [], "overlays/dev"), "StatefulSet").find(
+    const redis = ofKind(renderManifests(kubectl, "overlays/dev"), "StatefulSet").find(
       ({ metadata }) => metadata.name === "redis",
     );
     const container = dig(redis, "spec.template.spec.containers.0");
@@ -73,7 +65,7 @@ test(
 );
 
 test("overlays/dev: NATS' disk holds what the streams may grow to", { skip }, () => {
-  const sets = ofKind(renderManifests(command ?? [], "overlays/dev"), "StatefulSet");
+  const sets = ofKind(renderManifests(kubectl, "overlays/dev"), "StatefulSet");
   const nats = sets.find(({ metadata }) => metadata.name === "nats");
   const request = dig(nats, "spec.volumeClaimTemplates.0.spec.resources.requests.storage");
   const bytes = Number(/^(\d+)Gi$/.exec(String(request))?.[1]) * 1024 ** 3;
@@ -102,7 +94,7 @@ function redisUserOf(deployment: Manifest): string {
 
 test("base: the broker reaches no private address before an overlay names one", { skip }, () => {
   const permitted = (folder: string): unknown => {
-    const manifests = renderManifests(command ?? [], folder);
+    const manifests = renderManifests(kubectl, folder);
     const broker = ofKind(manifests, "Deployment").find(
       ({ metadata }) => metadata.name === "mcp-broker",
     );
@@ -118,69 +110,10 @@ test("base: the broker reaches no private address before an overlay names one", 
 });
 
 test("the type check finds a misspelt key and a wrong type", { skip }, async (t) => {
-  const [deployment] = ofKind(renderManifests(command ?? [], "base"), "Deployment");
+  const [deployment] = ofKind(renderManifests(kubectl, "base"), "Deployment");
   assert.ok(deployment);
   const misspelt = { ...deployment, spec: { ...deployment.spec, replcas: 2 } };
   const mistyped = { ...deployment, spec: { ...deployment.spec, replicas: "two" } };
   assert.match(await typeErrors([misspelt], t), /replcas/);
   assert.match(await typeErrors([mistyped], t), /not assignable/);
 });
-
-function assertWellKept(deployment: Manifest): void {
-  const { name } = deployment.metadata;
-  const pod = dig(deployment, "spec.template.spec");
-  const container = dig(pod, "containers.0");
-  for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"]) {
-    assert.ok(dig(container, probe), `${name} has no ${probe}`);
-  }
-  assert.equal(dig(container, "livenessProbe.httpGet.path"), "/livez", name);
-  assert.equal(dig(container, "readinessProbe.httpGet.path"), "/readyz", name);
-  assert.equal(dig(pod, "securityContext.runAsNonRoot"), true, name);
-  assert.equal(dig(pod, "automountServiceAccountToken"), false, name);
-  assert.equal(dig(container, "securityContext.readOnlyRootFilesystem"), true, name);
-  assert.equal(dig(container, "securityContext.allowPrivilegeEscalation"), false, name);
-  assert.deepEqual(dig(container, "securityContext.capabilities.drop"), ["ALL"], name);
-  assert.ok(dig(container, "resources.requests.memory"), name);
-  assert.ok(dig(container, "resources.limits.memory"), name);
-  const pauseMs = Number(dig(container, "lifecycle.preStop.sleep.seconds")) * 1000;
-  const drainMs = Number(variable(container, "YARD_DRAIN_MS"));
-  const graceMs = Number(dig(pod, "terminationGracePeriodSeconds")) * 1000;
-  assert.ok(
-    pauseMs + drainMs < graceMs,
-    `${name}: ${pauseMs} + ${drainMs} is not below ${graceMs} ms`,
-  );
-  const secrets = JSON.stringify(dig(container, "env"));
-  assert.ok(
-    !/SEED|PASSWORD(?!_FILE")|secretKeyRef/.test(secrets),
-    `${name} takes a secret from its environment`,
-  );
-}
-
-/** What the compiler says of the manifests, or an empty string. */
-async function typeErrors(
-  manifests: Manifest[],
-  t: { after(stop: () => Promise<void>): void },
-): Promise<string> {
-  // Below the repository, so that the compiler finds the installed types.
-  const folder = await mkdtemp(join(root, "node_modules/.manifests-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  await writeFile(join(folder, "manifests.ts"), typedManifests(manifests));
-  const tsc = spawnSync(
-    join(root, "node_modules/.bin/tsc"),
-    [
-      "--ignoreConfig",
-      "--noEmit",
-      "--strict",
-      "--skipLibCheck",
-      "--module",
-      "nodenext",
-      "--target",
-      "es2024",
-      "--types",
-      "",
-      "manifests.ts",
-    ],
-    { cwd: folder, encoding: "utf8" },
-  );
-  return tsc.stdout + tsc.stderr;
-}

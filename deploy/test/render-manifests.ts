@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseAllDocuments } from "yaml";
 
@@ -12,28 +12,19 @@ export interface Manifest {
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The command that renders a kustomization here, or null when neither kubectl nor kustomize is installed. */
-export function kustomizeCommand(): string[] | null {
-  const candidates = [
-    ["kubectl", "kustomize"],
-    ["kustomize", "build"],
-  ];
-  return (
-    candidates.find(
-      ([tool]) => spawnSync(tool ?? "", ["version", "--client"]).error === undefined,
-    ) ?? null
-  );
-}
-
-/** Renders a folder of `deploy/k8s`. Throws with the tool's own message when it is refused. */
-export function renderManifests(command: string[], folder: string): Manifest[] {
-  const [tool = "", ...args] = command;
-  const text = execFileSync(tool, [...args, `deploy/k8s/${folder}`], {
+/** Renders a folder of `deploy/k8s` with kubectl. Throws with the tool's own message when it is refused. */
+export function renderManifests(kubectl: string, folder: string): Manifest[] {
+  const text = execFileSync(kubectl, ["kustomize", `deploy/k8s/${folder}`], {
     cwd: root,
     encoding: "utf8",
   });
-  // The documents are checked by the Kubernetes types in manifests.integration.test.ts.
-  return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+  return readManifests(text);
+}
+
+export function readManifests(text: string): Manifest[] {
+  const documents = parseAllDocuments(text).map((document) => document.toJS());
+  // The documents are checked by the Kubernetes types in the tests.
+  return documents.filter((document) => document !== null) as Manifest[];
 }
 
 /**
@@ -49,7 +40,13 @@ export function typedManifests(manifests: readonly Manifest[]): string {
 }
 
 function moduleOf(apiVersion: string): string {
-  return apiVersion.startsWith("keda.sh/")
-    ? `@kubernetes-models/keda/${apiVersion}`
-    : `kubernetes-models/${apiVersion}`;
+  const group = apiVersion.split("/")[0] ?? "";
+  return `${packages[group] ?? "kubernetes-models"}/${apiVersion}`;
 }
+
+/** Where the types of kinds are that a cluster does not have by itself. */
+const packages: Record<string, string> = {
+  "keda.sh": "@kubernetes-models/keda",
+  "gateway.networking.k8s.io": "@kubernetes-models/gateway-api",
+  "monitoring.coreos.com": "@kubernetes-models/prometheus-operator",
+};

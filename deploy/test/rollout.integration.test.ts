@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runCommands } from "@switchyard/contracts/streams";
 import { containersOf, deploymentOf, dig, keysOf, ofKind, variable } from "./read-manifests.ts";
-import { kustomizeCommand, renderManifests, type Manifest } from "./render-manifests.ts";
+import { kubernetesTool } from "./kubernetes-tools.ts";
+import { renderManifests, type Manifest } from "./render-manifests.ts";
 
-const command = kustomizeCommand();
-const skip = command === null && "neither kubectl nor kustomize is installed";
+const kubectl = (await kubernetesTool("kubectl")) ?? "";
+const skip = kubectl === "" && "there is no kubectl on this machine";
 
 function rendered(folder: string): Manifest[] {
-  return renderManifests(command ?? [], folder);
+  return renderManifests(kubectl, folder);
 }
 
 test("base: needs no kind that a cluster does not have by itself, and no Job", { skip }, () => {

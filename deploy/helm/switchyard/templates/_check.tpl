@@ -1,0 +1,32 @@
+{{/* What one value says against another; types and names are checked by values.schema.json. */}}
+{{- define "switchyard.check" -}}
+{{- $v := .Values }}
+{{- if and (gt (int $v.toolbox.replicas) 1) (eq $v.toolbox.workspaces.accessMode "ReadWriteOnce") }}
+{{- fail "toolbox.replicas: more than one needs toolbox.workspaces.accessMode: ReadWriteMany, a volume that all of them write" }}
+{{- end }}
+{{- if and $v.gateway.ingress.enabled (not $v.gateway.ingress.host) }}
+{{- fail "gateway.ingress.host: the Ingress needs a name; the gateway refuses requests for others" }}
+{{- end }}
+{{- if and $v.gateway.httpRoute.enabled (or (not $v.gateway.httpRoute.parentRefs) (not $v.gateway.httpRoute.hostnames)) }}
+{{- fail "gateway.httpRoute: the HTTPRoute needs parentRefs and hostnames" }}
+{{- end }}
+{{- if and $v.gateway.oidc.issuer (not $v.gateway.url) }}
+{{- fail "gateway.url: sign-in by OIDC needs the address to which the provider sends people back" }}
+{{- end }}
+{{- if and $v.gateway.oidc.issuer (not $v.policy.issuers) }}
+{{- fail "policy.issuers: sign-in by OIDC needs an entry that says who people of gateway.oidc.issuer are here" }}
+{{- end }}
+{{- range $name := list "policy" "mcpBroker" "skillImporter" "agentRunner" "toolbox" "gateway" }}
+{{- range $variable, $_ := (index $v $name).env }}
+{{- if regexMatch "(^|_)(PASSWORD|SECRET|TOKEN|API_KEY|TOKEN_KEY|SEED)$" $variable }}
+{{- fail (printf "%s.env.%s: secrets belong into a Secret that %s.secrets names, not into values" $name $variable $name) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if gt (int $v.agentRunner.autoscaling.min) (int $v.agentRunner.autoscaling.max) }}
+{{- fail "agentRunner.autoscaling: min is greater than max" }}
+{{- end }}
+{{- if and $v.endpointsConfigMap $v.singleNodes.enabled }}
+{{- fail "singleNodes.enabled: endpointsConfigMap says where NATS and Redis are; leave one of them out" }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,114 @@
+{{/* The user of each service in NATS and Redis, and what it gets of the keys beside its own two files. */}}
+{{- define "switchyard.services" -}}
+policy: { values: policy, user: policy, keys: [run-token.jwk] }
+mcp-broker: { values: mcpBroker, user: broker, keys: [mcp-logins.key] }
+skill-importer: { values: skillImporter, user: importer, keys: [] }
+agent-runner: { values: agentRunner, user: runner, keys: [] }
+toolbox: { values: toolbox, user: toolbox, keys: [] }
+gateway: { values: gateway, user: gateway, keys: [] }
+{{- end }}
+
+{{- define "switchyard.labels" -}}
+app.kubernetes.io/name: {{ . }}
+app.kubernetes.io/part-of: switchyard
+{{- end }}
+
+{{- define "switchyard.image" -}}
+{{- $image := .image }}
+{{- if $image.digest }}{{ $image.repository }}@{{ $image.digest }}
+{{- else }}{{ $image.repository }}:{{ $image.tag | default .root.Chart.AppVersion }}{{ end }}
+{{- end }}
+
+{{/* A variable that is a value, or a key of the ConfigMap that is named in its place. An empty value is left out. */}}
+{{- define "switchyard.endpoint" -}}
+{{- $map := .root.Values.endpointsConfigMap }}
+{{- if $map }}
+- name: {{ .name }}
+  valueFrom:
+    configMapKeyRef: { name: {{ $map }}, key: {{ .key }}{{ if .optional }}, optional: true{{ end }} }
+{{- else if .value }}
+- { name: {{ .name }}, value: {{ .value | toString | quote }} }
+{{- end }}
+{{- end }}
+
+{{- define "switchyard.natsUrl" -}}
+{{- if .Values.singleNodes.enabled }}nats://nats:4222{{ else }}{{ .Values.nats.url }}{{ end }}
+{{- end }}
+
+{{- define "switchyard.security" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end }}
+
+{{- define "switchyard.podSecurity" -}}
+runAsNonRoot: true
+{{- if .Values.pods.userId }}
+runAsUser: {{ .Values.pods.userId | int }}
+runAsGroup: {{ .Values.pods.userId | int }}
+fsGroup: {{ .Values.pods.userId | int }}
+{{- end }}
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{/* What connects any process of ours: NATS, private certificates and traces. */}}
+{{- define "switchyard.commonEnv" -}}
+{{- include "switchyard.endpoint" (dict "root" . "name" "YARD_NATS_URL" "key" "natsUrl" "value" (include "switchyard.natsUrl" .)) }}
+{{- with .Values.ca.configMap }}
+- { name: NODE_EXTRA_CA_CERTS, value: {{ printf "/ca/%s" $.Values.ca.key | quote }} }
+{{- end }}
+{{- with .Values.otlpEndpoint }}
+- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
+
+{{/* All variables of a service. One of `env` replaces ours of the same name: server-side apply refuses a name twice. */}}
+{{- define "switchyard.serviceEnv" -}}
+{{- $env := include "switchyard.allEnv" . | fromYamlArray }}
+{{- range $env }}
+{{- if not (hasKey $.values.env .name) }}
+- {{ toJson . }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := .values.env }}
+- {{ dict "name" $name "value" (toString $value) | toJson }}
+{{- end }}
+{{- end }}
+
+{{- define "switchyard.allEnv" -}}
+{{- include "switchyard.commonEnv" .root }}
+- { name: YARD_NATS_NKEY_FILE, value: /keys/{{ .user }}.nk }
+{{- include "switchyard.endpoint" (dict "root" .root "name" "REDIS_SCHEME" "key" "redisScheme" "value" .root.Values.redis.scheme) }}
+{{- include "switchyard.endpoint" (dict "root" .root "name" "REDIS_ADDRESS" "key" "redisAddress" "value" (ternary "redis:6379" .root.Values.redis.address .root.Values.singleNodes.enabled)) }}
+{{- /* The service's own user; its password is the file below. */}}
+- { name: YARD_REDIS_URL, value: "$(REDIS_SCHEME)://{{ .user }}@$(REDIS_ADDRESS)" }
+- { name: YARD_REDIS_PASSWORD_FILE, value: /keys/{{ .user }}.redis }
+- { name: YARD_DRAIN_MS, value: {{ mul .values.drainSeconds 1000 | quote }} }
+{{ include (printf "switchyard.env.%s" .name) .root }}
+{{- end }}
+
+{{/* An edit of a ConfigMap of the chart rolls out the one service that reads it. */}}
+{{- define "switchyard.annotations" -}}
+{{- $all := dict }}
+{{- if .root.Values.monitoring.annotations }}
+{{- $all = dict "prometheus.io/scrape" "true" "prometheus.io/port" "8080" }}
+{{- end }}
+{{- range .configs }}
+{{- if not .existing }}{{ $_ := set $all (printf "checksum/%s" .name) (.data | toJson | sha256sum) }}{{ end }}
+{{- end }}
+{{- with mergeOverwrite $all .own }}{{ toYaml . }}{{ end }}
+{{- end }}
+
+{{- define "switchyard.replicasVary" -}}
+{{- if and (eq .name "agent-runner") (ne .root.Values.agentRunner.autoscaling.by "none") }}true{{ end }}
+{{- end }}
+
+{{/* Everything under which the gateway is reached, with commas. */}}
+{{- define "switchyard.httpHosts" -}}
+{{- $g := .Values.gateway }}
+{{- $hosts := list "gateway" (printf "gateway.%s.svc.cluster.local" .Release.Namespace) }}
+{{- with $g.url }}{{ $hosts = append $hosts (urlParse .).hostname }}{{ end }}
+{{- if $g.ingress.enabled }}{{ $hosts = append $hosts $g.ingress.host }}{{ end }}
+{{- if $g.httpRoute.enabled }}{{ $hosts = concat $hosts $g.httpRoute.hostnames }}{{ end }}
+{{- concat $hosts $g.hosts | uniq | join "," }}
+{{- end }}

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { runCommands } from "@switchyard/contracts/streams";
+import { parseBundle } from "@switchyard/policy/bundle/parse-bundle";
+import { readIssuers } from "@switchyard/policy/users/issuers-file";
+import { parse } from "yaml";
+import { assertWellKept, typeErrors } from "./check-manifests.ts";
+import { containersOf, deploymentOf, dig, ofKind, variable } from "./read-manifests.ts";
+import { kubernetesTool } from "./kubernetes-tools.ts";
+import { renderChart, runHelm } from "./render-chart.ts";
+import { readManifests, type Manifest } from "./render-manifests.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const helm = (await kubernetesTool("helm")) ?? "";
+const skip = helm === "" && "there is no helm on this machine";
+const sets = ["minimal", "dev", "production", "external", "air-gapped", "multi-team"];
+const rendered = new Map<string, Manifest[]>();
+
+before(() => {
+  if (helm === "") return;
+  for (const set of sets) rendered.set(set, readManifests(renderChart(helm, { values: set })));
+});
+
+/** Every deployment and stateful set of every value set. */
+function workloads(): { set: string; workload: Manifest }[] {
+  return [...rendered].flatMap(([set, manifests]) =>
+    ["Deployment", "StatefulSet"].flatMap((kind) =>
+      ofKind(manifests, kind).map((workload) => ({ set, workload })),
+    ),
+  );
+}
+
+test("the chart and each value set pass helm lint", { skip }, () => {
+  for (const set of sets) {
+    const text = runHelm(helm, ["lint", "switchyard", "--strict", "-f", `values/${set}.yaml`]);
+    assert.match(text, /1 chart\(s\) linted, 0 chart\(s\) failed/, set);
+  }
+});
+
+test(
+  "every object of every value set fits the types of Kubernetes and its operators",
+  { skip },
+  async (t) => {
+    const known = [...rendered.values()]
+      .flat()
+      .filter(({ apiVersion }) => !apiVersion.startsWith("external-secrets.io/"));
+    assert.equal(await typeErrors(known, t), "");
+    const kinds = new Set(known.map(({ kind }) => kind));
+    for (const kind of ["ScaledObject", "HorizontalPodAutoscaler", "PodMonitor", "PrometheusRule"])
+      assert.ok(kinds.has(kind), kind);
+    for (const kind of ["Ingress", "HTTPRoute"]) assert.ok(kinds.has(kind), kind);
+  },
+);
+
+test("every pod is restricted, sidecars and servers included", { skip }, () => {
+  assert.ok(workloads().length > 36);
+  for (const { set, workload } of workloads()) {
+    const about = `${set}: ${workload.metadata.name}`;
+    const pod = dig(workload, "spec.template.spec");
+    assert.equal(dig(pod, "securityContext.runAsNonRoot"), true, about);
+    assert.equal(dig(pod, "securityContext.seccompProfile.type"), "RuntimeDefault", about);
+    for (const container of containersOf(workload)) {
+      assert.equal(dig(container, "securityContext.allowPrivilegeEscalation"), false, about);
+      assert.equal(dig(container, "securityContext.readOnlyRootFilesystem"), true, about);
+      assert.deepEqual(dig(container, "securityContext.capabilities.drop"), ["ALL"], about);
+      assert.ok(dig(container, "resources.limits.memory"), about);
+      const names = container.env?.map(({ name }) => name) ?? [];
+      assert.deepEqual(names, [...new Set(names)], `${about} has a variable twice`);
+    }
+  }
+  for (const manifests of rendered.values())
+    for (const deployment of ofKind(manifests, "Deployment")) assertWellKept(deployment);
+});
+
+test(
+  "services with replicas are spread, and only one of them is disrupted at a time",
+  { skip },
+  () => {
+    for (const [set, manifests] of rendered)
+      for (const deployment of ofKind(manifests, "Deployment")) {
+        const { name } = deployment.metadata;
+        const count = dig(deployment, "spec.replicas");
+        const isMany = count === undefined || Number(count) > 1;
+        const budget = ofKind(manifests, "PodDisruptionBudget").find(
+          ({ metadata }) => metadata.name === name,
+        );
+        const about = `${set}: ${name}`;
+        assert.equal(dig(budget, "spec.maxUnavailable"), isMany ? 1 : undefined, about);
+        const spread = dig(deployment, "spec.template.spec.topologySpreadConstraints");
+        assert.equal(Array.isArray(spread), isMany, about);
+      }
+  },
+);
+
+test("no secret is rendered: they are names, files and variables of MCP servers", { skip }, () => {
+  for (const [set, manifests] of rendered) {
+    assert.deepEqual(ofKind(manifests, "Secret"), [], set);
+    for (const deployment of ofKind(manifests, "Deployment"))
+      for (const { env } of containersOf(deployment))
+        for (const { name } of env ?? [])
+          assert.doesNotMatch(name, /(?:PASSWORD|SECRET|TOKEN|API_KEY|SEED)$/, set);
+  }
+  const servers = ofKind(rendered.get("production") ?? [], "ConfigMap").find(
+    ({ metadata }) => metadata.name === "yard-mcp-servers",
+  );
+  assert.match(JSON.stringify(servers), /Bearer \$\{TRACKER_TOKEN\}/);
+});
+
+test("an edit of rules in values rolls out the policy service alone", { skip }, () => {
+  const edited = readManifests(renderChart(helm, { values: "minimal", sets: ["policy.rules=x"] }));
+  const changed = ofKind(edited, "Deployment").filter((deployment) => {
+    const old = deploymentOf(rendered.get("minimal") ?? [], deployment.metadata.name);
+    return JSON.stringify(old) !== JSON.stringify(deployment);
+  });
+  assert.deepEqual(
+    changed.map(({ metadata }) => metadata.name),
+    ["policy"],
+  );
+});
+
+test(
+  "runners are scaled by KEDA, by an HPA or not at all, and by one number of slots",
+  { skip },
+  () => {
+    const byKeda = readManifests(
+      renderChart(helm, { sets: ["agentRunner.autoscaling.by=keda", "agentRunner.slots=8"] }),
+    );
+    const [scaled] = ofKind(byKeda, "ScaledObject");
+    const metadata = dig(scaled, "spec.triggers.0.metadata");
+    assert.equal(dig(metadata, "stream"), runCommands.stream);
+    assert.equal(dig(metadata, "consumer"), runCommands.name);
+    assert.equal(dig(metadata, "lagThreshold"), "8");
+    const runner = dig(deploymentOf(byKeda, "agent-runner"), "spec.template.spec.containers.0");
+    assert.equal(variable(runner, "YARD_RUNNER_SLOTS"), "8");
+    const scalers = (set: string) =>
+      (rendered.get(set) ?? [])
+        .map(({ kind }) => kind)
+        .filter((kind) => ["ScaledObject", "HorizontalPodAutoscaler"].includes(kind));
+    assert.deepEqual(scalers("minimal"), []);
+    assert.deepEqual(scalers("production"), ["ScaledObject"]);
+    assert.deepEqual(scalers("external"), ["HorizontalPodAutoscaler"]);
+  },
+);
+
+test(
+  "alerts and the HPA use metrics that services have, and each alert is in the document",
+  { skip },
+  () => {
+    const sources = globSync("{services,libs}/*/src/**/*.ts", { cwd: root }).filter(
+      (path) => !path.endsWith(".test.ts"),
+    );
+    const text = sources.map((path) => readFileSync(join(root, path), "utf8")).join("\n");
+    const exported = new Set([...text.matchAll(/"(yard_[a-z_]+)"/g)].map(([, name]) => name));
+    const rules = parse(
+      readFileSync(join(root, "deploy/helm/switchyard/files/alerts.yaml"), "utf8"),
+    );
+    const alerts: { alert: string; expr: string }[] = rules.groups[0].rules;
+    const [autoscaler] = ofKind(rendered.get("external") ?? [], "HorizontalPodAutoscaler");
+    const used = [
+      ...alerts.flatMap(({ expr }) => expr.match(/yard_[a-z_]+/g) ?? []),
+      String(dig(autoscaler, "spec.metrics.0.pods.metric.name")),
+    ].map((name) => name.replace(/_bucket$/, ""));
+    assert.ok(used.length > 8);
+    assert.deepEqual(
+      used.filter((name) => !exported.has(name)),
+      [],
+    );
+    const told = readFileSync(join(root, "docs/kubernetes.md"), "utf8");
+    assert.deepEqual(
+      alerts.map(({ alert }) => alert).filter((alert) => !told.includes(`| \`${alert}\``)),
+      [],
+    );
+  },
+);
+
+test("the gateway takes every name under which the values say that it is reached", { skip }, () => {
+  const gateway = (set: string): unknown =>
+    dig(deploymentOf(rendered.get(set) ?? [], "gateway"), "spec.template.spec.containers.0");
+  const inside = "gateway,gateway.switchyard.svc.cluster.local";
+  assert.equal(variable(gateway("minimal"), "YARD_HTTP_HOSTS"), inside);
+  assert.equal(
+    variable(gateway("production"), "YARD_HTTP_HOSTS"),
+    `${inside},switchyard.example.com`,
+  );
+  assert.equal(
+    variable(gateway("multi-team"), "YARD_HTTP_HOSTS"),
+    `${inside},switchyard.example.com,switchyard.internal`,
+  );
+  assert.equal(variable(gateway("production"), "YARD_OIDC_ISSUER"), "https://login.example.com/");
+  const web = ofKind(rendered.get("production") ?? [], "NetworkPolicy").find(
+    ({ metadata }) => metadata.name === "outbound-web",
+  );
+  // Both ask the provider: one for a sign-in, the other for its keys.
+  assert.match(JSON.stringify(web), /"toolbox","gateway","policy"/);
+});
+
+test("the policy service takes the rules and issuers of every value set", { skip }, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "chart-"));
+  t.after(() => rm(folder, { recursive: true }));
+  let issuers = 0;
+  for (const [set, manifests] of rendered)
+    for (const map of ofKind(manifests, "ConfigMap")) {
+      const { "policy.yaml": rules, "issuers.yaml": people } = Object(dig(map, "data"));
+      if (typeof rules === "string") parseBundle({ file: set, text: rules });
+      if (typeof people !== "string") continue;
+      await writeFile(join(folder, "issuers.yaml"), people);
+      issuers += (await readIssuers(join(folder, "issuers.yaml"))).length;
+    }
+  assert.equal(issuers, 1);
+});
+
+const refused: readonly [set: string, message: RegExp][] = [
+  ["natz.url=x", /additional properties 'natz' not allowed/],
+  ["gateway.replicas=two", /'\/gateway\/replicas': got string, want integer/],
+  ["redis.scheme=http", /'\/redis\/scheme': value must be one of 'redis', 'rediss'/],
+  ["redis.address=redis://u:p@redis:6379", /'\/redis\/address'.* does not match pattern/],
+  ["nats.url=nats://user:pass@nats:4222", /'\/nats\/url'.* does not match pattern/],
+  ["image.digest=latest", /'\/image\/digest'.* does not match pattern/],
+  ["policy.pod.tolerantions[0]=x", /additional properties 'tolerantions' not allowed/],
+  ["agentRunner.autoscaling.by=cron", /must be one of 'none', 'keda', 'hpa'/],
+  ["agentRunner.env.OPENAI_API_KEY=k", /belong into a Secret that agentRunner\.secrets names/],
+  ["toolbox.replicas=2", /toolbox\.replicas: more than one needs .*ReadWriteMany/],
+  ["gateway.ingress.enabled=true", /gateway\.ingress\.host: the Ingress needs a name/],
+  ["gateway.oidc.issuer=https://login.example.com", /gateway\.url: sign-in by OIDC needs/],
+];
+
+test("values that cannot be are refused, and the message says which and why", { skip }, () => {
+  for (const [set, message] of refused)
+    assert.throws(() => renderChart(helm, { sets: [set] }), { message }, set);
+});

@@ -1,0 +1,25 @@
+import { kubernetesTool } from "../../deploy/test/kubernetes-tools.ts";
+import { renderChart } from "../../deploy/test/render-chart.ts";
+import { format } from "./format.ts";
+
+const parts = {
+  base: { values: "base" },
+  keda: { sets: ["agentRunner.autoscaling.by=keda"], only: "autoscaling.yaml" },
+  "single-nodes": { sets: ["singleNodes.enabled=true"], only: "single-nodes.yaml" },
+} as const;
+
+/** What the kustomize folders have of the chart. Where no helm runs, the file stays as it is. */
+export async function kustomizeFile(part: keyof typeof parts, current: string): Promise<string> {
+  const helm = await kubernetesTool("helm");
+  if (helm === null) {
+    console.error(
+      `there is no helm on this machine: the kustomize file of ${part} is not compared`,
+    );
+    return current;
+  }
+  const text = renderChart(helm, parts[part]).replaceAll(/^# Source: .*\n/gm, "");
+  return format(
+    "manifests.yaml",
+    `# Rendered from deploy/helm/switchyard by "npm run generate".\n${text}`,
+  );
+}
