@@ -6,6 +6,7 @@ import {
   type RuleMismatch,
 } from "@switchyard/contracts/policy-explain";
 import { policyTestsPath, validatePolicy } from "@switchyard/contracts/policy-texts";
+import { cliUser } from "@switchyard/contracts/topology";
 import { writtenToolRef } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";
@@ -15,7 +16,7 @@ import { printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
-import { readPolicyFiles } from "./policy-files.ts";
+import type { Coverage } from "./policy-offline.ts";
 
 type Explanation = z.infer<typeof explainPolicy.reply>;
 type Validation = z.infer<typeof validatePolicy.reply>;
@@ -49,6 +50,8 @@ interface ExplainOptions {
   readonly agent?: string;
   readonly role?: string[];
   readonly run?: string;
+  /** Rules that are not in force; nothing has to run. */
+  readonly file?: string;
   readonly json?: true;
 }
 
@@ -59,16 +62,18 @@ async function explained(tool: string, options: ExplainOptions): Promise<Explana
       hint: "write mcp__server__tool, server.tool, or the name of a built-in tool; see ./yard mcp tools",
     });
   }
-  const target = await findBus(process.env);
-  const { agent, role: roles, run: runId } = options;
+  const { agent, role: roles, run: runId, file } = options;
+  const target = file === undefined ? await findBus(process.env) : null;
   const request = {
-    user: nameOf("--user", options.user ?? target.user, CallerName),
+    user: nameOf("--user", options.user ?? target?.user ?? cliUser.name, CallerName),
     tool: ref,
     args: parseArguments(options.args),
     ...(agent === undefined ? {} : { agent: nameOf("--agent", agent, AgentName) }),
     ...(roles === undefined ? {} : { roles }),
     ...(runId === undefined ? {} : { runId: nameOf("--run", runId, RunId) }),
   };
+  if (target === null)
+    return (await import("./policy-offline.ts")).explainFiles(file ?? "", request);
   return withBus(target, (bus) => client(bus, { explainPolicy }).explainPolicy(request));
 }
 
@@ -143,6 +148,13 @@ export async function test(
   if (reply.tests.length === 0 && reply.problems.length === 0) {
     terminal.note(`no tests; they are in ${file === undefined ? "<policy>.test.yaml" : testsFile}`);
   } else terminal.note(`${reply.tests.length - failing} passed, ${failing} failed`);
+  const { covered, untested } = reply.coverage ?? { covered: [], untested: [] };
+  if (untested.length > 0) {
+    const all = covered.length + untested.length;
+    terminal.note(
+      `${covered.length} of ${count(all, "rule")} decide a test; not: ${untested.join(", ")}`,
+    );
+  }
   return exitCode;
 }
 
@@ -167,10 +179,13 @@ export async function lint(
   return exitCode;
 }
 
-async function validation(file: string | undefined): Promise<Validation> {
-  const texts = file === undefined ? {} : { files: await readPolicyFiles(file) };
+/** Files are judged here, by the service's own functions; what is in force, by the service. */
+async function validation(
+  file: string | undefined,
+): Promise<Validation & { readonly coverage?: Coverage }> {
+  if (file !== undefined) return (await import("./policy-offline.ts")).validateFiles(file);
   return withBus(await findBus(process.env), (bus) =>
-    client(bus, { validatePolicy }).validatePolicy(texts),
+    client(bus, { validatePolicy }).validatePolicy({}),
   );
 }
 

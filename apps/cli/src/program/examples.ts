@@ -72,6 +72,7 @@ const EXAMPLES: readonly string[] = [
   `tools call read_file '{"path":"notes.txt"}'`,
   `tools cancel build-17`,
   `policy explain files.write_file '{"path":"a.txt"}' --agent demo`,
+  `policy explain files.read_text_file '{"path":"docs/a.md"}' --agent reviewer --file policies`,
   `policy check files.read_text_file '{"path":"README.md"}'`,
   `policy who-can files.write_file`,
   `policy activate policies/ --note "reviewers read the docs"`,

@@ -13,6 +13,7 @@ export function addPolicyCommands(program: Command, perform: Perform): void {
     .option("--user <name>", "NATS user that calls, or that started the run (you)")
     .option("--agent <name>", "agent of the run; without it the user calls the tool itself")
     .option("--role <role...>", "roles of the agent")
+    .option("--file <path>", "by the rules of a file or directory instead; needs no server")
     .option("--run <id>", "show what this run has used of its budgets, and touched")
     .option("--json", JSON_TEXT)
     .action((tool, args, options) =>
@@ -29,6 +30,7 @@ export function addPolicyCommands(program: Command, perform: Perform): void {
     .option("--user <name>", "NATS user that calls, or that started the run (you)")
     .option("--agent <name>", "agent of the run; without it the user calls the tool itself")
     .option("--role <role...>", "roles of the agent")
+    .option("--file <path>", "by the rules of a file or directory instead; needs no server")
     .option("--run <id>", "look at what this run has used of its budgets, and touched")
     .option("--json", JSON_TEXT)
     .action((tool, args, options) =>
@@ -43,7 +45,7 @@ export function addPolicyCommands(program: Command, perform: Perform): void {
   policy
     .command("test [file]")
     .description(
-      "run the tests beside a policy file or in a directory, or those of the policy in force",
+      "run the tests of a policy file or directory, which needs no server, or those in force",
     )
     .option("--json", JSON_TEXT)
     .action((file, options) =>
@@ -53,7 +55,9 @@ export function addPolicyCommands(program: Command, perform: Perform): void {
     );
   policy
     .command("lint [file]")
-    .description("find doubtful rules in a policy file or directory, or in the policy in force")
+    .description(
+      "find doubtful rules in a file or directory, which needs no server, or in the policy in force",
+    )
     .option("--json", JSON_TEXT)
     .action((file, options) =>
       perform(options, async (terminal) =>

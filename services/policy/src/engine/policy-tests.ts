@@ -80,7 +80,22 @@ export function runPolicyTests(text: string, bundle: CompiledBundle): TestOutcom
   return { results, problems: [] };
 }
 
-function failureOf({ given, expect, by }: PolicyTest, bundle: CompiledBundle): string | null {
+/** The ids of the rules that decided at least one of the tests. Empty for a text that cannot be read. */
+export function rulesThatDecided(text: string, bundle: CompiledBundle): ReadonlySet<string> {
+  const tests = readYaml(text, checkTests).value ?? [];
+  return new Set(tests.flatMap((test) => decisionOf(test, bundle).rule ?? []));
+}
+
+function failureOf(test: PolicyTest, bundle: CompiledBundle): string | null {
+  const { expect, by } = test;
+  const decision = decisionOf(test, bundle);
+  const answer = answerOf(decision);
+  if (answer === expect && (by === undefined || decision.rule === by)) return null;
+  const wanted = by === undefined ? expect : `${expect} by ${by}`;
+  return `expected ${wanted}, got ${told(decision)}`;
+}
+
+function decisionOf({ given }: PolicyTest, bundle: CompiledBundle): Decision {
   const tool = writtenToolRef(given.tool);
   if (tool === null) throw new TypeError(`no tool: ${given.tool}`); // the schema lets none pass
   const { user = SOME_USER, agent = null, roles, labels, args = {} } = given;
@@ -94,11 +109,7 @@ function failureOf({ given, expect, by }: PolicyTest, bundle: CompiledBundle): s
     ...(Object.values(context).some((fact) => fact !== undefined) && { context }),
   };
   const server = labels && { labels };
-  const decision = decide(bundle, { principal, tool, args, layers: null, server });
-  const answer = answerOf(decision);
-  if (answer === expect && (by === undefined || decision.rule === by)) return null;
-  const wanted = by === undefined ? expect : `${expect} by ${by}`;
-  return `expected ${wanted}, got ${told(decision)}`;
+  return decide(bundle, { principal, tool, args, layers: null, server });
 }
 
 function answerOf({ effect, tier }: Decision): string {
