@@ -38,6 +38,10 @@ export const Config = z.object({
   YARD_OIDC_SCOPES: z.string().default("openid profile"),
   /** The folder of the built console; empty: no console is served. */
   YARD_CONSOLE_DIR: z.string().default(""),
+  /** Streams of events of one caller, on each replica. */
+  YARD_HTTP_STREAMS: envInteger(1, 100_000).default(1_000),
+  /** How long the events of a run are waited for that nobody has heard of. */
+  YARD_HTTP_UNKNOWN_RUN_MS: envInteger(100, 3_600_000).default(60_000),
   /** Requests of one credential in a minute, over all replicas. */
   YARD_HTTP_REQUESTS_PER_MINUTE: envInteger(1, 1_000_000).default(1_200),
 });

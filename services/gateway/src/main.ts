@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { Config } from "./config.ts";
 import { readConsole } from "./console/console-files.ts";
 import { openEventHub } from "./events/event-hub.ts";
+import { createStreamPlaces } from "./events/stream-places.ts";
 import { createApp } from "./http/app.ts";
 import { knownHosts, listenHttp } from "./http/listen.ts";
 import { readSecretFile } from "@switchyard/service/secret-file";
@@ -41,6 +42,8 @@ await runService({
       logins: createLoginStore(redis),
       requestsPerMinute: config.YARD_HTTP_REQUESTS_PER_MINUTE,
       issuer: config.YARD_OIDC_ISSUER ?? null,
+      streamPlaces: createStreamPlaces(config.YARD_HTTP_STREAMS),
+      unknownRunMs: config.YARD_HTTP_UNKNOWN_RUN_MS,
       now,
     });
     const http = await listenHttp(app, {

@@ -193,3 +193,34 @@ test("readers of a gateway that is killed go on at another one, with no event lo
   for (const ids of await following) assert.deepEqual(ids, upTo(LAST));
   assert.ok(cuts > 0, "nobody was cut");
 });
+
+test("a run that nobody hears of is not waited for without end, and a caller has so many streams", async () => {
+  const { url } = await world.startGateway({
+    YARD_HTTP_UNKNOWN_RUN_MS: "300",
+    YARD_HTTP_STREAMS: "2",
+  });
+  const { key } = await world.keyOf("dan", ["viewer"]);
+  const never = await read(url, "/runs/never-started/events", { key });
+  assert.equal(await never.ended, true);
+  assert.deepEqual(
+    never.messages.map(({ event, data }) => [event, (data as { runId: string }).runId]),
+    [["unknown", "dan~never-started"]],
+  );
+  await tell("dan", "known", 1);
+  const [first, second] = [
+    await read(url, "/runs/known/events", { key }),
+    await read(url, "/events", { key }),
+  ];
+  const third = await read(url, "/events", { key });
+  assert.equal(third.status, 429);
+  const { key: others } = await world.keyOf("eva", ["viewer"]);
+  const free = await read(url, "/events", { key: others });
+  assert.equal(free.status, 200);
+  first.stop();
+  await until(async () => {
+    const again = await read(url, "/events", { key });
+    again.stop();
+    return again.status === 200;
+  });
+  for (const reading of [second, free]) reading.stop();
+});

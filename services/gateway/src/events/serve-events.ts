@@ -13,11 +13,15 @@ import type { GatewayEnv } from "../identity/request-context.ts";
 import type { User, UserDesk } from "../identity/user-desk.ts";
 import type { EventHub } from "./event-hub.ts";
 import { openEventStream, type EventStream } from "./event-stream.ts";
+import type { StreamPlaces } from "./stream-places.ts";
 
 export interface EventParts {
   readonly bus: Bus;
   readonly hub: EventHub;
   readonly desk: UserDesk;
+  readonly streamPlaces: StreamPlaces;
+  /** How long a caller's own run that nobody has heard of is waited for. */
+  readonly unknownRunMs: number;
 }
 
 /** After these a run says nothing more, unless somebody has it go on. */
@@ -37,7 +41,7 @@ export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts):
   const owner = ownerOfRun(runId) ?? user.caller;
   const name = runId.slice(runId.indexOf("~") + 1);
   const after = lastEventId(c);
-  const stream = openEventStream();
+  const stream = openStream(c, parts);
   const reader = new RunReader(stream, after);
   const subject = `yard.evt.run.${owner}.${name}.`;
   attach(c, parts, stream, {
@@ -49,8 +53,42 @@ export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts):
   const stopLive = parts.hub.onLive({ owner, name }, (delta) => {
     stream.send({ event: "delta", data: delta });
   });
-  stream.closed.addEventListener("abort", stopLive, { once: true });
+  const unheard = setTimeout(() => {
+    if (!reader.hasHeard && after === 0) void endUnknown(c, parts, { stream, runId });
+  }, parts.unknownRunMs);
+  stream.closed.addEventListener(
+    "abort",
+    () => {
+      clearTimeout(unheard);
+      stopLive();
+    },
+    { once: true },
+  );
   return stream.response;
+}
+
+/** A run that waits in the queue is as unknown as one that was never started, so the reader is told and may come again. */
+async function endUnknown(
+  c: Context<GatewayEnv>,
+  { bus, desk }: EventParts,
+  { stream, runId }: { stream: EventStream; runId: string },
+): Promise<void> {
+  try {
+    const { token: userToken } = await desk.identify(c.get("credential"));
+    await call(bus, getRun, { runId }, { userToken });
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== "unknown_run") return;
+    const reason = "nobody has heard of this run: it waits in the queue, or was never started";
+    stream.send({ event: "unknown", data: { runId, reason } });
+    stream.end();
+  }
+}
+
+function openStream(c: Context<GatewayEnv>, { streamPlaces }: EventParts): EventStream {
+  const place = streamPlaces.take(c.get("user").caller);
+  const stream = openEventStream();
+  place(stream.closed);
+  return stream;
 }
 
 /** `GET /events`: what is said of what the caller owns, or of one noun or thing of it, under its place in the stream. */
@@ -60,7 +98,7 @@ export function serveEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<
   const { noun, id } = c.req.query();
   const filters = filtersFor(user, noun, id);
   const after = lastEventId(c);
-  const stream = openEventStream();
+  const stream = openStream(c, parts);
   let last = after;
   const send = (event: StoredEvent): void => {
     if (event.sequence <= last) return;
@@ -138,13 +176,19 @@ function attach(
 class RunReader {
   readonly #stream: EventStream;
   #last: number;
+  #hasHeard = false;
 
   constructor(stream: EventStream, after: number) {
     this.#stream = stream;
     this.#last = after;
   }
 
+  get hasHeard(): boolean {
+    return this.#hasHeard;
+  }
+
   take(event: StoredEvent): void {
+    this.#hasHeard = true;
     const name = nameOf(event);
     const seq = seqOf(event);
     if (seq === null) {

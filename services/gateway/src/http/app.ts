@@ -5,7 +5,7 @@ import { refusalOf } from "@switchyard/contracts/user-roles";
 import { Hono, type Context } from "hono";
 import type { ConsoleFiles } from "../console/console-files.ts";
 import { serveConsole } from "../console/serve-console.ts";
-import { serveEvents, serveRunEvents } from "../events/serve-events.ts";
+import { serveEvents, serveRunEvents, type EventParts } from "../events/serve-events.ts";
 import { authenticate } from "../identity/authenticate.ts";
 import { openApi } from "../openapi/openapi.ts";
 import { meOf } from "../routes/me.ts";
@@ -18,7 +18,7 @@ import { addSignIn, type SignInParts } from "../sign-in/sign-in-routes.ts";
 import { mountProtocols, protocolAnswer, type ProtocolParts } from "./protocols.ts";
 import { serveRoute } from "./serve-route.ts";
 
-export interface AppParts extends SignInParts, ProtocolParts {
+export interface AppParts extends SignInParts, ProtocolParts, EventParts {
   /** Names, with port where it is not the usual one, under which the gateway is reached; anything in `Host` else is refused. */
   readonly isKnownHost: (host: string) => boolean;
   /** Null where it was not built: then the gateway answers programs alone. */

@@ -218,10 +218,6 @@ function eventPaths(): Json {
 
 /** What the gateway answers by itself, or out of several answers. */
 function ownPaths(): Json {
-  const problems = (...statuses: number[]): Json =>
-    Object.fromEntries(
-      statuses.map((status) => [status, { $ref: "#/components/responses/problem" }]),
-    );
   return {
     "/audit/export": {
       get: {
@@ -276,4 +272,10 @@ function ownPaths(): Json {
 
 function query(name: string): Json {
   return { name, in: "query", required: false, schema: { type: "string" } };
+}
+
+function problems(...statuses: number[]): Json {
+  return Object.fromEntries(
+    statuses.map((status) => [status, { $ref: "#/components/responses/problem" }]),
+  );
 }
