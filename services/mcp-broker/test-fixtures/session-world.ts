@@ -8,7 +8,8 @@ import { after } from "node:test";
 import { testDirectory, testRedis } from "@switchyard/local-servers/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
-import { createSessionOpener, type SessionOpenerOptions } from "../src/connection/open-session.ts";
+import type { AttemptParts } from "../src/connection/connection-attempt.ts";
+import { createSessionOpener } from "../src/connection/open-session.ts";
 import type { McpSession } from "../src/connection/mcp-session.ts";
 import { createKeyedDigest } from "../src/auth/keyed-digest.ts";
 import { createVerdictStore } from "../src/connection/verdict-store.ts";
@@ -26,9 +27,7 @@ export interface Declared {
   readonly [field: string]: unknown;
 }
 
-export interface OpenOptions extends Partial<
-  Pick<SessionOpenerOptions, "hooks" | "loginOf" | "guard">
-> {
+export interface OpenOptions extends Partial<Pick<AttemptParts, "hooks" | "loginOf" | "guard">> {
   readonly env?: Readonly<Record<string, string>>;
   /** Addresses that are permitted beside public ones; loopback unless told otherwise. */
   readonly privateHosts?: string;

@@ -92,7 +92,7 @@ test("adds a server from a command line, from options and from a client's JSON [
     return asked.pop();
   };
   assert.deepEqual(
-    await run("add", "a", "--env", "T=${T}", "--env", "U= x", "--", "npx", "-y", "--url"),
+    await run("add", "a", "-e", "T=${T}", "--env", "U= x", "--", "npx", "-y", "--url"),
     { id: "a", command: "npx", args: ["-y", "--url"], env: { T: "${T}", U: " x" } },
   );
   assert.deepEqual(

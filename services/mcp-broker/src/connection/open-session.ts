@@ -1,65 +1,28 @@
-import type { Client } from "@modelcontextprotocol/client";
-import { errorText } from "../limits/call-failure.ts";
-import type { UpstreamLogin } from "../auth/upstream-login.ts";
-import { inspectAlone } from "../catalogue/inspect-tools.ts";
-import { createToolReader, type InspectListing } from "../catalogue/tool-reader.ts";
-import { createToolRefresh, type ToolRefresh } from "../catalogue/tool-refresh.ts";
-import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { redactText } from "@switchyard/service/redact";
-import { childEnvironment, type ChildEnvironment } from "../process/child-environment.ts";
-import type { ChildRecords } from "../process/child-records.ts";
-import { inSandbox } from "../process/sandbox.ts";
 import {
   resolveServer,
   UnsetVariableError,
   type ResolvedServer,
 } from "../declaration/env-references.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
-import { createChangeSubscription } from "./change-subscription.ts";
-import { BothFailedError, isPermanent, reasonOf, SilenceError } from "./connect-failure.ts";
-import { firstApproach, nextApproach, type Approach } from "./connect-approach.ts";
+import { isPermanent, reasonOf, SilenceError } from "./connect-failure.ts";
+import { ConnectionAttempt, type AttemptParts } from "./connection-attempt.ts";
 import { firstWords } from "./last-words.ts";
 import {
   ConnectError,
   keepSession,
   type OpenedConnection,
   type OpenSession,
-  type SessionEvents,
 } from "./mcp-session.ts";
-import { withoutUnsendable } from "./parameter-headers.ts";
-import { createSessionClient } from "./session-client.ts";
-import { noHooks, type SessionHooksOf } from "./session-hooks.ts";
-import { createTransport, type SessionTransport } from "./session-transport.ts";
-import { verdictContext, type EraVerdict, type VerdictStore } from "./verdict-store.ts";
-
-export interface SessionOpenerOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly records: ChildRecords;
-  /** Where servers get a home directory when the broker has none. */
-  readonly stateDir: string;
-  readonly version: string;
-  readonly guard: EgressGuard;
-  readonly verdicts: VerdictStore;
-  /** Null for a server that is not to be logged in to. */
-  readonly loginOf?: (
-    config: ServerConfig,
-    resolved: ResolvedServer,
-  ) => Promise<UpstreamLogin | null>;
-  /** Looks at the tools of every list; left out, nothing is pinned. */
-  readonly inspect?: InspectListing;
-  /** What connections offer their servers beside calls; nothing unless told. */
-  readonly hooks?: SessionHooksOf;
-}
 
 const MAX_SHOWN = 2_000;
-const MAX_PROBE_MS = 10_000;
 
 /** Connects to servers, with the references in their configuration resolved from `env`. */
-export function createSessionOpener(options: SessionOpenerOptions): OpenSession {
+export function createSessionOpener(options: AttemptParts): OpenSession {
   return async (config, events, signal) => {
     const resolved = resolve(config, options.env);
     const show = (text: string): string => firstWords(redactText(resolved.redact(text)), MAX_SHOWN);
-    const attempt = new Attempt({ config, resolved, show, events, options });
+    const attempt = new ConnectionAttempt({ config, resolved, show, events, options });
     try {
       // One budget for every handshake and every page of the list: a slow server cannot stretch it.
       const opened = await withinBudget(attempt, config, signal);
@@ -78,11 +41,6 @@ export function createSessionOpener(options: SessionOpenerOptions): OpenSession 
   };
 }
 
-/** Parameters go in headers too there, see `parameter-headers.ts`. */
-function isModernHttp(client: Client, transport: Approach["transport"]): boolean {
-  return transport === "http" && client.getProtocolEra() === "modern";
-}
-
 function resolve(
   config: ServerConfig,
   env: Readonly<Record<string, string | undefined>>,
@@ -95,192 +53,9 @@ function resolve(
   }
 }
 
-interface AttemptOptions {
-  readonly config: ServerConfig;
-  readonly resolved: ResolvedServer;
-  readonly show: (text: string) => string;
-  readonly events: SessionEvents;
-  readonly options: SessionOpenerOptions;
-}
-
-/** Tries one approach after the other until a connection stands or none is left. */
-class Attempt {
-  readonly #own: AttemptOptions;
-  #current: { link: SessionTransport; stop: () => void } | null = null;
-  #isOver = false;
-  /** What an answer is waited for to. */
-  #asked: "the handshake" | "tools/list" = "the handshake";
-
-  constructor(own: AttemptOptions) {
-    this.#own = own;
-  }
-
-  async open(): Promise<OpenedConnection> {
-    const { config, resolved, options } = this.#own;
-    const login = (await options.loginOf?.(config, resolved)) ?? null;
-    const context = verdictContext(resolved, login?.grant ?? null);
-    const verdict = await options.verdicts.find(config.id, context);
-    let approach: Approach = firstApproach(config.transport, verdict);
-    let earlier: unknown;
-    for (;;) {
-      if (this.#isOver) throw new Error("the attempt was given up");
-      const refresh = createToolRefresh((problem) => this.#tell(problem));
-      const client = this.#client(approach, refresh);
-      try {
-        const opened = await this.#try(approach, { client, refresh, login });
-        await this.#remember(approach, client, context);
-        return opened;
-      } catch (error) {
-        const isShaken = client.getServerCapabilities() !== undefined;
-        const next = nextApproach(config.transport, approach, { error, isShaken });
-        if (next === null || this.#isOver) throw this.#afterEarlier(error, earlier);
-        // A verdict that proved wrong is no news; a refused handshake explains the next failure.
-        earlier = approach.prior === null ? error : undefined;
-        await this.#endCurrent();
-        approach = next;
-      }
-    }
-  }
-
-  get asked(): string {
-    return this.#asked;
-  }
-
-  #afterEarlier(error: unknown, earlier: unknown): unknown {
-    if (earlier === undefined) return error;
-    const last = reasonOf(error, this.#current?.link ?? null);
-    const first = errorText(earlier);
-    return new BothFailedError(first === last ? last : `${first}; then ${last}`, { cause: error });
-  }
-
-  /** Ends whatever the attempt has begun. */
-  giveUp(): { link: SessionTransport | null; closed: Promise<void> } {
-    this.#isOver = true;
-    const link = this.#current?.link ?? null;
-    return { link, closed: this.#endCurrent() };
-  }
-
-  async #endCurrent(): Promise<void> {
-    this.#current?.stop();
-    await this.#current?.link.close();
-  }
-
-  #tell(problem: string): void {
-    this.#own.events.onTrouble(this.#own.show(problem));
-  }
-
-  #client({ mode }: Approach, refresh: ToolRefresh): Client {
-    const { config, options } = this.#own;
-    return createSessionClient({
-      version: options.version,
-      mode,
-      // What is left of the time is for `initialize`, which every server has to answer.
-      probeTimeoutMs:
-        mode === "auto"
-          ? Math.min(MAX_PROBE_MS, Math.ceil(config.connectTimeoutMs / 3))
-          : config.connectTimeoutMs,
-      hooks: options.hooks?.(config) ?? noHooks,
-      onToolsChanged: () => refresh.request(),
-    });
-  }
-
-  async #try(
-    { transport, prior }: Approach,
-    parts: { client: Client; refresh: ToolRefresh; login: UpstreamLogin | null },
-  ): Promise<OpenedConnection> {
-    const { config, options } = this.#own;
-    const { environment, resolved } = await this.#prepare();
-    if (this.#isOver) throw new Error("the attempt was given up");
-    const { client, refresh, login } = parts;
-    const onTrouble = (problem: string): void => this.#tell(problem);
-    const over = new AbortController();
-    const transportLink = createTransport({
-      server: config.id,
-      resolved,
-      environment,
-      records: options.records,
-      onTrouble,
-      http: {
-        kind: transport === "sse" ? "sse" : "http",
-        guard: options.guard,
-        authProvider: login?.provider,
-      },
-    });
-    const link: SessionTransport = {
-      ...transportLink,
-      close() {
-        over.abort();
-        return transportLink.close();
-      },
-    };
-    const inspect = options.inspect ?? inspectAlone;
-    const changes = createChangeSubscription(client, { onGap: () => refresh.request(), onTrouble });
-    this.#current = { link, stop: () => changes.stop() };
-    const timeout = config.connectTimeoutMs;
-    let isClosed = false;
-    this.#asked = "the handshake";
-    await client.connect(link.transport, prior === null ? { timeout } : { timeout, prior });
-    // Before the list is read, so that no change falls between the two.
-    await changes.start();
-    const readTools = createToolReader({
-      client,
-      transport: link.transport,
-      config,
-      inspect: (own, listing) =>
-        inspect(
-          own,
-          isModernHttp(client, transport) ? withoutUnsendable(listing) : listing,
-          over.signal,
-        ),
-    });
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is no EventTarget
-    client.onclose = () => {
-      isClosed = true;
-    };
-    this.#asked = "tools/list";
-    const read = await readTools();
-    // What is known from before proves nothing about now, and without tools nothing was asked yet.
-    if (prior?.kind === "modern" && client.getServerCapabilities()?.tools === undefined)
-      await client.discover({ timeout });
-    return { client, link, changes, refresh, read, readTools, isClosed: () => isClosed };
-  }
-
-  async #prepare(): Promise<{
-    environment: ChildEnvironment["variables"];
-    resolved: ResolvedServer;
-  }> {
-    const { config, resolved, options } = this.#own;
-    if (resolved.launch.transport !== "stdio") return { environment: {}, resolved };
-    const { env, stateDir } = options;
-    const { variables, privateHome } = await childEnvironment({ env, stateDir, server: config.id });
-    const { TMPDIR: _readOnly, ...sandboxed } = variables;
-    return {
-      environment: resolved.launch.sandbox === null ? variables : sandboxed,
-      resolved: await inSandbox(resolved, {
-        env,
-        writable: privateHome === null ? [] : [privateHome],
-      }),
-    };
-  }
-
-  /** Kept only where the next connection would have to ask otherwise. */
-  async #remember({ transport, prior }: Approach, client: Client, context: string): Promise<void> {
-    const { config, options } = this.#own;
-    if (prior !== null) return;
-    const discover = client.getDiscoverResult();
-    const verdict: EraVerdict | null =
-      client.getProtocolEra() === "modern" && discover !== undefined
-        ? { era: "modern", discover }
-        : config.transport === "http"
-          ? { era: "legacy", transport }
-          : null;
-    if (verdict !== null) await options.verdicts.save(config.id, context, verdict);
-  }
-}
-
 /** The SDK's timeouts begin with its first request and leave out notifications, so the whole has one of its own. */
 async function withinBudget(
-  attempt: Attempt,
+  attempt: ConnectionAttempt,
   { id: server, connectTimeoutMs: timeoutMs }: ServerConfig,
   signal: AbortSignal,
 ): Promise<OpenedConnection> {
