@@ -203,3 +203,41 @@ test("every example of docs/protocols.md for a shell works as it is written", as
     assert.match(stdout, /"(result|object|choices|type|jsonrpc|name)"/, example);
   }
 });
+
+test("POST /tools/invoke calls one tool by its name, and says of what is denied that it is not available", async () => {
+  const invoke = async (body: unknown, method = "POST", key = world.token) => {
+    const response = await fetch(`${world.url}/tools/invoke`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      ...(method === "POST" && { body: JSON.stringify(body) }),
+    });
+    const json = (await response.json()) as {
+      ok?: boolean;
+      result?: unknown;
+      error?: { type: string; message: string; approvalId?: string };
+    };
+    return { status: response.status, ...json };
+  };
+  const done = await invoke({ tool: "mcp__suite__test_simple_text" });
+  assert.deepEqual([done.status, done.ok], [200, true]);
+  assert.match(JSON.stringify(done.result), /simple text response/);
+  assert.equal((await invoke(null, "GET")).status, 405);
+  assert.equal((await invoke({}, "POST", "yk_wrong")).status, 401);
+  const empty = await invoke({});
+  assert.deepEqual([empty.status, empty.error?.message], [400, "tools.invoke requires body.tool"]);
+  const unknown = await invoke({ tool: "mcp__suite__nothing" });
+  assert.deepEqual(
+    [unknown.status, unknown.error?.message],
+    [404, "Tool not available: mcp__suite__nothing"],
+  );
+  assert.equal((await invoke({ tool: "execute_command", args: {} })).status, 404);
+  const bad = await invoke({ tool: "mcp__suite__test_error_handling" });
+  assert.deepEqual([bad.status, bad.error?.type], [400, "tool_error"]);
+  const guarded = { tool: "suite.guarded", args: { what: "door" } };
+  const dry = await invoke({ ...guarded, dryRun: true });
+  assert.deepEqual([dry.status, dry.ok], [200, true]);
+  const parked = await invoke(guarded);
+  const approvalId = parked.error?.approvalId ?? assert.fail(JSON.stringify(parked));
+  await world.send(`/approvals/${approvalId}/approve`, {});
+  assert.match(JSON.stringify(await invoke({ ...guarded, approvalId })), /door/);
+});

@@ -14,6 +14,7 @@ import { createMcpEndpoint } from "../mcp/serve-mcp.ts";
 import { openAiAnswer } from "../openai/openai-errors.ts";
 import { openAiRoutes } from "../openai/serve-openai.ts";
 import { Problem } from "../problems/problem.ts";
+import { serveToolsInvoke } from "../tools-invoke/serve-tools-invoke.ts";
 
 export interface ProtocolParts extends FollowParts, AuthenticationParts {
   readonly log: Log;
@@ -38,6 +39,11 @@ export function mountProtocols(app: Hono<GatewayEnv>, parts: ProtocolParts): voi
   app.get("/a2a/:agent/.well-known/agent-card.json", a2a.card);
   for (const path of ["/a2a/:agent", "/a2a/:agent/"]) app.post(path, a2a.rpc);
   app.post("/ag-ui/:agent", (c, next) => authenticate(c, next, parts), createAgUiEndpoint(parts));
+  app.all(
+    "/tools/invoke",
+    (c, next) => authenticate(c, next, parts),
+    (c) => serveToolsInvoke(c, parts),
+  );
   app.use("/v1/*", (c, next) => authenticate(c, next, parts));
   for (const { method, path, handle } of openAiRoutes(parts)) app.on(method, path, handle);
 }

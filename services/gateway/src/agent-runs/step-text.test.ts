@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { StepText, type TextItem } from "./step-text.ts";
+
+const told = (items: TextItem[]): string =>
+  items.map((item) => (item.kind === "text" ? item.text : "|")).join("");
+
+test("the end of a step adds what live text lacks, once", () => {
+  const text = new StepText();
+  assert.equal(told(text.add(1, "Hel")), "Hel");
+  assert.equal(told(text.end(1, "Hello", false)), "lo");
+  assert.equal(told(text.end(1, "Hello", false)), "");
+  assert.equal(told(text.add(1, "late")), "", "live text behind the end of its step");
+  assert.equal(told(text.answer("Hello")), "");
+});
+
+test("live text with a gap is taken back and told whole", () => {
+  const text = new StepText();
+  text.add(1, "Hel");
+  text.add(1, "world");
+  assert.equal(told(text.end(1, "Hello world", false)), "|Hello world");
+});
+
+test("a step that is made again takes back what was told of it, and nothing else", () => {
+  const text = new StepText();
+  assert.equal(told(text.reset(1)), "");
+  text.add(1, "no");
+  assert.equal(told(text.reset(1)), "|");
+  assert.equal(told(text.end(1, "yes", false)), "yes");
+  assert.equal(told(text.reset(1)), "");
+});
+
+test("a text that its event has only the beginning of is completed by the answer", () => {
+  const text = new StepText();
+  assert.equal(told(text.end(1, "beg", true)), "beg");
+  assert.equal(told(text.answer("beginning")), "inning");
+  const live = new StepText();
+  live.add(1, "begin\n[the rest is not told live]");
+  assert.equal(told(live.end(1, "beg", true)), "");
+  assert.equal(told(live.answer("beginning")), "ning");
+});

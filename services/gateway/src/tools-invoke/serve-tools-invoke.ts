@@ -1,0 +1,122 @@
+import { call } from "@switchyard/bus/call";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { callTool, listTools } from "@switchyard/contracts/mcp";
+import {
+  builtinNamed,
+  builtinTimeoutMs,
+  callBuiltin,
+  listBuiltins,
+} from "@switchyard/contracts/toolbox";
+import { callMcpTool } from "@switchyard/service/call-mcp-tool";
+import type { Context } from "hono";
+import { z } from "zod";
+import type { FollowParts } from "../agent-runs/follow-run.ts";
+import { howToApprove } from "../agent-runs/run-wait.ts";
+import { askerOf, checkRights, type Asker } from "../identity/asker.ts";
+import type { GatewayEnv } from "../identity/request-context.ts";
+import { readBody } from "../routes/read-body.ts";
+
+const BODY_LIMIT = 2 * 1024 * 1024;
+
+const Invocation = z.looseObject({
+  tool: z.string().min(1).max(512),
+  action: z.string().max(512).optional(),
+  args: z.record(z.string(), z.unknown()).default({}),
+  dryRun: z.boolean().default(false),
+  /** Of an earlier answer that named one, once it is approved. */
+  approvalId: z.string().optional(),
+});
+
+/** `POST /tools/invoke`, as OpenClaw's clients know it: one tool by its name, under the policy of the caller. */
+export async function serveToolsInvoke(
+  c: Context<GatewayEnv>,
+  parts: FollowParts,
+): Promise<Response> {
+  if (c.req.method !== "POST") {
+    c.header("allow", "POST");
+    return c.json(failed("method_not_allowed", "POST is the only method here"), 405);
+  }
+  const body = await readBody(c.req.raw, BODY_LIMIT);
+  const parsed = Invocation.safeParse(body);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const isTool = issue?.path[0] === undefined || issue.path[0] === "tool";
+    const what = isTool
+      ? "tools.invoke requires body.tool"
+      : `${issue.path.join(".")}: ${issue.message}`;
+    return c.json(failed("invalid_request", what), 400);
+  }
+  const { tool: name, action, args, dryRun, approvalId } = parsed.data;
+  const asker = askerOf(c, parts);
+  const found = await find(asker, name);
+  // Denied and unknown are the same answer: what a caller may not call does not exist for it.
+  if (found === null) return c.json(failed("not_found", `Tool not available: ${name}`), 404);
+  const merged = action !== undefined && found.takesAction ? { ...args, action } : args;
+  if (dryRun) return c.json({ ok: true, result: { dryRun: true, tool: found.name, args: merged } });
+  try {
+    const { content, structuredContent, isError, text } = await invoke(parts, asker, {
+      found,
+      args: merged,
+      approvalId,
+    });
+    if (isError) return c.json(failed("tool_error", text), 400);
+    const details = structuredContent === undefined ? {} : { details: structuredContent };
+    return c.json({ ok: true, result: { content, ...details } });
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === "internal") throw error;
+    if (error.code === "denied" || error.code === "unknown_tool")
+      return c.json(failed("not_found", `Tool not available: ${name}`), 404);
+    const { approvalId: waiting }: { approvalId?: unknown } = Object(error.data);
+    const how = typeof waiting === "string" ? `; ${howToApprove(waiting)}` : "";
+    const more = typeof waiting === "string" ? { approvalId: waiting } : {};
+    return c.json(failed("tool_error", `${error.code}: ${error.message}${how}`, more), 400);
+  }
+}
+
+interface Found {
+  readonly name: string;
+  /** Null for a built-in tool. */
+  readonly server: string | null;
+  readonly takesAction: boolean;
+}
+
+async function find(asker: Asker, name: string): Promise<Found | null> {
+  if (builtinNamed(name) !== null) {
+    if (!asker.may(callBuiltin)) return null;
+    const { tools } = await asker.ask(listBuiltins, {});
+    const tool = tools.find((one) => one.name === builtinNamed(name));
+    if (tool === undefined) return null;
+    return { name: tool.name, server: null, takesAction: takesAction(tool.inputSchema) };
+  }
+  if (!asker.may(callTool)) return null;
+  const { tools } = await asker.ask(listTools, {});
+  const tool = tools.find((one) => one.name === name || `${one.server}.${one.tool}` === name);
+  if (tool === undefined) return null;
+  const { server, inputSchema } = tool;
+  return { name: tool.name, server, takesAction: takesAction(inputSchema) };
+}
+
+function takesAction(schema: Readonly<Record<string, unknown>>): boolean {
+  const { properties } = schema;
+  return typeof properties === "object" && properties !== null && "action" in properties;
+}
+
+async function invoke(
+  { bus }: FollowParts,
+  asker: Asker,
+  about: { found: Found; args: Record<string, unknown>; approvalId: string | undefined },
+) {
+  const { found, args, approvalId } = about;
+  const { name: tool, server } = found;
+  const user = await asker.user();
+  checkRights(server === null ? callBuiltin : callTool, user);
+  const request = { tool, args, ...(approvalId !== undefined && { approvalId }) };
+  const options = { userToken: user.token, correlationId: asker.requestId };
+  if (server !== null) return callMcpTool(bus, request, { ...options, tokens: { server } });
+  const timeoutMs = builtinTimeoutMs(tool, args);
+  return call(bus, callBuiltin, request, { ...options, timeoutMs });
+}
+
+function failed(type: string, message: string, more: Record<string, unknown> = {}) {
+  return { ok: false, error: { type, message, ...more } };
+}
