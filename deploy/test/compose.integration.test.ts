@@ -274,6 +274,38 @@ test("the image copies every workspace, and runs as a user without a name", asyn
   assert.match(dockerfile, /^USER 10001:10001$/m);
 });
 
+test("the variant for MCP servers adds to the image, and keeps its user and its start", async () => {
+  const dockerfile = await readFile(`${root}deploy/docker/mcp.Dockerfile`, "utf8");
+  assert.match(dockerfile, /^FROM \$\{SWITCHYARD_IMAGE\}$/m);
+  assert.match(dockerfile, /\nUSER 10001:10001\n$/);
+  assert.doesNotMatch(dockerfile, /^(?:ENTRYPOINT|CMD)/m);
+});
+
+test("what the image installs is for every processor: no install script and no native code", async () => {
+  const { packages }: { packages: Record<string, LockedPackage> } = JSON.parse(
+    await readFile(`${root}package-lock.json`, "utf8"),
+  );
+  const installed = Object.entries(packages).filter(
+    ([path, { dev, devOptional }]) => path.includes("node_modules/") && !dev && !devOptional,
+  );
+  assert.ok(installed.length > 100);
+  const bound = installed.filter(([, { hasInstallScript, cpu, os }]) =>
+    Boolean(hasInstallScript ?? cpu ?? os),
+  );
+  assert.deepEqual(
+    bound.map(([path]) => path),
+    [],
+  );
+});
+
+interface LockedPackage {
+  dev?: boolean;
+  devOptional?: boolean;
+  hasInstallScript?: boolean;
+  cpu?: string[];
+  os?: string[];
+}
+
 test("NATS and Redis are configured to keep what they acknowledge", async () => {
   const redis = await readFile(`${root}deploy/redis/redis.conf`, "utf8");
   assert.match(redis, /^appendfsync always$/m);
