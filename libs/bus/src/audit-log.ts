@@ -51,6 +51,15 @@ export async function auditBounds(bus: Bus): Promise<AuditBounds> {
   });
 }
 
+/** How full the stream is, from 0 to 1. Rejects with a ServiceError; who writes to the audit may ask. */
+export async function auditFill(bus: Bus): Promise<number> {
+  return asked(connectionOf(bus), async ({ nc }) => {
+    const manager = await jetstreamManager(nc, { checkAPI: false });
+    const { state, config } = await manager.streams.info(auditStream.name);
+    return config.max_bytes > 0 ? state.bytes / config.max_bytes : 0;
+  });
+}
+
 /**
  * The messages of the audit in their order. They are read by direct get, which makes nothing on the
  * server and sends to nobody else. Errors as for {@link auditBounds}.

@@ -1,3 +1,4 @@
+import { auditChain } from "./audit.ts";
 import { commandsOf, hasOwnCommands } from "./command-streams.ts";
 import { filterOf, type Command, type Event, type Live } from "./define.ts";
 import { eventConsumersOf } from "./event-consumers.ts";
@@ -55,6 +56,9 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
   if (user.looksUpEvents) publish.add(`$JS.API.STREAM.MSG.GET.${eventStream.name}`);
   if (user.readsQueues) addQueueReading(publish);
   if (user.readsAudit) addAuditReading(publish);
+  // To know when there is room only for those who did not fill it.
+  if (user.publishes.some(({ name }) => name === auditChain.name))
+    publish.add(`$JS.API.STREAM.INFO.${auditStream.name}`);
   if (user.administersStreams) addAdministration(everyone, publish);
   else if (user.retainsAudit) addAuditRetention(publish);
   else addPayloads(user, everyone, publish);

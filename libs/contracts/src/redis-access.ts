@@ -80,14 +80,14 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:grant:*",
       "yard:{grants}:*",
       "yard:{user-keys}:*",
-      auditHeads("policy"),
+      ...auditKeys("policy"),
     ],
     // Whose a run is and which runner holds it, from whoever works on it.
     readsKeys: ["yard:run:{*}:state", "yard:run:{*}:claim"],
     commands: [...strings, ...hashes, ...sets, ...sortedSets],
   }),
   redisUser("broker", "MCP broker", {
-    keys: ["yard:{mcp}:*", "yard:{mcp:*}:*", "yard:mcp:*", auditHeads("broker"), ...providerKeys],
+    keys: ["yard:{mcp}:*", "yard:{mcp:*}:*", "yard:mcp:*", ...auditKeys("broker"), ...providerKeys],
     channels: ["yard:mcp:*"],
     commands: [...strings, ...hashes, ...publishing],
   }),
@@ -112,7 +112,7 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:session:{*}:state",
       "yard:session:{*}:history",
       "yard:session:{*}:commands",
-      auditHeads("runner"),
+      ...auditKeys("runner"),
     ],
     commands: [...strings, ...hashes, ...lists, ...sets, ...sortedSets, "zlexcount"],
   }),
@@ -121,7 +121,7 @@ export const serviceRedisUsers: readonly RedisUser[] = [
     commands: ["getdel", "incr", "set"],
   }),
   redisUser("toolbox", "Built-in tools", {
-    keys: ["yard:{agent:*}:memory", auditHeads("toolbox"), ...providerKeys],
+    keys: ["yard:{agent:*}:memory", ...auditKeys("toolbox"), ...providerKeys],
     commands: [...strings, ...hashes],
   }),
 ];
@@ -139,9 +139,9 @@ export const monitorRedisUser: RedisUser = {
 /** People who look after the server: everything, so no service has its password. */
 export const adminRedisUserName = "admin";
 
-/** How far the audit chains of a service were; with another one's it could hide that its own was cut. */
-function auditHeads(service: string): string {
-  return `yard:audit:{${service}}:heads`;
+/** How far the audit chains of a service were, with which another one could hide that its own was cut; and who has how much of the audit. */
+function auditKeys(service: string): string[] {
+  return [`yard:audit:{${service}}:heads`, `yard:audit:{${service}}:users`];
 }
 
 function redisUser(

@@ -80,9 +80,25 @@ export const redisRows: Readonly<Record<string, RedisRow>> = {
       "owner and agent, or the agent alone where its file and the policy have it shared (see the rows of run.start)",
   },
   "yard:audit:{policy}:heads": { by: "policy", owner: INSTALLATION },
+  "yard:audit:{policy}:users": {
+    by: "policy",
+    owner: "counts by user; only the service itself adds to them",
+  },
   "yard:audit:{broker}:heads": { by: "broker", owner: INSTALLATION },
+  "yard:audit:{broker}:users": {
+    by: "broker",
+    owner: "counts by user; only the service itself adds to them",
+  },
   "yard:audit:{runner}:heads": { by: "runner", owner: INSTALLATION },
+  "yard:audit:{runner}:users": {
+    by: "runner",
+    owner: "counts by user; only the service itself adds to them",
+  },
   "yard:audit:{toolbox}:heads": { by: "toolbox", owner: INSTALLATION },
+  "yard:audit:{toolbox}:users": {
+    by: "toolbox",
+    owner: "counts by user; only the service itself adds to them",
+  },
 };
 
 /** Every pattern that a service may write. */

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { AUDIT_EVENT_OF, MAX_BLOCK_RECORDS, type AuditFact } from "@switchyard/contracts/audit";
 import { blockJson, sealRecord } from "@switchyard/contracts/audit-chain";
+import type { AuditRoom } from "./audit-room.ts";
 
 /** A fact that got its number, and whose record may not have been made yet. */
 export interface AuditEntry {
@@ -32,7 +33,7 @@ export interface AuditWriter {
   readonly state: AuditState;
   /**
    * Throws AuditUnavailableError while nothing may happen that would have to be recorded. Ask before it happens. With `user`
-   * it counts as one record of that user, and throws as well when that has had its number in this hour.
+   * it counts as one record of that user, and throws as well when that has had its number in this hour, or has filled the stream.
    */
   admit(user?: string): void;
   /** `fact` is asked when the record is made, within milliseconds; it must not throw. */
@@ -55,6 +56,8 @@ export interface AuditWriterOptions {
   readonly publish: (block: string, to: BlockTarget) => Promise<void>;
   /** What one user may have recorded in an hour by this process, so that nobody fills the audit for all; 0 for no limit. */
   readonly perUserHour?: number;
+  /** What is left of the stream, and for whom. */
+  readonly room?: Pick<AuditRoom, "refusalOf" | "count">;
   /** For how long the stream may refuse until calls are refused, in milliseconds. */
   readonly patienceMs: number;
   /** Why waiting does not help against a failure, so that nothing is to happen from then on; null when it may help. */
@@ -156,7 +159,12 @@ class ChainWriter implements AuditWriter {
   admit(user?: string): void {
     const refusal = this.#refusal();
     if (refusal !== null) throw new AuditUnavailableError(refusal);
-    if (user !== undefined) this.#count(user);
+    if (user === undefined) return;
+    const { room } = this.#options;
+    const full = room?.refusalOf(user) ?? null;
+    if (full !== null) throw new AuditUnavailableError(full);
+    this.#count(user);
+    room?.count(user);
   }
 
   append(fact: () => AuditFact): AuditEntry {

@@ -1,3 +1,4 @@
+import { auditFill } from "@switchyard/bus/audit-log";
 import type { Bus } from "@switchyard/bus/connect";
 import { isStreamFull } from "@switchyard/bus/infrastructure-errors";
 import { publishEventJson } from "@switchyard/bus/publish";
@@ -9,6 +10,7 @@ import { envInteger } from "../env.ts";
 import type { Log } from "../log.ts";
 import type { Redis } from "../redis.ts";
 import { StartError } from "../start-error.ts";
+import { openAuditRoom } from "./audit-room.ts";
 import { AuditUnavailableError, createAuditWriter, type AuditWriter } from "./audit-writer.ts";
 import { createChainHeads } from "./chain-heads.ts";
 
@@ -61,8 +63,16 @@ export async function startAudit(options: AuditOptions): Promise<Audit | null> {
     log.warn({}, "audit is off, nothing of what is decided and done here is recorded");
     return null;
   }
+  const room = await openAuditRoom({
+    redis,
+    service,
+    fill: () => auditFill(bus),
+    now: Date.now,
+    onTrouble: (err) => log.warn({ err }, "it is not known who has filled the audit"),
+  });
   const writer = createAuditWriter({
     service,
+    room,
     patienceMs: config.YARD_AUDIT_PATIENCE_MS,
     perUserHour: config.YARD_AUDIT_PER_USER,
     async publish(block, { kind, messageId }) {
@@ -93,6 +103,7 @@ export async function startAudit(options: AuditOptions): Promise<Audit | null> {
       const lost = await writer.close(STOP_MS);
       if (lost > 0) log.error({ lost, writer: writer.id }, "audit records lost at stop");
       await heads.stop();
+      await room.stop();
     },
   };
 }

@@ -1,0 +1,99 @@
+import type { Redis } from "../redis.ts";
+
+/** Who has how much of the audit. */
+export interface AuditRoom {
+  /** Why nothing more of a user is recorded now; null when it is. */
+  refusalOf(user: string): string | null;
+  /** One record of a user more. */
+  count(user: string): void;
+  stop(): Promise<void>;
+}
+
+interface AuditRoomOptions {
+  readonly redis: Redis;
+  readonly service: string;
+  /** How full the stream is, from 0 to 1. Rejects when that cannot be known now. */
+  readonly fill: () => Promise<number>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Told of the first failure in a row. */
+  readonly onTrouble: (error: unknown) => void;
+  /** In milliseconds. */
+  readonly everyMs?: number;
+}
+
+/** From here on there is room only for those who have little of the audit. */
+export const RESERVED_FROM = 0.9;
+const EVERY_MS = 30_000;
+/** As long as the stream keeps records, and the month that goes on. */
+const MONTHS = 15;
+
+/**
+ * Keeps the last tenth of the audit free for those who did not fill it: while the stream is that full, whoever has more records than
+ * a fair part, with one part left for who comes next, gets no more. Replicas of a service count together in Redis, by month;
+ * what a process counted since it looked last is lost when it is killed.
+ */
+export async function openAuditRoom(options: AuditRoomOptions): Promise<AuditRoom> {
+  const { redis, service, fill, now, onTrouble, everyMs = EVERY_MS } = options;
+  const key = `yard:audit:{${service}}:users`;
+  const unwritten = new Map<string, number>();
+  let known: ReadonlyMap<string, number> = new Map();
+  let filled = 0;
+  let hasFailed = false;
+
+  const look = async (): Promise<void> => {
+    const month = monthOf(now());
+    for (const [user, count] of Array.from(unwritten)) {
+      await redis.hincrby(key, `${month}:${user}`, count);
+      const left = (unwritten.get(user) ?? 0) - count;
+      if (left > 0) unwritten.set(user, left);
+      else unwritten.delete(user);
+    }
+    const totals = new Map<string, number>();
+    for (const [field, count] of Object.entries(await redis.hgetall(key))) {
+      const [counted = "", user = ""] = field.split(":");
+      if (month - Number(counted) >= MONTHS) await redis.hdel(key, field);
+      else add(totals, user, Number(count));
+    }
+    known = totals;
+    filled = await fill();
+  };
+  const tryToLook = async (): Promise<void> => {
+    try {
+      await look();
+      hasFailed = false;
+    } catch (error) {
+      // What was known last stays, and the stream itself refuses when it is full.
+      if (!hasFailed) onTrouble(error);
+      hasFailed = true;
+    }
+  };
+  await tryToLook();
+  const timer = setInterval(() => void tryToLook(), everyMs).unref();
+
+  return {
+    refusalOf(user) {
+      if (filled < RESERVED_FROM) return null;
+      const own = (known.get(user) ?? 0) + (unwritten.get(user) ?? 0);
+      const all = [...known.values(), ...unwritten.values()].reduce((sum, one) => sum + one, 0);
+      const users = new Set([...known.keys(), ...unwritten.keys()]).size;
+      if (own <= all / (users + 1)) return null;
+      return `the audit is ${Math.floor(filled * 100)} % full, and what is left is for others: ${user} has ${own} of its ${all} records by ${service}; the operator gives it more room with \`yard streams ensure --audit-gib <n> --operator-key <file>\``;
+    },
+    count: (user) => add(unwritten, user, 1),
+    async stop() {
+      clearInterval(timer);
+      await tryToLook();
+    },
+  };
+}
+
+function add(counts: Map<string, number>, user: string, count: number): void {
+  counts.set(user, (counts.get(user) ?? 0) + count);
+}
+
+/** Months since the year 0. */
+function monthOf(ms: number): number {
+  const date = new Date(ms);
+  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+}
