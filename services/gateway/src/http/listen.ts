@@ -38,14 +38,24 @@ export function knownHosts(bound: string, named: readonly string[]): (host: stri
 /** Rejects with a StartError when it cannot listen. */
 export async function listenHttp(
   app: Hono<GatewayEnv>,
-  { host, port }: { readonly host: string; readonly port: number },
+  {
+    host,
+    port,
+    headersMs = 10_000,
+    requestMs = 60_000,
+  }: {
+    readonly host: string;
+    readonly port: number;
+    /** How long somebody may take to send the headers, and the whole request. */
+    readonly headersMs?: number;
+    readonly requestMs?: number;
+  },
 ): Promise<HttpServer> {
   const server = createServer({
-    // Whoever sends slowly has that long for the headers, and for the whole request.
-    headersTimeout: 10_000,
-    requestTimeout: 60_000,
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
     keepAliveTimeout: 65_000,
-    connectionsCheckingInterval: 5_000,
+    connectionsCheckingInterval: Math.min(5_000, headersMs),
     maxHeaderSize: 32 * 1024,
   });
   server.maxHeadersCount = 100;

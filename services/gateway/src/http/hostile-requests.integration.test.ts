@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { after, test } from "node:test";
+import { Hono } from "hono";
+import type { GatewayEnv } from "../identity/request-context.ts";
+import { listenHttp } from "./listen.ts";
+
+/** What the server takes for a request of its own, as method and path. */
+const taken: string[] = [];
+const app = new Hono<GatewayEnv>();
+app.all("*", async (c) => {
+  taken.push(`${c.req.method} ${c.req.path}`);
+  await c.req.text();
+  return c.text("ok");
+});
+const server = await listenHttp(app, {
+  host: "127.0.0.1",
+  port: 0,
+  headersMs: 300,
+  requestMs: 600,
+});
+after(() => server.stop());
+const { port } = new URL(server.url);
+
+/** Sends bytes as they are; resolves with all that comes back until the server closes. Rejects when it does not in ten seconds. */
+function raw(bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: "127.0.0.1", port: Number(port) });
+    let text = "";
+    socket.setEncoding("utf8").on("data", (part: string) => (text += part));
+    socket.on("error", () => undefined);
+    socket.on("close", () => resolve(text));
+    socket.setTimeout(10_000, () => {
+      socket.destroy();
+      reject(new Error("the server keeps the connection"));
+    });
+    socket.write(bytes);
+  });
+}
+
+const HEAD = "POST /first HTTP/1.1\r\nHost: 127.0.0.1\r\n";
+const HIDDEN = "GET /hidden HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+
+test("no shape of a request lets another one be smuggled behind it", async () => {
+  const shapes = {
+    "both lengths": `${HEAD}Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${HIDDEN}`,
+    "two lengths": `${HEAD}Content-Length: 0\r\nContent-Length: ${HIDDEN.length}\r\n\r\n${HIDDEN}`,
+    "a length with a sign": `${HEAD}Content-Length: +0\r\n\r\n${HIDDEN}`,
+    "an encoding that is not the last": `${HEAD}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n${HIDDEN}`,
+    "a space before the colon": `${HEAD}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n${HIDDEN}`,
+    "a folded header": `${HEAD}X-A: b\r\n Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n${HIDDEN}`,
+    "a bare line feed": `${HEAD}X-A: b\nContent-Length: 0\r\n\r\n${HIDDEN}`,
+    "a chunk of no size": `${HEAD}Transfer-Encoding: chunked\r\n\r\nx\r\n\r\n${HIDDEN}`,
+  };
+  for (const [shape, bytes] of Object.entries(shapes)) {
+    taken.length = 0;
+    const answer = await raw(bytes);
+    assert.equal(taken.includes("GET /hidden"), false, `${shape}: ${answer}`);
+    assert.match(answer, /^HTTP\/1\.1 400 /m, shape);
+  }
+});
+
+test("headers that are too long are refused", async () => {
+  taken.length = 0;
+  const answer = await raw(`GET /first HTTP/1.1\r\nHost: x\r\nX-A: ${"a".repeat(40_000)}\r\n\r\n`);
+  assert.match(answer, /^HTTP\/1\.1 431 /);
+  assert.deepEqual(taken, []);
+});
+
+test("who sends headers or a body slowly is cut off", async () => {
+  assert.match(await raw("GET /first HTTP/1.1\r\nHost: x\r\nX-"), /^HTTP\/1\.1 408 |^$/);
+  const body = await raw(`${HEAD}Content-Length: 100\r\n\r\nonly the beginning`);
+  assert.doesNotMatch(body, /^HTTP\/1\.1 200 /m);
+});
