@@ -44,3 +44,15 @@ test("colours do not count as width", () => {
   assert.equal(first, `${paint("x")}    |`);
   assert.equal(second, "yyy  |");
 });
+
+test("a table gives up what fits no terminal, first from its widest column", () => {
+  const pair = [
+    { title: "ID", value: (row: { id: string; text: string }) => row.id },
+    { title: "TEXT", value: (row: { id: string; text: string }) => row.text, maxWidth: 80 },
+  ];
+  const long = [{ id: "01M82K2WQ5", text: "a text that is much too long for a narrow terminal" }];
+  for (const line of tableLines(pair, long, 40)) assert.ok(line.length <= 40, line);
+  assert.match(tableLines(pair, long, 40)[1] ?? "", /^01M82K2WQ5  a text .*…$/);
+  assert.match(tableLines(pair, long, 10)[1] ?? "", /^01M82K2WQ5  a text that…$/);
+  assert.match(tableLines(pair, long, Number.POSITIVE_INFINITY)[1] ?? "", /terminal$/);
+});

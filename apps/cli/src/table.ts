@@ -9,11 +9,21 @@ export interface Column<Row> {
 }
 
 const GAP = "  ";
+/** A column that may be cut keeps so much. */
+const NARROWEST = 12;
 
 /** Aligned lines, the titles first. Colours inside cells do not count as width. */
-export function tableLines<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] {
-  const cells = rows.map((row) =>
+export function tableLines<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  screen: number = screenWidth(),
+): string[] {
+  const whole = rows.map((row) =>
     columns.map((column) => cut(column.value(row), column.maxWidth ?? Number.POSITIVE_INFINITY)),
+  );
+  const most = fittingWidths(columns, whole, screen);
+  const cells = whole.map((line) =>
+    line.map((cell, index) => cut(cell, most[index] ?? Number.POSITIVE_INFINITY)),
   );
   const titles = columns.map((column) => column.title);
   const widths = columns.map((_, index) =>
@@ -25,6 +35,34 @@ export function tableLines<Row>(columns: readonly Column<Row>[], rows: readonly 
       .join(GAP)
       .trimEnd(),
   );
+}
+
+/** Of a terminal; output that goes elsewhere is never cut for it. */
+function screenWidth(): number {
+  return process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
+}
+
+/** What columns of text that may be cut have to give up, the widest first, for the table to fit the screen. */
+function fittingWidths<Row>(
+  columns: readonly Column<Row>[],
+  cells: readonly (readonly string[])[],
+  screen: number,
+): number[] {
+  const widths = columns.map(({ title }, index) =>
+    Math.max(...[title, ...cells.map((line) => line[index] ?? "")].map(widthOf)),
+  );
+  const gaps = GAP.length * (columns.length - 1);
+  let over = widths.reduce((sum, width) => sum + width, gaps) - screen;
+  while (over > 0) {
+    const cuttable = columns.flatMap(({ maxWidth }, index) =>
+      maxWidth !== undefined && (widths[index] ?? 0) > NARROWEST ? [index] : [],
+    );
+    const [widest] = cuttable.toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
+    if (widest === undefined) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+    over -= 1;
+  }
+  return widths;
 }
 
 function pad(cell: string, width: number, align: "left" | "right"): string {

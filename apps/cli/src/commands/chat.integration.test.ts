@@ -219,3 +219,17 @@ test("yard run asks at a terminal, and tells the command elsewhere and ends with
   const tail = await yard(["runs", "tail", "last"], env);
   assert.equal(tail.code, 0, tail.stderr);
 });
+
+test("status shows one screen, and completion knows what there is", async () => {
+  const { code, stdout, stderr } = await yard(["status"], env);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^services +broker, importer, policy, runner, toolbox$/m);
+  assert.match(stdout, /^stops +none$/m);
+  const json = await yard(["status", "--json"], env);
+  assert.deepEqual(JSON.parse(json.stdout).data.missing, []);
+  const agents = await yard(["__complete", "run", "wr"], env);
+  assert.equal(agents.stdout, "writer\n");
+  const used = await yard(["agents", "use", "writer"], env);
+  assert.equal(used.code, 0, used.stderr);
+  assert.equal((await yard(["config", "get", "agent"], env)).stdout, "writer\n");
+});

@@ -125,6 +125,7 @@ const EXAMPLES: readonly string[] = [
   `skills diff summarise-files`,
   `skills withheld`,
   `skills trust summarise-files --reason "read it"`,
+  `status`,
   `services`,
   `streams ensure --replicas 3`,
   `config list --show-origin`,

@@ -5,6 +5,15 @@ import { directory, JSON_TEXT, wholeNumber, type Perform } from "./command-optio
 /** `yard services`, `streams` and `keys`: whoever operates an installation. */
 export function addOperatorCommands(program: Command, perform: Perform): void {
   program
+    .command("status")
+    .description("one screen: services, runs, waiting approvals, stops, last failures")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/status.ts")).status(terminal, options),
+      ),
+    );
+  program
     .command("services")
     .description("who answers on the bus: endpoints, requests, errors and average times")
     .option("--json", JSON_TEXT)

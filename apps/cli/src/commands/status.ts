@@ -1,0 +1,108 @@
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { discoverServices } from "@switchyard/bus/discovery";
+import { listApprovals } from "@switchyard/contracts/approvals";
+import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers";
+import { listStops } from "@switchyard/contracts/policy-budgets";
+import { listRuns } from "@switchyard/contracts/runs";
+import { serviceUsers } from "@switchyard/contracts/topology";
+import { findBus, withBus, type BusTarget } from "../bus-session.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { fieldLines } from "../field-lines.ts";
+import { printableLine } from "../printable.ts";
+import { count } from "../quantities.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+
+const LAST_FAILURES = 3;
+
+/** `yard status`: one screen; exit 6 when a service does not answer. What cannot be asked is said as such. */
+export async function status(terminal: Terminal, options: { json?: true }): Promise<ExitCode> {
+  const facts = await factsOf(await findBus(process.env));
+  if (options.json) writeJson(terminal, facts);
+  else for (const line of screenOf(facts)) terminal.out(line);
+  return facts.missing.length === 0 ? EXIT.ok : EXIT.dependencyDown;
+}
+
+type Facts = Awaited<ReturnType<typeof factsOf>>;
+
+async function factsOf(target: BusTarget) {
+  const found = await withBus(target, askAll);
+  const { services, approvals, stops, servers, running, waiting, failed } = found;
+  const expected = serviceUsers.filter(({ serves }) => serves.length > 0).map(({ name }) => name);
+  const names = [...new Set(services.map(({ name }) => name))].toSorted();
+  const endpoints = services.flatMap((service) => service.endpoints);
+  return {
+    nats: target.servers,
+    user: target.user,
+    services: names,
+    missing: expected.filter((name) => !names.includes(name)),
+    errors: endpoints.reduce((sum, { errors }) => sum + errors, 0),
+    approvals: approvals?.pending ?? null,
+    stops: stops?.stops ?? null,
+    unconnectedServers: servers?.servers.filter(isAway).map(({ id }) => id) ?? null,
+    running: running?.runs.length ?? null,
+    waiting: waiting?.runs.length ?? null,
+    lastFailures:
+      failed?.runs.map(({ runId, agent, updatedAt }) => ({ runId, agent, updatedAt })) ?? null,
+  };
+}
+
+async function askAll(bus: Bus) {
+  const ask = client(bus, { listApprovals, listServers, listStops, listRuns });
+  const [services, approvals, stops, servers, running, waiting, failed] = await Promise.all([
+    discoverServices(bus),
+    told(ask.listApprovals({ limit: 1 })),
+    told(ask.listStops({})),
+    told(ask.listServers({})),
+    told(ask.listRuns({ limit: 200, status: "running" })),
+    told(ask.listRuns({ limit: 200, status: "waiting" })),
+    told(ask.listRuns({ limit: LAST_FAILURES, status: "failed" })),
+  ]);
+  return { services, approvals, stops, servers, running, waiting, failed };
+}
+
+function isAway({ status: state }: ServerInfo): boolean {
+  return state !== "connected" && state !== "disabled";
+}
+
+function screenOf(facts: Facts): string[] {
+  const { services, missing, errors, approvals, stops, unconnectedServers, lastFailures } = facts;
+  const away = missing.length === 0 ? "" : `; no answer from ${missing.join(", ")}`;
+  const look = errors === 0 ? "" : "; see: ./yard services";
+  const fields: [string, string][] = [
+    ["bus", `${facts.nats} as ${facts.user}`],
+    ["services", `${services.join(", ")}${away}`],
+    ["errors", `${errors} since they started${look}`],
+    ["runs", `${shown(facts.running)} at work, ${shown(facts.waiting)} waiting`],
+    [
+      "approvals",
+      `${shown(approvals)} waiting${approvals === 0 ? "" : "; decide with: ./yard approvals watch"}`,
+    ],
+    ["stops", listed(stops, (all) => `${count(all.length, "stop")}; see: ./yard policy stops`)],
+    [
+      "not connected",
+      listed(unconnectedServers, (all) => `${all.join(", ")}; see: ./yard mcp list`),
+    ],
+    ["failed last", listed(lastFailures, (all) => count(all.length, "run"))],
+  ];
+  return [
+    ...fieldLines(fields),
+    ...(lastFailures ?? []).map(({ runId, agent, updatedAt }) =>
+      printableLine(`  ${updatedAt}  ${agent}  ./yard runs show ${runId}`),
+    ),
+  ];
+}
+
+function listed<T>(items: readonly T[] | null, text: (items: readonly T[]) => string): string {
+  if (items === null) return "not known";
+  return items.length === 0 ? "none" : text(items);
+}
+
+/** The answer; null when there is none, which the screen says. */
+async function told<T>(answer: Promise<T>): Promise<T | null> {
+  return answer.catch(() => null);
+}
+
+function shown(number: number | null): string {
+  return number === null ? "not known how many" : String(number);
+}
