@@ -46,7 +46,7 @@ export function yardInTerminal(
         await until(
           () => plain().indexOf(text, seen),
           (at) => at >= 0,
-          { timeoutMs: 20_000 },
+          { timeoutMs: 60_000 },
         );
       } catch (cause) {
         throw new Error(`${text} did not come after:\n${plain().slice(seen)}`, { cause });
