@@ -1,3 +1,4 @@
+import type { Stop } from "@switchyard/contracts/policy-budgets";
 import { setTimeout as delay } from "node:timers/promises";
 import { serve } from "@switchyard/bus/serve";
 import { runService } from "@switchyard/service/run-service";
@@ -59,6 +60,7 @@ await runService({
     kit.onStop("policy file", () => policyFile.stop());
     shared.follow(policyFile);
 
+    const admins = config.YARD_POLICY_ADMINS;
     const validator = createValidator();
     const budgets = createBudgetStore(kit.redis);
     const handlers = createHandlers({
@@ -104,18 +106,14 @@ await runService({
     });
     kit.onStop("approvals", () => approvals.stop());
     serveHandlers(service, handlers);
-    serveAuditQueries(service, { bus, admins: config.YARD_POLICY_ADMINS, now });
+    serveAuditQueries(service, { bus, admins, now });
     await startUsers(kit, { service, keyRing, now });
-    shared.serve(service, {
-      policyFile,
-      validator,
-      admins: config.YARD_POLICY_ADMINS,
-      // Without it they end by themselves: nothing passes that is stopped, whoever approved it.
-      endStopped: (stop) =>
-        approvals
-          .end((one) => isStoppedBy(stop, one), stopReason(stop))
-          .catch((err: unknown) => log.warn({ err }, "approvals of a stop not ended")),
-    });
+    // Without it they end by themselves: nothing passes that is stopped, whoever approved it.
+    const endStopped = (stop: Stop): Promise<void> =>
+      approvals
+        .end((one) => isStoppedBy(stop, one), stopReason(stop))
+        .catch((err: unknown) => log.warn({ err }, "approvals of a stop not ended"));
+    shared.serve(service, { policyFile, validator, admins, endStopped });
   },
 });
 
