@@ -8,6 +8,7 @@ export default defineConfig({
     // A polyfill would be an inline script, which the page's policy forbids.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
+    manifest: true,
     reportCompressedSize: false,
   },
 });

@@ -29,25 +29,33 @@ export function useResource<Op extends Operation>(
   const [round, setRound] = useState(0);
   const shownFor = useRef("");
   const key = request === null ? null : `${operation} ${JSON.stringify(request)}`;
+  const stopper = useRef(new AbortController());
+  // A request that is under way is given up when another one is meant, not when the same is asked again: events may come faster
+  // than answers.
+  useEffect(() => {
+    stopper.current = new AbortController();
+    return () => stopper.current.abort();
+  }, [key]);
   useEffect(() => {
     if (request === null || key === null) return undefined;
     if (!may(operation)) {
       setState({ data: null, problem: forbidden(operation), isLoading: false });
       return undefined;
     }
-    const stop = new AbortController();
+    const { signal } = stopper.current;
     const isOther = shownFor.current !== key;
     setState((old) => (isOther ? LOADING : { ...old, isLoading: true }));
     shownFor.current = key;
-    const asking = client.request(operation, request, { signal: stop.signal });
+    const asking = client.request(operation, request, { signal });
     asking.then(
-      (data) => setState({ data, problem: null, isLoading: false }),
+      (data) =>
+        setState((old) => (signal.aborted ? old : { data, problem: null, isLoading: false })),
       (error: unknown) => {
-        if (stop.signal.aborted) return;
+        if (signal.aborted) return;
         setState((old) => ({ data: old.data, problem: problemOf(error), isLoading: false }));
       },
     );
-    return () => stop.abort();
+    return undefined;
   }, [key, round]);
   useEffect(() => {
     if (topics.length === 0) return undefined;

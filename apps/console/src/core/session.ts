@@ -2,7 +2,7 @@ import { createClient, type Operation, type Reply } from "@switchyard/client/cli
 import { ProblemError, problemOfResponse, type Problem } from "@switchyard/client/problem-error";
 import { signal } from "@preact/signals";
 
-export type Me = Reply<"GET /me">;
+type Me = Reply<"GET /me">;
 
 export type SessionState =
   | { readonly phase: "checking" }

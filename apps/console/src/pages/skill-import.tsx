@@ -47,7 +47,7 @@ export function SkillImport({ onClose }: { onClose: () => void }) {
           type="file"
           multiple
           // @ts-expect-error -- Preact's types do not know the attribute with which a browser offers folders
-          webkitdirectory=""
+          webkitdirectory
           data-testid="skill-folder"
           onChange={(event: Event) => void scan((event.currentTarget as HTMLInputElement).files)}
         />
@@ -149,8 +149,13 @@ function FoundSkill(props: { skill: ImportedSkill; isPicked: boolean; onToggle: 
   );
 }
 
-function isGood({ outcome, withheld }: ImportedSkill): boolean {
-  return outcome !== "skipped" && withheld === null;
+/** What a person need not think about first. */
+function isGood({ outcome, withheld, scan }: ImportedSkill): boolean {
+  const isSuspect =
+    scan?.findings.some(
+      ({ blocks, severity }) => blocks || severity === "high" || severity === "critical",
+    ) ?? false;
+  return outcome !== "skipped" && withheld === null && !isSuspect;
 }
 
 /** The folder of its SKILL.md, as it was sent. */

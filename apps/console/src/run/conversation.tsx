@@ -49,7 +49,7 @@ export function TurnCard({ turn, name }: { turn: Turn; name: string }) {
 }
 
 /** A call in a line; what it was and what came of it when it is opened. */
-export function ToolCard({ span }: { span: Span }) {
+function ToolCard({ span }: { span: Span }) {
   const result = span.events.find(({ event }) => event === "tool-completed");
   return (
     <details class="turn tool" data-testid="tool-card" data-status={span.status}>

@@ -1,7 +1,7 @@
 import type { RunMessage } from "@switchyard/client/follow";
 import type { Decision, RunWait, UnavailableServer, Usage } from "@switchyard/client/operations";
 
-export type SpanKind = "model" | "tool" | "wait" | "child" | "question" | "note";
+type SpanKind = "model" | "tool" | "wait" | "child" | "question" | "note";
 
 /** Something that took time in a run, or a note of a moment: one line of the timeline. */
 export interface Span {

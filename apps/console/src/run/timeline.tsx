@@ -98,7 +98,7 @@ function tookText({ startMs, endMs }: Span, now: number): string {
 }
 
 /** What was asked, what was decided and why, what came of it. */
-export function SpanDetail({ span, onClose }: { span: Span; onClose: () => void }) {
+function SpanDetail({ span, onClose }: { span: Span; onClose: () => void }) {
   const { decision, usage, costUsd } = span;
   return (
     <aside class="detail" aria-label="The picked line" data-testid="span-detail">

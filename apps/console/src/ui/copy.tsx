@@ -42,7 +42,7 @@ export function Id({ value, shown = value }: { value: string; shown?: string }) 
 export function Snippet({ text, label }: { text: string; label: string }) {
   return (
     <div class="snippet">
-      <pre tabIndex={0} aria-label={label}>
+      <pre tabIndex={0} role="group" aria-label={label}>
         {text}
       </pre>
       <CopyButton text={text} />

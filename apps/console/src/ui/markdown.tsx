@@ -2,7 +2,15 @@ import DOMPurify from "dompurify";
 import { Marked } from "marked";
 import { useMemo } from "preact/hooks";
 
-const marked = new Marked({ gfm: true, breaks: false, async: false });
+/** HTML in the text stays text, and of an image its description: neither reaches the parser of the page. */
+const marked = new Marked({
+  gfm: true,
+  async: false,
+  renderer: {
+    html: ({ text }) => escaped(text),
+    image: ({ text }) => escaped(text),
+  },
+});
 
 /** Longer texts stay text: nobody reads them as a page, and parsing them would hold the page up. */
 const LONGEST = 100_000;
@@ -18,7 +26,7 @@ const RULES = {
 } as const;
 
 DOMPurify.addHook("afterSanitizeAttributes", (node) => {
-  if (node.tagName !== "A") return;
+  if (node.tagName !== "A" || !node.hasAttribute("href")) return;
   node.setAttribute("target", "_blank");
   node.setAttribute("rel", "noopener noreferrer nofollow");
 });
@@ -42,4 +50,15 @@ function htmlOf(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+};
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? "");
 }

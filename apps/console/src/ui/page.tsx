@@ -57,7 +57,7 @@ let waiting = 0;
 let shown = "";
 
 /** The tab's title, with the number of approvals that wait. */
-export function setTitle(title: string): void {
+function setTitle(title: string): void {
   shown = title;
   document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${shown} · Switchyard`;
 }
