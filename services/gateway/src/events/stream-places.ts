@@ -8,6 +8,11 @@ export interface StreamPlaces {
 
 export function createStreamPlaces(limit: number): StreamPlaces {
   const taken = new Map<string, number>();
+  const giveBack = (caller: string): void => {
+    const left = (taken.get(caller) ?? 1) - 1;
+    if (left === 0) taken.delete(caller);
+    else taken.set(caller, left);
+  };
   return {
     take(caller) {
       const open = taken.get(caller) ?? 0;
@@ -20,13 +25,8 @@ export function createStreamPlaces(limit: number): StreamPlaces {
         });
       taken.set(caller, open + 1);
       return (closed) => {
-        const giveBack = (): void => {
-          const left = (taken.get(caller) ?? 1) - 1;
-          if (left === 0) taken.delete(caller);
-          else taken.set(caller, left);
-        };
-        if (closed.aborted) giveBack();
-        else closed.addEventListener("abort", giveBack, { once: true });
+        if (closed.aborted) giveBack(caller);
+        else closed.addEventListener("abort", () => giveBack(caller), { once: true });
       };
     },
   };

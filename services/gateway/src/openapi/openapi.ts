@@ -227,7 +227,7 @@ function ownPaths(): Json {
         "x-role": "admin",
         parameters: [query("since"), query("until")],
         responses: {
-          ...problems(400, 401, 403, 429, 503),
+          ...problemsOf(400, 401, 403, 429, 503),
           "200": {
             description: "Done",
             content: { "application/x-ndjson": { schema: { type: "string" } } },
@@ -248,7 +248,7 @@ function ownPaths(): Json {
               "application/json": { schema: without$schema(z.toJSONSchema(System) as Json) },
             },
           },
-          ...problems(401, 403, 429, 503),
+          ...problemsOf(401, 403, 429, 503),
         },
       },
     },
@@ -274,7 +274,7 @@ function query(name: string): Json {
   return { name, in: "query", required: false, schema: { type: "string" } };
 }
 
-function problems(...statuses: number[]): Json {
+function problemsOf(...statuses: number[]): Json {
   return Object.fromEntries(
     statuses.map((status) => [status, { $ref: "#/components/responses/problem" }]),
   );
