@@ -426,7 +426,7 @@ const ROUTES = [
   "/not/here",
 ];
 
-for (const theme of ["light"] as const)
+for (const theme of ["light", "dark"] as const)
   test(
     `axe finds nothing on any view in the ${theme} theme, also on a narrow screen, which never scrolls sideways`,
     { skip },
