@@ -49,7 +49,7 @@ export async function clientOperations(): Promise<string> {
       (route) => `${JSON.stringify(keyOf(route))}: ${operationText(route, payloads, schemas)};`,
     ),
     "}",
-    "/** What is told of a run, by the name of the event; `delta` is live text, which an event repeats. */",
+    "/** The events of a run by name. `delta` is live text; a stored event has the whole text later. */",
     "export interface RunEvents {",
     ...events.map((name) => `${JSON.stringify(name.slice("run.".length))}: ${typeOf(name)};`),
     "}",

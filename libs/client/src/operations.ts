@@ -2042,7 +2042,7 @@ export interface Operations {
   "GET /models": { request: {}; reply: { default: ModelName; providers: ModelProvider[] } };
 }
 
-/** What is told of a run, by the name of the event; `delta` is live text, which an event repeats. */
+/** The events of a run by name. `delta` is live text; a stored event has the whole text later. */
 
 export interface RunEvents {
   rejected: {

@@ -51,7 +51,7 @@ export function bytesText(bytes: number): string {
   return `${(bytes / 1_048_576).toFixed(1)} MiB`;
 }
 
-/** JSON for people; what is no JSON stays as it is. */
+/** Indented JSON. Text that is not JSON stays as it is. */
 export function prettyJson(value: unknown): string {
   if (typeof value !== "string") return JSON.stringify(value, null, 2) ?? "";
   try {

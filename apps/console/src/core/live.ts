@@ -5,7 +5,7 @@ import { client, session } from "./session.ts";
 /** What an event is about, as far as a list cares. */
 export type Topic = "run" | "approval" | "session" | "server" | "other";
 
-/** Whether what is shown is told of changes as they happen. */
+/** State of the stream that brings changes to the page as they happen. */
 export const liveState = signal<FollowState>("connecting");
 
 type Listener = (topic: Topic, message: StreamMessage | null) => void;

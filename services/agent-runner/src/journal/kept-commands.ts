@@ -82,7 +82,7 @@ export function openKeptCommands(redis: Redis, limits: KeptLimits = LIMITS): Kep
       ? `${limits.all} commands are kept, and that is the most`
       : `${limits.perOwner} commands of ${owner} are kept, and that is the most of one caller`;
   };
-  /** What was kept for its whole time has no end that anybody is told of. */
+  /** A command that was kept for the whole time expires without an event. */
   const forgetLapsed = async (owner: string): Promise<void> => {
     const [from, to] = [`[${owner}~`, `(${owner}~~`];
     const first = redis.zrangebylex(INDEX, from, to, "LIMIT", 0, LOOKED_AT);

@@ -113,7 +113,7 @@ export async function checked<S extends z.ZodType, A>(
   return call(parsed.data).catch((error: unknown) => failedCall(error, request.onFault));
 }
 
-/** Until a runner has told of the run, so that whoever asks next finds it, or some seconds if all are busy. Ends the following. */
+/** Waits for the first event of the run, so that the next request finds it, or some seconds if all runners are busy. Then stops following. */
 export async function untilKnown(follow: RunFollow): Promise<void> {
   const timer = setTimeout(() => follow.stop(), KNOWN_WITHIN_MS);
   await follow.items.next().finally(() => clearTimeout(timer));
