@@ -15,7 +15,8 @@ import { listServers } from "@switchyard/contracts/mcp-servers";
 import { callBuiltin } from "@switchyard/contracts/toolbox";
 import { monitorRedisUser } from "@switchyard/contracts/redis-access";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
-import { ensureKeys, readSeed, seedFile } from "../../apps/cli/src/key-directory.ts";
+import { ensureKeys } from "../../apps/cli/src/key-directory.ts";
+import { readSeed, seedFile } from "../../apps/cli/src/nkey-seed.ts";
 import { startServiceProcess } from "../lib/service-process.ts";
 
 // A real broker and a real toolbox; in the place of the policy, with its key, something that answers what the test says.

@@ -4,7 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { ensureKeys, seedFile } from "../../apps/cli/src/key-directory.ts";
+import { ensureKeys } from "../../apps/cli/src/key-directory.ts";
+import { seedFile } from "../../apps/cli/src/nkey-seed.ts";
 import { startYardDev } from "../lib/yard-dev.ts";
 
 const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));

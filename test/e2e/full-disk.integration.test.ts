@@ -13,7 +13,8 @@ import { startRun } from "@switchyard/contracts/runs";
 import { SmallDisk } from "@switchyard/local-servers/small-disk";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
-import { ensureKeys, readSeed, seedFile } from "../../apps/cli/src/key-directory.ts";
+import { ensureKeys } from "../../apps/cli/src/key-directory.ts";
+import { readSeed, seedFile } from "../../apps/cli/src/nkey-seed.ts";
 import { startServiceProcess, type TestService } from "../lib/service-process.ts";
 
 // Fills a disk, so it needs one of its own: where nobody may mount one there is nothing to fill.

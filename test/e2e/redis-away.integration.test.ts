@@ -14,7 +14,8 @@ import { auditorUser, cliUser, serviceUsers, type BusUser } from "@switchyard/co
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { z } from "zod";
-import { ensureKeys, readSeed, seedFile } from "../../apps/cli/src/key-directory.ts";
+import { ensureKeys } from "../../apps/cli/src/key-directory.ts";
+import { readSeed, seedFile } from "../../apps/cli/src/nkey-seed.ts";
 import { holdingRunner } from "../../services/policy/test/holding-runner.ts";
 import { sampleRequest } from "../lib/sample-request.ts";
 import { startServiceProcess } from "../lib/service-process.ts";

@@ -5,7 +5,7 @@ import { CallerName } from "@switchyard/contracts/ids";
 import { anonymousUser, cliUser } from "@switchyard/contracts/topology";
 import { CliError } from "./cli-error.ts";
 import { findRunningInstance } from "./instance-record.ts";
-import { readSeed, seedFile } from "./key-directory.ts";
+import { readSeed, seedFile } from "./nkey-seed.ts";
 import { stateDirectory } from "./locations.ts";
 import { currentContext } from "./settings.ts";
 

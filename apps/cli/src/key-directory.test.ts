@@ -6,7 +6,8 @@ import { test } from "node:test";
 import { redisUserNames } from "@switchyard/contracts/redis-acl";
 import { installedUsers, serviceUsers } from "@switchyard/contracts/topology";
 import { tempDirectory } from "../test-fixtures/temp-directory.ts";
-import { ensureKeys, readSeed, seedFile } from "./key-directory.ts";
+import { ensureKeys } from "./key-directory.ts";
+import { readSeed, seedFile } from "./nkey-seed.ts";
 
 test("makes a key for every user and the run-token key, readable by their owner alone", async () => {
   const directory = join(tempDirectory(), "keys");

@@ -1,12 +1,13 @@
-import { chmod, mkdir, readFile, stat } from "node:fs/promises";
+import { chmod, mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createUserKey, isUserSeed } from "@switchyard/bus/keys";
+import { createUserKey } from "@switchyard/bus/keys";
 import { anonymousUser, installedUsers, operatorUser } from "@switchyard/contracts/topology";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { CliError } from "./cli-error.ts";
 import { clientTeams } from "./client-teams.ts";
 import { ensureLoginKey, LOGIN_KEY_FILE } from "./login-key.ts";
+import { seedFile } from "./nkey-seed.ts";
 import { ensureRedisPasswords, type RedisPasswords } from "./redis-passwords.ts";
 import { readSecret, writeSecret } from "./secret-files.ts";
 
@@ -18,10 +19,6 @@ export interface KeyDirectory {
   readonly redis: RedisPasswords;
   /** The `authorization` block for nats-server, with the public keys. */
   authorization(options: { anonymous: boolean }): string;
-}
-
-export function seedFile(directory: string, user: string): string {
-  return join(directory, `${user}.nk`);
 }
 
 /**
@@ -79,20 +76,6 @@ export async function ensureKeys(
         ...(anonymous ? { anonymous: anonymousUser } : {}),
       }),
   };
-}
-
-/** The seed of one user. Throws an error that says how to make it. */
-export async function readSeed(file: string): Promise<string> {
-  const seed = await readFile(file, "utf8").catch((error: unknown) => {
-    throw new CliError("forbidden", `the key ${file} cannot be read`, {
-      hint: "make keys with ./yard keys init --dir DIR, or name one with YARD_NATS_NKEY_FILE",
-      cause: error,
-    });
-  });
-  if (isUserSeed(seed)) return seed.trim();
-  throw new CliError("forbidden", `${file} holds no NKey seed of a user`, {
-    hint: "a seed is one line that begins with SU; ./yard keys init --dir DIR makes them",
-  });
 }
 
 /** The public half is in the directory, for the server's list; the seed is made where the caller says. */

@@ -9,7 +9,8 @@ import { adminRedisUserName, monitorRedisUser } from "@switchyard/contracts/redi
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { after } from "node:test";
-import { ensureKeys, readSeed, seedFile } from "../../../apps/cli/src/key-directory.ts";
+import { ensureKeys } from "../../../apps/cli/src/key-directory.ts";
+import { readSeed, seedFile } from "../../../apps/cli/src/nkey-seed.ts";
 import { redisWords } from "../../lib/redis-words.ts";
 import { startServiceProcess } from "../../lib/service-process.ts";
 import { agentFiles, rules } from "./installation-files.ts";

@@ -14,7 +14,7 @@ import { onStopSignals } from "../dev/stop-signals.ts";
 import { waitForMcpServers } from "../dev/wait-for-mcp-servers.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { findRunningInstance, type InstanceRecord } from "../instance-record.ts";
-import { seedFile } from "../key-directory.ts";
+import { seedFile } from "../nkey-seed.ts";
 import { stateDirectory } from "../locations.ts";
 import { printable } from "../printable.ts";
 import { count } from "../quantities.ts";

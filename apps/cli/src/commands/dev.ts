@@ -13,7 +13,7 @@ import { Stack, type StackOptions } from "../dev/stack.ts";
 import { onStopSignals } from "../dev/stop-signals.ts";
 import { waitForMcpServers, waitsForItsFirstCall } from "../dev/wait-for-mcp-servers.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { seedFile } from "../key-directory.ts";
+import { seedFile } from "../nkey-seed.ts";
 import { writeJsonLine, type Terminal } from "../terminal.ts";
 import { onOutputClosed } from "../until-stopped.ts";
 

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { clientChecks, isClientOnly } from "../doctor/bus-checks.ts";
 import { failed, ok } from "../doctor/check.ts";
 import { checkNode } from "../doctor/machine-checks.ts";
-import { ensureKeys, seedFile } from "../key-directory.ts";
+import { ensureKeys } from "../key-directory.ts";
+import { seedFile } from "../nkey-seed.ts";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
 import { checkLines } from "./doctor.ts";
 

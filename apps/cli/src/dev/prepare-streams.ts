@@ -1,7 +1,7 @@
 import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { ensureAudit, ensureStreams } from "@switchyard/bus/streams";
 import { adminUser, operatorUser } from "@switchyard/contracts/topology";
-import { readSeed, seedFile } from "../key-directory.ts";
+import { readSeed, seedFile } from "../nkey-seed.ts";
 import type { StateDirectory } from "../locations.ts";
 import type { StackReport } from "./stack-report.ts";
 

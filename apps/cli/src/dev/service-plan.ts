@@ -1,5 +1,5 @@
 import { delimiter, dirname, join, resolve } from "node:path";
-import { seedFile } from "../key-directory.ts";
+import { seedFile } from "../nkey-seed.ts";
 import { HOME, type StateDirectory } from "../locations.ts";
 import { redisLogin } from "../redis-login.ts";
 import { isLogLevel, isQuieter } from "./log-line.ts";

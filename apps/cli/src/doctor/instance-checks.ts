@@ -7,7 +7,7 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { z } from "zod";
 import { findRunningInstance, type InstanceRecord } from "../instance-record.ts";
-import { readSeed, seedFile } from "../key-directory.ts";
+import { readSeed, seedFile } from "../nkey-seed.ts";
 import type { StateDirectory } from "../locations.ts";
 import { hasOwnRedis, redisLogin, type RedisLogin } from "../redis-login.ts";
 import { readSecret } from "../secret-files.ts";
