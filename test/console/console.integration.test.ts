@@ -1,85 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test, type TestContext } from "node:test";
+import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
-import type { Page } from "playwright-core";
-import { startYardDev } from "../lib/yard-dev.ts";
-import { axeViolations, findChromium, launchChromium, watchedPage } from "./chromium.ts";
+import { axeViolations } from "./chromium.ts";
+import { skip, there } from "./console-world.ts";
 import { hostileTexts } from "./hostile-texts.ts";
-
-const chromium = findChromium();
-const skip = chromium === null ? "Chromium is not installed" : false;
-const world = chromium === null ? null : await startWorld(chromium);
-
-interface Look {
-  readonly page: Page;
-  /** Goes to a path of the console and waits until the view is there. */
-  readonly go: (path: string) => Promise<void>;
-}
-
-interface LookOptions {
-  readonly token?: string;
-  readonly theme?: "light" | "dark";
-  readonly width?: number;
-  /** Where the gateway is reached in place of its own address. */
-  readonly at?: string;
-}
-
-async function startWorld(executable: string) {
-  const directory = await mkdtemp(join(tmpdir(), "yard-console-"));
-  const workspace = join(directory, "workspace");
-  await mkdir(workspace);
-  await writeFile(join(workspace, "notes.md"), "# Notes\n");
-  const dev = await startYardDev({
-    project: "test/console/project",
-    stateDir: join(directory, "state"),
-    workspace,
-  });
-  const browser = await launchChromium(executable);
-  after(async () => {
-    await browser.close();
-    await dev.stop();
-    await rm(directory, { recursive: true, force: true });
-  });
-  const token = (await readFile(dev.httpTokenFile, "utf8")).trim();
-  const send = async (path: string, body: unknown): Promise<Record<string, unknown>> => {
-    const response = await fetch(`${dev.httpUrl}/api/v1${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    return (await response.json()) as Record<string, unknown>;
-  };
-  /** A person who signs in with a browser of its own; faults of the page fail the test. */
-  const look = async (t: TestContext, options: LookOptions = {}): Promise<Look> => {
-    const { theme = "light", width = 1280, at = dev.httpUrl } = options;
-    const context = await browser.newContext({
-      viewport: { width, height: 900 },
-      colorScheme: theme,
-      reducedMotion: "reduce",
-    });
-    const { page, faults } = await watchedPage(context);
-    t.after(async () => {
-      await context.close();
-      assert.deepEqual(faults, [], "the page has no errors and asks nobody else");
-    });
-    page.setDefaultTimeout(20_000);
-    await page.goto(`${at}/#token=${options.token ?? token}`);
-    await page.getByTestId("page").waitFor();
-    const go = async (path: string): Promise<void> => {
-      await page.goto(`${at}${path}`);
-      await page.getByTestId("page").waitFor();
-    };
-    return { page, go };
-  };
-  return { dev, directory, send, look };
-}
-
-const there = (): NonNullable<typeof world> => world ?? assert.fail("no Chromium");
 
 test(
   "the token of the address signs in, and neither the address nor a reload has it",
@@ -306,43 +234,6 @@ test(
 );
 
 test(
-  "a viewer is shown no button that it may not use, and is told what is not permitted",
-  { skip },
-  async (t) => {
-    const made = await there().send("/keys", { caller: "visitor", roles: ["viewer"] });
-    const { page, go } = await there().look(t, { token: String(made["key"]) });
-    const links = await page.getByRole("navigation").getByRole("link").allInnerTexts();
-    assert.ok(
-      links.includes("Runs") && !links.includes("MCP servers") && !links.includes("System"),
-    );
-    const forbidden = [
-      "start-run",
-      "add-server",
-      "import-skills",
-      "call-tool",
-      "approve",
-      "say",
-      "cancel",
-    ];
-    for (const path of [
-      "/runs",
-      "/approvals",
-      "/chat",
-      "/agents/reader",
-      "/skills",
-      "/tools/mcp__everything__echo",
-    ]) {
-      await go(path);
-      for (const id of forbidden)
-        assert.equal(await page.getByTestId(id).count(), 0, `${id} on ${path}`);
-    }
-    await go("/servers");
-    await page.getByTestId("forbidden").waitFor();
-    assert.equal(await page.getByTestId("add-server").count(), 0);
-  },
-);
-
-test(
   "everything is found by its name, and an address that is none says so",
   { skip },
   async (t) => {
@@ -422,6 +313,7 @@ const ROUTES = [
   "/policy?view=draft",
   "/policy?view=versions",
   "/policy?view=stops",
+  "/audit",
   "/system",
   "/not/here",
 ];

@@ -82,10 +82,17 @@ export const views: readonly View[] = [
     load: async () => (await import("./pages/policy.tsx")).Policy,
   },
   {
+    path: "/audit",
+    title: "Audit",
+    group: "govern",
+    needs: "GET /audit",
+    load: async () => (await import("./pages/audit.tsx")).Audit,
+  },
+  {
     path: "/system",
     title: "System",
     group: "govern",
-    needs: "GET /keys",
+    needs: "GET /system",
     load: async () => (await import("./pages/system.tsx")).System,
   },
 ];

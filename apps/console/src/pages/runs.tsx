@@ -10,6 +10,7 @@ import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Page } from "../ui/page.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
+import { SearchField } from "../ui/search-field.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 
@@ -113,15 +114,7 @@ export function Runs() {
 function Filters({ status, agent }: { status: RunStatus | undefined; agent: string }) {
   return (
     <div class="filters" role="search">
-      <label>
-        <span class="visually-hidden">Search</span>
-        <input
-          type="search"
-          placeholder="Id, agent, model, label…"
-          value={filterOf("q")}
-          onInput={(event) => setFilter("q", event.currentTarget.value)}
-        />
-      </label>
+      <SearchField label="Search" placeholder="Id, agent, model, label…" />
       <label>
         <span class="label">Status</span>
         <select

@@ -10,6 +10,7 @@ import { ask } from "../ui/dialog.tsx";
 import { Markdown } from "../ui/markdown.tsx";
 import { Page } from "../ui/page.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
+import { SearchField } from "../ui/search-field.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 import { Fact } from "../run/run-facts.tsx";
@@ -72,15 +73,7 @@ export function Skills() {
       }
     >
       <div class="filters" role="search">
-        <label>
-          <span class="visually-hidden">Search skills</span>
-          <input
-            type="search"
-            placeholder="Name or description…"
-            value={filterOf("q")}
-            onInput={(event) => setFilter("q", event.currentTarget.value)}
-          />
-        </label>
+        <SearchField label="Search skills" placeholder="Name or description…" />
         <label>
           <span class="label">Source</span>
           <select

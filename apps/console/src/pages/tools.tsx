@@ -1,11 +1,12 @@
 import type { ToolInfo } from "@switchyard/client/operations";
 import { count } from "../core/format.ts";
 import { useResource } from "../core/resource.ts";
-import { filterOf, navigate, setFilter } from "../core/router.ts";
+import { filterOf, navigate } from "../core/router.ts";
 import { callerName, may } from "../core/session.ts";
 import { Page } from "../ui/page.tsx";
 import { Empty, ResourceView } from "../ui/resource-view.tsx";
 import { TryTool, type Tool } from "./try-tool.tsx";
+import { SearchField } from "../ui/search-field.tsx";
 
 export function Tools({ params }: { params: Readonly<Record<string, string>> }) {
   const mcp = useResource("GET /tools", {}, ["server"]);
@@ -33,15 +34,7 @@ export function Tools({ params }: { params: Readonly<Record<string, string>> }) 
       nats={`nats req yard.rpc.${callerName()}.mcp.tools '{}'`}
     >
       <div class="filters" role="search">
-        <label>
-          <span class="visually-hidden">Search tools</span>
-          <input
-            type="search"
-            placeholder="Name or description…"
-            value={filterOf("q")}
-            onInput={(event) => setFilter("q", event.currentTarget.value)}
-          />
-        </label>
+        <SearchField label="Search tools" placeholder="Name or description…" />
         <span class="quiet">{count(shown.length, "tool")}</span>
       </div>
       {mcp.data?.failures.map(({ server, error }) => (

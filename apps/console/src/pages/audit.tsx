@@ -1,0 +1,221 @@
+import type { AuditedRecord } from "@switchyard/client/operations";
+import { useState } from "preact/hooks";
+import { count } from "../core/format.ts";
+import { textsOf } from "../core/form.ts";
+import { useResource } from "../core/resource.ts";
+import { filterOf, setFilter } from "../core/router.ts";
+import { callerName } from "../core/session.ts";
+import { Id, Snippet } from "../ui/copy.tsx";
+import { DataTable, type Column } from "../ui/data-table.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { Page } from "../ui/page.tsx";
+import { ResourceView } from "../ui/resource-view.tsx";
+import { Status } from "../ui/status.tsx";
+import { Time } from "../ui/time.tsx";
+
+const KINDS = ["decision", "refusal", "repeat", "approval", "execution", "outcome", "chain"];
+const FIELDS = [
+  { name: "tool", title: "Tool" },
+  { name: "runId", title: "Run" },
+  { name: "user", title: "User" },
+] as const;
+
+const COLUMNS: readonly Column<AuditedRecord>[] = [
+  { title: "Kind", cell: ({ kind }) => kind },
+  { title: "What", cell: (record) => <Status is={wordOf(record)} /> },
+  { title: "When", cell: ({ at }) => <Time at={at} /> },
+  { title: "Tool", cell: (record) => textAt(record, "tool", "name") },
+  { title: "User", isWide: true, cell: (record) => userOf(record) },
+  {
+    title: "Why",
+    isWide: true,
+    isMain: true,
+    cell: (record) => textAt(record, "decision", "reason") || textAt(record, "reason"),
+  },
+  { title: "Recorded by", isWide: true, cell: ({ service }) => service },
+];
+
+/** What was decided, approved and executed, as it was recorded. */
+export function Audit() {
+  const [picked, setPicked] = useState<AuditedRecord | null>(null);
+  const kind = filterOf("kind");
+  const cursor = filterOf("cursor");
+  const query = {
+    limit: 200,
+    ...(kind !== "" && { kind }),
+    ...(cursor !== "" && { cursor }),
+    ...Object.fromEntries(
+      FIELDS.map(({ name }) => [name, filterOf(name)] as const).filter(([, value]) => value !== ""),
+    ),
+  };
+  const audit = useResource("GET /audit", { query });
+  return (
+    <Page
+      title="Audit"
+      about="What was decided, approved and executed. Each record holds the hash of the one before."
+      cli="yard audit list"
+      nats={`nats req yard.rpc.${callerName()}.policy.audit.list '{}'`}
+      actions={
+        <a class="button" href="/api/v1/audit/export" download="switchyard-audit.jsonl">
+          Export
+        </a>
+      }
+    >
+      <Chains />
+      <Filters kind={kind} />
+      <ResourceView
+        of={audit}
+        empty={(data) =>
+          data.records.length > 0 || data.cursor !== null ? null : (
+            <>
+              <p>No record fits.</p>
+              <a class="button" href="/audit">
+                Show all records
+              </a>
+            </>
+          )
+        }
+      >
+        {(data) => (
+          <>
+            <DataTable
+              label="Records of the audit"
+              testId="audit"
+              columns={COLUMNS}
+              rows={data.records}
+              keyOf={({ service, writer, seq }) => `${service} ${writer} ${seq}`}
+              onPick={setPicked}
+            />
+            <div class="actions">
+              {cursor !== "" && (
+                <button type="button" class="button" onClick={() => setFilter("cursor", "")}>
+                  Newest
+                </button>
+              )}
+              {data.cursor !== null && (
+                <button
+                  type="button"
+                  class="button"
+                  onClick={() => setFilter("cursor", data.cursor ?? "")}
+                >
+                  Older
+                </button>
+              )}
+            </div>
+          </>
+        )}
+      </ResourceView>
+      {picked !== null && <OneRecord record={picked} onClose={() => setPicked(null)} />}
+    </Page>
+  );
+}
+
+function Filters({ kind }: { kind: string }) {
+  const submit = (event: SubmitEvent): void => {
+    const text = textsOf(event);
+    setFilter("cursor", "");
+    for (const name of ["kind", ...FIELDS.map((field) => field.name)]) {
+      setFilter(name, text(name).trim());
+    }
+  };
+  return (
+    <form class="filters" role="search" onSubmit={submit}>
+      {FIELDS.map(({ name, title }) => (
+        <label key={name}>
+          <span class="label">{title}</span>
+          <input name={name} defaultValue={filterOf(name)} maxLength={128} />
+        </label>
+      ))}
+      <label>
+        <span class="label">Kind</span>
+        <select name="kind" defaultValue={kind}>
+          <option value="">all</option>
+          {KINDS.map((one) => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button class="button">Filter</button>
+    </form>
+  );
+}
+
+/** Checks the chains when somebody wants it: it reads the whole audit. */
+function Chains() {
+  const [isWanted, setWanted] = useState(false);
+  const verified = useResource("GET /audit/verify", isWanted ? {} : null);
+  if (!isWanted) {
+    return (
+      <div class="actions">
+        <button type="button" class="button" onClick={() => setWanted(true)}>
+          Check the chains
+        </button>
+      </div>
+    );
+  }
+  return (
+    <ResourceView of={verified}>
+      {({ isIntact, records, chains, executions, proven, problems }) => (
+        <div
+          class={`note ${isIntact ? "good" : "bad"}`}
+          data-testid="chains"
+          data-status={isIntact ? "intact" : "broken"}
+        >
+          <strong>{isIntact ? "Nothing is missing or changed" : "The audit is not whole"}</strong>
+          <p>
+            {count(records, "record")} in {count(chains, "chain")}; {count(executions, "execution")}
+            , {count(proven, "of them has", "of them have")} the decision that allowed it.
+          </p>
+          {problems.map((problem) => (
+            <p key={problem}>{problem}</p>
+          ))}
+          <button type="button" class="button small" onClick={verified.reload}>
+            Check again
+          </button>
+        </div>
+      )}
+    </ResourceView>
+  );
+}
+
+function OneRecord({ record, onClose }: { record: AuditedRecord; onClose: () => void }) {
+  const runId = textAt(record, "principal", "runId");
+  return (
+    <Dialog title={`${record.kind} ${record.seq}`} onClose={onClose} testId="audit-record">
+      <p>
+        Recorded by {record.service} <Time at={record.at} />, hash{" "}
+        <Id value={record.hash} shown={record.hash.slice(0, 18)} />.
+      </p>
+      {runId !== "" && <a href={`/runs/${encodeURIComponent(runId)}`}>To the run</a>}
+      <Snippet label="The record" text={JSON.stringify(record, null, 2)} />
+      <div class="actions end">
+        <button type="button" class="button" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** What happened, in a word. */
+function wordOf(record: AuditedRecord): string {
+  return (
+    textAt(record, "decision", "effect") ||
+    textAt(record, "change") ||
+    textAt(record, "outcome") ||
+    record.kind
+  );
+}
+
+function userOf(record: AuditedRecord): string {
+  return textAt(record, "principal", "user") || textAt(record, "user") || textAt(record, "caller");
+}
+
+/** The text at a path of a record; empty when there is none. Kinds of records have members of their own. */
+function textAt(record: AuditedRecord, ...path: string[]): string {
+  let value: unknown = record;
+  for (const name of path) value = (value as Record<string, unknown> | null)?.[name];
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,16 @@
+import { filterOf, setFilter } from "../core/router.ts";
+
+/** A field that keeps in the address, as `q`, what is searched. */
+export function SearchField({ label, placeholder }: { label: string; placeholder: string }) {
+  return (
+    <label>
+      <span class="visually-hidden">{label}</span>
+      <input
+        type="search"
+        placeholder={placeholder}
+        value={filterOf("q")}
+        onInput={(event) => setFilter("q", event.currentTarget.value)}
+      />
+    </label>
+  );
+}

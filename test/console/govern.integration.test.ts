@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
+import { skip, there } from "./console-world.ts";
+
+test(
+  "a viewer is shown no button that it may not use, and is told what is not permitted",
+  { skip },
+  async (t) => {
+    const made = await there().send("/keys", { caller: "visitor", roles: ["viewer"] });
+    const { page, go } = await there().look(t, { token: String(made["key"]) });
+    const links = await page.getByRole("navigation").getByRole("link").allInnerTexts();
+    assert.ok(links.includes("Runs") && !links.includes("MCP servers") && !links.includes("Audit"));
+    const forbidden = [
+      "start-run",
+      "add-server",
+      "import-skills",
+      "call-tool",
+      "approve",
+      "say",
+      "cancel",
+    ];
+    for (const path of [
+      "/runs",
+      "/approvals",
+      "/chat",
+      "/agents/reader",
+      "/skills",
+      "/tools/mcp__everything__echo",
+    ]) {
+      await go(path);
+      for (const id of forbidden)
+        assert.equal(await page.getByTestId(id).count(), 0, `${id} on ${path}`);
+    }
+    for (const path of ["/servers", "/audit"]) {
+      await go(path);
+      await page.getByTestId("forbidden").first().waitFor();
+    }
+    await go("/servers");
+    assert.equal(await page.getByTestId("add-server").count(), 0);
+    await go("/system");
+    await page.getByTestId("services").waitFor();
+    assert.equal(await page.getByTestId("keys").count(), 0, "keys are for admins");
+  },
+);
+
+test(
+  "the audit has a denied call with its rule, its chains are whole, and it leads to the run",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    const run = await there().send("/runs", { agent: "reader", input: "for the audit" });
+    const runId = String(run["runId"]);
+    await go(`/runs/${runId}`);
+    await page.locator('.page-head [data-status="succeeded"]').waitFor();
+    await go("/audit");
+    await page.getByLabel("Kind").selectOption("decision");
+    await page.getByLabel("Run", { exact: true }).fill(runId);
+    // What is decided is recorded in blocks, a moment later.
+    const denied = page.getByTestId("row").filter({ hasText: "write_file" });
+    await until(async () => {
+      await page.getByRole("button", { name: "Filter" }).click();
+      await page.getByTestId("loading").first().waitFor({ state: "detached" });
+      return (await denied.count()) === 1;
+    });
+    assert.ok(page.url().includes("kind=decision"), "the address keeps the filters");
+    assert.match(await denied.innerText(), /deny[\s\S]*nobody writes here/);
+    await denied.getByRole("button").click();
+    await page.getByTestId("audit-record").getByText('"rule": "no-writes"').waitFor();
+    await page.getByRole("link", { name: "To the run" }).click();
+    await page.waitForURL(new RegExp(`/runs/${runId}$`));
+    await go("/audit?kind=nothing");
+    await page.getByText("No record fits").waitFor();
+    await page.getByRole("button", { name: "Check the chains" }).click();
+    await page.locator('[data-testid="chains"][data-status="intact"]').waitFor();
+  },
+);
+
+test("services that answer and the queues of the bus are seen", { skip }, async (t) => {
+  const { page, go } = await there().look(t);
+  await go("/system");
+  const services = page.getByTestId("services");
+  for (const name of ["broker", "importer", "policy", "runner", "toolbox"])
+    await services.getByText(name, { exact: true }).waitFor();
+  const streams = await page.getByTestId("streams").innerText();
+  assert.match(streams, /YARD_COMMANDS[\s\S]*agent-runner: \d+ waiting, \d+ in work/);
+});
