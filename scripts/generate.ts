@@ -5,6 +5,7 @@ import { openApi } from "@switchyard/gateway/openapi/openapi";
 import { format } from "./generate/format.ts";
 import { asyncApi } from "./generate/asyncapi.ts";
 import { clientOperations } from "./generate/client-operations.ts";
+import { commandReference } from "./generate/command-reference.ts";
 import { commandTable } from "./generate/command-table.ts";
 import { kustomizeFile } from "./generate/kustomize-files.ts";
 import { natsAuthorizationFile } from "./generate/nats-authorization.ts";
@@ -33,6 +34,7 @@ const generated: Record<string, (current: string) => string | Promise<string>> =
     format("kubernetes.md", replaceSection(current, { values: valuesTable() })),
   "apps/cli/README.md": (current) =>
     format("README.md", replaceSection(current, { commands: commandTable() })),
+  "docs/cli.md": () => format("cli.md", commandReference()),
   "docs/subjects.md": () => subjectsDocument(),
   "decisions/README.md": () => format("README.md", decisionIndex()),
 };

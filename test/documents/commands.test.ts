@@ -29,8 +29,14 @@ test("every command line in a document is one that yard takes", async () => {
 
 function wordsOf(line: string): readonly string[] | null {
   for (const [pattern, words] of BEGINNINGS)
-    if (pattern.test(line)) return [...words, ...shellWords(line.replace(pattern, ""))];
+    if (pattern.test(line))
+      return [...words, ...shellWords(withoutRemark(line.replace(pattern, "")))];
   return null;
+}
+
+/** Help topics say beside a command what it does. */
+function withoutRemark(line: string): string {
+  return line.replace(/ {3,}[^ ].*$/, "");
 }
 
 async function isTaken(words: readonly string[]): Promise<boolean> {
@@ -38,7 +44,7 @@ async function isTaken(words: readonly string[]): Promise<boolean> {
   silence(program);
   return program.parseAsync(words, { from: "user" }).then(
     () => true,
-    () => false,
+    (error: { code?: unknown }) => error.code === "commander.helpDisplayed",
   );
 }
 

@@ -39,6 +39,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   unknown_model: EXIT.notFound,
   unknown_run: EXIT.notFound,
   unknown_server: EXIT.notFound,
+  unknown_service: EXIT.notFound,
   unknown_question: EXIT.notFound,
   unknown_session: EXIT.notFound,
   unknown_approval: EXIT.notFound,

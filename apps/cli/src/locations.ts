@@ -16,6 +16,8 @@ export interface StateDirectory {
   readonly operatorKey: string;
   readonly natsData: string;
   readonly redisData: string;
+  /** The merged log of `yard dev`. */
+  readonly logFile: string;
   /** State of the broker: the record of its child processes. */
   readonly brokerState: string;
 }
@@ -37,6 +39,7 @@ export function stateDirectory(env: NodeJS.ProcessEnv): StateDirectory {
     operatorKey: join(keys, "..", "operator.nk"),
     natsData: join(path, "data", "nats"),
     redisData: join(path, "data", "redis"),
+    logFile: join(path, "logs", "dev.log"),
     brokerState: join(path, "data", "broker"),
   };
 }

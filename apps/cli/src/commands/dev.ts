@@ -13,6 +13,8 @@ import { Stack, type StackOptions } from "../dev/stack.ts";
 import { onStopSignals } from "../dev/stop-signals.ts";
 import { waitForMcpServers, waitsForItsFirstCall } from "../dev/wait-for-mcp-servers.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { alsoInFile } from "../dev/log-file.ts";
+import { stateDirectory } from "../locations.ts";
 import { seedFile } from "../nkey-seed.ts";
 import { writeJsonLine, type Terminal } from "../terminal.ts";
 import { onOutputClosed } from "../until-stopped.ts";
@@ -25,7 +27,8 @@ export async function dev(
   { json, ...flags }: StackFlags & { json?: true },
 ): Promise<ExitCode> {
   const everything = json === true ? jsonLog(terminal) : readableLog(terminal);
-  const report = fromLevel(logLevel(process.env), everything);
+  const { logFile } = stateDirectory(process.env);
+  const report = fromLevel(logLevel(process.env), alsoInFile(logFile, everything));
   const options = await stackOptions(flags, process.env, report);
   const stack = new Stack(options);
   const stop = new AbortController();

@@ -1,8 +1,11 @@
 import { ensureAudit, ensureStreams, type StreamOptions } from "@switchyard/bus/streams";
+import { queueLags, type StreamLag } from "@switchyard/bus/queue-lag";
 import { adminUser, operatorUser } from "@switchyard/contracts/topology";
 import { findBus, withBus, type BusTarget } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { stateDirectory } from "../locations.ts";
+import { formatBytes } from "../quantities.ts";
+import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 const GIB = 1024 ** 3;
@@ -36,6 +39,43 @@ export async function ensure(
       terminal.note("streams, consumers and buckets are as they should be");
   }
   if (result.left.length > 0) throw onlyByOperator(result.left);
+}
+
+interface Row {
+  readonly stream: StreamLag;
+  readonly queue: StreamLag["queues"][number] | null;
+}
+
+/** `yard streams list`: how full each stream is, and how far its consumers are behind. Needs the admin key. */
+export async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
+  const streams = await withBus(await findBus(process.env, adminUser.name), queueLags);
+  if (options.json) return writeJson(terminal, { streams });
+  if (streams.length === 0)
+    return terminal.note("there are no streams; make them with: ./yard streams ensure");
+  const rows = streams.flatMap((stream): Row[] =>
+    stream.queues.length === 0
+      ? [{ stream, queue: null }]
+      : stream.queues.map((queue) => ({ stream, queue })),
+  );
+  const ofQueue = (read: (queue: StreamLag["queues"][number]) => number) => (row: Row) =>
+    row.queue === null ? "–" : String(read(row.queue));
+  const lines = tableLines<Row>(
+    [
+      { title: "STREAM", value: ({ stream }) => stream.name },
+      { title: "MESSAGES", value: ({ stream }) => String(stream.messages), align: "right" },
+      { title: "SIZE", value: ({ stream }) => sizeText(stream), align: "right" },
+      { title: "CONSUMER", value: ({ queue }) => queue?.name ?? "–" },
+      { title: "WAITING", value: ofQueue(({ waiting }) => waiting), align: "right" },
+      { title: "IN WORK", value: ofQueue(({ inWork }) => inWork), align: "right" },
+      { title: "REDELIVERED", value: ofQueue(({ redelivered }) => redelivered), align: "right" },
+    ],
+    rows,
+  );
+  for (const line of lines) terminal.out(line);
+}
+
+function sizeText({ bytes, maxBytes }: StreamLag): string {
+  return maxBytes < 0 ? formatBytes(bytes) : `${formatBytes(bytes)} of ${formatBytes(maxBytes)}`;
 }
 
 /** `yard dev` keeps the key of its own installation. */

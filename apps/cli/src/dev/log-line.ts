@@ -30,6 +30,7 @@ const ENVELOPE = new Set([
   "err",
   "hint",
   "problems",
+  "process",
 ]);
 
 export function isLogLevel(value: string | undefined): value is LogLevel {

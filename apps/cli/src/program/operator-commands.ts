@@ -23,8 +23,44 @@ export function addOperatorCommands(program: Command, perform: Perform): void {
       ),
     );
   program
-    .command("streams")
-    .description("JetStream streams and consumers")
+    .command("logs [service]")
+    .description("the log of yard dev on this machine, of all services or of one")
+    .option("--tail <n>", "how many lines, the last ones", wholeNumber(1, 100_000), 200)
+    .addOption(
+      new Option("--level <level>", "only lines of this level or a graver one").choices([
+        "trace",
+        "debug",
+        "info",
+        "warn",
+        "error",
+        "fatal",
+      ] as const),
+    )
+    .option("-f, --follow", "go on with what is written from now on")
+    .option("--json", "print the records as lines of JSON")
+    .action((service, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/logs.ts")).logs(terminal, service, options),
+      ),
+    );
+  addStreamCommands(program, perform);
+  addKeyCommands(program, perform);
+}
+
+function addStreamCommands(program: Command, perform: Perform): void {
+  const streams = program.command("streams").description("JetStream streams and consumers");
+  streams
+    .command("list")
+    .description(
+      "how full each stream is and how far its consumers are behind; needs the admin key",
+    )
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/streams.ts")).list(terminal, options),
+      ),
+    );
+  streams
     .command("ensure")
     .description("create or update streams and consumers; needs the admin key")
     .addOption(
@@ -40,6 +76,9 @@ export function addOperatorCommands(program: Command, perform: Perform): void {
         (await import("../commands/streams.ts")).ensure(terminal, options),
       ),
     );
+}
+
+function addKeyCommands(program: Command, perform: Perform): void {
   const keys = program
     .command("keys")
     .description("keys of the NATS users, of run tokens and of callers over HTTP");
