@@ -32,6 +32,8 @@ export interface ReadEventsOptions {
   readonly signal?: AbortSignal;
   /** Ends after what is stored at the start of the reading. */
   readonly stopAtEnd?: boolean;
+  /** Called once, when everything that is stored from then on will be read. */
+  readonly onOpen?: () => void;
 }
 
 /**
@@ -53,6 +55,7 @@ export async function* readEvents(
   signal?.addEventListener("abort", end, { once: true });
   try {
     if (isAborted(signal)) return;
+    options.onOpen?.();
     for (;;) {
       const event = await reading.next(stopAtEnd);
       if (event === null) return;

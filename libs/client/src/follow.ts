@@ -42,21 +42,23 @@ export async function* followRun(
   open: OpenStream,
   options: FollowOptions = {},
 ): AsyncGenerator<RunMessage> {
-  for await (const message of followStream(open, options)) {
+  // A run that was retried has ends in its past: the gateway ends the stream behind the last one.
+  let hasEnded = false;
+  for await (const message of followStream(open, options, () => hasEnded)) {
+    if (message.event !== "delta") hasEnded = RUN_ENDS.has(message.event);
     // The gateway's contract for this stream; `Operations` and `RunEvents` are generated from the same ones.
-    const known = message as RunMessage;
-    yield known;
-    if (RUN_ENDS.has(message.event)) return;
+    yield message as RunMessage;
   }
 }
 
 /**
  * Messages of a stream until the signal ends it. Rejects with a ProblemError when the gateway refuses to tell (a 4xx other than 429);
- * everything else is tried again, with pauses that grow to 15 seconds.
+ * everything else is tried again, with pauses that grow to 15 seconds. A stream that the gateway ended is opened again unless `isDone`.
  */
 export async function* followStream(
   open: OpenStream,
   { signal, after = "", onState = () => {} }: FollowOptions = {},
+  isDone: () => boolean = () => false,
 ): AsyncGenerator<StreamMessage> {
   const ending = signal ?? new AbortController().signal;
   let lastId = String(after);
@@ -71,13 +73,15 @@ export async function* followStream(
     try {
       const response = await open(lastId, attempt.signal);
       onState("live");
+      // Whoever answers is there: after a cut it is asked again soon, whether or not it had something to tell.
+      failures = 0;
       const control = { onBytes: silence.heard, onRetry: (ms: number) => void (retryMs = ms) };
       if (response.body === null) throw new TypeError("the stream has no body");
       for await (const { event, id, data } of readSentEvents(response.body, control)) {
-        failures = 0;
         if (id !== null) lastId = id;
         yield { event, id: id === null ? null : Number(id), data: JSON.parse(data) as unknown };
       }
+      if (isDone()) return;
     } catch (error) {
       if (error instanceof ProblemError && isFinal(error) && !ending.aborted) throw error;
     } finally {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import { after, test } from "node:test";
 import { publishEvent, publishLive } from "@switchyard/bus/publish";
 import { serve } from "@switchyard/bus/serve";
 import { createClient } from "@switchyard/client/client";
@@ -126,6 +128,48 @@ test("a run is followed over the death of its gateway, with live text, and each 
   await told;
   assert.deepEqual(ids, [1, null, 2, 3, 4]);
   assert.ok(states.includes("waiting") && states.at(-1) === "live", states.join(" "));
+});
+
+test("readers that are cut again and again, at any moment, get every event once, ends of the past included", async () => {
+  const { url } = await world.startGateway();
+  const { key } = await world.keyOf("alice", ["viewer"]);
+  const { hostname, port } = new URL(url);
+  const sockets = new Set<Socket>();
+  const proxy = createServer((socket) => {
+    const upstream = connect(Number(port), hostname);
+    for (const one of [socket, upstream]) {
+      sockets.add(one);
+      one.on("error", () => {}).on("close", () => sockets.delete(one));
+    }
+    socket.pipe(upstream).pipe(socket);
+    socket.on("close", () => upstream.destroy());
+    upstream.on("close", () => socket.destroy());
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  after(() => proxy.close());
+  const address = proxy.address();
+  assert.ok(typeof address === "object" && address !== null);
+  const client = createClient({ baseUrl: `http://127.0.0.1:${address.port}`, token: key });
+  const names = Array.from({ length: 15 }, (_, index) => `often${index}`);
+  const LAST = 12;
+  const follow = async (name: string): Promise<(number | null)[]> => {
+    const ids: (number | null)[] = [];
+    for await (const { id } of client.followRun(name)) ids.push(id);
+    return ids;
+  };
+  for (const name of names) for (const seq of [1, 2, 3]) await tell(name, seq, seq === 2);
+  const following = Promise.all(names.map(follow));
+  for (let seq = 4; seq <= LAST; seq += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 250 * Math.random()));
+    if (seq % 3 === 0) for (const socket of sockets) socket.destroy();
+    await Promise.all(names.map((name) => tell(name, seq, seq === LAST)));
+  }
+  for (const ids of await following)
+    assert.deepEqual(
+      ids,
+      Array.from({ length: LAST }, (_, index) => index + 1),
+    );
 });
 
 test("a run is waited for: its end, a refused command, a message that became part of another run", async () => {

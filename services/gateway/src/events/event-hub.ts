@@ -21,6 +21,8 @@ export interface EventHub {
   onStop(listener: () => void): () => void;
   readonly readers: number;
   isReading(): boolean;
+  /** Resolves when all that is stored from then on is heard. */
+  readonly opened: Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -33,26 +35,39 @@ export function openEventHub(bus: Bus, log: Log): EventHub {
   const stopping = new AbortController();
   const { signal } = stopping;
   let isReading = false;
+  const opened = Promise.withResolvers<void>();
   let last: number | null = null;
 
   const read = async (): Promise<void> => {
     while (!signal.aborted) {
       try {
         const from = last === null ? ("now" as const) : { sequence: last + 1 };
-        isReading = true;
+        const onOpen = (): void => {
+          isReading = true;
+          opened.resolve();
+        };
         for await (const event of readEvents(bus, {
           filters: eventStream.subjects,
           from,
           signal,
+          onOpen,
         })) {
           last = event.sequence;
-          for (const listener of listeners) listener(event);
+          for (const listener of listeners) tell(listener, event);
         }
       } catch (err) {
         isReading = false;
         log.warn({ err }, "events cannot be read, readers of streams wait");
         await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
       }
+    }
+  };
+  // A fault of one reader is not one of the others.
+  const tell = (listener: EventListener, event: StoredEvent): void => {
+    try {
+      listener(event);
+    } catch (err) {
+      log.error({ err }, "a reader of events failed");
     }
   };
   const reading = read();
@@ -76,8 +91,10 @@ export function openEventHub(bus: Bus, log: Log): EventHub {
       return listeners.size;
     },
     isReading: () => isReading,
+    opened: opened.promise,
     async stop() {
       stopping.abort();
+      opened.resolve();
       deltas.stop();
       for (const stop of stops) stop();
       await reading;

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { publishEvent, publishLive } from "@switchyard/bus/publish";
@@ -24,7 +26,12 @@ const at = () => new Date().toISOString();
 const USAGE = { inputTokens: 0, outputTokens: 0 };
 
 /** One event of a run; the last one ends it. */
-async function tell(owner: string, name: string, seq: number, isLast = false): Promise<void> {
+async function tell(
+  owner: string,
+  name: string,
+  seq: number,
+  { isLast = false, preview = `event ${seq}` } = {},
+): Promise<void> {
   const about = { runId: `${owner}~${name}`, seq, at: at() };
   const tokens = { owner, runId: name };
   const messageId = `${owner}~${name}:${seq}`;
@@ -32,7 +39,7 @@ async function tell(owner: string, name: string, seq: number, isLast = false): P
     const facts = { by: "cli", reason: null, steps: 0, toolCalls: 0, usage: USAGE, durationMs: 1 };
     await publishEvent(runner, runCancelled, tokens, { ...about, ...facts }, { messageId });
   } else {
-    const facts = { by: "cli", preview: `event ${seq}` };
+    const facts = { by: "cli", preview };
     await publishEvent(runner, runSteered, tokens, { ...about, ...facts }, { messageId });
   }
 }
@@ -102,7 +109,7 @@ test("a run is followed by its own numbers from its beginning, with live text be
   const run = { owner: "alice", runId: "r1" };
   publishLive(runner, runLive, run, { runId: "alice~r1", step: 1, delta: "hel" });
   await until(() => Promise.resolve(reading.messages.length === 3));
-  await tell("alice", "r1", 3, true);
+  await tell("alice", "r1", 3, { isLast: true });
   assert.equal(await reading.ended, true);
   assert.deepEqual(
     reading.messages.map(({ event, id }) => [event, id]),
@@ -168,7 +175,7 @@ test("readers of a gateway that is killed go on at another one, with no event lo
   const LAST = 12;
   const telling = (async () => {
     for (const seq of upTo(LAST))
-      await Promise.all(names.map((name) => tell("carol", name, seq, seq === LAST)));
+      await Promise.all(names.map((name) => tell("carol", name, seq, { isLast: seq === LAST })));
   })();
   let cuts = 0;
   const follow = async (name: string): Promise<number[]> => {
@@ -223,4 +230,51 @@ test("a run that nobody hears of is not waited for without end, and a caller has
     return again.status === 200;
   });
   for (const reading of [second, free]) reading.stop();
+});
+
+test("a reader that pauses gets a history of any length on one connection, and what happened meanwhile", async () => {
+  const { url } = await world.startGateway();
+  const { key } = await world.keyOf("frank", ["viewer"]);
+  const LONG = 120;
+  const LAST = LONG + 5;
+  // More than the sockets on the way keep.
+  const preview = "x".repeat(200_000);
+  for (let from = 1; from <= LONG; from += 20)
+    await Promise.all(
+      upTo(20).map((offset) => tell("frank", "long", from + offset - 1, { preview })),
+    );
+  const asking = get(`${url}/api/v1/runs/long/events`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  const [response] = (await once(asking, "response")) as [IncomingMessage];
+  const ids: number[] = [];
+  let rest = "";
+  let hasPaused = false;
+  for await (const chunk of response) {
+    const lines = (rest + String(chunk)).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line.startsWith("id: ")) ids.push(Number(line.slice(4)));
+    if (hasPaused || ids.length === 0) continue;
+    hasPaused = true;
+    for (const seq of upTo(LAST).slice(LONG))
+      await tell("frank", "long", seq, { isLast: seq === LAST });
+    // The server removes a consumer that nobody asks for ten seconds; the gateway's goes on all the same.
+    await new Promise((resolve) => setTimeout(resolve, 11_000));
+  }
+  assert.deepEqual(ids, upTo(LAST));
+});
+
+test("a run that goes on after an end is followed to its last one, also by a reader that knows the first", async () => {
+  const { url } = await world.startGateway();
+  const { key } = await world.keyOf("gina", ["viewer"]);
+  for (const seq of upTo(6)) await tell("gina", "retried", seq, { isLast: seq % 3 === 0 });
+  for (const [after, expected] of [
+    [undefined, upTo(6)],
+    ["3", [4, 5, 6]],
+    ["6", []],
+  ] as const) {
+    const reading = await read(url, "/runs/retried/events", { key, after });
+    assert.equal(await reading.ended, true);
+    assert.deepEqual(idsOf(reading.messages), expected);
+  }
 });

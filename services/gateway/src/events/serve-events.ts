@@ -49,9 +49,10 @@ export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts):
     from: "beginning",
     isMine: (event) => event.subject.startsWith(subject),
     take: (event) => reader.take(event),
+    settle: () => void (reader.hasEnded && stream.end()),
   });
   const stopLive = parts.hub.onLive({ owner, name }, (delta) => {
-    stream.send({ event: "delta", data: delta });
+    if (stream.hasRoom()) stream.send({ event: "delta", data: delta });
   });
   const unheard = setTimeout(() => {
     if (!reader.hasHeard && after === 0) void endUnknown(c, parts, { stream, runId });
@@ -120,20 +121,28 @@ interface Feed {
   readonly from: "beginning" | { readonly sequence: number } | null;
   readonly isMine: (event: StoredEvent) => boolean;
   readonly take: (event: StoredEvent) => void;
+  /** Called when all that is stored was taken, and after each event from then on. */
+  readonly settle?: () => void;
 }
 
-/** What is stored first, then what comes. What comes in the meantime waits; each is taken once, the feed sees to that. */
+/**
+ * What is stored first, as fast as the reader takes it, then what comes. What comes in the meantime is stored, too, and read from
+ * there; the feed keeps out what it has.
+ */
 function attach(
   c: Context<GatewayEnv>,
   { bus, hub, desk }: EventParts,
   stream: EventStream,
   feed: Feed,
 ): void {
-  let waiting: StoredEvent[] | null = [];
+  let isCaughtUp = false;
+  let heard = 0;
   const stopEvents = hub.onEvent((event) => {
     if (!feed.isMine(event)) return;
-    if (waiting === null) feed.take(event);
-    else waiting.push(event);
+    if (isCaughtUp) {
+      feed.take(event);
+      feed.settle?.();
+    } else heard = event.sequence;
   });
   const stops = [
     stopEvents,
@@ -155,18 +164,21 @@ function attach(
     { once: true },
   );
   const catchUp = async (): Promise<void> => {
-    if (feed.from !== null) {
-      const options = {
-        filters: feed.filters,
-        from: feed.from,
-        stopAtEnd: true,
-        signal: stream.closed,
-      };
-      for await (const event of readEvents(bus, options)) feed.take(event);
+    const { filters } = feed;
+    await hub.opened;
+    const options = { filters, stopAtEnd: true, signal: stream.closed };
+    for (let from = feed.from, last = 0; from !== null; from = { sequence: last + 1 }) {
+      const atLeast = heard;
+      for await (const event of readEvents(bus, { ...options, from })) {
+        last = event.sequence;
+        feed.take(event);
+        await stream.room();
+      }
+      last = Math.max(last, atLeast);
+      if (heard <= last || stream.closed.aborted) break;
     }
-    const late = waiting ?? [];
-    waiting = null;
-    for (const event of late) feed.take(event);
+    isCaughtUp = true;
+    feed.settle?.();
   };
   // The reader comes again and begins where it was.
   catchUp().catch(() => stream.end(RETURN_MS));
@@ -177,6 +189,8 @@ class RunReader {
   readonly #stream: EventStream;
   #last: number;
   #hasHeard = false;
+  /** Whether the latest event ends the run; one that was retried has ends in its past. */
+  hasEnded = false;
 
   constructor(stream: EventStream, after: number) {
     this.#stream = stream;
@@ -193,12 +207,16 @@ class RunReader {
     const seq = seqOf(event);
     if (seq === null) {
       // Of a run that has not begun; a reader that has events of it knows.
-      if (this.#last === 0) this.#stream.send({ event: name, data: event.payload });
-    } else if (seq > this.#last) {
-      this.#last = seq;
-      this.#stream.send({ event: name, id: seq, data: event.payload });
+      if (this.#last > 0) return;
+      this.#stream.send({ event: name, data: event.payload });
+      this.hasEnded = LAST.has(name);
+      return;
     }
-    if (LAST.has(name) && (seq === null || seq >= this.#last)) this.#stream.end();
+    if (seq < this.#last) return;
+    this.hasEnded = LAST.has(name);
+    if (seq === this.#last) return;
+    this.#last = seq;
+    this.#stream.send({ event: name, id: seq, data: event.payload });
   }
 }
 
