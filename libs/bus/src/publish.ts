@@ -8,6 +8,7 @@ import {
 } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
+import { publishedAs } from "@switchyard/contracts/reserved-subjects";
 import { dueSubject, timerSubject } from "@switchyard/contracts/timer-subjects";
 import type { MsgHdrs } from "@nats-io/transport-node";
 import type { z } from "zod";
@@ -175,7 +176,11 @@ export async function readyMessage(
     const owner = contract.kind === "command" ? user : ownerOf(contract, subject);
     headers[HEADERS.claim] = await claims.put(body, { subject, owner });
   }
-  return { subject, body: isClaimed ? "" : body, headers: headersOf(headers) };
+  return {
+    subject: publishedAs(subject),
+    body: isClaimed ? "" : body,
+    headers: headersOf(headers),
+  };
 }
 
 /** Whose event it is; null for one that everybody may read. */

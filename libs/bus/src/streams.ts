@@ -289,10 +289,14 @@ function streamConfig(stream: StreamDefinition): WantedStream {
     ...(stream.takesBatches === true ? { allow_batched: true } : {}),
     ...(stream.maxMessages === undefined ? {} : { max_msgs: stream.maxMessages }),
     ...(stream.sources === undefined ? {} : { sources: stream.sources.map(sourceOf) }),
-    ...(stream.strays === undefined
-      ? {}
-      : { subject_transform: { src: "yard.evt.>", dest: stream.strays } }),
+    ...renamingOf(stream),
   };
+}
+
+function renamingOf({ subjects, strays, storedAs }: StreamDefinition): Partial<StreamConfig> {
+  if (strays !== undefined) return { subject_transform: { src: "yard.evt.>", dest: strays } };
+  if (storedAs === undefined) return {};
+  return { subject_transform: { src: subjects[0] ?? ">", dest: storedAs } };
 }
 
 /**

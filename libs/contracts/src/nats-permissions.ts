@@ -11,6 +11,7 @@ import {
   sharedPayloads,
 } from "./payload-stores.ts";
 import { allContracts } from "./registry.ts";
+import { publishedAs } from "./reserved-subjects.ts";
 import {
   allConsumers,
   allStreams,
@@ -41,7 +42,7 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
 
   for (const contract of user.calls) publish.add(filterOf(contract, { caller: user.name }));
   for (const contract of user.publishes) {
-    publish.add(filterOf(contract, ownTokens(contract, user.name)));
+    publish.add(publishedAs(filterOf(contract, ownTokens(contract, user.name))));
   }
   for (const contract of user.schedules) {
     publish.add(timerSubject(filterOf(contract, { caller: user.name })));

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { publishedAs } from "./reserved-subjects.ts";
 import { test } from "node:test";
 import { z } from "zod";
 import { filterOf, subjectOf, tokensOf } from "./define.ts";
@@ -54,7 +55,7 @@ test("finds the event contract of a subject", () => {
 
 test("keeps every command and every event in a stream, and in one only", () => {
   for (const contract of allContracts.filter((c) => isCommand(c) || isEvent(c))) {
-    const filter = filterOf(contract);
+    const filter = publishedAs(filterOf(contract));
     const homes = allStreams.filter((stream) =>
       stream.subjects.some((subject) => isWithin(filter, subject)),
     );

@@ -1,4 +1,5 @@
 import { allContracts, isCommand, isEvent } from "./registry.ts";
+import { publishedAs } from "./reserved-subjects.ts";
 import { startRun } from "./runs.ts";
 
 /**
@@ -32,6 +33,8 @@ export interface StreamDefinition {
    * server answer into any stream (`decisions/018`): so a worker gets and refuses them, and they do not lie there.
    */
   readonly strays?: string;
+  /** What its messages are stored under, when that differs from where they are published. */
+  readonly storedAs?: string;
 }
 
 /** Takes over the messages of another stream below `from`, renamed to `to`. */
@@ -76,6 +79,7 @@ const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
 /** The noun of events that are no events for everybody. */
 const AUDIT = "audit";
+const AUDIT_SUBJECTS = `yard.evt.${AUDIT}.>`;
 
 /**
  * Commands that are to come later. Whoever may publish a scheduled message names the subject that it
@@ -134,7 +138,9 @@ export const eventStream: StreamDefinition = {
 export const auditStream: StreamDefinition = {
   name: "YARD_AUDIT",
   description: "Decisions, approvals and executions, chained",
-  subjects: [`yard.evt.${AUDIT}.>`],
+  // What is stored for 400 days and never deleted must not be filled with answers that a client has the server send.
+  subjects: [publishedAs(AUDIT_SUBJECTS)],
+  storedAs: AUDIT_SUBJECTS,
   retention: "limits",
   maxAgeMs: 400 * DAY,
   maxBytes: 4 * GIB,

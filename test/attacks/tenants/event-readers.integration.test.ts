@@ -10,6 +10,7 @@ import { testUsers } from "@switchyard/bus/test-users";
 import { commandsOf } from "@switchyard/contracts/command-streams";
 import { eventConsumersOf, MAX_EVENT_CONSUMERS } from "@switchyard/contracts/event-consumers";
 import { runLive } from "@switchyard/contracts/run-events";
+import { publishedAs } from "@switchyard/contracts/reserved-subjects";
 import { listRuns } from "@switchyard/contracts/runs";
 import { commandStream } from "@switchyard/contracts/streams";
 import { until } from "@switchyard/local-servers/until";
@@ -93,10 +94,11 @@ for (const stream of ["YARD_AUDIT", "YARD_COMMANDS", `OBJ_YARD_PAYLOADS_${TEAM_A
     assert.ok((await makeConsumer(OTHER, {}, { stream_name: stream })).error);
   });
 
+const AUDITED = "yard.evt.audit.policy.decision";
 const targets: Record<string, string> = {
   "the event stream": `yard.evt.run.${TEAM_A}.secret-name.finished`,
   "the command queue": `yard.cmd.${TEAM_A}.run.start.demo`,
-  "the audit": "yard.evt.audit.policy.decision",
+  "the audit": AUDITED,
   "the timers": `yard.timer.set.${TEAM_A}.run.resume.x`,
   "the payloads": `$O.YARD_PAYLOADS_${TEAM_A}.C.x.0`,
 };
@@ -119,7 +121,8 @@ async function pushed(deliver_subject: string): Promise<void> {
   await arrived.promise;
   heard.unsubscribe();
 }
-for (const [what, subject] of Object.entries(targets))
+const pushedTo = { ...targets, "the audit as services write it": publishedAs(AUDITED) };
+for (const [what, subject] of Object.entries(pushedTo))
   test(`a push consumer of team-b puts nothing into ${what}`, async () => {
     const before = await stored();
     await pushed(subject);
@@ -165,7 +168,7 @@ const answers: Record<string, (reply: string) => void> = {
   "an event of its own": (reply) => askAt(`$JS.API.CONSUMER.MSG.NEXT.YARD_EVENTS.${MINE}`, reply),
 };
 const ANSWERS =
-  "nats-server sends answers past all permissions, so they take room in any stream (decisions/018)";
+  "nats-server sends answers past all permissions, so they take room in any stream but the audit (decisions/018)";
 for (const [what, ask] of Object.entries(answers))
   test(`open: ${TEAM_B} has ${what} stored in no stream`, { expectFailure: ANSWERS }, async () => {
     const before = await stored();
@@ -174,6 +177,20 @@ for (const [what, ask] of Object.entries(answers))
     const isOther = (now: object): boolean => JSON.stringify(now) !== JSON.stringify(before);
     const found = await until(stored, isOther, { timeoutMs: 20_000 }).catch(() => before);
     assert.deepEqual(found, before);
+  });
+for (const [what, ask] of Object.entries(answers))
+  test(`${TEAM_B} has ${what} stored in no audit: nobody may name what its stream takes`, async () => {
+    const before = (await stored())["YARD_AUDIT"];
+    for (const target of [AUDITED, publishedAs(AUDITED)]) ask(target);
+    // The answer to its own inbox comes after those that were asked for before.
+    const inbox = `_INBOX_${TEAM_B}.last`;
+    const arrived = Promise.withResolvers<void>();
+    const { nc } = connectionOf(teamB);
+    const heard = nc.subscribe(inbox, { callback: () => arrived.resolve() });
+    ask(inbox);
+    await arrived.promise;
+    heard.unsubscribe();
+    assert.equal((await stored())["YARD_AUDIT"], before);
   });
 function askAt(subject: string, reply: string): void {
   connectionOf(teamB).nc.publish(subject, "", { reply });

@@ -9,6 +9,7 @@ import {
 } from "@switchyard/contracts/payload-stores";
 import { allContracts, isCommand, isRpc } from "@switchyard/contracts/registry";
 import { allConsumers, allStreams } from "@switchyard/contracts/streams";
+import { publishedAs } from "@switchyard/contracts/reserved-subjects";
 import { isReachable, OTHERS, TEAM_A, TEAM_B } from "./reachable.ts";
 
 /** What team-b tries, where the server's permissions alone have to refuse all of it. */
@@ -43,7 +44,8 @@ function requestRows(contract: Contract): PermissionRow[] {
 function factRows(contract: Contract): PermissionRow[] {
   const { name, subject } = contract;
   const owners = subject.includes("{owner}") ? [TEAM_A, "cli", TEAM_B] : [undefined];
-  const told = owners.map((owner) => concrete(filterOf(contract, { owner })));
+  const stored = owners.map((owner) => concrete(filterOf(contract, { owner })));
+  const told = [...new Set([...stored, ...stored.map(publishedAs)])];
   const foreign = owners.filter((owner) => owner !== TEAM_B);
   const heard = foreign.flatMap((owner) => [
     { subject: filterOf(contract, { owner }) },

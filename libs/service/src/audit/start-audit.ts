@@ -116,7 +116,7 @@ async function begun(writer: AuditWriter, seq: number, limitMs: number): Promise
     await Promise.race([writer.stored({ seq }), over.promise]);
   } catch (cause) {
     throw new StartError(`the audit cannot be written: ${String(cause)}`, {
-      hint: "create streams with `yard streams ensure`, and look whether NATS has room for YARD_AUDIT",
+      hint: "create streams with `yard streams ensure`, with --operator-key after an upgrade, and look whether NATS has room for YARD_AUDIT",
       cause,
     });
   } finally {
