@@ -85,3 +85,31 @@ test("services that answer and the queues of the bus are seen", { skip }, async 
   const streams = await page.getByTestId("streams").innerText();
   assert.match(streams, /YARD_COMMANDS[\s\S]*agent-runner: \d+ waiting, \d+ in work/);
 });
+
+test("a draft says which of the recorded decisions it would change", { skip }, async (t) => {
+  const { page, go } = await there().look(t);
+  const run = await there().send("/runs", { agent: "reader", input: "to compare" });
+  await go(`/runs/${String(run["runId"])}`);
+  await page.locator('.page-head [data-status="succeeded"]').waitFor();
+  const rules = `version: 1
+rules:
+  - id: writes-for-all
+    effect: allow
+    approval: auto
+    who: { users: ["*"] }
+    what: { tools: ["files.*"] }
+`;
+  await go("/policy?view=draft");
+  await page.getByTestId("draft").fill(rules);
+  const comparison = page.getByTestId("comparison");
+  // What is decided is recorded in blocks, a moment later.
+  await until(async () => {
+    await comparison.getByRole("button").click();
+    const text = await comparison.getByTestId("compared").innerText();
+    return !/: 0 would change/.test(text);
+  });
+  assert.match(
+    await comparison.innerText(),
+    /mcp__files__write_file\s+reader: .*deny.*no-writes.*→.*allow.*writes-for-all/s,
+  );
+});

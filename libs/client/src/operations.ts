@@ -1,5 +1,7 @@
 /** Written by scripts/generate.ts from the gateway's route table and the contracts. */
 
+export type AccessKind = "tool" | "resource" | "prompt" | "sampling" | "elicitation" | "logging";
+
 export type AgentDefinition = {
   name: string;
   description: string;
@@ -401,6 +403,15 @@ export type Principal = {
   context?: RunContext;
 };
 
+export type PrincipalInput = {
+  user: string;
+  agent: string | null;
+  runId: RunId | null;
+  roles?: string[];
+  approval?: ApprovalTier;
+  context?: RunContext;
+};
+
 export type PromptInfo = { name: PromptName; [name: string]: unknown };
 
 export type PromptMessage = {
@@ -501,6 +512,15 @@ export type RecordedAnswer = {
   servedModel: string;
 };
 
+export type RecordedDecisionInput = {
+  principal: PrincipalInput;
+  access: AccessKind;
+  tool: ToolRef;
+  server?: ServerFacts;
+  layers?: string[][] | null;
+  args?: { [name: string]: unknown };
+};
+
 export type RecordedRequest = {
   instructions: string;
   messages: number;
@@ -546,6 +566,16 @@ export type RegisteredSkill = {
   sourcePath: string;
   registration: { source: "local"; installer: "openclaw-importer" };
 };
+
+export type ReplayedDecision =
+  | {
+      kind: "decided";
+      effect: "allow" | "deny" | "ask";
+      tier?: ApprovalTier;
+      rule: string | null;
+      reason: string;
+    }
+  | { kind: "unknown"; needs: "arguments" | "layers" };
 
 export type ResourceContent = {
   uri: string;
@@ -1929,6 +1959,11 @@ export interface Operations {
       tests: PolicyTestResult[];
       findings: LintFinding[];
     };
+  };
+
+  "POST /policy/replay": {
+    request: { body: { files?: PolicyFiles; decisions: RecordedDecisionInput[] } };
+    reply: { policyDigest: Digest | null; problems: PolicyProblem[]; results: ReplayedDecision[] };
   };
 
   "POST /policy/who-can": {

@@ -42,6 +42,7 @@ export type ReplayedDecision = z.infer<typeof ReplayedDecision>;
 export const replayDecisions = rpc({
   subject: "yard.rpc.{caller}.policy.replay",
   summary: "Tells how a policy text would decide about recorded decisions; changes nothing.",
+  role: "admin",
   request: z.strictObject({
     /** Left out: the bundle in force. Files of tests play no part. */
     files: PolicyFiles.optional(),

@@ -18,7 +18,6 @@ const FOR_SERVICES = [
   "policy.filter",
   "policy.grant",
   "policy.release",
-  "policy.replay",
   "policy.user-session.close",
   "policy.user-session.open",
   "policy.user-token.issue",

@@ -15,6 +15,9 @@ export interface Resource<T> {
 
 /** Events come in bursts; a list is read again at most that often. */
 const AGAIN_AFTER_MS = 700;
+/** A service that is busy, with the text before this one for example, is asked again by itself. */
+const BUSY = 429;
+const AGAIN_WHEN_BUSY_MS = 1_500;
 
 /**
  * The answer of an operation, asked again when the request changes and when something happens to what it is about. Without the
@@ -52,7 +55,11 @@ export function useResource<Op extends Operation>(
         setState((old) => (signal.aborted ? old : { data, problem: null, isLoading: false })),
       (error: unknown) => {
         if (signal.aborted) return;
-        setState((old) => ({ data: old.data, problem: problemOf(error), isLoading: false }));
+        const problem = problemOf(error);
+        setState((old) => ({ data: old.data, problem, isLoading: false }));
+        if (problem.status !== BUSY) return;
+        const timer = setTimeout(() => setRound((n) => n + 1), AGAIN_WHEN_BUSY_MS);
+        signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
       },
     );
     return undefined;

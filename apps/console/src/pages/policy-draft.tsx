@@ -5,6 +5,7 @@ import { client, may } from "../core/session.ts";
 import { ask } from "../ui/dialog.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
+import { DraftComparison } from "./draft-comparison.tsx";
 
 const ASK_AFTER_MS = 500;
 const BEGIN = `# What no rule allows is denied, and a deny always wins.
@@ -117,6 +118,9 @@ export function PolicyDraft() {
           )}
         </ResourceView>
       </section>
+      {isGood && may("GET /audit") && may("POST /policy/replay") && (
+        <DraftComparison bundleText={bundleText} />
+      )}
     </div>
   );
 }

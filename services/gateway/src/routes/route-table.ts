@@ -14,6 +14,7 @@ import * as budgets from "@switchyard/contracts/policy-budgets";
 import * as bundles from "@switchyard/contracts/policy-bundles";
 import { explainPolicy } from "@switchyard/contracts/policy-explain";
 import { listTokenKeys } from "@switchyard/contracts/policy-grants";
+import { replayDecisions } from "@switchyard/contracts/policy-replay";
 import { validatePolicy } from "@switchyard/contracts/policy-texts";
 import { forkRun, resumeRun, steerRun } from "@switchyard/contracts/run-commands";
 import { getRecording } from "@switchyard/contracts/run-recordings";
@@ -190,6 +191,7 @@ export const routes: readonly Route[] = [
 
   post("/policy/explain", explainPolicy),
   post("/policy/validate", validatePolicy, { bodyLimit: 4 * 1024 * 1024 }),
+  post("/policy/replay", replayDecisions, { bodyLimit: 4 * 1024 * 1024 }),
   post("/policy/who-can", bundles.whoCanCall),
   get("/policy/versions", bundles.listPolicyVersions),
   post("/policy/activate", bundles.activatePolicy, { bodyLimit: 4 * 1024 * 1024 }),

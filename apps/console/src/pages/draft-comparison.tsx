@@ -1,0 +1,111 @@
+import type { Reply, Request } from "@switchyard/client/client";
+import type { AuditedRecord } from "@switchyard/client/operations";
+import { useEffect, useState } from "preact/hooks";
+import { count } from "../core/format.ts";
+import { act } from "../core/resource.ts";
+import { client } from "../core/session.ts";
+import { Status } from "../ui/status.tsx";
+
+/** So many of the last decisions are decided again. */
+const LAST = 500;
+
+type RecordedDecision = Request<"POST /policy/replay">["body"]["decisions"][number];
+type Replayed = Reply<"POST /policy/replay">["results"][number];
+
+interface Compared {
+  readonly decisions: number;
+  readonly unknown: number;
+  readonly changes: readonly {
+    readonly recorded: RecordedFact;
+    readonly before: string;
+    readonly after: Extract<Replayed, { kind: "decided" }>;
+  }[];
+}
+
+/** A recorded decision as the audit has it: its kind promises these members. */
+type RecordedFact = AuditedRecord &
+  RecordedDecision & {
+    readonly isArgsChanged?: boolean;
+    readonly byRules?: string | null;
+    readonly decision: { readonly effect: string; readonly rule: string | null };
+  };
+
+/** Which of the last decisions the draft would have decided in another way. */
+export function DraftComparison({ bundleText }: { bundleText: string }) {
+  const [compared, setCompared] = useState<Compared | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  useEffect(() => setCompared(null), [bundleText]);
+  const start = async (): Promise<void> => {
+    setBusy(true);
+    await act("", async () => setCompared(await compare(bundleText)));
+    setBusy(false);
+  };
+  return (
+    <section class="card" data-testid="comparison">
+      <div class="card-head">
+        <h2>Against what was decided</h2>
+        <button type="button" class="button" disabled={isBusy} onClick={() => void start()}>
+          {isBusy ? "Comparing…" : `Compare with the last ${LAST} decisions`}
+        </button>
+      </div>
+      {compared !== null && <Result {...compared} />}
+    </section>
+  );
+}
+
+function Result({ decisions, unknown, changes }: Compared) {
+  return (
+    <div aria-live="polite">
+      <p data-testid="compared">
+        {count(decisions, "decision")}: {changes.length} would change
+        {unknown > 0 &&
+          `; for ${unknown} the audit does not have everything that a rule would look at`}
+        . Budgets and stops play no part.
+      </p>
+      <ul class="lines">
+        {changes.map(({ recorded, before, after }) => (
+          <li key={`${recorded.writer}:${recorded.seq}`}>
+            <code>{recorded.tool.name}</code>
+            <span>
+              {recorded.principal.agent ?? recorded.principal.user}: <Status is={before} /> (
+              {recorded.decision.rule ?? "no rule"}) → <Status is={after.effect} /> (
+              {after.rule ?? "no rule"})
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+async function compare(bundleText: string): Promise<Compared> {
+  const { records } = await client.request("GET /audit", {
+    query: { kind: "decision", limit: LAST },
+  });
+  // What a stop decided says nothing about rules.
+  const facts = (records as RecordedFact[]).filter(({ byRules }) => byRules !== null);
+  const { results } = await client.request("POST /policy/replay", {
+    body: { files: [{ name: "console.yaml", text: bundleText }], decisions: facts.map(questionOf) },
+  });
+  const changes = facts.flatMap((recorded, at) => {
+    const before = recorded.byRules ?? recorded.decision.effect;
+    const after = results[at];
+    return after?.kind === "decided" && after.effect !== before
+      ? [{ recorded, before, after }]
+      : [];
+  });
+  const unknown = results.filter(({ kind }) => kind === "unknown").length;
+  return { decisions: facts.length, unknown, changes };
+}
+
+function questionOf(recorded: RecordedFact): RecordedDecision {
+  const { principal, access, tool, server, layers, args, isArgsChanged } = recorded;
+  return {
+    principal,
+    access,
+    tool,
+    ...(server !== undefined && { server }),
+    ...(layers !== undefined && { layers }),
+    ...(args !== undefined && isArgsChanged !== true && { args }),
+  };
+}
