@@ -21,5 +21,6 @@ ls /workspace >/dev/null 2>&1 || closed "$2" "user $(id -u)"
 [ -f /config/mcp-servers.json ] || incomplete "$1" mcp-servers.json 'one without servers has {"mcpServers":{}}'
 [ -f "/config/$POLICY" ] || incomplete "$1" "$POLICY" 'name the policy with YARD_POLICY, below the folder'
 [ -z "$MODELS" ] || [ -f "/config/$MODELS" ] || incomplete "$1" "$MODELS" 'which YARD_MODELS names'
+[ -z "$ISSUERS" ] || [ -f "/config/$ISSUERS" ] || incomplete "$1" "$ISSUERS" 'which YARD_ISSUERS names'
 [ -z "$INDICATORS" ] || [ -f "/config/$INDICATORS" ] || incomplete "$1" "$INDICATORS" 'which YARD_SCAN_INDICATORS names'
 [ -z "$SUPPRESSIONS" ] || [ -f "/config/$SUPPRESSIONS" ] || incomplete "$1" "$SUPPRESSIONS" 'which YARD_SCAN_SUPPRESSIONS names'

@@ -24,7 +24,7 @@ async function folders(): Promise<{ project: string; workspace: string }> {
 /** What the container says, as a user who does not own the folders. */
 function check(
   { project, workspace }: { project: string; workspace: string },
-  named: { MODELS?: string; INDICATORS?: string; SUPPRESSIONS?: string } = {},
+  named: { MODELS?: string; ISSUERS?: string; INDICATORS?: string; SUPPRESSIONS?: string } = {},
 ) {
   const here = script.replaceAll("/config", project).replaceAll("/workspace", workspace);
   const isRoot = process.getuid?.() === 0;
@@ -34,6 +34,7 @@ function check(
       PATH: process.env["PATH"],
       POLICY: "policies/p.yaml",
       MODELS: "",
+      ISSUERS: "",
       INDICATORS: "",
       SUPPRESSIONS: "",
       ...named,
@@ -68,6 +69,7 @@ test("a project without a policy, servers or a file that is named is told what i
   const both = await folders();
   for (const [name, setting] of [
     ["MODELS", "YARD_MODELS"],
+    ["ISSUERS", "YARD_ISSUERS"],
     ["INDICATORS", "YARD_SCAN_INDICATORS"],
     ["SUPPRESSIONS", "YARD_SCAN_SUPPRESSIONS"],
   ] as const) {

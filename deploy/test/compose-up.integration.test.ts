@@ -2,61 +2,27 @@
 //
 //   YARD_TEST_DOCKER=1 npm run test:integration -- deploy/test/compose-up
 //
-// Without a registry, name images in NODE_IMAGE, NATS_IMAGE and REDIS_IMAGE, or a built one in SWITCHYARD_IMAGE.
+// Without a registry, see composition.ts.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmod, cp, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { STEP_MS, composition, removeProject, succeeded, whyNoComposition } from "./composition.ts";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
-const STEP_MS = 600_000;
-/** `start_interval` of a health check. */
-const LEAST_ENGINE = 25;
-
-const skip = whyNot();
+const skip = whyNoComposition();
 const image = process.env["SWITCHYARD_IMAGE"] ?? "switchyard:dev";
-const project = await mkdtemp(join(tmpdir(), "yard-compose-"));
-const name = `yard-test-${process.pid}`;
+const world = await composition("up");
+const { compose, name, project, yard } = world;
 
 after(async () => {
   if (skip === false) {
-    compose(["--profile", "cli", "down", "--volumes", "--timeout", "5"]);
+    world.remove();
     spawnSync("docker", ["image", "rm", `${name}:next`]);
   }
-  await rm(project, { recursive: true, force: true });
+  await removeProject(world);
 });
-
-interface Done {
-  readonly status: number | null;
-  readonly text: string;
-}
-
-function compose(args: readonly string[], env: Record<string, string> = {}): Done {
-  const { status, stdout, stderr } = spawnSync(
-    "docker",
-    ["compose", "--project-name", name, ...args],
-    {
-      cwd: root,
-      encoding: "utf8",
-      timeout: STEP_MS,
-      env: { ...process.env, YARD_PROJECT: project, YARD_NATS_PORT: "0", ...env },
-    },
-  );
-  return { status, text: `${stdout}${stderr}` };
-}
-
-function yard(...args: string[]): Done {
-  return compose(["run", "--rm", "--no-TTY", "cli", ...args]);
-}
-
-function succeeded({ status, text }: Done): string {
-  assert.equal(status, 0, text);
-  return text;
-}
 
 function startedAt(service: string): string {
   const ids = compose(["ps", "--quiet", service]).text.trim();
@@ -69,12 +35,10 @@ test(
   "the composition works as docs/operations.md says",
   { skip, timeout: 4 * STEP_MS },
   async (t) => {
-    await cp(join(root, "examples"), project, { recursive: true });
-
     await t.test(
       "a folder that is closed to the containers is named before anything fails",
       async () => {
-        if (process.env["SWITCHYARD_IMAGE"] === undefined) succeeded(compose(["build"]));
+        world.build();
         await chmod(project, 0o700);
         assert.notEqual(compose(["up", "--detach", "--wait"]).status, 0);
         assert.match(compose(["logs", "folders"]).text, /cannot be read by the containers/);
@@ -143,15 +107,3 @@ test(
     });
   },
 );
-
-function whyNot(): string | false {
-  if (process.env["YARD_TEST_DOCKER"] !== "1") return "YARD_TEST_DOCKER is not 1";
-  const engine = spawnSync("docker", ["version", "--format", "{{.Server.Version}}"], {
-    encoding: "utf8",
-  });
-  if (engine.status !== 0) return "no Docker engine can be reached";
-  if (Number.parseInt(engine.stdout, 10) < LEAST_ENGINE)
-    return `the Docker engine is older than ${LEAST_ENGINE}`;
-  const plugin = spawnSync("docker", ["compose", "version"], { encoding: "utf8" });
-  return plugin.status === 0 ? false : "Docker Compose v2 is not installed";
-}

@@ -197,6 +197,8 @@ test(
       YARD_WORKSPACE: "/srv/files",
       YARD_POLICY: "policy.yaml",
       YARD_MODELS: "models.json",
+      YARD_ISSUERS: "issuers.yaml",
+      YARD_OIDC_ISSUER: "https://login.example.com/",
       YARD_SCAN_INDICATORS: "bad.yaml",
       YARD_UID: "1000",
       ANTHROPIC_API_KEY: "canary",
@@ -209,6 +211,8 @@ test(
     }
     const environment = (name: string) => services[name]?.environment ?? {};
     assert.equal(environment("policy")["YARD_POLICY_FILE"], "/config/policy.yaml");
+    assert.equal(environment("policy")["YARD_ISSUERS_FILE"], "/config/issuers.yaml");
+    assert.equal(environment("gateway")["YARD_OIDC_ISSUER"], "https://login.example.com/");
     assert.equal(environment("runner")["YARD_MODELS_FILE"], "/config/models.json");
     assert.equal(environment("runner")["ANTHROPIC_API_KEY"], "canary");
     assert.equal(environment("broker")["YARD_MCP_TOKEN_KEY_FILE"], "/keys/mcp-logins.key");

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { StartError } from "@switchyard/service/start-error";
-import { readRunTokenKeys } from "./run-token-key.ts";
+import { isOpenToOthers, readRunTokenKeys } from "./run-token-key.ts";
 
 const made = await createRunTokenKey();
 
@@ -35,6 +35,13 @@ test("a file that others may use counts as exposed", async () => {
     const { isExposed } = await readRunTokenKeys(await keyFile(made.privateJwk, mode));
     assert.equal(isExposed, true, mode.toString(8));
   }
+});
+
+test("a file of root that the process reads by its group is not exposed, unless the group may write", () => {
+  assert.equal(isOpenToOthers({ mode: 0o100440, uid: 0 }, 10_011), false);
+  assert.equal(isOpenToOthers({ mode: 0o100460, uid: 0 }, 10_011), true);
+  assert.equal(isOpenToOthers({ mode: 0o100444, uid: 0 }, 10_011), true);
+  assert.equal(isOpenToOthers({ mode: 0o100440, uid: 10_011 }, 10_011), true);
 });
 
 test("what is no private key is refused without being shown", async () => {

@@ -29,15 +29,23 @@ const PrivateJwk = z.object({
 /** Reads the keys of run tokens. Throws a StartError, which never shows the content, when they are missing or no such keys. */
 export async function readRunTokenKeys(path: string): Promise<RunTokenKeys> {
   const text = await readSecretFile(path, VARIABLE);
-  const { mode, mtimeMs } = await stat(path);
+  const { mode, mtimeMs, uid } = await stat(path);
   return {
     keys: parsePrivateJwks(text, path).map((jwk) => ({
       privateJwk: JSON.stringify(jwk),
       publicJwk: publicText(jwk),
     })),
-    isExposed: (mode & 0o077) !== 0,
+    isExposed: isOpenToOthers({ mode, uid }, process.getuid?.()),
     changedAt: mtimeMs,
   };
+}
+
+/** In a container the file is root's, and the process, another user, reads it by its group: then that is how it is meant. */
+export function isOpenToOthers(
+  { mode, uid }: { readonly mode: number; readonly uid: number },
+  ownUid: number | undefined,
+): boolean {
+  return (mode & (uid === ownUid ? 0o077 : 0o037)) !== 0;
 }
 
 function publicText({ d: _secret, ...publicJwk }: z.infer<typeof PrivateJwk>): string {
