@@ -88,23 +88,32 @@ function checkedUser(name: string): string {
 
 /** Connects, lets `use` work, and closes, whatever happens. */
 export async function withBus<T>(target: BusTarget, use: (bus: Bus) => Promise<T>): Promise<T> {
-  const { servers, user, nkeyFile } = target;
-  // A key that cannot be read is said as such, not as a server that cannot be reached.
-  if (nkeyFile !== null) await readSeed(nkeyFile);
-  const bus = await connectBus({
-    servers,
-    user,
-    ...(user === anonymousUser.name ? { inboxPrefix: anonymousUser.inboxPrefix } : {}),
-    ...(nkeyFile === null ? {} : { nkeySeed: () => readSeed(nkeyFile) }),
-    connectTimeoutMs: 5_000,
-  }).catch((error: unknown) => {
-    throw explained(error, target);
-  });
+  const bus = await openBus(target);
   try {
     return await use(bus);
   } finally {
     await bus.close();
   }
+}
+
+/** Connects as the target's user, with a seed in place of its key where one is given. Who asks closes it. */
+export async function openBus(target: BusTarget, seed: string | null = null): Promise<Bus> {
+  const { servers, user, nkeyFile } = target;
+  // A key that cannot be read is said as such, not as a server that cannot be reached.
+  if (nkeyFile !== null && seed === null) await readSeed(nkeyFile);
+  return connectBus({
+    servers,
+    user,
+    ...(user === anonymousUser.name ? { inboxPrefix: anonymousUser.inboxPrefix } : {}),
+    ...(seed !== null
+      ? { nkeySeed: async () => seed }
+      : nkeyFile === null
+        ? {}
+        : { nkeySeed: () => readSeed(nkeyFile) }),
+    connectTimeoutMs: 5_000,
+  }).catch((error: unknown) => {
+    throw explained(error, target);
+  });
 }
 
 /**

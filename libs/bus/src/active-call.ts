@@ -65,6 +65,10 @@ export class ActiveCall implements CallContext, Work, Expirable {
     return this.#asker?.roles ?? [];
   }
 
+  get userToken(): string | undefined {
+    return headerOf(this.#message, HEADERS.user);
+  }
+
   /** Who sent the message. */
   get natsUser(): string {
     return this.tokens["caller"] ?? "";

@@ -76,7 +76,7 @@ test("the gateway's caller is the one of its user token, and nobody else's token
   await assert.rejects(cancel(gateway, "alice/forged"), refused);
   await assert.rejects(cancel(gateway, "alice/viewer"), /needs the role operator/);
   await assert.rejects(cancel(gateway, "old/operator"), refused);
-  await assert.rejects(cancel(team, "cli/operator"), /only gateway may send Yard-User/);
+  await assert.rejects(cancel(team, "cli/operator"), /only gateway and toolbox may send Yard-User/);
   assert.equal(seen.length, 2);
 });
 

@@ -1,7 +1,7 @@
 import type { Command, Rpc } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
-import { GATEWAY_USER, refusalOf, type UserRole } from "@switchyard/contracts/user-roles";
+import { GATEWAY_USER, refusalOf, SPEAKERS, type UserRole } from "@switchyard/contracts/user-roles";
 import { verifyUserToken } from "@switchyard/contracts/user-tokens";
 import type { z } from "zod";
 import { call } from "./call.ts";
@@ -49,10 +49,14 @@ export class Askers {
    */
   find({ message, natsUser, contract, storedAt }: Sender): Asker | Promise<Asker> {
     const token = headerOf(message, HEADERS.user);
-    if (natsUser !== GATEWAY_USER) {
+    if (!SPEAKERS.has(natsUser)) {
       if (token === undefined) return { caller: natsUser, roles: [] };
-      throw forbidden(`only ${GATEWAY_USER} may send ${HEADERS.user}, and this is ${natsUser}`);
+      throw forbidden(
+        `only ${[...SPEAKERS].join(" and ")} may send ${HEADERS.user}, and this is ${natsUser}`,
+      );
     }
+    // The toolbox asks for itself, too, what the policy and other toolboxes answer to it alone.
+    if (natsUser !== GATEWAY_USER && token === undefined) return { caller: natsUser, roles: [] };
     // What the gateway asks for itself is not for its users.
     if (contract.role === null && token === undefined) return { caller: natsUser, roles: [] };
     if (token === undefined)

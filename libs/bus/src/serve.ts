@@ -20,6 +20,8 @@ export interface CallContext<R extends Rpc = Rpc> {
   readonly caller: string;
   /** Of whom the gateway called for, among which the contract's is; none of a NATS user that called by itself. */
   readonly roles: readonly UserRole[];
+  /** With which the gateway called for them, verified; undefined for a NATS user that called by itself. */
+  readonly userToken: string | undefined;
   readonly tokens: Tokens<R["subject"]>;
   /** The contract's errors: `throw fail.denied("…", decision)`. */
   readonly fail: Fail<R["errors"]>;

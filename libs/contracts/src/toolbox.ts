@@ -18,6 +18,15 @@ import { RunToken } from "./run-token.ts";
 
 /** Every built-in tool, with how much a person has to do with it where nobody has said otherwise [X14]. */
 export const BUILTIN_TIERS = {
+  // Platform tools: sessions and the agents that answer in them.
+  sessions_list: "auto",
+  sessions_history: "auto",
+  session_status: "auto",
+  agents_list: "auto",
+  sessions_send: "session",
+  sessions_spawn: "session",
+  subagents: "auto",
+  // Files, commands, pages and memory.
   read_file: "auto",
   list_files: "auto",
   search_files: "auto",
@@ -29,6 +38,17 @@ export const BUILTIN_TIERS = {
   execute_command: "always",
 } as const satisfies Record<string, ApprovalTier>;
 export type BuiltinName = keyof typeof BUILTIN_TIERS;
+
+/** The built-in tools that are platform tools: what OpenClaw's clients know, for coding agents, too. */
+export const PLATFORM_TOOLS = [
+  "sessions_list",
+  "sessions_history",
+  "sessions_send",
+  "sessions_spawn",
+  "session_status",
+  "agents_list",
+  "subagents",
+] as const satisfies readonly BuiltinName[];
 
 /** The built-in tool of a name or an alias; null for anything else. */
 export function builtinNamed(name: string): BuiltinName | null {
@@ -67,11 +87,22 @@ const AROUND_MS = 5_000;
 
 /** How long a caller waits for a built-in tool, in milliseconds: for a command the time that it asks for. */
 export function builtinTimeoutMs(tool: string, args: Readonly<Record<string, unknown>>): number {
+  if (builtinNamed(tool) === "sessions_send") return sendTimeoutMs(args["timeoutSeconds"]);
   if (builtinNamed(tool) !== "execute_command") return callBuiltin.timeoutMs;
   const { timeout } = args;
   const asked = typeof timeout === "number" && timeout > 0 ? timeout : DEFAULT_COMMAND_MS;
   return Math.min(asked, MAX_COMMAND_MS) + AROUND_MS;
 }
+
+/** As long as the answer is waited for. */
+function sendTimeoutMs(asked: unknown): number {
+  const seconds = typeof asked === "number" && asked > 0 ? asked : DEFAULT_SEND_SECONDS;
+  return Math.min(seconds, MAX_SEND_SECONDS) * 1_000 + AROUND_MS;
+}
+
+/** How long `sessions_send` waits for an answer, in seconds: at most, and when nobody says. */
+export const MAX_SEND_SECONDS = 300;
+export const DEFAULT_SEND_SECONDS = 30;
 
 export const callBuiltin = rpc({
   subject: "yard.rpc.{caller}.toolbox.call",

@@ -19,11 +19,12 @@ import { replayDecisions } from "./policy-replay.ts";
 import { resumeRun, spawnRun } from "./run-commands.ts";
 import { runCancelled, runEnds, runLive } from "./run-events.ts";
 import { sessionEnded } from "./session-events.ts";
-import { proceedSession } from "./sessions.ts";
+import { requestCancel } from "./runs.ts";
+import * as sessions from "./sessions.ts";
 import * as skillCatalogue from "./skill-catalogue.ts";
 import * as skills from "./skills.ts";
 import * as toolbox from "./toolbox.ts";
-import { GATEWAY_USER } from "./user-roles.ts";
+import { GATEWAY_USER, TOOLBOX_USER } from "./user-roles.ts";
 import * as userSessions from "./user-sessions.ts";
 import * as userTokens from "./user-tokens.ts";
 import { allContracts, contractsByOwner, isCommand, isEvent, isRpc } from "./registry.ts";
@@ -70,6 +71,16 @@ const providerRpcs = [
   approvalAdmission.admitCall,
   approvalAdmission.settleCall,
   policyBudgets.listStops,
+] as const;
+/** What the platform tools ask, for the caller of the tool and under its name. */
+const platformRpcs = [
+  agents.listAgents,
+  requestCancel,
+  sessions.listSessions,
+  sessions.getSession,
+  sessions.sessionHistory,
+  sessions.sendToSession,
+  sessions.patchSession,
 ] as const;
 /** What only services say, and what is believed because nobody else may. */
 const internalCommands: ReadonlySet<Command> = new Set<Command>([
@@ -156,7 +167,7 @@ export const serviceUsers: readonly BusUser[] = [
       runLive,
       spawnRun,
       resumeRun,
-      proceedSession,
+      sessions.proceedSession,
       // What it starts, it records as a tool provider does.
       auditExecution,
       auditChain,
@@ -167,9 +178,15 @@ export const serviceUsers: readonly BusUser[] = [
     // To store each event of a run once, whoever has the run.
     looksUpEvents: true,
   }),
-  user("toolbox", "Built-in tools", {
+  user(TOOLBOX_USER, "Built-in tools", {
     serves: contractsByOwner.toolbox.filter(isRpc),
-    calls: [...providerRpcs, toolbox.cancelBuiltinAt, userTokens.verifyUserToken],
+    calls: [
+      ...providerRpcs,
+      toolbox.cancelBuiltinAt,
+      userTokens.verifyUserToken,
+      userTokens.actForUser,
+      ...platformRpcs,
+    ],
     publishes: [auditExecution, auditChain],
     follows: [policyBundles.bundleActivated, policyBudgets.callsStopped],
   }),

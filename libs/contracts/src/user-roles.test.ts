@@ -20,6 +20,7 @@ const FOR_SERVICES = [
   "policy.release",
   "policy.user-session.close",
   "policy.user-session.open",
+  "policy.user-token.act-for",
   "policy.user-token.issue",
   "policy.user-token.verify",
   "run.proceed",

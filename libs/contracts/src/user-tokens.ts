@@ -80,6 +80,22 @@ export const issueUserToken = rpc({
   errors: signInErrors,
 });
 
+/**
+ * For the toolbox alone, whose platform tools act for callers: with a user that a run token or a subject has vouched for, after the
+ * policy has allowed the call. What the gateway's own users may is in the token that came with their request, and that one is passed on.
+ */
+export const actForUser = rpc({
+  subject: "yard.rpc.{caller}.policy.user-token.act-for",
+  summary: "Answers a user token for the caller of a platform tool; for the toolbox alone.",
+  request: z.strictObject({ user: CallerName }),
+  reply: z.object({ token: z.string(), expiresAt: Timestamp }),
+  errors: {
+    /** The name is that of a service: nobody acts for one. */
+    reserved_caller: { data: z.object({ caller: z.string() }) },
+  },
+  timeoutMs: 2_000,
+});
+
 /** Asked by whoever serves requests of the gateway or takes its commands. */
 export const verifyUserToken = rpc({
   subject: "yard.rpc.{caller}.policy.user-token.verify",

@@ -51,6 +51,6 @@ export function handle(service: Service, deps: HandlerDeps): void {
 }
 
 function askedFor(context: CallContext, token: string | undefined): AskedFor {
-  const { caller: onBehalfOf, deadline, signal, correlationId, traceparent } = context;
-  return { onBehalfOf, token, deadline, signal, correlationId, traceparent };
+  const { caller: onBehalfOf, deadline, signal, correlationId, traceparent, userToken } = context;
+  return { onBehalfOf, token, deadline, signal, correlationId, traceparent, userToken };
 }

@@ -25,6 +25,7 @@ import { openCommandCage, type CommandCage } from "./command/command-sandbox.ts"
 import { commandLimits, MIB, WEB_HOSTS_SETTING, type ToolboxConfig } from "./config.ts";
 import { handle } from "./handlers.ts";
 import { createMemoryStore } from "./memory/memory-store.ts";
+import { createAsCaller } from "./platform/as-caller.ts";
 import { createToolboxMetrics, type ToolboxMetrics } from "./toolbox-metrics.ts";
 import { createBuiltins } from "./tools/builtins.ts";
 import { ToolError } from "./tool-error.ts";
@@ -92,6 +93,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
   handle(service, {
     tools: createBuiltins({
       memory,
+      asCaller: createAsCaller(bus, Date.now),
       guard: createEgressGuard({
         permitted: config.YARD_WEB_ALLOW_PRIVATE_HOSTS,
         setting: WEB_HOSTS_SETTING,

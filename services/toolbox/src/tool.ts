@@ -14,6 +14,13 @@ export interface ToolContext {
   readonly workspace: Workspace;
   /** Who asked for it: of a run its requester. Shares of what all callers use together are by it. */
   readonly caller: string;
+  /** Of the run that calls, when it has one: the id of its session. */
+  readonly session: string | null;
+  /** The run that calls; null for a person or program. */
+  readonly runId: string | null;
+  /** With which the gateway asked for the caller; undefined when it is a run's or a NATS user's call. */
+  readonly userToken: string | undefined;
+  readonly correlationId: string;
   /** Null for a call without a run. */
   readonly memory: MemoryScope | null;
   /** What the caller's time leaves for the tool, in milliseconds. */
@@ -36,6 +43,8 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
   readonly input: I;
   /** Why it cannot be used here, for whoever calls it all the same: it is not listed, and nobody is asked to approve it. */
   readonly unavailable?: string | undefined;
+  /** True for what runs have of the runner, in a form that keeps the child within the rights of its parent. */
+  readonly notForRuns?: boolean;
   run(args: z.output<I>, context: ToolContext): Promise<ToolResult>;
 }
 

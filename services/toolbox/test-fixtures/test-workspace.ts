@@ -28,6 +28,10 @@ export async function testWorkspace(
   const context: ToolContext = {
     workspace,
     caller: "cli",
+    runId: null,
+    session: null,
+    userToken: undefined,
+    correlationId: "test",
     memory: { agent: "tester", owner: "cli" },
     timeLeftMs: 600_000,
     signal: new AbortController().signal,

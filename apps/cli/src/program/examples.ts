@@ -34,6 +34,8 @@ const EXAMPLES: readonly string[] = [
   `sessions reset support-42`,
   `sessions delete support-42 --yes`,
   `sessions send support-42 "And now?" --agent demo`,
+  `mcp serve`,
+  `mcp serve --tools all`,
   `mcp list`,
   `mcp tools files`,
   `mcp call files read_text_file '{"path":"README.md"}'`,

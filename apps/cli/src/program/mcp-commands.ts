@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { InvalidArgumentError, type Command } from "commander";
 import { JSON_TEXT, seconds, wholeNumber, type Perform } from "./command-options.ts";
 import { addMcpFeatureCommands } from "./mcp-feature-commands.ts";
 import { addMcpLoginCommands } from "./mcp-login-commands.ts";
@@ -56,8 +56,20 @@ export function addMcpCommands(program: Command, perform: Perform): void {
         }),
       ),
     );
+  mcp
+    .command("serve")
+    .description("an MCP server on standard input and output, for coding agents")
+    .option("--tools <which>", "platform tools, or all that you may use", servedTools, "platform")
+    .action((options) =>
+      perform(options, async () => (await import("../commands/mcp-serve.ts")).serve(options)),
+    );
   addMcpFeatureCommands(mcp, perform);
   addMcpLoginCommands(mcp, { perform, jsonText: JSON_TEXT });
   addMcpPinCommands(mcp, { perform, jsonText: JSON_TEXT });
   addMcpServerCommands(mcp, { perform, jsonText: JSON_TEXT, lines: wholeNumber(1, 10_000) });
+}
+
+function servedTools(text: string): "platform" | "all" {
+  if (text === "platform" || text === "all") return text;
+  throw new InvalidArgumentError("It can be platform or all.");
 }

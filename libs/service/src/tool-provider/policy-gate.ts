@@ -30,6 +30,8 @@ export interface AskedFor {
   readonly signal: AbortSignal;
   readonly correlationId: string;
   readonly traceparent: string;
+  /** With which the gateway asked for the caller. */
+  readonly userToken?: string | undefined;
   /** Hears of a place that the policy reserved for the call; see `call-in-work.ts`. */
   readonly onReserved?: (reservation: string) => void;
 }

@@ -2,6 +2,7 @@ import type { Handler, Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { RUN_TOKEN_ISSUER } from "@switchyard/contracts/run-token";
 import {
+  actForUser,
   createUserKey,
   issueUserToken,
   listUserKeys,
@@ -36,6 +37,7 @@ export interface UserParts {
 const fail = failuresOf({
   ...issueUserToken.errors,
   ...verifyUserToken.errors,
+  ...actForUser.errors,
   ...createUserKey.errors,
   ...rotateUserKey.errors,
 });
@@ -43,6 +45,7 @@ const fail = failuresOf({
 export function serveUsers(service: Service, parts: UserParts): void {
   service.handle(issueUserToken, ({ credential }) => orUnavailable(() => issue(parts, credential)));
   service.handle(verifyUserToken, ({ token, storedAt }) => verifyUser(parts, token, storedAt));
+  service.handle(actForUser, ({ user }) => actFor(parts, user));
   service.handle(createUserKey, createKey(parts));
   service.handle(listUserKeys, (_request, context) =>
     orUnavailable(async () => {
@@ -91,6 +94,19 @@ async function issue({ signIn, sign, now }: UserParts, credential: string) {
     expiresAt: new Date(exp * 1_000).toISOString(),
     ...(session !== undefined && { session }),
   };
+}
+
+/** Nobody but the toolbox may publish here. */
+async function actFor({ sign, now }: UserParts, user: string) {
+  if (isReserved(user))
+    throw fail.reserved_caller(`${user} is the name of a service, and nobody acts for one`, {
+      caller: user,
+    });
+  const iat = Math.floor(now() / 1_000);
+  const exp = iat + USER_TOKEN_SECONDS;
+  const about = { iss: RUN_TOKEN_ISSUER, aud: USER_TOKEN_AUDIENCE, sub: user, iat, exp } as const;
+  const token = await sign({ ...about, roles: ["operator"], credential: "toolbox" });
+  return { token, expiresAt: new Date(exp * 1_000).toISOString() };
 }
 
 function createKey({ keys, admins, now }: UserParts): Handler<typeof createUserKey> {

@@ -36,6 +36,13 @@ test("lists the built-in tools with schemas and tiers, and only what the policy 
       "web_fetch session",
       "memory_read auto",
       "memory_write session",
+      "sessions_list auto",
+      "sessions_history auto",
+      "sessions_send session",
+      "session_status auto",
+      "agents_list auto",
+      "sessions_spawn session",
+      "subagents auto",
     ],
   );
   const [read] = tools;

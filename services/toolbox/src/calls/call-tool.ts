@@ -172,9 +172,10 @@ async function readCall(
   }
   const ref = builtinToolRef(tool.name);
   const args = tool.input.safeParse(request.args);
-  if (tool.unavailable !== undefined) {
+  const missing = tool.unavailable ?? notForRuns(tool, asked);
+  if (missing !== undefined) {
     await notDenied(gate, { ref, args: args.data ?? request.args }, asked);
-    throw fail.unknown_tool(tool.unavailable, { tool: request.tool, known: namesOf(tools) });
+    throw fail.unknown_tool(missing, { tool: request.tool, known: namesOf(tools) });
   }
   if (args.success) return { tool, ref, args: args.data };
   await notDenied(gate, { ref, args: request.args }, asked);
@@ -188,6 +189,12 @@ async function readCall(
     `The arguments do not fit ${tool.name}: ${shown.join("; ")}. Nothing was done.`,
     { problems },
   );
+}
+
+/** Why a run cannot use it. */
+function notForRuns(tool: Tool, { token }: AskedFor): string | undefined {
+  if (tool.notForRuns !== true || token === undefined) return undefined;
+  return `${tool.name} is for people and programs: a run starts others with the tools of its runner (agent), which keep them within its own rights.`;
 }
 
 function namesOf(tools: CallToolDeps["tools"]): string[] {

@@ -15,7 +15,10 @@ export async function listTools(
   deps: { readonly tools: ReadonlyMap<BuiltinName, Tool>; readonly gate: PolicyGate },
   asked: AskedFor,
 ): Promise<PreparedReply<typeof listBuiltins>> {
-  const tools = [...deps.tools.values()].filter(({ unavailable }) => unavailable === undefined);
+  const isRun = asked.token !== undefined;
+  const tools = [...deps.tools.values()].filter(
+    ({ unavailable, notForRuns }) => unavailable === undefined && !(isRun && notForRuns === true),
+  );
   const refs = tools.map(({ name }) => builtinToolRef(name));
   const allowed = await deps.gate.filter(refs, asked);
   return replyWith(
@@ -43,6 +46,13 @@ function replyWith(all: ReadonlyMap<BuiltinName, Tool>, allowed: readonly Tool[]
 
 function infoOf({ name, description, input }: Tool): BuiltinInfo {
   // What a caller writes: arguments with a default may be left out.
-  const { $schema: _, ...inputSchema } = toJSONSchema(input, { io: "input" });
+  const { $schema: _, properties = {}, ...schema } = toJSONSchema(input, { io: "input" });
+  const shown = Object.entries(properties).filter(([, part]) => !isRefused(part));
+  const inputSchema = { ...schema, properties: Object.fromEntries(shown) };
   return BuiltinInfo.parse({ name, description, inputSchema, tier: BUILTIN_TIERS[name] });
+}
+
+/** Arguments that a tool knows only to say why it does not take them. */
+function isRefused(part: unknown): boolean {
+  return typeof part === "object" && part !== null && "refused" in part;
 }

@@ -16,6 +16,15 @@ async function timeGiven(name: BuiltinName, args: object, waitsMs: number): Prom
     input: z.looseObject({}),
     run: async (_args, { timeLeftMs }) => ({ text: "", structured: { timeLeftMs } }),
   });
+  const { signal } = new AbortController();
+  const asked = {
+    onBehalfOf: "cli",
+    token: undefined,
+    deadline: now + waitsMs,
+    signal,
+    correlationId: "test",
+    traceparent: "",
+  };
   const outcome = await runTool(
     {
       workspaces: {
@@ -29,7 +38,7 @@ async function timeGiven(name: BuiltinName, args: object, waitsMs: number): Prom
       tool,
       args: { ...args },
       principal: { user: "cli", agent: null, runId: null },
-      call: { callId: undefined, signal: new AbortController().signal, isCancelled: false },
+      call: { callId: undefined, signal, isCancelled: false, asked },
       deadline: now + waitsMs,
     },
   );

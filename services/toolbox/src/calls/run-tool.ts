@@ -19,7 +19,7 @@ export interface ToolRun {
   readonly args: Record<string, unknown>;
   readonly principal: Principal;
   /** Its signal aborts when the call is cancelled, when an administrator stops it, and when nobody waits for it. */
-  readonly call: Pick<CallInWork, "callId" | "signal" | "isCancelled">;
+  readonly call: Pick<CallInWork, "callId" | "signal" | "isCancelled" | "asked">;
   /** Epoch milliseconds at which the caller stops waiting. */
   readonly deadline: number;
 }
@@ -47,7 +47,10 @@ export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutc
     const workspace = await workspaces.of(principal);
     const caller = principal.user;
     const memory = memoryOf(principal);
-    result = await tool.run(args, { workspace, caller, memory, timeLeftMs, signal });
+    const session = principal.context?.session ?? null;
+    const { userToken, correlationId } = run.call.asked;
+    const who = { caller, runId: principal.runId, session, userToken, correlationId };
+    result = await tool.run(args, { workspace, ...who, memory, timeLeftMs, signal });
   } catch (error) {
     if (error instanceof ToolError) result = error;
     else if (signal.aborted) throw stopped(run, timeLeftMs);

@@ -2,6 +2,9 @@ import type { BuiltinName } from "@switchyard/contracts/toolbox";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { MemoryStore } from "../memory/memory-store.ts";
 import type { Tool } from "../tool.ts";
+import { createSessionTools } from "../platform/session-tools.ts";
+import { createSpawnTools } from "../platform/spawn-tools.ts";
+import type { AsCaller } from "../platform/as-caller.ts";
 import { editFile } from "./edit-file.ts";
 import { createExecuteCommand, type CommandOptions } from "./execute-command.ts";
 import { listFiles } from "./list-files.ts";
@@ -14,6 +17,7 @@ import { writeFile } from "./write-file.ts";
 export interface BuiltinOptions {
   readonly memory: MemoryStore;
   readonly guard: EgressGuard;
+  readonly asCaller: AsCaller;
   readonly command: CommandOptions;
 }
 
@@ -22,6 +26,7 @@ export function createBuiltins({
   memory,
   guard,
   command,
+  asCaller,
 }: BuiltinOptions): ReadonlyMap<BuiltinName, Tool> {
   const tools: readonly Tool[] = [
     readFile,
@@ -32,6 +37,8 @@ export function createBuiltins({
     createExecuteCommand(command),
     createWebFetch(guard),
     ...createMemoryTools(memory),
+    ...createSessionTools(asCaller),
+    ...createSpawnTools(asCaller),
   ];
   return new Map(tools.map((tool) => [tool.name, tool]));
 }

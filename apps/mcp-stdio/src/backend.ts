@@ -1,0 +1,96 @@
+import type { BuiltinInfo } from "@switchyard/contracts/toolbox";
+
+/** A tool as a client sees it. */
+export type OfferedTool = Pick<BuiltinInfo, "name" | "description" | "inputSchema">;
+
+export interface CallRequest {
+  readonly name: string;
+  readonly args: Record<string, unknown>;
+  /** The same id is the same call: it is not made twice. */
+  readonly callId: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface CallReply {
+  readonly content: readonly { readonly type: string }[];
+  readonly structuredContent?: unknown;
+  readonly isError: boolean;
+}
+
+/** Where the tools are. Both reject with a BackendError. */
+export interface Backend {
+  /** The platform tools that the policy lets the caller use; with `all` everything else that it may use, too. */
+  tools(scope: "platform" | "all", signal: AbortSignal): Promise<readonly OfferedTool[]>;
+  call(request: CallRequest): Promise<CallReply>;
+  close(): Promise<void>;
+}
+
+/** Why something was not done, under the code of the contract. */
+export class BackendError extends Error {
+  override readonly name = "BackendError";
+  readonly code: string;
+  readonly data: Readonly<Record<string, unknown>>;
+
+  constructor(code: string, message: string, data: unknown, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.data = typeof data === "object" && data !== null ? { ...data } : {};
+  }
+}
+
+/** How agents are named as tools. */
+export const AGENT_TOOL = "agent__";
+
+export function agentTool({ name, description }: { name: string; description: string }) {
+  return {
+    name: `${AGENT_TOOL}${name}`,
+    description: `Runs the agent ${name} and answers with its answer. ${description}`,
+    inputSchema: {
+      type: "object" as const,
+      properties: {
+        input: { type: "string", description: "What the agent is to do" },
+        session: { type: "string", description: "Key of a conversation to go on with" },
+      },
+      required: ["input"],
+      additionalProperties: false,
+    },
+  };
+}
+
+/** What an agent's tool says in a session; a new one where none is named. */
+export function agentMessage({ name, args, callId }: CallRequest) {
+  const { input, session } = args;
+  if (typeof input !== "string" || input === "")
+    throw new BackendError("invalid_arguments", "input has to be a text that is not empty", null);
+  return {
+    agent: name.slice(AGENT_TOOL.length),
+    session: typeof session === "string" && session !== "" ? session : `mcp:${callId}`,
+    message: input,
+  };
+}
+
+export function agentReply(sent: {
+  readonly status: string;
+  readonly runId: string;
+  readonly reply?: string | undefined;
+  readonly error?: { readonly code: string; readonly message: string } | undefined;
+}): CallReply {
+  const { status, runId, reply, error } = sent;
+  const isError = status !== "ok";
+  const text =
+    reply ??
+    (error === undefined
+      ? `The run ${runId} is still under way: read its session later with sessions_history.`
+      : `${error.code}: ${error.message} (run ${runId})`);
+  const content = [{ type: "text", text }];
+  return { content, structuredContent: { status, runId }, isError };
+}
+
+/** How long an agent's answer is waited for, in seconds. */
+export const AGENT_SECONDS = 290;
+
+/** The server that a canonical name is of; null for a built-in tool. */
+export function serverOf(name: string): string | null {
+  return /^mcp__([a-z0-9][a-z0-9-]{0,23})__./.exec(name)?.[1] ?? null;
+}

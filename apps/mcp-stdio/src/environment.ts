@@ -1,0 +1,61 @@
+/** What whoever starts the server says in its environment [F5]. Names begin with SWITCHYARD_ or, as older bridges have it, REMOTECLAW_. */
+export interface ServerEnvironment {
+  /** Null: the installation of the command line. */
+  readonly gatewayUrl: string | null;
+  readonly gatewayToken: string | null;
+  readonly sessionKey: string;
+  /** Null: nobody reads what was sent. */
+  readonly sideEffectsFile: string | null;
+  /** Where the conversation takes place. */
+  readonly channel: string | null;
+  readonly accountId: string | null;
+  readonly to: string | null;
+  readonly threadId: string | null;
+  readonly senderIsOwner: boolean;
+  readonly profile: Profile;
+}
+
+export const PROFILES = ["minimal", "coding", "messaging", "full"] as const;
+export type Profile = (typeof PROFILES)[number];
+
+/** The environment cannot be used; the message is for whoever set it. */
+export class EnvironmentError extends Error {
+  override readonly name = "EnvironmentError";
+}
+
+const PREFIXES = ["SWITCHYARD_", "REMOTECLAW_"] as const;
+/** A bridge sets all of them; a person who starts the server by hand sets none. */
+const BRIDGE = ["GATEWAY_URL", "GATEWAY_TOKEN", "SESSION_KEY", "SIDE_EFFECTS_FILE"] as const;
+
+/** Throws an EnvironmentError. An empty variable counts as unset. */
+export function readEnvironment(env: NodeJS.ProcessEnv): ServerEnvironment {
+  const read = (name: string): string | null =>
+    PREFIXES.map((prefix) => env[prefix + name] ?? "").find((value) => value !== "") ?? null;
+  const isBridged = BRIDGE.some((name) => read(name) !== null);
+  const missing = BRIDGE.find((name) => read(name) === null);
+  if (isBridged && missing !== undefined)
+    throw new EnvironmentError(`Missing required environment variable: SWITCHYARD_${missing}`);
+  const gatewayUrl = read("GATEWAY_URL");
+  if (gatewayUrl !== null && !/^(?:nats|tls|https?):\/\//.test(gatewayUrl))
+    throw new EnvironmentError(
+      `SWITCHYARD_GATEWAY_URL is ${gatewayUrl}; it has to begin with nats://, tls://, http:// or https://`,
+    );
+  const named = read("TOOL_PROFILE") ?? "full";
+  const profile = PROFILES.find((one) => one === named);
+  if (profile === undefined)
+    throw new EnvironmentError(
+      `SWITCHYARD_TOOL_PROFILE is ${named}; it can be ${PROFILES.join(", ")}`,
+    );
+  return {
+    gatewayUrl,
+    gatewayToken: read("GATEWAY_TOKEN"),
+    sessionKey: read("SESSION_KEY") ?? "main",
+    sideEffectsFile: read("SIDE_EFFECTS_FILE"),
+    channel: read("CHANNEL"),
+    accountId: read("ACCOUNT_ID"),
+    to: read("TO"),
+    threadId: read("THREAD_ID"),
+    senderIsOwner: read("SENDER_IS_OWNER") === "true",
+    profile,
+  };
+}

@@ -1,0 +1,65 @@
+import { createClient } from "@switchyard/client/client";
+import { ProblemError } from "@switchyard/client/problem-error";
+import {
+  AGENT_SECONDS,
+  AGENT_TOOL,
+  agentMessage,
+  agentReply,
+  agentTool,
+  BackendError,
+  serverOf,
+  type Backend,
+  type CallReply,
+  type CallRequest,
+} from "./backend.ts";
+
+/** The tools through the gateway, as whom the token is of. */
+export function httpBackend(baseUrl: string, token: string): Backend {
+  const client = createClient({ baseUrl: baseUrl.replace(/\/+$/, ""), token });
+  const send = async (request: CallRequest): Promise<CallReply> => {
+    const { name: tool, args, callId, signal } = request;
+    if (tool.startsWith(AGENT_TOOL)) {
+      const { session, ...message } = agentMessage(request);
+      const body = { ...message, timeoutSeconds: AGENT_SECONDS };
+      const path = { session };
+      return agentReply(
+        await client.request("POST /sessions/{session}/messages", { path, body }, { signal }),
+      );
+    }
+    const server = serverOf(tool);
+    const body = { args };
+    const about = { body, idempotencyKey: callId };
+    if (server === null)
+      return client.request(
+        "POST /tools/builtin/{tool}/call",
+        { path: { tool }, ...about },
+        { signal },
+      );
+    const path = { server, tool };
+    return client.request("POST /tools/mcp/{server}/{tool}/call", { path, ...about }, { signal });
+  };
+  return {
+    tools: (scope, signal) =>
+      orBackendError(async () => {
+        const { tools } = await client.request("GET /tools/builtin", {}, { signal });
+        if (scope === "platform") return tools;
+        const [mcp, { agents }] = await Promise.all([
+          client.request("GET /tools", {}, { signal }),
+          client.request("GET /agents", {}, { signal }),
+        ]);
+        return [...tools, ...mcp.tools, ...agents.map(agentTool)] as typeof tools; // the same in what is read of them
+      }),
+    call: (request) => orBackendError(() => send(request)),
+    close: async () => {},
+  };
+}
+
+async function orBackendError<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    const { code, detail, data } = error.problem;
+    throw new BackendError(code, detail, data, { cause: error });
+  }
+}

@@ -1,0 +1,61 @@
+import { call } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { listAgents } from "@switchyard/contracts/agents";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { listTools } from "@switchyard/contracts/mcp";
+import { sendToSession } from "@switchyard/contracts/sessions";
+import { callBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
+import { callMcpTool } from "@switchyard/service/call-mcp-tool";
+import {
+  AGENT_SECONDS,
+  AGENT_TOOL,
+  agentMessage,
+  agentReply,
+  agentTool,
+  BackendError,
+  serverOf,
+  type Backend,
+  type CallRequest,
+} from "./backend.ts";
+
+/** The tools over NATS, as the bus's user or, with a run token, as the run that it is of. */
+export function natsBackend(bus: Bus, runToken: string | null): Backend {
+  const token = runToken === null ? {} : { token: runToken };
+  return {
+    tools: (scope, signal) =>
+      orBackendError(async () => {
+        const { tools } = await call(bus, listBuiltins, token, { signal });
+        if (scope === "platform") return tools;
+        const mcp = await call(bus, listTools, token, { signal });
+        // A run starts others with the tools of its runner.
+        const agents = runToken === null ? await call(bus, listAgents, {}, { signal }) : NO_AGENTS;
+        return [...tools, ...mcp.tools, ...agents.agents.map(agentTool)];
+      }),
+    call: (request) => orBackendError(() => send(bus, token, request)),
+    close: () => bus.close(),
+  };
+}
+
+const NO_AGENTS = { agents: [] };
+
+async function send(bus: Bus, token: { readonly token?: string }, request: CallRequest) {
+  const { name, args, callId, timeoutMs, signal } = request;
+  if (name.startsWith(AGENT_TOOL)) {
+    const message = { ...agentMessage(request), timeoutSeconds: AGENT_SECONDS };
+    const options = { signal, timeoutMs: AGENT_SECONDS * 1_000 + 5_000 };
+    return agentReply(await call(bus, sendToSession, message, options));
+  }
+  const message = { tool: name, args, callId, ...token };
+  const server = serverOf(name);
+  if (server === null) return call(bus, callBuiltin, message, { timeoutMs, signal });
+  return callMcpTool(bus, message, { tokens: { server }, signal });
+}
+
+async function orBackendError<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new BackendError(error.code, error.message, error.data, { cause: error });
+  }
+}

@@ -1,0 +1,89 @@
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import type { Bus } from "@switchyard/bus/connect";
+import type { Backend } from "./backend.ts";
+import { EnvironmentError, readEnvironment, type ServerEnvironment } from "./environment.ts";
+import { createStdioServer } from "./stdio-server.ts";
+
+export interface ServeStdioOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly scope: "platform" | "all";
+  readonly version: string;
+  /** Connects to NATS: at the address, or where the command line does; with the seed, or with the command line's own key. */
+  readonly openBus: (at: {
+    readonly url: string | null;
+    readonly seed: string | null;
+  }) => Promise<Bus>;
+}
+
+/** Serves MCP on standard input and output until the input ends; resolves with the exit code [F2] [F3]. */
+export async function serveMcpStdio(options: ServeStdioOptions): Promise<number> {
+  let environment: ServerEnvironment;
+  try {
+    environment = readEnvironment(options.env);
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) throw error;
+    tell(`fatal: ${error.message}`);
+    return 1;
+  }
+  const opened = openOnce(environment, options);
+  const { scope, version } = options;
+  const ended = new Promise<void>((resolve) => {
+    for (const event of ["end", "close", "error"]) process.stdin.once(event, () => resolve());
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.once(signal, () => resolve());
+    process.stdout.once("error", () => resolve());
+  });
+  const handle = serveStdio(
+    () => createStdioServer({ environment, scope, backend: opened.get, version, onError }),
+    { onerror: (error) => tell(error.message) },
+  );
+  // While the client still says who it is.
+  opened.get().catch(onError);
+  await ended;
+  await handle.close();
+  await opened.close();
+  return 0;
+}
+
+/** The connection is made once and again when it could not be made. */
+function openOnce(environment: ServerEnvironment, { openBus }: ServeStdioOptions) {
+  let backend: Promise<Backend> | null = null;
+  const get = (): Promise<Backend> => {
+    backend ??= open(environment, openBus).catch((error: unknown) => {
+      backend = null;
+      throw error;
+    });
+    return backend;
+  };
+  const close = async (): Promise<void> => {
+    // What never came up has nothing to close.
+    await backend?.then((one) => one.close()).catch(() => {});
+  };
+  return { get, close };
+}
+
+async function open(
+  { gatewayUrl: url, gatewayToken: token }: ServerEnvironment,
+  openBus: ServeStdioOptions["openBus"],
+): Promise<Backend> {
+  if (url !== null && /^https?:/.test(url)) {
+    const { httpBackend } = await import("./http-backend.ts");
+    return httpBackend(url, token ?? "");
+  }
+  const [bus, { natsBackend }] = await Promise.all([
+    openBus({ url, seed: token !== null && SEED.test(token) ? token : null }),
+    import("./nats-backend.ts"),
+  ]);
+  return natsBackend(bus, token !== null && RUN_TOKEN.test(token) ? token : null);
+}
+
+/** An NKey seed of a user, and a signed run token, are told apart by their form. */
+const SEED = /^SU[A-Z2-7]{56}$/;
+const RUN_TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+function tell(message: string): void {
+  process.stderr.write(`switchyard-mcp-server ${message}\n`);
+}
+
+function onError(error: unknown): void {
+  tell(error instanceof Error ? error.message : "fault");
+}

@@ -1,0 +1,72 @@
+import type { SideEffect } from "@switchyard/service/side-effects";
+import type { ServerEnvironment } from "./environment.ts";
+
+interface MadeCall {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly structured: Readonly<Record<string, unknown>>;
+  /** Nobody knows whether it was done. */
+  readonly isUnknown: boolean;
+  readonly at: number;
+}
+
+const SENDERS: ReadonlySet<string> = new Set([
+  "message_send",
+  "message_reply",
+  "message_thread_reply",
+  "message_send_attachment",
+  "message_send_with_effect",
+]);
+
+/** What a call has done outside, as the file of side effects has it [F38]; none for most calls. */
+export function sideEffectsOf(
+  made: MadeCall,
+  { sessionKey }: Pick<ServerEnvironment, "sessionKey">,
+): SideEffect[] {
+  const { name, args, structured, isUnknown, at: ts } = made;
+  if (structured["dryRun"] === true) return [];
+  const status = isUnknown ? "unknown" : "sent";
+  if (name === "cron_add")
+    return isUnknown ? [] : [{ type: "cron_added", jobId: textOr(structured["id"]), ts }];
+  const common = {
+    type: "message_sent",
+    tool: name,
+    text: textOr(args["message"]) ?? textOr(args["caption"]) ?? "",
+    mediaUrl: textOr(args["media"]) ?? textOr(args["file"]) ?? null,
+    sessionKey,
+    status,
+    ts,
+  } as const;
+  if (name === "message_broadcast") {
+    // One for each that got it: who reads the file has to know where the text is already.
+    const { results } = recordOr(structured["payload"]);
+    const all = Array.isArray(results) ? results.map(recordOr) : [];
+    return all
+      .filter(({ ok }) => ok === true)
+      .map(({ channel, accountId, to }): SideEffect => {
+        const where = { provider: textOr(channel) ?? "", accountId: textOr(accountId) };
+        return Object.assign(where, common, { to: textOr(to) });
+      });
+  }
+  if (!SENDERS.has(name)) return [];
+  const payload = recordOr(structured["payload"]);
+  const [messageId] = Array.isArray(payload["messageIds"]) ? payload["messageIds"] : [];
+  return [
+    {
+      ...common,
+      provider: textOr(structured["channel"]) ?? textOr(args["channel"]) ?? "",
+      accountId: textOr(payload["accountId"]) ?? textOr(args["accountId"]),
+      to: textOr(structured["to"]) ?? textOr(args["target"]),
+      threadId: textOr(payload["threadId"]) ?? textOr(args["threadId"]),
+      messageId: textOr(messageId),
+    },
+  ];
+}
+
+function textOr(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function recordOr(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}

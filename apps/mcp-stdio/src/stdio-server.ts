@@ -1,0 +1,213 @@
+import { randomUUID } from "node:crypto";
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type CallToolResult,
+  type Tool,
+} from "@modelcontextprotocol/server";
+import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
+import { recordSideEffect } from "@switchyard/service/side-effects";
+import {
+  AGENT_SECONDS,
+  AGENT_TOOL,
+  BackendError,
+  type Backend,
+  type CallReply,
+} from "./backend.ts";
+import type { ServerEnvironment } from "./environment.ts";
+import { isOffered } from "./offered-tools.ts";
+import { sideEffectsOf } from "./side-effect-of.ts";
+
+export interface StdioServerOptions {
+  readonly environment: ServerEnvironment;
+  readonly scope: "platform" | "all";
+  readonly backend: () => Promise<Backend>;
+  readonly version: string;
+  /** A fault of our own, or a list that could not be got. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** How long one call waits for a person, in milliseconds: clients give up after some tens of seconds. */
+const APPROVAL_WAIT_MS = 20_000;
+const LOOK_EVERY_MS = 1_000;
+const MAX_WAITING = 100;
+
+/** Arguments that say where the caller is, and the fields that fill them in. A model is not shown `callerSession`. */
+const FILLED = {
+  callerSession: "sessionKey",
+  channel: "channel",
+  accountId: "accountId",
+  originTo: "to",
+  originThreadId: "threadId",
+} as const satisfies Record<string, keyof ServerEnvironment>;
+const HIDDEN: ReadonlySet<string> = new Set(["callerSession", "originTo", "originThreadId"]);
+
+/** The MCP server of one coding agent: tools from the backend, narrowed by what its starter said. */
+export function createStdioServer(options: StdioServerOptions): Server {
+  const { environment, scope, backend, version } = options;
+  const server = new Server(
+    { name: "switchyard", title: "Switchyard", version },
+    { capabilities: { tools: {} } },
+  );
+  /** Parameters of each tool, for filling in. */
+  let known: ReadonlyMap<string, ReadonlySet<string>> | null = null;
+  /** The ids of calls that wait for a person, by what they are. */
+  const waiting = new Map<string, string>();
+
+  const list = async (signal: AbortSignal) => {
+    const tools = (await (await backend()).tools(scope, signal)).filter(({ name }) =>
+      isOffered(name, environment, scope),
+    );
+    known = new Map(tools.map(({ name, inputSchema }) => [name, parametersOf(inputSchema)]));
+    return tools;
+  };
+
+  server.setRequestHandler("tools/list", async (_request, { mcpReq }) => {
+    try {
+      return { tools: (await list(mcpReq.signal)).map(shownTool) };
+    } catch (error) {
+      throw protocolError(error, options);
+    }
+  });
+  server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+    const { name, arguments: given = {} } = params;
+    if (!isOffered(name, environment, scope)) throw unknownTool(name);
+    try {
+      if (known === null) await list(mcpReq.signal);
+      const args = filledIn(given, known?.get(name) ?? new Set(), environment);
+      const same = `${name} ${JSON.stringify(args)}`;
+      const callId = waiting.get(same) ?? `mcp-${randomUUID()}`;
+      const timeoutMs = name.startsWith(AGENT_TOOL)
+        ? AGENT_SECONDS * 1_000
+        : builtinTimeoutMs(name, args);
+      const call = { name, args, callId, timeoutMs, signal: mcpReq.signal };
+      const reply = await callOrWait(await backend(), call, options);
+      if (reply.waits) keepWaiting(waiting, same, callId);
+      else waiting.delete(same);
+      return reply.result;
+    } catch (error) {
+      if (error instanceof BackendError && error.code === "unknown_tool") throw unknownTool(name);
+      if (error instanceof BackendError) return errorResult(`${error.code}: ${error.message}`);
+      throw protocolError(error, options);
+    }
+  });
+  return server;
+}
+
+type Call = Parameters<Backend["call"]>[0];
+
+/** A call that a person has to approve is made again until somebody has decided, for as long as clients wait. */
+async function callOrWait(
+  backend: Backend,
+  call: Call,
+  { environment }: StdioServerOptions,
+): Promise<{ readonly result: CallToolResult; readonly waits: boolean }> {
+  const until = Date.now() + APPROVAL_WAIT_MS;
+  for (;;) {
+    try {
+      const reply = await backend.call(call);
+      await record(call, { reply, isUnknown: false, environment });
+      return { result: resultOf(reply), waits: false };
+    } catch (error) {
+      if (!(error instanceof BackendError)) throw error;
+      if (UNKNOWN.has(error.code))
+        await record(call, { reply: null, isUnknown: true, environment });
+      if (error.code !== "approval_required") throw error;
+      if (Date.now() >= until || call.signal.aborted) {
+        const { approvalId, expiresAt } = error.data;
+        const text = `approval_required: nothing was done. The call waits until ${String(expiresAt)} for a person, who can decide with: yard approvals approve ${String(approvalId)}. Then make the same call again.`;
+        return { result: errorResult(text), waits: true };
+      }
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    }
+  }
+}
+
+/** After which nobody knows whether a message was sent. */
+const UNKNOWN: ReadonlySet<string> = new Set([
+  "tool_timeout",
+  "outcome_unknown",
+  "timeout",
+  "deadline_exceeded",
+]);
+
+/** On the disk before the answer, so before the agent goes on [F37]. */
+async function record(
+  { name, args }: Call,
+  made: {
+    readonly reply: CallReply | null;
+    readonly isUnknown: boolean;
+    readonly environment: ServerEnvironment;
+  },
+): Promise<void> {
+  const { reply, isUnknown, environment } = made;
+  const { sideEffectsFile: file } = environment;
+  if (file === null || reply?.isError === true) return;
+  const said = reply?.structuredContent;
+  const structured = typeof said === "object" && said !== null ? { ...said } : {};
+  const about = { name, args, structured, isUnknown, at: Date.now() };
+  for (const effect of sideEffectsOf(about, environment)) await recordSideEffect(file, effect);
+}
+
+function keepWaiting(waiting: Map<string, string>, same: string, callId: string): void {
+  waiting.set(same, callId);
+  const [oldest] = waiting.keys();
+  if (waiting.size > MAX_WAITING && oldest !== undefined) waiting.delete(oldest);
+}
+
+function parametersOf(schema: Readonly<Record<string, unknown>>): ReadonlySet<string> {
+  const { properties } = schema;
+  return new Set(Object.keys(typeof properties === "object" && properties ? properties : {}));
+}
+
+function filledIn(
+  given: Readonly<Record<string, unknown>>,
+  parameters: ReadonlySet<string>,
+  environment: ServerEnvironment,
+): Record<string, unknown> {
+  const args = { ...given };
+  for (const [name, field] of Object.entries(FILLED)) {
+    if (!parameters.has(name)) continue;
+    const value = environment[field];
+    // What the environment says of the caller is not the model's to change.
+    if (HIDDEN.has(name)) delete args[name];
+    if (args[name] === undefined && value !== null) args[name] = value;
+  }
+  return args;
+}
+
+function shownTool({ name, description, inputSchema }: Tool): Tool {
+  const { properties = {}, ...schema } = inputSchema;
+  const shown = Object.entries(properties).filter(([parameter]) => !HIDDEN.has(parameter));
+  return {
+    name,
+    description,
+    inputSchema: { ...schema, properties: Object.fromEntries(shown) },
+  };
+}
+
+function resultOf({ content, structuredContent, isError }: CallReply): CallToolResult {
+  return {
+    content,
+    ...(typeof structuredContent === "object" &&
+      structuredContent !== null && { structuredContent }),
+    ...(isError && { isError }),
+  } as CallToolResult; // blocks are those of the tool, which its provider has checked
+}
+
+function errorResult(text: string): CallToolResult {
+  return { content: [{ type: "text", text }], isError: true };
+}
+
+function unknownTool(name: string): ProtocolError {
+  const text = `there is no tool ${name.slice(0, 100)} for you: tools/list has those that you may call`;
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, text);
+}
+
+function protocolError(error: unknown, { onError }: StdioServerOptions): unknown {
+  if (error instanceof ProtocolError) return error;
+  onError(error);
+  const text = error instanceof Error ? error.message : "the server failed by a fault of its own";
+  return new ProtocolError(ProtocolErrorCode.InternalError, text);
+}

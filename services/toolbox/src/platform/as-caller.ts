@@ -1,0 +1,56 @@
+import { call } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import type { Rpc, Tokens } from "@switchyard/contracts/define";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { actForUser } from "@switchyard/contracts/user-tokens";
+import type { z } from "zod";
+import type { ToolContext } from "../tool.ts";
+import { ToolError } from "../tool-error.ts";
+
+/** Who a platform tool asks for, and how long. */
+export type Calling = Pick<
+  ToolContext,
+  "caller" | "runId" | "userToken" | "correlationId" | "signal" | "timeLeftMs"
+>;
+
+/**
+ * Asks other services for the caller of a tool, with the caller's own rights and under its own name. A service's answer that is no
+ * reply rejects with its ServiceError.
+ */
+export type AsCaller = <R extends Rpc>(
+  calling: Calling,
+  contract: R,
+  request: z.input<R["request"]>,
+  tokens?: Omit<Tokens<R["subject"]>, "caller">,
+) => Promise<z.output<R["reply"]>>;
+
+const MARGIN_MS = 10_000;
+const KEPT = 1_000;
+
+export function createAsCaller(bus: Bus, now: () => number): AsCaller {
+  const kept = new Map<string, { token: string; untilMs: number }>();
+  const tokenOf = async ({ caller, runId, userToken, signal }: Calling): Promise<string> => {
+    // What came with the request has the caller's own roles and scopes. A run acts for its owner, not for who sent its token.
+    if (userToken !== undefined && runId === null) return userToken;
+    const known = kept.get(caller);
+    if (known !== undefined && known.untilMs > now()) return known.token;
+    const { token, expiresAt } = await call(bus, actForUser, { user: caller }, { signal });
+    kept.delete(caller);
+    kept.set(caller, { token, untilMs: Date.parse(expiresAt) - MARGIN_MS });
+    const [oldest] = kept.keys();
+    if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
+    return token;
+  };
+  return async (calling, contract, request, tokens) => {
+    const userToken = await tokenOf(calling);
+    const { correlationId, signal, timeLeftMs: timeoutMs } = calling;
+    const about = { userToken, correlationId, signal, timeoutMs };
+    return call(bus, contract, request, tokens === undefined ? about : { ...about, tokens });
+  };
+}
+
+/** An error of a service, as the model reads it. Anything else is a fault. */
+export function asToolError(error: unknown): never {
+  if (!(error instanceof ServiceError) || error.code === "internal") throw error;
+  throw new ToolError(error.message);
+}

@@ -1,0 +1,351 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Client as ClientV2 } from "@modelcontextprotocol/client";
+import { StdioClientTransport as StdioV2 } from "@modelcontextprotocol/client/stdio";
+import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport as StdioV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { PLATFORM_TOOLS } from "@switchyard/contracts/toolbox";
+import { until } from "@switchyard/local-servers/until";
+import { startYardDev } from "../lib/yard-dev.ts";
+import { yardCommand } from "../lib/yard-command.ts";
+
+const main = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url));
+const directory = await mkdtemp(join(tmpdir(), "yard-mcp-stdio-"));
+const stateDir = join(directory, "state");
+const dev = await startYardDev({ project: "test/e2e/mcp-stdio-project", stateDir });
+after(async () => {
+  await dev.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+const token = (await readFile(dev.httpTokenFile, "utf8")).trim();
+const seed = (await readFile(join(stateDir, "keys", "cli.nk"), "utf8")).trim();
+
+const basics = {
+  PATH: process.env["PATH"] ?? "",
+  HOME: directory,
+  NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? "",
+  YARD_STATE_DIR: stateDir,
+};
+const bridge = (url: string, gatewayToken: string) => ({
+  SWITCHYARD_GATEWAY_URL: url,
+  SWITCHYARD_GATEWAY_TOKEN: gatewayToken,
+  SWITCHYARD_SESSION_KEY: "desk",
+  SWITCHYARD_SIDE_EFFECTS_FILE: join(directory, "effects.ndjson"),
+});
+
+interface Options {
+  readonly env?: Record<string, string>;
+  readonly args?: readonly string[];
+}
+const paramsOf = ({ env = {}, args = [] }: Options) => ({
+  command: process.execPath,
+  args: [main, "mcp", "serve", ...args],
+  env: { ...basics, ...env },
+  stderr: "pipe" as const,
+});
+
+const clients: { close(): Promise<void> }[] = [];
+after(() => Promise.all(clients.map((client) => client.close())));
+
+async function connectV1(options: Options = {}) {
+  const client = new ClientV1({ name: "test", version: "1.0.0" });
+  const transport = new StdioV1(paramsOf(options));
+  await client.connect(transport);
+  clients.push(client);
+  return { client, transport };
+}
+
+async function connectV2(options: Options = {}) {
+  const client = new ClientV2(
+    { name: "test", version: "1.0.0" },
+    { versionNegotiation: { mode: "auto" } },
+  );
+  const transport = new StdioV2(paramsOf(options));
+  await client.connect(transport);
+  clients.push(client);
+  return { client, transport };
+}
+
+type Called = { readonly isError: boolean; readonly text: string; readonly json: Json };
+type Json = Record<string, unknown>;
+
+/** One call, its text, and its data where it has any. */
+async function callOf(
+  client: Pick<ClientV2, "callTool">,
+  name: string,
+  args: Json = {},
+): Promise<Called> {
+  const result = await client.callTool({ name, arguments: args });
+  const {
+    content,
+    structuredContent = {},
+    isError = false,
+  } = result as {
+    content: { text?: string }[];
+    structuredContent?: Json;
+    isError?: boolean;
+  };
+  return { isError, text: content.map(({ text }) => text).join(""), json: structuredContent };
+}
+
+const errorOf = async (client: ClientV2, name: string, args: Json = {}): Promise<string> => {
+  const { isError, text } = await callOf(client, name, args);
+  assert.equal(isError, true, text);
+  return text;
+};
+
+const natsEnv = bridge(dev.natsUrl, seed);
+const { client: nats } = await connectV2({ env: natsEnv });
+const open = PLATFORM_TOOLS.filter((name) => !/^(?:cron|gateway)_/.test(name));
+const namesOf = async (client: Pick<ClientV2, "listTools">) =>
+  (await client.listTools()).tools.map(({ name }) => name).toSorted();
+
+for (const [how, connect] of [
+  ["SDK v1", connectV1],
+  ["SDK v2", connectV2],
+] as [string, typeof connectV2][]) {
+  test(`${how} over stdio lists what is not for owners, over NATS and over HTTP [F3] [F39]`, async () => {
+    for (const env of [natsEnv, bridge(dev.httpUrl, token), {}]) {
+      const { client } = await connect({ env });
+      assert.deepEqual(await namesOf(client), open.toSorted());
+      const { json } = await callOf(client, "agents_list");
+      assert.ok(JSON.stringify(json["agents"]).includes('"helper"'));
+      await client.close();
+    }
+  });
+}
+
+test("an owner has all of them, under older names of the variables, too [F42] [X42]", async () => {
+  const env = Object.fromEntries(
+    Object.entries({ ...natsEnv, SWITCHYARD_SENDER_IS_OWNER: "true" }).map(([name, value]) => [
+      name.replace("SWITCHYARD_", "REMOTECLAW_"),
+      value,
+    ]),
+  );
+  const { client } = await connectV2({ env });
+  const names = await namesOf(client);
+  assert.deepEqual(names, PLATFORM_TOOLS.toSorted());
+  assert.equal(new Set(names).size, names.length);
+});
+
+test("a profile narrows, and an unknown one stops the server [F5]", async () => {
+  const offered = async (profile: string) => {
+    const env = { ...natsEnv, SWITCHYARD_TOOL_PROFILE: profile };
+    const { client } = await connectV2({ env });
+    return namesOf(client);
+  };
+  assert.deepEqual(await offered("minimal"), ["session_status"]);
+  assert.ok((await offered("coding")).includes("sessions_spawn"));
+  assert.ok(!(await offered("messaging")).includes("sessions_spawn"));
+  const { code, errors } = await ended({ ...natsEnv, SWITCHYARD_TOOL_PROFILE: "ful" });
+  assert.deepEqual([code, /minimal, coding, messaging, full/.test(errors)], [1, true]);
+});
+
+test("no schema has a union, and each tool says what it does [F42]", async () => {
+  const { client } = await connectV2({ env: { ...natsEnv, SWITCHYARD_SENDER_IS_OWNER: "true" } });
+  const { tools } = await client.listTools();
+  for (const { name, description = "", inputSchema } of tools) {
+    assert.ok(description.length > 10, name);
+    assert.doesNotMatch(JSON.stringify(inputSchema), /"(?:anyOf|oneOf|allOf|not)"|"type":\[/, name);
+    assert.doesNotMatch(JSON.stringify(inputSchema), /callerSession|"refused"/, name);
+  }
+});
+
+test("sessions_send waits for the answer, and sessions_list and _history show it [F6] [F7] [F8]", async () => {
+  const sent = await callOf(nats, "sessions_send", {
+    sessionKey: "agent:helper:slack:channel:42",
+    message: "hello",
+  });
+  const { status, reply, sessionKey } = sent.json;
+  assert.deepEqual(
+    [status, reply, sessionKey],
+    ["ok", "You said hello", "agent:helper:slack:channel:42"],
+  );
+  const { json: list } = await callOf(nats, "sessions_list", { filter: "slack", messageLimit: 2 });
+  const [row] = list["sessions"] as Json[];
+  assert.equal(list["count"], 1);
+  assert.deepEqual(row?.["deliveryContext"], { channel: "slack", to: "42" });
+  assert.equal((row?.["messages"] as Json[] | undefined)?.length, 2);
+  const { json: history, text } = await callOf(nats, "sessions_history", {
+    sessionKey: String(row?.["sessionId"]),
+  });
+  assert.equal(history["sessionKey"], "agent:helper:slack:channel:42");
+  assert.deepEqual(
+    (history["messages"] as Json[]).map(({ role }) => role),
+    ["user", "assistant"],
+  );
+  assert.equal(text, JSON.stringify(history, null, 2));
+  const later = { sessionKey: "agent:helper:main", message: "later", timeoutSeconds: 0 };
+  const { json: accepted } = await callOf(nats, "sessions_send", later);
+  assert.equal(accepted["status"], "accepted");
+});
+
+test("what sessions tools refuse, they say [F6] [F7] [F8] [F10]", async () => {
+  const both = { sessionKey: "a", label: "b", message: "x" };
+  assert.match(
+    await errorOf(nats, "sessions_send", both),
+    /Provide either sessionKey or label \(not both\)\./,
+  );
+  assert.match(
+    await errorOf(nats, "sessions_send", { message: "x" }),
+    /Either sessionKey or label is required/,
+  );
+  assert.match(
+    await errorOf(nats, "sessions_send", { label: "nobody", message: "x" }),
+    /No session found with label: nobody/,
+  );
+  assert.match(
+    await errorOf(nats, "sessions_history", { sessionKey: "none" }),
+    /Unknown sessionKey: none/,
+  );
+  assert.match(await errorOf(nats, "sessions_list", { kind: "main" }), /invalid_arguments/);
+  assert.match(
+    await errorOf(nats, "session_status", { sessionKey: "main", model: "gpt" }),
+    /Unrecognized model "gpt"\./,
+  );
+  // Denied by the policy, whatever the registration showed.
+  assert.match(
+    await errorOf(nats, "sessions_history", { sessionKey: "secret" }),
+    /denied: .*this one is closed/,
+  );
+});
+
+test("session_status shows the caller's own session and changes its model [F10]", async () => {
+  await callOf(nats, "sessions_send", { sessionKey: "desk", agentId: "helper", message: "hi" });
+  const { json } = await callOf(nats, "session_status");
+  assert.deepEqual([json["ok"], json["sessionKey"], json["changedModel"]], [true, "desk", false]);
+  assert.match(String(json["statusText"]), /agent helper\nModel: the agent's own/);
+  const { json: changed } = await callOf(nats, "session_status", { model: "scripted/plan" });
+  assert.equal(changed["changedModel"], true);
+  assert.match(String(changed["statusText"]), /Model: scripted\/plan/);
+  const { json: back } = await callOf(nats, "session_status", { model: "default" });
+  assert.match(String(back["statusText"]), /the agent's own/);
+  const { json: agents } = await callOf(nats, "agents_list");
+  assert.equal(agents["requester"], "helper");
+  assert.equal((agents["agents"] as Json[])[0]?.["id"], "helper");
+});
+
+test("sessions_spawn starts, subagents lists, steers and kills [F9] [F12]", async () => {
+  const { json } = await callOf(nats, "sessions_spawn", {
+    task: "wait",
+    agentId: "asker",
+    label: "colours",
+  });
+  const { status, childSessionKey, runId, mode } = json;
+  assert.deepEqual([status, mode], ["accepted", "run"]);
+  assert.match(String(childSessionKey), /^agent:asker:subagent:/);
+  const entries = async (of: string) => (await callOf(nats, "subagents", {})).json[of] as Json[];
+  const [child] = await entries("active");
+  assert.deepEqual(
+    [child?.["index"], child?.["label"], child?.["status"], child?.["runId"]],
+    [1, "colours", "running", runId],
+  );
+  const steered = await callOf(nats, "subagents", {
+    action: "steer",
+    target: "colours",
+    message: "blue",
+  });
+  assert.deepEqual([steered.json["status"], steered.json["mode"]], ["accepted", "restart"]);
+  assert.notEqual(steered.json["runId"], runId);
+  await until(async () => (await entries("active"))[0]?.["runId"] === steered.json["runId"]);
+  const { json: killed } = await callOf(nats, "subagents", { action: "kill", target: "colours" });
+  assert.deepEqual([killed["status"], killed["labels"]], ["ok", ["colours"]]);
+  await until(async () => (await entries("recent"))[0]?.["status"] === "killed");
+  const again = await callOf(nats, "subagents", { action: "kill", target: "1" });
+  assert.equal(again.json["text"], "already finished");
+  assert.match(
+    await errorOf(nats, "subagents", { action: "steer", target: "nobody", message: "x" }),
+    /Unknown subagent target: nobody/,
+  );
+});
+
+test("what sessions_spawn refuses, it says [F9] [X37]", async () => {
+  assert.match(
+    await errorOf(nats, "sessions_spawn", { task: "x", agentId: "helper", channel: "slack" }),
+    /sessions_spawn does not support "channel"\. Use "message" or "sessions_send"/,
+  );
+  assert.match(
+    await errorOf(nats, "sessions_spawn", { task: "x", agentId: "no agent" }),
+    /Invalid agentId "no agent"\. Agent IDs must match/,
+  );
+  const env = { ...natsEnv, SWITCHYARD_SESSION_KEY: "agent:helper:subagent:1" };
+  const { client } = await connectV2({ env });
+  const { json } = await callOf(client, "sessions_spawn", { task: "x", agentId: "helper" });
+  assert.deepEqual(
+    [json["status"], json["error"]],
+    ["forbidden", "sessions_spawn is not allowed at this depth (current depth: 1, max: 1)"],
+  );
+});
+
+test("a call that waits for a person is made once it is approved, and --tools all has everything", async () => {
+  const { client } = await connectV2({ args: ["--tools", "all"] });
+  const names = await namesOf(client);
+  for (const name of ["agent__helper", "memory_read", "sessions_list"])
+    assert.ok(names.includes(name), names.join(" "));
+  assert.equal((await callOf(client, "agent__helper", { input: "hi" })).text, "You said hi");
+  const call = callOf(client, "memory_read", { name: "x" });
+  const pending = async () =>
+    ((await yardCommand(stateDir, "approvals", "list")) as { approvals?: { id: string }[] })
+      .approvals?.[0]?.id;
+  await until(async () => (await pending()) !== undefined);
+  await yardCommand(stateDir, "approvals", "approve", String(await pending()));
+  // It was made: memory belongs to runs.
+  assert.match((await call).text, /Memory belongs to an agent/);
+});
+
+async function ended(env: Record<string, string>, input = "") {
+  const { command, args } = paramsOf({});
+  const child = spawn(command, args, { env: { ...basics, ...env } });
+  let errors = "";
+  let out = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
+  child.stdin.on("error", () => {});
+  child.stdin.end(input);
+  await once(child, "close");
+  return { code: child.exitCode, errors, out };
+}
+
+test("a missing variable is named, and the process ends with 1 [F5]", async () => {
+  const { SWITCHYARD_SESSION_KEY: _, ...rest } = natsEnv;
+  const { code, errors } = await ended(rest);
+  assert.equal(code, 1);
+  assert.match(
+    errors,
+    /^switchyard-mcp-server fatal: Missing required environment variable: SWITCHYARD_SESSION_KEY$/m,
+  );
+});
+
+test("the end of its input ends it, before and after it connected, and nothing stays [F2]", async () => {
+  assert.equal((await ended(natsEnv)).code, 0);
+  const nobody = { ...natsEnv, SWITCHYARD_GATEWAY_URL: "nats://127.0.0.1:1" };
+  assert.equal((await ended(nobody)).code, 0);
+  const { client, transport } = await connectV2({ env: natsEnv });
+  await client.listTools();
+  const pid = Number(transport.pid);
+  await client.close();
+  await until(() => !isAlive(pid));
+});
+
+test("a server that cannot connect says so and goes on when it can", async () => {
+  const env = bridge("http://127.0.0.1:1", "x");
+  const { client } = await connectV2({ env });
+  await assert.rejects(client.listTools(), /ECONNREFUSED|reach/i);
+  const { client: stranger } = await connectV2({ env: bridge(dev.httpUrl, "yk_nobody") });
+  await assert.rejects(stranger.listTools(), /key|credential/i);
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
