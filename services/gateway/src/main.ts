@@ -27,7 +27,7 @@ await runService({
     const isKnownHost = knownHosts(config.YARD_HTTP_HOST, names);
     const desk = openUserDesk(bus, now);
     const hub = openEventHub(bus, log);
-    kit.ready("events", () => hub.isReading() || "the stream of events cannot be read");
+    kit.ready("events", () => hub.isWell() || "the stream of events cannot be read");
     const app = createApp({
       bus,
       log,

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Bus } from "@switchyard/bus/connect";
 import { readEvents, type StoredEvent } from "@switchyard/bus/events";
 import { follow } from "@switchyard/bus/follow";
@@ -8,9 +9,17 @@ import type { Log } from "@switchyard/service/log";
 /** Hears what is stored from now on, in order and without gaps. */
 export type EventListener = (event: StoredEvent) => void;
 
-/** One consumer of all events and one subscription to live text for all readers of this replica. */
+/**
+ * One consumer of all events and one subscription to live text for all readers of this replica. While nobody asks the gateway for
+ * anything it reads nothing: every event would be delivered for nobody.
+ */
 export interface EventHub {
-  /** Events of everybody: the listener picks its own. */
+  /**
+   * Has events read for as long as a request is in work, and a minute longer. Resolves when all that is stored from then on is heard,
+   * at the latest after two seconds: what has no need of events is answered without them.
+   */
+  attend(): Promise<() => void>;
+  /** Events of everybody: the listener picks its own. Call it while a request is attended. */
   onEvent(listener: EventListener): () => void;
   /** Live text of a run, by its owner and the rest of its id. */
   onLive(
@@ -20,63 +29,85 @@ export interface EventHub {
   /** Hears that the gateway stops. */
   onStop(listener: () => void): () => void;
   readonly readers: number;
-  isReading(): boolean;
+  /** False when events are wanted and cannot be read. */
+  isWell(): boolean;
   /** Resolves when all that is stored from then on is heard. */
-  readonly opened: Promise<void>;
+  opened(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const AGAIN_MS = 1_000;
+const PATIENCE_MS = 2_000;
+const LINGER_MS = 60_000;
 
-export function openEventHub(bus: Bus, log: Log): EventHub {
+/** A reading of the stream from when it was begun. */
+interface Reading {
+  readonly opened: Promise<void>;
+  isOpen(): boolean;
+  end(): Promise<void>;
+}
+
+/** Of a gateway that stops: nothing waits for it, and its readers are sent away. */
+const OVER: Reading = {
+  opened: Promise.resolve(),
+  isOpen: () => false,
+  end: () => Promise.resolve(),
+};
+
+export function openEventHub(bus: Bus, log: Log, lingerMs = LINGER_MS): EventHub {
   const listeners = new Set<EventListener>();
   const live = new Map<string, Set<(delta: unknown) => void>>();
   const stops = new Set<() => void>();
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  let isReading = false;
-  const opened = Promise.withResolvers<void>();
-  let last: number | null = null;
+  let requests = 0;
+  let reading: Reading | null = null;
+  let lingering: NodeJS.Timeout | undefined;
+  let isStopped = false;
 
-  const read = async (): Promise<void> => {
-    while (!signal.aborted) {
+  const tellAll = (event: StoredEvent): void => {
+    for (const listener of listeners) {
+      // A fault of one reader is not one of the others.
       try {
-        const from = last === null ? ("now" as const) : { sequence: last + 1 };
-        const onOpen = (): void => {
-          isReading = true;
-          opened.resolve();
-        };
-        for await (const event of readEvents(bus, {
-          filters: eventStream.subjects,
-          from,
-          signal,
-          onOpen,
-        })) {
-          last = event.sequence;
-          for (const listener of listeners) tell(listener, event);
-        }
+        listener(event);
       } catch (err) {
-        isReading = false;
-        log.warn({ err }, "events cannot be read, readers of streams wait");
-        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
+        log.error({ err }, "a reader of events failed");
       }
     }
   };
-  // A fault of one reader is not one of the others.
-  const tell = (listener: EventListener, event: StoredEvent): void => {
-    try {
-      listener(event);
-    } catch (err) {
-      log.error({ err }, "a reader of events failed");
-    }
+  const current = (): Reading => {
+    if (reading === null && isStopped) return OVER;
+    return (reading ??= openReading(bus, log, tellAll));
   };
-  const reading = read();
+  const rest = (): void => {
+    if (requests > 0 || listeners.size > 0 || isStopped) return;
+    clearTimeout(lingering);
+    lingering = setTimeout(() => {
+      if (requests > 0 || listeners.size > 0) return;
+      const ended = reading;
+      reading = null;
+      void ended?.end();
+    }, lingerMs).unref();
+  };
   const deltas = follow(bus, runLive, (delta, { owner, runId }) => {
     for (const listener of live.get(`${owner} ${runId}`) ?? []) listener(delta);
   });
 
   return {
-    onEvent: (listener) => added(listeners, listener),
+    async attend() {
+      requests += 1;
+      const { opened } = current();
+      await Promise.race([opened, delay(PATIENCE_MS, undefined, { ref: false })]);
+      return () => {
+        requests -= 1;
+        rest();
+      };
+    },
+    onEvent(listener) {
+      const remove = added(listeners, listener);
+      return () => {
+        remove();
+        rest();
+      };
+    },
     onLive({ owner, name }, listener) {
       const key = `${owner} ${name}`;
       const heard = live.get(key) ?? new Set();
@@ -90,14 +121,57 @@ export function openEventHub(bus: Bus, log: Log): EventHub {
     get readers() {
       return listeners.size;
     },
-    isReading: () => isReading,
-    opened: opened.promise,
+    isWell: () => reading === null || reading.isOpen(),
+    opened: () => current().opened,
     async stop() {
-      stopping.abort();
-      opened.resolve();
+      isStopped = true;
+      clearTimeout(lingering);
       deltas.stop();
       for (const stop of stops) stop();
-      await reading;
+      await reading?.end();
+    },
+  };
+}
+
+/** Reads all events from now on, for as long as it is not ended. */
+function openReading(bus: Bus, log: Log, tell: EventListener): Reading {
+  const opened = Promise.withResolvers<void>();
+  const ending = new AbortController();
+  const { signal } = ending;
+  let isOpen = false;
+  let last: number | null = null;
+  const read = async (): Promise<void> => {
+    while (!signal.aborted) {
+      try {
+        const from = last === null ? ("now" as const) : { sequence: last + 1 };
+        const onOpen = (): void => {
+          isOpen = true;
+          opened.resolve();
+        };
+        for await (const event of readEvents(bus, {
+          filters: eventStream.subjects,
+          from,
+          signal,
+          onOpen,
+        })) {
+          last = event.sequence;
+          tell(event);
+        }
+      } catch (err) {
+        isOpen = false;
+        log.warn({ err }, "events cannot be read, readers of streams wait");
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
+      }
+    }
+  };
+  const done = read();
+  return {
+    opened: opened.promise,
+    isOpen: () => isOpen,
+    async end() {
+      ending.abort();
+      opened.resolve();
+      await done;
     },
   };
 }

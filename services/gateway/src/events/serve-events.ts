@@ -165,7 +165,7 @@ function attach(
   );
   const catchUp = async (): Promise<void> => {
     const { filters } = feed;
-    await hub.opened;
+    await hub.opened();
     const options = { filters, stopAtEnd: true, signal: stream.closed };
     for (let from = feed.from, last = 0; from !== null; from = { sequence: last + 1 }) {
       const atLeast = heard;

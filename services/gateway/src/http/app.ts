@@ -43,7 +43,12 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
     const given = c.req.header("x-request-id") ?? "";
     c.set("requestId", REQUEST_ID.test(given) ? given : randomUUID());
     checkOrigin(c, isKnownHost);
-    await next();
+    const leave = await parts.hub.attend();
+    try {
+      await next();
+    } finally {
+      leave();
+    }
     finish(c);
   });
   addSignIn(app, parts);
