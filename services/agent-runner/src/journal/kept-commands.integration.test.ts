@@ -36,14 +36,14 @@ test("what is kept is bounded for each owner and in all, and the refusal says wh
     assert.deepEqual(await keep("team-a", name), { kept: true });
   assert.deepEqual(await keep("team-a", "4"), {
     kept: false,
-    why: "3 commands of team-a are kept, and that is the most of one caller",
+    why: "3 commands of team-a are kept for a service that is away, and that is the most of one caller: bring it back, and they go on",
   });
   // Its name begins with another one's, and a run's name may sort behind everything.
   for (const owner of ["team-ab", "team"])
     assert.deepEqual(await keep(owner, "zz"), { kept: true });
   assert.deepEqual(await keep("team-c", "1"), {
     kept: false,
-    why: "5 commands are kept, and that is the most",
+    why: "5 commands are kept for a service that is away, and that is the most: bring it back, and they go on",
   });
   assert.equal(
     (await kept.read("team-a~3"))?.rests,
@@ -66,7 +66,7 @@ test("what was kept for its whole time takes no place for long", async () => {
 test("a command that is large stays in the queue, whose quotas count bytes", async () => {
   const large = await keep("team-b", "1", "x".repeat(1_000));
   assert.ok(
-    !large.kept && /1\d\d\d characters, more than 1000/.test(large.why),
+    !large.kept && /1\d\d\d characters, more than the 1000/.test(large.why),
     JSON.stringify(large),
   );
   assert.deepEqual(await keep("team-b", "1"), { kept: true });

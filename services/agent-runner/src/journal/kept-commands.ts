@@ -79,8 +79,8 @@ export function openKeptCommands(redis: Redis, limits: KeptLimits = LIMITS): Kep
     const [answer, of] = await run("yardCommandEnter", [INDEX], args);
     if (answer === "entered") return null;
     return of === "all"
-      ? `${limits.all} commands are kept, and that is the most`
-      : `${limits.perOwner} commands of ${owner} are kept, and that is the most of one caller`;
+      ? `${limits.all} commands are kept for a service that is away, and that is the most: bring it back, and they go on`
+      : `${limits.perOwner} commands of ${owner} are kept for a service that is away, and that is the most of one caller: bring it back, and they go on`;
   };
   /** A command that was kept for the whole time expires without an event. */
   const forgetLapsed = async (owner: string): Promise<void> => {
@@ -93,7 +93,10 @@ export function openKeptCommands(redis: Redis, limits: KeptLimits = LIMITS): Kep
     async keep({ runId, digest }, command) {
       const text = JSON.stringify(command);
       if (text.length > limits.size)
-        return { kept: false, why: `it has ${text.length} characters, more than ${limits.size}` };
+        return {
+          kept: false,
+          why: `it has ${text.length} characters, more than the ${limits.size} that are kept of one`,
+        };
       const owner = ownerOfRun(runId) ?? command.caller;
       const full = await enter(runId, owner);
       if (full !== null) {

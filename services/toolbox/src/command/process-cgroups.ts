@@ -52,7 +52,7 @@ type Setting = readonly [file: string, value: string];
 /** Null where this process may make no such group: in most containers, and for users without a delegated group. */
 export function openProcessCgroups(limits: GroupLimits): ProcessCgroups | null {
   // A group of version 2 may have one of the limits and lack the other, as it was delegated.
-  const usable = hierarchies(limits).flatMap((one) =>
+  const usable = hierarchiesOf(limits, readOwnGroups()).flatMap((one) =>
     canLimit(one) ? [one] : parts(one).filter(canLimit),
   );
   if (usable.length === 0) return null;
@@ -82,8 +82,14 @@ export function openProcessCgroups(limits: GroupLimits): ProcessCgroups | null {
   };
 }
 
-/** In version 1 each kind of limit has groups of its own. */
-function hierarchies({ processes, memoryBytes }: GroupLimits): Hierarchy[] {
+/**
+ * Where groups with these limits can be made, by what the system says of the groups of this process (`/proc/self/cgroup`). In version 1
+ * each kind of limit has groups of its own.
+ */
+export function hierarchiesOf(
+  { processes, memoryBytes }: GroupLimits,
+  system: OwnGroups,
+): Hierarchy[] {
   const pids: Setting[] = [["pids.max", String(processes)]];
   const bytes = String(memoryBytes);
   const version2: Setting[] = [
@@ -95,7 +101,7 @@ function hierarchies({ processes, memoryBytes }: GroupLimits): Hierarchy[] {
     ["memory.limit_in_bytes", bytes],
     ["memory.memsw.limit_in_bytes", bytes],
   ];
-  const own = ownGroups();
+  const own = ownGroups(system);
   const found: Hierarchy[] = [];
   if (own.pids !== null) found.push({ parent: own.pids, processes: pids, memory: [] });
   if (own.memory !== null) found.push({ parent: own.memory, processes: [], memory: version1 });
@@ -145,26 +151,45 @@ function limit(file: string, value: string, isNeeded: boolean): void {
   }
 }
 
-/** `oom_kill` counts in `memory.events` of version 2, and in version 1 in `memory.oom_control`. */
 function hasKilled(group: string): boolean {
   return ["memory.events", "memory.oom_control"].some((name) => {
     try {
-      return /^oom_kill [1-9]/m.test(readFileSync(join(group, name), "latin1"));
+      return saysKilled(readFileSync(join(group, name), "latin1"));
     } catch {
       return false;
     }
   });
 }
 
-/** Where groups of commands can be: beside the service's own in version 2, whose groups have processes or groups, and below it in version 1. */
-function ownGroups(): { pids: string | null; memory: string | null; both: string | null } {
-  const none = { pids: null, memory: null, both: null };
-  let lines: string[];
+/** `oom_kill` counts in `memory.events` of version 2, and in version 1 in `memory.oom_control`. */
+export function saysKilled(text: string): boolean {
+  return /^oom_kill [1-9]/m.test(text);
+}
+
+/** What the system says of the control groups of this process. */
+interface OwnGroups {
+  /** The lines of `/proc/self/cgroup`; empty where there is none. */
+  readonly text: string;
+  /** Whether version 2 alone is mounted where groups are. */
+  readonly isUnified: boolean;
+}
+
+function readOwnGroups(): OwnGroups {
   try {
-    lines = readFileSync("/proc/self/cgroup", "utf8").split("\n");
+    const text = readFileSync("/proc/self/cgroup", "utf8");
+    return { text, isUnified: existsSync(join(MOUNT, "cgroup.controllers")) };
   } catch {
-    return none;
+    return { text: "", isUnified: false };
   }
+}
+
+/** Where groups of commands can be: beside the service's own in version 2, whose groups have processes or groups, and below it in version 1. */
+function ownGroups({ text, isUnified }: OwnGroups): {
+  pids: string | null;
+  memory: string | null;
+  both: string | null;
+} {
+  const lines = text.split("\n");
   const own = (prefix: RegExp): string | undefined =>
     lines.find((line) => prefix.test(line))?.replace(prefix, "");
   const [pids, memory] = [own(/^\d+:pids:/), own(/^\d+:memory:/)];
@@ -175,8 +200,8 @@ function ownGroups(): { pids: string | null; memory: string | null; both: string
       both: null,
     };
   const version2 = own(/^0::/);
-  if (version2 === undefined || !existsSync(join(MOUNT, "cgroup.controllers"))) return none;
-  return { ...none, both: join(MOUNT, dirname(version2)) };
+  const both = version2 === undefined || !isUnified ? null : join(MOUNT, dirname(version2));
+  return { pids: null, memory: null, both };
 }
 
 /** The groups of services that were killed. One with a process in it cannot be removed. */
